@@ -22,3 +22,17 @@ def format_day(time: float) -> str:
 
 def format_minute(time: float) -> str:
     return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a duration: `0.6 s`, `42 s`, `1 min 5 s`, `2 h 3 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    minutes, remaining_seconds = divmod(total, 60)
+    if minutes < 60:
+        return f"{minutes} min {remaining_seconds} s" if remaining_seconds else f"{minutes} min"
+    hours, remaining_minutes = divmod(minutes, 60)
+    return f"{hours} h {remaining_minutes} min" if remaining_minutes else f"{hours} h"

@@ -4,13 +4,34 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpustack.capacity.clock import Clock, find_gaps, query_clock
+from gpustack.capacity.current import query_current_state
 from gpustack.capacity.doubts import find_doubts
-from gpustack.capacity.source import Source
+from gpustack.capacity.source import Source, choose_source
+from gpustack.capacity.state import Capacity
 from gpustack.capacity.table import UsageTable
-from gpustack.capacity.usage import Queue, Usage
+from gpustack.capacity.usage import Queue, Usage, group_hours
+from gpustack.capacity.window import Window
+from gpustack.config.sections.usage import Capacity as Spec
+from gpustack.metrics.prometheus import Prometheus
 from gpustack.vocabulary import usage_series as series
+from gpustack.vocabulary.usage_series import format_series_label
 
 MEASURED = {series.ATTRIBUTED: "attributed", series.ACTIVE: "active", series.IDLE: "idle"}
+
+
+def read_capacity(
+    prometheus: Prometheus, window: Window, spec: Spec, cluster: str, dimensions: tuple[str, ...]
+) -> Capacity:
+    """Read the usage of a window, grouped by dimensions, and the current state. Raise the errors of read_usage."""
+    source = choose_source(prometheus, window, format_series_label(spec.team_label), cluster)
+    usage = query_usage(source, pool_label=spec.pool_label, renames=spec.renamed)
+    return Capacity(usage, dimensions, group_hours(usage, dimensions), query_current_state(source))
+
+
+def read_usage(prometheus: Prometheus, window: Window, spec: Spec, cluster: str) -> Usage:
+    """Read the usage of a window. Raise InputError where the Prometheus has no hours of it, or of several clusters."""
+    source = choose_source(prometheus, window, format_series_label(spec.team_label), cluster)
+    return query_usage(source, pool_label=spec.pool_label, renames=spec.renamed)
 
 
 def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, str] | None = None) -> Usage:

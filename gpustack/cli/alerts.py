@@ -61,10 +61,10 @@ def send_test(
     """
     report = session.build_reporter(quiet=quiet)
     hosts = session.open_for_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
-    from gpustack.cli.locked_run import stop_on_signal
     from gpustack.events import INTERRUPTED
     from gpustack.proof.connect import send_test_alerts
     from gpustack.proof.services import ACCESS_PROBES, find_access
+    from gpustack.rollout.run import stop_on_signal
 
     severities = [level.value for level in Severity if not severity or level in severity]
     require_receiver(hosts, severities)

@@ -60,8 +60,8 @@ def suggest(
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         from gpustack.autoscale.suggest import suggest_metric
         from gpustack.autoscale.workload import find_workload
-        from gpustack.cli.profile.recording import read_last
         from gpustack.profile.analysis import analyze
+        from gpustack.profile.recording import read_last
 
         workload = find_workload(prometheus, selection.namespace, selection.pod)
         suggestion = suggest_metric(prometheus, workload, analyze(read_last(prometheus, selection, subject, seconds)))

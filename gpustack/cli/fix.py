@@ -5,8 +5,7 @@ from pathlib import Path
 
 from gpustack.ask import gather
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli.lock_question import agree_on_places
-from gpustack.cli.locked_run import Run, confirm, open_locked_run
+from gpustack.cli.questions import agree_on_places, confirm
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.errors import RolloutError
@@ -22,6 +21,7 @@ from gpustack.remedy.undo import Rollback, find_fix, find_last_fix, roll_back
 from gpustack.report.fix import json as fix_json
 from gpustack.report.render import show_result
 from gpustack.rollout.next_command import build_command
+from gpustack.rollout.run import Run, open_locked_run
 
 
 def run_fix(

@@ -90,13 +90,13 @@ def install(
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
     report = session.build_reporter(quiet=quiet)
     hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
-    from gpustack.cli.lock_question import agree_on_places
-    from gpustack.cli.locked_run import confirm, repeat_command
+    from gpustack.cli.questions import agree_on_places, confirm
     from gpustack.probes.host.unrecorded_paths import UNRECORDED
     from gpustack.report.format import build_cleaner
     from gpustack.report.render import show_result
     from gpustack.rollout.addresses import refuse_unconfirmed
     from gpustack.rollout.adoption import describe_adoptable, list_adoptable
+    from gpustack.rollout.next_command import repeat_command
     from gpustack.rollout.plan import build_idle_outcome, refuse_unplayable
     from gpustack.rollout.plan import plan as make_plan
     from gpustack.steps import PROBES
@@ -146,10 +146,10 @@ def roll_out(
 ) -> tuple["Outcome", Path]:
     """Take the locks, run the playbooks, verify, and return the outcome and the folder of the evidence."""
     from gpustack.ask.gather import gather
-    from gpustack.cli.locked_run import open_locked_run
     from gpustack.rollout.adoption import build_adoption_variables
     from gpustack.rollout.overlay import build_machine_ids
     from gpustack.rollout.rollout import Rollout
+    from gpustack.rollout.run import open_locked_run
 
     host_variables: dict[str, dict[str, Any]] = {**build_machine_ids(before.snapshot)}
     for name, variables in build_adoption_variables(adoptable).items():

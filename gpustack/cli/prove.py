@@ -24,11 +24,11 @@ def prove(
     The pods are removed at the end."""
     report = session.build_reporter(quiet=quiet)
     hosts = session.open_for_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
-    from gpustack.cli.locked_run import open_locked_run
     from gpustack.proof.connect import find_acting_host, run_proof
     from gpustack.proof.inventory import PROBES, plan_proof
     from gpustack.proof.prove import empty_proof
     from gpustack.rollout.lease import choose_places
+    from gpustack.rollout.run import open_locked_run
 
     names = session.choose_hosts(hosts, limit)
     snapshot = session.gather_all(hosts, report, PROBES, names)

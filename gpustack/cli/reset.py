@@ -39,9 +39,9 @@ def reset(
     A reset of all hosts removes the cluster."""
     report = session.build_reporter(quiet=quiet)
     hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
-    from gpustack.cli.lock_question import agree_on_places
-    from gpustack.cli.locked_run import confirm, repeat_command
+    from gpustack.cli.questions import agree_on_places, confirm
     from gpustack.report.render import show_result
+    from gpustack.rollout.next_command import repeat_command
     from gpustack.rollout.removal import PROBES, judge_removal
     from gpustack.rollout.reset import build_idle_outcome, refuse_removal
 
@@ -75,9 +75,9 @@ def run_reset(
     """Take the locks, run the playbook, verify, and return the outcome and the folder of the evidence. Raise
     RolloutError where hosts changed since they were shown."""
     from gpustack.ask.gather import gather
-    from gpustack.cli.locked_run import open_locked_run
     from gpustack.rollout.removal import PROBES, judge_removal
     from gpustack.rollout.reset import IDENTITY_PROBES, PLAYBOOK, ensure_unchanged, refuse_removal, reset
+    from gpustack.rollout.run import open_locked_run
 
     with open_locked_run(hosts, "reset", places, report) as run:
         current = judge_removal(gather(hosts, IDENTITY_PROBES, report=run.record), names, foreign=foreign)

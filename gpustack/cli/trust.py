@@ -60,7 +60,7 @@ def trust_host(host: "Host", fingerprints: Sequence[str], *, yes: bool) -> None:
 
 
 def confirm_key(host: "Host", key: "HostKey", fingerprints: Sequence[str], *, certified: bool, yes: bool) -> None:
-    from gpustack.cli.locked_run import confirm
+    from gpustack.cli.questions import confirm
 
     if yes or key.fingerprint in fingerprints:
         return

@@ -21,20 +21,6 @@ Clean = Callable[[str], str]
 """A cleaner takes secrets and terminal escapes out of a text."""
 
 
-def format_duration(seconds: float) -> str:
-    """Format a duration: `0.6 s`, `42 s`, `1 min 5 s`, `2 h 3 min`."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    total = round(seconds)
-    if total < 60:
-        return f"{total} s"
-    minutes, remaining_seconds = divmod(total, 60)
-    if minutes < 60:
-        return f"{minutes} min {remaining_seconds} s" if remaining_seconds else f"{minutes} min"
-    hours, remaining_minutes = divmod(minutes, 60)
-    return f"{hours} h {remaining_minutes} min" if remaining_minutes else f"{hours} h"
-
-
 def format_location(location: str) -> str:
     return "the cluster" if location == CLUSTER else location
 

@@ -8,11 +8,12 @@ from itertools import groupby
 from gpustack.command import Hint, Prose
 from gpustack.events import format_count
 from gpustack.report.findings import print_command, print_findings, print_grid, print_text
-from gpustack.report.format import format_duration, format_facts, format_locations
+from gpustack.report.format import format_facts, format_locations
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.gpus import Gpus
 from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, Verification
+from gpustack.times import format_duration
 
 
 def render_plan(console: Terminal, plan: Plan, *, verbose: bool = False) -> None:

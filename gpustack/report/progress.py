@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.events import Event, Reporter
-from gpustack.report.format import format_duration
+from gpustack.times import format_duration
 
 if TYPE_CHECKING:
     from rich.live import Live

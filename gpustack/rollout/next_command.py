@@ -1,5 +1,7 @@
 """The command to type next, chosen by the state of the cluster."""
 
+from collections.abc import Sequence
+
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint
@@ -13,6 +15,13 @@ from gpustack.steps.gpu.count import list_gpus
 def build_command(inventory: Inventory, *words: str) -> Command:
     """Build the gpustack command of these words, for the hosts of the inventory."""
     return Command("gpustack", *words, *(["-i", str(inventory.source)] if inventory.source else []))
+
+
+def repeat_command(verb: str, hosts: Inventory, *flags: str, **choices: Sequence[str] | None) -> Command:
+    """Return the command that was declined, with --yes, the same hosts and the same options."""
+    named_options = [word for name, words in choices.items() if words for word in (f"--{name}", ",".join(words))]
+    this_host = [] if hosts.source else ["--this-host"]
+    return build_command(hosts, verb, "--yes").extend(*named_options, *this_host, *filter(None, flags))
 
 
 def suggest_after_plan(plan: Plan) -> Hint:

@@ -24,20 +24,8 @@ def report(
     was recorded."""
     names = parse_dimensions(grouping)
     with open_source(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        from gpustack.capacity.current import query_current_state
-        from gpustack.capacity.read import query_usage
-        from gpustack.capacity.source import choose_source
-        from gpustack.capacity.state import Capacity
-        from gpustack.capacity.usage import group_hours
-        from gpustack.vocabulary.usage_series import format_series_label
+        from gpustack.capacity.read import read_capacity
 
-        spec = hosts.spec.capacity
-        timestamp = prometheus.fetch_time()
-        metric_source = choose_source(
-            prometheus, period.build_window(timestamp), format_series_label(spec.team_label), period.cluster
-        )
-        usage = query_usage(metric_source, pool_label=spec.pool_label, renames=spec.renamed)
-        state = query_current_state(metric_source)
-
-    capacity = Capacity(usage, names, group_hours(usage, names), state)
+        window = period.build_window(prometheus.fetch_time())
+        capacity = read_capacity(prometheus, window, hosts.spec.capacity, period.cluster, names)
     session.finish_command(capacity, output, inventory=hosts)

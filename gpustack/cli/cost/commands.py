@@ -74,21 +74,14 @@ def report(
     95 % of the time was recorded."""
     names, budgets = parse_dimensions(grouping), parse_budgets(budget or [])
     with open_source(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        from gpustack.capacity.read import query_usage
-        from gpustack.capacity.source import choose_source
+        from gpustack.capacity.read import read_usage
         from gpustack.cost.bill import build_bill
         from gpustack.cost.prices import find_prices, require_prices
-        from gpustack.vocabulary.usage_series import format_series_label
 
         spec = hosts.spec
         require_prices(spec.cost)
-        metric_source = choose_source(
-            prometheus,
-            period.build_window(prometheus.fetch_time()),
-            format_series_label(spec.capacity.team_label),
-            period.cluster,
-        )
-        usage = query_usage(metric_source, pool_label=spec.capacity.pool_label, renames=spec.capacity.renamed)
+        window = period.build_window(prometheus.fetch_time())
+        usage = read_usage(prometheus, window, spec.capacity, period.cluster)
 
     # The budgets of the spec are for a calendar month.
     limits = budgets or (spec.cost.budgets if period.month else {})

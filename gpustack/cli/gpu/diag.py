@@ -15,9 +15,9 @@ from gpustack.report.renderings import DIAGNOSTIC
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
-    from gpustack.cli.locked_run import Run
     from gpustack.config.inventory import Inventory
     from gpustack.engines.engine import Engines
+    from gpustack.rollout.run import Run
 
 
 def diag(

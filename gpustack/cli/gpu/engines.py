@@ -15,12 +15,12 @@ from gpustack.report.renderings import LISTING
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
-    from gpustack.cli.locked_run import Run
     from gpustack.config.inventory import Inventory
     from gpustack.engines.call import Reply
     from gpustack.engines.change import Change, ChangeResult, Operation, Preview
     from gpustack.engines.engine import Engine, Engines
     from gpustack.rollout.lease import Places
+    from gpustack.rollout.run import Run
 
 NodesOption = Annotated[
     list[str] | None,
@@ -58,8 +58,8 @@ def open_for_query(query_options: QueryOptions) -> "tuple[Inventory, Engines]":
     )
     snapshot, engines = open_engines(hosts, query_options.node, report)
     if engines.overdue:
-        from gpustack.cli.locked_run import open_locked_run
         from gpustack.rollout.lease import find_silent_planes
+        from gpustack.rollout.run import open_locked_run
 
         try:
             if silent := find_silent_planes(snapshot):
@@ -80,14 +80,14 @@ def open_for_query(query_options: QueryOptions) -> "tuple[Inventory, Engines]":
 def choose_engine_places(snapshot: "Snapshot", without_lock: Sequence[str] | None) -> "Places":
     """Choose the control planes, through which the pods of host engines are reached, and all hosts without Kubernetes.
     Raise RolloutError where a control plane was not reached and is not in `without_lock`."""
-    from gpustack.cli.lock_question import agree_on_places
+    from gpustack.cli.questions import agree_on_places
 
     host_names = [host.name for host in snapshot.inventory.hosts if host.standalone or host.control_plane]
     return agree_on_places(snapshot, [], host_names, without_lock)
 
 
 def make_change(run: "Run", engines: "Engines", output: str, *, yes: bool) -> "Change":
-    from gpustack.cli.locked_run import confirm
+    from gpustack.cli.questions import confirm
     from gpustack.engines.change import Change
     from gpustack.events import format_count
     from gpustack.report.render import show_result
@@ -118,7 +118,7 @@ def run_work(
 ) -> "tuple[ChangeResult, list[Reply], Path]":
     """Apply an operation under the locks. Return its result, the replies of dcgmi, and the folder of the evidence.
     Raise RolloutError where it was declined, and LockedError."""
-    from gpustack.cli.locked_run import open_locked_run
+    from gpustack.rollout.run import open_locked_run
 
     with open_locked_run(hosts, "gpu", choose_engine_places(snapshot, without_lock), report) as run:
         change = make_change(run, engines, output, yes=yes)

@@ -8,7 +8,6 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.cli.gpu.diag import silence_load
-from gpustack.cli.locked_run import Run
 from gpustack.engines.call import Reply
 from gpustack.engines.engine import Engine
 from gpustack.errors import RolloutError
@@ -21,6 +20,7 @@ from gpustack.proof.connect import open_pods
 from gpustack.proof.load import LOOK, LoadTester
 from gpustack.proof.pod_run import PodRun
 from gpustack.proof.workload import PodResult
+from gpustack.rollout.run import Run
 
 SETTLE = 2 * LAG
 """The longest time in seconds until Prometheus has scraped each GPU after its load."""

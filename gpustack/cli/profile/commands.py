@@ -82,10 +82,10 @@ def analyze(
     """Find the bottleneck of a workload: input, PCIe, NVLink, tensor cores, memory, latency or heat.
 
     The report has the evidence, the alternatives and advice. The command exits with 8 if there is too little data."""
-    from gpustack.cli.profile.recording import read_last
     from gpustack.profile.analysis import analyze as analyze_profile
     from gpustack.profile.file import read_profile
     from gpustack.profile.limits import set_limits
+    from gpustack.profile.recording import read_last
 
     hosts, limits = None, set_limits(threshold or ())
     if file and (pod or node or gpu):

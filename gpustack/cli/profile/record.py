@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
-from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli import options, session
+from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, select
 from gpustack.errors import UsageError
 from gpustack.events import format_count
@@ -89,15 +89,19 @@ def record_profile(
     """Record from now on, from Prometheus or an exporter. Raise UsageError for options that exclude each other."""
     from dataclasses import replace
 
-    from gpustack.cli.profile.recording import record_exporter, record_prometheus
+    from gpustack.metrics.web import Web
+    from gpustack.profile.recording import record_exporter, record_prometheus
 
     seconds, (selection, subject) = options.parse_duration(duration), select(*pod_node_gpu, exporter)
+    report = session.build_reporter(quiet=quiet)
     if not exporter:
-        return record_prometheus(source, inventory, selection, subject, seconds, label, become=become, quiet=quiet)
+        with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
+            return record_prometheus(prometheus, selection, subject, seconds, label, report)
     if inventory or source.tenant:
         reason = "-i and --tenant belong to a Prometheus."
         raise UsageError("profile-exporter", "An exporter is asked without them.", reason)
-    return record_exporter(exporter, replace(source, address=exporter), selection, subject, seconds, label, quiet=quiet)
+    web = Web(replace(source, address=exporter).build_access())
+    return record_exporter(web, selection, subject, seconds, label, report)
 
 
 def summarize(file: Path, profile: "Profile") -> str:

@@ -7,10 +7,9 @@ from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, 
 from gpustack.capacity.units import parse_profile
 from gpustack.capacity.usage import Hours, Queue, Row, Usage, sum_hours
 from gpustack.capacity.window import Window
-from gpustack.report.format import format_duration
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
-from gpustack.times import format_minute
+from gpustack.times import format_duration, format_minute
 
 EMPTY_CELL = "-"
 HEADINGS = ("TOTAL", "ALLOCATED", "ATTRIBUTED", "ACTIVE", "IDLE", "FREE", "UNUSABLE")

@@ -8,7 +8,8 @@ from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Branch, Diagnosis, Peers, RecentChange
 from gpustack.doctor.graph import load_graph
 from gpustack.events import format_count
-from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, cut, format_duration, format_locations
+from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, cut, format_locations
+from gpustack.times import format_duration
 
 API_TEXTS = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
 AUTO_TEXTS: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}

@@ -14,10 +14,11 @@ from gpustack.remedy.undo import LastFix, Remainder, Rollback, describe_remainde
 from gpustack.report.doctor.format import AUTO_TEXTS
 from gpustack.report.doctor.text import INDENT, print_detail, print_heading, render_human
 from gpustack.report.findings import print_command, print_text, print_unwrapped
-from gpustack.report.format import format_duration, format_locations
+from gpustack.report.format import format_locations
 from gpustack.report.human import print_failures
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.next_command import build_command
+from gpustack.times import format_duration
 
 ENDINGS: dict[Ending, tuple[str, str]] = {
     "fixed": ("fixed{}", "green"),

@@ -9,13 +9,13 @@ from gpustack.config.inventory import Inventory
 from gpustack.gpus.burn.judge import Burn, BurnedGpu, Outcome
 from gpustack.gpus.identity import GpuIdentity
 from gpustack.report.document import render_json_document
-from gpustack.report.format import format_duration
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.renderings import BURN
 from gpustack.report.schema import Document, Seconds, TextOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
+from gpustack.times import format_duration
 from gpustack.vocabulary.fields import strip_prefix
 
 UUID_WIDTH = len("GPU-01234567")

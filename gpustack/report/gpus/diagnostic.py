@@ -8,13 +8,13 @@ from gpustack.config.inventory import Inventory
 from gpustack.engines.diagnostic import Diagnostic, Outcome, Verdict
 from gpustack.events import format_count
 from gpustack.report.document import render_json_document
-from gpustack.report.format import format_duration
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
 from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
 from gpustack.report.renderings import DIAGNOSTIC
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
+from gpustack.times import format_duration
 
 HEADINGS = ("NODE", "TEST", "ON", "OUTCOME", "WHY")
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from gpustack.events import format_count
 from gpustack.gpus.fleet import Card, Fleet
 from gpustack.metrics.gpus import Gpu, Owner
-from gpustack.report.format import format_duration
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
+from gpustack.times import format_duration
 
 GIB = 2**30
 HEADINGS = ("NODE", "GPU", "MODEL", "MEMORY", "PCIE", "ECC", "DRIVER", "USED BY", "HEALTH")

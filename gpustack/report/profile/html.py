@@ -10,7 +10,6 @@ from gpustack.profile.analysis import Analysis
 from gpustack.profile.compare import UNITS, Change, Comparison, build_track
 from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.window import Job
-from gpustack.report.format import format_duration
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile import comparison as words
 from gpustack.report.profile.plot import Line, Plot
@@ -22,6 +21,7 @@ from gpustack.report.profile.text import (
     format_over_idle,
 )
 from gpustack.report.profile.values import format_percent, format_value
+from gpustack.times import format_duration
 
 # Titles of plots, and the quantities that share their axis.
 PLOTS = {

@@ -7,9 +7,9 @@ from gpustack.profile.analysis import Analysis, Stretch
 from gpustack.profile.baseline import IdleComparison
 from gpustack.profile.classify import Verdict
 from gpustack.profile.usual import Usual
-from gpustack.report.format import format_duration
 from gpustack.report.profile.values import format_value
 from gpustack.report.terminal import Terminal
+from gpustack.times import format_duration
 
 MEAN_NAMES = ("engine", "sm", "tensor", "dram", "pipe", "pcie", "nvlink", "power", "clock")
 SHORT_MEAN_NAMES = ("engine", "tensor", "dram")

@@ -9,11 +9,11 @@ from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
 from gpustack.report.document import render_json_document
 from gpustack.report.findings import print_text
-from gpustack.report.format import format_duration
 from gpustack.report.human import print_next_command
 from gpustack.report.renderings import DELIVERIES
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
+from gpustack.times import format_duration
 
 OUTCOME_TEXTS: dict[Outcome, tuple[str, str]] = {
     "delivered": ("delivered", "green"),

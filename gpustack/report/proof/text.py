@@ -10,9 +10,10 @@ from gpustack.events import format_count
 from gpustack.proof.chain import LINKS, Outcome, Row
 from gpustack.proof.prove import Proof
 from gpustack.report.findings import print_field, print_text
-from gpustack.report.format import format_duration, format_locations
+from gpustack.report.format import format_locations
 from gpustack.report.human import print_next_command
 from gpustack.report.terminal import Terminal
+from gpustack.times import format_duration
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
 ASCII_MARKS: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}

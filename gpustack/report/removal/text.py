@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from gpustack.events import format_count
 from gpustack.report.findings import print_command, print_field, print_text
-from gpustack.report.format import format_duration, format_locations
+from gpustack.report.format import format_locations
 from gpustack.report.human import print_failures, print_next_command, print_playbook
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
+from gpustack.times import format_duration
 
 SYSTEM_NAMESPACES = ("kube-system/", "kube-flannel/")
 MAX_PODS = 8

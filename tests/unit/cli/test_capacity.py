@@ -38,9 +38,9 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     for command in ("capacity.report", "cost.commands"):
         monkeypatch.setattr(f"gpustack.cli.{command}.open_source", opened)
-    monkeypatch.setattr("gpustack.capacity.source.choose_source", lambda *words: words)
+    monkeypatch.setattr("gpustack.capacity.read.choose_source", lambda *words: words)
     monkeypatch.setattr("gpustack.capacity.read.query_usage", used)
-    monkeypatch.setattr("gpustack.capacity.current.query_current_state", see)
+    monkeypatch.setattr("gpustack.capacity.read.query_current_state", see)
     return given
 
 

@@ -13,12 +13,13 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import failure_report, install, locked_run, session
+from gpustack.cli import failure_report, install, session
 from gpustack.cli.app import app
 from gpustack.cli.error_handler import report_errors
 from gpustack.command import NO_HINT, Command
 from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence
+from gpustack.rollout import run as locked_run
 from gpustack.rollout.rollout import Rollout
 from tests.worlds.results import plans
 from tests.worlds.snapshots import hosts

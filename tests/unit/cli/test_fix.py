@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import locked_run, session
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.command import Command
 from gpustack.errors import GpustackError, LockedError
@@ -27,6 +27,7 @@ from gpustack.remedy.records import HostRecord
 from gpustack.remedy.scope import SYSCTL_FILE
 from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, playbook, preview
+from gpustack.rollout import run as locked_run
 from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import PlaybookRun
 from tests.schemas import check_shape

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask.transport.execute import run_script
-from gpustack.cli import locked_run, session
+from gpustack.cli import session
 from gpustack.cli.gpu import burn, load
 from gpustack.cli.gpu.commands import app
 from gpustack.config.host import CONTROL_PLANE
@@ -29,6 +29,7 @@ from gpustack.proof import connect
 from gpustack.proof.workload import NODE
 from gpustack.report.gpus.burn import BurnDocument
 from gpustack.rollout import evidence
+from gpustack.rollout import run as locked_run
 from tests.schemas import check_shape
 from tests.worlds.programs.engines import ACTING, Hosts
 from tests.worlds.prometheus.gpu_series import gpu_series
@@ -198,7 +199,7 @@ def test_heat_stops_all(cluster: Cluster) -> None:
 
 
 def test_an_interruption_leaves_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpustack.cli.locked_run import Run
+    from gpustack.rollout.run import Run
 
     monkeypatch.setattr(Run, "find_stop_reason", lambda _: "interrupted" if cluster.now >= 20 else "")
     found = document(typed("--yes", "-o", "json"))

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask.transport.execute import run_script
-from gpustack.cli import locked_run, session
+from gpustack.cli import session
 from gpustack.cli.gpu import changes, diag
 from gpustack.cli.gpu import engines as opening
 from gpustack.cli.gpu.commands import app
@@ -24,6 +24,7 @@ from gpustack.report.gpus.change import ChangeDocument
 from gpustack.report.gpus.diagnostic import DiagnosticDocument
 from gpustack.report.gpus.engines import EnginesDocument
 from gpustack.rollout import evidence
+from gpustack.rollout import run as locked_run
 from tests.schemas import check_shape
 from tests.worlds.programs import engines
 from tests.worlds.programs.engines import ACTING, ENGINES, Hosts, diagnostic, result, software

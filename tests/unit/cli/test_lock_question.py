@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.cli.lock_question import agree_on_places
+from gpustack.cli.questions import agree_on_places
 from gpustack.config.host import CONTROL_PLANE, NODE, STANDALONE, Host
 from gpustack.errors import RolloutError, UsageError
 from tests.worlds.snapshots.build import build

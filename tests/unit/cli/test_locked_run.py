@@ -12,12 +12,12 @@ import ansible_runner
 import pytest
 
 from gpustack.cli import error_handler, session
-from gpustack.cli.locked_run import Run
 from gpustack.config import inventory as reading
 from gpustack.config.inventory import Inventory, load_inventory
 from gpustack.errors import VerifyError
 from gpustack.events import ignore_event
 from gpustack.rollout.preview import preview
+from gpustack.rollout.run import Run
 from gpustack.steps import STEPS
 from tests.worlds.snapshots.reset_hosts import INVENTORY, snapshot
 

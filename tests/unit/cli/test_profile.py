@@ -25,7 +25,7 @@ ADDRESS = ("--prometheus", "http://prometheus.example.org")
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Job:
     job = make_job("memory bandwidth", random.Random(3))
-    monkeypatch.setattr("gpustack.profile.read.query_job", lambda *_: job)
+    monkeypatch.setattr("gpustack.profile.recording.query_job", lambda *_: job)
     monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.fetch_time", lambda _: 5000.0)
     return job
 
@@ -64,7 +64,7 @@ def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.Monk
             raise UnreachableError("exporter-answer", "x")
         return parse_families(render_page(clock[0]))
 
-    monkeypatch.setattr("gpustack.metrics.exposition.fetch_families", fetch)
+    monkeypatch.setattr("gpustack.profile.recording.fetch_families", fetch)
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     monkeypatch.setattr("time.sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds))
     words = ["record", "--exporter", "http://gpu1:9400/metrics", "--for", "1m", "-q", "-f", str(tmp_path / "x.json")]
@@ -80,7 +80,7 @@ def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
     monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.fetch_time", lambda _: 5000.0)
     jobs = iter((make_job("nothing", random.Random(1)), make_job("compute", random.Random(2))))
-    monkeypatch.setattr("gpustack.profile.read.query_job", lambda *_: next(jobs))
+    monkeypatch.setattr("gpustack.profile.recording.query_job", lambda *_: next(jobs))
     file = str(tmp_path / "idle.json")
     done = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", file], catch_exceptions=False)
     assert done.exit_code == 0, done.output

@@ -75,7 +75,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
     monkeypatch.setattr(credential, "fetch_answers", made.answers)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
-    monkeypatch.setattr("gpustack.cli.locked_run.open_locked_run", change)
+    monkeypatch.setattr("gpustack.rollout.run.open_locked_run", change)
     return made
 
 

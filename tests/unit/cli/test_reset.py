@@ -14,11 +14,12 @@ from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import locked_run, session
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.command import Command
 from gpustack.errors import GpustackError, LockedError, UnreachableError
 from gpustack.rollout import evidence, playbook
+from gpustack.rollout import run as locked_run
 from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import PlaybookRun
 from tests.worlds.results.resets import LINK

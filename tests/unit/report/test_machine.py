@@ -17,7 +17,7 @@ from gpustack.report.doctor import junit as doctor_junit
 from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix.json import FixDocument, UndoDocument
-from gpustack.report.format import format_duration, format_locations
+from gpustack.report.format import format_locations
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument
 from gpustack.report.proof import delivery
 from gpustack.report.render import show_result
@@ -25,6 +25,7 @@ from gpustack.report.rendering import Rendering
 from gpustack.report.renderings import BURN, RENDERINGS
 from gpustack.report.schema import Document
 from gpustack.rollout.plan import build_idle_outcome
+from gpustack.times import format_duration
 from tests.schemas import check_shape
 from tests.unit.report import fixes
 from tests.worlds.results import diagnoses, plans, proofs

@@ -30,7 +30,7 @@ TIMES = {"HEARTBEAT": 0.3, "SILENCE": 2.0, "RETAKE": 1.0, "RETRY_PAUSE": 0.2, "H
 OPERATOR = f"""
 import sys
 from pathlib import Path
-from gpustack.cli.locked_run import refuse_suspension
+from gpustack.rollout.run import refuse_suspension
 from gpustack.config.host import Host
 from gpustack.rollout import lock, playbook, reaper
 from gpustack.rollout.lease import Places, hold_locks

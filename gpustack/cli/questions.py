@@ -1,5 +1,4 @@
-"""The question about a lock that cannot be taken, because its host was not reached. The option --yes does not answer
-it."""
+"""Questions on the terminal: whether to go on, and whether without a lock, which the option --yes does not answer."""
 
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,14 @@ from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.rollout.lease import Places, choose_places, find_silent_planes
 from gpustack.rollout.next_command import build_command
+
+
+def confirm(question: str) -> bool:
+    """Ask a question on the terminal. Return False without a terminal, where --yes is needed."""
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write(f"\n{question} [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def agree_on_places(

@@ -1,56 +1,42 @@
 """Recordings of the metrics of GPUs, which end after a time or by Ctrl-C."""
 
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gpustack.cli import session
-from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.errors import UnreachableError
 from gpustack.events import Event, Reporter
-
-if TYPE_CHECKING:
-    from gpustack.metrics.prometheus import Prometheus
-    from gpustack.profile.file import Profile
-    from gpustack.profile.selection import Selection
+from gpustack.metrics.exposition import fetch_families
+from gpustack.metrics.prometheus import Prometheus
+from gpustack.metrics.web import Web
+from gpustack.profile.file import Profile, build_profile
+from gpustack.profile.read import query_job
+from gpustack.profile.scrape import Scrapes, read_wall_clock
+from gpustack.profile.selection import Selection
+from gpustack.times import format_duration
 
 LEAST, PARTS = 15.0, 20  # Seconds between two lines of progress, and their greatest number.
 
 
 def read_profile(
-    prometheus: "Prometheus", selection: "Selection", subject: str, begin: float, end: float, label: str
-) -> "Profile":
-    from gpustack.profile.file import build_profile
-    from gpustack.profile.read import query_job
-
+    prometheus: Prometheus, selection: Selection, subject: str, begin: float, end: float, label: str
+) -> Profile:
     return build_profile(query_job(prometheus, selection, begin, end), subject, label, begin, end)
 
 
-def read_last(prometheus: "Prometheus", selection: "Selection", subject: str, seconds: float) -> "Profile":
+def read_last(prometheus: Prometheus, selection: Selection, subject: str, seconds: float) -> Profile:
     """Read the last seconds until now, by the clock of Prometheus."""
     end = prometheus.fetch_time()
     return read_profile(prometheus, selection, subject, end - seconds, end, "")
 
 
 def record_prometheus(
-    source: Source,
-    inventory: Path | None,
-    selection: "Selection",
-    subject: str,
-    seconds: float,
-    label: str,
-    *,
-    become: bool,
-    quiet: bool,
-) -> "Profile":
-    report = session.build_reporter(quiet=quiet)
-    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
-        begin = prometheus.fetch_time()
-        try:
-            wait_for_end(seconds, subject, report)
-        except KeyboardInterrupt:
-            report(Event("note", subject, "ended by Ctrl-C"))
-        return read_profile(prometheus, selection, subject, begin, prometheus.fetch_time(), label)
+    prometheus: Prometheus, selection: Selection, subject: str, seconds: float, label: str, report: Reporter
+) -> Profile:
+    begin = prometheus.fetch_time()
+    try:
+        wait_for_end(seconds, subject, report)
+    except KeyboardInterrupt:
+        report(Event("note", subject, "ended by Ctrl-C"))
+    return read_profile(prometheus, selection, subject, begin, prometheus.fetch_time(), label)
 
 
 def wait_for_end(seconds: float, subject: str, report: Reporter) -> None:
@@ -61,29 +47,16 @@ def wait_for_end(seconds: float, subject: str, report: Reporter) -> None:
 
 
 def report_remaining(subject: str, seconds: float, report: Reporter) -> None:
-    from gpustack.report.format import format_duration
-
-    report(
-        Event(
-            "waiting",
-            subject,
-            f"is recorded for {format_duration(seconds)} more; Ctrl-C ends it and keeps what there is",
-        )
-    )
+    text = f"is recorded for {format_duration(seconds)} more; Ctrl-C ends it and keeps what there is"
+    report(Event("waiting", subject, text))
 
 
 def record_exporter(
-    url: str, source: Source, selection: "Selection", subject: str, seconds: float, label: str, *, quiet: bool
-) -> "Profile":
+    web: Web, selection: Selection, subject: str, seconds: float, label: str, report: Reporter
+) -> Profile:
     """Record by scraping an exporter. A failed scrape leaves a gap, and UnreachableError is raised where the first one
     fails."""
-    from gpustack.metrics.exposition import fetch_families
-    from gpustack.metrics.web import Web
-    from gpustack.profile.file import build_profile
-    from gpustack.profile.scrape import Scrapes, read_wall_clock
-
-    report, scrapes = session.build_reporter(quiet=quiet), Scrapes(selection)
-    web = Web(source.build_access())
+    scrapes, url = Scrapes(selection), web.access.url
     begin, started_at, next_report = read_wall_clock(), time.monotonic(), 0.0
     scrapes.add(fetch_families(web), started_at)
     try:

@@ -14,7 +14,6 @@ from typing import Any
 from gpustack.ask import recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.execute import run_script
-from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED, Event, Reporter
@@ -22,24 +21,8 @@ from gpustack.rollout import evidence, overlay, playbook, preview
 from gpustack.rollout.anonymize import remove_secrets
 from gpustack.rollout.evidence import build_loss_event
 from gpustack.rollout.lease import Lease, Places, hold_locks
-from gpustack.rollout.next_command import build_command
 from gpustack.rollout.plan import PlaybookRun
 from gpustack.rollout.private_folder import open_private_folder
-
-
-def confirm(question: str) -> bool:
-    """Ask a question on the terminal. Return False without a terminal, where --yes is needed."""
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write(f"\n{question} [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def repeat_command(verb: str, hosts: Inventory, *flags: str, **choices: Sequence[str] | None) -> Command:
-    """Return the command that was declined, with --yes, the same hosts and the same options."""
-    named_options = [word for name, words in choices.items() if words for word in (f"--{name}", ",".join(words))]
-    this_host = [] if hosts.source else ["--this-host"]
-    return build_command(hosts, verb, "--yes").extend(*named_options, *this_host, *filter(None, flags))
 
 
 @dataclass(frozen=True)
