@@ -37,6 +37,13 @@ class UsageError(GpustackError):
     code = ExitStatus.WRONG_USAGE
 
 
+class InputError(UsageError, ValueError):
+    """Describe a value that a package cannot use, in its own words: `cli` knows the option and adds the hint."""
+
+    def __init__(self, reference: str, message: str, reason: str = "") -> None:
+        super().__init__(reference, message, reason)
+
+
 class ConfigError(GpustackError):
     code = ExitStatus.WRONG_CONFIGURATION
 

@@ -35,7 +35,7 @@ def read_usage(prometheus: Prometheus, window: Window, spec: Spec, cluster: str)
 
 
 def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, str] | None = None) -> Usage:
-    """Query the usage of a window. Raise UsageError where samples are closer together than they say, and for several
+    """Query the usage of a window. Raise InputError where samples are closer together than they say, and for several
     clusters."""
     clock = query_clock(source)
     table = UsageTable(clock, dict(renames or {}))

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from gpustack.capacity import raw_rules
 from gpustack.capacity.window import Window
-from gpustack.command import Command, Prose
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.times import HOUR, format_minute
@@ -56,7 +55,7 @@ class Source:
         )
 
     def query_chunks(self, expr: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
-        """Query an expression by hour, and yield labels and values once for each week and series. Raise UsageError
+        """Query an expression by hour, and yield labels and values once for each week and series. Raise InputError
         where several clusters answer."""
         clusters: set[str] = set()
         for begin in range(self.window.begin, self.window.end, CHUNK):
@@ -66,13 +65,11 @@ class Source:
                 yield result.labels, {int(at) - HOUR: value for at, value in result.points}
         if len(clusters) > 1:
             why = f"It has series of {', '.join(sorted(name or '(none)' for name in clusters))}."
-            raise UsageError(
-                "capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why, Prose("--cluster NAME")
-            )
+            raise InputError("capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why)
 
 
 def choose_source(prometheus: Prometheus, window: Window, team_label: str, cluster: str) -> Source:
-    """Choose recorded series where there are any within the window. Raise UsageError where there are none, and too many
+    """Choose recorded series where there are any within the window. Raise InputError where there are none, and too many
     GPUs for raw ones, or no kube-state-metrics."""
     url, end = prometheus.access.url, float(window.end)
     length = window.end - window.begin
@@ -86,7 +83,7 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})").series:
             why = "It knows them only since then: whole hours are counted, so ask again after the next hour has begun."
-        raise UsageError("capacity-no-requests", message, why, Command("gpustack", "doctor"))
+        raise InputError("capacity-no-requests", message, why)
     units = offers[0].points[-1][1]
     if units * window.hours > AFFORDABLE:
         message = f"{url} has no recorded series of usage before {format_minute(end)} UTC."
@@ -95,5 +92,5 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
             f"{AFFORDABLE} GPU-hours are computed. The rules are installed by the step alerts; other servers take them "
             "from values/rules/gpu-recording.yaml."
         )
-        raise UsageError("capacity-no-rules", message, why, Command("gpustack", "install", "--only", "alerts"))
+        raise InputError("capacity-no-rules", message, why)
     return Source(prometheus, window, team_label, cluster, recorded=False)

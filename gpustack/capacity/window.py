@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from gpustack.command import Prose
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 from gpustack.times import HOUR, format_minute
 
 
@@ -32,17 +31,15 @@ def build_recent_window(seconds: float, current_time: float) -> Window:
 
 
 def parse_month(text: str, current_time: float) -> Window:
-    """Parse a month, as `2026-10`; the present one ends with the last full hour. Raise UsageError for another text, or
+    """Parse a month, as `2026-10`; the present one ends with the last full hour. Raise InputError for another text, or
     a month to come."""
     try:
         begin = datetime.strptime(text, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
-        raise UsageError(
-            "capacity-window", f"{text} is no month.", "It is a year and a month.", Prose("2026-10")
-        ) from None
+        raise InputError("capacity-window", f"{text} is no month.", "It is a year and a month, as 2026-10.") from None
     following = (begin + timedelta(days=32)).replace(day=1)
     window = Window(int(begin.timestamp()), min(int(following.timestamp()), int(current_time) // HOUR * HOUR))
     if not window.hours > 0:
         why = f"It is {format_minute(current_time)} UTC, by the clock of Prometheus, and no full hour of it has passed."
-        raise UsageError("capacity-window", f"{text} has not begun.", why)
+        raise InputError("capacity-window", f"{text} has not begun.", why)
     return window

@@ -6,10 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gpustack.command import Command
+from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.errors import GpustackError, Interruption, UsageError
 from gpustack.exit_status import ExitStatus
 
+PRICES = Prose("group_vars/all/gpustack.yml: cost.prices")
+HINTS: dict[str, Hint] = {
+    "capacity-clusters": Prose("--cluster NAME"),
+    "capacity-no-requests": Command("gpustack", "doctor"),
+    "capacity-no-rules": Command("gpustack", "install", "--only", "alerts"),
+    "capacity-window": Prose("--month 2026-10"),
+    "cost-no-price": PRICES,
+    "cost-no-prices": PRICES,
+    "forecast-nothing": Command("gpustack", "gpu", "list"),
+    "prometheus-login": Prose("--token-file FILE, or --client-certificate FILE"),
+}
+"""Hints of errors whose package does not know the command line."""
 STOPPED = "\ninterrupted\n"
 known_secrets: list[str] = []
 """Values of secrets to redact; `session.open_inventory` adds those of the inventory."""
@@ -32,6 +44,7 @@ def report_errors() -> Iterator[None]:
     try:
         yield
     except GpustackError as error:
+        error.hint = error.hint or HINTS.get(error.reference, NO_HINT)
         from gpustack.report.error import render_error
 
         sys.stderr.write(render_error(error, known_secrets) + collect_notes(error))

@@ -5,12 +5,10 @@ from datetime import date
 from decimal import Decimal
 
 from gpustack.capacity.usage import Hours, Key
-from gpustack.command import Prose
 from gpustack.config.sections.usage import Cost, Price
 from gpustack.errors import ConfigError
 
 MAX_NODES = 8
-HINT = Prose("group_vars/all/gpustack.yml: cost.prices")
 
 
 def normalize_model(model: str) -> str:
@@ -36,7 +34,7 @@ def require_prices(cost: Cost) -> None:
     """Raise ConfigError where the spec has no prices."""
     if not cost.prices:
         reason = "A price is of a GPU for an hour, by model, pool and first day; there is no default."
-        raise ConfigError("cost-no-prices", "The spec has no prices.", reason, HINT)
+        raise ConfigError("cost-no-prices", "The spec has no prices.", reason)
 
 
 def find_prices(cost: Cost, hours: Mapping[Key, Hours]) -> dict[Key, Decimal]:
@@ -61,9 +59,7 @@ def find_prices(cost: Cost, hours: Mapping[Key, Hours]) -> dict[Key, Decimal]:
         }
     )
     if missing_keys:
-        raise ConfigError(
-            "cost-no-price", "Some GPUs have no price.", "\n".join(describe_missing_prices(missing_keys)), HINT
-        )
+        raise ConfigError("cost-no-price", "Some GPUs have no price.", "\n".join(describe_missing_prices(missing_keys)))
     return prices
 
 

@@ -7,9 +7,8 @@ Prometheus).
 
 from functools import cache
 
-from gpustack.command import Command
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 from gpustack.files.json_text import dump_json
 from gpustack.forecast.demand import Demand
 from gpustack.metrics.prometheus import Prometheus
@@ -24,7 +23,7 @@ Table = dict[str, dict[int, float]]
 
 def query_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resource: str = "") -> tuple[Demand, ...]:
     """Query the demand of each pool, which is a resource of nodes, for these seconds until the last midnight of UTC.
-    With a pattern of nodes the queue is left out, because it belongs to no node. Raise UsageError where there is
+    With a pattern of nodes the queue is left out, because it belongs to no node. Raise InputError where there is
     none."""
     end = int(prometheus.fetch_time() // DAY * DAY)
     begin = end - int(seconds // DAY * DAY)
@@ -36,7 +35,7 @@ def query_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resou
             "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, "
             "or the name or the pattern is another."
         )
-        raise UsageError("forecast-nothing", message, why, Command("gpustack", "gpu", "list"))
+        raise InputError("forecast-nothing", message, why)
     hours = range(begin, end, HOUR)
     return tuple(build_demand(pool, hours, allocated, {} if nodes else queued, capacity) for pool in pools)
 

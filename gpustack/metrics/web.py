@@ -5,8 +5,7 @@ from typing import Any
 
 import urllib3
 
-from gpustack.command import Prose
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import InputError, UnreachableError, UsageError
 
 CONNECT_LIMIT, READ_LIMIT = 4.0, 30.0
 TRIES = 2
@@ -18,7 +17,7 @@ BUSY = (502, 503, 504)
 class Access:
     """Hold the address of a server and its login. `url` is the part before /api/v1. `token` is a bearer token;
     `certificate` is a client's certificate with its key, `ca` a certificate authority of the server, both as files.
-    `tenant` is Mimir's X-Scope-OrgID. Raise UsageError for a login in the address, which would stand in the command
+    `tenant` is Mimir's X-Scope-OrgID. Raise InputError for a login in the address, which would stand in the command
     line and in messages."""
 
     url: str
@@ -29,11 +28,10 @@ class Access:
 
     def __post_init__(self) -> None:
         if "@" in self.url.rpartition("://")[2].partition("/")[0]:
-            raise UsageError(
+            raise InputError(
                 "prometheus-login",
                 "The address has a user or a password in it.",
                 "Everybody on this host could read it in the list of processes. It is not used.",
-                Prose("--token-file FILE, or --client-certificate FILE"),
             )
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from gpustack.cli import error_handler
 from gpustack.cli.app import app
-from gpustack.cli.error_handler import report_errors
-from gpustack.errors import ConfigError
+from gpustack.cli.error_handler import HINTS, report_errors
+from gpustack.errors import ConfigError, InputError
 from gpustack.report.error_document import ErrorDocument
+from gpustack.report.explain.pages import read_error_pages
 from gpustack.report.guard import GuardedStream
 from tests.schemas import check_shape
 
@@ -43,6 +44,15 @@ def test_an_error_is_a_document(output: list[str], capsys: pytest.CaptureFixture
         "reference": "inventory-missing",
         "hint": "gpustack init DIR    # writes an example",
     }
+
+
+def test_an_error_of_a_package_without_options_gets_the_hint_of_its_reference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert set(HINTS) <= set(read_error_pages())
+    with pytest.raises(SystemExit) as ending, report_errors():
+        raise InputError("capacity-clusters", "It has several clusters.")
+    assert (ending.value.code, "do:    --cluster NAME" in capsys.readouterr().err) == (2, True)
 
 
 @pytest.mark.parametrize(
