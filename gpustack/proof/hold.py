@@ -4,16 +4,30 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from gpustack.ask.snapshot import Snapshot
 from gpustack.events import Event
-from gpustack.proof.pod import ApiRefused
+from gpustack.proof.connect import open_pods
 from gpustack.proof.pod_run import NOT_HELD, Cluster, PodRun, require_pods
+from gpustack.proof.silence import silence_load
 from gpustack.proof.workload import PodResult, build_pod, build_sleeper
+from gpustack.rollout.run import Run
+
+Refusals = Mapping[str, str]
+"""The reasons why the GPUs of nodes could not be kept, by node."""
 
 
 @contextmanager
-def hold_gpus(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) -> Iterator[Mapping[str, str]]:
-    """Hold this number of GPUs by node, for `seconds` at most. Yield the reasons of nodes where that failed, whose pods
-    are removed at once. Raise RolloutError where pods cannot be created or followed, and where the namespace was not
+def keep_free(run: Run, snapshot: Snapshot, gpu_counts: Mapping[str, int], seconds: float) -> Iterator[Refusals]:
+    """Keep the GPUs of nodes free from others for a load, whose alerts are silenced. Yield and raise as hold_gpus."""
+    pod_run = PodRun(lambda: open_pods(snapshot, run.private), run.record, run.find_stop_reason)
+    with silence_load(run, list(gpu_counts), seconds), hold_gpus(pod_run, gpu_counts, seconds) as refusals:
+        yield refusals
+
+
+@contextmanager
+def hold_gpus(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) -> Iterator[Refusals]:
+    """Hold this number of GPUs by node, for `seconds` at most. Yield the nodes where that failed, whose pods are
+    removed at once. Raise RolloutError where pods cannot be created or followed, and where the namespace was not
     created by gpustack."""
     try:
         with require_pods():
@@ -25,12 +39,10 @@ def hold_gpus(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) ->
             pod_run.report(Event("note", "", note))
 
 
-def start_holding(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) -> Mapping[str, str]:
+def start_holding(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) -> Refusals:
     container = build_sleeper(seconds)
     pod_run.create("hold", gpu_counts, lambda name, node, run: build_pod(name, node, run, seconds, container))
     pod_run.follow(judge_holder, watch=lambda: pod_run.look_error)
-    if pod_run.look_error:
-        raise ApiRefused(pod_run.look_error)
     refusals = {pod.node: f"{NOT_HELD}: {pod.reason}" for pod in pod_run.pods.values() if pod.stage != "held"}
     if refusals:
         with pod_run.connect() as cluster:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpustack.ask.gather import gather
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.config.inventory import Inventory
 from gpustack.errors import UnreachableError
+from gpustack.events import Reporter
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import EXPORTERS, NODES, PODS, SERVICES, GpuPod, ProofNode
@@ -26,6 +29,15 @@ def plan_proof(snapshot: Snapshot, names: Sequence[str]) -> tuple[tuple[Place, .
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer; nothing was created."
         raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
+
+
+def gather_offers(inventory: Inventory, report: Reporter) -> Mapping[str, int]:
+    """Gather the number of GPUs that each node offers. Return an empty mapping without an answer."""
+    try:
+        nodes = View(gather(inventory, [NODES], report=report), CLUSTER)[NODES]
+    except FactUnavailable:
+        return {}
+    return {node.name: node.allocatable for node in nodes}
 
 
 def match_hosts(snapshot: Snapshot) -> dict[str, str]:

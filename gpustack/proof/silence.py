@@ -6,13 +6,32 @@ API v2: POST /api/v2/silences and DELETE /api/v2/silence/ID (prometheus/alertman
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gpustack.errors import GpustackError
+from gpustack.events import Event
+from gpustack.proof.connect import open_part
 from gpustack.proof.http import NoAnswer, Web
+from gpustack.rollout.run import Run
 
 LOAD_ALERTS = ("GpuHwThermalSlowdown", "GpuSwThermalSlowdown", "GpuPowerBrake", "GpuXidApplication")
+
+
+@contextmanager
+def silence_load(run: Run, nodes: Sequence[str], seconds: float) -> Iterator[None]:
+    """Silence the alerts of load on these nodes. A failure is recorded as a note, and raises no error."""
+    with ExitStack() as stack:
+        try:
+            address, number = stack.enter_context(open_part("alertmanager", run.hosts, run.record))
+            web = Web("Alertmanager", address, number)
+            reason = stack.enter_context(silence(web, nodes, seconds, run.lock.holder))
+        except GpustackError as error:
+            reason = str(error)
+        if reason:
+            run.record(Event("note", "", f"alerts of load are not silenced: {reason}"))
+        yield
 
 
 @contextmanager

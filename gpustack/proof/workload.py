@@ -109,8 +109,8 @@ class VisibleGpu:
     """Describe a GPU as nvidia-smi lists it in the pod."""
 
     uuid: str
-    bus: str
-    model: str
+    bus: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ DIAGNOSTIC = Rendering(
     },
 )
 BURN = Rendering(
-    "gpus.burn.judge:Burn",
+    "burn.judge:Burn",
     human="gpus.burn:render_human",
     json="gpus.burn:render_json",
     schema="gpu-burn",

@@ -8,6 +8,7 @@ PACKAGE = Path(__file__).parents[2] / "gpustack"
 # The product; the lab and the bundle wait for programs of this machine.
 ROOMS = (
     "ask",
+    "burn",
     "cli",
     "config",
     "doctor",

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from gpustack.burn.judge import Burn, BurnedGpu, Outcome
 from gpustack.config.inventory import Inventory
-from gpustack.gpus.burn.judge import Burn, BurnedGpu, Outcome
 from gpustack.gpus.identity import GpuIdentity
 from gpustack.report.document import render_json_document
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes

@@ -13,19 +13,18 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask.transport.execute import run_script
+from gpustack.burn import task, watch
 from gpustack.cli import session
-from gpustack.cli.gpu import burn, load
 from gpustack.cli.gpu.commands import app
 from gpustack.config.host import CONTROL_PLANE
 from gpustack.engines import call, change, engine
 from gpustack.engines.engine import Engine, Engines
 from gpustack.errors import GpustackError, UnreachableError
-from gpustack.gpus import queries
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import Readings, build_readings
 from gpustack.metrics.web import Access
 from gpustack.probes.proof import RUN
-from gpustack.proof import connect
+from gpustack.proof import inventory
 from gpustack.proof.workload import NODE
 from gpustack.report.gpus.burn import BurnDocument
 from gpustack.rollout import evidence
@@ -129,14 +128,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     monkeypatch.setattr(locked_run, "hold_locks", held)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
-    monkeypatch.setattr(connect, "open_prometheus", open_prometheus)
-    monkeypatch.setattr(burn, "read_offers", lambda *_: made.offers)
-    monkeypatch.setattr(load, "silence_load", silence)
-    monkeypatch.setattr(load, "open_pods", made.connect)
-    monkeypatch.setattr(load, "sleep", wait)
-    monkeypatch.setattr(load, "monotonic", lambda: made.now)
+    monkeypatch.setattr(watch, "open_prometheus", open_prometheus)
+    monkeypatch.setattr(inventory, "gather_offers", lambda *_: made.offers)
+    monkeypatch.setattr(task, "silence_load", silence)
+    monkeypatch.setattr(task, "open_pods", made.connect)
+    monkeypatch.setattr(task, "sleep", wait)
+    monkeypatch.setattr(task, "monotonic", lambda: made.now)
     monkeypatch.setattr(Prometheus, "fetch_time", lambda _: made.now)
-    monkeypatch.setattr(queries, "query_readings", made.readings)
+    monkeypatch.setattr(watch, "query_readings", made.readings)
     for function in (call.call_each, call.run_command, change.Change.__init__):
         defaults = function.__defaults__
         assert defaults
@@ -247,7 +246,7 @@ def test_without_temperatures_it_is_refused_unless_that_is_wanted(
     def refuse(*_: object) -> None:
         raise UnreachableError("prometheus-answer", "Prometheus is down.")
 
-    monkeypatch.setattr(connect, "open_prometheus", refuse)
+    monkeypatch.setattr(watch, "open_prometheus", refuse)
     error = typed("--yes").exception
     assert isinstance(error, GpustackError)
     assert (error.reference, error.reason) == ("gpu-heat-unknown", "Prometheus is down.")

@@ -8,7 +8,7 @@ import pytest
 from gpustack.errors import RolloutError
 from gpustack.proof.hold import hold_gpus
 from gpustack.proof.workload import NODE
-from tests.unit.proof.pod_api import NO_ROOM, PodApi, make_run
+from tests.worlds.programs.pod_api import NO_ROOM, PodApi, make_run
 
 
 def hold(api: PodApi, gpu_counts: Mapping[str, int]) -> AbstractContextManager[Mapping[str, str]]:

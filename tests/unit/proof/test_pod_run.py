@@ -9,7 +9,7 @@ import pytest
 from gpustack.proof.pod import ApiRefused
 from gpustack.proof.pod_run import Cluster, PodRun
 from gpustack.proof.workload import PodResult, build_proof_pod
-from tests.unit.proof.pod_api import PodApi, make_run, status
+from tests.worlds.programs.pod_api import PodApi, make_run, status
 
 
 def build(name: str, node: str, run: str) -> dict[str, Any]:

@@ -1,15 +1,21 @@
 """Only alerts of load are silenced, only of these nodes, and only until a time."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
+from gpustack.errors import UnreachableError
+from gpustack.events import Event
+from gpustack.proof import silence as module
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.silence import LOAD_ALERTS, build_silence, silence
+from gpustack.proof.silence import LOAD_ALERTS, build_silence, silence, silence_load
 
 RULES = Path(__file__).parents[3] / "values" / "rules" / "gpu-alerts.yaml"
 
@@ -58,3 +64,32 @@ def test_what_it_matches() -> None:
 def test_these_alerts_exist() -> None:
     groups = yaml.safe_load(RULES.read_text())["groups"]
     assert set(LOAD_ALERTS) <= {rule["alert"] for group in groups for rule in group["rules"]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "note"),
+    [
+        ((200, {"silenceID": "s1"}), "", ""),
+        ((403, "no"), "", "Alertmanager refused the silence (HTTP 403): no"),
+        ((200, {}), "No host could be reached.", "No host could be reached."),
+    ],
+)
+def test_a_load_without_a_silence_is_noted_and_goes_on(
+    answer: tuple[int, Any], error: str, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def open_part(part: str, *_: object) -> Iterator[tuple[str, int]]:
+        assert part == "alertmanager"
+        if error:
+            raise UnreachableError("no-host-reached", error)
+        yield "127.0.0.1", 9093
+
+    events, done = list[Event](), list[str]()
+    run: Any = SimpleNamespace(hosts=None, record=events.append, lock=SimpleNamespace(holder="ann@desk"))
+    monkeypatch.setitem(globals(), "ANSWERS", [answer])
+    monkeypatch.setattr(module, "open_part", open_part)
+    monkeypatch.setattr(module, "Web", There)
+    with silence_load(run, ["gpu1"], 600):
+        done.append("loaded")
+    assert done == ["loaded"]
+    assert [event.message for event in events] == ([f"alerts of load are not silenced: {note}"] if note else [])

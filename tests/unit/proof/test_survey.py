@@ -9,8 +9,10 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
+from gpustack.events import ignore_event
 from gpustack.probes.proof import EXPORTERS, INGRESSES, NODES, PODS, PROCESS, SERVICES, Ingress, Service
 from gpustack.process import name_process
+from gpustack.proof import inventory
 from gpustack.proof.credential import parse_login
 from gpustack.proof.inventory import find_places, find_skipped_hosts, locate_exporters, match_hosts
 from gpustack.proof.services import LABELS, Part, choose_namespace, describe_access, find_service, select_main_port
@@ -164,3 +166,11 @@ def test_addresses_that_the_cluster_has_for_it() -> None:
 )
 def test_the_login_of_grafana(answer: Answer, expected: object) -> None:
     assert parse_login(answer) == expected
+
+
+def test_offers_of_nodes_are_unknown_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = snapshot(CALM)
+    monkeypatch.setattr(inventory, "gather", lambda *_, **__: taken)
+    assert inventory.gather_offers(taken.inventory, ignore_event) == {"kube1": 0, "gpu1": 2}
+    monkeypatch.setattr(inventory, "gather", lambda *_, **__: snapshot([]))
+    assert inventory.gather_offers(taken.inventory, ignore_event) == {}

@@ -3,10 +3,11 @@ was seen."""
 
 from dataclasses import replace
 
-from gpustack.gpus.burn.judge import Burn, LoadedPod, judge_gpus
-from gpustack.gpus.burn.loads import Load, choose_load
-from gpustack.gpus.burn.watch import GpuObservation
+from gpustack.burn.judge import Burn, judge_gpus
+from gpustack.burn.loads import Load, choose_load
+from gpustack.burn.watch import GpuObservation
 from gpustack.metrics.gpus import Gpu
+from gpustack.proof.workload import PodResult, VisibleGpu
 
 MODEL = "NVIDIA H100 80GB HBM3"
 UUIDS = tuple(f"GPU-0000000{number}-0000-0000-0000-000000000000" for number in range(4))
@@ -70,8 +71,9 @@ GOOD = BEGIN + tensor("0.00", "6.12e+05", "6.10e+05", "6.11e+05") + messages(100
 SLOW = BEGIN + tensor("0.00", "4.12e+05", "4.10e+05", "4.11e+05") + messages(1004, (9, 0)) + end(1004)
 
 
-def pod(number: int, output: str = GOOD, code: int | None = 0, why: str = "") -> LoadedPod:
-    return LoadedPod("gpu1", UUIDS[number], MODEL, f"0000:{number}5:00.0", code, output, why)
+def pod(number: int, output: str = GOOD, code: int | None = 0, why: str = "") -> PodResult:
+    gpu = VisibleGpu(UUIDS[number], f"0000:{number}5:00.0", MODEL)
+    return PodResult(f"burn-{number}", "gpu1", "ended", why, gpus=(gpu,), code=code, output=output)
 
 
 def make_observation(
@@ -92,7 +94,7 @@ MIXED = Burn(
             pod(0),
             pod(1, SLOW),
             pod(2, "", None),
-            LoadedPod("gpu2", reason="Unschedulable: Insufficient nvidia.com/gpu"),
+            PodResult("burn-3", "gpu2", "stuck", "Unschedulable: Insufficient nvidia.com/gpu"),
         ],
         {
             UUIDS[0]: make_observation(0.91, 4, "power cap"),

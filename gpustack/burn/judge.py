@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from gpustack.burn.loads import Load
+from gpustack.burn.output import Output, parse_output
+from gpustack.burn.watch import GpuObservation
 from gpustack.events import INTERRUPTED
 from gpustack.exit_status import ExitStatus, select_status
-from gpustack.gpus.burn.loads import Load
-from gpustack.gpus.burn.output import Output, parse_output
-from gpustack.gpus.burn.watch import GpuObservation
+from gpustack.proof.workload import PodResult, VisibleGpu
 from gpustack.vocabulary.fields import strip_prefix
 
 Outcome = Literal["passed", "failed", "unknown"]
@@ -21,20 +22,6 @@ SAMPLES = 3
 BEHIND = 0.9
 """A GPU that counts less than this of the best of its model in the same run is slower than it should be; 10 % as in
 gpu-fryer (huggingface/gpu-fryer, README.md)."""
-
-
-@dataclass(frozen=True)
-class LoadedPod:
-    """Hold the result of a pod with a GPU. `code` is the tester's exit status, None where it did not end by itself;
-    `reason` says why it never ran, or did not end."""
-
-    node: str
-    uuid: str = ""
-    model: str = ""
-    bus: str = ""
-    code: int | None = None
-    output: str = ""
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,26 +75,29 @@ class Burn:
 
 
 def judge_gpus(
-    load: Load, pods: Iterable[LoadedPod], observations: Mapping[str, GpuObservation], stop_reason: str, *, blind: bool
+    load: Load, pods: Iterable[PodResult], observations: Mapping[str, GpuObservation], stop_reason: str, *, blind: bool
 ) -> tuple[BurnedGpu, ...]:
     """Judge all GPUs, each by itself and compared with its peers. With `blind`, heat and throttling need not be
     known."""
-    burned_gpus = [judge_gpu(load, pod, observations.get(pod.uuid), stop_reason, blind=blind) for pod in pods]
+    burned_gpus = [judge_gpu(load, pod, observations, stop_reason, blind=blind) for pod in pods]
     return tuple(compare_peers(burned_gpus, load.figure))
 
 
 def judge_gpu(
-    load: Load, pod: LoadedPod, observation: GpuObservation | None, stop_reason: str, *, blind: bool
+    load: Load, pod: PodResult, observations: Mapping[str, GpuObservation], stop_reason: str, *, blind: bool
 ) -> BurnedGpu:
     output = parse_output(pod.output, load.field.id)
     floor = load.compute_floor(output)
-    gpu = BurnedGpu(pod.node, pod.uuid, pod.model, pod.bus, figure=output.figure, expected=floor[1] if floor else None)
+    visible = pod.gpus[0] if pod.gpus else VisibleGpu("")
+    gpu = BurnedGpu(pod.node, visible.uuid, visible.model, visible.bus, figure=output.figure)
+    gpu = replace(gpu, expected=floor[1] if floor else None)
+    observation = observations.get(gpu.uuid)
     if observation:
         slowed = None if observation.throttle_reasons is None else tuple(sorted(observation.throttle_reasons))
         gpu = replace(gpu, actual=observation.highest_value, samples=len(observation.samples), throttle_reasons=slowed)
         gpu = replace(gpu, temperature=observation.temperature)
         if observation.gpu:
-            gpu = replace(gpu, index=observation.gpu.index, model=observation.gpu.model or pod.model)
+            gpu = replace(gpu, index=observation.gpu.index, model=observation.gpu.model or gpu.model)
     wrong = tuple(find_faults(load, output, gpu, floor, observation.hot if observation else ""))
     if wrong:
         return replace(gpu, outcome="failed", reasons=wrong)
@@ -132,7 +122,7 @@ def find_faults(
 
 def find_doubts(
     load: Load,
-    pod: LoadedPod,
+    pod: PodResult,
     output: Output,
     gpu: BurnedGpu,
     floor: tuple[float, float] | None,

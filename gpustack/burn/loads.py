@@ -8,9 +8,9 @@ limits are not those of ParseCommandLine). It never ran against a GPU.
 
 from dataclasses import dataclass
 
+from gpustack.burn.output import Output
 from gpustack.command import Command
 from gpustack.errors import UsageError
-from gpustack.gpus.burn.output import Output
 from gpustack.vocabulary.fields import Field, find_fields, strip_prefix
 
 # The graphics engine, SMs and their occupancy have one load, that of the greatest occupancy. Without this option each

@@ -2,9 +2,9 @@
 
 import pytest
 
+from gpustack.burn.loads import choose_load, list_loads
+from gpustack.burn.output import Output
 from gpustack.errors import UsageError
-from gpustack.gpus.burn.loads import choose_load, list_loads
-from gpustack.gpus.burn.output import Output
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from gpustack.gpus.burn.judge import WRONG_TESTER, BurnedGpu, LoadedPod, judge_gpus
-from gpustack.gpus.burn.loads import choose_load
-from gpustack.gpus.burn.watch import GpuObservation
+from gpustack.burn.judge import WRONG_TESTER, BurnedGpu, judge_gpus
+from gpustack.burn.loads import choose_load
+from gpustack.burn.watch import GpuObservation
 from gpustack.metrics.gpus import Gpu
+from gpustack.proof.workload import PodResult, VisibleGpu
 from tests.worlds.results import burns
 from tests.worlds.results.burns import GOOD, TENSOR, UUIDS, make_observation, pod
 
 
 def judge_loaded_gpu(
-    found: LoadedPod, by: GpuObservation | None, stopped: str = "", *, blind: bool = False
+    found: PodResult, by: GpuObservation | None, stopped: str = "", *, blind: bool = False
 ) -> BurnedGpu:
     (gpu,) = judge_gpus(TENSOR, [found], {UUIDS[0]: by} if by else {}, stopped, blind=blind)
     return gpu
@@ -44,10 +45,10 @@ def test_a_good_one() -> None:
         (pod(0, "", 1), make_observation(), "unknown", "it printed nothing"),
         (pod(0, "", None), make_observation(), "unknown", "stopped: heat of another"),
         (pod(0, "", None, "DeadlineExceeded"), make_observation(), "unknown", "DeadlineExceeded"),
-        (LoadedPod("gpu1", reason="Unschedulable"), None, "unknown", "Unschedulable"),
+        (PodResult("burn-1", "gpu1", "stuck", "Unschedulable"), None, "unknown", "Unschedulable"),
     ],
 )
-def test_anything_else(found: LoadedPod, by: GpuObservation | None, outcome: str, why: str) -> None:
+def test_anything_else(found: PodResult, by: GpuObservation | None, outcome: str, why: str) -> None:
     gpu = judge_loaded_gpu(found, by, "heat of another")
     assert gpu.outcome == outcome
     assert why in "; ".join(gpu.reasons)
@@ -71,7 +72,8 @@ def test_what_need_not_be_known() -> None:
 
 
 def test_peers_are_compared_by_what_they_count() -> None:
-    pods = [pod(0), pod(1, burns.SLOW), replace(pod(2, burns.SLOW), model="NVIDIA L4")]
+    other = replace(pod(2, burns.SLOW), gpus=(VisibleGpu(UUIDS[2], model="NVIDIA L4"),))
+    pods = [pod(0), pod(1, burns.SLOW), other]
     smaller = replace(make_observation(), gpu=Gpu("gpu1", "2", "", model="NVIDIA L4"))
     by = {uuid: make_observation() for uuid in UUIDS} | {UUIDS[2]: smaller}
     gpus = judge_gpus(TENSOR, pods, by, "", blind=False)

@@ -1,4 +1,4 @@
-"""A cluster that is none, for runs of pods on GPUs: each pod gets the next GPU, and time passes when somebody waits."""
+"""An API for runs of pods on GPUs: each pod gets the next GPU, and time passes when somebody waits."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,8 +20,8 @@ def status(**state: Any) -> dict[str, Any]:
 
 @dataclass
 class PodApi:
-    """Each pod runs at once and ends after `seconds` with `code`. `statuses` by the number of a pod are otherwise;
-    `refuses` is what the API says to open, create, list and remove."""
+    """Simulate an API whose pods run at once and end after `seconds` with `code`, or have the status in `statuses` by
+    their number. `refuses` is what it says to open, create, list and remove."""
 
     seconds: float = 60.0
     code: int = 0

@@ -1,16 +1,20 @@
 """Heat, throttling and load of GPUs under `gpu burn`, by the metrics of their cluster. The load stops where the
 temperature of a GPU is not known any more."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from gpustack.command import Command
+from gpustack.config.inventory import Inventory
 from gpustack.errors import GpustackError, UsageError
+from gpustack.events import Reporter
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
 from gpustack.gpus.device import group_readings
-from gpustack.gpus.queries import BACK
+from gpustack.gpus.queries import BACK, query_readings
 from gpustack.metrics.gpus import Gpu
 from gpustack.metrics.readings import Reading, Readings
+from gpustack.proof.connect import open_prometheus
 from gpustack.vocabulary.fields import DEV
 
 OPERATING, SLOWDOWN, MARGIN = f"{DEV}GPU_MAX_OP_TEMP", f"{DEV}SLOWDOWN_TEMP", f"{DEV}GPU_TEMP_LIMIT"
@@ -106,6 +110,24 @@ class Watcher:
         if self.blind or TEMPERATURE in readings:
             return ""
         return f"the temperature of {uuid} is not known any more"
+
+
+@contextmanager
+def open_watcher(
+    inventory: Inventory, metric: str, temperature_limit: float | None, report: Reporter, *, blind: bool
+) -> Iterator[Watcher | None]:
+    """Open the Prometheus that has the temperatures. Yield None where it is not reached with `blind`, and raise
+    UsageError without."""
+    with ExitStack() as stack:
+        watcher = None
+        try:
+            prometheus = stack.enter_context(open_prometheus(inventory, report))
+            ask = lambda: query_readings(prometheus, (metric, *FIELDS))  # noqa: E731
+            watcher = Watcher(prometheus.fetch_time, ask, metric, temperature_limit, blind)
+        except GpustackError as error:
+            if not blind:
+                raise build_heat_error(error.message) from error
+        yield watcher
 
 
 def find_gpus(readings: Readings) -> dict[str, FieldReadings]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpustack.gpus.burn.output import Output, parse_output
+from gpustack.burn.output import Output, parse_output
 from tests.worlds.results import burns
 
 

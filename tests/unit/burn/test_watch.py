@@ -5,8 +5,8 @@ from itertools import chain
 
 import pytest
 
+from gpustack.burn.watch import LAG, Watcher, require_temperatures
 from gpustack.errors import UnreachableError, UsageError
-from gpustack.gpus.burn.watch import LAG, Watcher, require_temperatures
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import Readings, build_readings
 from tests.worlds.prometheus.gpu_series import gpu_series

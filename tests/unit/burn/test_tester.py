@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gpustack.burn.tester import BESIDE, CONTAINER, LOOK, SCRIPT, LoadTester
 from gpustack.errors import RolloutError
-from gpustack.proof.load import BESIDE, CONTAINER, LOOK, SCRIPT, LoadTester
 from gpustack.proof.pod_run import PLACE_LIMIT, START_LIMIT, PodRun
-from tests.unit.proof.pod_api import GPUS, NO_ROOM, PodApi, make_run, status
+from tests.worlds.programs.pod_api import GPUS, NO_ROOM, PodApi, make_run, status
 
 
 def make_tester(*uuids: str) -> LoadTester:
