@@ -1,0 +1,74 @@
+"""Without an address, the metrics are those of the cluster in the inventory."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpustack.cli import session
+from gpustack.cli.app import app
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.errors import UnreachableError
+from gpustack.metrics import exposition
+from gpustack.metrics.prometheus import Prometheus, QueryResult
+from gpustack.metrics.web import Access
+from gpustack.proof import connect
+from tests.worlds.prometheus.gpu_series import BUSY, gpu_series
+
+HOSTS = Inventory(Path("hosts.yml"), (), Spec())
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
+    """Return the inventories whose monitoring was opened."""
+    inventories: list[Inventory] = []
+
+    @contextmanager
+    def open_part(part: str, hosts: Inventory, _: object) -> Iterator[tuple[str, int]]:
+        inventories.append(hosts)
+        yield "127.0.0.1", {"prometheus": 9090, "exporter": 9400}[part]
+
+    def query(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
+        assert self.access == Access("http://127.0.0.1:9090")
+        return QueryResult(() if expr.startswith("kube_") else tuple(chain(*[gpu_series("gpu1", 0, **BUSY)])))
+
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: HOSTS)
+    monkeypatch.setattr(connect, "open_part", open_part)
+    monkeypatch.setattr(Prometheus, "query_instant", query)
+    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: 1010.0)
+    return inventories
+
+
+def run_gpu(*words: str) -> Result:
+    return CliRunner().invoke(app, ["gpu", *words, "-q"])
+
+
+def test_the_prometheus_of_the_cluster_is_asked(opened: list[Inventory]) -> None:
+    document = json.loads(run_gpu("list", "-o", "json").stdout)
+    assert [gpu["node"] for gpu in document["gpus"]] == ["gpu1"]
+    assert opened == [HOSTS]
+
+
+def test_a_given_address_opens_no_cluster(opened: list[Inventory], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
+    run_gpu("list", "--prometheus", "http://prometheus.example.org")
+    assert opened == []
+
+
+def test_the_exporter_of_the_cluster_is_checked(opened: list[Inventory], monkeypatch: pytest.MonkeyPatch) -> None:
+    urls: list[str] = []
+
+    def fetch(web: Any) -> None:
+        urls.append(web.access.url)
+        raise UnreachableError("exporter-answer", "The exporter gave no answer.")
+
+    monkeypatch.setattr(exposition, "fetch_families", fetch)
+    error = run_gpu("check-exporter").exception
+    assert isinstance(error, UnreachableError)
+    assert (urls, opened) == (["http://127.0.0.1:9400/metrics"], [HOSTS])
