@@ -29,8 +29,8 @@ settings.load_profile("fixed")
 
 
 @cache
-def lab_refusal(*, vm: bool = False) -> str:
-    """Why no lab can be on this machine; empty when one can. `vm`: of virtual machines."""
+def find_lab_refusal(*, vm: bool = False) -> str:
+    """Return why no lab can be on this machine, or an empty text when one can. `vm` asks about virtual machines."""
     from gpustack_lab.lab.capabilities import require
 
     try:
@@ -48,15 +48,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("lab") and (why := lab_refusal()):
+    if item.get_closest_marker("lab") and (why := find_lab_refusal()):
         pytest.skip(why)
-    if item.get_closest_marker("vm") and (why := lab_refusal(vm=True)):
+    if item.get_closest_marker("vm") and (why := find_lab_refusal(vm=True)):
         pytest.skip(why)
 
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our wheel, built from this checkout with the locked build backend."""
+    """The wheel, built from this checkout with the locked build backend."""
     return build_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
 
 

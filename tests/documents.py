@@ -9,17 +9,17 @@ DOCUMENTS = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT /
 SHELLS = ("bash", "sh", "console")
 
 
-def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Language and text of each fenced block."""
+def list_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """List language and text of each fenced block."""
     for indent, language, body in re.findall(r"(?ms)^( *)```(\w*)[^\n`]*\n(.*?)^ *```[ ]*$", text):
         yield language, re.sub(rf"(?m)^{indent}", "", body)
 
 
-def commands(path: Path) -> list[str]:
-    """Whole commands of the blocks of a shell, without prompt and comment; lines that end with a backslash are joined.
-    Output in a `console` block is none."""
+def list_commands(path: Path) -> list[str]:
+    """List whole commands of the blocks of a shell, without prompt and comment; lines that end with a backslash are
+    joined. Output in a `console` block is none."""
     found = []
-    for language, body in blocks(path.read_text()):
+    for language, body in list_blocks(path.read_text()):
         if language not in SHELLS:
             continue
         lines = re.sub(r"\\\n\s*", "", body).splitlines()

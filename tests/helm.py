@@ -11,8 +11,8 @@ import pytest
 
 
 @cache
-def program() -> str:
-    """Skips the test where there is none."""
+def find_program() -> str:
+    """Find helm, or skip the test where there is none."""
     built = sorted((platformdirs.user_cache_path("gpustack") / "parts" / "helm").glob("*/out/helm"))
     found = shutil.which("helm") or (str(built[-1]) if built else "")
     if not found:
@@ -20,19 +20,19 @@ def program() -> str:
     return found
 
 
-def helm(*words: str | Path) -> str:
-    """What it prints. What it says in a failure is the failure of the test."""
+def run_helm(*words: str | Path) -> str:
+    """Run helm and return what it prints. Its failure fails the test with its words."""
     done = run(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([program(), *words], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([find_program(), *words], capture_output=True, text=True, timeout=60, check=False)
 
 
-def rendered(*words: str | Path) -> list[dict[str, Any]]:
-    """The objects of `helm template`."""
+def render_chart(*words: str | Path) -> list[dict[str, Any]]:
+    """Render the objects of `helm template`."""
     import yaml
 
-    return [found for found in yaml.safe_load_all(helm("template", *words)) if found]
+    return [found for found in yaml.safe_load_all(run_helm("template", *words)) if found]

@@ -1,8 +1,7 @@
 """The cluster spec: the keys below `gpustack:` in group_vars/all/gpustack.yml.
 
 This is the only place of defaults. Roles receive the resolved spec and have none of their own. Keys that Kubernetes
-itself names (`failCgroupV1`) keep its spelling; all others are snake_case. `gpustack init` writes the descriptions and
-examples.
+names (`failCgroupV1`) keep its spelling; all others are snake_case. `gpustack init` writes descriptions and examples.
 """
 
 from collections.abc import Callable, Mapping

@@ -15,15 +15,14 @@ from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.steps.chart_values import merge_values
 from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, SECRETS_FOLDER, build_alertmanager_values
-from tests.contract.promtool import program
-from tests.lab.witness import until
+from tests.contract.promtool import find_program
+from tests.lab.witness import wait_until
 
 CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 
 
-def configuration(receivers: dict[str, Any], secrets: Path) -> str:
-    """What the chart makes of our values: its own configuration below ours. `secrets` is the folder with a file for
-    each receiver."""
+def build_configuration(receivers: dict[str, Any], secrets: Path) -> str:
+    """Merge our values over the chart's own configuration. `secrets` is the folder with a file for each receiver."""
     spec = Spec.model_validate({"alerts": {"receivers": receivers}})
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
     return yaml.safe_dump(merge_values(of_chart, build_alertmanager_values(spec).get("config", {}))).replace(
@@ -34,26 +33,26 @@ def configuration(receivers: dict[str, Any], secrets: Path) -> str:
 def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":
     file = folder / "alertmanager.yaml"
     file.write_text(text)
-    words = [program("amtool", "alertmanager"), "check-config", str(file)]
+    words = [find_program("amtool", "alertmanager"), "check-config", str(file)]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
 
-def routed(folder: Path, text: str, labels: Sequence[str]) -> str:
-    """The names of the receivers of an alert, with commas."""
+def find_receivers(folder: Path, text: str, labels: Sequence[str]) -> str:
+    """Return the names of the receivers of an alert, with commas."""
     file = folder / "alertmanager.yaml"
     file.write_text(text)
-    words = [program("amtool", "alertmanager"), "config", "routes", "test", f"--config.file={file}", *labels]
+    words = [find_program("amtool", "alertmanager"), "config", "routes", "test", f"--config.file={file}", *labels]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 
 @contextmanager
-def running(folder: Path, text: str, features: str = RECEIVER_METRICS) -> Iterator[Alertmanager]:
-    """An Alertmanager on loopback, as long as the `with` lasts."""
+def run_alertmanager(folder: Path, text: str, features: str = RECEIVER_METRICS) -> Iterator[Alertmanager]:
+    """Run an Alertmanager on loopback as long as the `with` lasts."""
     (folder / "alertmanager.yaml").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = [
-        program("alertmanager", "alertmanager"),
+        find_program("alertmanager", "alertmanager"),
         f"--config.file={folder / 'alertmanager.yaml'}",
         "--cluster.listen-address=",
     ]
@@ -62,14 +61,14 @@ def running(folder: Path, text: str, features: str = RECEIVER_METRICS) -> Iterat
     found = Alertmanager(Web("Alertmanager", "127.0.0.1", port))
     with (folder / "log").open("w") as log, subprocess.Popen(words, stdout=log, stderr=log) as process:
         try:
-            until("Alertmanager answers", lambda: answers(found), limit=30)
+            wait_until("Alertmanager answers", lambda: is_ready(found), limit=30)
             yield found
         finally:
             process.kill()
 
 
-def answers(there: Alertmanager) -> bool:
+def is_ready(alertmanager: Alertmanager) -> bool:
     try:
-        return bool(there.fetch_integrations())
+        return bool(alertmanager.fetch_integrations())
     except NoAnswer:
         return False

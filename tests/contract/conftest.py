@@ -1,4 +1,4 @@
-"""What several contract tests need made once."""
+"""Fixtures that several contract tests share."""
 
 import shutil
 import subprocess
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from gpustack_lab.simulated import hardware
-from tests.contract.promtool import program
+from tests.contract.promtool import find_program
 from tests.worlds.life import blocks
 
 DRIVER = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "driver"
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def driver_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Libraries and nvidia-smi of the simulated driver."""
     if shutil.which("gcc") is None:
         pytest.skip("no gcc on this machine")
@@ -30,7 +30,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that writes blocks of a Prometheus."""
-    program("prometheus")
+    find_program("prometheus")
     if not blocks.go():
         pytest.skip("no Go: make go")
     try:

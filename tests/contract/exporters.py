@@ -1,16 +1,14 @@
-"""What dcgm-exporter prints of some models, for the counters of ours: the shape, with made values.
-
-Which model has which field: gpustack/versions/dcgm-fields.csv, column `absent`, with its sources; the data sheets for
-NVLink and encoders. In MIG mode the exporter prints instances only, each with the fields of the board too
-(NVIDIA/dcgm-exporter#561 and #713), without utilisation (#430). None of it was recorded on hardware.
-"""
+"""Exporters print the counters of ours for some models: the shape is real, the values are made. Which model has which
+field stands in gpustack/versions/dcgm-fields.csv, column `absent`, with its sources; NVLink and encoders are from the
+data sheets. In MIG mode the exporter prints instances only, each with the fields of the board too
+(NVIDIA/dcgm-exporter#561 and #713), without utilisation (#430). None of it was recorded on hardware."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from tests.contract.promql import exported
-from tests.contract.written_series import COUNTERS, OTHERS, value
+from tests.contract.promql import read_exported
+from tests.contract.written_series import COUNTERS, OTHERS, choose_value
 
 DEV, PROF, REASON = "DCGM_FI_DEV_", "DCGM_FI_PROF_", "DCGM_FI_DEV_CLOCKS_EVENT_REASON_"
 RATE = 10**8
@@ -31,7 +29,7 @@ MIG = (
 
 @dataclass(frozen=True)
 class Exporter:
-    """One GPU on a node of its own. `absent` are beginnings of names; `xid`: it has had one."""
+    """An exporter of one GPU on a node of its own. `absent` are beginnings of names; `xid`: it has had one."""
 
     key: str
     model: str
@@ -59,51 +57,61 @@ EXPORTERS = (
 )  # fmt: skip
 
 
-def openmetrics(first: int, last: int, step: int) -> str:
-    """All of them as Prometheus stores them, between two times in seconds, with the labels that its targets add."""
+def render_openmetrics(first: int, last: int, step: int) -> str:
+    """Render all series as Prometheus stores them, between two times in seconds, with the labels that its targets
+    add."""
     lines = [
         f"{series} {figure} {at}\n"
         for at in range(first, last + 1, step)
-        for series, figure in at_age(at - first).items()
+        for series, figure in list_series(at - first).items()
     ]
     return "".join([*lines, "# EOF\n"])
 
 
-def at_age(age: int) -> dict[str, str]:
-    """By series; what is of no node is there once."""
-    return dict(chain.from_iterable((*of_gpus(exporter, age), *beside(exporter, age)) for exporter in EXPORTERS))
+def list_series(age: int) -> dict[str, str]:
+    """List values by series. A series that belongs to no node is there once."""
+    return dict(
+        chain.from_iterable(
+            (*list_gpu_series(exporter, age), *list_node_series(exporter, age)) for exporter in EXPORTERS
+        )
+    )
 
 
-def of_gpus(one: Exporter, age: int) -> Iterator[tuple[str, str]]:
-    """Series and value. The exporter's own namespace and pod take the labels of the workload's, which are exported_…"""
-    target = f'job="nvidia-dcgm-exporter",namespace="gpu-operator",pod="e-{one.node}",instance="10.0.0.1:9400"'
-    gpu = f'gpu="0",UUID="GPU-{one.node}",device="nvidia0",modelName="{one.model}",hostname="{one.node}"'
-    owner = f'exported_namespace="n",exported_pod="{one.pod}",exported_container="main"'
-    for name, counts in exported().items():
-        if name.startswith(tuple(one.absent)) or (name == f"{DEV}XID_ERRORS" and not one.xid):
+def list_gpu_series(exporter: Exporter, age: int) -> Iterator[tuple[str, str]]:
+    """List series and values of a GPU. The labels of the workload are exported_…; namespace and pod are the exporter's
+    own."""
+    target = f'job="nvidia-dcgm-exporter",namespace="gpu-operator",pod="e-{exporter.node}",instance="10.0.0.1:9400"'
+    gpu = f'gpu="0",UUID="GPU-{exporter.node}",device="nvidia0",modelName="{exporter.model}",hostname="{exporter.node}"'
+    owner = f'exported_namespace="n",exported_pod="{exporter.pod}",exported_container="main"'
+    for name, counts in read_exported().items():
+        if name.startswith(tuple(exporter.absent)) or (name == f"{DEV}XID_ERRORS" and not exporter.xid):
             continue  # the last Xid has no series before the first one
-        xid = f',xid="{one.xid}"' if name.startswith("DCGM_EXP_XID") and one.xid else ""
-        for profile, id in one.instances:
+        xid = f',xid="{exporter.xid}"' if name.startswith("DCGM_EXP_XID") and exporter.xid else ""
+        for profile, id in exporter.instances:
             instance = f',GPU_I_PROFILE="{profile}",GPU_I_ID="{id}"' if profile else ""
-            yield f"{name}{{{target},{gpu},{owner}{instance}{xid}}}", counted(name, age) if counts else value(name)
+            yield (
+                f"{name}{{{target},{gpu},{owner}{instance}{xid}}}",
+                compute_count(name, age) if counts else choose_value(name),
+            )
             if name == f"{REASON}SW_POWER_CAP_NS":
-                yield recorded(one, instance), str(age * RATE / 1e9)
+                yield format_recorded(exporter, instance), str(age * RATE / 1e9)
 
 
-def counted(name: str, age: int) -> str:
-    """A hundred million a second of nanoseconds and millijoules: a tenth of the time, 100 kW. One of anything else."""
+def compute_count(name: str, age: int) -> str:
+    """Compute a counter: 10^8 a second of nanoseconds and millijoules (a tenth of the time, 100 kW), and 1 of anything
+    else."""
     return str(age * RATE if name.endswith(("_NS", "_VIOLATION", "_CONSUMPTION")) else age)
 
 
-def recorded(one: Exporter, instance: str) -> str:
-    """What a rule would have recorded of it until now, without which a rate of it is 0."""
-    gpu = f'node="{one.node}",UUID="GPU-{one.node}",gpu="0",modelName="{one.model}"'
+def format_recorded(exporter: Exporter, instance: str) -> str:
+    """Format the series that a rule would have recorded until now, without which a rate of it is 0."""
+    gpu = f'node="{exporter.node}",UUID="GPU-{exporter.node}",gpu="0",modelName="{exporter.model}"'
     return f'gpustack:gpu_throttled:seconds_total{{{gpu}{instance},reason="power_cap"}}'
 
 
-def beside(one: Exporter, age: int) -> Iterator[tuple[str, str]]:
-    """Of its node: kube-state-metrics, kubelet, node-exporter, and an application in the pod."""
-    states = ((series, value(series.partition("{")[0])) for series in OTHERS)
+def list_node_series(exporter: Exporter, age: int) -> Iterator[tuple[str, str]]:
+    """List the series of a node: kube-state-metrics, kubelet, node-exporter, and an application in the pod."""
+    states = ((series, choose_value(series.partition("{")[0])) for series in OTHERS)
     for series, figure in (*states, *((series, str(age)) for series in COUNTERS)):
-        here = series.replace('"gpu1"', f'"{one.node}"').replace('pod="p"', f'pod="{one.pod}"')
-        yield here.replace('pod="e"', f'pod="e-{one.node}"').replace('pod="h"', f'pod="h-{one.node}"'), figure
+        here = series.replace('"gpu1"', f'"{exporter.node}"').replace('pod="p"', f'pod="{exporter.pod}"')
+        yield here.replace('pod="e"', f'pod="e-{exporter.node}"').replace('pod="h"', f'pod="h-{exporter.node}"'), figure

@@ -23,13 +23,13 @@ MOST_WAYS = 12
 Node = tuple[Any, Any]
 
 
-def matching(items: list[Node], negated: bool, flags: int) -> str:
+def list_matching(items: list[Node], negated: bool, flags: int) -> str:
     """Return the printable characters of a class, the telling ones first."""
-    rule = re.compile(parser_text(items, negated), flags & re.IGNORECASE)
+    rule = re.compile(format_class(items, negated), flags & re.IGNORECASE)
     return "".join(sorted(filter(rule.match, PRINTABLE), key=lambda char: (char not in TELLING, char)))
 
 
-def parser_text(items: list[Node], negated: bool) -> str:
+def format_class(items: list[Node], negated: bool) -> str:
     """Write a class as it is in an expression."""
     parts = []
     for kind, value in items:
@@ -43,50 +43,50 @@ def parser_text(items: list[Node], negated: bool) -> str:
     return f"[{'^' if negated else ''}{''.join(parts)}]"
 
 
-def characters(node: Node, flags: int) -> str:
+def list_characters(node: Node, flags: int) -> str:
     """Return what a node of one character takes; empty for every other node."""
     kind, value = node
     if kind is op.LITERAL:
         return chr(value)
     if kind is op.NOT_LITERAL:
-        return matching([(op.LITERAL, value)], negated=True, flags=flags)
+        return list_matching([(op.LITERAL, value)], negated=True, flags=flags)
     if kind is op.ANY:
         return "a \"':\\0"
     if kind is op.IN:
         negated = value[0][0] is op.NEGATE
-        return matching(value[1:] if negated else value, negated, flags)
+        return list_matching(value[1:] if negated else value, negated, flags)
     return ""
 
 
-def samples(node: Node, flags: int, groups: dict[int, str]) -> list[str]:
+def list_samples(node: Node, flags: int, groups: dict[int, str]) -> list[str]:
     """Return some texts that a node takes, the shortest of each alternative."""
     kind, value = node
-    if single := characters(node, flags):
+    if single := list_characters(node, flags):
         return list(single[:3])
     if kind in REPEATS:
         low, high, body = value
-        inner = lead(list(body), flags, groups)
+        inner = list_leads(list(body), flags, groups)
         if low:
             return [text * low for text in inner]
         return ["", *inner[:4]] if high else [""]
     if kind is op.BRANCH:
-        return [text for branch in value[1] for text in lead(list(branch), flags, groups)[:3]]
+        return [text for branch in value[1] for text in list_leads(list(branch), flags, groups)[:3]]
     if kind is op.SUBPATTERN:
-        texts = lead(list(value[3]), flags | value[1], groups)
+        texts = list_leads(list(value[3]), flags | value[1], groups)
         groups[value[0]] = texts[0] if texts else ""
         return texts
     if kind is op.ATOMIC_GROUP:
-        return lead(list(value), flags, groups)
+        return list_leads(list(value), flags, groups)
     if kind is op.GROUPREF:
         return [groups.get(value, "")]
     return [""]
 
 
-def lead(nodes: list[Node], flags: int, groups: dict[int, str]) -> list[str]:
+def list_leads(nodes: list[Node], flags: int, groups: dict[int, str]) -> list[str]:
     """Return texts that a row of nodes takes."""
     ways = [""]
     for node in nodes:
-        parts = samples(node, flags, groups) or [""]
+        parts = list_samples(node, flags, groups) or [""]
         longest = max(len(ways), len(parts))
         if len(ways) * len(parts) <= MOST_WAYS:
             ways = [way + part for way in ways for part in parts]
@@ -95,43 +95,45 @@ def lead(nodes: list[Node], flags: int, groups: dict[int, str]) -> list[str]:
     return list(dict.fromkeys(ways))[:MOST_WAYS]
 
 
-def places(nodes: list[Node], before: list[str], flags: int, groups: dict[int, str]) -> Iterator[tuple[str, str]]:
-    """Yield what leads to each repeat, and what it may be given thousands of times."""
+def find_repeats(nodes: list[Node], before: list[str], flags: int, groups: dict[int, str]) -> Iterator[tuple[str, str]]:
+    """List what leads to each repeat, and what it may be given thousands of times."""
     ways = before
     for at, node in enumerate(nodes):
         kind, value = node
         if kind in REPEATS:
             _, high, body = value
-            pumps = lead(list(body), flags, groups)
-            single = characters(body[0], flags) if len(body) == 1 else ""
+            pumps = list_leads(list(body), flags, groups)
+            single = list_characters(body[0], flags) if len(body) == 1 else ""
             pumps = list(dict.fromkeys([*pumps, *single[:6]]))
-            follow = lead(nodes[at + 1 :], flags, groups)[:4]
+            follow = list_leads(nodes[at + 1 :], flags, groups)[:4]
             if high > 1:
                 yield from ((way, pump) for way in ways for pump in pumps if pump)
                 yield from ((way, pump + after) for way in ways[:6] for pump in pumps[:6] for after in follow if pump)
-            yield from places(list(body), ways, flags, groups)
+            yield from find_repeats(list(body), ways, flags, groups)
         elif kind is op.BRANCH:
             for branch in value[1]:
-                yield from places(list(branch), ways, flags, groups)
+                yield from find_repeats(list(branch), ways, flags, groups)
         elif kind is op.SUBPATTERN:
-            yield from places(list(value[3]), ways, flags | value[1], groups)
+            yield from find_repeats(list(value[3]), ways, flags | value[1], groups)
         elif kind is op.ATOMIC_GROUP:
-            yield from places(list(value), ways, flags, groups)
+            yield from find_repeats(list(value), ways, flags, groups)
         elif kind in (op.ASSERT, op.ASSERT_NOT):
-            yield from places(list(value[1]), ways, flags, groups)
-        parts = samples(node, flags, groups) or [""]
+            yield from find_repeats(list(value[1]), ways, flags, groups)
+        parts = list_samples(node, flags, groups) or [""]
         joined = [way + part for part in parts for way in ways]
         ways = list(dict.fromkeys(joined[:: max(len(joined) // MOST_WAYS, 1)]))[:MOST_WAYS]
 
 
-def build_seeds(pattern: re.Pattern[str], examples: tuple[str, ...] = (), most: int = 240) -> list[tuple[str, str]]:
+def build_seeds(
+    pattern: re.Pattern[str], examples: tuple[str, ...] = (), max_count: int = 240
+) -> list[tuple[str, str]]:
     """Return (lead, pump) of each place of a pattern, and of each start of the examples with each telling character.
 
     Where there are more than `most`, they are taken evenly from all.
     """
     tree = parser.parse(pattern.pattern, pattern.flags)
     seeds: dict[tuple[str, str], None] = {}
-    for before, pump in places(list(tree), [""], pattern.flags, {}):
+    for before, pump in find_repeats(list(tree), [""], pattern.flags, {}):
         seeds[before, pump] = None
         seeds["", before + pump] = None
     for example in examples:
@@ -141,7 +143,7 @@ def build_seeds(pattern: re.Pattern[str], examples: tuple[str, ...] = (), most: 
                 seeds[example[:end], char] = None
                 seeds[example[:end] + " a, ", char] = None
                 seeds["", example[:end] + char] = None
-    step = max(len(seeds) / most, 1.0)
+    step = max(len(seeds) / max_count, 1.0)
     chosen = list(seeds)
     return [chosen[int(at * step)] for at in range(int(len(chosen) / step))]
 
@@ -173,14 +175,14 @@ AGAIN = 3
 """The number of inputs that are tried whole, the slowest first, however quick they were."""
 
 
-def measure(work: Callable[[str], object], text: str, most: float) -> float:
+def measure(work: Callable[[str], object], text: str, max_seconds: float) -> float:
     """Return the seconds of the processor that a work on a text takes; twice the most where it had to be ended."""
     start = time.process_time()
     try:
-        with limit(most * 2):
+        with limit(max_seconds * 2):
             work(text)
     except TooSlowError:
-        return most * 2
+        return max_seconds * 2
     return time.process_time() - start
 
 
@@ -193,16 +195,18 @@ def find_slow(
     those that take more at 16 KiB, and those that would then be too slow by their growth at 256 KiB.
     """
 
-    def at(size: int, seed: tuple[str, str, str], most: float) -> float:
+    def measure_at(size: int, seed: tuple[str, str, str], max_seconds: float) -> float:
         before, pump, end = seed
-        return measure(work, before + pump * (size // len(pump)) + end, most)
+        return measure(work, before + pump * (size // len(pump)) + end, max_seconds)
 
-    small = sorted(((at(SMALL, (*seed, end), 1.0), (*seed, end)) for seed in seeds for end in ends), reverse=True)
+    small = sorted(
+        ((measure_at(SMALL, (*seed, end), 1.0), (*seed, end)) for seed in seeds for end in ends), reverse=True
+    )
     middle: list[tuple[float, tuple[str, str, str]]] = []
     for first, seed in small:
         if first < WITHIN * (SMALL / WHOLE) ** 2 * 4 and len(middle) >= AGAIN:
             break
-        second = at(MIDDLE, seed, 1.0)
+        second = measure_at(MIDDLE, seed, 1.0)
         growth = second / max(first, 1e-6)
         middle.append((second * (256 if growth > 8 else 16), seed))
     middle.sort(reverse=True)
@@ -210,7 +214,7 @@ def find_slow(
     for number, (expected, seed) in enumerate(middle):
         if (number >= AGAIN and expected < WITHIN) or len(slow) == 3:
             break
-        taken = at(WHOLE, seed, WITHIN)
+        taken = measure_at(WHOLE, seed, WITHIN)
         if taken > WITHIN:
             slow.append(f"{taken:.1f} s: {seed[0]!r} + {seed[1]!r} * n + {seed[2]!r}")
     return slow

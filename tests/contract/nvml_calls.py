@@ -24,7 +24,7 @@ def ask(name: str, *arguments: object) -> None:
     assert code == 0, f"{name}: {code}"
 
 
-def text(name: str, *arguments: object) -> str:
+def call_text(name: str, *arguments: object) -> str:
     into = ctypes.create_string_buffer(96)
     ask(name, *arguments, into, 96)
     return into.value.decode()
@@ -40,7 +40,7 @@ assert nvml.nvmlDeviceGetCount_v2(byref(c_uint())) == 1  # uninitialised
 ask("Init_v2")
 cuda = c_int()
 ask("SystemGetCudaDriverVersion_v2", byref(cuda))
-print("driver", text("SystemGetDriverVersion"), "cuda", cuda.value, "count", number("DeviceGetCount_v2"))
+print("driver", call_text("SystemGetDriverVersion"), "cuda", cuda.value, "count", number("DeviceGetCount_v2"))
 gpu, other = c_void_p(), c_void_p()
 for index in range(2):
     ask("DeviceGetHandleByIndex_v2", index, byref(gpu))
@@ -48,9 +48,16 @@ for index in range(2):
     ask("DeviceGetPciInfo_v3", gpu, byref(pci))
     ask("DeviceGetMemoryInfo", gpu, memory)
     ask("DeviceGetUtilizationRates", gpu, rates)
-    ask("DeviceGetHandleByUUID", text("DeviceGetUUID", gpu).encode(), byref(other))
+    ask("DeviceGetHandleByUUID", call_text("DeviceGetUUID", gpu).encode(), byref(other))
     assert other.value == gpu.value
-    print(index, text("DeviceGetUUID", gpu), text("DeviceGetName", gpu), pci.bus_id.decode(), f"{pci.id:08x}", end=" ")
+    print(
+        index,
+        call_text("DeviceGetUUID", gpu),
+        call_text("DeviceGetName", gpu),
+        pci.bus_id.decode(),
+        f"{pci.id:08x}",
+        end=" ",
+    )
     print(f"{pci.domain:x}:{pci.bus:x}:{pci.device:x}", pci.legacy.decode())
     print("memory", memory[0], memory[2], "temperature", number("DeviceGetTemperature", gpu, 0), end=" ")
     print("power", number("DeviceGetPowerUsage", gpu), "utilization", rates[0], end=" ")

@@ -17,9 +17,9 @@ import yaml
 
 from gpustack.config.spec import Spec
 from gpustack.steps import budget
-from tests.contract.exporters import openmetrics
+from tests.contract.exporters import render_openmetrics
 from tests.contract.promql import RULES
-from tests.contract.promtool import complaints, program
+from tests.contract.promtool import find_program, run_promtool
 
 SPAN = "30m"
 """Stands for every range: what is made once is as good as new for so long, however slow the machine is."""
@@ -29,21 +29,21 @@ OF_THE_PAST = {"storage.tsdb.retention.time": "50y", "query.max-samples": "50000
 PRICED = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 2}]}})
 
 
-def started(folder: Path) -> tuple[list[str], int]:
-    """The command of a server with the made series of ten minutes, and our rules evaluated every two seconds."""
+def build_command(folder: Path) -> tuple[list[str], int]:
+    """Build the command of a server with the made series of ten minutes, and our rules evaluated every two seconds."""
     now = int(time.time())
-    (folder / "series.txt").write_text(openmetrics(now - 600, now, 60))
-    assert complaints("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
+    (folder / "series.txt").write_text(render_openmetrics(now - 600, now, 60))
+    assert run_promtool("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
     rules = yaml.safe_load(re.sub(r"\[\d+[mh]\]", f"[{SPAN}]", (RULES / "gpu-recording.yaml").read_text()))
     rules["groups"] += budget.build_groups(PRICED)
     for group in rules["groups"]:
         group["interval"] = "2s"
     (folder / "rules.yaml").write_text(yaml.safe_dump(rules))
-    return over(folder, {"rule_files": ["rules.yaml"]}, {"query.lookback-delta": SPAN})
+    return build_data_command(folder, {"rule_files": ["rules.yaml"]}, {"query.lookback-delta": SPAN})
 
 
-def over(folder: Path, config: Mapping[str, object], options: Mapping[str, str]) -> tuple[list[str], int]:
-    """The command of a server with the data of the folder, and its port."""
+def build_data_command(folder: Path, config: Mapping[str, object], options: Mapping[str, str]) -> tuple[list[str], int]:
+    """Build the command of a server with the data of the folder, and its port."""
     (folder / "prometheus.yml").write_text(yaml.safe_dump(dict(config)))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -53,7 +53,7 @@ def over(folder: Path, config: Mapping[str, object], options: Mapping[str, str])
         "storage.tsdb.path": folder / "data",
         "web.listen-address": f"127.0.0.1:{port}",
     }
-    return [program("prometheus"), *(f"--{name}={value}" for name, value in {**ours, **options}.items())], port
+    return [find_program("prometheus"), *(f"--{name}={value}" for name, value in {**ours, **options}.items())], port
 
 
 class Prometheus:
@@ -61,7 +61,8 @@ class Prometheus:
         self.url = f"http://127.0.0.1:{port}"
 
     def answer(self, expr: str) -> list[dict[str, Any]]:
-        """Series of an instant query. Raises AssertionError with the server's words for one that it refuses."""
+        """Return the series of an instant query. Raise AssertionError with the server's words for one that it
+        refuses."""
         try:
             with urlopen(f"{self.url}/api/v1/query", urlencode({"query": expr}).encode(), PATIENCE) as response:
                 found: list[dict[str, Any]] = json.load(response)["data"]["result"]
@@ -69,7 +70,7 @@ class Prometheus:
             raise AssertionError(f"{expr}\n{error.read().decode()}") from error
         return found
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         try:
             with urlopen(f"{self.url}/-/ready", timeout=PATIENCE):
                 return True
@@ -78,14 +79,15 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, how: tuple[list[str], int] | None = None) -> Iterator[Prometheus]:
-    """Runs until the end of the block, its data in the folder. `how`: command and port, unless those of `started`."""
-    command, port = how or started(folder)
+def run_prometheus(folder: Path, command_and_port: tuple[list[str], int] | None = None) -> Iterator[Prometheus]:
+    """Run a Prometheus until the end of the block, its data in the folder, by default with the command of
+    `build_command`."""
+    command, port = command_and_port or build_command(folder)
     found = Prometheus(port)
     with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:
             deadline = time.monotonic() + PATIENCE
-            while not found.ready() and server.poll() is None and time.monotonic() < deadline:
+            while not found.is_ready() and server.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.2)
             assert server.poll() is None, (folder / "log").read_text()
             yield found

@@ -1,4 +1,4 @@
-"""What is wrong with a PromQL expression, read off its tree: unknown names, rates of gauges, labels that get lost."""
+"""Mistakes of a PromQL expression are read off its tree: unknown names, rates of gauges, labels that get lost."""
 
 import csv
 from collections.abc import Iterator
@@ -60,72 +60,76 @@ OTHERS = {
 RATES = {"rate", "irate", "increase", "resets"}
 
 
-def rows(path: Path) -> list[list[str]]:
-    """The cells of a CSV file with `#` comments."""
+def read_rows(path: Path) -> list[list[str]]:
+    """Read the cells of a CSV file with `#` comments."""
     lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     return [[cell.strip() for cell in row] for row in csv.reader(lines)]
 
 
 @cache
-def exported() -> dict[str, bool]:
-    """Metric -> is it a counter; of the enabled rows of our CSV."""
-    return {name: kind == "counter" for name, kind, _ in rows(COUNTERS) if kind != "label"}
+def read_exported() -> dict[str, bool]:
+    """Read for each metric of the enabled rows of our CSV whether it is a counter."""
+    return {name: kind == "counter" for name, kind, _ in read_rows(COUNTERS) if kind != "label"}
 
 
-def rules(name: str) -> list[dict[str, Any]]:
-    """Every rule of one file in values/rules."""
+def read_rules(name: str) -> list[dict[str, Any]]:
+    """Read every rule of one file in values/rules."""
     groups = yaml.safe_load((RULES / name).read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
 @cache
-def recorded() -> dict[str, bool]:
-    """Recorded name -> is it a counter, which its last part says; those too that a spec with prices adds."""
-    found = [rule["record"] for rule in rules("gpu-recording.yaml")] + [budget.SPENDING, budget.CLOCK]
+def read_recorded() -> dict[str, bool]:
+    """Read for each recorded name whether it is a counter, by its last part; names that a spec with prices adds
+    included."""
+    found = [rule["record"] for rule in read_rules("gpu-recording.yaml")] + [budget.SPENDING, budget.CLOCK]
     return {name: name.endswith("total") for name in found}
 
 
-def nodes(tree: Any) -> Iterator[Any]:
-    """The tree and everything below it."""
+def walk_tree(tree: Any) -> Iterator[Any]:
+    """Walk the tree and everything below it."""
     yield tree
     for part in ("lhs", "rhs", "expr", "param", "vector_selector"):
         child = getattr(tree, part, None)
         if child is not None:
-            yield from nodes(child)
+            yield from walk_tree(child)
     for argument in getattr(tree, "args", None) or []:
-        yield from nodes(argument)
+        yield from walk_tree(argument)
 
 
-def metrics(tree: Any) -> set[str]:
-    return {node.name or "" for node in nodes(tree) if isinstance(node, promql_parser.VectorSelector)}
+def list_metrics(tree: Any) -> set[str]:
+    return {node.name or "" for node in walk_tree(tree) if isinstance(node, promql_parser.VectorSelector)}
 
 
-def of_gpus(tree: Any) -> bool:
-    return any(name.startswith(("gpustack:gpu_", "gpustack:gpu:", "DCGM_")) for name in metrics(tree))
+def covers_gpus(tree: Any) -> bool:
+    return any(name.startswith(("gpustack:gpu_", "gpustack:gpu:", "DCGM_")) for name in list_metrics(tree))
 
 
-def unknown(expr: str, *, only_recorded: bool = False) -> list[str]:
-    known = set(recorded()) if only_recorded else recorded().keys() | exported().keys() | OTHERS.keys()
-    return sorted(metrics(promql_parser.parse(expr)) - known)
+def find_unknown(expr: str, *, only_recorded: bool = False) -> list[str]:
+    known = set(read_recorded()) if only_recorded else read_recorded().keys() | read_exported().keys() | OTHERS.keys()
+    return sorted(list_metrics(promql_parser.parse(expr)) - known)
 
 
-def rates_of_gauges(expr: str) -> list[str]:
-    counters = exported() | recorded() | OTHERS
-    calls = [node for node in nodes(promql_parser.parse(expr)) if isinstance(node, promql_parser.Call)]
+def find_gauge_rates(expr: str) -> list[str]:
+    counters = read_exported() | read_recorded() | OTHERS
+    calls = [node for node in walk_tree(promql_parser.parse(expr)) if isinstance(node, promql_parser.Call)]
     return [
-        str(call) for call in calls if call.func.name in RATES if not all(counters.get(name) for name in metrics(call))
+        str(call)
+        for call in calls
+        if call.func.name in RATES
+        if not all(counters.get(name) for name in list_metrics(call))
     ]
 
 
-def lost(expr: str, *wanted: str) -> list[str]:
-    """Aggregations over series of GPUs whose result has not all `wanted` labels."""
+def find_lost_labels(expr: str, *labels: str) -> list[str]:
+    """Find aggregations over series of GPUs whose result lacks one of the labels."""
     found = []
-    for node in nodes(promql_parser.parse(expr)):
-        if not isinstance(node, promql_parser.AggregateExpr) or not of_gpus(node.expr):
+    for node in walk_tree(promql_parser.parse(expr)):
+        if not isinstance(node, promql_parser.AggregateExpr) or not covers_gpus(node.expr):
             continue
         named = set(node.modifier.labels) if node.modifier else set()
         by = node.modifier is not None and node.modifier.type == promql_parser.AggModifierType.By
-        kept = set(wanted) & named if by or not node.modifier else set(wanted) - named
-        if kept != set(wanted):
+        kept = set(labels) & named if by or not node.modifier else set(labels) - named
+        if kept != set(labels):
             found.append(str(node))
     return found

@@ -8,8 +8,8 @@ import platformdirs
 import pytest
 
 
-def program(name: str = "promtool", part: str = "prometheus") -> str:
-    """Its path. `part` is that of the bundle that has it. Skips where there is none."""
+def find_program(name: str = "promtool", part: str = "prometheus") -> str:
+    """Find a program of a `part` of the bundle, or in PATH. Skip the test where there is none."""
     parts = platformdirs.user_cache_path("gpustack") / "parts" / part
     built = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
     found = str(built[-1]) if built else shutil.which(name)
@@ -18,8 +18,8 @@ def program(name: str = "promtool", part: str = "prometheus") -> str:
     return found
 
 
-def complaints(*arguments: str | Path, given: str = "") -> str:
-    """Of promtool with these arguments and this standard input; empty where it ends well. Skips where there is none."""
-    command = [program(), *arguments]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=100, check=False)
+def run_promtool(*arguments: str | Path, stdin: str = "") -> str:
+    """Return the complaints of promtool, empty where it ends well. Skip the test where there is none."""
+    command = [find_program(), *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=100, check=False)
     return done.stdout + done.stderr if done.returncode else ""

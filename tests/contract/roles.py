@@ -1,4 +1,4 @@
-"""Our roles and their tasks."""
+"""Roles are read with their tasks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,20 +12,20 @@ FOLDERS = (locate_playbooks() / "roles", locate_playbooks() / "remedy" / "roles"
 ROLES = sorted(path for folder in FOLDERS for path in folder.iterdir() if path.is_dir())
 
 
-def tasks(found: Any) -> Iterator[dict[str, Any]]:
-    """Every task of a file, those inside blocks too."""
-    for task in found or ():
+def list_tasks(nodes: Any) -> Iterator[dict[str, Any]]:
+    """List every task of a file, those inside blocks too."""
+    for task in nodes or ():
         yield task
         for part in ("block", "rescue", "always"):
-            yield from tasks(task.get(part))
+            yield from list_tasks(task.get(part))
 
 
-def tasks_of(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Those of its files, and those that it includes from beside the roles."""
+def list_role_tasks(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """List the tasks of a role's files, and those that it includes from beside the roles."""
     for path in sorted([*role.glob("tasks/**/*.yml"), *role.glob("handlers/**/*.yml")]):
-        for task in tasks(yaml.safe_load(path.read_text())):
+        for task in list_tasks(yaml.safe_load(path.read_text())):
             yield f"{path.relative_to(role)}: {task.get('name', '?')}", task
             included = str(task.get("ansible.builtin.include_tasks", ""))
             if included.startswith("../"):
-                for shared in tasks(yaml.safe_load((path.parent / included).read_text())):
+                for shared in list_tasks(yaml.safe_load((path.parent / included).read_text())):
                     yield f"{path.relative_to(role)}: {shared.get('name', '?')}", shared

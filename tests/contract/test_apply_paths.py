@@ -23,7 +23,7 @@ DELETES = re.compile(r"\bkube(?:ctl)?\b[^|;&\n]*?\sdelete\s+(\S+)")
 DELETED = {"pods", "node", "secret"}
 
 
-def lines() -> list[tuple[str, str]]:
+def list_lines() -> list[tuple[str, str]]:
     found = []
     for path in FILES:
         text = path.read_text().replace("\\\n", " ")
@@ -33,19 +33,21 @@ def lines() -> list[tuple[str, str]]:
 
 
 def test_objects_are_written_by_the_shared_functions_only() -> None:
-    assert [(file, line) for file, line in lines() if WRITES.search(line) and file not in SHARED] == []
+    assert [(file, line) for file, line in list_lines() if WRITES.search(line) and file not in SHARED] == []
 
 
 def test_force_is_used_where_ownership_was_looked_at() -> None:
     """Comparing with --force-conflicts changes nothing; Helm refuses objects that are not of its release."""
-    forced = [(file, line) for file, line in lines() if "--force-conflicts" in line]
+    forced = [(file, line) for file, line in list_lines() if "--force-conflicts" in line]
     others = [file for file, line in forced if file not in SHARED and "diff" not in line]
     assert others == ["files/helm-release.sh"]
-    assert not any("--take-ownership" in line for _, line in lines())
+    assert not any("--take-ownership" in line for _, line in list_lines())
 
 
 def test_objects_are_deleted_by_label_and_name() -> None:
-    kinds = {match[1].strip('"') for file, line in lines() if file not in SHARED for match in DELETES.finditer(line)}
+    kinds = {
+        match[1].strip('"') for file, line in list_lines() if file not in SHARED for match in DELETES.finditer(line)
+    }
     assert kinds <= DELETED
 
 
@@ -68,11 +70,11 @@ def test_objects_are_deleted_by_label_and_name() -> None:
 )
 def test_kubectl_tells_owners_apart(item: dict[str, Any], expected: str) -> None:
     variables = "RELEASE=name NAMESPACE=namespace"
-    assert rendered(f"{variables}; . {ROOT}/files/apply.sh; owner_template", item) == expected
+    assert render_template(f"{variables}; . {ROOT}/files/apply.sh; owner_template", item) == expected
 
 
 @pytest.mark.parametrize(
-    ("more", "expected"),
+    ("fields", "expected"),
     [
         ({"annotations": {"operator.prometheus.io/version": "0.99.0"}, "managers": [OTHERS]}, "others 0.99.0"),
         ({"labels": {"app.kubernetes.io/version": "2.20.2"}, "managers": [APPLIED]}, "gpustack 2.20.2"),
@@ -83,13 +85,13 @@ def test_kubectl_tells_owners_apart(item: dict[str, Any], expected: str) -> None
         ({}, "others -"),
     ],
 )  # fmt: skip
-def test_kubectl_reads_versions_and_owners_of_definitions(more: dict[str, Any], expected: str) -> None:
-    item = document("CustomResourceDefinition", "a.example", "", **more)
+def test_kubectl_reads_versions_and_owners_of_definitions(fields: dict[str, Any], expected: str) -> None:
+    item = document("CustomResourceDefinition", "a.example", "", **fields)
     item["apiVersion"] = "apiextensions.k8s.io/v1"
-    assert rendered(f". {ROOT}/files/definitions.sh; definition_template", item) == f"a.example {expected}"
+    assert render_template(f". {ROOT}/files/definitions.sh; definition_template", item) == f"a.example {expected}"
 
 
-def rendered(script: str, item: dict[str, Any]) -> str:
+def render_template(script: str, item: dict[str, Any]) -> str:
     """Render the template with the real kubectl, which asks no server for it."""
     kubectl = shutil.which("kubectl")
     if not kubectl:

@@ -1,4 +1,4 @@
-"""Each check of each step has a break that a lab test makes, or a reason why none can be, and a unit test instead."""
+"""A check of a step has a break that a lab test makes, or a reason why none can be, and a unit test instead."""
 
 import ast
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.steps import STEPS
-from tests.contract.roles import FOLDERS, ROLES, tasks_of
+from tests.contract.roles import FOLDERS, ROLES, list_role_tasks
 from tests.lab.breaks import Break, load
 from tests.lab.breaks.owned import load as owned
 
@@ -16,23 +16,23 @@ CHECKS = [f"{step.id}/{check.__name__.replace('_', '-')}" for step in STEPS for 
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
 
 
-def unit_tests(step: str) -> set[str]:
-    """Names of the test functions of a step, which may stand in several files of its name."""
+def list_unit_tests(step: str) -> set[str]:
+    """List the names of the test functions of a step, which may stand in several files of its name."""
     trees = [ast.parse(path.read_text()) for path in UNIT.glob(f"test_{step.replace('-', '_')}*.py")]
     return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_no_check_without_a_break_or_a_reason() -> None:
+def test_every_check_has_a_break_or_a_reason() -> None:
     known = {entry.id for entry in ENTRIES}
     assert [check for check in CHECKS if check not in known] == []
 
 
-def test_no_entry_without_its_check() -> None:
-    named = {one.rsplit("@", 1)[0] for entry in ENTRIES for one in entry.named}
+def test_every_entry_is_of_a_check() -> None:
+    named = {one.rsplit("@", 1)[0] for entry in ENTRIES for one in entry.expected_checks}
     assert sorted(named - set(CHECKS)) == []
 
 
-def test_no_entry_twice() -> None:
+def test_no_entry_stands_twice() -> None:
     names = [str(entry) for entry in ENTRIES]
     assert sorted(names) == sorted(set(names))
 
@@ -43,9 +43,9 @@ def test_an_entry_is_whole(entry: Break) -> None:
     broken = bool(entry.script or entry.spec or entry.vars or entry.hosts)
     assert broken is not bool(entry.reason)
     if entry.reason:
-        assert entry.unit in unit_tests(entry.step)
+        assert entry.unit in list_unit_tests(entry.step)
         return
-    assert entry.found
+    assert entry.actual
     assert entry.cure in ("install", "upgrade", "operator")
     if entry.cure == "install":
         assert entry.proof or entry.recover, "a witness other than our own probes"
@@ -55,13 +55,13 @@ def test_an_entry_is_whole(entry: Break) -> None:
 
 def test_every_task_that_can_change_something_has_a_value_that_is_flipped() -> None:
     known = {(value.step, value.task) for value in owned()}
-    assert sorted(changing() - known) == []
-    assert sorted(known - changing()) == []
+    assert sorted(list_changing_tasks() - known) == []
+    assert sorted(known - list_changing_tasks()) == []
 
 
-def changing() -> set[tuple[str, str]]:
-    """(step, task) of all tasks and handlers of steps but those that only look, or only lead to others. Those of
-    remedies are never part of an installation: tests/lab/test_fix.py plays them."""
+def list_changing_tasks() -> set[tuple[str, str]]:
+    """List (step, task) of all tasks and handlers of steps that can change something. Tasks of remedies are never part
+    of an installation: tests/lab/test_fix.py plays them."""
     looking = {
         "ansible.builtin.find",
         "ansible.builtin.stat",
@@ -74,7 +74,7 @@ def changing() -> set[tuple[str, str]]:
         (role.name.replace("_", "-"), task["name"])
         for role in ROLES
         if role.parent == FOLDERS[0]
-        for where, task in tasks_of(role)
+        for where, task in list_role_tasks(role)
         if not where.startswith("tasks/reset.yml")
         and "block" not in task
         and not looking & set(task)

@@ -9,7 +9,7 @@ import yaml
 from gpustack.config.spec import Spec
 from gpustack.steps import budget
 from gpustack.steps.alerts import build_groups
-from tests.contract.promtool import complaints
+from tests.contract.promtool import run_promtool
 
 UNIT, GPUS = "gpustack:node_usage_unit:ratio", "gpustack:node_usage_gpus:count"
 ALLOCATED = "gpustack:node_usage_allocated:count"
@@ -18,13 +18,13 @@ ORDER = ["gpustack-spending", "gpustack-budgets"]
 JANUARY = 31 * 24  # hours: promtool begins in 1970
 
 
-def spec(*prices: dict[str, Any], **budgets: float) -> Spec:
+def build_spec(*prices: dict[str, Any], **budgets: float) -> Spec:
     cost = {"currency": "EUR", "prices": list(prices), "budgets": budgets}
     return Spec.model_validate({"capacity": {"pool_label": "pool"}, "cost": cost})
 
 
-def judged(folder: Path, found: Spec, series: dict[str, str], *probes: dict[str, Any], interval: str) -> str:
-    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": budget.build_groups(found)}))
+def check_rules(folder: Path, spec: Spec, series: dict[str, str], *probes: dict[str, Any], interval: str) -> str:
+    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": budget.build_groups(spec)}))
     inputs = [{"series": name, "values": values} for name, values in series.items()]
     case = {"interval": interval, "input_series": inputs, "promql_expr_test": list(probes)}
     (folder / "test.yaml").write_text(
@@ -32,17 +32,17 @@ def judged(folder: Path, found: Spec, series: dict[str, str], *probes: dict[str,
             {"rule_files": ["rules.yaml"], "evaluation_interval": interval, "group_eval_order": ORDER, "tests": [case]}
         )
     )
-    return complaints("check", "rules", folder / "rules.yaml") + complaints("test", "rules", folder / "test.yaml")
+    return run_promtool("check", "rules", folder / "rules.yaml") + run_promtool("test", "rules", folder / "test.yaml")
 
 
-def spent(namespace: str, amount: float, at: str) -> dict[str, Any]:
+def expect_spending(namespace: str, amount: float, eval_time: str) -> dict[str, Any]:
     samples = [{"labels": f'{budget.SPENDING}{{namespace="{namespace}"}}', "value": amount}]
-    return {"expr": f'{budget.SPENDING}{{namespace="{namespace}"}}', "eval_time": at, "exp_samples": samples}
+    return {"expr": f'{budget.SPENDING}{{namespace="{namespace}"}}', "eval_time": eval_time, "exp_samples": samples}
 
 
 def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
-    """By model, whichever way it is written, by pool and by day; shares of GPUs are parts of it, and an exporter that
-    is restarted costs nothing less. What a node with several models costs is not known by model."""
+    """Prices are by model, however it is written, by pool and by day. Shares of GPUs are parts of a price, and an
+    exporter that is restarted costs nothing less. The cost of a node with several models is not known by model."""
     prices: list[dict[str, Any]] = [
         {"per_gpu_hour": 1},
         {"model": "H100 80GB HBM3", "per_gpu_hour": 2},
@@ -66,13 +66,13 @@ def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
         f'{ALLOCATED}{{node="o",namespace="b",{RESOURCE}}}': "1x30",
     }
     probes = (
-        spent("a", 4, "1h"),
-        spent("a", 4, "4h"),
-        spent("a", 6, "25h"),
-        spent("b", 1.5, "2h"),
-        spent("c", 2, "2h"),
+        expect_spending("a", 4, "1h"),
+        expect_spending("a", 4, "4h"),
+        expect_spending("a", 6, "25h"),
+        expect_spending("b", 1.5, "2h"),
+        expect_spending("c", 2, "2h"),
     )
-    assert judged(tmp_path, spec(*prices, a=1), series, *probes, interval="1h") == ""
+    assert check_rules(tmp_path, build_spec(*prices, a=1), series, *probes, interval="1h") == ""
 
 
 def test_an_alert_fires_above_the_budget_and_is_of_one_month(tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_an_alert_fires_above_the_budget_and_is_of_one_month(tmp_path: Path) -> 
             (JANUARY + 102, True),
         )
     ]
-    assert judged(tmp_path, spec({"per_gpu_hour": 1}, a=100, b=100), series, *probes, interval="6h") == ""
+    assert check_rules(tmp_path, build_spec({"per_gpu_hour": 1}, a=100, b=100), series, *probes, interval="6h") == ""
 
 
 def test_without_budgets_there_are_none_and_with_them_they_are_loaded() -> None:
     assert budget.build_groups(Spec()) == []
-    assert [group["name"] for group in budget.build_groups(spec({"per_gpu_hour": 1}))] == ["gpustack-spending"]
-    groups = build_groups(spec({"per_gpu_hour": 1}, a=1))["gpu-alerts"]
+    assert [group["name"] for group in budget.build_groups(build_spec({"per_gpu_hour": 1}))] == ["gpustack-spending"]
+    groups = build_groups(build_spec({"per_gpu_hour": 1}, a=1))["gpu-alerts"]
     assert [one["name"] for one in groups][-2:] == ["gpustack-spending", "gpustack-budgets"]
     assert groups[-1]["rules"][0]["annotations"]["runbook"] == "gpustack explain alert-gpubudgetexceeded"
 

@@ -27,11 +27,11 @@ ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 every_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
 
 
-def guards() -> set[str]:
+def list_guards() -> set[str]:
     return {build_guard_id(fault.id) for fault in FAULTS.values() if fault.guard}
 
 
-def conditions() -> set[str]:
+def list_conditions() -> set[str]:
     return {edge.id for edge in load_graph().edges if edge.condition}
 
 
@@ -41,7 +41,7 @@ def test_every_file_is_read() -> None:
 
 def test_the_catalogue_is_whole() -> None:
     edges = sum(1 for _ in load_graph().edges)
-    found = (len(FAULTS), len(STATES), edges, len(guards()), len(conditions()))
+    found = (len(FAULTS), len(STATES), edges, len(list_guards()), len(list_conditions()))
     assert all(one >= least for one, least in zip(found, (157, 39, 405, 15, 30), strict=True)), found
 
 
@@ -75,7 +75,7 @@ def test_a_state_has_its_form(state: State) -> None:
 
 
 def test_every_check_tells_something_of_the_catalogue() -> None:
-    assert set(BY_ID) - {*FAULTS, *STATES, *guards(), *conditions()} == set()
+    assert set(BY_ID) - {*FAULTS, *STATES, *list_guards(), *list_conditions()} == set()
 
 
 def test_every_pair_is_there_and_is_used() -> None:
@@ -105,21 +105,21 @@ def test_faults_that_steps_name_are_in_the_catalogue_and_refuted_by_the_same_che
     assert named == {fault.id for fault in FAULTS.values() if fault.checked_by}
 
 
-def wanted() -> Iterator[str]:
+def list_needed() -> Iterator[str]:
     yield from (id for id, fault in FAULTS.items() if not fault.checked_by and not fault.alias_of)
     yield from STATES
-    yield from sorted(guards() | conditions())
+    yield from sorted(list_guards() | list_conditions())
 
 
 def test_what_has_no_check_is_in_the_table_with_its_reason() -> None:
     """An entry that gets its check leaves the table; one without either is forgotten."""
     listed = {id for table in WITHOUT_CHECK.values() for id in table}
-    assert sorted(set(wanted()) - set(BY_ID)) == sorted(listed)
+    assert sorted(set(list_needed()) - set(BY_ID)) == sorted(listed)
     assert all(why.strip() for table in WITHOUT_CHECK.values() for why in table.values())
 
 
 def test_checks_have_probes_that_their_registration_names() -> None:
-    """Those that read the snapshot's reach alone have none."""
+    """Checks that read the snapshot's reach alone have no probes."""
     bare = {id for id, teller in BY_ID.items() if not teller.probes}
     assert bare == {"host-ssh-unreachable", "host-sudo-password", "st-host-unmanaged"}
 

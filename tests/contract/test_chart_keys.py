@@ -1,4 +1,5 @@
-"""Our Helm values against what the real charts know: derived facts, and their values.yaml where these are at hand."""
+"""Helm values of ours are compared with the keys of the real charts: derived facts, and values.yaml where it is at
+hand."""
 
 import hashlib
 import json
@@ -27,17 +28,17 @@ STAND_INS = sorted(path.parent for path in SIMULATED.glob("*/Chart.yaml"))
 CHART_OF = {"monitoring": "kube-prometheus-stack", "gpu-operator": "gpu-operator", "keda": "keda"}
 
 
-def named(path: Path) -> str:
+def format_id(path: Path) -> str:
     return path.name
 
 
-def header(path: Path, word: str) -> list[list[str]]:
-    """The words of every line `# word …`."""
+def read_header(path: Path, word: str) -> list[list[str]]:
+    """Read the words of every line `# word …`."""
     lines = (line for line in path.read_text().splitlines() if line.startswith(f"# {word} "))
     return [line.split()[2:] for line in lines]
 
 
-def chart_of(release: str) -> str:
+def find_chart(release: str) -> str:
     (found,) = (path for path in FACTS if re.fullmatch(rf"{CHART_OF[release]}-v?\d.*", path.stem))
     return found.stem
 
@@ -47,71 +48,73 @@ def test_there_are_facts_and_stand_ins() -> None:
     assert STAND_INS
 
 
-@pytest.mark.parametrize("path", FACTS, ids=named)
+@pytest.mark.parametrize("path", FACTS, ids=format_id)
 def test_facts_name_source_commit_and_hash(path: Path) -> None:
-    assert header(path, "values")
-    for _, url, digest in header(path, "values"):
+    assert read_header(path, "values")
+    for _, url, digest in read_header(path, "values"):
         assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+/blob/[0-9a-f]{8,40}/.+/values\.yaml", url)
         assert re.fullmatch(r"[0-9a-f]{64}", digest)
 
 
-@pytest.mark.parametrize("path", FACTS, ids=named)
+@pytest.mark.parametrize("path", FACTS, ids=format_id)
 def test_facts_are_those_of_the_real_charts(path: Path) -> None:
     words: list[str] = []
-    for prefix, url, digest in header(path, "values"):
+    for prefix, url, digest in read_header(path, "values"):
         file = REFERENCE / Path(url).parent.name / "values.yaml"
         if not file.is_file():
             pytest.skip(f"no {file}: GPUSTACK_REFERENCE_DATA names a folder with charts/<chart>/values.yaml")
         assert hashlib.sha256(file.read_bytes()).hexdigest() == digest
         words += ["--values", prefix, url, str(file)]
-    words += [word for also in header(path, "also") for word in ("--also", *also)]
-    words += [word for (prefix,) in header(path, "open") for word in ("--open", prefix)]
+    words += [word for also in read_header(path, "also") for word in ("--also", *also)]
+    words += [word for (prefix,) in read_header(path, "open") for word in ("--open", prefix)]
     command = [sys.executable, str(ROOT / "scripts" / "chart-keys"), path.stem, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == path.read_text()
 
 
-@pytest.mark.parametrize("path", OURS, ids=named)
+@pytest.mark.parametrize("path", OURS, ids=format_id)
 def test_the_real_chart_knows_every_key_of_ours(path: Path) -> None:
     values = yaml.safe_load(path.read_text()) or {}
-    assert [str(wrong) for wrong in judge_values(path.name, chart_of(path.stem), values)] == []
+    assert [str(wrong) for wrong in judge_values(path.name, find_chart(path.stem), values)] == []
 
 
-@pytest.mark.parametrize("folder", STAND_INS, ids=named)
+@pytest.mark.parametrize("folder", STAND_INS, ids=format_id)
 def test_the_real_chart_knows_every_key_of_the_simulated_one(folder: Path) -> None:
     chart = yaml.safe_load((folder / "Chart.yaml").read_text())
     values = yaml.safe_load((folder / "values.yaml").read_text())
-    assert [str(wrong) for wrong in judge_values(named(folder), f"{chart['name']}-{chart['version']}", values)] == []
+    assert [
+        str(wrong) for wrong in judge_values(format_id(folder), f"{chart['name']}-{chart['version']}", values)
+    ] == []
 
 
-@pytest.mark.parametrize("folder", STAND_INS, ids=named)
+@pytest.mark.parametrize("folder", STAND_INS, ids=format_id)
 def test_the_schema_of_a_simulated_chart_is_of_keys_that_the_real_one_knows(folder: Path) -> None:
     chart = yaml.safe_load((folder / "Chart.yaml").read_text())
     known = read_chart_keys(f"{chart['name']}-{chart['version']}")
     schema = json.loads((folder / "values.schema.json").read_text())
-    assert [".".join(path) for path in schema_paths(schema) if not knows(known, path)] == []
+    assert [".".join(path) for path in list_schema_paths(schema) if not accepts_path(known, path)] == []
 
 
-@pytest.mark.parametrize("folder", STAND_INS, ids=named)
+@pytest.mark.parametrize("folder", STAND_INS, ids=format_id)
 def test_the_schema_of_a_simulated_chart_refuses_other_keys(folder: Path) -> None:
     schema = json.loads((folder / "values.schema.json").read_text())
-    assert [path for path, part in parts(schema) if part.get("properties") and part["additionalProperties"]] == []
+    assert [path for path, part in walk_schema(schema) if part.get("properties") and part["additionalProperties"]] == []
     values = yaml.safe_load((folder / "values.yaml").read_text())
-    assert undocumented(schema, values) == []
+    assert find_undocumented(schema, values) == []
 
 
-def parts(schema: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+def walk_schema(schema: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     yield path, schema
     for name, below in schema.get("properties", {}).items():
-        yield from parts(below, (*path, name))
+        yield from walk_schema(below, (*path, name))
 
 
-def schema_paths(schema: dict[str, Any]) -> list[tuple[str, ...]]:
+def list_schema_paths(schema: dict[str, Any]) -> list[tuple[str, ...]]:
     # `global` below a subchart is Helm's, which hands it on.
-    return [path for path, _ in parts(schema) if path and path[-1:] != ("global",)]
+    return [path for path, _ in walk_schema(schema) if path and path[-1:] != ("global",)]
 
 
-def knows(key: Key, path: tuple[str, ...]) -> bool:
+def accepts_path(key: Key, path: tuple[str, ...]) -> bool:
     for name in path:
         if key.kind in ("free", "any"):
             return True
@@ -121,13 +124,13 @@ def knows(key: Key, path: tuple[str, ...]) -> bool:
     return True
 
 
-def undocumented(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> list[str]:
-    """Keys of values.yaml that its schema has no word about."""
+def find_undocumented(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> list[str]:
+    """Find keys of values.yaml that its schema does not describe."""
     known: dict[str, Any] = schema.get("properties", {})
     found: list[str] = []
     for name, value in values.items() if known else ():
         if name not in known:
             found.append(f"{path}{name}")
         elif isinstance(value, dict):
-            found += undocumented(known[name], value, f"{path}{name}.")
+            found += find_undocumented(known[name], value, f"{path}{name}.")
     return found

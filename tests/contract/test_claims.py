@@ -42,8 +42,8 @@ LIAR, OTHER = "k2", "k1"
 
 
 @cache
-def world() -> Snapshot:
-    """The healthy cluster, with a stranger's node in it and a firewall that gpustack manages."""
+def build_snapshot() -> Snapshot:
+    """Build the healthy cluster with a stranger's node in it and a firewall that gpustack manages."""
     taken = build_healthy_snapshot()
     spec = taken.inventory.spec.model_dump(mode="json", by_alias=True) | {"firewall": {"manage": True}}
     inventory = replace(taken.inventory, spec=Spec.model_validate(spec))
@@ -63,19 +63,19 @@ def make_stranger(entry: Mapping[str, Any]) -> Any:
     return made
 
 
-def lie(text: str) -> str:
+def replace_words(text: str) -> str:
     for pattern, stranger in ((ADDRESS, STRANGER), (ID, STRANGE_ID), (MAC, STRANGE_MAC), (NAME, STRANGE_NAME)):
         text = pattern.sub(stranger, text)
     return text
 
 
-def with_answers(taken: Snapshot, changed: Mapping[tuple[str, str], Answer]) -> Snapshot:
-    return replace(taken, answers=MappingProxyType({**taken.answers, **changed}))
+def replace_answers(snapshot: Snapshot, changes: Mapping[tuple[str, str], Answer]) -> Snapshot:
+    return replace(snapshot, answers=MappingProxyType({**snapshot.answers, **changes}))
 
 
 def find_lies() -> Iterator[tuple[str, Answer]]:
-    for (probe, where), answer in sorted(world().answers.items()):
-        if where == LIAR and (text := lie(answer.stdout)) != answer.stdout:
+    for (probe, where), answer in sorted(build_snapshot().answers.items()):
+        if where == LIAR and (text := replace_words(answer.stdout)) != answer.stdout:
             yield probe, replace(answer, stdout=text)
 
 
@@ -88,15 +88,15 @@ every_lie = pytest.mark.parametrize("lies", [pytest.param(LIES, id="all"), *ALON
 
 @every_lie
 def test_no_word_of_a_host_reaches_the_variables_of_another(lies: Mapping[str, Answer]) -> None:
-    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
+    taken = replace_answers(build_snapshot(), {(probe, LIAR): answer for probe, answer in lies.items()})
     variables = json.dumps(build_overlay(taken)["all"]["hosts"][OTHER], default=str)
-    honest = json.dumps(build_overlay(world())["all"]["hosts"][OTHER], default=str)
+    honest = json.dumps(build_overlay(build_snapshot())["all"]["hosts"][OTHER], default=str)
     assert [mark for mark in MARKS if mark in variables and mark not in honest] == []
 
 
 @every_lie
 def test_no_word_of_a_host_chooses_another_node(lies: Mapping[str, Answer]) -> None:
-    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
+    taken = replace_answers(build_snapshot(), {(probe, LIAR): answer for probe, answer in lies.items()})
     for choose in (find_removable_node, confirm_node):
         try:
             node = choose(View(taken, LIAR))
@@ -107,7 +107,7 @@ def test_no_word_of_a_host_chooses_another_node(lies: Mapping[str, Answer]) -> N
 
 @every_lie
 def test_no_word_of_a_host_is_let_in_by_another(lies: Mapping[str, Answer]) -> None:
-    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
+    taken = replace_answers(build_snapshot(), {(probe, LIAR): answer for probe, answer in lies.items()})
     try:
         assert STRANGER not in json.dumps(list_host_flows(View(taken, OTHER)))
     except FactUnavailable as error:
@@ -118,13 +118,15 @@ def test_no_word_of_a_host_is_let_in_by_another(lies: Mapping[str, Answer]) -> N
 def test_no_word_of_a_host_names_another_node_in_a_command(names: Collection[str]) -> None:
     """Bind the host's GPUs for virtual machines and exclude its node from the operator, so that commands name it."""
     changed = {(probe, LIAR): LIES[probe] for probe in names}
-    nodes = world().answers["gpu.nodes", CLUSTER]
+    nodes = build_snapshot().answers["gpu.nodes", CLUSTER]
     excluded = json.loads(nodes.stdout)
     for item in excluded["items"]:
         item["metadata"].setdefault("labels", {})["nvidia.com/gpu.deploy.operands"] = "false"
     changed["gpu.nodes", CLUSTER] = replace(nodes, stdout=json.dumps(excluded))
     hints = [
-        result.hint for state in plan(with_answers(world(), changed), STEPS).states for result in state.differences
+        result.hint
+        for state in plan(replace_answers(build_snapshot(), changed), STEPS).states
+        for result in state.differences
     ]
     assert any("NODE" in hint for hint in hints)
     assert [hint for hint in hints if re.search(rf"\b{STRANGE_NAME}\b", hint)] == []
@@ -133,7 +135,7 @@ def test_no_word_of_a_host_names_another_node_in_a_command(names: Collection[str
 def test_the_lies_change_answers() -> None:
     """The test above would hold of answers in which nothing was changed."""
     assert {"network.address", "network.addresses", "system.identity", "system.hostname", FIREWALL.id} <= set(LIES)
-    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in LIES.items()})
+    taken = replace_answers(build_snapshot(), {(probe, LIAR): answer for probe, answer in LIES.items()})
     node = find_node(View(taken, LIAR))
     assert node is not None
     assert node.name == STRANGE_NAME
@@ -141,8 +143,8 @@ def test_the_lies_change_answers() -> None:
 
 
 def test_install_refuses_a_host_with_an_address_that_ssh_did_not_reach() -> None:
-    refuse_unconfirmed(world())
-    taken = with_answers(world(), {("network.address", LIAR): LIES["network.address"]})
+    refuse_unconfirmed(build_snapshot())
+    taken = replace_answers(build_snapshot(), {("network.address", LIAR): LIES["network.address"]})
     with pytest.raises(RolloutError) as raised:
         refuse_unconfirmed(taken)
     assert raised.value.reference == "node-address-unconfirmed"
@@ -165,15 +167,15 @@ def read_yaml(path: Path) -> Any:
     return yaml.safe_load(path.read_text())
 
 
-def list_tasks(found: Any) -> Iterator[Mapping[str, Any]]:
-    for task in found or ():
+def list_tasks(nodes: Any) -> Iterator[Mapping[str, Any]]:
+    for task in nodes or ():
         yield task
         for block in ("block", "rescue", "always"):
             yield from list_tasks(task.get(block))
 
 
 def find_reported_variables(role: Path) -> set[str]:
-    """The variables of a role that are made of what a host calls itself."""
+    """Find the variables of a role that are made of what a host calls itself."""
     variables = read_yaml(role / "vars" / "main.yml") if (role / "vars" / "main.yml").exists() else {}
     return {name for name, value in variables.items() if REPORTED.search(str(value))}
 

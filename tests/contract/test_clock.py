@@ -27,7 +27,7 @@ READERS = {"ask/gather.py", "profile/scrape.py", "rollout/evidence.py", "rollout
 CLOCK = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "today"), ("date", "today")}
 
 
-def readers() -> Iterator[str]:
+def find_readers() -> Iterator[str]:
     for room in ROOMS:
         for path in (PACKAGE / room).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
@@ -36,7 +36,7 @@ def readers() -> Iterator[str]:
 
 
 def test_the_time_of_day_is_read_in_known_modules_only() -> None:
-    assert set(readers()) == READERS
+    assert set(find_readers()) == READERS
 
 
 def test_scripts_of_roles_wait_by_no_clock() -> None:

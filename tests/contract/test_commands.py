@@ -28,12 +28,12 @@ NOT_TEXT = {"ask/type_check.py"}
 
 
 @cache
-def sources() -> dict[str, ast.Module]:
+def parse_sources() -> dict[str, ast.Module]:
     return {name: ast.parse(path.read_text()) for name, path in list_sources().items()}
 
 
 def list_calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
-    for path, tree in sources().items():
+    for path, tree in parse_sources().items():
         if path == HERE:
             continue
         for node in ast.walk(tree):
@@ -46,12 +46,12 @@ def name_call(node: ast.Call) -> str:
 
 
 def is_other_class(path: str, node: ast.Call) -> bool:
-    """The transport's own Command is what a host runs, and list.extend takes no words."""
+    """Tell the transport's own Command, which a host runs, and list.extend, which takes no words, from a Command."""
     if name_call(node) == "extend":
         return not any(word.arg == "note" for word in node.keywords)
     imported = {
         alias.asname or alias.name
-        for statement in ast.walk(sources()[path])
+        for statement in ast.walk(parse_sources()[path])
         if isinstance(statement, ast.ImportFrom) and statement.module == "gpustack.command"
         for alias in statement.names
     }
@@ -64,8 +64,8 @@ def is_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def find_places(found: list[tuple[str, ast.Call]]) -> list[str]:
-    return [f"{path}:{node.lineno}: {ast.unparse(node)[:120]}" for path, node in found]
+def find_places(calls: list[tuple[str, ast.Call]]) -> list[str]:
+    return [f"{path}:{node.lineno}: {ast.unparse(node)[:120]}" for path, node in calls]
 
 
 def test_prose_stands_in_the_source() -> None:
@@ -102,7 +102,7 @@ def test_notes_stand_in_the_source() -> None:
 
 
 def test_words_of_commands_are_words() -> None:
-    """No text with blanks is given for words, and none is cut up at its blanks."""
+    """Words of a command have no blanks, and no text is cut up at its blanks."""
     calls = list(list_calls("Command"))
     assert len(calls) > 150
     assert find_places([(path, node) for path, node in calls if any(map(is_text, node.args))]) == []
@@ -140,7 +140,7 @@ def test_hints_are_made_in_one_module_and_templates_are_the_catalogue_s() -> Non
 
 def test_nothing_called_a_hint_is_a_plain_string() -> None:
     found = []
-    for path, tree in sources().items():
+    for path, tree in parse_sources().items():
         for node in ast.walk(tree):
             name, annotation = getattr(node, "arg", ""), getattr(node, "annotation", None)
             if isinstance(node, ast.AnnAssign):

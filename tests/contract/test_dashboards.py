@@ -13,9 +13,19 @@ import yaml
 
 from gpustack.steps import budget
 from tests.contract.prometheus_server import PRICED
-from tests.contract.promql import ROOT, RULES, lost, metrics, nodes, of_gpus, rates_of_gauges, rules, unknown
-from tests.contract.promtool import complaints
-from tests.contract.written_series import series
+from tests.contract.promql import (
+    ROOT,
+    RULES,
+    covers_gpus,
+    find_gauge_rates,
+    find_lost_labels,
+    find_unknown,
+    list_metrics,
+    read_rules,
+    walk_tree,
+)
+from tests.contract.promtool import run_promtool
+from tests.contract.written_series import list_series
 
 FILES = sorted((ROOT / "values" / "dashboards").glob("*.json"))
 every_dashboard = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -60,42 +70,42 @@ def read(file: Path) -> dict[str, Any]:
     return made
 
 
-def expressions(board: dict[str, Any]) -> list[str]:
+def list_expressions(board: dict[str, Any]) -> list[str]:
     found = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
     for macro, value in MACROS.items():
         found = [expr.replace(macro, value) for expr in found]
     return found
 
 
-def chosen(expr: str) -> str:
-    """With an application's metrics, named as PromQL has it: `x{…}` for `{__name__="x",…}`."""
+def choose_metrics(expr: str) -> str:
+    """Choose an application's metrics, named as PromQL has it: `x{…}` for `{__name__="x",…}`."""
     for name, metric in CHOSEN.items():
         expr = expr.replace(f"${{{name}}}", metric).replace(f"${name}", metric)
     return re.sub(r'\{__name__="(\w+)",', r"\1{", expr)
 
 
-def filled(expr: str) -> str:
-    """As Grafana asks where everything is chosen; and of one namespace."""
-    return re.sub(r"\$(?:node|UUID|pod)\b", ".*", chosen(expr)).replace("$namespace", "n")
+def fill_variables(expr: str) -> str:
+    """Fill in variables as Grafana does where everything is chosen, and with one namespace."""
+    return re.sub(r"\$(?:node|UUID|pod)\b", ".*", choose_metrics(expr)).replace("$namespace", "n")
 
 
-def added_up(tree: Any, *, one_per_gpu: bool = False) -> Iterator[str]:
-    """Sums, means and counts over series of GPUs that are not one for each GPU: pods and MIG instances count again."""
+def find_sums(tree: Any, *, one_per_gpu: bool = False) -> Iterator[str]:
+    """Find sums, means and counts over series of GPUs that count pods and MIG instances again."""
     if isinstance(tree, promql_parser.AggregateExpr):
         named = set(tree.modifier.labels) if tree.modifier else set()
         if str(tree.op) in {"max", "min"}:
             one_per_gpu = one_per_gpu or {"node", "UUID"} <= named
             if one_per_gpu:
                 return
-        elif of_gpus(tree.expr):
-            inner = [one for one in nodes(tree.expr) if isinstance(one, promql_parser.AggregateExpr)]
+        elif covers_gpus(tree.expr):
+            inner = [one for one in walk_tree(tree.expr) if isinstance(one, promql_parser.AggregateExpr)]
             if not inner:
                 yield str(tree)
     for part in ("lhs", "rhs", "expr"):
         if (child := getattr(tree, part, None)) is not None:
-            yield from added_up(child, one_per_gpu=one_per_gpu)
+            yield from find_sums(child, one_per_gpu=one_per_gpu)
     for argument in getattr(tree, "args", None) or []:
-        yield from added_up(argument, one_per_gpu=one_per_gpu)
+        yield from find_sums(argument, one_per_gpu=one_per_gpu)
 
 
 def test_names_are_ours_and_differ() -> None:
@@ -107,7 +117,7 @@ def test_names_are_ours_and_differ() -> None:
 
 @every_dashboard
 def test_it_needs_nothing_filled_in(file: Path) -> None:
-    """No `__inputs`, no id of a database; the data source of uid `prometheus` unless the reader chooses another."""
+    """A dashboard has no `__inputs` and no id of a database, and its data source is `prometheus` by default."""
     board = read(file)
     assert not {"__inputs", "__requires", "id"} & board.keys()
     assert board["schemaVersion"] >= 39
@@ -124,10 +134,10 @@ def test_panels_lie_beside_each_other(file: Path) -> None:
     assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
     places = [(panel["title"], panel["gridPos"]) for panel in panels]
     assert [title for title, at in places if at["x"] < 0 or at["x"] + at["w"] > 24 or at["w"] < 1 or at["h"] < 1] == []
-    assert [(one, other) for (one, a), (other, b) in combinations(places, 2) if overlap(a, b)] == []
+    assert [(one, other) for (one, a), (other, b) in combinations(places, 2) if has_overlap(a, b)] == []
 
 
-def overlap(a: dict[str, int], b: dict[str, int]) -> bool:
+def has_overlap(a: dict[str, int], b: dict[str, int]) -> bool:
     return (
         a["x"] < b["x"] + b["w"] and b["x"] < a["x"] + a["w"] and a["y"] < b["y"] + b["h"] and b["y"] < a["y"] + a["h"]
     )
@@ -149,85 +159,92 @@ def test_panels_say_what_they_show(file: Path) -> None:
 
 @every_dashboard
 def test_expressions_read_what_is_there(file: Path) -> None:
-    found = [chosen(expr) for expr in expressions(read(file))]
+    found = [choose_metrics(expr) for expr in list_expressions(read(file))]
     assert found
-    assert [name for expr in found for name in unknown(expr) if name not in APPLICATION] == []
+    assert [name for expr in found for name in find_unknown(expr) if name not in APPLICATION] == []
     assert [
-        rates_of_gauge for expr in found for rates_of_gauge in rates_of_gauges(expr) if "training" not in rates_of_gauge
+        rates_of_gauge
+        for expr in found
+        for rates_of_gauge in find_gauge_rates(expr)
+        if "training" not in rates_of_gauge
     ] == []
 
 
-def at(expr: str) -> str:
-    """What is summed by the hour has none before an hour has passed."""
+def choose_time(expr: str) -> str:
+    """Choose a time at which a sum over an hour has data."""
     return "61m" if "[31d:1h]" in expr else "8m"
 
 
 @every_dashboard
 def test_every_expression_has_data_from_the_enabled_counters(file: Path, tmp_path: Path) -> None:
-    found = [filled(expr) for expr in expressions(read(file))]
+    found = [fill_variables(expr) for expr in list_expressions(read(file))]
     probes = [
-        {"expr": f"count({expr}) > bool 0", "eval_time": at(expr), "exp_samples": [{"labels": "{}", "value": 1}]}
+        {
+            "expr": f"count({expr}) > bool 0",
+            "eval_time": choose_time(expr),
+            "exp_samples": [{"labels": "{}", "value": 1}],
+        }
         for expr in found
     ]
     (tmp_path / "priced.yaml").write_text(yaml.safe_dump({"groups": budget.build_groups(PRICED)}))
     rule_files = [str(path) for path in (*sorted(RULES.glob("*.yaml")), tmp_path / "priced.yaml")]
-    test = {"interval": "30s", "input_series": series(), "promql_expr_test": probes}
+    test = {"interval": "30s", "input_series": list_series(), "promql_expr_test": probes}
     written = tmp_path / "test.yaml"
     written.write_text(yaml.safe_dump({"rule_files": rule_files, "evaluation_interval": "30s", "tests": [test]}))
-    assert complaints("test", "rules", written) == ""
+    assert run_promtool("test", "rules", written) == ""
 
 
 @every_dashboard
 def test_a_gpu_is_its_uuid_and_counted_once(file: Path) -> None:
     text = file.read_text()
     assert not re.search(r"\binstance\b|\bHostname\b|exported_", text)
-    found = [chosen(expr) for expr in expressions(read(file))]
-    assert [one for expr in found for one in added_up(promql_parser.parse(expr))] == []
+    found = [choose_metrics(expr) for expr in list_expressions(read(file))]
+    assert [one for expr in found for one in find_sums(promql_parser.parse(expr))] == []
     if file.stem not in TOTALS:
-        assert [one for expr in found for one in lost(expr, "node", "UUID")] == []
+        assert [one for expr in found for one in find_lost_labels(expr, "node", "UUID")] == []
 
 
 @every_dashboard
 def test_nothing_is_divided_by_what_may_be_nought(file: Path) -> None:
-    """Of 0 by 0 comes NaN, and where a line begins with one, Grafana's component draws nothing of it."""
-    found = [chosen(expr) for expr in expressions(read(file))]
-    assert [one for expr in found for one in divided_by_nought(expr)] == []
+    """0 / 0 is NaN, and where a line begins with NaN, Grafana's component draws nothing of it."""
+    found = [choose_metrics(expr) for expr in list_expressions(read(file))]
+    assert [one for expr in found for one in find_zero_divisors(expr)] == []
 
 
-def divided_by_nought(expr: str) -> list[str]:
-    """Divisors without a comparison that have a rate, or a count of what there is to allocate."""
-    trees = [node for node in nodes(promql_parser.parse(expr)) if isinstance(node, promql_parser.BinaryExpr)]
+def find_zero_divisors(expr: str) -> list[str]:
+    """Find divisors without a comparison that have a rate, or a count of what there is to allocate."""
+    trees = [node for node in walk_tree(promql_parser.parse(expr)) if isinstance(node, promql_parser.BinaryExpr)]
     divisors = [str(tree.rhs) for tree in trees if str(tree.op) == "/"]
     return [divisor for divisor in divisors if re.search(r"rate\(|allocatable", divisor) and " > 0" not in divisor]
 
 
 def test_a_division_by_nought_is_found() -> None:
     guarded = "sum(rate(a_sum[5m])) / (sum(rate(a_count[5m])) > 0)"
-    assert divided_by_nought(guarded) == []
-    assert divided_by_nought(guarded.replace(" > 0", "")) != []
+    assert find_zero_divisors(guarded) == []
+    assert find_zero_divisors(guarded.replace(" > 0", "")) != []
 
 
 @every_dashboard
 def test_variables_are_used(file: Path) -> None:
     board = read(file)
     names = {one["name"] for one in board["templating"]["list"][1:]}
-    used = set(re.findall(r"\$\{?(\w+)", " ".join(expressions(board))))
+    used = set(re.findall(r"\$\{?(\w+)", " ".join(list_expressions(board))))
     assert used == names
     assert [one for one in board["templating"]["list"][1:] if one["multi"] and one["allValue"] != ".*"] == []
 
 
-def test_everything_that_the_well_known_dashboard_shows_and_more() -> None:
+def test_dashboards_show_all_of_the_well_known_one_and_more() -> None:
     of: dict[str, set[str]] = {}
-    for rule in rules("gpu-recording.yaml"):  # a record of a record comes after it
-        direct = metrics(promql_parser.parse(rule["expr"]))
+    for rule in read_rules("gpu-recording.yaml"):  # a record of a record comes after it
+        direct = list_metrics(promql_parser.parse(rule["expr"]))
         of[rule["record"]] = of.get(rule["record"], set()).union(direct, *(of.get(name, set()) for name in direct))
-    detail = expressions(read(ROOT / "values" / "dashboards" / "gpu-detail.json"))
-    shown = {name for expr in detail for name in metrics(promql_parser.parse(expr))}
+    detail = list_expressions(read(ROOT / "values" / "dashboards" / "gpu-detail.json"))
+    shown = {name for expr in detail for name in list_metrics(promql_parser.parse(expr))}
     assert (WELL_KNOWN | MORE) - {source for name in shown for source in of[name]} == set()
 
 
 def test_the_fleet_is_shown_as_there() -> None:
-    found = expressions(read(ROOT / "values" / "dashboards" / "gpu-overview.json"))
+    found = list_expressions(read(ROOT / "values" / "dashboards" / "gpu-overview.json"))
     for name, operation in WHOLE_FLEET.items():
         assert [expr for expr in found if expr.startswith(f"{operation}(") and name in expr], name
 
@@ -241,9 +258,9 @@ def test_the_fleet_is_shown_as_there() -> None:
     ],
 )
 def test_a_sum_that_counts_twice_is_found(expr: str) -> None:
-    assert list(added_up(promql_parser.parse(expr)))
+    assert list(find_sums(promql_parser.parse(expr)))
 
 
 def test_places_that_overlap_are_found() -> None:
-    assert overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 11, "y": 7, "w": 4, "h": 4})
-    assert not overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 12, "y": 0, "w": 12, "h": 8})
+    assert has_overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 11, "y": 7, "w": 4, "h": 4})
+    assert not has_overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 12, "y": 0, "w": 12, "h": 8})

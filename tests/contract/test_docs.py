@@ -1,4 +1,4 @@
-"""What the README and CONTRIBUTING name is there: make targets, paths and commands. All documents: where links lead."""
+"""Make targets, paths and commands that the documents name exist, and their links lead somewhere."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import DOCUMENTS, ROOT, commands
+from tests.documents import DOCUMENTS, ROOT, list_commands
 from tests.lab.gpus.documented import PAGES, ROWS
 
 every_text = pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
@@ -44,8 +44,8 @@ def test_commands_exist(name: str) -> None:
     assert named - known == set()
 
 
-def anchors(path: Path) -> set[str]:
-    """Of the headings, as they are linked to."""
+def list_anchors(path: Path) -> set[str]:
+    """List the anchors of the headings."""
     headings = re.findall(r"(?m)^#+ (.+)$", path.read_text())
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -56,12 +56,12 @@ def test_links_lead_somewhere(document: Path) -> None:
         file, _, anchor = target.partition("#")
         path = document.parent / file if file else document
         assert path.exists(), target
-        assert not anchor or anchor in anchors(path), target
+        assert not anchor or anchor in list_anchors(path), target
 
 
 def test_the_lab_runs_every_command_of_the_documents_about_gpus() -> None:
     """tests/lab/gpus/test_documents.py, as the table says; no row is left over."""
-    typed = [line for page in PAGES for line in commands(ROOT / "docs" / page)]
+    typed = [line for page in PAGES for line in list_commands(ROOT / "docs" / page)]
     assert list(ROWS) == list(dict.fromkeys(typed))
 
 

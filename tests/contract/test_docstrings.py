@@ -8,8 +8,10 @@ import pytest
 
 from tests.contract.sources import ROOT, list_packages
 
-PLACES = [*list_packages(), ROOT / "tests" / "worlds"]
-
+PLACES = [
+    *list_packages(),
+    *sorted(path for path in (ROOT / "tests").iterdir() if path.suffix == ".py" or any(path.rglob("*.py"))),
+]
 # A sentence that begins with one of these continues another one, or answers a question that nobody sees.
 REFUSED = {
     "what", "of", "by", "those", "with", "one", "whether", "why", "all", "without", "its", "where", "which", "how",
@@ -19,15 +21,20 @@ REFUSED = {
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def find_fragments(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+def find_fragments(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, Documented) and (text := ast.get_docstring(node)):
             first = text.split()[0].strip("`,.:").lower()
             if first in REFUSED:
-                yield f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
+                yield text.splitlines()[0]
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: str(place.relative_to(ROOT)))
 def test_docstrings_stand_alone(place: Path) -> None:
     paths = [place] if place.is_file() else sorted(place.rglob("*.py"))
-    assert [fragment for path in paths for fragment in find_fragments(path)] == []
+    assert [f"{path.relative_to(ROOT)}: {text}" for path in paths for text in find_fragments(path.read_text())] == []
+
+
+def test_a_fragment_is_found() -> None:
+    source = '"""Hosts."""\ndef list_hosts(): "Of the inventory."\ndef read_file(): "Read a file."\n'
+    assert list(find_fragments(source)) == ["Of the inventory."]

@@ -12,8 +12,8 @@ VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "util
 LISTS = {"gpustack/steps/__init__.py", "gpustack/doctor/checks/__init__.py"}
 
 
-def tracked(*patterns: str) -> list[Path]:
-    """Relative paths of what is committed or about to be; elsewhere than in a checkout this is unknown."""
+def list_tracked(*patterns: str) -> list[Path]:
+    """List relative paths of what is committed or about to be. Outside of a checkout the test is skipped."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
     if done.returncode != 0:
@@ -22,40 +22,42 @@ def tracked(*patterns: str) -> list[Path]:
 
 
 def test_no_file_is_longer_than_a_reader_holds() -> None:
-    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in tracked("*.py")}
+    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in list_tracked("*.py")}
     assert lengths
     assert {str(path): count for path, count in lengths.items() if count > 300} == {}
 
 
 def test_names_say_the_thing() -> None:
-    assert [str(path) for path in tracked("gpustack", "lab", "logs", "tests", "playbooks") if path.stem in VAGUE] == []
+    assert [
+        str(path) for path in list_tracked("gpustack", "lab", "logs", "tests", "playbooks") if path.stem in VAGUE
+    ] == []
 
 
 def test_packages_have_no_logic_in_init() -> None:
-    inits = [path for path in tracked("gpustack/**/__init__.py", "lab/**/__init__.py") if str(path) not in LISTS]
+    inits = [path for path in list_tracked("gpustack/**/__init__.py", "lab/**/__init__.py") if str(path) not in LISTS]
     assert inits
     wordy = [str(path) for path in inits if len((ROOT / path).read_text().splitlines()) > 5]
     assert wordy == []
 
 
 def test_every_script_is_executable() -> None:
-    scripts = [path for path in tracked("scripts", ".ci") if (ROOT / path).read_text().startswith("#!")]
+    scripts = [path for path in list_tracked("scripts", ".ci") if (ROOT / path).read_text().startswith("#!")]
     assert scripts
     assert [str(path) for path in scripts if not (ROOT / path).stat().st_mode & 0o111] == []
 
 
-@pytest.mark.parametrize(("folder", "other"), [("tests", "scripts"), ("scripts", "tests")])
-def test_scripts_and_tests_do_not_import_each_other(folder: str, other: str) -> None:
-    """But for the form of fixtures, which scripts/accuracy writes and tests read."""
-    imports = re.compile(rf"(?m)^\s*(?:from|import) ({other}\b(?!\.snapshots)\S*)")
-    files = [path for path in tracked(folder) if path.suffix in {".py", ""}]
+@pytest.mark.parametrize(("folder", "other_folder"), [("tests", "scripts"), ("scripts", "tests")])
+def test_scripts_and_tests_do_not_import_each_other(folder: str, other_folder: str) -> None:
+    """The form of fixtures is the exception, which scripts/accuracy writes and tests read."""
+    imports = re.compile(rf"(?m)^\s*(?:from|import) ({other_folder}\b(?!\.snapshots)\S*)")
+    files = [path for path in list_tracked(folder) if path.suffix in {".py", ""}]
     found = {str(path): imports.findall((ROOT / path).read_text()) for path in files}
     odd = dict(found)
     assert {path: names for path, names in odd.items() if names} == {}
 
 
 def test_no_link_is_committed() -> None:
-    """It would lead somewhere else in every checkout, and git puts it in the place of what is ignored there."""
+    """A link would lead somewhere else in every checkout, and git puts it in the place of what is ignored there."""
     staged = subprocess.run(
         ["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
     )

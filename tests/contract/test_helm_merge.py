@@ -1,4 +1,4 @@
-"""Our merging of values is Helm's own: one merged file gives what several `--values` give."""
+"""Helm merges values as we do: one merged file gives what several `--values` give."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpustack.steps.chart_values import merge_values
-from tests.helm import helm
+from tests.helm import run_helm
 from tests.unit.steps.value_layers import layers
 
 
@@ -24,8 +24,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return chart
 
 
-def rendered(chart: Path, folder: Path, parts: list[dict[str, Any]]) -> tuple[str, str]:
-    """With our one merged file, and with a file for each part."""
+def render_chart(chart: Path, folder: Path, parts: list[dict[str, Any]]) -> tuple[str, str]:
+    """Render a chart with our one merged file, and with a file for each part."""
     files: list[str | Path] = []
     for at, part in enumerate(parts):
         file = folder / f"{at}.json"
@@ -33,12 +33,12 @@ def rendered(chart: Path, folder: Path, parts: list[dict[str, Any]]) -> tuple[st
         files += ["--values", file]
     whole = folder / "whole.json"
     whole.write_text(json.dumps(merge_values(*parts)))
-    return helm("template", "x", chart, "--values", whole), helm("template", "x", chart, *files)
+    return run_helm("template", "x", chart, "--values", whole), run_helm("template", "x", chart, *files)
 
 
 def test_null_takes_the_default_of_the_chart_away(tiny: Path, tmp_path: Path) -> None:
     parts: list[dict[str, Any]] = [{"a": {"b": 2}}, {"a": {"b": None, "c": {"d": None, "e": 1}}}, {"b": None}]
-    ours, helms = rendered(tiny, tmp_path, parts)
+    ours, helms = render_chart(tiny, tmp_path, parts)
     assert ours == helms
     assert json.loads(ours.splitlines()[-1].removeprefix("said: ")) == {"a": {"c": {"e": 1}}, "c": [1], "d": 0}
 
@@ -46,5 +46,5 @@ def test_null_takes_the_default_of_the_chart_away(tiny: Path, tmp_path: Path) ->
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(layers, min_size=2, max_size=3))
 def test_one_file_is_to_helm_what_all_are(tiny: Path, tmp_path: Path, parts: list[dict[str, Any]]) -> None:
-    ours, helms = rendered(tiny, tmp_path, parts)
+    ours, helms = render_chart(tiny, tmp_path, parts)
     assert ours == helms

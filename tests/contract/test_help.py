@@ -1,4 +1,4 @@
-"""Every command's help: whole lines at 80 and at 120 columns, commands in groups, examples that can be typed."""
+"""Help is printed in whole lines at 80 and at 120 columns, with commands in groups and examples that can be typed."""
 
 import re
 import shlex
@@ -22,24 +22,25 @@ TREE = Path(__file__).parents[2]
 ESCAPE = "\x1b"
 
 
-def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+def list_commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     yield words, command
     for name, below in getattr(command, "commands", {}).items():
-        yield from commands(below, *words, name)
+        yield from list_commands(below, *words, name)
 
 
-ALL = dict(commands(ROOT))
+ALL = dict(list_commands(ROOT))
 every_command = pytest.mark.parametrize("words", ALL, ids=" ".join)
 
 
-def shown(words: tuple[str, ...], columns: int) -> list[str]:
+def show_help(words: tuple[str, ...], columns: int) -> list[str]:
     result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": str(columns), "NO_COLOR": "1"})
     assert result.exit_code == 0, result.output
     return result.stdout.splitlines()
 
 
 def parse(line: str) -> None:
-    """Raises what the command line raises for a command, an option or a number of arguments that there is not."""
+    """Parse words as the command line does. Raise for a command, an option or a number of arguments that there is
+    not."""
     words = shlex.split(re.split(r" (?:[12]?>|\||&&)", re.sub(r"\$\(.*\)", "OUTPUT", line))[0], comments=True)
     assert words[0] == "gpustack"
     command: Any = ROOT
@@ -54,7 +55,7 @@ def parse(line: str) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 @every_command
 def test_no_line_is_cut(words: tuple[str, ...], columns: int) -> None:
-    lines = shown(words, columns)
+    lines = show_help(words, columns)
     assert [line for line in lines if len(line) > columns or ESCAPE in line] == []
     assert "[[" not in "".join(lines)
     for name, below in getattr(ALL[words], "commands", {}).items():
@@ -66,14 +67,14 @@ def test_no_line_is_cut(words: tuple[str, ...], columns: int) -> None:
 
 
 def test_every_command_is_in_a_group() -> None:
-    lines = shown((), 80)
+    lines = show_help((), 80)
     headings = [line[:-1] for line in lines if re.fullmatch(r"[A-Z].*:", line)]
     assert headings == ["Options", SETUP, OPERATE, DIAGNOSE, LAB, "Examples"]
 
 
 @every_command
 def test_every_command_has_examples_that_can_be_typed(words: tuple[str, ...]) -> None:
-    lines = shown(words, 80)
+    lines = show_help(words, 80)
     examples = [line.strip() for line in lines[lines.index("Examples:") + 1 :]]
     assert examples
     for example in examples:
@@ -90,17 +91,17 @@ def test_what_cannot_be_typed_is_found(line: str) -> None:
 @pytest.mark.parametrize("document", documents.DOCUMENTS, ids=lambda path: str(path.relative_to(TREE)))
 def test_commands_of_documents_can_be_typed(document: Path) -> None:
     """`parse` raises for a command or option that there is not."""
-    for line in documents.commands(document):
+    for line in documents.list_commands(document):
         if line.startswith("gpustack "):
             parse(line)
 
 
 def test_no_command_of_a_document_is_in_a_block_of_another_kind() -> None:
-    """Which is not read here."""
+    """Commands are read in blocks of shell alone."""
     hidden = [
         (document.name, line)
         for document in documents.DOCUMENTS
-        for language, body in documents.blocks(document.read_text())
+        for language, body in documents.list_blocks(document.read_text())
         if language not in documents.SHELLS
         for line in re.findall(r"(?m)^ *(?:\$ )?gpustack .*", body)
     ]
@@ -113,4 +114,4 @@ def test_commands_are_found_in_documents(tmp_path: Path) -> None:
         "a\n```bash\ngpustack plan  # why\n# alone\ngpustack gpu \\\n    list\n```\n`gpustack no`\n```\nother\n```\n"
         "- b\n  ```console\n  $ gpustack verify\n  ok\n  ```\n```json\n{}\n```\n"
     )
-    assert documents.commands(path) == ["gpustack plan", "gpustack gpu list", "gpustack verify"]
+    assert documents.list_commands(path) == ["gpustack plan", "gpustack gpu list", "gpustack verify"]

@@ -18,25 +18,25 @@ IMAGES: dict[str, str] = load().raw["images"]
 OPERANDS = ("validator", "toolkit", "devicePlugin", "dcgmExporter", "gfd", "migManager")
 
 
-def test_each_has_a_digest_or_says_that_it_has_none() -> None:
+def test_each_image_has_a_digest_or_says_that_it_has_none() -> None:
     assert [name for name, text in IMAGES.items() if not re.fullmatch(r"sha256:[0-9a-f]{64}|unpinned", text)] == []
     pinned = [digest for digest in IMAGES.values() if digest != "unpinned"]
     assert len(pinned) == len(set(pinned)), "no digest is of two images"
 
 
-def test_they_are_named_as_containerd_resolves_them() -> None:
+def test_images_are_named_as_containerd_resolves_them() -> None:
     assert [
         name for name in IMAGES if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w.-]+", name)
     ] == []
     assert [name for name in IMAGES if name.startswith("docker.io/") and name.count("/") < 2] == []
 
 
-def test_only_pinned_ones_reach_hosts() -> None:
+def test_only_pinned_images_reach_hosts() -> None:
     assert read_version_set(NEWEST).images == {name: text for name, text in IMAGES.items() if text != "unpinned"}
     assert read_version_set(NEWEST).images
 
 
-def test_those_of_the_components() -> None:
+def test_images_of_the_components_are_listed() -> None:
     v = load()
     expected = {
         *(f"registry.k8s.io/kube-{name}:v{v['kubernetes']}" for name in ("apiserver", "controller-manager")),
@@ -55,17 +55,17 @@ def test_those_of_the_components() -> None:
 
 
 @pytest.mark.skipif(not RENDERED.is_dir(), reason=f"no {RENDERED}: the charts as Helm renders them")
-def test_those_of_the_charts() -> None:
+def test_images_of_the_charts_are_listed() -> None:
     images: set[str] = set()
     for path in RENDERED.glob("*.yaml"):
         images |= {re.sub('[" ]', "", match) for match in re.findall(r"\bimage: (\S+/\S+:\S+)", path.read_text())}
     for path in RENDERED.glob("gpu-operator-*.yaml"):
-        images |= set(operands(yaml.safe_load(path.read_text())))
+        images |= set(list_operands(yaml.safe_load(path.read_text())))
     assert len(images) > 12
     assert sorted(images - IMAGES.keys()) == []
 
 
-def operands(objects: list[dict[str, Any]]) -> list[str]:
+def list_operands(objects: list[dict[str, Any]]) -> list[str]:
     (spec,) = (one["spec"] for one in objects if "dcgmExporter" in one.get("spec", {}))
     manager = spec["driver"]["manager"]
     return ["{repository}/{image}:{version}".format_map(one) for one in (manager, *(spec[name] for name in OPERANDS))]

@@ -31,7 +31,7 @@ def test_json_stands_in_one_place() -> None:
 
 
 @pytest.mark.parametrize("source", ["json.dumps({})", "json.load(file)", "from json import loads"])
-def test_what_is_json(source: str) -> None:
+def test_uses_of_json_are_found(source: str) -> None:
     assert list(find_json(source))
 
 

@@ -82,7 +82,7 @@ def list_complaints(documents: dict[str, Any], fields: tuple[JsonField, ...]) ->
             expected = {field.type} if not field.documents else {field.type, field.type.removesuffix(" or null")}
             if kind not in expected:
                 yield f"{place} is {kind}, the table says {field.type}"
-    yield from (f"{field.name} is in the table and nowhere else" for field in fields if key(field) not in used)
+    yield from (f"{field.name} is in the table and nowhere else" for field in fields if select_key(field) not in used)
     counts = Counter(name for _, name in pairs)
     yield from (f"{field.name} is shared by one document" for field in fields if is_lonely(field, counts))
     yield from list_double_names(fields)
@@ -109,7 +109,7 @@ def is_time_name(name: str) -> bool:
     return name in TIME_NAMES or name.endswith(TIME_ENDINGS)
 
 
-def key(field: JsonField) -> tuple[tuple[str, ...], str]:
+def select_key(field: JsonField) -> tuple[tuple[str, ...], str]:
     return field.documents, field.name
 
 

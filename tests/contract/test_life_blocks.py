@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.prometheus_server import OF_THE_PAST, Prometheus, over, prometheus
+from tests.contract.prometheus_server import OF_THE_PAST, Prometheus, build_data_command, run_prometheus
 from tests.worlds.life.draw import Life, draw
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -24,12 +24,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @dataclass
-class Asked:
+class ServedLife:
     life: Life
     server: Prometheus
 
-    def hours(self, expr: str) -> dict[str, float]:
-        """By namespace, of the known days: a sum of what is there each two minutes."""
+    def sum_hours(self, expr: str) -> dict[str, float]:
+        """Sum the hours of an expression by namespace over the known days, at a step of two minutes."""
         life = self.life
         begin, days = int(life.truth.known), life.truth.days
         summed = f"sum by (namespace) (sum_over_time(({expr})[{days}d:{STEP}s] @ {begin})) * {STEP} / 3600"
@@ -37,36 +37,38 @@ class Asked:
 
 
 @pytest.fixture(scope="module", params=SEEDS)
-def asked(request: pytest.FixtureRequest, writer: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def served_life(
+    request: pytest.FixtureRequest, writer: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServedLife]:
     life, folder = draw(request.param, small=True), tmp_path_factory.mktemp("life")
     life.blocks(writer, folder / "data")
-    with prometheus(folder, over(folder, {}, OF_THE_PAST)) as server:
-        yield Asked(life, server)
+    with run_prometheus(folder, build_data_command(folder, {}, OF_THE_PAST)) as server:
+        yield ServedLife(life, server)
 
 
-def test_what_is_allocated_by_namespace(asked: Asked) -> None:
-    found = asked.hours(f"sum by (namespace) ({LIVE % RESOURCE})")
-    truth = asked.life.truth
-    gaps = asked.life.scrapes.gaps(asked.life.start, truth.known)
+def test_allocated_gpus_are_summed_by_namespace(served_life: ServedLife) -> None:
+    found = served_life.sum_hours(f"sum by (namespace) ({LIVE % RESOURCE})")
+    truth = served_life.life.truth
+    gaps = served_life.life.scrapes.gaps(served_life.life.start, truth.known)
     hours = {name: value for (name,), value in truth.hours(("namespace",), unit="units", holes=gaps).items()}
     assert found.keys() == hours.keys()
     assert sum(found.values()) == pytest.approx(sum(hours.values()), rel=0.003)
     assert found == pytest.approx(hours, rel=0.005, abs=0.5)
 
 
-def test_how_busy_engines_were_by_namespace(asked: Asked) -> None:
+def test_engine_activity_is_summed_by_namespace(served_life: ServedLife) -> None:
     named = 'label_replace(%s, "namespace", "$1", "exported_namespace", "(.+)")'
     not_shared = ENGINES.replace("vgpu=", 'hostname!~"shared-.*",vgpu=')
-    found = asked.hours(f"sum by (namespace) ({named % not_shared})")
-    hours = asked.life.truth.hours(
+    found = served_life.sum_hours(f"sum by (namespace) ({named % not_shared})")
+    hours = served_life.life.truth.hours(
         ("namespace",), "active", unit="units", of=lambda pod: pod.pool.sharing != "time-slicing"
     )
     assert found == pytest.approx({name: value for (name,), value in hours.items()}, rel=0.02, abs=0.5)
 
 
-def test_a_series_ends_with_its_pod(asked: Asked) -> None:
-    """Two scrapes after a pod was deleted nothing of it is there, though Prometheus looks back for five minutes."""
-    life, down = asked.life, asked.life.scrapes.gaps(asked.life.start, asked.life.truth.known)
+def test_a_series_ends_with_its_pod(served_life: ServedLife) -> None:
+    """Two scrapes after a pod was deleted its series is gone, though Prometheus looks back for five minutes."""
+    life, down = served_life.life, served_life.life.scrapes.gaps(served_life.life.start, served_life.life.truth.known)
     gone = [
         pod
         for pod in life.truth.pods
@@ -76,5 +78,5 @@ def test_a_series_ends_with_its_pod(asked: Asked) -> None:
     assert gone
     for pod in gone:
         for at, there in ((pod.deleted - 1, True), (pod.deleted + 121, False)):
-            answer = asked.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {at:.0f}')
+            answer = served_life.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {at:.0f}')
             assert bool(answer) == (there and pod.created < pod.deleted - 70)

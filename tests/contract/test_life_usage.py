@@ -16,8 +16,8 @@ from gpustack.capacity.window import Window
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
 from gpustack.vocabulary import usage_series as series
-from tests.contract.prometheus_server import OF_THE_PAST, over, prometheus
-from tests.contract.promtool import program
+from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, run_prometheus
+from tests.contract.promtool import find_program
 from tests.worlds.life.draw import Life, draw
 from tests.worlds.life.judged import find_wrong, judge
 from tests.worlds.life.recorded import NAMES, record
@@ -35,17 +35,17 @@ OTHERS = {"kube_pod_init_container_resource_requests", "DCGM_FI_DEV_GPU_UTIL"}
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
-def rule_file() -> str:
-    """The rules that the reader asks for, each by raw series alone: promtool evaluates them all at once."""
+def render_rules() -> str:
+    """Render the rules that the reader asks for, each by raw series alone: promtool evaluates them all at once."""
     recorded = [{"record": series.SAMPLE, "expr": f"vector({series.INTERVAL})"}]
     recorded += [{"record": name, "expr": expand_names(load_expressions()[name])} for name in READ]
     return yaml.safe_dump({"groups": [{"name": "usage", "interval": "60s", "rules": recorded}]})
 
 
 def record_rules(folder: Path, url: str, life: Life) -> None:
-    (folder / "rules.yaml").write_text(rule_file())
+    (folder / "rules.yaml").write_text(render_rules())
     command = [
-        program("promtool"), "tsdb", "create-blocks-from", "rules", f"--start={int(life.start)}",
+        find_program("promtool"), "tsdb", "create-blocks-from", "rules", f"--start={int(life.start)}",
         f"--end={int(life.truth.known)}", f"--url={url}", "--eval-interval=60s", f"--output-dir={folder / 'recorded'}",
         str(folder / "rules.yaml"),
     ]  # fmt: skip
@@ -53,17 +53,17 @@ def record_rules(folder: Path, url: str, life: Life) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def window_of(life: Life) -> Window:
+def build_window(life: Life) -> Window:
     return Window(int(life.start), int(life.truth.known))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_out_of_raw_series_hours_and_money_are_what_has_been(writer: Path, tmp_path: Path, seed: int) -> None:
-    """More of them than a report asks a Prometheus for."""
+    """The test reads more raw series than a report asks a Prometheus for."""
     life = draw(seed, small=True)
     life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHERS})
-    with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
-        source = Source(Prometheus(Access(server.url)), window_of(life), "label_team", "", recorded=False)
+    with run_prometheus(tmp_path, build_data_command(tmp_path, {}, OF_THE_PAST)) as server:
+        source = Source(Prometheus(Access(server.url)), build_window(life), "label_team", "", recorded=False)
         assert find_wrong(judge(life, source)) == {}
 
 
@@ -71,15 +71,15 @@ def test_out_of_raw_series_hours_and_money_are_what_has_been(writer: Path, tmp_p
 def test_out_of_recorded_series_they_are_too(writer: Path, tmp_path: Path, seed: int) -> None:
     life = draw(seed, days=DAYS, small=True)
     life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHERS})
-    with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
-        source = choose_source(Prometheus(Access(server.url)), window_of(life), "label_team", "")
+    with run_prometheus(tmp_path, build_data_command(tmp_path, {}, OF_THE_PAST)) as server:
+        source = choose_source(Prometheus(Access(server.url)), build_window(life), "label_team", "")
         assert not source.recorded
         assert find_wrong(judge(life, source)) == {}
         record_rules(tmp_path, server.url, life)
     for block in (tmp_path / "recorded").iterdir():
         shutil.move(block, tmp_path / "data")
-    with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
-        source = choose_source(Prometheus(Access(server.url)), window_of(life), "label_team", "")
+    with run_prometheus(tmp_path, build_data_command(tmp_path, {}, OF_THE_PAST)) as server:
+        source = choose_source(Prometheus(Access(server.url)), build_window(life), "label_team", "")
         assert source.recorded
         assert find_wrong(judge(life, source)) == {}
         usage, arithmetic = query_usage(source), query_usage(record(life).source())

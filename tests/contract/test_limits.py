@@ -54,7 +54,7 @@ def test_every_program_with_a_limit_is_in_the_table() -> None:
         name: set(seconds.split(", "))
         for name, seconds in re.findall(r"^\| `(\w+)` \| ([0-9, ]+) \|", programs, re.MULTILINE)
     }
-    assert listed.pop("curl") == curl_limits()
+    assert listed.pop("curl") == list_curl_limits()
     assert listed == used
 
 
@@ -65,8 +65,8 @@ def test_what_is_tried_again_is_in_the_table() -> None:
     assert tried == {int(times) for times in re.findall(r"([0-9]+) times", TABLE)}
 
 
-def curl_limits() -> set[str]:
-    """Of fetch.sh: its own, and what tasks give it."""
+def list_curl_limits() -> set[str]:
+    """List the limits of fetch.sh: its own, and those that tasks give it."""
     given = {seconds for path in SCRIPTS for seconds in re.findall(r'LIMIT: "([0-9]+)"', path.read_text())}
     return given | set(re.findall(r"LIMIT:-([0-9]+)", (LIMITS.with_name("fetch.sh")).read_text()))
 
@@ -99,7 +99,7 @@ def test_every_file_that_a_task_reads_is_found_and_follows_its_limits(path: Path
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(locate_playbooks())))
 def test_no_program_ends_without_a_word(path: Path) -> None:
-    """`timeout` and `flock --timeout` end with a number alone."""
+    """`timeout` and `flock --timeout` end with a number alone, so a wrapper has to name them."""
     assert SILENT.findall(path.read_text()) == []
 
 
@@ -180,8 +180,8 @@ def test_the_factor_stretches_what_the_control_plane_waits_for(factor: int, leas
     rendered = jinja.from_string(text).render(control_plane_timeout_factor=factor)
     cluster = list(yaml.safe_load_all(rendered))[1]
 
-    def values(part: str, names: str) -> list[str]:
+    def list_values(part: str, names: str) -> list[str]:
         return [one["value"] for one in cluster[part].get("extraArgs", []) if re.fullmatch(names, one["name"])]
 
-    assert values("controllerManager", "leader-elect-.*") == values("scheduler", "leader-elect-.*") == leases
-    assert values("apiServer", "etcd-(health|ready)check-timeout") == etcd
+    assert list_values("controllerManager", "leader-elect-.*") == list_values("scheduler", "leader-elect-.*") == leases
+    assert list_values("apiServer", "etcd-(health|ready)check-timeout") == etcd

@@ -1,4 +1,4 @@
-"""Each expression with which a role edits a file of a host takes at most a second for 256 KiB of hostile text: others
+"""An expression with which a role edits a file of a host takes at most a second for 256 KiB of hostile text: others
 write these files too, and the record edits them once more with the same expressions."""
 
 import re
@@ -41,4 +41,4 @@ def test_expressions_were_found() -> None:
 def test_an_edit_is_linear(text: str) -> None:
     """The module replace and the program of the record apply each expression in this way."""
     pattern = re.compile(text, re.MULTILINE)
-    assert find_slow(lambda given: pattern.sub("", given), build_seeds(pattern, most=60)) == []
+    assert find_slow(lambda given: pattern.sub("", given), build_seeds(pattern, max_count=60)) == []

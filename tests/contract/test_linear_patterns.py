@@ -1,5 +1,5 @@
-"""Each expression that reads what a host or the API says takes a time that grows with the text and no faster: at most a
-second for 256 KiB, of inputs that are made of its own characters."""
+"""An expression that reads what a host or the API says takes a time that grows with the text and no faster: at most a
+second for 256 KiB of inputs that are made of its own characters."""
 
 import ast
 import importlib
@@ -43,7 +43,7 @@ def list_uses(tree: ast.AST) -> dict[str, set[str]]:
 
 
 def list_literals(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield each expression that is given to a function of `re`, and the function."""
+    """List each expression that is given to a function of `re`, and the function."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
             continue
@@ -82,11 +82,11 @@ def test_expressions_were_found() -> None:
 def test_each_expression_is_linear(place: str) -> None:
     pattern, methods = PATTERNS[place]
 
-    def work(text: str) -> None:
+    def apply_pattern(text: str) -> None:
         for method in {"finditer" if method in SEARCHES else method for method in methods}:
             if method == "finditer":
                 pattern.sub("", text)
             else:
                 getattr(pattern, method)(text)
 
-    assert find_slow(work, build_seeds(pattern, most=60), ends=("\x00",)) == []
+    assert find_slow(apply_pattern, build_seeds(pattern, max_count=60), ends=("\x00",)) == []

@@ -1,5 +1,5 @@
-"""Each rule of the redaction takes a time that grows with the text and no faster: a second at most for 256 KiB
-of inputs that are made of the rule's own characters."""
+"""A rule of the redaction takes a time that grows with the text and no faster: a second at most for 256 KiB of inputs
+that are made of the rule's own characters."""
 
 from functools import partial
 

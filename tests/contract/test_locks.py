@@ -22,7 +22,7 @@ GO = [Requirement(line) for line in PYPROJECT["dependency-groups"]["go"]]
 every_lock = pytest.mark.parametrize("name", ["runtime", "serve", "dev", "release", "uv", "go"])
 
 
-def pins(name: str) -> list[Requirement]:
+def read_pins(name: str) -> list[Requirement]:
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
     return [Requirement(line.removesuffix("\\").strip()) for line in text.splitlines() if re.match(r"[a-z0-9]", line)]
 
@@ -45,41 +45,44 @@ def test_no_index_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 @pytest.mark.parametrize(
-    ("name", "asked"), [("runtime", RUNTIME), ("serve", SERVE), ("dev", DEV), ("release", RELEASE), ("go", GO)]
+    ("name", "requirements"), [("runtime", RUNTIME), ("serve", SERVE), ("dev", DEV), ("release", RELEASE), ("go", GO)]
 )
-def test_the_lock_answers_the_project_file(name: str, asked: list[Requirement], python: str) -> None:
+def test_the_lock_answers_the_project_file(name: str, requirements: list[Requirement], python: str) -> None:
     where = {"python_version": python, "python_full_version": f"{python}.0"}
     locked = {
         canonicalize_name(pin.name): Version(str(pin.specifier).removeprefix("=="))
-        for pin in pins(name)
+        for pin in read_pins(name)
         if not pin.marker or pin.marker.evaluate(where)
     }
-    wanted = [one for one in asked if not one.marker or one.marker.evaluate(where)]
+    wanted = [one for one in requirements if not one.marker or one.marker.evaluate(where)]
     assert [str(one) for one in wanted if locked[canonicalize_name(one.name)] not in one.specifier] == []
 
 
 def test_all_locks_pin_the_same_versions() -> None:
-    dev = {(pin.name, pin.specifier) for pin in pins("dev")}
+    dev = {(pin.name, pin.specifier) for pin in read_pins("dev")}
     assert [
-        str(pin) for name in ("runtime", "serve", "uv") for pin in pins(name) if (pin.name, pin.specifier) not in dev
+        str(pin)
+        for name in ("runtime", "serve", "uv")
+        for pin in read_pins(name)
+        if (pin.name, pin.specifier) not in dev
     ] == []
 
 
 def test_what_is_shared_by_the_release_lock_is_the_same() -> None:
-    dev = {(pin.name, pin.specifier) for pin in pins("dev")}
-    shared = [pin for pin in pins("release") if pin.name in {name for name, _ in dev}]
+    dev = {(pin.name, pin.specifier) for pin in read_pins("dev")}
+    shared = [pin for pin in read_pins("release") if pin.name in {name for name, _ in dev}]
     assert shared
     assert [str(pin) for pin in shared if (pin.name, pin.specifier) not in dev] == []
 
 
 def test_every_library_has_an_upper_end() -> None:
-    """Who installs without the lock gets what it resolves to, on a machine that is root everywhere."""
+    """An installation without the lock gets what pip resolves, on a machine that is root everywhere."""
     assert [str(one) for one in RUNTIME if not any(part.operator in ("<", "==") for part in one.specifier)] == []
 
 
 def test_the_builder_is_the_locked_one() -> None:
     (builder,) = (Requirement(line) for line in PYPROJECT["build-system"]["requires"])
-    assert (builder.name, builder.specifier) in {(pin.name, pin.specifier) for pin in pins("dev")}
+    assert (builder.name, builder.specifier) in {(pin.name, pin.specifier) for pin in read_pins("dev")}
 
 
 def test_every_library_is_imported() -> None:
@@ -96,7 +99,7 @@ def test_every_library_is_imported() -> None:
 
 
 def test_the_lab_imports_libraries_of_the_product_alone() -> None:
-    """It depends on gpustack-cluster, whose lock has them."""
+    """The lab depends on gpustack-cluster, whose lock has the libraries."""
     text = "\n".join(path.read_text() for path in (ROOT / "lab" / "gpustack_lab").rglob("*.py"))
     imported = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
     libraries = {

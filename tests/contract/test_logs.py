@@ -58,8 +58,8 @@ def python(request: pytest.FixtureRequest) -> str:
     return found[0] if found else pytest.skip("no Python 3.9 on this machine")
 
 
-def ran(python: str, folder: Path, module: str, env: dict[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Its lines, and the modules that were imported, by a Python without packages."""
+def run_python(python: str, folder: Path, module: str, env: dict[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Run a Python without packages. Return its lines, and the modules that were imported."""
     done = subprocess.run(
         [python, "-I", "-S", "-c", JOB, str(folder), module],
         capture_output=True, text=True, timeout=60, check=False, env=env,
@@ -69,28 +69,28 @@ def ran(python: str, folder: Path, module: str, env: dict[str, str]) -> tuple[li
     return [json.loads(line) for line in lines], modules.split()
 
 
-def test_the_syntax_is_that_of_python_3_9() -> None:
+def test_python_3_9_parses_the_module() -> None:
     ast.parse(MODULE.read_text(), feature_version=(3, 9))
 
 
 def test_it_imports_the_standard_library_alone(python: str) -> None:
-    lines, modules = ran(python, MODULE.parent, "gpustack_logs", {})
+    lines, modules = run_python(python, MODULE.parent, "gpustack_logs", {})
     foreign = {name for name in modules if name.split(".")[0] not in sys.stdlib_module_names}
     assert foreign - {"gpustack_logs", "__main__"} == set()
     assert [line["message"] for line in lines] == ["job", "child"]
 
 
 def test_without_a_driver_everything_is_null_with_the_reason(python: str) -> None:
-    (job, child), _ = ran(python, MODULE.parent, "gpustack_logs", {})
+    (job, child), _ = run_python(python, MODULE.parent, "gpustack_logs", {})
     assert job["gpu"]["gpus"] is child["gpu"]["gpus"] is None
     assert "libnvidia-ml.so.1" in job["gpu"]["reason"]
 
 
-def test_a_copy_under_another_name_reads_the_driver(compiled: Path, python: str, tmp_path: Path) -> None:
+def test_a_copy_under_another_name_reads_the_driver(driver_folder: Path, python: str, tmp_path: Path) -> None:
     shutil.copy(MODULE, tmp_path / "gpu_logs.py")
     hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     hardware.change(tmp_path, [1], ["load=training", "temp=92"])
-    (job, child), _ = ran(python, tmp_path, "gpu_logs", driver(compiled, tmp_path))
+    (job, child), _ = run_python(python, tmp_path, "gpu_logs", build_environment(driver_folder, tmp_path))
     state = hardware.read(tmp_path)
     assert state
     assert job["gpu"]["gpus"] == child["gpu"]["gpus"]
@@ -102,25 +102,27 @@ def test_a_copy_under_another_name_reads_the_driver(compiled: Path, python: str,
     assert (idle["utilization_ratio"], idle["unknown"]) == (0, {})
 
 
-def test_a_lost_gpu_is_unknown_and_the_other_is_not(compiled: Path, tmp_path: Path) -> None:
+def test_a_lost_gpu_is_unknown_and_the_other_is_not(driver_folder: Path, tmp_path: Path) -> None:
     hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     hardware.change(tmp_path, [0], ["lost"])
-    (job, _), _ = ran(sys.executable, MODULE.parent, "gpustack_logs", driver(compiled, tmp_path))
+    (job, _), _ = run_python(sys.executable, MODULE.parent, "gpustack_logs", build_environment(driver_folder, tmp_path))
     lost, well = job["gpu"]["gpus"]
     assert (lost["utilization_ratio"], lost["memory_used_bytes"], lost["temperature_celsius"]) == (None, None, None)
     assert "GPU is lost" in lost["unknown"]["temperature_celsius"]
     assert well["unknown"] == {}
 
 
-def test_uuids_of_cuda_visible_devices_choose(compiled: Path, tmp_path: Path) -> None:
+def test_uuids_of_cuda_visible_devices_choose(driver_folder: Path, tmp_path: Path) -> None:
     hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     state = hardware.read(tmp_path)
     assert state
     chosen = {"CUDA_VISIBLE_DEVICES": state.gpus[1].uuid[:12]}
-    (job, _), _ = ran(sys.executable, MODULE.parent, "gpustack_logs", driver(compiled, tmp_path) | chosen)
+    (job, _), _ = run_python(
+        sys.executable, MODULE.parent, "gpustack_logs", build_environment(driver_folder, tmp_path) | chosen
+    )
     assert [gpu["uuid"] for gpu in job["gpu"]["gpus"]] == [state.gpus[1].uuid]
 
 
-def driver(compiled: Path, root: Path) -> dict[str, str]:
+def build_environment(libraries: Path, root: Path) -> dict[str, str]:
     state = root / hardware.DIRECTORY / "state"
-    return {"PATH": os.defpath, "LD_LIBRARY_PATH": str(compiled), "SIMULATED_GPU_STATE": str(state)}
+    return {"PATH": os.defpath, "LD_LIBRARY_PATH": str(libraries), "SIMULATED_GPU_STATE": str(state)}

@@ -45,7 +45,7 @@ def is_bare(name: str) -> bool:
     return word in read_words("No names") or ("_" not in word and is_participle(word))
 
 
-def begins_with_verb(name: str) -> bool:
+def has_verb_first(name: str) -> bool:
     word = name.lstrip("_").partition("_")[0]
     return word in read_words("Verbs") | read_words("Questions") or name in read_words("Names that others give")
 
@@ -82,7 +82,7 @@ def list_commands() -> frozenset[str]:
 
 def list_decorators(function: Definition) -> set[str]:
     calls = (node.func if isinstance(node, ast.Call) else node for node in function.decorator_list)
-    return {LAST_WORD.search(ast.unparse(call)).group() for call in calls}  # type: ignore[union-attr]
+    return {match.group() for call in calls if (match := LAST_WORD.search(ast.unparse(call)))}
 
 
 def is_named_elsewhere(function: Definition) -> bool:
@@ -121,7 +121,7 @@ def test_functions_begin_with_a_verb(package: str) -> None:
         path: [
             node.name
             for node in ast.walk(module)
-            if isinstance(node, Definition) and not begins_with_verb(node.name) and not is_named_elsewhere(node)
+            if isinstance(node, Definition) and not has_verb_first(node.name) and not is_named_elsewhere(node)
         ]
         for path, module in read_modules(package)
     }

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from gpustack.serve.openapi import render_openapi
 from gpustack.serve.refusal import Refusal, render_problem
 from gpustack.serve.routes import respond
-from tests.schemas import closed
+from tests.schemas import close_schema
 from tests.worlds.prometheus.moments import make_served_series, moment
 
 DOCUMENT: Any = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
@@ -21,24 +21,24 @@ WORDS = {"uuid": "GPU-gpu2-1", "namespace": "team-b", "pod": "train-0", "measure
 OPERATIONS = {path: found["get"] for path, found in DOCUMENT["paths"].items()}
 
 
-def validator(operation: Any, status: str) -> Draft202012Validator:
+def build_validator(operation: Any, status: str) -> Draft202012Validator:
     (content,) = operation["responses"][status]["content"].values()
-    return Draft202012Validator(closed({**content["schema"], "components": DOCUMENT["components"]}))
+    return Draft202012Validator(close_schema({**content["schema"], "components": DOCUMENT["components"]}))
 
 
-def references(value: Any) -> set[str]:
+def list_references(value: Any) -> set[str]:
     if isinstance(value, list):
-        return {reference for one in value for reference in references(one)}
+        return {reference for one in value for reference in list_references(one)}
     if not isinstance(value, dict):
         return set()
     own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
-    return own | {found for one in value.values() for found in references(one)}
+    return own | {found for one in value.values() for found in list_references(one)}
 
 
 def test_its_parts_fit() -> None:
     assert DOCUMENT["openapi"] == "3.1.0"
     assert set(DOCUMENT) == {"openapi", "info", "paths", "components"}
-    names = {reference.removeprefix("#/components/schemas/") for reference in references(DOCUMENT)}
+    names = {reference.removeprefix("#/components/schemas/") for reference in list_references(DOCUMENT)}
     assert names <= set(SCHEMAS)
     assert len({operation["operationId"] for operation in OPERATIONS.values()}) == len(OPERATIONS)
     for path, found in DOCUMENT["paths"].items():
@@ -58,7 +58,7 @@ def test_each_answer_has_a_schema_that_requires_all_of_it(name: str) -> None:
 def test_answers_have_their_schema(path: str) -> None:
     target = re.sub(r"{(\w+)}", lambda match: WORDS[match[1]], path)
     answer = json.loads(respond(target, lambda: MOMENT, render_openapi))
-    assert list(validator(OPERATIONS[path], "200").iter_errors(answer)) == []
+    assert list(build_validator(OPERATIONS[path], "200").iter_errors(answer)) == []
 
 
 @pytest.mark.parametrize("path", [path for path in OPERATIONS if path.startswith("/v1/")])
@@ -67,7 +67,7 @@ def test_refusals_have_theirs(path: str) -> None:
     with pytest.raises(Refusal) as caught:
         respond(f"{target}?no=1", lambda: MOMENT, render_openapi)
     document = json.loads(render_problem(caught.value))
-    assert list(validator(OPERATIONS[path], str(document["status"])).iter_errors(document)) == []
+    assert list(build_validator(OPERATIONS[path], str(document["status"])).iter_errors(document)) == []
 
 
 def test_a_value_alone_is_never_null() -> None:

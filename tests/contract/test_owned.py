@@ -15,7 +15,7 @@ from gpustack.config.resources import PACKAGE, locate_playbooks
 from gpustack.probes.host.owned_resources import FILES as LOOKED_FOR
 from gpustack.probes.host.owned_resources import NO_TRACE, SEARCHED
 from gpustack.steps import STEPS
-from tests.contract.roles import tasks
+from tests.contract.roles import list_tasks
 
 FILES = locate_playbooks() / "files"
 DECLARED: dict[str, dict[str, list[str]]] = json.loads((FILES / "owned.json").read_text())
@@ -44,38 +44,38 @@ READ = {
 PATH = re.compile(r"(?<![\w.$}/*-])/(?:etc|opt|root|usr/local|var/lib|var/log|run)(?:/[\w.@{}$*-]+)+")
 
 
-def roles_of(step: str) -> Path:
+def locate_role(step: str) -> Path:
     return locate_playbooks() / "roles" / step.replace("-", "_")
 
 
-def declared_of(step: str) -> set[str]:
+def list_declared(step: str) -> set[str]:
     steps = [step, *(["containerd-configuration"] if step == "containerd" else [])]
     return {path for name in steps for paths in DECLARED.get(name, {}).values() for path in paths}
 
 
-def is_declared(path: str, declared: set[str]) -> bool:
+def is_declared(path: str, declared_paths: set[str]) -> bool:
     """Tell whether a path is declared, or lies below one, or is a folder above a declared path."""
     return any(
         fnmatch.fnmatchcase(path, one)
         or fnmatch.fnmatchcase(one, path)
         or path.startswith(f"{one}/")
         or one.startswith(f"{path.rstrip('/')}/")
-        for one in declared
+        for one in declared_paths
     )
 
 
-def written_paths(step: str) -> Iterator[str]:
-    """Paths of modules that write, with each item of a loop that stands in the task."""
-    for file in sorted(roles_of(step).glob("tasks/*.yml")):
+def list_written_paths(step: str) -> Iterator[str]:
+    """List the paths of modules that write, with each item of a loop that stands in the task."""
+    for file in sorted(locate_role(step).glob("tasks/*.yml")):
         if file.name == "reset.yml":
             continue
-        for task in tasks(yaml.safe_load(file.read_text())):
+        for task in list_tasks(yaml.safe_load(file.read_text())):
             for module, key in WRITING.items():
                 argument = str(task.get(f"ansible.builtin.{module}", {}).get(key, ""))
-                yield from (fill(argument, item) for item in items_of(task) or [None])
+                yield from (fill(argument, item) for item in list_items(task) or [None])
 
 
-def items_of(task: dict[str, Any]) -> list[Any]:
+def list_items(task: dict[str, Any]) -> list[Any]:
     loop = task.get("loop", [])
     return loop if isinstance(loop, list) else []
 
@@ -88,15 +88,15 @@ def fill(text: str, item: Any) -> str:
 
 @pytest.mark.parametrize("step", [step.id for step in STEPS])
 def test_modules_write_declared_paths(step: str) -> None:
-    declared = declared_of(step)
-    paths = {path for path in written_paths(step) if path.startswith("/") and "{{" not in path}
+    declared = list_declared(step)
+    paths = {path for path in list_written_paths(step) if path.startswith("/") and "{{" not in path}
     assert sorted(path for path in paths if not is_declared(path, declared)) == []
 
 
 @pytest.mark.parametrize("step", [step.id for step in STEPS])
 def test_scripts_name_declared_paths_or_those_that_are_read(step: str) -> None:
-    declared = declared_of(step) | READ
-    scripts = [path for path in roles_of(step).glob("files/*.sh") if not path.name.startswith("reset")]
+    declared = list_declared(step) | READ
+    scripts = [path for path in locate_role(step).glob("files/*.sh") if not path.name.startswith("reset")]
     scripts += [FILES / name for name in SHARED.get(step, ())]
     for script in scripts:
         text = "\n".join(line for line in script.read_text().splitlines() if not line.lstrip().startswith("#"))

@@ -31,21 +31,21 @@ PLACES = {"Complaint": 4, "Reach": 1, "Refusal": 1, "refuse_missing": 0}
 
 
 @cache
-def sources() -> dict[str, ast.Module]:
+def parse_sources() -> dict[str, ast.Module]:
     return {name: ast.parse(path.read_text()) for name, path in list_sources().items()}
 
 
-def named() -> set[str]:
-    """Names of our own error classes and of the values that carry a reference."""
+def list_error_names() -> set[str]:
+    """List the names of our own error classes and of the values that carry a reference."""
     import gpustack.errors
 
     return {name for name in vars(gpustack.errors) if name.endswith("Error")} | set(PLACES)
 
 
-def references() -> Iterator[tuple[str, str]]:
-    """(file, reference): written into a call, assigned to a `reference`, or the default of such a field."""
-    carriers = named()
-    for path, tree in sources().items():
+def list_references() -> Iterator[tuple[str, str]]:
+    """List (file, reference): written into a call, assigned to a `reference`, or the default of such a field."""
+    carriers = list_error_names()
+    for path, tree in parse_sources().items():
         for node in ast.walk(tree):
             values: list[ast.expr | None] = []
             if isinstance(node, ast.Call):
@@ -56,26 +56,28 @@ def references() -> Iterator[tuple[str, str]]:
             elif isinstance(node, ast.Assign | ast.AnnAssign):
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 values = [node.value] if getattr(target, "id", "") == "reference" else []
-            yield from ((path, text) for value in values if value for text in constants(value))
+            yield from ((path, text) for value in values if value for text in list_constants(value))
 
 
-def constants(value: ast.expr) -> Iterator[str]:
-    """The texts that an expression may come to: both arms of a condition."""
+def list_constants(value: ast.expr) -> Iterator[str]:
+    """List the texts that an expression may come to: both arms of a condition."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value:
         yield value.value
     elif isinstance(value, ast.IfExp):
-        yield from (*constants(value.body), *constants(value.orelse))
+        yield from (*list_constants(value.body), *list_constants(value.orelse))
 
 
 def test_every_reference_has_a_page() -> None:
-    found = list(references())
+    found = list(list_references())
     assert len({reference for _, reference in found}) > 50
     assert sorted({(path, reference) for path, reference in found if reference not in read_error_pages()}) == []
 
 
 def test_every_page_is_of_a_reference_in_use() -> None:
-    names = {text for _, text in references()}
-    texts = {node.value for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    names = {text for _, text in list_references()}
+    texts = {
+        node.value for tree in parse_sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)
+    }
     advised = {name for path in ROLES for name in ADVICE.findall(path.read_text())}
     assert sorted(reference for reference in read_error_pages() if reference not in names | texts | advised) == []
 
@@ -92,8 +94,8 @@ def test_pages_that_are_advised_exist() -> None:
 
 
 def find_commanded_pages() -> Iterator[tuple[str, str]]:
-    """(file, page) of each Command of the words gpustack, explain and a page."""
-    for path, tree in sources().items():
+    """Find (file, page) of each Command of the words gpustack, explain and a page."""
+    for path, tree in parse_sources().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Command":
                 words = [word.value if isinstance(word, ast.Constant) else None for word in node.args]
@@ -120,7 +122,7 @@ def test_pages_have_their_form(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(PAGES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_nothing_behind_a_number_sign_is_lost(path: Path) -> None:
-    """In a plain YAML text ` #` begins a comment; commands with one stand in a block."""
+    """A plain YAML text ends at ` #`, so commands with one stand in a block."""
     assert re.findall(r"^ +\w+: [^|>\"'\n].* #.*$", path.read_text(), re.MULTILINE) == []
 
 
@@ -140,15 +142,15 @@ def test_a_check_is_found_by_its_own_name_where_only_one_has_it() -> None:
     assert f"/{alone}: a check of" in explain_topic(alone)
 
 
-def rules() -> list[dict[str, Any]]:
-    """Alerts, as they are put into the cluster."""
+def list_alerts() -> list[dict[str, Any]]:
+    """List the alerts as they are put into the cluster."""
     spec = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 1}], "budgets": {"a": 1}}})
     found = build_groups(spec).values()
     return [rule for groups in found for group in groups for rule in group["rules"] if "alert" in rule]
 
 
 def test_every_alert_names_its_own_page() -> None:
-    named = {(rule["alert"], rule["annotations"]["runbook"]) for rule in rules()}
+    named = {(rule["alert"], rule["annotations"]["runbook"]) for rule in list_alerts()}
     assert named == {(alert.name, f"gpustack explain {name}") for name, alert in read_alerts().items()}
 
 

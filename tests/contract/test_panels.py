@@ -1,7 +1,5 @@
-"""Every expression of every panel, asked of a real Prometheus: what has data for which model.
-
-`GOLDEN=write` writes tests/contract/panels.txt anew; the difference is then to be read in git.
-"""
+"""A real Prometheus is asked every expression of every panel, to see what has data for which model. `GOLDEN=write`
+writes tests/contract/panels.txt anew; the difference is then to be read in git."""
 
 import os
 import time
@@ -10,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.contract.exporters import EXPORTERS, Exporter
-from tests.contract.prometheus_server import SPAN, Prometheus, prometheus
+from tests.contract.prometheus_server import SPAN, Prometheus, run_prometheus
 from tests.contract.promql import ROOT
-from tests.contract.test_dashboards import FILES, MACROS, chosen, read
+from tests.contract.test_dashboards import FILES, MACROS, choose_metrics, read
 
 TABLE = ROOT / "tests" / "contract" / "panels.txt"
 RECORDED = ("gpustack:gpu_energy:joules_total", "gpustack:node_gpu_expected:bool")
@@ -20,39 +18,41 @@ EVALUATED = " and on () ".join(f"min(count_over_time({name}[1h])) >= 4" for name
 """Is there once all rules were evaluated often enough for a rate of what is recorded, and what is recorded of it."""
 
 
-def panels() -> Iterator[tuple[str, str, list[str]]]:
-    """Dashboard, panel, expressions."""
+def list_panels() -> Iterator[tuple[str, str, list[str]]]:
+    """List dashboard, panel and expressions."""
     for file in FILES:
         for panel in read(file)["panels"]:
             if asked := [target["expr"] for target in panel.get("targets", [])]:
                 yield file.stem, panel["title"], asked
 
 
-def at(expr: str, one: Exporter) -> str:
-    """As Grafana asks where a reader has chosen this GPU, and the pod that has it."""
-    words = {"$node": one.node, "$UUID": f"GPU-{one.node}", "$pod": one.pod, "$namespace": "n"}
-    expr = chosen(expr)
+def fill_variables(expr: str, exporter: Exporter) -> str:
+    """Fill in variables as Grafana does where a reader has chosen this GPU, and the pod that has it."""
+    words = {"$node": exporter.node, "$UUID": f"GPU-{exporter.node}", "$pod": exporter.pod, "$namespace": "n"}
+    expr = choose_metrics(expr)
     for word, value in (dict.fromkeys(MACROS, SPAN) | words).items():
         expr = expr.replace(word, value)
     return expr
 
 
-def answered(server: Prometheus, asked: list[str]) -> list[str]:
-    """Of a panel, by model; all of it is one query, that has a series for each expression with data."""
+def query_panel(server: Prometheus, expressions: list[str]) -> list[str]:
+    """Query a panel by model in one query, which has a series for each expression with data."""
     parts = [
-        f'label_replace(label_replace(count({at(expr, exporter)}), "model", "{exporter.key}", "", ""), '
+        f'label_replace(label_replace(count({fill_variables(expr, exporter)}), "model", "{exporter.key}", "", ""), '
         f'"part", "{part}", "", "")'
         for exporter in EXPORTERS
-        for part, expr in enumerate(asked)
+        for part, expr in enumerate(expressions)
     ]
     found = [series["metric"]["model"] for series in server.answer(" or ".join(parts))]
     counts = [found.count(one.key) for one in EXPORTERS]
-    return ["yes" if count == len(asked) else f"{count} of {len(asked)}" if count else "-" for count in counts]
+    return [
+        "yes" if count == len(expressions) else f"{count} of {len(expressions)}" if count else "-" for count in counts
+    ]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    with prometheus(tmp_path_factory.mktemp("prometheus")) as running:
+    with run_prometheus(tmp_path_factory.mktemp("prometheus")) as running:
         deadline = time.monotonic() + 300
         while not running.answer(EVALUATED) and time.monotonic() < deadline:
             time.sleep(0.5)
@@ -60,16 +60,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
 
 
 @pytest.mark.timeout(900)
-def test_what_has_data_for_which_model(server: Prometheus) -> None:
+def test_panels_have_data_for_the_models_of_the_table(server: Prometheus) -> None:
     line = "{:<14}{:<40}" + "{:<8}" * len(EXPORTERS)
     rows = [line.format("dashboard", "panel", *(exporter.key for exporter in EXPORTERS))]
-    rows += [line.format(board, title, *answered(server, asked)) for board, title, asked in panels()]
+    rows += [line.format(board, title, *query_panel(server, asked)) for board, title, asked in list_panels()]
     found = "".join(f"{row.rstrip()}\n" for row in rows)
     if os.environ.get("GOLDEN") == "write":
         TABLE.write_text(found)
     assert found == TABLE.read_text()
 
 
-def test_what_cannot_be_asked_is_named(server: Prometheus) -> None:
+def test_panels_that_cannot_be_queried_are_named(server: Prometheus) -> None:
     with pytest.raises(AssertionError, match="parse error"):
         server.answer("sum by (node (gpustack:gpu:info)")

@@ -1,4 +1,4 @@
-"""What every probe keeps to: a unique id, a script that shellcheck accepts, and no verb that changes anything."""
+"""A probe has a unique id and a script that shellcheck accepts, with no verb that changes anything."""
 
 import re
 import shutil
@@ -53,8 +53,8 @@ REDIRECT = re.compile(r">>?(?!\s*(?:/dev/null|&[0-9]))")
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def changes(script: str) -> list[str]:
-    """The lines of a script that could change the host."""
+def find_changes(script: str) -> list[str]:
+    """Find the lines of a script that could change the host."""
     return [line for line in script.splitlines() if MUTATING.search(line) or REDIRECT.search(QUOTED.sub("''", line))]
 
 
@@ -66,13 +66,13 @@ def test_ids_are_unique_and_name_their_subject() -> None:
 
 
 @every_probe
-def test_it_has_recorded_answers(probe: Probe[Any]) -> None:
+def test_a_probe_has_recorded_answers(probe: Probe[Any]) -> None:
     assert list((CASES / probe.id).glob("*.json"))
 
 
 @every_probe
-def test_changes_nothing(probe: Probe[Any]) -> None:
-    assert changes(format_command(probe)) == []
+def test_a_probe_changes_nothing(probe: Probe[Any]) -> None:
+    assert find_changes(format_command(probe)) == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_changes_nothing(probe: Probe[Any]) -> None:
     ],
 )
 def test_a_change_is_found(script: str) -> None:
-    assert changes(script) == [script]
+    assert find_changes(script) == [script]
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_a_change_is_found(script: str) -> None:
     ],
 )
 def test_a_question_is_let_through(script: str) -> None:
-    assert changes(script) == []
+    assert find_changes(script) == []
 
 
 @pytest.mark.parametrize("probe", SHELL, ids=lambda probe: probe.id)
-def test_shellcheck(probe: Probe[Any]) -> None:
+def test_shellcheck_accepts_each_script(probe: Probe[Any]) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"
     done = subprocess.run(
@@ -129,6 +129,6 @@ def test_shellcheck(probe: Probe[Any]) -> None:
 
 @pytest.mark.parametrize("probe", list_probes(), ids=lambda probe: probe.id)
 def test_what_a_diagnosis_asks_can_be_typed(probe: Probe[Any]) -> None:
-    """Its report shows the command behind a finding on one line."""
+    """A report shows the command behind a finding on one line."""
     typed = probe.manual_command or format_command(probe).strip()
     assert len(typed.splitlines()) == 1

@@ -36,19 +36,21 @@ def find_reads(source: str) -> Iterator[str]:
                 yield from (f"yaml.{it.name}" for it in names if it.name in YAML | LOADERS)
 
 
-def product() -> dict[str, set[str]]:
+def list_reads() -> dict[str, set[str]]:
     files = {str(path.relative_to(PRODUCT)): path for path in sorted(PRODUCT.rglob("*.py"))}
     reads = {name: set(find_reads(path.read_text())) for name, path in files.items() if not name.startswith(READERS)}
     return {name: read for name, read in reads.items() if read}
 
 
 def test_files_of_others_are_read_in_one_place() -> None:
-    readers = {name for name, found in product().items() if found & {"read_text", "read_bytes", "open"}}
+    readers = {name for name, found in list_reads().items() if found & {"read_text", "read_bytes", "open"}}
     assert readers == SHIPPED
 
 
 def test_yaml_is_parsed_in_one_place() -> None:
-    odd = {name: found for name, found in product().items() if any(word.startswith(("yaml", "json")) for word in found)}
+    odd = {
+        name: found for name, found in list_reads().items() if any(word.startswith(("yaml", "json")) for word in found)
+    }
     assert odd == {}
 
 
@@ -59,5 +61,5 @@ def test_yaml_is_parsed_in_one_place() -> None:
         "yaml.load(text, Loader=yaml.CSafeLoader)", "class Mine(yaml.SafeLoader): ...", "from yaml import safe_load",
     ],
 )  # fmt: skip
-def test_what_reads(source: str) -> None:
+def test_reads_are_found(source: str) -> None:
     assert list(find_reads(source))

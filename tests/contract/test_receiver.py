@@ -1,4 +1,4 @@
-"""What the spec says of receivers is a configuration that Alertmanager takes and routes by, and test alerts go all the
+"""The receivers of the spec become a configuration that Alertmanager takes and routes by, and test alerts go all the
 way."""
 
 import subprocess
@@ -16,10 +16,10 @@ from gpustack.config.resources import locate_playbooks
 from gpustack.events import ignore_event
 from gpustack.proof.alertmanager import Alertmanager, build_alert
 from gpustack.proof.delivery import Delivery, Trial
-from tests.contract.alertmanager import check, configuration, routed, running
-from tests.contract.roles import tasks_of
-from tests.lab.webhook import Webhook, webhook
-from tests.lab.witness import until
+from tests.contract.alertmanager import build_configuration, check, find_receivers, run_alertmanager
+from tests.contract.roles import list_role_tasks
+from tests.lab.webhook import Webhook, run_webhook
+from tests.lab.witness import wait_until
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
 HOOK = {"type": "webhook", "secret_file": "/s"}
@@ -39,9 +39,11 @@ SEVERITIES = ("critical", "warning", "info")
 
 @pytest.mark.parametrize("role", ["monitoring", "standalone_monitoring"])
 def test_a_role_hands_over_one_line_for_each_secret(tmp_path: Path, role: str) -> None:
-    """As Ansible itself renders them: it makes some newlines of a template a backslash and an n."""
+    """Ansible itself renders the lines: it makes some newlines of a template a backslash and an n."""
     found = [
-        task["ansible.builtin.command"] for _, task in tasks_of(locate_playbooks() / "roles" / role) if "no_log" in task
+        task["ansible.builtin.command"]
+        for _, task in list_role_tasks(locate_playbooks() / "roles" / role)
+        if "no_log" in task
     ]
     (wanted,) = (one for one in found if "receivers.sh" in str(one["argv"]))
     (tmp_path / "secret").write_text("token")
@@ -67,13 +69,13 @@ def test_a_role_hands_over_one_line_for_each_secret(tmp_path: Path, role: str) -
 
 @pytest.mark.parametrize("receivers", RECEIVERS.values(), ids=RECEIVERS)
 def test_alertmanager_takes_every_way(tmp_path: Path, receivers: dict[str, Any]) -> None:
-    done = check(tmp_path, configuration(receivers, tmp_path))
+    done = check(tmp_path, build_configuration(receivers, tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{1 + sum(map(len, receivers.values()))} receivers" in done.stdout
 
 
 def test_the_checker_refuses_what_is_wrong(tmp_path: Path) -> None:
-    text = configuration(RECEIVERS["webhook"], tmp_path).replace("url_file", "address_file")
+    text = build_configuration(RECEIVERS["webhook"], tmp_path).replace("url_file", "address_file")
     assert check(tmp_path, text).returncode != 0
 
 
@@ -94,67 +96,83 @@ def test_the_checker_refuses_what_is_wrong(tmp_path: Path) -> None:
         ("none", "severity=critical", "null"),
     ],
 )
-def test_routes(tmp_path: Path, receivers: str, labels: str, names: str) -> None:
-    assert routed(tmp_path, configuration(RECEIVERS[receivers], tmp_path), labels.split()) == names
+def test_alerts_are_routed_by_severity(tmp_path: Path, receivers: str, labels: str, names: str) -> None:
+    assert find_receivers(tmp_path, build_configuration(RECEIVERS[receivers], tmp_path), labels.split()) == names
 
 
-def test_info_that_goes_to_nobody(tmp_path: Path) -> None:
-    text = configuration({"default": [HOOK], "info": []}, tmp_path)
-    assert [routed(tmp_path, text, [f"severity={one}"]) for one in SEVERITIES] == ["default-webhook"] * 2 + ["null"]
+def test_info_without_receivers_goes_to_nobody(tmp_path: Path) -> None:
+    text = build_configuration({"default": [HOOK], "info": []}, tmp_path)
+    assert [find_receivers(tmp_path, text, [f"severity={one}"]) for one in SEVERITIES] == ["default-webhook"] * 2 + [
+        "null"
+    ]
 
 
-def sent(there: Alertmanager, severity: str = "warning") -> Delivery:
+def send_alert(alertmanager: Alertmanager, severity: str = "warning") -> Delivery:
     done = Trial(
-        there, ignore_event, lambda: "", "demo", severity, "https://runbooks.example.com/gpus", limit=40
+        alertmanager, ignore_event, lambda: "", "demo", severity, "https://runbooks.example.com/gpus", limit=40
     ).run_test()
     assert (done.severity, done.unresolved_reason) == (severity, "")
     return done
 
 
-def arrivals(done: Delivery) -> dict[str, tuple[str, str]]:
-    return {arrival.receiver: (arrival.outcome, arrival.reason) for arrival in done.arrivals}
+def list_arrivals(delivery: Delivery) -> dict[str, tuple[str, str]]:
+    return {arrival.receiver: (arrival.outcome, arrival.reason) for arrival in delivery.arrivals}
 
 
-def shown(hook: Webhook) -> list[str]:
-    return [alert["status"] for alert in hook.alerts(alertname="GpustackTest")]
+def list_statuses(hook: Webhook) -> list[str]:
+    return [alert["status"] for alert in hook.list_alerts(alertname="GpustackTest")]
 
 
 def test_an_alert_goes_all_the_way(tmp_path: Path) -> None:
-    """One that is refused is known at once, too."""
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
+    """An alert that is refused is known at once, too."""
+    with (
+        run_webhook(port=0) as hook,
+        run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager,
+    ):
         secret = tmp_path / "default-webhook"
         secret.write_text(hook.url)
-        assert arrivals(sent(alertmanager)) == {"default-webhook": ("delivered", "")}
+        assert list_arrivals(send_alert(alertmanager)) == {"default-webhook": ("delivered", "")}
         (body,) = hook.bodies
         (alert,) = body["alerts"]
         assert (alert["status"], alert["labels"]["severity"]) == ("firing", "warning")
         assert alert["annotations"]["runbook_url"] == alert["generatorURL"] == "https://runbooks.example.com/gpus"
         secret.write_text(f"{hook.url}/of-somebody-else")
-        assert arrivals(sent(alertmanager)) == {"default-webhook": ("failed", "it refused the alert (HTTP 4xx)")}
+        assert list_arrivals(send_alert(alertmanager)) == {
+            "default-webhook": ("failed", "it refused the alert (HTTP 4xx)")
+        }
 
 
-def test_which_receiver_got_what(tmp_path: Path) -> None:
-    """All of one type, of which one refuses: it is not taken for the others."""
+def test_each_receiver_gets_its_severities(tmp_path: Path) -> None:
+    """The receivers are of one type, and the one that refuses is not taken for the others."""
     receivers = {"critical": [HOOK, HOOK], "warning": [HOOK], "info": [HOOK]}
-    with webhook(port=0) as hook, running(tmp_path, configuration(receivers, tmp_path)) as alertmanager:
+    with (
+        run_webhook(port=0) as hook,
+        run_alertmanager(tmp_path, build_configuration(receivers, tmp_path)) as alertmanager,
+    ):
         for name in ("critical-webhook", "info-webhook"):
             (tmp_path / name).write_text(hook.url)
         for name in ("critical-webhook-2", "warning-webhook"):
             (tmp_path / name).write_text(f"{hook.url}/of-somebody-else")
         refused = ("failed", "it refused the alert (HTTP 4xx)")
-        deliveries = {severity: sent(alertmanager, severity) for severity in SEVERITIES}
-        assert arrivals(deliveries["critical"]) == {
+        deliveries = {severity: send_alert(alertmanager, severity) for severity in SEVERITIES}
+        assert list_arrivals(deliveries["critical"]) == {
             "critical-webhook": ("delivered", ""),
             "critical-webhook-2": refused,
         }
-        assert arrivals(deliveries["warning"]) == {"warning-webhook": refused}
-        assert arrivals(deliveries["info"]) == {"info-webhook": ("delivered", "")}
+        assert list_arrivals(deliveries["warning"]) == {"warning-webhook": refused}
+        assert list_arrivals(deliveries["info"]) == {"info-webhook": ("delivered", "")}
         assert [delivery.outcome for delivery in deliveries.values()] == ["failed", "failed", "delivered"]
-        assert {alert["labels"]["severity"] for alert in hook.alerts(alertname="GpustackTest")} == {"critical", "info"}
+        assert {alert["labels"]["severity"] for alert in hook.list_alerts(alertname="GpustackTest")} == {
+            "critical",
+            "info",
+        }
 
 
 def test_counters_that_do_not_tell_receivers_apart_prove_nothing(tmp_path: Path) -> None:
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path), "") as alertmanager:
+    with (
+        run_webhook(port=0) as hook,
+        run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path), "") as alertmanager,
+    ):
         (tmp_path / "default-webhook").write_text(hook.url)
         done = Trial(alertmanager, ignore_event, lambda: "", "demo", "info", limit=4).run_test()
         assert done.outcome == "unknown"
@@ -162,29 +180,32 @@ def test_counters_that_do_not_tell_receivers_apart_prove_nothing(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_the_end_of_the_alert_and_a_receiver_that_is_down(tmp_path: Path) -> None:
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
+def test_a_receiver_that_is_down_fails(tmp_path: Path) -> None:
+    with (
+        run_webhook(port=0) as hook,
+        run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager,
+    ):
         secret = tmp_path / "default-webhook"
         secret.write_text(hook.url)
-        assert sent(alertmanager).outcome == "delivered"
-        until("the end of the alert", lambda: shown(hook) == ["firing", "resolved"], limit=30)
+        assert send_alert(alertmanager).outcome == "delivered"
+        wait_until("the end of the alert", lambda: list_statuses(hook) == ["firing", "resolved"], limit=30)
         hook.status = 503
-        assert arrivals(sent(alertmanager)) == {"default-webhook": ("failed", "it failed (HTTP 5xx)")}
+        assert list_arrivals(send_alert(alertmanager)) == {"default-webhook": ("failed", "it failed (HTTP 5xx)")}
         secret.write_text("http://127.0.0.1:1/hook")
-        ((outcome, why),) = arrivals(sent(alertmanager)).values()
+        ((outcome, why),) = list_arrivals(send_alert(alertmanager)).values()
         assert (outcome, why.startswith("it was not reached, or refused")) == ("failed", True)
 
 
-def test_an_alert_that_is_silenced_or_sent_to_nobody(tmp_path: Path) -> None:
+def test_a_silenced_alert_is_reported_as_kept_back(tmp_path: Path) -> None:
     (tmp_path / "default-webhook").write_text("http://127.0.0.1:1/hook")
-    with running(tmp_path, configuration({}, tmp_path)) as there:
-        done = sent(there)
+    with run_alertmanager(tmp_path, build_configuration({}, tmp_path)) as there:
+        done = send_alert(there)
         assert (done.outcome, done.reason) == ("failed", "Alertmanager gives it to null, which has no integration")
-    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
+    with run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
         matcher = {"name": "severity", "value": "info", "isRegex": False}
         silence = {"matchers": [matcher], "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2100-01-01T00:00:00Z"}
         alertmanager.web.post("/api/v2/silences", {**silence, "createdBy": "us", "comment": "quiet"})
-        done = sent(alertmanager, "info")
+        done = send_alert(alertmanager, "info")
         assert (done.outcome, done.reason.startswith("Alertmanager keeps it back: silenced by ")) == ("failed", True)
 
 
@@ -202,28 +223,29 @@ BELOW: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
 ]
 
 
-def test_what_a_critical_alert_silences(tmp_path: Path) -> None:
-    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
+def test_a_critical_alert_inhibits_lesser_ones(tmp_path: Path) -> None:
+    with run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
         for name, critical, lower, inhibited in BELOW:
             source = {**critical, "severity": "critical"}
-            with firing(alertmanager, source):
+            with raise_alert(alertmanager, source):
                 for severity in ("warning", "info"):
                     labels = {**lower, "severity": severity, "pair": name}
-                    with firing(alertmanager, labels):
-                        until(f"{name}, {severity}", lambda: is_muted(alertmanager, labels) is inhibited, limit=30)  # noqa: B023
+                    with raise_alert(alertmanager, labels):
+                        wait_until(f"{name}, {severity}", lambda: is_muted(alertmanager, labels) is inhibited, limit=30)  # noqa: B023
 
 
 @contextmanager
-def firing(there: Alertmanager, labels: dict[str, str]) -> Iterator[None]:
-    """A warning silences info of its name, too: each ends before the next one begins."""
-    there.post_alert(build_alert(labels, {}, datetime.now(UTC) + timedelta(minutes=5)))
-    until("it is there", lambda: there.find_alert(labels), limit=30)
+def raise_alert(alertmanager: Alertmanager, labels: dict[str, str]) -> Iterator[None]:
+    """Raise an alert until the end of the block. A warning inhibits info of its name, so this waits until it has
+    ended."""
+    alertmanager.post_alert(build_alert(labels, {}, datetime.now(UTC) + timedelta(minutes=5)))
+    wait_until("it is there", lambda: alertmanager.find_alert(labels), limit=30)
     yield
-    there.post_alert(build_alert(labels, {}, datetime.now(UTC)))
-    until("it has ended", lambda: there.find_alert(labels) is None, limit=30)
+    alertmanager.post_alert(build_alert(labels, {}, datetime.now(UTC)))
+    wait_until("it has ended", lambda: alertmanager.find_alert(labels) is None, limit=30)
 
 
-def is_muted(there: Alertmanager, labels: dict[str, str]) -> bool | None:
-    """Whether it is inhibited; None where it is not there."""
-    alert = there.find_alert(labels)
+def is_muted(alertmanager: Alertmanager, labels: dict[str, str]) -> bool | None:
+    """Tell whether an alert is inhibited. Return None where it is not there."""
+    alert = alertmanager.find_alert(labels)
     return bool(alert.mute_reason) if alert else None

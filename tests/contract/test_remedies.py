@@ -1,4 +1,4 @@
-"""Every remedy of the catalogue is a step, or one of five playbooks whose role declares just these parameters."""
+"""A remedy of the catalogue is a step, or one of five playbooks whose role declares just these parameters."""
 
 import re
 from pathlib import Path
@@ -22,18 +22,18 @@ every_playbook = pytest.mark.parametrize("name", PLAYBOOKS)
 TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "path": str, "bool": bool, "list": (list, tuple), "dict": dict}
 
 
-def options(name: str) -> dict[str, Any]:
+def read_options(name: str) -> dict[str, Any]:
     specs = yaml.safe_load((REMEDY / "roles" / name / "meta" / "argument_specs.yml").read_text())
     found: dict[str, Any] = specs["argument_specs"]["main"]["options"]
     return found
 
 
-def variables(name: str) -> dict[str, str]:
+def read_variables(name: str) -> dict[str, str]:
     found: dict[str, str] = yaml.safe_load((REMEDY / "roles" / name / "vars" / "main.yml").read_text())
     return found
 
 
-def test_there_are_five() -> None:
+def test_five_remedies_exist() -> None:
     assert sorted(path.stem for path in REMEDY.glob("*.yml")) == sorted(PLAYBOOKS)
     assert sorted(path.name for path in (REMEDY / "roles").iterdir()) == sorted(PLAYBOOKS)
 
@@ -47,8 +47,8 @@ def test_a_playbook_is_one_play_with_its_role(name: str) -> None:
 
 @every_playbook
 def test_what_is_declared_is_given(name: str) -> None:
-    assert all(option["required"] is True for option in options(name).values())
-    assert set(options(name)) <= set(variables(name))
+    assert all(option["required"] is True for option in read_options(name).values())
+    assert set(read_options(name)) <= set(read_variables(name))
     assert VARIABLE in (REMEDY / "roles" / name / "vars" / "main.yml").read_text()
 
 
@@ -58,17 +58,17 @@ def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
     if fault.remedy.step:
         assert fault.remedy.step in {step.id for step in STEPS}
         return
-    given = parameters(fault)
-    for option, about in options(fault.remedy.kind).items():
-        key = re.search(rf"{VARIABLE}\.(\w+)", variables(fault.remedy.kind)[option])
+    given = build_parameters(fault)
+    for option, about in read_options(fault.remedy.kind).items():
+        key = re.search(rf"{VARIABLE}\.(\w+)", read_variables(fault.remedy.kind)[option])
         if key:
             value = given[key[1]]
             assert isinstance(value, TYPES[about["type"]]), option
             assert value in about.get("choices", [value]), option
 
 
-def parameters(fault: Fault) -> dict[str, Any]:
-    """As the overlay would have them."""
+def build_parameters(fault: Fault) -> dict[str, Any]:
+    """Build the parameters as the overlay would have them."""
     root = Finding(fault.id, (Judgement(fault.id, "h1", "failed"),), "certain")
     made = build_offer(hosts.snapshot(), root)
     assert made.play == f"remedy/{made.fault.remedy.kind if made.fault.remedy else ''}"

@@ -15,7 +15,7 @@ from gpustack.doctor.graph import load_graph
 from gpustack.remedy.scope import SYSCTL_FILE, Scope, declare_drop_in, declare_sysctl, format_file_state, list_variants
 from gpustack.remedy.step_scope import STEP_SCOPES, declare_fault, declare_resources, list_agreed_patterns
 from gpustack.steps import STEPS
-from tests.contract.roles import tasks_of
+from tests.contract.roles import list_role_tasks
 
 REMEDIES = [fault for fault in load_graph().faults.values() if fault.remedy]
 PLAYED = sorted({fault.remedy.step for fault in REMEDIES if fault.remedy and fault.remedy.step})
@@ -27,9 +27,9 @@ SECRET = re.compile(r"/etc/(shadow|gshadow|ssh|ssl/private|kubernetes/(pki|[^/]*
 PASSING = {"/run/gpustack-join.yaml"}
 
 
-def written(role: Path) -> Iterator[tuple[str, str]]:
-    """Each path that a task of a role writes, with the task. A loop has one for each of its entries."""
-    for name, task in tasks_of(role):
+def list_written(role: Path) -> Iterator[tuple[str, str]]:
+    """List each path that a task of a role writes, with the task. A loop has one for each of its entries."""
+    for name, task in list_role_tasks(role):
         if "reset" in name.partition(":")[0]:
             continue
         for module, argument in WRITERS.items():
@@ -38,7 +38,7 @@ def written(role: Path) -> Iterator[tuple[str, str]]:
 
 
 def expand(path: str, loop: Any) -> Iterator[str]:
-    """The path for each entry of a loop; one that depends on a variable stays a template."""
+    """Expand a path for each entry of a loop. A path that depends on a variable stays a template."""
     for variables in [{"item": entry} for entry in loop] if isinstance(loop, list) else [{}]:
         try:
             yield jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(path).render(variables)
@@ -46,7 +46,7 @@ def expand(path: str, loop: Any) -> Iterator[str]:
             yield path
 
 
-def declares(scope: Scope, path: str) -> bool:
+def covers_path(scope: Scope, path: str) -> bool:
     return any(scope.covers(kind, path) for kind in ("file", "folder", "pattern"))
 
 
@@ -76,14 +76,17 @@ def test_a_step_writes_what_is_declared(step: str) -> None:
     scope, role = declare_fault(fault), locate_playbooks() / "roles" / step.replace("-", "_")
     undeclared = [
         (name, path)
-        for name, path in written(role)
-        if "{{" not in path and path not in PASSING and not declares(scope, path) and path not in list_agreed_patterns()
+        for name, path in list_written(role)
+        if "{{" not in path
+        and path not in PASSING
+        and not covers_path(scope, path)
+        and path not in list_agreed_patterns()
     ]
     assert undeclared == []
 
 
-def parameters(kind: str) -> list[tuple[Scope, dict[str, Any]]]:
-    """The declaration of each remedy of a kind, with the variables of its role."""
+def list_parameters(kind: str) -> list[tuple[Scope, dict[str, Any]]]:
+    """List the declaration of each remedy of a kind, with the variables of its role."""
     found: list[tuple[Scope, dict[str, Any]]] = []
     for fault in REMEDIES:
         remedy = fault.remedy
@@ -109,14 +112,14 @@ def render(template: str, variables: Mapping[str, Any]) -> str:
 @pytest.mark.parametrize("kind", ["sysctl", "drop_in", "unit", "rollout", "apt"])
 def test_a_playbook_of_remedies_writes_what_is_declared(kind: str) -> None:
     """Whatever is no file or unit by a module is a command that the next test knows."""
-    for scope, variables in parameters(kind):
-        for _, task in tasks_of(ROLES / kind):
+    for scope, variables in list_parameters(kind):
+        for _, task in list_role_tasks(ROLES / kind):
             for module, argument in WRITERS.items():
                 given = task.get(f"ansible.builtin.{module}")
                 if not given:
                     continue
                 path = render(given[argument], variables)
-                assert declares(scope, path), (task["name"], path)
+                assert covers_path(scope, path), (task["name"], path)
                 if "content" in given:
                     assert format_file_state(render(given["content"], variables)) in {
                         state for thing in scope.resources if thing.name == path for state in thing.possible_states

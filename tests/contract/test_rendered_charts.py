@@ -19,7 +19,7 @@ from gpustack.steps import PROBES
 from gpustack.steps.gpu import operator as gpu_operator
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.releases import RELEASES
-from tests.helm import rendered
+from tests.helm import render_chart
 from tests.worlds.snapshots.gpus import BARE, snapshot
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ OWN = {
 }
 
 
-def facts(name: str) -> Objects:
+def read_facts(name: str) -> Objects:
     path = REFERENCE / f"{name}.yaml"
     if not path.is_file():
         pytest.skip(f"no {path}: GPUSTACK_REFERENCE_DATA names a folder with rendered/<chart>.yaml")
@@ -52,13 +52,13 @@ def facts(name: str) -> Objects:
 
 
 @cache
-def simulated(name: str, folder: Path) -> Objects:
+def render_simulated(name: str, folder: Path) -> Objects:
     step, changed = RENDERED[name]
     release = RELEASES[step].builder(View(snapshot(changed), CLUSTER))
     values = folder / f"{name}.yaml"
     values.write_text(yaml.safe_dump(dict(release.values)))
     words = ("--namespace", release.namespace, "--values", values)
-    found = rendered(release.name, SIMULATED / release.chart, *words)
+    found = render_chart(release.name, SIMULATED / release.chart, *words)
     return {(one["kind"], one["metadata"]["name"]): one for one in found}
 
 
@@ -67,60 +67,60 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("values")
 
 
-def both(name: str, folder: Path, *kinds: str) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    real, ours = facts(name), simulated(name, folder)
+def pair_objects(name: str, folder: Path, *kinds: str) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    real, ours = read_facts(name), render_simulated(name, folder)
     shared = sorted(key for key in set(real) & set(ours) if key[0] in kinds)
     return [(f"{kind} {called}", ours[kind, called], real[kind, called]) for kind, called in shared]
 
 
-def differing(found: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
-    return {where: pair for where, pair in found.items() if pair[0] != pair[1]}
+def find_differences(pairs: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
+    return {where: pair for where, pair in pairs.items() if pair[0] != pair[1]}
 
 
 @every
 def test_simulated_objects_are_among_the_real_ones(name: str, folder: Path) -> None:
-    assert set(simulated(name, folder)) - set(facts(name)) - set(OWN) == set()
+    assert set(render_simulated(name, folder)) - set(read_facts(name)) - set(OWN) == set()
 
 
 @every
 def test_namespaces_and_labels_are_those_of_the_real_ones(name: str, folder: Path) -> None:
     found = {}
-    for where, ours, real in both(name, folder, "Service", "ServiceMonitor", "Deployment", "DaemonSet"):
+    for where, ours, real in pair_objects(name, folder, "Service", "ServiceMonitor", "Deployment", "DaemonSet"):
         labels = {key: text for key, text in ours["metadata"]["labels"].items() if key not in CHART}
         found[where] = ((ours["metadata"]["namespace"], labels), (real["namespace"], real["labels"]))
     assert found
-    assert differing(found) == {}
+    assert find_differences(found) == {}
 
 
 @every
 def test_services_lead_where_the_real_ones_do(name: str, folder: Path) -> None:
     found = {}
-    for where, ours, real in both(name, folder, "Service"):
+    for where, ours, real in pair_objects(name, folder, "Service"):
         spec = ours["spec"]
         ports = [{key: port[key] for key in ("name", "port", "targetPort")} for port in spec["ports"]]
         found[where] = (
             (ports, spec["selector"], spec.get("clusterIP") == "None"),
             (real["ports"], real["selector"], real.get("headless", False)),
         )
-    assert differing(found) == {}
+    assert find_differences(found) == {}
 
 
 @every
 def test_monitors_find_what_the_real_ones_do(name: str, folder: Path) -> None:
-    """But for how often: the lab is small."""
+    """The interval may differ: the lab is small."""
     found = {}
-    for where, ours, real in both(name, folder, "ServiceMonitor"):
+    for where, ours, real in pair_objects(name, folder, "ServiceMonitor"):
         spec = ours["spec"]
         keys = ("selector", "namespaceSelector", "jobLabel")
         found[where] = (
-            ([spec.get(key) for key in keys], [endpoint(one) for one in spec["endpoints"]]),
-            ([real[key] for key in keys], [endpoint(one) for one in real["endpoints"]]),
+            ([spec.get(key) for key in keys], [describe_endpoint(one) for one in spec["endpoints"]]),
+            ([real[key] for key in keys], [describe_endpoint(one) for one in real["endpoints"]]),
         )
-    assert differing(found) == {}
+    assert find_differences(found) == {}
 
 
-def endpoint(values: dict[str, Any]) -> tuple[str, str, str, bool]:
-    """With the Prometheus operator's defaults."""
+def describe_endpoint(values: dict[str, Any]) -> tuple[str, str, str, bool]:
+    """Describe an endpoint with the Prometheus operator's defaults."""
     return (
         values["port"],
         values.get("path", "/metrics"),
@@ -133,7 +133,7 @@ def endpoint(values: dict[str, Any]) -> tuple[str, str, str, bool]:
 def test_workloads_select_and_listen_as_the_real_ones(name: str, folder: Path) -> None:
     """Containers and ports that only the real one has are simulated within the others."""
     found, more = {}, {}
-    for where, ours, real in both(name, folder, "Deployment", "DaemonSet"):
+    for where, ours, real in pair_objects(name, folder, "Deployment", "DaemonSet"):
         found[where] = (ours["spec"]["selector"]["matchLabels"], real["selector"])
         pod = ours["spec"]["template"]["spec"]
         for container in pod["containers"]:
@@ -144,19 +144,19 @@ def test_workloads_select_and_listen_as_the_real_ones(name: str, folder: Path) -
                 more[where] = mine - there
         for key in ("nodeSelector", "tolerations", "serviceAccountName", "priorityClassName"):
             found[f"{where}: {key}"] = (pod.get(key), real.get(key))
-    assert differing(found) == {}
+    assert find_differences(found) == {}
     assert more == {}
 
 
 @every
 def test_selected_pods_have_the_labels(name: str, folder: Path) -> None:
-    for where, ours, _ in both(name, folder, "Deployment", "DaemonSet"):
+    for where, ours, _ in pair_objects(name, folder, "Deployment", "DaemonSet"):
         labels = ours["spec"]["template"]["metadata"]["labels"]
         assert ours["spec"]["selector"]["matchLabels"].items() <= labels.items(), where
 
 
 def test_services_that_probes_go_through_are_there_with_these_ports() -> None:
-    real = facts("kube-prometheus-stack")
+    real = read_facts("kube-prometheus-stack")
     asked = set()
     for probe in PROBES:
         if isinstance(probe.question, Api):
@@ -168,7 +168,7 @@ def test_services_that_probes_go_through_are_there_with_these_ports() -> None:
 
 
 def test_what_step_monitoring_waits_for_is_what_the_chart_makes() -> None:
-    real = facts("kube-prometheus-stack")
+    real = read_facts("kube-prometheus-stack")
     view = View(snapshot(), CLUSTER)
     assert view.spec.monitoring.release == "monitoring"
     for kind, name in (
@@ -184,7 +184,7 @@ def test_what_step_monitoring_waits_for_is_what_the_chart_makes() -> None:
 
 def test_jobs_of_the_control_plane_are_those_of_the_chart() -> None:
     """A job is what the jobLabel of the Service says, else the Service's name (prometheus-operator, api reference)."""
-    real = facts("kube-prometheus-stack")
+    real = read_facts("kube-prometheus-stack")
     jobs = set()
     for (kind, _), monitor in real.items():
         if kind == "ServiceMonitor":
@@ -196,7 +196,7 @@ def test_jobs_of_the_control_plane_are_those_of_the_chart() -> None:
 
 
 def test_parts_that_are_reached_have_the_labels_by_which_they_are_found() -> None:
-    real = facts("kube-prometheus-stack")
+    real = read_facts("kube-prometheus-stack")
     for part in ("grafana", "prometheus", "alertmanager"):
         label, value = LABELS[part]
         found = [name for (kind, name), one in real.items() if kind == "Service" and one["labels"].get(label) == value]
@@ -205,7 +205,7 @@ def test_parts_that_are_reached_have_the_labels_by_which_they_are_found() -> Non
 
 def test_the_policy_that_step_gpu_operator_reads_is_the_chart_s() -> None:
     for name in ("gpu-operator-host", "gpu-operator-container"):
-        real = facts(name)
+        real = read_facts(name)
         assert ("ClusterPolicy", gpu_operator.POLICY) in real
         assert ("Deployment", "gpu-operator") in real
         spec = real["ClusterPolicy", gpu_operator.POLICY]["spec"]
@@ -215,14 +215,15 @@ def test_the_policy_that_step_gpu_operator_reads_is_the_chart_s() -> None:
 
 @pytest.mark.parametrize("name", ["gpu-operator-host", "gpu-operator-container"])
 def test_the_simulated_policy_says_of_parts_what_the_real_one_says(name: str, folder: Path) -> None:
-    """Which are on, from which image, and what our values set. Versions are those that can be compiled."""
+    """Parts are compared by whether they are on, their image, and our values. Versions are those that can be
+    compiled."""
     key = ("ClusterPolicy", gpu_operator.POLICY)
-    ours, real = simulated(name, folder)[key]["spec"], facts(name)[key]["spec"]
+    ours, real = render_simulated(name, folder)[key]["spec"], read_facts(name)[key]["spec"]
     found = {}
     for part, entry in ours.items():
         for word in ("enabled", "repository", "image", "strategy", "config", "serviceMonitor", "kernelModuleType"):
             if word in entry and part != "migManager":
                 found[f"{part}.{word}"] = (entry[word], real[part].get(word))
     assert len(found) > 20
-    assert differing(found) == {}
+    assert find_differences(found) == {}
     assert (ours["daemonsets"]["tolerations"], ours["mig"]) == (real["daemonsets"]["tolerations"], real["mig"])

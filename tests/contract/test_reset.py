@@ -1,4 +1,4 @@
-"""What a step puts on a host, its role takes away again, in the reverse order; what is taken is also asked for."""
+"""The role of a step removes what the step puts on a host, in the reverse order, and asks for what it removes."""
 
 import re
 import subprocess
@@ -34,22 +34,22 @@ STANDALONE = {"standalone-monitoring", "standalone-exporters"}
 every_undone = pytest.mark.parametrize("step", UNDONE)
 
 
-def role(step: str) -> Path:
+def locate_role(step: str) -> Path:
     return ROLES / step.replace("-", "_")
 
 
-def plays() -> list[dict[str, Any]]:
+def read_plays() -> list[dict[str, Any]]:
     loaded: list[dict[str, Any]] = yaml.safe_load((locate_playbooks() / "reset.yml").read_text())
     return loaded
 
 
 def test_every_step_has_a_reset_or_a_reason() -> None:
-    lacking = [step.id for step in STEPS if not (role(step.id) / "tasks" / "reset.yml").is_file()]
+    lacking = [step.id for step in STEPS if not (locate_role(step.id) / "tasks" / "reset.yml").is_file()]
     assert lacking == list(WITHOUT)
 
 
 def test_steps_are_undone_in_reverse_order_on_workers_then_on_the_control_plane() -> None:
-    workers, planes, standalone = plays()
+    workers, planes, standalone = read_plays()
     assert (workers["hosts"], planes["hosts"]) == ("kube_node:!kube_control_plane", "kube_control_plane")
     for play in (workers, planes):
         (task,) = play["tasks"]
@@ -68,21 +68,25 @@ def test_every_undone_step_has_its_questions_in_the_same_order() -> None:
 
 @every_undone
 def test_arguments_of_the_reset_are_declared(step: str) -> None:
-    specs = yaml.safe_load((role(step) / "meta" / "argument_specs.yml").read_text())["argument_specs"]
+    specs = yaml.safe_load((locate_role(step) / "meta" / "argument_specs.yml").read_text())["argument_specs"]
     assert specs["reset"]["short_description"]
     assert all(option["required"] is True for option in specs["reset"]["options"].values())
 
 
-def text(step: str) -> str:
-    """What the reset of a step runs. Names that a loop puts together are followed by hand below."""
-    files = [role(step) / "tasks" / "reset.yml", *role(step).glob("files/reset*"), *role(step).glob("templates/reset*")]
+def read_reset(step: str) -> str:
+    """Read what the reset of a step runs. The tests below list the names that a loop puts together."""
+    files = [
+        locate_role(step) / "tasks" / "reset.yml",
+        *locate_role(step).glob("files/reset*"),
+        *locate_role(step).glob("templates/reset*"),
+    ]
     return "\n".join(path.read_text() for path in files)
 
 
 @every_undone
 def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
-    """Each file that counts as ours is named where it is removed, whole or by its last part."""
-    output = text(step)
+    """A file that counts as ours is named where it is removed, whole or by its last part."""
+    output = read_reset(step)
     put_together = {".conf", ".sources", ".gpg", ".pref"}
     assert [path for path in FILES[step] if "/apt/" in path and str(Path(path).parent) not in output] == []
     unnamed = [
@@ -99,19 +103,20 @@ def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
 def test_containerd_s_folder_of_networks_is_never_removed() -> None:
     """containerd 2.3 ends when it goes."""
     for step in UNDONE:
-        lines = [line for line in text(step).splitlines() if "/etc/cni" in line]
+        lines = [line for line in read_reset(step).splitlines() if "/etc/cni" in line]
         assert [line for line in lines if "/etc/cni/net.d/10-flannel.conflist" not in line] == []
 
 
 def test_no_reset_flushes_rules_or_removes_by_pattern_of_others() -> None:
-    scripts = [*map(text, UNDONE), *(path.read_text() for path in (locate_playbooks() / "files").glob("*.sh"))]
+    scripts = [*map(read_reset, UNDONE), *(path.read_text() for path in (locate_playbooks() / "files").glob("*.sh"))]
     for output in scripts:
         for word in ("flush ruleset", "iptables -F", "--flush", "netfilter-persistent flush", "autoremove"):
             assert word not in output
 
 
 def test_nothing_is_removed_recursively_across_mounts() -> None:
-    """But for folders that the same script made with mktemp a moment ago. remove-agreed.sh looks for mounts."""
+    """Folders that the same script made with mktemp a moment ago are the exception. remove-agreed.sh looks for
+    mounts."""
     for path in [
         *locate_playbooks().rglob("*.sh"),
         *locate_playbooks().rglob("*.yml"),
@@ -150,7 +155,7 @@ def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked
 
 
 def test_mounts_are_looked_for_before_anything_is_removed() -> None:
-    script = (role("control-plane") / "files" / "reset.sh").read_text()
+    script = (locate_role("control-plane") / "files" / "reset.sh").read_text()
     (line,) = re.findall(r"^ *refuse_mounts (.+)$", script, re.MULTILINE)
     assert {"/etc/kubernetes", "/var/lib/kubelet", "/var/lib/etcd/member", "/var/lib/cni"} <= set(line.split())
     before = script.partition("\n  refuse_mounts ")[0]

@@ -40,7 +40,7 @@ def test_secrets_are_read_by_those_who_need_them() -> None:
     assert found == READ_SECRETS
 
 
-def described(tmp_path: Path, *objects: dict[str, Any]) -> dict[str, Any]:
+def describe_rights(tmp_path: Path, *objects: dict[str, Any]) -> dict[str, Any]:
     path = tmp_path / "objects.yaml"
     path.write_text(yaml.safe_dump_all(objects))
     done = run("--objects", path)
@@ -49,7 +49,7 @@ def described(tmp_path: Path, *objects: dict[str, Any]) -> dict[str, Any]:
     return loads
 
 
-def pod(name: str, container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+def build_pod(name: str, container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
     containers = [{"name": "a", **(container or {})}]
     return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
 
@@ -58,29 +58,31 @@ def test_every_access_to_a_host_is_found(tmp_path: Path) -> None:
     volumes = [{"name": "v", "hostPath": {"path": "/"}}]
     mount = {"name": "v", "mountPath": "/x"}
     pods = {
-        "privileged": pod("privileged", {"securityContext": {"privileged": True}}),
-        "hostNetwork": pod("hostNetwork", hostNetwork=True),
-        "hostPID, hostIPC": pod("pid", hostPID=True, hostIPC=True),
-        "capability SYS_PTRACE": pod("capability", {"securityContext": {"capabilities": {"add": ["SYS_PTRACE"]}}}),
-        "hostPath /": pod("path", {"volumeMounts": [mount]}, volumes=volumes),
-        "hostPath / (read only)": pod("read", {"volumeMounts": [{**mount, "readOnly": True}]}, volumes=volumes),
-        "": pod("nothing", {"securityContext": None, "volumeMounts": None}, volumes=None, initContainers=None),
+        "privileged": build_pod("privileged", {"securityContext": {"privileged": True}}),
+        "hostNetwork": build_pod("hostNetwork", hostNetwork=True),
+        "hostPID, hostIPC": build_pod("pid", hostPID=True, hostIPC=True),
+        "capability SYS_PTRACE": build_pod(
+            "capability", {"securityContext": {"capabilities": {"add": ["SYS_PTRACE"]}}}
+        ),
+        "hostPath /": build_pod("path", {"volumeMounts": [mount]}, volumes=volumes),
+        "hostPath / (read only)": build_pod("read", {"volumeMounts": [{**mount, "readOnly": True}]}, volumes=volumes),
+        "": build_pod("nothing", {"securityContext": None, "volumeMounts": None}, volumes=None, initContainers=None),
     }
-    found = {entry["host"]: entry["workload"] for entry in described(tmp_path, *pods.values())["access"]}
+    found = {entry["host"]: entry["workload"] for entry in describe_rights(tmp_path, *pods.values())["access"]}
     assert found == {host: f"Pod default/{item['metadata']['name']}" for host, item in pods.items()}
 
 
 def test_users_and_tokens_are_found_in_workloads_and_init_containers(tmp_path: Path) -> None:
     init = [{"name": "i", "securityContext": {"runAsUser": 0}}]
-    spec = pod("w", initContainers=init, securityContext={"runAsUser": 1000}, serviceAccountName="s")["spec"]
+    spec = build_pod("w", initContainers=init, securityContext={"runAsUser": 1000}, serviceAccountName="s")["spec"]
     objects = [
         {"kind": kind, "metadata": {"name": "w", "namespace": "team"}, "spec": {"template": {"spec": spec}}}
         for kind in ("DaemonSet", "Deployment", "StatefulSet", "Job")
     ]
     account = {"kind": "ServiceAccount", "metadata": {"name": "quiet"}, "automountServiceAccountToken": False}
-    silent = pod("silent", serviceAccountName="quiet")
-    louder = pod("louder", serviceAccountName="quiet", automountServiceAccountToken=True)
-    found = described(tmp_path, *objects, account, silent, louder)["access"]
+    silent = build_pod("silent", serviceAccountName="quiet")
+    louder = build_pod("louder", serviceAccountName="quiet", automountServiceAccountToken=True)
+    found = describe_rights(tmp_path, *objects, account, silent, louder)["access"]
     templated = [entry for entry in found if entry["workload"].endswith("team/w")]
     users = {(entry["workload"].split()[0], entry["container"]): (entry["user"], entry["token"]) for entry in templated}
     assert users == {
@@ -93,14 +95,14 @@ def test_users_and_tokens_are_found_in_workloads_and_init_containers(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("bound", "role", "scope"),
+    ("binding", "role", "scope"),
     [
         ("ClusterRoleBinding", "ClusterRole", "cluster"),
         ("RoleBinding", "ClusterRole", "team"),
         ("RoleBinding", "Role", "team"),
     ],
 )
-def test_bindings_give_rules_of_every_kind_to_subjects(tmp_path: Path, bound: str, role: str, scope: str) -> None:
+def test_bindings_give_rules_of_every_kind_to_subjects(tmp_path: Path, binding: str, role: str, scope: str) -> None:
     rules = [
         SECRETS,
         {**SECRETS, "resourceNames": ["one"], "verbs": ["get"]},
@@ -110,11 +112,11 @@ def test_bindings_give_rules_of_every_kind_to_subjects(tmp_path: Path, bound: st
     subjects = [ACCOUNT, {"kind": "Group", "name": "system:authenticated"}]
     reference = {"kind": role, "name": "r"}
     metadata = {"name": "r", "namespace": "team"}
-    found = described(
+    found = describe_rights(
         tmp_path,
         {"kind": role, "metadata": metadata, "rules": rules},
-        {"kind": bound, "metadata": metadata, "roleRef": reference, "subjects": subjects},
-        {"kind": bound, "metadata": {**metadata, "name": "b"}, "roleRef": {**reference, "name": "other"},
+        {"kind": binding, "metadata": metadata, "roleRef": reference, "subjects": subjects},
+        {"kind": binding, "metadata": {**metadata, "name": "b"}, "roleRef": {**reference, "name": "other"},
          "subjects": [ACCOUNT]},
     )["permissions"]  # fmt: skip
     assert {entry["scope"] for entry in found} == {scope}

@@ -1,4 +1,4 @@
-"""What every role keeps to: ansible.builtin only, declared arguments, no defaults of its own, no sleeps."""
+"""Roles use ansible.builtin only, declare their arguments, and have no defaults of their own and no sleeps."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from jinja2 import Environment, nodes
 
 from gpustack.config.resources import locate_playbooks
 from gpustack.probes.control_plane.kubeadm import SIGNATURE
-from tests.contract.roles import ROLES, tasks_of
+from tests.contract.roles import ROLES, list_role_tasks
 
 every_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 
@@ -36,22 +36,22 @@ FROM_HOSTS |= {"gpustack_fix", "gpustack_host", "gpustack_machine_id", "gpustack
 FROM_HOSTS |= {"gpustack_remedy", "gpustack_reset", "gpustack_standalone"}
 
 
-def test_there_are_roles() -> None:
+def test_roles_exist() -> None:
     assert ROLES
 
 
 @every_role
 def test_tasks_say_what_they_ensure(role: Path) -> None:
     """Handlers are named after what they do: they ensure nothing, they follow a change."""
-    named = [where for where, _ in tasks_of(role) if where.startswith("tasks/")]
+    named = [where for where, _ in list_role_tasks(role) if where.startswith("tasks/")]
     assert [where for where in named if not where.partition(": ")[2].startswith("Ensure ")] == []
 
 
 @every_role
-def test_only_builtin_modules(role: Path) -> None:
+def test_roles_use_builtin_modules_only(role: Path) -> None:
     foreign = {
         where: sorted(set(task) - KEYWORDS)
-        for where, task in tasks_of(role)
+        for where, task in list_role_tasks(role)
         if any(not key.startswith("ansible.builtin.") for key in set(task) - KEYWORDS)
     }
     assert foreign == {}
@@ -62,19 +62,19 @@ def test_only_builtin_modules(role: Path) -> None:
 def test_arguments_are_declared_and_required(role: Path) -> None:
     specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text())["argument_specs"]
     assert specs["main"]["short_description"]
-    with_default = list(defaults(specs["main"].get("options", {})))
+    with_default = list(list_defaults(specs["main"].get("options", {})))
     assert with_default == [], "defaults stand in gpustack/config/spec.py only"
 
 
-def defaults(options: dict[str, Any], prefix: str = "") -> Iterator[str]:
+def list_defaults(options: dict[str, Any], prefix: str = "") -> Iterator[str]:
     for name, option in options.items():
         if "default" in option:
             yield prefix + name
-        yield from defaults(option.get("options", {}), f"{prefix}{name}.")
+        yield from list_defaults(option.get("options", {}), f"{prefix}{name}.")
 
 
 @every_role
-def test_no_defaults(role: Path) -> None:
+def test_roles_have_no_defaults(role: Path) -> None:
     assert list(role.glob("defaults/*")) == []
 
 
@@ -84,7 +84,7 @@ PLAYBOOKS = [
 ]
 
 
-def asserts_machine(task: dict[str, Any], folder: Path) -> bool:
+def is_machine_assertion(task: dict[str, Any], folder: Path) -> bool:
     path: Path = folder / task.get("ansible.builtin.import_tasks", "")
     return path.resolve() == SAME_MACHINE.resolve()
 
@@ -94,7 +94,7 @@ def test_every_play_begins_with_the_question_which_machine_it_is(path: Path) -> 
     for play in yaml.safe_load(path.read_text()):
         if "ansible.builtin.import_playbook" not in play:
             first, *others = play["pre_tasks"]
-            assert asserts_machine(first, path.parent)
+            assert is_machine_assertion(first, path.parent)
             assert {task["ansible.builtin.import_tasks"] for task in others} <= {
                 "tasks/record-before.yml", "../tasks/record-before.yml"
             }  # fmt: skip
@@ -102,8 +102,8 @@ def test_every_play_begins_with_the_question_which_machine_it_is(path: Path) -> 
 
 
 @every_role
-def test_a_control_plane_that_acts_for_another_host_is_asked_first_which_machine_it_is(role: Path) -> None:
-    """Of each way into the role: tasks/main.yml, which includes others and notifies handlers, and tasks/reset.yml."""
+def test_a_control_plane_that_acts_for_another_host_first_tells_its_machine_id(role: Path) -> None:
+    """The ways into a role are tasks/main.yml, which includes others and notifies handlers, and tasks/reset.yml."""
     acting = [path for path in role.rglob("*.yml") if "delegate_to" in path.read_text()]
     for name in {"reset.yml" if path.name == "reset.yml" else "main.yml" for path in acting}:
         (first, *_) = yaml.safe_load((role / "tasks" / name).read_text())
@@ -112,10 +112,10 @@ def test_a_control_plane_that_acts_for_another_host_is_asked_first_which_machine
 
 
 @every_role
-def test_no_sleeps(role: Path) -> None:
+def test_roles_never_sleep(role: Path) -> None:
     sleeping = [
         where
-        for where, task in tasks_of(role)
+        for where, task in list_role_tasks(role)
         if "ansible.builtin.pause" in task or re.search(r"\bsleep\s+[0-9]", str(task))
     ]
     assert sleeping == [], "waiting is part of verification: Step.settle"
@@ -125,7 +125,9 @@ def test_what_a_command_line_is_given_is_quoted() -> None:
     """A host names itself: `a;id` is a name that the kernel takes. One of two literals needs no quotes, nor has
     a script of ours."""
     found = [
-        mapping for path in locate_playbooks().rglob("*.yml") for mapping in mappings(yaml.safe_load(path.read_text()))
+        mapping
+        for path in locate_playbooks().rglob("*.yml")
+        for mapping in list_mappings(yaml.safe_load(path.read_text()))
     ]
     words = ("cmd", *(f"ansible.builtin.{name}" for name in ("command", "raw", "shell")))
     lines = [str(one[word]) for one in found for word in words if isinstance(one.get(word), str)]
@@ -149,7 +151,7 @@ def test_the_token_of_a_join_is_known_by_one_id() -> None:
 def test_every_firewall_that_a_host_may_name_has_its_task_file() -> None:
     role = locate_playbooks() / "roles" / "firewall"
     named = set(re.findall(r"echo (\w+)", (role / "templates" / "who.sh.j2").read_text())) - {"none"}
-    (chosen,) = (task for _, task in tasks_of(role) if "{{ firewall_keeper }}.yml" in str(task))
+    (chosen,) = (task for _, task in list_role_tasks(role) if "{{ firewall_keeper }}.yml" in str(task))
     assert set(chosen["loop"]) == named
     assert all((role / "tasks" / f"{name}.yml").is_file() for name in named)
 
@@ -158,14 +160,14 @@ def test_no_answer_of_a_host_chooses_what_the_controller_opens() -> None:
     """A registered result, a fact, and all that is made of them: a host that was broken into would choose a file or a
     host for the operator's machine."""
     files = {path: yaml.safe_load(path.read_text()) for path in sorted(locate_playbooks().rglob("*.yml"))}
-    known = answers(list(files.values()))
+    known = list_answers(list(files.values()))
     chosen = [
         f"{path.relative_to(locate_playbooks())}: {text}"
         for path, found in files.items()
-        for text in chosen_by(found, known)
+        for text in find_choices(found, known)
     ]
     templates = sorted(path for path in locate_playbooks().rglob("*.j2"))
-    chosen += [f"{path.name}: {text}" for path in templates for text in opened_by(path.read_text(), known)]
+    chosen += [f"{path.name}: {text}" for path in templates for text in find_openings(path.read_text(), known)]
     assert len(files) > 60
     assert len(templates) > 10
     assert chosen == []
@@ -192,84 +194,86 @@ def test_no_answer_of_a_host_chooses_what_the_controller_opens() -> None:
 def test_an_answer_that_chooses_is_found(task: str) -> None:
     given = yaml.safe_load('- {ansible.builtin.command: {argv: [a]}, register: who, vars: {made: "{{ who.rc }}"}}')
     found = yaml.safe_load(task)
-    assert list(chosen_by(found, answers([given, found]))) != []
+    assert list(find_choices(found, list_answers([given, found]))) != []
 
 
 def test_an_answer_that_only_decides_is_let_through() -> None:
     task = '- {ansible.builtin.include_tasks: "{{ item }}.yml", loop: [a, b], when: who.stdout == item, register: who}'
-    assert list(chosen_by(yaml.safe_load(task), {"who"})) == []
+    assert list(find_choices(yaml.safe_load(task), {"who"})) == []
 
 
 def test_no_task_runs_on_the_controller_or_writes_there() -> None:
-    """Then nothing that a host says can be a command, a text or a file there."""
+    """Nothing that a host says can become a command, a text or a file on the controller."""
     found = [
-        mapping for path in locate_playbooks().rglob("*.yml") for mapping in mappings(yaml.safe_load(path.read_text()))
+        mapping
+        for path in locate_playbooks().rglob("*.yml")
+        for mapping in list_mappings(yaml.safe_load(path.read_text()))
     ]
     acting = {one["delegate_to"] for one in found if "delegate_to" in one}
     assert acting == {"{{ groups['kube_control_plane'] | first }}", "{{ same_machine_of }}"}
     assert [one for one in found if {"local_action", "connection", "ansible.builtin.fetch", "fetch"} & set(one)] == []
 
 
-def answers(files: list[Any]) -> set[str]:
-    """The variables that hold what a host answered, and those that are made of them."""
+def list_answers(files: list[Any]) -> set[str]:
+    """List the variables that hold what a host answered, and those that are made of them."""
     known, assigned = set(FROM_HOSTS), dict[str, set[str]]()
     for file in files:
-        for mapping in mappings(file):
+        for mapping in list_mappings(file):
             known |= {mapping["register"]} if "register" in mapping else set()
             for name, value in mapping.items():
-                assigned[name] = assigned.get(name, set()) | names(value)
+                assigned[name] = assigned.get(name, set()) | list_names(value)
     while grown := {name for name, made_of in assigned.items() if made_of & known} - known - KEYWORDS:
         known |= grown
     return known
 
 
-def mappings(found: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(found, dict):
-        yield found
-    for inner in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
-        yield from mappings(inner)
+def list_mappings(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from list_mappings(inner)
 
 
-def names(value: Any) -> set[str]:
-    """The variables that the templates of a value, or of all values in it, read."""
+def list_names(value: Any) -> set[str]:
+    """List the variables that the templates of a value, or of all values in it, read."""
     if isinstance(value, str):
         return read_by(parse(value))
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return set().union(*(names(one) for one in inner))
+    return set().union(*(list_names(one) for one in inner))
 
 
 def parse(template: str) -> nodes.Template:
-    """Ansible keeps backslashes in strings as they are."""
+    """Parse a template with its backslashes, which Ansible keeps in strings."""
     return Environment().parse(template.replace("\\", "\\\\"))
 
 
-def chosen_by(found: Any, known: set[str], key: str = "") -> Iterator[str]:
-    """What names a file or a host for the controller by one of the known variables."""
-    if isinstance(found, dict):
-        round_of = (found.get("loop_control") or {}).get("loop_var", "item")
-        looped = known | ({round_of} if names(found.get("loop")) & known else set())
-        for name, value in found.items():
-            if CHOOSING.fullmatch(name) and names(value) & looped:
+def find_choices(node: Any, variables: set[str], key: str = "") -> Iterator[str]:
+    """Find what names a file or a host for the controller by one of the known variables."""
+    if isinstance(node, dict):
+        round_of = (node.get("loop_control") or {}).get("loop_var", "item")
+        looped = variables | ({round_of} if list_names(node.get("loop")) & variables else set())
+        for name, value in node.items():
+            if CHOOSING.fullmatch(name) and list_names(value) & looped:
                 yield f"{name}: {value}"
-            yield from chosen_by(value, looped, name)
-    elif isinstance(found, list):
-        for one in found:
-            yield from chosen_by(one, known, key)
-    elif isinstance(found, str):
-        yield from opened_by(f"{{{{ {found} }}}}" if key in BARE else found, known)
+            yield from find_choices(value, looped, name)
+    elif isinstance(node, list):
+        for one in node:
+            yield from find_choices(one, variables, key)
+    elif isinstance(node, str):
+        yield from find_openings(f"{{{{ {node} }}}}" if key in BARE else node, variables)
 
 
-def opened_by(template: str, known: set[str]) -> Iterator[str]:
-    """Lookups, includes and imports of a template that read one of the known variables."""
+def find_openings(template: str, variables: set[str]) -> Iterator[str]:
+    """Find lookups, includes and imports of a template that read one of the known variables."""
     tree = parse(template)
     loops = [(one.target, one.iter) for one in tree.find_all(nodes.For)]
     for target, made_of in [*loops, *((one.target, one.node) for one in tree.find_all(nodes.Assign))]:
-        known = known | (read_by(target) if read_by(made_of) & known else set())
+        variables = variables | (read_by(target) if read_by(made_of) & variables else set())
     called = [node for node in tree.find_all(nodes.Call) if getattr(node.node, "name", "") in ("lookup", "query", "q")]
     files = [*tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))]
     filters = [node for node in tree.find_all(nodes.Filter) if node.name.rpartition(".")[2] == "fileglob"]
     for node in (*called, *files, *filters):
-        if read_by(node) & known:
+        if read_by(node) & variables:
             yield template.strip()
 
 

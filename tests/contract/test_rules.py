@@ -9,10 +9,19 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.promql import ROOT, RULES, exported, lost, rates_of_gauges, rows, rules, unknown
-from tests.contract.promtool import complaints
+from tests.contract.promql import (
+    ROOT,
+    RULES,
+    find_gauge_rates,
+    find_lost_labels,
+    find_unknown,
+    read_exported,
+    read_rows,
+    read_rules,
+)
+from tests.contract.promtool import run_promtool
 
-RECORDING, ALERTS = rules("gpu-recording.yaml"), rules("gpu-alerts.yaml")
+RECORDING, ALERTS = read_rules("gpu-recording.yaml"), read_rules("gpu-alerts.yaml")
 TESTS = sorted((RULES / "tests").glob("*.yaml"))
 SEVERITIES = {"critical", "warning", "info"}
 # What they tell is of no single node.
@@ -46,19 +55,19 @@ CONDITIONS = {
 
 def test_prometheus_accepts_the_rules() -> None:
     files = sorted(RULES.glob("*.yaml"))
-    assert complaints("check", "rules", "--lint=all", "--lint-fatal", *files) == ""
+    assert run_promtool("check", "rules", "--lint=all", "--lint-fatal", *files) == ""
 
 
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: file.stem)
-def test_each_fires_and_is_silent(file: Path) -> None:
-    assert complaints("test", "rules", file) == ""
+def test_each_alert_fires_and_is_silent(file: Path) -> None:
+    assert run_promtool("test", "rules", file) == ""
 
 
 def test_a_quiet_cluster_has_every_counter() -> None:
-    """But the last Xid, of which there is none."""
+    """The last Xid is the exception: a quiet cluster has none."""
     quiet = yaml.safe_load((RULES / "tests" / "quiet.yaml").read_text())["tests"]
     there = {one["series"].partition("{")[0] for case in quiet for one in case["input_series"]}
-    assert exported().keys() - there == {"DCGM_FI_DEV_XID_ERRORS"}
+    assert read_exported().keys() - there == {"DCGM_FI_DEV_XID_ERRORS"}
 
 
 def test_every_alert_fires_in_a_test() -> None:
@@ -76,15 +85,15 @@ def test_generated_files_are_as_their_tables() -> None:
 
 
 def test_recording_rules_read_what_is_exported() -> None:
-    assert [name for rule in RECORDING for name in unknown(rule["expr"])] == []
+    assert [name for rule in RECORDING for name in find_unknown(rule["expr"])] == []
 
 
 def test_alerts_read_recorded_names_only() -> None:
-    assert [name for rule in ALERTS for name in unknown(rule["expr"], only_recorded=True)] == []
+    assert [name for rule in ALERTS for name in find_unknown(rule["expr"], only_recorded=True)] == []
 
 
-def test_no_rate_of_a_gauge() -> None:
-    assert [rates_of_gauge for rule in RECORDING + ALERTS for rates_of_gauge in rates_of_gauges(rule["expr"])] == []
+def test_no_rule_takes_a_rate_of_a_gauge() -> None:
+    assert [rates_of_gauge for rule in RECORDING + ALERTS for rates_of_gauge in find_gauge_rates(rule["expr"])] == []
 
 
 def test_a_gpu_stays_a_gpu() -> None:
@@ -92,7 +101,7 @@ def test_a_gpu_stays_a_gpu() -> None:
     for rule in RECORDING + ALERTS:
         name = rule.get("record", "gpustack:node_" if rule.get("alert") == "GpuFewerThanCapacity" else "")
         wanted = next((labels for start, labels in OWNERS.items() if name.startswith(start)), ("node", "UUID"))
-        assert lost(rule["expr"], *wanted) == []
+        assert find_lost_labels(rule["expr"], *wanted) == []
 
 
 def test_recorded_names_say_level_metric_and_unit() -> None:
@@ -132,7 +141,7 @@ def test_every_condition_is_an_alert_or_has_its_reason() -> None:
 
 
 def test_a_condition_is_as_severe_as_its_alert() -> None:
-    """One of its alerts at least: an Xid of a class has one more, which is less severe."""
+    """Xids of one class have a second alert, which is less severe; one alert at least has the severity."""
     severities = {(rule["alert"], rule["labels"]["severity"]) for rule in ALERTS}
     for letter, severity in {"C": "critical", "W": "warning", "I": "info"}.items():
         for one, names in re.findall(rf"(?m)^\| ({letter}\d+) \| .+? \| (.+?) \|", PAGE.read_text()):
@@ -141,7 +150,7 @@ def test_a_condition_is_as_severe_as_its_alert() -> None:
 
 def test_every_xid_is_of_one_class() -> None:
     """Critical codes, the application's and notices are as in gpustack/versions/xid.csv; the rest are warnings."""
-    table = {row[0]: (row[2], row[3]) for row in rows(ROOT / "gpustack" / "versions" / "xid.csv")[1:]}
+    table = {row[0]: (row[2], row[3]) for row in read_rows(ROOT / "gpustack" / "versions" / "xid.csv")[1:]}
     positive: dict[str, list[str]] = {name: [] for name in ("GpuXidCritical", "GpuXidApplication")}
     for rule in ALERTS:
         if rule["alert"] in positive:
@@ -164,11 +173,11 @@ def test_every_xid_is_of_one_class() -> None:
     "expr", ["DCGM_FI_DEV_GPU_UTILISATION > 1", "gpustack:gpu_heat:celsius", '{__name__=~"DCGM.*"}', "kube_node_infos"]
 )
 def test_the_linter_sees_an_unknown_name(expr: str) -> None:
-    assert unknown(expr)
+    assert find_unknown(expr)
 
 
 def test_the_linter_sees_the_exporters_name_in_an_alert() -> None:
-    assert unknown("DCGM_FI_DEV_GPU_TEMP > 90", only_recorded=True) == ["DCGM_FI_DEV_GPU_TEMP"]
+    assert find_unknown("DCGM_FI_DEV_GPU_TEMP > 90", only_recorded=True) == ["DCGM_FI_DEV_GPU_TEMP"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +189,7 @@ def test_the_linter_sees_the_exporters_name_in_an_alert() -> None:
     ],
 )
 def test_the_linter_sees_a_rate_of_a_gauge(expr: str) -> None:
-    assert rates_of_gauges(expr)
+    assert find_gauge_rates(expr)
 
 
 @pytest.mark.parametrize(
@@ -193,4 +202,4 @@ def test_the_linter_sees_a_rate_of_a_gauge(expr: str) -> None:
     ],
 )
 def test_the_linter_sees_a_lost_label(expr: str) -> None:
-    assert lost(expr, "node", "UUID")
+    assert find_lost_labels(expr, "node", "UUID")

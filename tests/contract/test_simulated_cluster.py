@@ -20,8 +20,8 @@ SHIPPED = sorted((SOURCE / "cmd" / "dcgm-exporter" / "etc").glob("*.csv"))
 COLD = 900
 
 
-def go(*argv: str) -> subprocess.CompletedProcess[str]:
-    """With the flags of the bundle, which so finds most of it compiled."""
+def run_go(*argv: str) -> subprocess.CompletedProcess[str]:
+    """Run go with the flags of the bundle, so that most of it is compiled already."""
     found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
     if not found:
         pytest.skip("no Go: make go")
@@ -31,31 +31,31 @@ def go(*argv: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def rows(path: Path) -> list[list[str]]:
-    """The cells of a CSV file with `#` comments."""
+def read_rows(path: Path) -> list[list[str]]:
+    """Read the cells of a CSV file with `#` comments."""
     lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     return [[cell.strip() for cell in row] for row in csv.reader(lines)]
 
 
-def known() -> dict[str, str]:
-    """Field name in any spelling -> id, as the simulated exporter knows them."""
-    return {row[0]: row[1] for row in rows(SOURCE / "internal" / "fields" / "names.csv")}
+def read_fields() -> dict[str, str]:
+    """Read the id of each field name in any spelling, as the simulated exporter knows them."""
+    return {row[0]: row[1] for row in read_rows(SOURCE / "internal" / "fields" / "names.csv")}
 
 
-def own() -> set[str]:
-    """The exporter's own metrics that the simulated one knows."""
+def read_own_metrics() -> set[str]:
+    """Read the exporter's own metrics that the simulated one knows."""
     return set(re.findall(r'"(DCGM_EXP_\w+)"', (SOURCE / "internal" / "counters" / "counters.go").read_text()))
 
 
 @pytest.mark.timeout(COLD)
 @pytest.mark.parametrize("argv", [("vet", "./..."), ("test", "./...")], ids=" ".join)
-def test_its_own_tests(argv: tuple[str, ...]) -> None:
-    done = go(*argv)
+def test_its_own_tests_pass(argv: tuple[str, ...]) -> None:
+    done = run_go(*argv)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_it_is_formatted() -> None:
-    gofmt = Path(go("env", "GOROOT").stdout.strip()) / "bin" / "gofmt"
+def test_its_code_is_formatted() -> None:
+    gofmt = Path(run_go("env", "GOROOT").stdout.strip()) / "bin" / "gofmt"
     done = subprocess.run([gofmt, "-l", "."], cwd=SOURCE, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -68,14 +68,14 @@ def test_no_source_is_longer_than_a_reader_holds() -> None:
 
 @pytest.mark.parametrize("path", [*SHIPPED, COUNTERS], ids=lambda path: Path(path).name)
 def test_the_exporter_knows_every_counter(path: Path) -> None:
-    assert [row[0] for row in rows(path) if row[0] not in known() and row[0] not in own()] == []
+    assert [row[0] for row in read_rows(path) if row[0] not in read_fields() and row[0] not in read_own_metrics()] == []
 
 
 def test_ids_and_spellings_are_those_of_our_facts() -> None:
     """Fields that came after DCGM 4.6.0 have ids from 1600 on, and the exporter of 4.6.0 does not know them."""
-    for name, number, _, _, canonical, *_ in rows(FIELDS)[1:]:
+    for name, number, _, _, canonical, *_ in read_rows(FIELDS)[1:]:
         if number.isdigit() and int(number) < 1600:
-            assert known().get(name) == number, name
-            assert not canonical or known().get(canonical) == number, canonical
+            assert read_fields().get(name) == number, name
+            assert not canonical or read_fields().get(canonical) == number, canonical
         else:
-            assert name not in known() or known()[name] != number, name
+            assert name not in read_fields() or read_fields()[name] != number, name

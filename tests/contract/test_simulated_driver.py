@@ -25,25 +25,25 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def environment(compiled: Path, root: Path | None) -> dict[str, str]:
+def build_environment(libraries: Path, root: Path | None) -> dict[str, str]:
     home = root / hardware.DIRECTORY if root else Path("/nowhere")
     values = {"SIMULATED_GPU_STATE": str(home / "state"), "SIMULATED_GPU_EVENTS": str(home / "events")}
-    return os.environ | {"LD_LIBRARY_PATH": str(compiled)} | (values if root else {})
+    return os.environ | {"LD_LIBRARY_PATH": str(libraries)} | (values if root else {})
 
 
-def smi(compiled: Path, root: Path | None, *words: str) -> "subprocess.CompletedProcess[str]":
-    argv = [str(compiled / "nvidia-smi"), *words]
+def run_smi(libraries: Path, root: Path | None, *words: str) -> "subprocess.CompletedProcess[str]":
+    argv = [str(libraries / "nvidia-smi"), *words]
     return subprocess.run(
-        argv, capture_output=True, text=True, timeout=20, check=False, env=environment(compiled, root)
+        argv, capture_output=True, text=True, timeout=20, check=False, env=build_environment(libraries, root)
     )
 
 
-def test_nvml_as_documented(compiled: Path, root: Path) -> None:
+def test_nvml_answers_as_documented(driver_folder: Path, root: Path) -> None:
     """Structures and codes, called with declarations of the test's own in a process of their own."""
     hardware.change(root, [1], ["load=training", "temp=92", "ecc-dbe=2", "remap_pending=1"])
     done = subprocess.run(
-        [sys.executable, CALLS, compiled / "libnvidia-ml.so", root / hardware.DIRECTORY / "events"],
-        capture_output=True, text=True, timeout=30, check=False, env=environment(compiled, root),
+        [sys.executable, CALLS, driver_folder / "libnvidia-ml.so", root / hardware.DIRECTORY / "events"],
+        capture_output=True, text=True, timeout=30, check=False, env=build_environment(driver_folder, root),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     state = hardware.read(root)
@@ -60,24 +60,25 @@ def test_nvml_as_documented(compiled: Path, root: Path) -> None:
     ]
 
 
-def test_a_gpu_that_a_process_works_on(compiled: Path, root: Path) -> None:
-    """As dcgmproftester: it holds a byte of the state, which it can only read. What is set of the GPU stays."""
+def test_a_gpu_shows_the_work_of_a_process(driver_folder: Path, root: Path) -> None:
+    """The process stands for dcgmproftester: it holds a byte of the state, which it can only read. The GPU keeps what
+    was set."""
     query = ("--query-gpu=utilization.gpu,memory.used,power.draw", "--format=csv,noheader,nounits")
     hardware.change(root, [0], ["power=99"])
-    idle = smi(compiled, root, *query).stdout.splitlines()
+    idle = run_smi(driver_folder, root, *query).stdout.splitlines()
     with (root / hardware.DIRECTORY / "state").open() as state:
         for minor in (0, 1):
             fcntl.fcntl(state, SET_LOCK, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, minor * 65536 + 1004, 1, 0))
-        assert smi(compiled, root, *query).stdout.splitlines() == ["100, 2400, 99.00", "100, 2400, 630.00"]
-    assert smi(compiled, root, *query).stdout.splitlines() == idle == ["0, 0, 99.00", "0, 0, 71.00"]
+        assert run_smi(driver_folder, root, *query).stdout.splitlines() == ["100, 2400, 99.00", "100, 2400, 630.00"]
+    assert run_smi(driver_folder, root, *query).stdout.splitlines() == idle == ["0, 0, 99.00", "0, 0, 71.00"]
 
 
 @pytest.mark.parametrize("library", ["libnvidia-ml.so", "libcuda.so"])
-def test_libraries_run_on_the_oldest_release_and_show_nothing_else(compiled: Path, library: str) -> None:
+def test_libraries_run_on_the_oldest_release_and_show_nothing_else(driver_folder: Path, library: str) -> None:
     if shutil.which("objdump") is None:
         pytest.skip("no objdump on this machine")
     output = subprocess.run(
-        ["objdump", "-T", compiled / library], capture_output=True, text=True, timeout=20, check=True
+        ["objdump", "-T", driver_folder / library], capture_output=True, text=True, timeout=20, check=True
     ).stdout
     wanted = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", output)}
     assert max(wanted) <= (2, 36)  # Debian 12
@@ -86,27 +87,27 @@ def test_libraries_run_on_the_oldest_release_and_show_nothing_else(compiled: Pat
     assert [name for name in shown if not name.startswith(("nvml", "cu"))] == []
 
 
-def test_the_list(compiled: Path, root: Path) -> None:
+def test_nvidia_smi_lists_gpus_and_uuids(driver_folder: Path, root: Path) -> None:
     state = hardware.read(root)
     assert state
     texts = [f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: {gpu.uuid})" for i, gpu in enumerate(state.gpus)]
-    assert smi(compiled, root, "-L").stdout.splitlines() == texts
+    assert run_smi(driver_folder, root, "-L").stdout.splitlines() == texts
 
 
-def test_the_table_has_straight_edges(compiled: Path, root: Path) -> None:
+def test_the_table_has_straight_edges(driver_folder: Path, root: Path) -> None:
     hardware.change(root, [0], ["load=training", "ecc-dbe=12"])
-    lines = smi(compiled, root).stdout.splitlines()[1:]
+    lines = run_smi(driver_folder, root).stdout.splitlines()[1:]
     assert {len(line) for line in lines if line.strip()} == {91}
     assert [line for line in lines if "70141MiB /  81559MiB |     98%      Default |" in line]
     assert "SIMULATED" not in "\n".join(lines).upper()
 
 
-def test_a_query(compiled: Path, root: Path) -> None:
+def test_a_query_prints_the_fields(driver_folder: Path, root: Path) -> None:
     fields = (
         "index,uuid,name,driver_version,pci.bus_id,memory.total,memory.used,temperature.gpu,power.draw,utilization.gpu,"
         "ecc.errors.uncorrected.volatile.total,mig.mode.current"
     )
-    head, first, _ = smi(compiled, root, f"--query-gpu={fields}", "--format=csv").stdout.splitlines()
+    head, first, _ = run_smi(driver_folder, root, f"--query-gpu={fields}", "--format=csv").stdout.splitlines()
     assert head.split(", ")[5:10] == [
         "memory.total [MiB]", "memory.used [MiB]", "temperature.gpu", "power.draw [W]", "utilization.gpu [%]",
     ]  # fmt: skip
@@ -114,61 +115,63 @@ def test_a_query(compiled: Path, root: Path) -> None:
         "NVIDIA H100 80GB HBM3", hardware.DRIVER, "00000000:17:00.0", "81559 MiB", "0 MiB", "34", "71.00 W", "0 %", "0",
         "Disabled",
     ]  # fmt: skip
-    bare = smi(compiled, root, "--query-gpu=index,power.draw,mig.mode.current", "--format=csv,noheader,nounits")
+    bare = run_smi(
+        driver_folder, root, "--query-gpu=index,power.draw,mig.mode.current", "--format=csv,noheader,nounits"
+    )
     assert bare.stdout == "0, 71.00, Disabled\n1, 71.00, Disabled\n"
 
 
-def test_a_query_of_rows(compiled: Path, root: Path) -> None:
+def test_a_query_of_rows_prints_remapped_rows(driver_folder: Path, root: Path) -> None:
     hardware.change(root, [1], ["remap_pending=1"])
     fields = "gpu_bus_id,remapped_rows.pending,remapped_rows.failure"
-    result = smi(compiled, root, f"--query-remapped-rows={fields}", "--format=csv,noheader")
+    result = run_smi(driver_folder, root, f"--query-remapped-rows={fields}", "--format=csv,noheader")
     assert result.stdout == "00000000:17:00.0, No, No\n00000000:1F:00.0, Yes, No\n"
 
 
-def test_no_mig_is_not_disabled_mig(compiled: Path, tmp_path: Path) -> None:
+def test_no_mig_is_not_disabled_mig(driver_folder: Path, tmp_path: Path) -> None:
     hardware.install_gpus(tmp_path, "lab", "host1", 1, "T4")
-    result = smi(compiled, tmp_path, "--query-gpu=mig.mode.current,ecc.mode.current", "--format=csv,noheader")
+    result = run_smi(driver_folder, tmp_path, "--query-gpu=mig.mode.current,ecc.mode.current", "--format=csv,noheader")
     assert result.stdout == "[N/A], Enabled\n"
 
 
-def test_a_field_that_there_is_not(compiled: Path, root: Path) -> None:
-    done = smi(compiled, root, "--query-gpu=index,beauty", "--format=csv")
+def test_an_unknown_field_is_refused(driver_folder: Path, root: Path) -> None:
+    done = run_smi(driver_folder, root, "--query-gpu=index,beauty", "--format=csv")
     assert (done.returncode, done.stdout.splitlines()[0]) == (2, 'Field "beauty" is not a valid field to query.')
 
 
-def test_a_lost_gpu_ends_everything(compiled: Path, root: Path) -> None:
+def test_a_lost_gpu_ends_everything(driver_folder: Path, root: Path) -> None:
     hardware.change(root, [1], ["lost"])
     for words in ([], ["-L"], ["--query-gpu=uuid", "--format=csv"]):
-        done = smi(compiled, root, *words)
+        done = run_smi(driver_folder, root, *words)
         assert done.returncode == 15
         assert "Unable to determine the device handle for GPU1: 00000000:1F:00.0: GPU is lost." in done.stdout
     hardware.change(root, [1], ["found"])
-    assert smi(compiled, root).returncode == 0
+    assert run_smi(driver_folder, root).returncode == 0
 
 
-def test_no_driver(compiled: Path) -> None:
+def test_without_a_driver_nvidia_smi_fails(driver_folder: Path) -> None:
     if Path("/dev/nvidiactl").exists():
         pytest.skip("this machine has a driver")
-    done = smi(compiled, None)
+    done = run_smi(driver_folder, None)
     assert done.returncode == 9
     assert done.stdout.startswith("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
 
 
-def test_no_library(compiled: Path, root: Path, tmp_path: Path) -> None:
-    shutil.copy(compiled / "nvidia-smi", tmp_path)
+def test_without_its_library_nvidia_smi_fails(driver_folder: Path, root: Path, tmp_path: Path) -> None:
+    shutil.copy(driver_folder / "nvidia-smi", tmp_path)
     done = subprocess.run([tmp_path / "nvidia-smi"], capture_output=True, text=True, timeout=20, check=False)
     if done.returncode != 12:
         pytest.skip("this machine has a driver")
     assert "couldn't find libnvidia-ml.so library in your system" in done.stdout
 
 
-def test_no_gpu(compiled: Path, root: Path) -> None:
+def test_without_gpus_nvidia_smi_finds_none(driver_folder: Path, root: Path) -> None:
     path = root / hardware.DIRECTORY / "state"
     path.write_text("\n".join(line for line in path.read_text().splitlines() if not line.startswith("gpu")))
-    done = smi(compiled, root)
+    done = run_smi(driver_folder, root)
     assert (done.returncode, done.stdout) == (6, "No devices were found\n")
 
 
 @pytest.mark.parametrize("word", ["--help", "--version"])
-def test_it_says_that_it_is_simulated_where_asked(compiled: Path, root: Path, word: str) -> None:
-    assert "SIMULATED" in smi(compiled, root, word).stdout
+def test_help_and_version_say_that_it_is_simulated(driver_folder: Path, root: Path, word: str) -> None:
+    assert "SIMULATED" in run_smi(driver_folder, root, word).stdout

@@ -16,47 +16,47 @@ NFD = "gpu-operator-node-feature-discovery"
 
 
 @cache
-def helm() -> Path:
-    """The one that the bundle made; on a machine without it these tests are skipped."""
+def find_helm() -> Path:
+    """Find the Helm of the bundle. Skip the test on a machine without it."""
     paths = sorted(Path.home().glob(".cache/gpustack/parts/helm/*/out/helm"))
     if not paths:
         pytest.skip("no helm in the bundle's cache; gpustack bundle build --from modules makes it")
     return paths[-1]
 
 
-def ran(*argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(helm()), *argv], capture_output=True, text=True, timeout=60, check=False)
+def run_helm(*argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(find_helm()), *argv], capture_output=True, text=True, timeout=60, check=False)
 
 
-def rendered(*sets: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Object by kind and name."""
+def render_chart(*sets: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Render the objects of the chart, by kind and name."""
     flags = [flag for one in sets for flag in ("--set", one)]
-    done = ran("template", "gpu-operator", str(CHART), "-n", NAMESPACE, "--include-crds", *flags)
+    done = run_helm("template", "gpu-operator", str(CHART), "-n", NAMESPACE, "--include-crds", *flags)
     assert done.returncode == 0, done.stderr
     objects = [one for one in yaml.safe_load_all(done.stdout) if one]
     return {(one["kind"], one["metadata"]["name"]): one for one in objects}
 
 
-def policy(*sets: str) -> dict[str, Any]:
-    spec = rendered(*sets)["ClusterPolicy", "cluster-policy"]["spec"]
+def render_policy(*sets: str) -> dict[str, Any]:
+    spec = render_chart(*sets)["ClusterPolicy", "cluster-policy"]["spec"]
     assert isinstance(spec, dict)
     return spec
 
 
-def test_lint() -> None:
-    done = ran("lint", str(CHART))
+def test_helm_lint_finds_nothing() -> None:
+    done = run_helm("lint", str(CHART))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[ERROR]" not in done.stdout
 
 
-def test_says_that_it_is_simulated() -> None:
+def test_the_chart_says_that_it_is_simulated() -> None:
     document = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (document["name"], document["version"]) == ("gpu-operator", "v26.7.0")
     assert document["description"].startswith("SIMULATED")
 
 
 def test_objects_have_the_real_names() -> None:
-    objects = rendered()
+    objects = render_chart()
     assert {
         ("CustomResourceDefinition", "clusterpolicies.nvidia.com"), ("ClusterPolicy", "cluster-policy"),
         ("Deployment", "gpu-operator"), ("Deployment", f"{NFD}-master"), ("Deployment", f"{NFD}-gc"),
@@ -67,19 +67,19 @@ def test_objects_have_the_real_names() -> None:
 
 
 def test_feature_discovery_can_be_left_out() -> None:
-    assert not [name for _, name in rendered("nfd.enabled=false") if "feature-discovery" in name]
+    assert not [name for _, name in render_chart("nfd.enabled=false") if "feature-discovery" in name]
 
 
 def test_worker_lists_gpus_by_vendor() -> None:
-    config = rendered()["ConfigMap", f"{NFD}-worker-conf"]["data"]["nfd-worker.conf"]
+    config = render_chart()["ConfigMap", f"{NFD}-worker-conf"]["data"]["nfd-worker.conf"]
     assert yaml.safe_load(config)["sources"]["pci"] == {
         "deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"],
         "deviceLabelFields": ["vendor"],
     }
 
 
-def test_defaults_that_are_traps() -> None:
-    spec = policy()
+def test_defaults_have_the_traps_of_the_real_chart() -> None:
+    spec = render_policy()
     assert spec["dcgmExporter"]["serviceMonitor"]["enabled"] is True
     assert [one["key"] for one in spec["daemonsets"]["tolerations"]] == ["nvidia.com/gpu"]
     assert spec["driver"]["enabled"] is True
@@ -91,8 +91,8 @@ def test_counters_become_a_config_map() -> None:
         "dcgmExporter.config.create=true",
         "dcgmExporter.config.data=DCGM_FI_X",
     )
-    assert rendered(*sets)["ConfigMap", "counters"]["data"] == {"dcgm-metrics.csv": "DCGM_FI_X\n"}
-    assert policy(*sets)["dcgmExporter"]["config"] == {"name": "counters"}
+    assert render_chart(*sets)["ConfigMap", "counters"]["data"] == {"dcgm-metrics.csv": "DCGM_FI_X\n"}
+    assert render_policy(*sets)["dcgmExporter"]["config"] == {"name": "counters"}
 
 
 def test_sharing_becomes_a_config_map() -> None:
@@ -100,13 +100,13 @@ def test_sharing_becomes_a_config_map() -> None:
         "devicePlugin.config.name=sharing", "devicePlugin.config.create=true", "devicePlugin.config.default=none",
         "devicePlugin.config.data.none=version: v1",
     )  # fmt: skip
-    assert rendered(*sets)["ConfigMap", "sharing"]["data"] == {"none": "version: v1"}
-    assert policy(*sets)["devicePlugin"]["config"] == {"name": "sharing", "default": "none"}
+    assert render_chart(*sets)["ConfigMap", "sharing"]["data"] == {"none": "version: v1"}
+    assert render_policy(*sets)["devicePlugin"]["config"] == {"name": "sharing", "default": "none"}
 
 
 @pytest.mark.parametrize("owner", ["devicePlugin", "dcgmExporter"])
 def test_a_config_map_without_its_data_fails(owner: str) -> None:
-    done = ran("template", "gpu-operator", str(CHART), "--set", f"{owner}.config.create=true")
+    done = run_helm("template", "gpu-operator", str(CHART), "--set", f"{owner}.config.create=true")
     assert done.returncode != 0
     assert f"{owner}.config.create needs" in done.stderr
 
@@ -119,20 +119,20 @@ def test_a_config_map_without_its_data_fails(owner: str) -> None:
     ],
 )  # fmt: skip
 def test_other_keys_are_refused(key: str) -> None:
-    done = ran("template", "gpu-operator", str(CHART), "--set", f"{key}=x")
+    done = run_helm("template", "gpu-operator", str(CHART), "--set", f"{key}=x")
     assert done.returncode != 0
     assert "additional" in done.stderr.lower()
 
 
 def test_product_values_are_understood() -> None:
     ours = ROOT / "values" / "gpu-operator.yaml"
-    done = ran("template", "gpu-operator", str(CHART), "-f", str(ours))
+    done = run_helm("template", "gpu-operator", str(CHART), "-f", str(ours))
     assert done.returncode == 0, done.stderr
 
 
 def test_policy_has_only_fields_of_the_crd() -> None:
-    schema = rendered()["CustomResourceDefinition", "clusterpolicies.nvidia.com"]["spec"]["versions"][0]["schema"]
-    assert not unknown(policy(), schema["openAPIV3Schema"]["properties"]["spec"])
+    schema = render_chart()["CustomResourceDefinition", "clusterpolicies.nvidia.com"]["spec"]["versions"][0]["schema"]
+    assert not find_unknown(render_policy(), schema["openAPIV3Schema"]["properties"]["spec"])
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real charts' files are not here")
@@ -145,17 +145,19 @@ def test_keys_and_fields_are_the_real_ones() -> None:
         "operator.version", "nodeStatusExporter.version",
     }  # fmt: skip
     ours = yaml.safe_load((CHART / "values.yaml").read_text())
-    foreign = {".".join(path) for path in paths(ours) if not has(real, path)}
+    foreign = {".".join(path) for path in list_paths(ours) if not has(real, path)}
     assert {one for one in foreign if not any(f"{one}.".startswith(f"{key}.") for key in known)} == set()
     crd = yaml.safe_load((REAL / "crds" / "nvidia.com_clusterpolicies.yaml").read_text())
-    assert not unknown(policy(), crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"])
+    assert not find_unknown(
+        render_policy(), crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    )
 
 
-def paths(values: dict[str, Any], above: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+def list_paths(values: dict[str, Any], parents: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
     found = set()
     for key, value in values.items():
-        path = (*above, key)
-        found |= paths(value, path) if isinstance(value, dict) and value else {path}
+        path = (*parents, key)
+        found |= list_paths(value, path) if isinstance(value, dict) and value else {path}
     return found
 
 
@@ -167,15 +169,15 @@ def has(values: Any, path: tuple[str, ...]) -> bool:
     return True
 
 
-def unknown(value: Any, schema: dict[str, Any], path: str = "spec") -> list[str]:
-    """Fields that the API would prune."""
+def find_unknown(value: Any, schema: dict[str, Any], path: str = "spec") -> list[str]:
+    """Find the fields that the API would prune."""
     if isinstance(value, list):
-        return [one for item in value for one in unknown(item, schema.get("items", {}), f"{path}[]")]
+        return [one for item in value for one in find_unknown(item, schema.get("items", {}), f"{path}[]")]
     if not isinstance(value, dict) or "additionalProperties" in schema:
         return []
     known = schema.get("properties", {})
     return [
         one
         for key, inner in value.items()
-        for one in (unknown(inner, known[key], f"{path}.{key}") if key in known else [f"{path}.{key}"])
+        for one in (find_unknown(inner, known[key], f"{path}.{key}") if key in known else [f"{path}.{key}"])
     ]

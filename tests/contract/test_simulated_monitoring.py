@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.helm import helm, rendered, run
+from tests.helm import render_chart, run, run_helm
 
 CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 # The least that it needs: it has no webhooks.
@@ -18,22 +18,22 @@ RELEASE = "fullnameOverride=monitoring"
 
 
 @cache
-def objects(*settings: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """By kind and name, of a release called monitoring; a setting as --set takes it."""
+def render_objects(*settings: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Render the objects of a release called monitoring, by kind and name, with a setting as --set takes it."""
     least = ["prometheusOperator.admissionWebhooks.enabled=false", "prometheusOperator.tls.enabled=false"]
     words = [word for setting in (*least, *settings) for word in ("--set", setting)]
-    found = rendered("monitoring", CHART, "--namespace", "monitoring", *words)
+    found = render_chart("monitoring", CHART, "--namespace", "monitoring", *words)
     return {(one["kind"], one["metadata"]["name"]): one for one in found}
 
 
 def test_lint_finds_nothing(tmp_path: Path) -> None:
     values = tmp_path / "values.yaml"
     values.write_text(yaml.safe_dump(LEAST))
-    assert "0 chart(s) failed" in helm("lint", "--strict", CHART, "--values", values)
+    assert "0 chart(s) failed" in run_helm("lint", "--strict", CHART, "--values", values)
 
 
 def test_objects_are_named_as_those_of_the_real_chart() -> None:
-    found = objects(RELEASE)
+    found = render_objects(RELEASE)
     for wanted in (
         ("Prometheus", "monitoring-prometheus"),
         ("Alertmanager", "monitoring-alertmanager"),
@@ -52,7 +52,7 @@ def test_objects_are_named_as_those_of_the_real_chart() -> None:
 
 
 def test_clean_names_are_those_of_the_custom_resources_alone() -> None:
-    found = objects(RELEASE, "cleanPrometheusOperatorObjectNames=true")
+    found = render_objects(RELEASE, "cleanPrometheusOperatorObjectNames=true")
     assert ("Prometheus", "monitoring") in found
     assert ("Alertmanager", "monitoring") in found
     assert ("Secret", "alertmanager-monitoring") in found
@@ -61,20 +61,20 @@ def test_clean_names_are_those_of_the_custom_resources_alone() -> None:
 
 
 def test_by_default_only_this_release_is_taken() -> None:
-    spec = objects(RELEASE)["Prometheus", "monitoring-prometheus"]["spec"]
+    spec = render_objects(RELEASE)["Prometheus", "monitoring-prometheus"]["spec"]
     for kind in ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig"):
         assert spec[f"{kind}Selector"] == {"matchLabels": {"release": "monitoring"}}
         assert spec[f"{kind}NamespaceSelector"] == {}
 
 
 def test_open_selectors_take_all() -> None:
-    spec = objects(RELEASE, *OPEN)["Prometheus", "monitoring-prometheus"]["spec"]
+    spec = render_objects(RELEASE, *OPEN)["Prometheus", "monitoring-prometheus"]["spec"]
     assert (spec["serviceMonitorSelector"], spec["ruleSelector"]) == ({}, {})
     assert spec["podMonitorSelector"] == {"matchLabels": {"release": "monitoring"}}
 
 
 def test_every_service_monitor_finds_a_service_of_its_ports() -> None:
-    found = objects(RELEASE)
+    found = render_objects(RELEASE)
     services = [one for (kind, _), one in found.items() if kind == "Service"]
     others = {"monitoring-apiserver", "monitoring-kubelet"}  # of Services that kubeadm and the operator make
     monitors = [one for (kind, name), one in found.items() if kind == "ServiceMonitor" and name not in others]
@@ -89,7 +89,7 @@ def test_every_service_monitor_finds_a_service_of_its_ports() -> None:
 
 
 def test_every_selector_of_a_service_finds_pods_of_the_chart() -> None:
-    found = objects(RELEASE)
+    found = render_objects(RELEASE)
     kinds = ("Deployment", "DaemonSet")
     pods = [one["spec"]["template"] for (kind, _), one in found.items() if kind in kinds]
     outside = ("monitoring-prometheus", "monitoring-alertmanager")  # their pods are the operator's
@@ -112,37 +112,41 @@ def test_every_selector_of_a_service_finds_pods_of_the_chart() -> None:
     ],
 )
 def test_a_part_that_is_switched_off_has_neither_target_nor_alert(part: str, switch: str, alert: str) -> None:
-    assert alert in alerts(objects(RELEASE))
-    assert ("ServiceMonitor", f"monitoring-{part}") in objects(RELEASE)
-    without = objects(RELEASE, f"{switch}.enabled=false")
-    assert alert not in alerts(without)
+    assert alert in list_alerts(render_objects(RELEASE))
+    assert ("ServiceMonitor", f"monitoring-{part}") in render_objects(RELEASE)
+    without = render_objects(RELEASE, f"{switch}.enabled=false")
+    assert alert not in list_alerts(without)
     assert not [name for _, name in without if name == f"monitoring-{part}"]
 
 
-def alerts(found: dict[tuple[str, str], dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    groups = [group for (kind, _), one in found.items() if kind == "PrometheusRule" for group in one["spec"]["groups"]]
+def list_alerts(objects: dict[tuple[str, str], dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    groups = [
+        group for (kind, _), one in objects.items() if kind == "PrometheusRule" for group in one["spec"]["groups"]
+    ]
     return {rule["alert"]: rule for group in groups for rule in group["rules"]}
 
 
 def test_alerts_can_be_disabled_and_hastened() -> None:
-    found = alerts(objects(RELEASE, "defaultRules.disabled.Watchdog=true", "customRules.TargetDown.for=5s"))
+    found = list_alerts(render_objects(RELEASE, "defaultRules.disabled.Watchdog=true", "customRules.TargetDown.for=5s"))
     assert "Watchdog" not in found
     assert found["TargetDown"]["for"] == "5s"
-    assert alerts(objects(RELEASE))["Watchdog"]["expr"] == "vector(1)"
-    assert "for" not in alerts(objects(RELEASE))["Watchdog"]
+    assert list_alerts(render_objects(RELEASE))["Watchdog"]["expr"] == "vector(1)"
+    assert "for" not in list_alerts(render_objects(RELEASE))["Watchdog"]
 
 
 def test_alertmanager_gets_its_configuration() -> None:
-    secret = objects(RELEASE, "alertmanager.config.route.receiver=me")["Secret", "alertmanager-monitoring-alertmanager"]
+    secret = render_objects(RELEASE, "alertmanager.config.route.receiver=me")[
+        "Secret", "alertmanager-monitoring-alertmanager"
+    ]
     config = yaml.safe_load(base64.b64decode(secret["data"]["alertmanager.yaml"]))
     assert (config["route"]["receiver"], config["receivers"]) == ("me", [{"name": "null"}])
-    assert ("Secret", "alertmanager-monitoring-alertmanager") not in objects(
+    assert ("Secret", "alertmanager-monitoring-alertmanager") not in render_objects(
         RELEASE, "alertmanager.alertmanagerSpec.useExistingSecret=true"
     )
 
 
 def test_the_data_source_has_the_uid_that_dashboards_name() -> None:
-    text = objects(RELEASE)["ConfigMap", "monitoring-grafana-datasource"]["data"]["datasource.yaml"]
+    text = render_objects(RELEASE)["ConfigMap", "monitoring-grafana-datasource"]["data"]["datasource.yaml"]
     first = yaml.safe_load(text)["datasources"][0]
     assert (first["uid"], first["url"]) == ("prometheus", "http://monitoring-prometheus.monitoring:9090/")
 
@@ -155,7 +159,7 @@ def test_webhooks_are_refused_in_clear_words() -> None:
 
 def test_tls_without_webhooks_waits_for_a_secret_that_nobody_writes() -> None:
     words = ("--set", "prometheusOperator.admissionWebhooks.enabled=false", "--set", RELEASE)
-    found = rendered("monitoring", CHART, *words)
+    found = render_chart("monitoring", CHART, *words)
     (operator,) = (
         one for one in found if (one["kind"], one["metadata"]["name"]) == ("Deployment", "monitoring-operator")
     )
@@ -176,6 +180,6 @@ def test_a_password_in_grafana_ini_is_refused() -> None:
 
 def test_grafana_keeps_the_plugins_of_its_image() -> None:
     ours = CHART.parents[4] / "values" / "monitoring.yaml"
-    found = rendered("monitoring", CHART, "--namespace", "monitoring", "--set", RELEASE, "--values", ours)
+    found = render_chart("monitoring", CHART, "--namespace", "monitoring", "--set", RELEASE, "--values", ours)
     (text,) = (one["data"]["grafana.ini"] for one in found if "grafana.ini" in one.get("data", {}))
     assert "[plugins]\npreinstall_auto_update = false\n" in text

@@ -1,4 +1,4 @@
-"""No package outgrows its row of docs/decisions/0028-size.md."""
+"""A package has at most the lines of its row in docs/decisions/0028-size.md."""
 
 import re
 from collections import Counter

@@ -16,7 +16,7 @@ HOSTS = {"kube_control_plane", "kube_node", "!kube_control_plane", "gpu_standalo
 every_step = pytest.mark.parametrize("step", STEPS, ids=IDS)
 
 
-def plays(name: str) -> list[Mapping[str, Any]]:
+def read_plays(name: str) -> list[Mapping[str, Any]]:
     loaded: list[Mapping[str, Any]] = yaml.safe_load((locate_playbooks() / f"{name}.yml").read_text())
     return loaded
 
@@ -38,13 +38,13 @@ def test_playbooks_and_roles_are_those_of_the_steps() -> None:
 
 
 def test_site_runs_the_steps_in_their_order() -> None:
-    assert [play["ansible.builtin.import_playbook"] for play in plays("site")] == [f"{id}.yml" for id in IDS]
+    assert [play["ansible.builtin.import_playbook"] for play in read_plays("site")] == [f"{id}.yml" for id in IDS]
 
 
 @every_step
 def test_playbook_is_one_play_with_the_role_of_the_step(step: Step) -> None:
     assert len((locate_playbooks() / f"{step.id}.yml").read_text().splitlines()) <= 22
-    (play,) = plays(step.id)
+    (play,) = read_plays(step.id)
     names = [role["role"] if isinstance(role, dict) else role for role in play["roles"]]
     assert names == [step.id.replace("-", "_")]
     assert not {"tasks", "handlers"} & set(play)
@@ -55,7 +55,7 @@ def test_playbook_is_one_play_with_the_role_of_the_step(step: Step) -> None:
 
 @every_step
 def test_cluster_steps_run_on_the_control_plane_only(step: Step) -> None:
-    (play,) = plays(step.id)
+    (play,) = read_plays(step.id)
     if step.scope == "cluster":
         assert play["hosts"] == "kube_control_plane"
     else:

@@ -26,7 +26,7 @@ SHELL = {
 }
 
 
-def too_young(script: str) -> list[str]:
+def find_too_young(script: str) -> list[str]:
     found = []
     for program, words in YOUNGER.items():
         for call in re.findall(rf"\b{program}\b([^|;&)\n]*)", script):
@@ -36,7 +36,7 @@ def too_young(script: str) -> list[str]:
 
 
 def test_nothing_is_younger_than_the_oldest_systemd() -> None:
-    assert {where: found for where, script in SHELL.items() if (found := too_young(script))} == {}
+    assert {where: found for where, script in SHELL.items() if (found := find_too_young(script))} == {}
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_nothing_is_younger_than_the_oldest_systemd() -> None:
     ["systemctl show --timestamp=unix -p Id x", "x=$(journalctl -u kubelet -I -o cat)", "systemctl reboot --when=+1h"],
 )
 def test_a_younger_word_is_found(script: str) -> None:
-    assert too_young(script)
+    assert find_too_young(script)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.vendors import Keyring, Server, Vendors, at, index, manifest, offers, old_signature
+from tests.contract.vendors import Keyring, Server, Vendors, build_url, index, offer_packages, sign_old, strip_scheme
 
 ROOT = Path(__file__).parents[2]
 SCRIPT, LIST = ROOT / "scripts" / "upstream", ROOT / "scripts" / "upstream.list"
@@ -47,7 +47,9 @@ def vendors() -> Iterator[Vendors]:
     server.server_close()
 
 
-def asked(vendors: Vendors, *lines: str, folder: Path, limit: str = "20") -> tuple[int, list[tuple[str, str]], str]:
+def check_vendors(
+    vendors: Vendors, *lines: str, folder: Path, limit: str = "20"
+) -> tuple[int, list[tuple[str, str]], str]:
     """Exit status, (verdict, text) of each line, the last line."""
     path = folder / "upstream.list"
     path.write_text("".join(f"{line}\n" for line in lines))
@@ -61,54 +63,54 @@ def asked(vendors: Vendors, *lines: str, folder: Path, limit: str = "20") -> tup
 
 
 def test_the_list_has_a_line_of_each_kind() -> None:
-    """That it is made from the version set is held with the other generated files, in test_rules.py."""
+    """test_rules.py holds that the list is made from the version set, with the other generated files."""
     assert {line.split()[0] for line in LINES} >= {"file", "key", "signature", "deb"}
 
 
-def test_vendors_that_serve_what_is_pinned(
+def test_pinned_data_that_vendors_serve_is_good(
     vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path
 ) -> None:
-    """Every line of the list, with checksums and fingerprints of what is served here."""
+    """The vendors serve every line of the list with these checksums and fingerprints."""
     lines: list[str] = []
     packages: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     for line in LINES:
         kind, *words = line.split()
         if kind == "file":
-            vendors.served[at(words[1])] = words[1].encode()
+            vendors.files[strip_scheme(words[1])] = words[1].encode()
             words[0] = hashlib.sha256(words[1].encode()).hexdigest()
         elif kind == "key":
-            vendors.served[at(words[2])] = ring.public("good")
+            vendors.files[strip_scheme(words[2])] = ring.export_key("good")
             words[0] = keys["good"]
         elif kind == "signature":
-            vendors.served[at(words[0])] = ring.clearsigned("good")
+            vendors.files[strip_scheme(words[0])] = ring.sign_clear("good")
         elif kind == "image":
-            vendors.manifests[manifest(words[0])], words[1] = MANIFEST, DIGEST
+            vendors.manifests[build_url(words[0])], words[1] = MANIFEST, DIGEST
         else:
             version = words[1].replace("-*", "-1.1").replace(".*", ".6-1~ubuntu.24.04~noble")
             packages.setdefault((words[3], words[4]), []).append((words[0], version, words[2]))
         lines.append(" ".join((kind, *words)))
     for (base, place), those in packages.items():
-        offers(vendors, base, place, *those)
-    status, found, last = asked(vendors, *lines, folder=tmp_path)
+        offer_packages(vendors, base, place, *those)
+    status, found, last = check_vendors(vendors, *lines, folder=tmp_path)
     assert {verdict for verdict, _ in found} == {"as pinned"}
     assert (status, len(found)) == (0, len(LINES))
     assert last == f"{len(LINES)} good, 0 differ or are gone, 0 without an answer"
     assert any(
         text.endswith("dists/noble/stable/binary-amd64/Packages: 2.3.6-1~ubuntu.24.04~noble") for _, text in found
     )
-    once = [place for place in vendors.asked if place.endswith(("Packages", ".tgz", ".tar.gz"))]
+    once = [place for place in vendors.requests if place.endswith(("Packages", ".tgz", ".tar.gz"))]
     assert len(once) == len(set(once))
 
 
-def test_vendors_that_have_nothing(vendors: Vendors, tmp_path: Path) -> None:
-    status, found, last = asked(vendors, *LINES, folder=tmp_path)
+def test_data_that_vendors_lack_is_gone(vendors: Vendors, tmp_path: Path) -> None:
+    status, found, last = check_vendors(vendors, *LINES, folder=tmp_path)
     assert status == 1
     assert {verdict for verdict, _ in found} == {"gone"}
     assert last == f"0 good, {len(LINES)} differ or are gone, 0 without an answer"
 
 
 @pytest.mark.parametrize(
-    ("served", "status", "verdict", "text"),
+    ("content", "status", "verdict", "text"),
     [
         (b"a", 0, "as pinned", FILE),
         (b"b", 1, "differs", f"{FILE}: expected SHA-256 {hashlib.sha256(b'a').hexdigest()}, found 3e23e8160039594a"),
@@ -118,24 +120,24 @@ def test_vendors_that_have_nothing(vendors: Vendors, tmp_path: Path) -> None:
         (None, 2, "no answer", f"{FILE}: curl: (28) "),
     ],
 )
-def test_a_file(
-    vendors: Vendors, tmp_path: Path, served: bytes | int | None, status: int, verdict: str, text: str
+def test_a_file_is_compared_with_its_checksum(
+    vendors: Vendors, tmp_path: Path, content: bytes | int | None, status: int, verdict: str, text: str
 ) -> None:
-    if isinstance(served, bytes):
-        vendors.served[at(FILE)] = served
-    elif served:
-        vendors.status[at(FILE)] = served
+    if isinstance(content, bytes):
+        vendors.files[strip_scheme(FILE)] = content
+    elif content:
+        vendors.status[strip_scheme(FILE)] = content
     else:
-        vendors.silent.add(at(FILE))
+        vendors.silent.add(strip_scheme(FILE))
     line = f"file {hashlib.sha256(b'a').hexdigest()} {FILE}"
-    found = asked(vendors, line, folder=tmp_path, limit="1" if served is None else "20")
+    found = check_vendors(vendors, line, folder=tmp_path, limit="1" if content is None else "20")
     assert (found[0], [found[1][0][0]], len(found[1])) == (status, [verdict], 1)
     assert found[1][0][1].startswith(text)
 
 
 def test_something_wrong_outweighs_something_unknown(vendors: Vendors, tmp_path: Path) -> None:
-    vendors.status[at(FILE)] = 500
-    status, found, last = asked(vendors, f"file {'a' * 64} {FILE}", f"file {'a' * 64} {FILE}x", folder=tmp_path)
+    vendors.status[strip_scheme(FILE)] = 500
+    status, found, last = check_vendors(vendors, f"file {'a' * 64} {FILE}", f"file {'a' * 64} {FILE}x", folder=tmp_path)
     assert (status, [verdict for verdict, _ in found]) == (1, ["no answer", "gone"])
     assert last == "0 good, 1 differ or are gone, 1 without an answer"
 
@@ -143,14 +145,14 @@ def test_something_wrong_outweighs_something_unknown(vendors: Vendors, tmp_path:
 def test_a_server_that_is_not_reached_is_tried_once(
     vendors: Vendors, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a machine without internet: some hundred lines would each wait for it."""
+    """On a machine without internet some hundred lines would each wait for the server."""
     programs = tmp_path_factory.mktemp("programs")
     output = "curl: (6) Could not resolve host: get.example"
     (programs / "curl").write_text(f"#!/bin/sh\necho x >>{programs}/tried\necho '{output}' >&2\nprintf 000\nexit 6\n")
     (programs / "curl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     lines = [f"file {'a' * 64} {FILE}{number}" for number in range(3)]
-    status, found, last = asked(vendors, *lines, f"image {IMAGE} unpinned", folder=tmp_path)
+    status, found, last = check_vendors(vendors, *lines, f"image {IMAGE} unpinned", folder=tmp_path)
     assert (status, [verdict for verdict, _ in found]) == (2, ["no answer"] * 4)
     assert all(text.endswith(output) for _, text in found)
     assert (programs / "tried").read_text() == "x\n" * 2
@@ -158,7 +160,7 @@ def test_a_server_that_is_not_reached_is_tried_once(
 
 
 @pytest.mark.parametrize(
-    ("names", "pinned", "systems", "status", "verdict", "text"),
+    ("names", "key_name", "systems", "status", "verdict", "text"),
     [
         (["good"], "good", "sqv", 0, "as pinned", KEY),
         (["ending"], "ending", "sqv", 0, "key expires on {ends}", KEY),
@@ -177,23 +179,25 @@ def test_a_server_that_is_not_reached_is_tried_once(
         ([], "good", "-", 1, "differs", f"{KEY}: expected the key {{good}} and no other, found none"),
     ],
 )
-def test_a_key(
-    vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path, names: list[str], pinned: str, systems: str,
-    status: int, verdict: str, text: str,
+def test_a_key_is_compared_with_its_fingerprint(
+    vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path, names: list[str], key_name: str,
+    systems: str, status: int, verdict: str, text: str,
 ) -> None:  # fmt: skip
-    vendors.served[at(KEY)] = ring.public(*names) if names else b"<html>moved</html>"
-    found = asked(vendors, f"key {keys[pinned]} {systems} {KEY}", folder=tmp_path)
-    ends = ring.gpg("--list-keys", "ending").decode().partition("[expires: ")[2][:10]
+    vendors.files[strip_scheme(KEY)] = ring.export_key(*names) if names else b"<html>moved</html>"
+    found = check_vendors(vendors, f"key {keys[key_name]} {systems} {KEY}", folder=tmp_path)
+    ends = ring.run_gpg("--list-keys", "ending").decode().partition("[expires: ")[2][:10]
     assert (found[0], [one for one, _ in found[1]]) == (status, [verdict.format(ends=ends)])
     assert found[1][0][1].startswith(text.format(**keys))
 
 
-def test_a_signature(vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path) -> None:
+def test_a_signature_of_version_3_differs(
+    vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path
+) -> None:
     assert keys
     places = [f"https://apt.example/{name}/InRelease" for name in ("new", "old", "none")]
-    for place, text in zip(places, (ring.clearsigned("good"), old_signature(), b"Origin: x\n"), strict=True):
-        vendors.served[at(place)] = text
-    status, found, _ = asked(vendors, *(f"signature {place}" for place in places), folder=tmp_path)
+    for place, text in zip(places, (ring.sign_clear("good"), sign_old(), b"Origin: x\n"), strict=True):
+        vendors.files[strip_scheme(place)] = text
+    status, found, _ = check_vendors(vendors, *(f"signature {place}" for place in places), folder=tmp_path)
     assert status == 1
     assert found == [
         ("as pinned", places[0]),
@@ -224,31 +228,31 @@ OFFERED = [
         ("deb-asked", "docs 1-* amd64", 0, "as pinned", "1-1"),
     ],
 )
-def test_a_package(
+def test_a_package_is_looked_up_in_the_index(
     vendors: Vendors, tmp_path: Path, kind: str, words: str, status: int, verdict: str, text: str
 ) -> None:
-    offers(vendors, INDEX, "Packages", *OFFERED)
-    found = asked(vendors, f"{kind} {words} {INDEX} Packages", folder=tmp_path)
+    offer_packages(vendors, INDEX, "Packages", *OFFERED)
+    found = check_vendors(vendors, f"{kind} {words} {INDEX} Packages", folder=tmp_path)
     assert found[:2] == (status, [(verdict, f"{words} in {INDEX}Packages: {text}")])
 
 
-def test_a_package_that_only_the_index_has(vendors: Vendors, tmp_path: Path) -> None:
-    vendors.served[at(f"{INDEX}Packages")] = index(("containerd.io", "2.2.1-1~x", "amd64"))
-    status, found, _ = asked(vendors, f"deb containerd.io 2.2.* amd64 {INDEX} Packages", folder=tmp_path)
+def test_a_package_that_only_the_index_has_is_gone(vendors: Vendors, tmp_path: Path) -> None:
+    vendors.files[strip_scheme(f"{INDEX}Packages")] = index(("containerd.io", "2.2.1-1~x", "amd64"))
+    status, found, _ = check_vendors(vendors, f"deb containerd.io 2.2.* amd64 {INDEX} Packages", folder=tmp_path)
     missing = f"the index names 2.2.1-1~x, {INDEX}amd64/containerd.io_2.2.1-1~x.deb: HTTP 404"
     assert (status, found) == (1, [("gone", f"containerd.io 2.2.* amd64 in {INDEX}Packages: {missing}")])
 
 
 @pytest.mark.parametrize("kind", ["deb", "deb-asked"])
-@pytest.mark.parametrize("served", [b"", b"<html>Sign in to the proxy</html>"])
-def test_a_page_is_no_index(vendors: Vendors, tmp_path: Path, served: bytes, kind: str) -> None:
-    vendors.served[at(f"{INDEX}Packages")] = served
-    found = asked(vendors, f"{kind} kube 1-* amd64 {INDEX} Packages", folder=tmp_path)
+@pytest.mark.parametrize("content", [b"", b"<html>Sign in to the proxy</html>"])
+def test_a_page_is_no_index(vendors: Vendors, tmp_path: Path, content: bytes, kind: str) -> None:
+    vendors.files[strip_scheme(f"{INDEX}Packages")] = content
+    found = check_vendors(vendors, f"{kind} kube 1-* amd64 {INDEX} Packages", folder=tmp_path)
     assert found[:2] == (1, [("differs", f"kube 1-* amd64 in {INDEX}Packages: no index of packages")])
 
 
 @pytest.mark.parametrize(
-    ("served", "digest", "status", "verdict", "text"),
+    ("content", "digest", "status", "verdict", "text"),
     [
         (MANIFEST, DIGEST, 0, "as pinned", IMAGE),
         (MANIFEST, "unpinned", 0, "unpinned", f"{IMAGE}: {DIGEST}"),
@@ -256,18 +260,18 @@ def test_a_page_is_no_index(vendors: Vendors, tmp_path: Path, served: bytes, kin
         (None, DIGEST, 1, "gone", f"{IMAGE}: HTTP 404"),
     ],
 )
-def test_an_image(
-    vendors: Vendors, tmp_path: Path, served: bytes | None, digest: str, status: int, verdict: str, text: str
+def test_an_image_is_compared_with_its_digest(
+    vendors: Vendors, tmp_path: Path, content: bytes | None, digest: str, status: int, verdict: str, text: str
 ) -> None:
-    if served:
-        vendors.manifests[manifest(IMAGE)] = served
-    assert asked(vendors, f"image {IMAGE} {digest}", folder=tmp_path)[:2] == (status, [(verdict, text)])
+    if content:
+        vendors.manifests[build_url(IMAGE)] = content
+    assert check_vendors(vendors, f"image {IMAGE} {digest}", folder=tmp_path)[:2] == (status, [(verdict, text)])
 
 
-def test_a_registry_that_gives_no_token(vendors: Vendors, tmp_path: Path) -> None:
-    vendors.manifests[manifest(IMAGE)] = MANIFEST
+def test_a_registry_that_gives_no_token_is_no_answer(vendors: Vendors, tmp_path: Path) -> None:
+    vendors.manifests[build_url(IMAGE)] = MANIFEST
     vendors.status["auth.registry-1.docker.io/token"] = 500
-    found = asked(vendors, f"image {IMAGE} {DIGEST}", folder=tmp_path)
+    found = check_vendors(vendors, f"image {IMAGE} {DIGEST}", folder=tmp_path)
     assert found[:2] == (2, [("no answer", f"{IMAGE}: HTTP 500")])
 
 
@@ -278,7 +282,9 @@ def test_a_registry_that_gives_no_token(vendors: Vendors, tmp_path: Path) -> Non
         (f"file {'a' * 64} {FILE}", 1, "0 good, 1 differ or are gone, 0 without an answer"),
     ],
 )  # fmt: skip
-def test_a_list(vendors: Vendors, tmp_path: Path, text: str | None, status: int, last: str) -> None:
+def test_an_unknown_line_of_the_list_is_refused(
+    vendors: Vendors, tmp_path: Path, text: str | None, status: int, last: str
+) -> None:
     """Nothing known is no success; a last line without an end is one."""
     path = tmp_path / "upstream.list"
     if text:

@@ -17,7 +17,7 @@ from gpustack.capacity.window import build_recent_window
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
 from gpustack.times import HOUR
-from tests.contract.promtool import complaints, program
+from tests.contract.promtool import find_program, run_promtool
 from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
 PATIENCE = 60
@@ -46,17 +46,17 @@ RAW = {
 
 
 @contextmanager
-def server(folder: Path, lines: Iterator[str]) -> Iterator[Prometheus]:
+def run_prometheus(folder: Path, lines: Iterator[str]) -> Iterator[Prometheus]:
     (folder / "series.txt").write_text("".join([*lines, "# EOF\n"]))
     data = folder / "data"
-    assert complaints("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", data) == ""
+    assert run_promtool("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", data) == ""
     (folder / "prometheus.yml").write_text("{}")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     options = {"config.file": folder / "prometheus.yml", "storage.tsdb.path": data, "web.listen-address": address}
     options["storage.tsdb.retention.time"] = "100y"
-    command = [program("prometheus"), *(f"--{name}={value}" for name, value in options.items())]
+    command = [find_program("prometheus"), *(f"--{name}={value}" for name, value in options.items())]
     with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as running:
         try:
             deadline = time.monotonic() + PATIENCE
@@ -69,14 +69,14 @@ def server(folder: Path, lines: Iterator[str]) -> Iterator[Prometheus]:
 
 
 def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
-    """Also where samples are of full hours: sixty of them, not sixty-one."""
+    """Full hours have sixty samples, not sixty-one."""
     world = Recorder(12)
     world.node("n1", 0, 720, 8)
     world.node("m", 100, 720, 1, mig_1g_10gb=7)
     world.pod("n1", "a", 7, 431, 3, active=0.25, team="vision")
     world.pod("m", "b", 100, 700, 2, active=0.01, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
     world.lose(200, 211)
-    with server(tmp_path, world.openmetrics()) as prometheus:
+    with run_prometheus(tmp_path, world.openmetrics()) as prometheus:
         window = build_recent_window(12 * HOUR, BEGIN + 12 * HOUR)
         source = choose_source(prometheus, window, "label_team", "")
         assert source.recorded
@@ -91,7 +91,7 @@ def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
 def test_raw_series_will_do_and_say_what_is_so_now(tmp_path: Path) -> None:
     end = int(time.time()) // 60 * 60
     lines = (f"{series} {value} {at}\n" for series, value in RAW.items() for at in range(end - 3 * HOUR, end + 1, 60))
-    with server(tmp_path, lines) as prometheus:
+    with run_prometheus(tmp_path, lines) as prometheus:
         source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
         assert not source.recorded
         usage, now = query_usage(source), query_current_state(source)

@@ -15,8 +15,8 @@ INVENTORY = ROOT / "inventories" / "vagrant"
 
 
 @pytest.fixture(scope="module")
-def declared() -> Any:
-    """What the Vagrantfile declares, evaluated by Ruby with a stand-in for Vagrant's language."""
+def vagrantfile() -> Any:
+    """The declarations of the Vagrantfile, evaluated by Ruby with a stand-in for Vagrant's language."""
     ruby = shutil.which("ruby")
     if ruby is None:
         pytest.skip("no ruby on this machine")
@@ -32,20 +32,20 @@ def inventory() -> Inventory:
     return load_inventory(INVENTORY)
 
 
-def test_three_ubuntu_machines_large_enough_for_kubeadm(declared: Any, inventory: Inventory) -> None:
-    assert declared["box"] == "bento/ubuntu-24.04"
-    assert len(declared["machines"]) == 3
-    assert declared["cpus"] >= inventory.spec.minimum.cpus
-    assert declared["memory"] >= inventory.spec.minimum.memory_mib
+def test_three_ubuntu_machines_are_large_enough_for_kubeadm(vagrantfile: Any, inventory: Inventory) -> None:
+    assert vagrantfile["box"] == "bento/ubuntu-24.04"
+    assert len(vagrantfile["machines"]) == 3
+    assert vagrantfile["cpus"] >= inventory.spec.minimum.cpus
+    assert vagrantfile["memory"] >= inventory.spec.minimum.memory_mib
 
 
-def test_inventory_has_the_names_and_addresses_of_the_machines(declared: Any, inventory: Inventory) -> None:
-    machines = {name: machine["network"]["ip"] for name, machine in declared["machines"].items()}
-    assert [machine["hostname"] for machine in declared["machines"].values()] == list(machines)
+def test_inventory_has_the_names_and_addresses_of_the_machines(vagrantfile: Any, inventory: Inventory) -> None:
+    machines = {name: machine["network"]["ip"] for name, machine in vagrantfile["machines"].items()}
+    assert [machine["hostname"] for machine in vagrantfile["machines"].values()] == list(machines)
     assert {host.name: host.address for host in inventory.hosts} == machines
     assert {host.name: str(host.spec.gpustack_node_ip) for host in inventory.hosts} == machines
 
 
-def test_one_control_plane_and_a_user_who_becomes_root(inventory: Inventory) -> None:
+def test_the_inventory_has_one_control_plane_and_becomes_root(inventory: Inventory) -> None:
     assert [host.name for host in inventory.control_planes] == ["kube1"]
     assert {(host.user, host.become) for host in inventory.hosts} == {("vagrant", True)}

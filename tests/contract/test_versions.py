@@ -32,21 +32,21 @@ FACTS = ("version", "uri", "key", "keys", "fingerprint", "expires", "url", "sha2
 WITHOUT = ("set", "images")
 
 
-def entries(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_entries(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for section, found in RAW[name].items():
         if section not in WITHOUT:
             yield from ((f"{section}.{key}", entry) for key, entry in found.items())
 
 
-def facts(entry: dict[str, Any]) -> set[str]:
-    """What is filled in per host is none."""
+def list_facts(entry: dict[str, Any]) -> set[str]:
+    """List the facts of an entry. A value that is filled in per host is no fact."""
     return {fact for fact in FACTS if fact in entry and not re.fullmatch(r"\{\w+\}", str(entry[fact]))}
 
 
-def unproven(name: str) -> dict[str, str]:
-    """What there is to look at, by entry and fact."""
+def list_unproven(name: str) -> dict[str, str]:
+    """List what there is to look at, by entry and fact."""
     found = {}
-    for where, entry in entries(name):
+    for where, entry in list_entries(name):
         value = entry["seen"]
         for fact, words in (value if isinstance(value, dict) else {"": value}).items():
             if str(words).startswith("unproven: "):
@@ -56,21 +56,21 @@ def unproven(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
 def test_every_fact_has_its_source_and_date_or_is_unproven(name: str) -> None:
-    assert [where for where, entry in entries(name) if "seen" not in entry] == []
-    for where, entry in entries(name):
+    assert [where for where, entry in list_entries(name) if "seen" not in entry] == []
+    for where, entry in list_entries(name):
         value = entry["seen"]
         words = list(value.values()) if isinstance(value, dict) else [value]
         assert all(re.match(r"(20\d\d-\d\d-\d\d|unproven:) \S", str(text)) for text in words), (where, words)
-        assert not isinstance(value, dict) or set(value) == facts(entry), where
-        assert facts(entry), where
+        assert not isinstance(value, dict) or set(value) == list_facts(entry), where
+        assert list_facts(entry), where
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
 def test_what_is_unproven_stands_in_the_document(name: str) -> None:
     table = (ROOT / "docs" / "systems.md").read_text().partition("## What is unproven")[2].partition("\n## ")[0]
     rows = dict(re.findall(r"(?m)^\| `([\w.-]+)` \| (.+?) \|$", table))
-    assert unproven(name)
-    assert rows == unproven(name)
+    assert list_unproven(name)
+    assert rows == list_unproven(name)
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
@@ -103,7 +103,7 @@ def test_packages_come_from_repositories_of_the_set_at_versions_of_it(name: str)
 
 
 def test_the_driver_s_packages_are_those_of_the_step() -> None:
-    """As step gpu-driver names them by default, by system."""
+    """The packages are compared with those that step gpu-driver names by default, by system."""
     named = {(system, name) for system, name in LIBRARIES.items()} | {
         (system, kinds["open"]) for system, kinds in MODULES.items()
     }

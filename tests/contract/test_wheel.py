@@ -17,8 +17,8 @@ SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
 def run(
     *command: str | Path, cwd: Path, limit: int = 60, status: int = 0, extra: Path | None = None, path: str = SYSTEM
 ) -> str:
-    """Output of a command that ends with this status, else the test fails. Knows nothing of the checkout. `extra` is a
-    further folder of packages."""
+    """Return the output of a command that knows nothing of the checkout. Fail unless it ends with this status. `extra`
+    is a further folder of packages."""
     foreign = ("GPUSTACK_", "ANSIBLE_", "PYTHON", "VIRTUAL_ENV")
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {"PATH": path}
     if extra:
@@ -29,7 +29,7 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bin_folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """bin/ of an environment that holds the runtime lock and the wheel, nothing else."""
     venv = tmp_path_factory.mktemp("empty") / "venv"
     run(sys.executable, "-m", "venv", venv, cwd=venv.parent)
@@ -39,7 +39,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return venv / "bin"
 
 
-def tracked(*folders: str) -> set[str]:
+def list_tracked(*folders: str) -> set[str]:
     done = subprocess.run(
         ["git", "ls-files", "--", *folders], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     )
@@ -48,9 +48,9 @@ def tracked(*folders: str) -> set[str]:
 
 def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
-    wanted = tracked("gpustack") | {
+    wanted = list_tracked("gpustack") | {
         f"gpustack/_data/{name}"
-        for name in tracked(
+        for name in list_tracked(
             "playbooks", "values", "docs/alerts.md", "requirements/runtime.txt", "requirements/serve.txt"
         )
     }
@@ -60,7 +60,7 @@ def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
 
 def test_the_wheel_of_the_lab_holds_every_tracked_file_of_it(lab_wheel: Path) -> None:
     inside = set(zipfile.ZipFile(lab_wheel).namelist())
-    assert sorted({name.removeprefix("lab/") for name in tracked("lab/gpustack_lab")} - inside) == []
+    assert sorted({name.removeprefix("lab/") for name in list_tracked("lab/gpustack_lab")} - inside) == []
 
 
 def test_wheels_hold_no_tests_and_nothing_of_each_other(wheel: Path, lab_wheel: Path, logs_wheel: Path) -> None:
@@ -90,52 +90,52 @@ def test_the_versions_are_one_version() -> None:
     assert lab["dependencies"] == [f"gpustack-cluster=={product['version']}"]
 
 
-def test_commands_run_from_it(installed: Path, tmp_path: Path) -> None:
-    assert run(installed / "gpustack", "version", cwd=tmp_path).strip()
-    assert "containerd" in run(installed / "gpustack", "explain", "containerd", cwd=tmp_path)
-    assert "nvidia-smi -L" in run(installed / "gpustack", "explain", "alert-gpulost", cwd=tmp_path)
+def test_commands_run_from_it(bin_folder: Path, tmp_path: Path) -> None:
+    assert run(bin_folder / "gpustack", "version", cwd=tmp_path).strip()
+    assert "containerd" in run(bin_folder / "gpustack", "explain", "containerd", cwd=tmp_path)
+    assert "nvidia-smi -L" in run(bin_folder / "gpustack", "explain", "alert-gpulost", cwd=tmp_path)
 
 
-def test_shipped_data_is_found_in_it(installed: Path, tmp_path: Path) -> None:
+def test_shipped_data_is_found_in_it(bin_folder: Path, tmp_path: Path) -> None:
     code = "from gpustack.config import resources as r; print(r.locate_playbooks(), r.locate_shipped_values())"
-    site = run(installed / "python", "-c", "import gpustack; print(gpustack.__path__[0])", cwd=tmp_path).strip()
-    assert run(installed / "python", "-c", code, cwd=tmp_path).split() == [
+    site = run(bin_folder / "python", "-c", "import gpustack; print(gpustack.__path__[0])", cwd=tmp_path).strip()
+    assert run(bin_folder / "python", "-c", code, cwd=tmp_path).split() == [
         f"{site}/_data/playbooks",
         f"{site}/_data/values",
     ]
 
 
-def test_ansible_reads_the_playbooks_in_it(installed: Path, tmp_path: Path) -> None:
+def test_ansible_reads_the_playbooks_in_it(bin_folder: Path, tmp_path: Path) -> None:
     code = "from gpustack.config.resources import locate_playbooks; print(locate_playbooks())"
-    folder = run(installed / "python", "-c", code, cwd=tmp_path).strip()
-    output = run(installed / "ansible-playbook", "--syntax-check", f"{folder}/site.yml", cwd=tmp_path)
+    folder = run(bin_folder / "python", "-c", code, cwd=tmp_path).strip()
+    output = run(bin_folder / "ansible-playbook", "--syntax-check", f"{folder}/site.yml", cwd=tmp_path)
     assert "playbook:" in output
 
 
 @pytest.mark.parametrize("words", [["lab"], ["lab", "up", "--gpus", "2"], ["bundle", "build"], ["plan", "-i", "lab"]])
-def test_without_the_lab_its_commands_say_how_to_get_it(installed: Path, tmp_path: Path, words: list[str]) -> None:
-    message = run(installed / "gpustack", *words, cwd=tmp_path, status=2)
+def test_without_the_lab_its_commands_say_how_to_get_it(bin_folder: Path, tmp_path: Path, words: list[str]) -> None:
+    message = run(bin_folder / "gpustack", *words, cwd=tmp_path, status=2)
     assert "pip install --no-deps ./lab" in message
     assert "gpustack explain lab-not-installed" in message
 
 
-def test_without_the_lab_its_commands_are_not_listed(installed: Path, tmp_path: Path) -> None:
-    assert "\n  lab " not in run(installed / "gpustack", "--help", cwd=tmp_path)
-    assert "\n  build " not in run(installed / "gpustack", "bundle", "--help", cwd=tmp_path)
-    assert "./lab" in run(installed / "gpustack", "explain", "lab-not-installed", cwd=tmp_path)
+def test_without_the_lab_its_commands_are_not_listed(bin_folder: Path, tmp_path: Path) -> None:
+    assert "\n  lab " not in run(bin_folder / "gpustack", "--help", cwd=tmp_path)
+    assert "\n  build " not in run(bin_folder / "gpustack", "bundle", "--help", cwd=tmp_path)
+    assert "./lab" in run(bin_folder / "gpustack", "explain", "lab-not-installed", cwd=tmp_path)
 
 
-def test_the_wheel_of_the_lab_adds_its_commands(installed: Path, lab_wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel_of_the_lab_adds_its_commands(bin_folder: Path, lab_wheel: Path, tmp_path: Path) -> None:
     extra = tmp_path / "packages"
-    run(installed / "pip", "install", "-q", "--no-deps", "--no-index", "--target", extra, lab_wheel, cwd=tmp_path)
-    assert "\n  lab " in run(installed / "gpustack", "--help", cwd=tmp_path, extra=extra)
-    assert "host-ip-forward-off" in run(installed / "gpustack", "lab", "faults", cwd=tmp_path, extra=extra)
-    assert "--from" in run(installed / "gpustack", "bundle", "build", "--help", cwd=tmp_path, extra=extra)
+    run(bin_folder / "pip", "install", "-q", "--no-deps", "--no-index", "--target", extra, lab_wheel, cwd=tmp_path)
+    assert "\n  lab " in run(bin_folder / "gpustack", "--help", cwd=tmp_path, extra=extra)
+    assert "host-ip-forward-off" in run(bin_folder / "gpustack", "lab", "faults", cwd=tmp_path, extra=extra)
+    assert "--from" in run(bin_folder / "gpustack", "bundle", "build", "--help", cwd=tmp_path, extra=extra)
 
 
-def test_a_lab_that_does_not_fit_is_named(installed: Path, lab_wheel: Path, tmp_path: Path) -> None:
+def test_a_lab_that_does_not_fit_is_named(bin_folder: Path, lab_wheel: Path, tmp_path: Path) -> None:
     extra = tmp_path / "packages"
-    run(installed / "pip", "install", "-q", "--no-deps", "--no-index", "--target", extra, lab_wheel, cwd=tmp_path)
+    run(bin_folder / "pip", "install", "-q", "--no-deps", "--no-index", "--target", extra, lab_wheel, cwd=tmp_path)
     (extra / "gpustack_lab" / "cli" / "extension.py").write_text("")
-    assert "AttributeError" in run(installed / "gpustack", "lab", "status", cwd=tmp_path, status=2, extra=extra)
-    assert run(installed / "gpustack", "version", cwd=tmp_path, extra=extra).strip()
+    assert "AttributeError" in run(bin_folder / "gpustack", "lab", "status", cwd=tmp_path, status=2, extra=extra)
+    assert run(bin_folder / "gpustack", "version", cwd=tmp_path, extra=extra).strip()

@@ -1,4 +1,4 @@
-"""What we write ourselves is no secret: pages, documents, shown outputs, and our ids before a sentence."""
+"""Texts that we write ourselves are no secrets: pages, documents, shown outputs, and our ids before a sentence."""
 
 from pathlib import Path
 

@@ -37,16 +37,16 @@ MAKERS = {
 
 
 def find_writes(source: str) -> Iterator[str]:
-    """Yield the calls that write a file, as they stand in the source: `os.open`, `open`, `.write_text`."""
+    """List the calls that write a file, as they stand in the source: `os.open`, `open`, `.write_text`."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and (name := name_of(node.func)) and writes(name, node):
+        if isinstance(node, ast.Call) and (name := name_of(node.func)) and is_write(name, node):
             yield name
         if isinstance(node, ast.ImportFrom) and node.module in MAKERS:
             yield from (f"{node.module}.{it.name}" for it in node.names if it.name in MAKERS[node.module])
 
 
-def name_of(called: ast.expr) -> str:
-    match called:
+def name_of(function: ast.expr) -> str:
+    match function:
         case ast.Name(id=name):
             return name
         case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in {*MAKERS, "io"}:
@@ -56,17 +56,17 @@ def name_of(called: ast.expr) -> str:
     return ""
 
 
-def writes(name: str, call: ast.Call) -> bool:
+def is_write(name: str, call: ast.Call) -> bool:
     owner, _, last = name.rpartition(".")
     if name == "os.open":
         return bool({node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute)} & WRITING_FLAGS)
     if name == "os.fdopen" or last == "open":
-        return opens_to_write(name, call)
+        return may_write(name, call)
     return last in MAKERS.get(owner, ()) or (not owner and name.startswith(".") and last in WRITERS)
 
 
-def opens_to_write(name: str, call: ast.Call) -> bool:
-    """Say whether the mode, where the call has one, is for writing; a mode that is computed counts as one."""
+def may_write(name: str, call: ast.Call) -> bool:
+    """Tell whether the mode of a call is for writing. A mode that is computed counts as one."""
     if any(word.arg == "fileobj" for word in call.keywords):
         return False  # into a stream that is open already
     given = [word.value for word in call.keywords if word.arg == "mode"]
@@ -103,7 +103,7 @@ def test_files_are_written_in_one_place() -> None:
         "shutil.copyfile(a, b)",
     ],
 )
-def test_what_writes(source: str) -> None:
+def test_writes_are_found(source: str) -> None:
     assert list(find_writes(source))
 
 
@@ -117,5 +117,5 @@ def test_what_writes(source: str) -> None:
         'tarfile.open(fileobj=raw, mode="w")',
     ],
 )
-def test_what_does_not(source: str) -> None:
+def test_reads_are_no_writes(source: str) -> None:
     assert list(find_writes(source)) == []

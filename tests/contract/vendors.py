@@ -1,4 +1,4 @@
-"""All vendors as one server on the loopback: https://HOST/PATH is served at http://127.0.0.1:PORT/HOST/PATH."""
+"""A server on the loopback stands for all vendors: https://HOST/PATH is served at http://127.0.0.1:PORT/HOST/PATH."""
 
 import base64
 import hashlib
@@ -18,11 +18,11 @@ class Vendors:
     """`served` has what is at HOST/PATH, `status` what is answered in its place, `silent` are HOST/PATHs that are not
     answered; `manifests` has what a registry gives for HOST/v2/NAME/manifests/TAG to who brings its token."""
 
-    served: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
     status: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     manifests: dict[str, bytes] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 class Request(BaseHTTPRequestHandler):
@@ -30,7 +30,7 @@ class Request(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         vendors, (path, _, query) = self.server.vendors, self.path.lstrip("/").partition("?")
-        vendors.asked.append(path)
+        vendors.requests.append(path)
         host, _, below = path.partition("/")
         if path in vendors.silent:
             time.sleep(3)
@@ -53,8 +53,8 @@ class Request(BaseHTTPRequestHandler):
             else:
                 digest = hashlib.sha256(vendors.manifests[path]).hexdigest()
                 self.answer(200, vendors.manifests[path], Docker_Content_Digest=f"sha256:{digest}")
-        elif path in vendors.served:
-            self.answer(200, vendors.served[path])
+        elif path in vendors.files:
+            self.answer(200, vendors.files[path])
         else:
             self.answer(404, b"<html>Not Found</html>")
 
@@ -89,26 +89,26 @@ class Keyring:
         self.home = home
         home.mkdir(mode=0o700)
 
-    def gpg(self, *words: str, text: str = "") -> bytes:
+    def run_gpg(self, *words: str, text: str = "") -> bytes:
         command = ["gpg", "--homedir", str(self.home), "--batch", "--quiet", "--passphrase", "", *words]
         return subprocess.run(command, input=text.encode(), capture_output=True, check=True, timeout=30).stdout
 
     def make(self, name: str, ends: str = "never", *options: str, kind: str = "ed25519") -> str:
-        """The fingerprint."""
-        self.gpg(*options, "--quick-gen-key", name, kind, "sign", ends)
-        lines = self.gpg("--with-colons", "--list-keys", name).decode().splitlines()
+        """Make a key and return its fingerprint."""
+        self.run_gpg(*options, "--quick-gen-key", name, kind, "sign", ends)
+        lines = self.run_gpg("--with-colons", "--list-keys", name).decode().splitlines()
         return next(line.split(":")[9] for line in lines if line.startswith("fpr"))
 
-    def public(self, *names: str) -> bytes:
-        return self.gpg("--armor", "--export", *names)
+    def export_key(self, *names: str) -> bytes:
+        return self.run_gpg("--armor", "--export", *names)
 
-    def clearsigned(self, name: str) -> bytes:
-        return self.gpg("--local-user", name, "--clearsign", text="Origin: a vendor\n")
+    def sign_clear(self, name: str) -> bytes:
+        return self.run_gpg("--local-user", name, "--clearsign", text="Origin: a vendor\n")
 
 
-def old_signature() -> bytes:
-    """A clear-signed text whose signature is of version 3 (RFC 4880, 5.2.2), as gpg no longer makes them. It is not
-    valid: only its version is looked at."""
+def sign_old() -> bytes:
+    """Build a clear-signed text whose signature is of version 3 (RFC 4880, 5.2.2), as gpg no longer makes them. It is
+    not valid: only its version is looked at."""
     made, key = int(time.time()).to_bytes(4, "big"), b"\1" * 8
     body = bytes([3, 5, 1, *made, *key, 1, 8, 2, 2]) + b"\0\x10\x80\1"
     armoured = base64.b64encode(bytes([0x88, len(body)]) + body).decode()
@@ -118,12 +118,12 @@ def old_signature() -> bytes:
     ).encode()
 
 
-def at(url: str) -> str:
+def strip_scheme(url: str) -> str:
     return url.removeprefix("https://")
 
 
 def index(*packages: tuple[str, str, str]) -> bytes:
-    """Packages of (name, version, architecture)."""
+    """Render the index of packages (name, version, architecture)."""
     return "\n".join(
         f"Package: {name}\nVersion: {version}\nArchitecture: {arch}\nDescription: a package\n of a vendor: {name}\n"
         f"Filename: ./{arch}/{name}_{version}.deb\nSize: 1\n"
@@ -131,13 +131,13 @@ def index(*packages: tuple[str, str, str]) -> bytes:
     ).encode()
 
 
-def offers(vendors: Vendors, base: str, place: str, *packages: tuple[str, str, str]) -> None:
-    vendors.served[at(base + place)] = index(*packages)
+def offer_packages(vendors: Vendors, base: str, place: str, *packages: tuple[str, str, str]) -> None:
+    vendors.files[strip_scheme(base + place)] = index(*packages)
     for name, version, arch in packages:
-        vendors.served[at(f"{base}{arch}/{name}_{version}.deb")] = b"!"
+        vendors.files[strip_scheme(f"{base}{arch}/{name}_{version}.deb")] = b"!"
 
 
-def manifest(image: str) -> str:
+def build_url(image: str) -> str:
     registry, _, rest = image.partition("/")
     name, _, tag = rest.rpartition(":")
     return f"{registry.replace('docker.io', 'registry-1.docker.io')}/v2/{name}/manifests/{tag}"

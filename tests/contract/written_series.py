@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contract.promql import exported
+from tests.contract.promql import read_exported
 
 GPUS = ("gpu1", "GPU-a"), ("gpu2", "GPU-b")
 VALUES = {"DCGM_FI_PROF_": "0.5", "DCGM_FI_DEV_FB_": "2000", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS": "68"}
@@ -49,18 +49,18 @@ COUNTERS = (
 )
 
 
-def value(metric: str) -> str:
-    counter = exported().get(metric, False)
+def choose_value(metric: str) -> str:
+    counter = read_exported().get(metric, False)
     return "0+1e8" if counter else next((text for start, text in VALUES.items() if metric.startswith(start)), "1")
 
 
-def series() -> list[dict[str, Any]]:
+def list_series() -> list[dict[str, Any]]:
     labels = 'hostname="{}",UUID="{}",gpu="0",modelName="H100",exported_namespace="n",exported_pod="p",job="d"'
     gpus = [
         f"{metric}{{{labels.format(*gpu)}{xid}}}"
         for gpu in GPUS
-        for metric in exported()
+        for metric in read_exported()
         for xid in (["", ',xid="79"'] if metric.startswith("DCGM_EXP_XID") else [""])
     ]
-    states = [{"series": one, "values": f"{value(one.split('{')[0])}x20"} for one in [*gpus, *OTHERS]]
+    states = [{"series": one, "values": f"{choose_value(one.split('{')[0])}x20"} for one in [*gpus, *OTHERS]]
     return states + [{"series": one, "values": "0+1x20"} for one in COUNTERS]

@@ -1,4 +1,4 @@
-"""What must be true after an interruption and one more install: nothing of the broken-off run is left anywhere."""
+"""After an interruption and one more install nothing of the interrupted run is left anywhere."""
 
 import time
 from pathlib import Path
@@ -21,30 +21,32 @@ done 2>/dev/null
 TOKENS = "[ ! -e /etc/kubernetes/admin.conf ] || kubeadm token list --kubeconfig /etc/kubernetes/admin.conf"
 
 
-def converge(stage: Stage, limit: float = LIMIT) -> tuple[str, float]:
-    """One more install, and a verification that finds nothing: what the install did, and how many seconds it took."""
+def install_again(stage: Stage, limit: float = LIMIT) -> tuple[str, float]:
+    """Run one more install, and a verification that finds nothing. Return what the install did, and its seconds."""
     begun = time.monotonic()
     following = stage.run()
-    assert following.end(limit) == 0, following.output()
+    assert following.end(limit) == 0, following.read_output()
     took = time.monotonic() - begun
     verified = stage.run("verify")
-    assert verified.end() == 0, verified.output()
-    return "nothing to do" if "nothing to do" in following.output() else "converged", took
+    assert verified.end() == 0, verified.read_output()
+    return "nothing to do" if "nothing to do" in following.read_output() else "converged", took
 
 
-def left(stage: Stage) -> dict[str, list[str]]:
-    """What is left, by host; and on the controller, processes and private files of all runs of this stage."""
+def list_leftovers(stage: Stage) -> dict[str, list[str]]:
+    """List what is left, by host, and on the controller processes and private files of all runs of this stage."""
     found = {host.name: stage.on(host.name, f"set +e\n{LEFT}exit 0").splitlines() for host in stage.story.lab.hosts}
     # The script itself names what it looks for.
     found = {name: [line for line in lines if line.strip() and "pgrep" not in line] for name, lines in found.items()}
     found["tokens"] = stage.on("host1", TOKENS).splitlines()
     found["controller"] = [str(path) for run in stage.runs for path in run.memory.glob("*")]
-    found["controller"] += [name for run in stage.runs for pid in run.processes() if (name := program(pid)) != "ssh"]
+    found["controller"] += [
+        name for run in stage.runs for pid in run.list_processes() if (name := read_program(pid)) != "ssh"
+    ]
     return {name: lines for name, lines in found.items() if lines}
 
 
-def program(pid: int) -> str:
-    """Its name. ssh's master connections stay for a minute, for whoever comes next."""
+def read_program(pid: int) -> str:
+    """Read the name of a process. ssh's master connections stay for a minute."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except FileNotFoundError:

@@ -69,11 +69,11 @@ systemd-run --quiet --unit=bad-relay python3 -c "$RELAY"
 """
 
 
-def make_bad(made: lab.Lab, bad: Mapping[str, str]) -> None:
-    """`bad`: the kind by the name of the address. `no-right` is another login, and `unknown-key` a matter of
+def make_bad(running_lab: lab.Lab, bad: Mapping[str, str]) -> None:
+    """Make the addresses bad, in the way of their name. `no-right` is another login, and `unknown-key` a matter of
     `ssh_config`: nothing is done to the host for these two."""
-    addresses = {extra.name: extra for extra in made.record.addresses}
-    for host in made.hosts:
+    addresses = {extra.name: extra for extra in running_lab.record.addresses}
+    for host in running_lab.hosts:
         mine = {addresses[name].address: kind for name, kind in bad.items() if addresses[name].host == host.name}
         chains = {"redirect": "", "verdict": ""}
         for address, kind in mine.items():
@@ -87,21 +87,21 @@ def make_bad(made: lab.Lab, bad: Mapping[str, str]) -> None:
         daemons = [f"/usr/sbin/sshd -p {port} -o 'ForceCommand={command}'\n" for port, command in COMMANDS.items()]
         daemons.append("/usr/sbin/sshd -p 2206 -h /opt/other_key -o HostKey=/opt/other_key\n")
         script = f"RELAY='{RELAY}'\nDRIP='{DRIP}'\n{SETUP}{''.join(daemons)}nft -f - <<'END'\n{rules}END\n"
-        done = made.exec(host.name, ["sudo", "sh", "-s"], text=script, limit=60)
+        done = running_lab.exec(host.name, ["sudo", "sh", "-s"], text=script, limit=60)
         assert done.returncode == 0, done.stderr
 
 
-def ssh_config(made: lab.Lab, unknown: list[str], folder: Path) -> Path:
-    """The lab's, without the known keys of some addresses, in a folder that is made."""
-    dropped = {extra.address for extra in made.record.addresses if extra.name in unknown} | set(unknown)
+def write_ssh_config(running_lab: lab.Lab, unknown: list[str], folder: Path) -> Path:
+    """Write the lab's ssh_config without the known keys of some addresses, into a folder that is made."""
+    dropped = {extra.address for extra in running_lab.record.addresses if extra.name in unknown} | set(unknown)
     known = []
-    for line in (made.record.state / "ssh" / "known_hosts").read_text().splitlines():
+    for line in (running_lab.record.state / "ssh" / "known_hosts").read_text().splitlines():
         names, key = line.split(" ", 1)
         known.append(f"{','.join(name for name in names.split(',') if name not in dropped)} {key}\n")
     folder.mkdir()
     (folder / "known_hosts").write_text("".join(known))
-    text = made.ssh_config.read_text()
-    changed = text.replace(str(made.record.state / "ssh" / "known_hosts"), str(folder / "known_hosts"))
+    text = running_lab.ssh_config.read_text()
+    changed = text.replace(str(running_lab.record.state / "ssh" / "known_hosts"), str(folder / "known_hosts"))
     assert changed != text
     (folder / "ssh_config").write_text(changed)
     return folder / "ssh_config"

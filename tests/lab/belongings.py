@@ -1,10 +1,11 @@
-"""All that a host has, as lines that can be compared; what a person put on it before; and what a reset may leave."""
+"""Everything on a host is listed as lines that can be compared, with what a person put on it before, and what a reset
+may leave."""
 
 import re
 from collections.abc import Iterable
 
 from gpustack_lab import lab
-from tests.lab.firewalls import root
+from tests.lab.firewalls import run_as_root
 
 # Things that look like ours and are a person's.
 PERSON = r"""set -eu
@@ -71,20 +72,27 @@ PACKAGED = {
 }
 
 
-def outline(at: lab.Lab, host: str) -> set[str]:
-    return {line for line in root(at, host, OUTLINE).splitlines() if line.strip()}
+def list_outline(running_lab: lab.Lab, host: str) -> set[str]:
+    return {line for line in run_as_root(running_lab, host, OUTLINE).splitlines() if line.strip()}
 
 
-def of_packages(at: lab.Lab, host: str) -> set[str]:
-    """Files that packages own."""
-    text = root(
-        at, host, "dpkg-query -Wf '${Package}\\n' | xargs dpkg -L | sort -u | grep -E '^/(etc|opt|usr/local|var)'"
+def list_packaged_files(running_lab: lab.Lab, host: str) -> set[str]:
+    """List the files that packages own."""
+    text = run_as_root(
+        running_lab,
+        host,
+        "dpkg-query -Wf '${Package}\\n' | xargs dpkg -L | sort -u | grep -E '^/(etc|opt|usr/local|var)'",
     )
     return set(text.splitlines())
 
 
-def differences(before: set[str], after: set[str], allowed: Iterable[str], owned: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
-    """`+ line` is new, `- line` is gone; without what may differ and what packages own."""
-    may = re.compile("|".join(f"(?:{pattern})" for pattern in allowed))
+def find_differences(
+    before: set[str],
+    after: set[str],
+    patterns: Iterable[str],
+    packaged_files: set[str] = frozenset(),  # type: ignore[assignment]
+) -> list[str]:
+    """Find the lines that are new (`+`) or gone (`-`), without what may differ and what packages own."""
+    may = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
     found = [f"+ {line}" for line in sorted(after - before)] + [f"- {line}" for line in sorted(before - after)]
-    return [line for line in found if not may.match(line[2:]) and not {*line.split()[2:3]} & owned]
+    return [line for line in found if not may.match(line[2:]) and not {*line.split()[2:3]} & packaged_files]

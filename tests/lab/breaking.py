@@ -13,7 +13,7 @@ from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.breaks import Break
 from tests.lab.conftest import Run
-from tests.lab.firewalls import NFTABLES, root, tracked
+from tests.lab.firewalls import NFTABLES, follow_connections, run_as_root
 
 RELEASES = ["debian-12", "debian-13"]
 PRELUDE = r"""set -eu
@@ -46,28 +46,28 @@ class World:
 
     def __post_init__(self) -> None:
         host, two = self.lab.hosts
-        machine = witness.host(self.lab, "host1").check_output("cat /etc/machine-id")
+        machine = witness.connect_host(self.lab, "host1").check_output("cat /etc/machine-id")
         self.prelude = PRELUDE.format(host1=host.address, host2=two.address, id1=machine)
 
     def run(self, host: str, scripts: Sequence[str]) -> None:
-        """Each script in a shell of its own, as root. Fails with its output."""
+        """Run each script in a shell of its own, as root. Fail with its output."""
         whole = self.prelude + "".join(f"(\n{script}\n)\n" for script in scripts if script)
         done = self.lab.exec(host, ["sudo", "sh"], text=whole, limit=240)
         assert done.returncode == 0, f"{host}: {scripts}\n{done.stdout}{done.stderr}"
 
-    def everywhere(self, scripts: Sequence[tuple[str, str]]) -> None:
-        """(host, script), the hosts at the same time."""
+    def run_everywhere(self, scripts: Sequence[tuple[str, str]]) -> None:
+        """Run scripts of (host, script), the hosts at the same time."""
         by_host = {host: [script for where, script in scripts if where == host] for host, _ in scripts}
         with ThreadPoolExecutor() as pool:
             list(pool.map(self.run, by_host, by_host.values()))
 
-    def asked_by(self, entry: Break) -> Path:
-        """The inventory that a break asks with: ours, or a copy with other settings or fewer hosts."""
+    def choose_inventory(self, entry: Break) -> Path:
+        """Choose the inventory that a break asks with: ours, or a copy with other settings or fewer hosts."""
         if not (entry.spec or entry.vars or entry.hosts):
             return self.inventory
-        return self.other_inventory(entry.spec, {entry.host: entry.vars}, entry.hosts)
+        return self.build_inventory(entry.spec, {entry.host: entry.vars}, entry.hosts)
 
-    def other_inventory(
+    def build_inventory(
         self, spec_of: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]
     ) -> Path:
         folder = self.folder / "inventory"
@@ -86,42 +86,42 @@ class World:
         return folder
 
 
-def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
-    """Makes a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given, history
+def make_world(running_lab: lab.Lab, gpustack: Run, folder: Path) -> World:
+    """Make a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given, history
     on volumes, somebody who would get alerts, a dashboard of the operator's, `gpustack serve` and KEDA."""
-    with tracked(made):
-        root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
-    addresses = {host.name: host.address for host in made.hosts}
+    with follow_connections(running_lab):
+        run_as_root(running_lab, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
+    addresses = {host.name: host.address for host in running_lab.hosts}
 
     def give_addresses(values: dict[str, Any]) -> None:
         for where, variables in values["all"]["children"]["kube_node"]["hosts"].items():
             variables["gpustack_node_ip"] = addresses[where]
 
-    roads.change(made.inventory / "hosts.yml", give_addresses)
-    roads.merge_spec(made, kubernetes={"cert_sans": ["kube.lab.example"]})
+    roads.change(running_lab.inventory / "hosts.yml", give_addresses)
+    roads.merge_spec(running_lab, kubernetes={"cert_sans": ["kube.lab.example"]})
     roads.set_spec(
-        made,
+        running_lab,
         monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
-        alerts={"receivers": {"default": [{"type": "webhook", "secret_file": str(webhook(folder))}]}},
-        dashboards={"files": [str(dashboard(folder))]},
+        alerts={"receivers": {"default": [{"type": "webhook", "secret_file": str(write_address(folder))}]}},
+        dashboards={"files": [str(write_dashboard(folder))]},
         serve={"enabled": True},
         autoscaling={"enabled": True},
     )
-    gpustack("install", "-i", made.inventory, "--yes", limit=1800)
-    made.save("converged")
-    return World(made, made.inventory, gpustack, folder)
+    gpustack("install", "-i", running_lab.inventory, "--yes", limit=1800)
+    running_lab.save("converged")
+    return World(running_lab, running_lab.inventory, gpustack, folder)
 
 
-def webhook(folder: Path) -> Path:
-    """A file with the address of one that nobody hears at (TEST-NET-1, RFC 5737)."""
+def write_address(folder: Path) -> Path:
+    """Write a file with an address at which nobody listens (TEST-NET-1, RFC 5737)."""
     path = folder / "webhook"
     path.write_text("http://192.0.2.1/alerts\n")
     path.chmod(0o600)
     return path
 
 
-def dashboard(folder: Path) -> Path:
-    """As grafana.com has them: its data source is still to be chosen."""
+def write_dashboard(folder: Path) -> Path:
+    """Write a dashboard as grafana.com has it: its data source is still to be chosen."""
     path = folder / "mine.json"
     source = {"name": "DS_PROMETHEUS", "type": "datasource", "pluginId": "prometheus"}
     panel = {"type": "stat", "title": "Mine", "datasource": "${DS_PROMETHEUS}", "targets": [{"expr": "up"}]}
@@ -129,77 +129,77 @@ def dashboard(folder: Path) -> Path:
     return path
 
 
-def checks(look: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:
-    """The checks of a plan or a verification with that outcome, as STEP/CHECK@WHERE."""
+def select_checks(document: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:
+    """Select the checks of a plan or a verification with that outcome, as STEP/CHECK@WHERE."""
     return {
         f"{state['step']}/{found['check']}@{state['location'].lstrip('@')}": found
-        for state in look["states"]
+        for state in document["states"]
         for found in state["checks"]
         if found["outcome"] == outcome
     }
 
 
 def check_repair(world: World, batch: Sequence[Break]) -> None:
-    """The whole life of breaks that are made at once. Every assertion is about each of them."""
-    world.everywhere([pair for change in batch for pair in change.also.items()])
-    world.everywhere([(one.host, one.script) for one in batch])
-    inventory = world.asked_by(batch[0])
-    named_exactly(json.loads(world.gpustack("plan", "-i", inventory, "-o", "json", code=1).stdout), batch)
+    """Check the whole life of breaks that are made at once. An assertion is about each of them."""
+    world.run_everywhere([pair for change in batch for pair in change.host_scripts.items()])
+    world.run_everywhere([(one.host, one.script) for one in batch])
+    inventory = world.choose_inventory(batch[0])
+    assert_named(json.loads(world.gpustack("plan", "-i", inventory, "-o", "json", code=1).stdout), batch)
     done = world.gpustack("install", "-i", inventory, "--yes", "-o", "json", limit=900, code=None)
     outcome = json.loads(done.stdout) if done.stdout else {"playbook_runs": []}
     played = sorted(f"{one['step']}@{host}" for one in outcome["playbook_runs"] for host in one["host_names"])
-    beside = [play for one in batch for play in one.beside]
+    beside = [play for one in batch for play in one.side_effects]
     if batch[0].cure == "install":
         assert played == sorted([*beside, *(f"{one.step}@{one.host}" for one in batch)])
-        assert outcome["converged"], describe(checks(outcome["verification"], "failed"), set())
-        world.everywhere([(one.host, one.proof) for one in batch])
+        assert outcome["converged"], describe(select_checks(outcome["verification"], "failed"), set())
+        world.run_everywhere([(one.host, one.proof) for one in batch])
         assert done.returncode == 0
     else:
         assert (played, done.returncode) == (sorted(beside), 5)
-    world.everywhere([(one.host, one.recover) for one in batch])
+    world.run_everywhere([(one.host, one.recover) for one in batch])
     if beside:
         world.gpustack("install", "-i", world.inventory, "--yes", limit=900)
     if batch[0].cure != "install":
-        until_converged(world)
+        wait_until_converged(world)
 
 
 def find_open(world: World) -> dict[str, str]:
-    """What verify finds failed or unknown, and how. Empty when it has converged."""
+    """Find what verify reports as failed or unknown, with its outcome. Return nothing when it has converged."""
     done = world.gpustack("verify", "-i", world.inventory, "-o", "json", code=None)
     if done.returncode == 0:
         return {}
     look = json.loads(done.stdout)
-    unknown = {one: check["reason"] for one, check in checks(look, "unknown").items()}
-    return describe(checks(look, "failed"), set()) | unknown or {"exit": str(done.returncode)}
+    unknown = {one: check["reason"] for one, check in select_checks(look, "unknown").items()}
+    return describe(select_checks(look, "failed"), set()) | unknown or {"exit": str(done.returncode)}
 
 
-def until_converged(world: World, limit: float = 300) -> None:
-    """Fails with what is still open."""
+def wait_until_converged(world: World, limit: float = 300) -> None:
+    """Wait until the cluster has converged. Fail with what is still open."""
     last: dict[str, str] = {}
 
-    def look() -> bool:
+    def is_converged() -> bool:
         last.clear()
         last.update(find_open(world))
         return not last
 
     try:
-        witness.until("converged again", look, limit=limit)
+        witness.wait_until("converged again", is_converged, limit=limit)
     except AssertionError as error:
         raise AssertionError(f"{error}: {last}") from None
 
 
-def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
-    broken, unknown = checks(look, "failed"), checks(look, "unknown")
-    wanted = {one for entry in batch for one in entry.named}
+def assert_named(document: Mapping[str, Any], batch: Sequence[Break]) -> None:
+    broken, unknown = select_checks(document, "failed"), select_checks(document, "unknown")
+    wanted = {one for entry in batch for one in entry.expected_checks}
     may = {one for entry in batch for one in entry.maybe}
     assert wanted <= set(broken) <= wanted | may, (
         f"only expected {wanted - set(broken)}, only found {describe(broken, wanted | may)}"
     )
-    more = {one: why["reason"] for one, why in unknown.items() if not any(entry.cannot_tell(one) for entry in batch)}
+    more = {one: why["reason"] for one, why in unknown.items() if not any(entry.may_be_unknown(one) for entry in batch)}
     assert more == {}, f"unknown, and should be known: {more}"
     for entry in batch:
-        values = broken[f"{entry.id}@{entry.where}"]
-        assert any(part in values["actual"] for part in entry.found.split(" | ")), f"{entry}: {values['actual']}"
+        values = broken[f"{entry.id}@{entry.location}"]
+        assert any(part in values["actual"] for part in entry.actual.split(" | ")), f"{entry}: {values['actual']}"
         assert values["cure"] == entry.cure, f"{entry}: {values['cure']}"
         assert entry.hint in (values["hint"] or ""), f"{entry}: {values['hint']}"
         assert values["hint"] or entry.cure == "install", f"{entry} has no hint"
@@ -207,5 +207,5 @@ def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
         assert silent == [], f"{entry}: is known"
 
 
-def describe(broken: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
-    return {one: check["actual"] for one, check in broken.items() if one not in wanted}
+def describe(failures: Mapping[str, Any], expected: set[str]) -> dict[str, str]:
+    return {one: check["actual"] for one, check in failures.items() if one not in expected}

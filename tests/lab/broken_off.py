@@ -52,10 +52,10 @@ class Run:
             )
         return self
 
-    def output(self) -> str:
+    def read_output(self) -> str:
         return (self.folder / "output").read_text(errors="replace")
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def read_events(self) -> Iterator[dict[str, Any]]:
         for path in self.state.glob("gpustack/runs/*/events.jsonl"):
             for line in path.read_text().splitlines():
                 try:
@@ -63,57 +63,60 @@ class Run:
                 except json.JSONDecodeError:
                     continue  # the last line, while it is written
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         assert self.process
         return self.process.poll() is not None
 
-    def until(self, what: str, condition: Callable[[], Any], limit: float = LIMIT) -> Any:
-        """What `condition` returns once it is true. Fails when the run ends before."""
+    def wait_until(self, description: str, condition: Callable[[], Any], limit: float = LIMIT) -> Any:
+        """Return what `condition` returns once it is true. Fail when the run ends before."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
             if found := condition():
                 return found
-            assert not self.over(), f"the run ended before {what}\n{self.output()}"
+            assert not self.is_over(), f"the run ended before {description}\n{self.read_output()}"
             time.sleep(0.02)
-        raise AssertionError(f"{what}: not within {limit} s\n{self.output()}")
+        raise AssertionError(f"{description}: not within {limit} s\n{self.read_output()}")
 
-    def until_task(self, step: str, task: str) -> None:
-        self.until(
+    def wait_for_task(self, step: str, task: str) -> None:
+        self.wait_until(
             f"{step}: {task}",
             lambda: any(
-                (event["kind"], event["subject"], event["message"]) == ("task", step, task) for event in self.events()
+                (event["kind"], event["subject"], event["message"]) == ("task", step, task)
+                for event in self.read_events()
             ),
         )
 
-    def until_step(self, step: str) -> None:
-        self.until(step, lambda: any(event["kind"] == "step" and event["subject"] == step for event in self.events()))
+    def wait_for_step(self, step: str) -> None:
+        self.wait_until(
+            step, lambda: any(event["kind"] == "step" and event["subject"] == step for event in self.read_events())
+        )
 
     def end(self, limit: float = LIMIT) -> int:
-        """Its exit status, when it has ended by itself."""
+        """Return the exit status of the run when it has ended by itself."""
         assert self.process
         try:
             return self.process.wait(timeout=limit)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"it did not end within {limit} s\n{self.output()}") from None
+            raise AssertionError(f"it did not end within {limit} s\n{self.read_output()}") from None
 
     def kill(self, *, alone: bool = False) -> None:
-        """`alone`: only gpustack; else all that it started, too. Nothing of it may be left after five seconds."""
+        """Kill the run: gpustack alone, or all that it started, too. Nothing of it may be left after five seconds."""
         assert self.process
         self.process.kill()
         self.process.wait()
         if not alone:
-            for pid in self.processes():
+            for pid in self.list_processes():
                 kill(pid)
         end = time.monotonic() + 5
-        while (left := self.processes()) and time.monotonic() < end:
+        while (left := self.list_processes()) and time.monotonic() < end:
             if not alone:
                 for pid in left:
                     kill(pid)
             time.sleep(0.05)
         assert left == [], [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
 
-    def processes(self) -> list[int]:
-        """All that is of this run, but those that wait to be collected."""
+    def list_processes(self) -> list[int]:
+        """List all processes of this run, but those that wait to be collected."""
         wanted, found = f"GPUSTACK_WITNESS={self.mark}".encode(), []
         for entry in Path("/proc").glob("[0-9]*"):
             try:

@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 VENV = "/opt/gpustack"
 
 
-def install(made: lab.Lab, name: str, python: str, wheel: Path, folder: Path) -> None:
-    """Into VENV of a host whose own Python is `python`."""
-    host = witness.host(made, name)
-    carry(made, name, collect_wheels(python, wheel, folder), "/tmp/wheels")
+def install(running_lab: lab.Lab, name: str, python: str, wheel: Path, folder: Path) -> None:
+    """Install into VENV of a host whose own Python is `python`."""
+    host = witness.connect_host(running_lab, name)
+    copy_folder(running_lab, name, collect_wheels(python, wheel, folder), "/tmp/wheels")
     host.check_output("apt-get update -q && apt-get install -qy --no-install-recommends python3-venv")
     host.check_output(
         f"python3 -m venv {VENV} && {VENV}/bin/pip install -q --no-index --find-links /tmp/wheels gpustack-cluster"
@@ -28,14 +28,14 @@ def collect_wheels(python: str, wheel: Path, folder: Path) -> Path:
     levels = ("manylinux_2_17", "manylinux_2_28", "manylinux2014")
     platforms = [word for level in levels for word in ("--platform", f"{level}_x86_64")]
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
-    command += ["--python-version", python, *platforms, *locked(python), "-d", str(out)]
+    command += ["--python-version", python, *platforms, *read_lock(python), "-d", str(out)]
     subprocess.run(command, check=True, timeout=600)
     (out / wheel.name).write_bytes(wheel.read_bytes())
     return out
 
 
-def locked(python: str) -> list[str]:
-    """What the lock means for a Python version (pip judges markers by the Python that it runs on)."""
+def read_lock(python: str) -> list[str]:
+    """Read what the lock means for a Python version: pip judges markers by the Python that it runs on."""
     text = (ROOT / "requirements" / "runtime.txt").read_text().replace("\\\n", " ")
     lines = [line.split("--hash")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     wanted = [Requirement(line) for line in lines if not line.startswith("#")]
@@ -43,6 +43,6 @@ def locked(python: str) -> list[str]:
     return [f"{one.name}{one.specifier}" for one in wanted if one.marker is None or one.marker.evaluate(here)]
 
 
-def carry(made: lab.Lab, name: str, source: Path, target: str) -> None:
-    command = ["scp", "-q", "-F", str(made.ssh_config), "-r", str(source), f"{name}:{target}"]
+def copy_folder(running_lab: lab.Lab, name: str, source: Path, target: str) -> None:
+    command = ["scp", "-q", "-F", str(running_lab.ssh_config), "-r", str(source), f"{name}:{target}"]
     subprocess.run(command, check=True, timeout=120)

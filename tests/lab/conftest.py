@@ -21,7 +21,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_sessionfinish() -> None:
-    """The kubernetes client leaves connections to the garbage collector; those of the last test are no error."""
+    """Collect the connections that the kubernetes client leaves: those of the last test are no error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
@@ -47,9 +47,9 @@ def mirror(bundle: Path) -> lab.Mirror:
     )
 
 
-def unmonitored(made: lab.Lab) -> None:
-    """Tests of hosts and of the cluster itself do without what is installed into it."""
-    roads.set_spec(made, monitoring={"enabled": False})
+def disable_monitoring(running_lab: lab.Lab) -> None:
+    """Disable the monitoring: tests of hosts and of the cluster itself do without what is installed into it."""
+    roads.set_spec(running_lab, monitoring={"enabled": False})
 
 
 Make = Callable[..., lab.Lab]
@@ -57,8 +57,8 @@ Make = Callable[..., lab.Lab]
 
 
 @contextmanager
-def labs(mirror: lab.Mirror) -> Iterator[Make]:
-    """All labs that are made are down at the end."""
+def make_labs(mirror: lab.Mirror) -> Iterator[Make]:
+    """Make labs, which are down at the end."""
     made: list[lab.Lab] = []
 
     def make(
@@ -76,7 +76,7 @@ def labs(mirror: lab.Mirror) -> Iterator[Make]:
             lab.create_lab(whole, releases=releases, mirror=mirror if served else None, internet=internet, gpus=gpus)
         )
         if not monitored:
-            unmonitored(made[-1])
+            disable_monitoring(made[-1])
         return made[-1]
 
     try:
@@ -88,14 +88,14 @@ def labs(mirror: lab.Mirror) -> Iterator[Make]:
 
 @pytest.fixture(scope="module")
 def make_lab(mirror: lab.Mirror) -> Iterator[Make]:
-    """For one file."""
-    with labs(mirror) as make:
+    """A function that makes a lab for one file."""
+    with make_labs(mirror) as make:
         yield make
 
 
 @pytest.fixture(scope="session")
 def gpustack() -> Run:
-    """Runs the command as a user does; stdout and stderr are in the result and, on failure, in the test's report."""
+    """Run the command as a user does. Output and errors are in the result and, on failure, in the test's report."""
 
     def run(
         *words: str | Path, limit: int = 600, code: int | None = 0, **env: str

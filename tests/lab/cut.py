@@ -18,11 +18,11 @@ from typing import Any
 STEPS = ("subprocess.Popen", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "fcntl.flock")
 
 
-def main(step: str, delay: float, whom: str, count: Path, words: list[str]) -> None:
+def main(step: str, delay: float, target: str, count: Path, words: list[str]) -> None:
     texts: list[str] = []
 
     def kill() -> None:
-        if whom == "group":
+        if target == "group":
             os.killpg(0, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -11,7 +11,7 @@ from functools import partial
 from tests.lab import host_faults as on_hosts
 from tests.lab import operator_faults as by_operators
 from tests.lab.stage import CONFIGURING, Stage, pause
-from tests.lab.story import BEFORE, tasks
+from tests.lab.story import BEFORE, list_tasks
 
 HOST_STEPS = ("prereqs", "firewall", "containerd", "kubernetes")
 
@@ -25,24 +25,24 @@ class Case:
     fault: str
     step: str
     start: str
-    only: str
+    step_limit: str
     play: Callable[[Stage], str]
 
 
-def killed(stage: Stage, step: str, *, alone: bool = False, force: bool = False) -> str:
-    """At a task of the step and a delay that the seed chooses."""
+def kill_at_task(stage: Stage, step: str, *, alone: bool = False, force: bool = False) -> str:
+    """Kill the run at a task of the step and after a delay that the seed chooses."""
     run = stage.run("install", *(("--force",) if force else ()))
-    task, delay = stage.rng.choice(tasks(step)), stage.rng.uniform(0, 0.8)
-    run.until_task(step, task)
+    task, delay = stage.rng.choice(list_tasks(step)), stage.rng.uniform(0, 0.8)
+    run.wait_for_task(step, task)
     pause(run, delay)
     run.kill(alone=alone)
     return f"{delay:.1f} s after “{task}” began"
 
 
-def killed_when(stage: Stage, host: str, condition: str, *, then: str = ":") -> str:
-    with stage.watch(host, condition, then) as watcher:
+def kill_when(stage: Stage, host: str, condition: str, *, script: str = ":") -> str:
+    with stage.watch(host, condition, script) as watcher:
         run = stage.run()
-        stage.until_met(run, watcher)
+        stage.wait_until_met(run, watcher)
         run.kill()
     return f"on {host}"
 
@@ -55,7 +55,7 @@ ALONE, TREE = "kill -9 of gpustack alone", "kill -9 of gpustack and its Ansible"
 HERE_AND_THERE = "kill -9 here, and of {} on the host"
 
 
-def kills() -> list[Case]:
+def list_kills() -> list[Case]:
     counts = {
         "prereqs": 3, "firewall": 2, "containerd": 4, "kubernetes": 3, "control-plane": 3, "flannel": 2, "workers": 3,
     }  # fmt: skip
@@ -65,76 +65,78 @@ def kills() -> list[Case]:
             alone = n == 1
             # One of them goes on to the whole cluster.
             only = step if step in HOST_STEPS and (step, n) != ("kubernetes", 0) else ""
-            play = partial(killed, step=step, alone=alone)
+            play = partial(kill_at_task, step=step, alone=alone)
             cases.append(Case(f"{step}-{n + 1}", ALONE if alone else TREE, step, BEFORE[step], only, play))
     for step in ("containerd", "control-plane", "workers"):
-        play = partial(killed, step=step, force=True)
+        play = partial(kill_at_task, step=step, force=True)
         cases.append(Case(f"forced-{step}", f"{TREE}, --force on a healthy cluster", step, "cluster", "", play))
     return cases
 
 
-def moment(name: str, fault: str, step: str, host: str, condition: str, then: str = ":") -> Case:
+def build_case(name: str, fault: str, step: str, host: str, condition: str, script: str = ":") -> Case:
     only = step if step in HOST_STEPS else ""
-    return Case(name, fault, step, BEFORE[step], only, partial(killed_when, host=host, condition=condition, then=then))
+    return Case(
+        name, fault, step, BEFORE[step], only, partial(kill_when, host=host, condition=condition, script=script)
+    )
 
 
 MOMENTS = [
-    moment("dpkg-configuring", f"{TREE}, dpkg configures", "containerd", "host1", CONFIGURING),
-    moment(
+    build_case("dpkg-configuring", f"{TREE}, dpkg configures", "containerd", "host1", CONFIGURING),
+    build_case(
         "dpkg-killed", HERE_AND_THERE.format("dpkg"), "containerd", "host1", CONFIGURING, KILL.format("dpkg apt-get")
     ),
-    moment("init-etcd", f"{TREE}, kubeadm init, etcd is up", "control-plane", "host1", ETCD),
-    moment(
+    build_case("init-etcd", f"{TREE}, kubeadm init, etcd is up", "control-plane", "host1", ETCD),
+    build_case(
         "init-etcd-killed", HERE_AND_THERE.format("kubeadm"), "control-plane", "host1", ETCD, KILL.format("kubeadm")
     ),
-    moment("join-bootstrap", f"{TREE}, join, only bootstrap-kubelet.conf", "workers", "host2", BOOTSTRAP),
-    moment(
+    build_case("join-bootstrap", f"{TREE}, join, only bootstrap-kubelet.conf", "workers", "host2", BOOTSTRAP),
+    build_case(
         "join-bootstrap-killed", HERE_AND_THERE.format("kubeadm join"), "workers", "host2", BOOTSTRAP,
         KILL.format("kubeadm"),
     ),
-    moment("join-joined", f"{TREE}, join, kubelet.conf is there", "workers", "host2", JOINED),
+    build_case("join-joined", f"{TREE}, join, kubelet.conf is there", "workers", "host2", JOINED),
 ]  # fmt: skip
 
 OTHERS = [
     Case("ssh-worker", "SSH sessions of a worker killed", "containerd", "prepared", "containerd",
-         partial(on_hosts.sessions_killed, host="host2", step="containerd")),
+         partial(on_hosts.kill_sessions, host="host2", step="containerd")),
     Case("ssh-plane", "SSH sessions of the control plane killed", "workers", "network", "",
-         partial(on_hosts.sessions_killed, host="host1", step="workers")),
+         partial(on_hosts.kill_sessions, host="host1", step="workers")),
     Case("ssh-silent", "packets to a worker's SSH dropped for 8 s", "containerd", "prepared", "containerd",
-         on_hosts.silenced),
+         on_hosts.silence_host),
     Case("power-worker", "power cut of a worker, dpkg configures", "containerd", "prepared", "containerd",
          partial(on_hosts.power_cut, host="host2", condition=CONFIGURING)),
     Case("power-plane", "power cut of the control plane, etcd is up", "control-plane", "packages", "",
          partial(on_hosts.power_cut, host="host1", condition=ETCD)),
     Case("power-join", "power cut of a worker, join, only bootstrap-kubelet.conf", "workers", "network", "",
          partial(on_hosts.power_cut, host="host2", condition=BOOTSTRAP)),
-    Case("reboot-worker", "reboot of a worker", "kubernetes", "runtime", "kubernetes", on_hosts.rebooted),
+    Case("reboot-worker", "reboot of a worker", "kubernetes", "runtime", "kubernetes", on_hosts.reboot_host),
     Case("apt-locked", "apt locked by another process, released", "containerd", "prepared", "containerd",
-         on_hosts.apt_locked),
+         on_hosts.lock_apt),
     Case("apt-locked-long", "apt locked for longer than apt_lock_wait", "containerd", "prepared", "containerd",
-         on_hosts.apt_locked_for_too_long),
+         on_hosts.lock_apt_too_long),
     Case("disk-archives", "a host's disk full: packages cannot be fetched", "containerd", "prepared", "containerd",
-         on_hosts.archives_full),
+         on_hosts.fill_archives),
     Case("disk-etc", "a host's disk full: dpkg cannot unpack", "containerd", "prepared", "containerd",
-         on_hosts.unpacking_full),
+         on_hosts.fill_containerd_folder),
     Case("disk-controller-before", "the controller's disk full, before", "containerd", "prepared", "containerd",
-         by_operators.disk_full_before),
+         by_operators.fill_disk_before),
     Case("disk-controller-during", "the controller's disk full, during", "containerd", "prepared", "containerd",
-         by_operators.disk_full_during),
+         by_operators.fill_disk_during),
     Case("memory-controller-during", "the controller's memory disk full, during", "containerd", "prepared",
-         "containerd", by_operators.memory_full_during),
+         "containerd", by_operators.fill_memory_during),
     Case("second-operator", "a second operator's install, plan and verify", "containerd", "prepared", "containerd",
-         by_operators.second_operator),
+         by_operators.start_second_operator),
     Case("second-after-kill", f"{TREE}, a second operator at the same moment", "containerd", "prepared", "containerd",
-         by_operators.second_after_kill),
+         by_operators.kill_first),
     Case("second-after-suspension", "gpustack stopped, a second operator", "containerd", "prepared", "containerd",
-         by_operators.second_after_suspension),
+         by_operators.suspend_first),
     Case("second-other-order", "a second operator with another limit", "containerd", "prepared", "containerd",
-         by_operators.other_order),
+         by_operators.start_in_other_order),
     Case("played-by-hand", "the printed command beside a run, and after it", "containerd", "prepared", "containerd",
-         by_operators.played_by_hand),
+         by_operators.play_by_hand),
     Case("lock-lost", "the lock lost to a second operator", "containerd", "prepared", "containerd",
          by_operators.lock_lost),
 ]  # fmt: skip
 
-CASES = [*kills(), *MOMENTS, *OTHERS]
+CASES = [*list_kills(), *MOMENTS, *OTHERS]

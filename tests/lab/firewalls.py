@@ -208,37 +208,37 @@ BUT_OURS = "nft list ruleset | awk '/^table inet gpustack_metrics/ {ours = 1} !o
 NUMBERED = r"nft -a list ruleset | sed -E 's/counter packets [0-9]+ bytes [0-9]+//'"
 
 
-def root(at: lab.Lab, host: str, script: str, limit: float = 600.0) -> str:
+def run_as_root(running_lab: lab.Lab, host: str, script: str, limit: float = 600.0) -> str:
     # By its path: a hostile host has another `sh` before it.
-    done = at.exec(host, ["sudo", "/bin/sh"], text=script, limit=limit)
+    done = running_lab.exec(host, ["sudo", "/bin/sh"], text=script, limit=limit)
     assert done.returncode == 0, f"{host}: {done.stderr}\n{done.stdout}"
     return done.stdout
 
 
-def wall(at: lab.Lab, *whose: str) -> None:
-    """Each host gets its firewall."""
-    with tracked(at), ThreadPoolExecutor() as pool:
-        list(pool.map(lambda host, who: root(at, host.name, MANAGERS[who]), at.hosts, whose))
+def install_firewall(running_lab: lab.Lab, *names: str) -> None:
+    """Install the firewall of each host."""
+    with follow_connections(running_lab), ThreadPoolExecutor() as pool:
+        list(pool.map(lambda host, who: run_as_root(running_lab, host.name, MANAGERS[who]), running_lab.hosts, names))
 
 
 @contextmanager
-def tracked(at: lab.Lab) -> Iterator[None]:
-    """The kernel knows a connection from its beginning only once a rule asks for it; without that, what a host answers
-    to whoever turns the firewall on by SSH is no answer but something new that is denied."""
-    everywhere(at, "iptables -A INPUT -m conntrack --ctstate ESTABLISHED")
+def follow_connections(running_lab: lab.Lab) -> Iterator[None]:
+    """Make the kernel track connections from their beginning. Without a rule that asks for it, the SSH session that
+    turns the firewall on would be a new connection to it, and be denied."""
+    run_everywhere(running_lab, "iptables -A INPUT -m conntrack --ctstate ESTABLISHED")
     yield
-    everywhere(at, "iptables -D INPUT -m conntrack --ctstate ESTABLISHED 2>/dev/null || :")
+    run_everywhere(running_lab, "iptables -D INPUT -m conntrack --ctstate ESTABLISHED 2>/dev/null || :")
 
 
-def everywhere(at: lab.Lab, script: str) -> dict[str, list[str]]:
-    """The lines that a script says, by host, on all of them at once."""
+def run_everywhere(running_lab: lab.Lab, script: str) -> dict[str, list[str]]:
+    """Run a script on all hosts at once, and return its lines by host."""
     with ThreadPoolExecutor() as pool:
-        results = pool.map(lambda host: (host.name, root(at, host.name, script)), at.hosts)
+        results = pool.map(lambda host: (host.name, run_as_root(running_lab, host.name, script)), running_lab.hosts)
         return {name: [line.strip() for line in text.splitlines()] for name, text in results}
 
 
-def lost(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[str]:
-    """Lines that were there and are not any more, or not in their order."""
+def find_lost(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[str]:
+    """Find lines that are not there any more, or not in their order."""
     gone = []
     for host, lines in before.items():
         rest = iter(after[host])
@@ -246,44 +246,45 @@ def lost(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> lis
     return gone
 
 
-def rules(at: lab.Lab) -> dict[str, list[str]]:
-    """All rules of each host. The pod network as a source of firewalld's zone `trusted` is ours."""
+def list_rules(running_lab: lab.Lab) -> dict[str, list[str]]:
+    """List all rules of each host. The pod network as a source of firewalld's zone `trusted` is ours."""
     ours = re.compile(r"10\.244\.0\.0/16$| \(active\)$")
-    return {host: [ours.sub("", line).strip() for line in lines] for host, lines in everywhere(at, RULES).items()}
+    rules = run_everywhere(running_lab, RULES)
+    return {host: [ours.sub("", line).strip() for line in lines] for host, lines in rules.items()}
 
 
-def reboot(at: lab.Lab) -> None:
-    """As an operator does, and wait until each host takes logins again."""
-    before = everywhere(at, "cat /proc/sys/kernel/random/boot_id")
-    for host in at.hosts:
-        at.exec(host.name, ["sudo", "systemctl", "reboot"])
-    for host in at.hosts:
+def reboot(running_lab: lab.Lab) -> None:
+    """Reboot hosts as an operator does, and wait until each host takes logins again."""
+    before = run_everywhere(running_lab, "cat /proc/sys/kernel/random/boot_id")
+    for host in running_lab.hosts:
+        running_lab.exec(host.name, ["sudo", "systemctl", "reboot"])
+    for host in running_lab.hosts:
         until = time.monotonic() + 200
-        while (done := at.exec(host.name, ["cat", "/proc/sys/kernel/random/boot_id"])).returncode or (
+        while (done := running_lab.exec(host.name, ["cat", "/proc/sys/kernel/random/boot_id"])).returncode or (
             [done.stdout.strip()] == before[host.name]
         ):
             assert time.monotonic() < until, f"{host.name} does not come back: {done.stderr}"
             time.sleep(0.3)
-        at.exec(host.name, ["sudo", "systemctl", "is-system-running", "--wait"], limit=90)
+        running_lab.exec(host.name, ["sudo", "systemctl", "is-system-running", "--wait"], limit=90)
 
 
 @contextmanager
-def open_connection(at: lab.Lab) -> Iterator[Callable[[], None]]:
-    """SSH connections that are open meanwhile; called, says whether each of them still answers."""
+def open_connection(running_lab: lab.Lab) -> Iterator[Callable[[], None]]:
+    """Open SSH connections that stay open meanwhile. The value asserts that each of them still answers."""
     with ExitStack() as stack:
         opened = [
             stack.enter_context(
                 subprocess.Popen(
-                    [*at.build_ssh_command(host.name), "-o", "ControlPath=none", "cat"],
+                    [*running_lab.build_ssh_command(host.name), "-o", "ControlPath=none", "cat"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,
                 )
             )
-            for host in at.hosts
+            for host in running_lab.hosts
         ]
 
-        def answers() -> None:
+        def assert_alive() -> None:
             for one in opened:
                 assert one.stdin
                 assert one.stdout
@@ -292,8 +293,8 @@ def open_connection(at: lab.Lab) -> Iterator[Callable[[], None]]:
                 assert one.stdout.readline() == "still here\n"
 
         try:
-            answers()
-            yield answers
+            assert_alive()
+            yield assert_alive
         finally:
             for one in opened:
                 one.terminate()

@@ -1,4 +1,4 @@
-"""All that a lab could leave on a machine, as lines that can be compared."""
+"""Everything that a lab could leave on a machine is listed as lines that can be compared."""
 
 import subprocess
 from pathlib import Path
@@ -18,22 +18,24 @@ RESTLESS = (
 )
 
 
-def footprint() -> set[str]:
+def list_footprint() -> set[str]:
     found = {f"link {path.name}" for path in Path("/sys/class/net").iterdir()}
     for table in ("nat", "filter"):
-        found |= {f"{table} {line}" for line in lines_of("iptables", "-w", "-t", table, "-S") if line.startswith("-A")}
-    found |= set(lines_of("nft", "list", "tables"))
+        found |= {
+            f"{table} {line}" for line in list_lines("iptables", "-w", "-t", table, "-S") if line.startswith("-A")
+        }
+    found |= set(list_lines("nft", "list", "tables"))
     found |= {f"mount {line.split()[1]}" for line in Path("/proc/mounts").read_text().splitlines()}
-    found |= {f"loop {line}" for line in lines_of("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
+    found |= {f"loop {line}" for line in list_lines("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
     for directory in ("/run/gpustack-lab", "/run/systemd/nspawn/locks", "/run/systemd/nspawn/propagate"):
         found |= {f"file {path}" for path in Path(directory).glob("*")}
     found |= {f"file {path}" for path in state.locate_state("x").parent.glob("*")}
     for hierarchy in (Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*")):
         found |= {f"cgroup {path}" for path in hierarchy.glob("gpustack-lab-*")}
-    return found | processes() | sysctls()
+    return found | list_processes() | list_sysctls()
 
 
-def processes() -> set[str]:
+def list_processes() -> set[str]:
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -45,7 +47,7 @@ def processes() -> set[str]:
     return found
 
 
-def sysctls() -> set[str]:
+def list_sysctls() -> set[str]:
     found = set()
     for top in ("kernel", "vm", "fs"):
         for path in Path("/proc/sys", top).rglob("*"):
@@ -57,13 +59,14 @@ def sysctls() -> set[str]:
     return found | {f"sysctl ip_forward {Path('/proc/sys/net/ipv4/ip_forward').read_text().strip()}"}
 
 
-def lines_of(*argv: str) -> list[str]:
+def list_lines(*argv: str) -> list[str]:
     return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
 
 
-def left_by(name: str, before: set[str]) -> set[str]:
-    """What is there now and was not before. While other labs are up, only what bears the name or mark of this one."""
-    new = footprint() - before
+def find_leftovers(name: str, before: set[str]) -> set[str]:
+    """Find what is there now and was not before. While other labs are up, only what bears the name or mark of this one
+    counts."""
+    new = list_footprint() - before
     if not state.list_records():
         return new
     mark = state.Record(name, "", Path(), Path(), "", ()).mark

@@ -1,4 +1,4 @@
-"""How a lab host becomes hostile: programs that lie, rave, hang or die are found before the real ones, and its login
+"""A lab host becomes hostile: programs that lie, rave, hang or die are found before the real ones, and its login
 talks."""
 
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 from gpustack.ask.redact.printable import is_printable
 from gpustack_lab import lab
-from tests.lab.firewalls import root
+from tests.lab.firewalls import run_as_root
 
 PROGRAMS = (
     "awk", "cat", "crictl", "curl", "df", "dpkg-query", "getent", "gpg", "grep", "ip", "iptables", "kubectl", "nft",
@@ -62,32 +62,33 @@ systemctl reload ssh
 """
 
 
-def put(made: lab.Lab, names: Iterable[str], script: str) -> None:
-    """On host2. Without names they are gone."""
-    root(made, "host2", PREPARE.replace("NAMES", " ".join(names)).replace("SCRIPT", script), limit=30)
+def put(running_lab: lab.Lab, names: Iterable[str], script: str) -> None:
+    """Put programs on host2. Without names they are removed."""
+    run_as_root(running_lab, "host2", PREPARE.replace("NAMES", " ".join(names)).replace("SCRIPT", script), limit=30)
 
 
-def talk(made: lab.Lab) -> None:
-    """A dotfile with escapes on both streams and an environment in German, a banner, a lecture of sudo's."""
+def install_talking_login(running_lab: lab.Lab) -> None:
+    """Install a dotfile with escapes on both streams and an environment in German, a banner, and a lecture of
+    sudo's."""
     for name in ("host1", "host2"):
-        root(made, name, TALKING, limit=30)
+        run_as_root(running_lab, name, TALKING, limit=30)
 
 
-def harmlessly(value: Any) -> None:
+def assert_harmless(value: Any) -> None:
     odd = {char for char in value.stdout + value.stderr if not is_printable(char)}
     assert odd == set()
     assert "bug of its own" not in value.stderr
 
 
-def calling(probes: Iterable[Any], names: Collection[str]) -> set[str]:
-    """The probes whose scripts call one of these programs. Everything runs in a shell, and under timeout."""
+def find_calling(probes: Iterable[Any], names: Collection[str]) -> set[str]:
+    """Find the probes whose scripts call one of these programs. A probe always runs in a shell, and under timeout."""
     called = re.compile(rf"(?<![\w/-])({'|'.join(names)})(?![\w-])")
     return {probe.id for probe in probes if called.search(f"sh timeout {getattr(probe.question, 'script', '')}")}
 
 
-def answers(judged: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Without the error output: what a killed program's child still says may stand in another one's."""
+def index_answers(document: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Index answers without their error output: what a killed program's child still says may stand in another one's."""
     return {
         entry["probe"]: tuple(entry[key] for key in ("rc", "stdout", "truncated", "reason"))
-        for entry in judged["evidence"]
+        for entry in document["evidence"]
     }

@@ -35,24 +35,24 @@ class Proxy(ThreadingHTTPServer):
         address: str,
         user: str,
         password: str,
-        known: Mapping[str, str],
+        addresses: Mapping[str, str],
         ports: Mapping[int, int],
         port: int = PORT,
     ) -> None:
-        self.known, self.ports = known, ports
+        self.known, self.ports = addresses, ports
         self.served, self.refused = list[str](), list[str]()
         self.expect(user, password)
         super().__init__((address, port), Request)
 
     def expect(self, user: str, password: str) -> None:
-        """From now on."""
+        """Expect this login from now on."""
         self.wanted = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
 
     def place(self, host: str, port: int) -> tuple[str, int]:
         return (self.known[host], self.ports.get(port, port)) if host in self.known else (host, port)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Clients go away."""
+        """Ignore clients that go away."""
 
 
 class Door(Proxy):
@@ -82,7 +82,7 @@ class Request(BaseHTTPRequestHandler):
     def log_message(self, *words: object) -> None:
         pass
 
-    def allowed(self) -> bool:
+    def is_allowed(self) -> bool:
         if self.headers.get(self.server.header) == self.server.wanted:
             self.server.served.append(self.path)
             return True
@@ -95,7 +95,7 @@ class Request(BaseHTTPRequestHandler):
         return False
 
     def do_CONNECT(self) -> None:
-        if not self.allowed():
+        if not self.is_allowed():
             return
         host, _, port = self.path.rpartition(":")
         self.close_connection = True
@@ -110,7 +110,7 @@ class Request(BaseHTTPRequestHandler):
                     ends[one].sendall(data)
 
     def do_GET(self) -> None:
-        if not self.allowed():
+        if not self.is_allowed():
             return
         url = urlsplit(self.path)
         upstream = HTTPConnection(*self.server.place(url.hostname or "", url.port or 80), timeout=60)
@@ -134,8 +134,8 @@ class Request(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - http.server's names
 
 
-def certify(name: str, folder: Path) -> tuple[str, Path]:
-    """A certificate for a host name, signed by itself, as PEM; and the file with its key."""
+def create_certificate(name: str, folder: Path) -> tuple[str, Path]:
+    """Create a self-signed certificate for a host name, as PEM, and the file with its key."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     made = [
         "openssl",
@@ -159,23 +159,23 @@ def certify(name: str, folder: Path) -> tuple[str, Path]:
 
 
 @contextmanager
-def proxy(
-    address: str, user: str, password: str, known: Mapping[str, str], ports: Mapping[int, int]
+def run_proxy(
+    address: str, user: str, password: str, addresses: Mapping[str, str], ports: Mapping[int, int]
 ) -> Iterator[Proxy]:
-    with running(Proxy(address, user, password, known, ports)) as server:
+    with run_server(Proxy(address, user, password, addresses, ports)) as server:
         yield server
 
 
 @contextmanager
-def door(
+def run_door(
     address: str, port: int, user: str, password: str, upstream: tuple[str, int], identity: Path
 ) -> Iterator[Proxy]:
-    with running(Door(address, port, user, password, upstream, identity)) as server:
+    with run_server(Door(address, port, user, password, upstream, identity)) as server:
         yield server
 
 
 @contextmanager
-def running(server: Server) -> Iterator[Server]:
+def run_server(server: Server) -> Iterator[Server]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server

@@ -19,8 +19,8 @@ PAUSE = 0.05
 DAEMONS = {"containerd", "containerd-shim", "kubelet"}
 
 
-def forms(secret: str) -> Iterator[bytes]:
-    """As it is, as in a URL, and what base64 makes of it wherever in a text it stands."""
+def encode_secret(secret: str) -> Iterator[bytes]:
+    """Encode a secret as it is, as in a URL, and as base64 makes it wherever in a text it stands."""
     raw = secret.encode()
     yield raw
     yield quote(secret, safe="").encode()
@@ -35,7 +35,7 @@ class Hunt:
     """`marks` are secrets by name. `found` are (place, name of the secret); the numbers say what was looked at."""
 
     marks: Mapping[str, str]
-    found: set[tuple[str, str]] = field(default_factory=set)
+    places: set[tuple[str, str]] = field(default_factory=set)
     files: int = 0
     lines: int = 0
     processes: int = 0
@@ -43,34 +43,40 @@ class Hunt:
 
     @property
     def pattern(self) -> "re.Pattern[bytes]":
-        named = {name: "|".join(re.escape(form.decode()) for form in forms(mark)) for name, mark in self.marks.items()}
+        named = {
+            name: "|".join(re.escape(form.decode()) for form in encode_secret(mark))
+            for name, mark in self.marks.items()
+        }
         return re.compile("|".join(f"(?P<{name}>{forms})" for name, forms in named.items()).encode())
 
-    def look(self, place: str, content: bytes) -> None:
-        self.found |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
+    def match_content(self, place: str, content: bytes) -> None:
+        self.places |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
 
-    def trees(self, roots: Iterable[Path], *, shown: Path = Path("/"), spared: Iterable[str] = ()) -> None:
-        """Every file below the roots, told relative to `shown`; not those whose place begins with a spared text."""
+    def search_trees(
+        self, roots: Iterable[Path], *, prefix: Path = Path("/"), excluded_paths: Iterable[str] = ()
+    ) -> None:
+        """Search every file below the roots, named relative to `prefix`, but those whose path begins with an excluded
+        one."""
         for root in roots:
-            for path in [root] if root.is_file() else below(root):
-                place = f"/{path.relative_to(shown)}"
-                if place.startswith(tuple(spared)) or path.is_symlink() or not path.is_file():
+            for path in [root] if root.is_file() else walk_files(root):
+                place = f"/{path.relative_to(prefix)}"
+                if place.startswith(tuple(excluded_paths)) or path.is_symlink() or not path.is_file():
                     continue
                 try:
                     if path.stat().st_size <= LARGEST:
-                        self.look(place, path.read_bytes())
+                        self.match_content(place, path.read_bytes())
                         self.files += 1
                 except FileNotFoundError:
                     continue  # it went meanwhile
 
-    def programs(self) -> None:
-        """The arguments of all processes that were seen, for marks that became known since."""
+    def search_programs(self) -> None:
+        """Search the arguments of all processes that were seen, for marks that became known since."""
         for arguments in list(self.arguments):
-            self.look("cmdline of some process", arguments)
+            self.match_content("cmdline of some process", arguments)
 
-    def journal(self, host: str, text: bytes) -> None:
+    def search_journal(self, host: str, text: bytes) -> None:
         self.lines += text.count(b"\n")
-        self.look(f"journal of {host}", text)
+        self.match_content(f"journal of {host}", text)
 
 
 class Watch:
@@ -91,40 +97,40 @@ class Watch:
     def run(self) -> None:
         values: dict[str, str] = {}
         while not self.ended.wait(PAUSE):
-            now = {entry.name: called(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+            now = {entry.name: read_program(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
             for pid, name in now.items():
                 # A process that has run another program is looked at again.
                 if name and values.get(pid) != name:
-                    self.one(pid, name)
+                    self.watch_process(pid, name)
             values = now
 
-    def one(self, pid: str, name: str) -> None:
+    def watch_process(self, pid: str, name: str) -> None:
         try:
             arguments, environment = (Path(f"/proc/{pid}/{part}").read_bytes() for part in ("cmdline", "environ"))
-            started_by = DAEMONS & set(forebears(pid))
+            started_by = DAEMONS & set(list_ancestors(pid))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             return  # it ended meanwhile
         self.hunt.processes += 1
         self.hunt.arguments.add(arguments)
         of = f"cmdline of {name}", f"environ of {next(iter(sorted(started_by)), name)}"
         for place, content in zip(of, (arguments, environment), strict=True):
-            self.hunt.found |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
+            self.hunt.places |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
 
 
-def forebears(pid: str) -> Iterator[str]:
-    """Names of a process and of all above it."""
+def list_ancestors(pid: str) -> Iterator[str]:
+    """List the names of a process and of all above it."""
     while pid not in ("0", ""):
         status = Path(f"/proc/{pid}/status").read_text()
         yield status.partition("\n")[0].removeprefix("Name:").strip()
         pid = status.partition("PPid:")[2].partition("\n")[0].strip()
 
 
-def below(root: Path) -> Iterator[Path]:
+def walk_files(root: Path) -> Iterator[Path]:
     for folder, _, names in os.walk(root):
         yield from (Path(folder) / name for name in names)
 
 
-def called(process: Path) -> str:
+def read_program(process: Path) -> str:
     """Return the program's name, or an empty string for a process that has ended.
 
     systemd names a child `(modprobe)` from its fork to its exec, when it already has the environment of the unit.
@@ -135,20 +141,22 @@ def called(process: Path) -> str:
         return ""
 
 
-def first_of_its_own(pid: int) -> bool:
-    """Whether it is process 1 of a host."""
+def is_first_process(pid: int) -> bool:
+    """Tell whether it is process 1 of a host."""
     try:
         return bool(re.search(r"^NSpid:\s+\d+\s+1$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE))
     except (FileNotFoundError, ProcessLookupError):
         return False  # it ended meanwhile
 
 
-def root_of(made: lab.Lab, host: str) -> Path:
-    """The host's file system with its memory-backed parts, as its first process sees it."""
-    (init,) = [pid for pid in cgroups.list_processes(made.record.format_group_name(host)) if first_of_its_own(pid)]
+def locate_root(running_lab: lab.Lab, host: str) -> Path:
+    """Locate the host's file system with its memory-backed parts, as its first process sees it."""
+    (init,) = [
+        pid for pid in cgroups.list_processes(running_lab.record.format_group_name(host)) if is_first_process(pid)
+    ]
     return Path(f"/proc/{init}/root")
 
 
-def journal_of(made: lab.Lab, host: str) -> bytes:
-    command = [*made.build_ssh_command(host), "sudo journalctl --quiet --all --output=export"]
+def read_journal(running_lab: lab.Lab, host: str) -> bytes:
+    command = [*running_lab.build_ssh_command(host), "sudo journalctl --quiet --all --output=export"]
     return subprocess.run(command, capture_output=True, check=True, timeout=120).stdout

@@ -1,16 +1,16 @@
 """Other users of lab hosts than `ops`, with its key: one who may nothing, and one whom sudo asks for a password."""
 
 from gpustack_lab import lab
-from tests.lab.firewalls import root
+from tests.lab.firewalls import run_as_root
 
 PASSWORD = "correct horse battery"
 ASKED = "asked"
 
 
-def add_user(made: lab.Lab, host: str, name: str) -> None:
+def add_user(running_lab: lab.Lab, host: str, name: str) -> None:
     folder = f"/home/{name}/.ssh"
-    root(
-        made,
+    run_as_root(
+        running_lab,
         host,
         f"""set -e
 useradd -m -s /bin/bash {name}
@@ -20,9 +20,12 @@ install -o {name} ~ops/.ssh/authorized_keys {folder}""",
     )
 
 
-def add_user_with_password(made: lab.Lab, host: str) -> None:
-    """ASKED, with PASSWORD."""
-    add_user(made, host, ASKED)
-    root(
-        made, host, f"echo '{ASKED}:{PASSWORD}' | chpasswd && echo '{ASKED} ALL=(ALL) ALL' >/etc/sudoers.d/{ASKED}", 30
+def add_user_with_password(running_lab: lab.Lab, host: str) -> None:
+    """Add the user ASKED, with PASSWORD."""
+    add_user(running_lab, host, ASKED)
+    run_as_root(
+        running_lab,
+        host,
+        f"echo '{ASKED}:{PASSWORD}' | chpasswd && echo '{ASKED} ALL=(ALL) ALL' >/etc/sudoers.d/{ASKED}",
+        30,
     )

@@ -1,4 +1,4 @@
-"""What a monitored cluster says of itself, asked by kubectl on its control plane, not by our own probes."""
+"""A monitored cluster is asked by kubectl on its control plane, not by our own probes."""
 
 import json
 from collections.abc import Iterator
@@ -13,39 +13,39 @@ PAUSE = f"registry.k8s.io/pause:{read_version_set(KNOWN_SETS[-1]).components['pa
 SERVICE = "/api/v1/namespaces/monitoring/services/http:monitoring-{}:http-web/proxy"
 
 
-def kubectl(made: lab.Lab, *words: str, text: str = "") -> str:
-    """What kubectl says that has to succeed."""
-    done = made.exec(
+def run_kubectl(running_lab: lab.Lab, *words: str, text: str = "") -> str:
+    """Run kubectl, which has to succeed, and return its output."""
+    done = running_lab.exec(
         "host1", ["sudo", "kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", *words], text=text, limit=120
     )
     assert done.returncode == 0, (words, done.stdout, done.stderr)
     return done.stdout
 
 
-def query(made: lab.Lab, expression: str) -> list[dict[str, Any]]:
-    """The samples of an instant query, each with its labels below `metric` and `value` as (time, text)."""
+def query(running_lab: lab.Lab, expression: str) -> list[dict[str, Any]]:
+    """Query the samples of an instant query, each with its labels below `metric` and `value` as (time, text)."""
     path = f"{SERVICE.format('prometheus')}/api/v1/query?query={quote(expression, safe='')}"
-    loads: list[dict[str, Any]] = json.loads(kubectl(made, "get", "--raw", path))["data"]["result"]
+    loads: list[dict[str, Any]] = json.loads(run_kubectl(running_lab, "get", "--raw", path))["data"]["result"]
     return loads
 
 
-def labels(made: lab.Lab, expression: str, *names: str) -> set[tuple[str, ...]]:
-    """The values of these labels, of all samples."""
-    return {tuple(sample["metric"].get(name, "") for name in names) for sample in query(made, expression)}
+def query_labels(running_lab: lab.Lab, expression: str, *names: str) -> set[tuple[str, ...]]:
+    """Query the values of these labels, of all samples."""
+    return {tuple(sample["metric"].get(name, "") for name in names) for sample in query(running_lab, expression)}
 
 
-def apply(made: lab.Lab, *objects: dict[str, Any]) -> None:
-    kubectl(made, "apply", "-f", "-", text="\n---\n".join(json.dumps(one) for one in objects))
+def apply(running_lab: lab.Lab, *objects: dict[str, Any]) -> None:
+    run_kubectl(running_lab, "apply", "-f", "-", text="\n---\n".join(json.dumps(one) for one in objects))
 
 
 @contextmanager
-def gpus(made: lab.Lab, **words: str) -> Iterator[None]:
-    """Words for GPUs (`host1_0="exporter-silent=1"`), recovered at the end."""
+def set_gpus(running_lab: lab.Lab, **words: str) -> Iterator[None]:
+    """Set words for GPUs (`host1_0="exporter-silent=1"`), and recover them at the end."""
     wanted = {gpu.replace("_", ":"): text.split() for gpu, text in words.items()}
     try:
         for gpu, texts in wanted.items():
-            made.set_gpu(gpu, *texts)
+            running_lab.set_gpu(gpu, *texts)
         yield
     finally:
         for gpu in wanted:
-            made.set_gpu(gpu, "recover")
+            running_lab.set_gpu(gpu, "recover")

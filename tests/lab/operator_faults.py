@@ -8,11 +8,11 @@ from pathlib import Path
 
 from gpustack.config.resources import locate_playbooks
 from tests.lab import witness
-from tests.lab.aftermath import program
+from tests.lab.aftermath import read_program
 from tests.lab.broken_off import LIMIT, Run
 from tests.lab.host_faults import HURT
-from tests.lab.stage import Stage, ended, fill, pause, small_disk
-from tests.lab.story import on, tasks
+from tests.lab.stage import Stage, end_process, fill, mount_small_disk, pause
+from tests.lab.story import list_tasks, on
 
 LOCK, NOTE = "/run/gpustack-cluster/lock", "/run/gpustack-cluster/holder"
 # Seconds until the lock of a stopped run has ended, and all that it played.
@@ -24,104 +24,104 @@ HOLDERS = f"""for fd in /proc/[0-9]*/fd/9; do
 done"""
 
 
-def disk_full_before(stage: Stage) -> str:
-    """Told before anything is changed."""
+def fill_disk_before(stage: Stage) -> str:
+    """Fill the controller's disk before a run, which reports it before anything is changed."""
     before = [stage.on(host, HOSTS) for host in ("host1", "host2")]
-    with small_disk(stage.folder / "full" / "state", "1m") as disk:
+    with mount_small_disk(stage.folder / "full" / "state", "1m") as disk:
         fill(disk)
         run = stage.run(operator="full")
-        assert run.end() == 5, run.output()
-    assert "controller-no-space" in run.output()
-    assert "df -h" in run.output()
+        assert run.end() == 5, run.read_output()
+    assert "controller-no-space" in run.read_output()
+    assert "df -h" in run.read_output()
     assert [stage.on(host, HOSTS) for host in ("host1", "host2")] == before
     return "refused with 5 before a host was changed"
 
 
-def filled(stage: Stage, disk: Path) -> tuple[Run, str]:
-    """An installation, and the task at which the disk became full."""
+def fill_during_install(stage: Stage, disk: Path) -> tuple[Run, str]:
+    """Fill the disk during an installation, and return the run and the task at which it became full."""
     run = stage.run(operator="full")
-    task = stage.rng.choice(tasks("containerd")[:3])
-    run.until_task("containerd", task)
+    task = stage.rng.choice(list_tasks("containerd")[:3])
+    run.wait_for_task("containerd", task)
     fill(disk)
     return run, task
 
 
-def disk_full_during(stage: Stage) -> str:
-    with small_disk(stage.folder / "full" / "state", "24m") as disk:
-        run, task = filled(stage, disk)
-        assert run.end() == 0, run.output()
-    assert "evidence: not kept" in run.output()
+def fill_disk_during(stage: Stage) -> str:
+    with mount_small_disk(stage.folder / "full" / "state", "24m") as disk:
+        run, task = fill_during_install(stage, disk)
+        assert run.end() == 0, run.read_output()
+    assert "evidence: not kept" in run.read_output()
     return f"as “{task}” began; it said so, went on and ended with 0"
 
 
-def memory_full_during(stage: Stage) -> str:
-    """Ansible cannot work without; the hosts that it was at are named."""
-    with small_disk(stage.folder / "full" / "memory", "24m") as disk:
-        run, task = filled(stage, disk)
+def fill_memory_during(stage: Stage) -> str:
+    """Fill the memory during a run. Ansible cannot work without; the hosts that it was at are named."""
+    with mount_small_disk(stage.folder / "full" / "memory", "24m") as disk:
+        run, task = fill_during_install(stage, disk)
         code = run.end()
-        assert code in HURT, run.output()
-    assert "No space left" in run.output()
+        assert code in HURT, run.read_output()
+    assert "No space left" in run.read_output()
     return f"as “{task}” began; it said so and ended with {code}"
 
 
-def second_operator(stage: Stage) -> str:
+def start_second_operator(stage: Stage) -> str:
     first = stage.run()
-    first.until_task("containerd", tasks("containerd")[0])
+    first.wait_for_task("containerd", list_tasks("containerd")[0])
     second = stage.run("install", "--force", operator="two")
     looks = [stage.run("plan", operator="two"), stage.run("verify", operator="two")]
-    assert second.end() == 7, second.output()
-    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(second.output().split())
-    assert [look.end() for look in looks] == [1, 1], [look.output() for look in looks]
-    assert first.end() == 0, first.output()
+    assert second.end() == 7, second.read_output()
+    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(second.read_output().split())
+    assert [look.end() for look in looks] == [1, 1], [look.read_output() for look in looks]
+    assert first.end() == 0, first.read_output()
     return "install 7 and the holder's name, plan and verify 1; the first ended with 0"
 
 
-def second_after_suspension(stage: Stage) -> str:
-    """The first is stopped while it plays: what it plays ends before a second one is let in, and it says so."""
+def suspend_first(stage: Stage) -> str:
+    """Suspend the first operator's play: it ends before a second one is let in, and reports so."""
     first = stage.run()
-    first.until_task("containerd", tasks("containerd")[0])
+    first.wait_for_task("containerd", list_tasks("containerd")[0])
     assert first.process
     os.kill(first.process.pid, signal.SIGTSTP)
     pause(first, 2)
-    assert "Ctrl-Z is refused" in first.output()
+    assert "Ctrl-Z is refused" in first.read_output()
     os.kill(first.process.pid, signal.SIGSTOP)
     refused = stage.run("install", "--force", operator="two")
-    assert refused.end() == 7, refused.output()
-    assert f"(pid {first.process.pid})" in " ".join(refused.output().split())
-    witness.until("the lock of the stopped run ends", lambda: not is_held(stage), LAPSE)
-    assert {program(pid) for pid in first.processes() if pid != first.process.pid} <= {"ssh"}
+    assert refused.end() == 7, refused.read_output()
+    assert f"(pid {first.process.pid})" in " ".join(refused.read_output().split())
+    witness.wait_until("the lock of the stopped run ends", lambda: not is_held(stage), LAPSE)
+    assert {read_program(pid) for pid in first.list_processes() if pid != first.process.pid} <= {"ssh"}
     second = stage.run("install", "--force", operator="two")
-    assert second.end() == 0, second.output()
+    assert second.end() == 0, second.read_output()
     os.kill(first.process.pid, signal.SIGCONT)
     code = first.end(limit=120)
-    assert code == 5, first.output()
-    text = " ".join(first.output().split())
+    assert code == 5, first.read_output()
+    text = " ".join(first.read_output().split())
     assert "the lock on host1 was lost: " in text
     assert "Ansible was ended in the middle of it" in text
     return f"Ctrl-Z was refused; stopped, its play was killed; the second's install ended with 0, the first with {code}"
 
 
 def is_held(stage: Stage) -> bool:
-    """Is the lock of one of the hosts held?"""
+    """Tell whether the lock of one of the hosts is held."""
     script = f"flock --nonblock {LOCK} true || echo held"
     return any("held" in stage.on(host, script) for host in ("host1", "host2"))
 
 
-def other_order(stage: Stage) -> str:
-    """Two operators, whose inventories have the workers in another order and only in part."""
+def start_in_other_order(stage: Stage) -> str:
+    """Start two operators whose inventories have the workers in another order and only in part."""
     first = stage.run("install", "--limit", "host1")
-    first.until_task("containerd", tasks("containerd")[0])
+    first.wait_for_task("containerd", list_tasks("containerd")[0])
     second = stage.run("install", "--force", "--limit", "host2", operator="two")
-    assert second.end() == 7, second.output()
-    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(second.output().split())
-    assert first.end() in (0, *HURT), first.output()
+    assert second.end() == 7, second.read_output()
+    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(second.read_output().split())
+    assert first.end() in (0, *HURT), first.read_output()
     return "install of another host 7 and the holder's name"
 
 
-def played_by_hand(stage: Stage) -> str:
-    """The printed ansible-playbook command is refused on hosts that a run holds, and plays on free ones."""
+def play_by_hand(stage: Stage) -> str:
+    """Play the printed ansible-playbook command: it is refused on hosts that a run holds, and plays on free ones."""
     first = stage.run()
-    first.until_task("containerd", tasks("containerd")[0])
+    first.wait_for_task("containerd", list_tasks("containerd")[0])
     overlay = next(first.state.glob("gpustack/runs/*/overlay.yml"))
     inventory = str(stage.inventory or stage.story.lab.inventory)
     playbook = str(locate_playbooks() / "containerd.yml")
@@ -135,34 +135,34 @@ def played_by_hand(stage: Stage) -> str:
     assert refused.returncode == 2, refused.stdout
     assert "The lock of host2 is not held by this run" in " ".join(refused.stdout.split())
     assert f"(pid {first.process.pid if first.process else 0})" in " ".join(refused.stdout.split())
-    assert first.end() == 0, first.output()
+    assert first.end() == 0, first.read_output()
     done = play()
     assert done.returncode == 0, done.stdout
     return "refused with the holder's name; once the run had ended, it played"
 
 
-def second_after_kill(stage: Stage) -> str:
-    """The lock went with its holder: nobody waits for it, though what it began still runs on the hosts."""
+def kill_first(stage: Stage) -> str:
+    """Kill the first operator: the lock goes with it, and nobody waits, though its tasks still run on the hosts."""
     first = stage.run()
-    first.until_task("containerd", tasks("containerd")[0])
+    first.wait_for_task("containerd", list_tasks("containerd")[0])
     pause(first, stage.rng.uniform(0, 2))
     first.kill()
     second = stage.run(operator="two")
-    assert second.end() == 0, second.output()
+    assert second.end() == 0, second.read_output()
     return "the second operator's install ended with 0"
 
 
 def lock_lost(stage: Stage) -> str:
-    """Another holder came while the connection was broken: the first must stop, and touch nothing more."""
+    """Take the lock while the connection of the first is broken: it must stop, and touch nothing more."""
     first = stage.run()
-    first.until_task("containerd", tasks("containerd")[0])
+    first.wait_for_task("containerd", list_tasks("containerd")[0])
     take = f"flock --timeout 20 {LOCK} sh -c 'echo ann@desk >{NOTE}; echo held; cat'".replace("'", "'\\''")
-    with ended(stage.beside("host1", "sh", "-c", f"'{take}'")) as other:
+    with end_process(stage.start_beside("host1", "sh", "-c", f"'{take}'")) as other:
         on(stage.story, "host1", HOLDERS)
         assert other.stdout
         assert other.stdout.readline() == "held\n"
         code = first.end(limit=90)
-    assert code in HURT, first.output()
-    assert "now it is held by ann@desk" in " ".join(first.output().split())
+    assert code in HURT, first.read_output()
+    assert "now it is held by ann@desk" in " ".join(first.read_output().split())
     on(stage.story, "host1", f"rm -f {NOTE}")
     return f"it stopped, said who has it now, and ended with {code}"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from socket import AF_INET, SOCK_STREAM, socket
 
 from gpustack_lab import lab
-from tests.lab.firewalls import root
+from tests.lab.firewalls import run_as_root
 
 PORTS = [
     *("tcp/6443", "tcp/10250", "tcp/10256", "tcp/8081", "tcp/9100", "tcp/30080", "tcp/10249", "tcp/10257", "tcp/10259"),
@@ -79,11 +79,11 @@ with ThreadPoolExecutor(32) as pool:
 """
 
 
-def listen(at: lab.Lab, host: str, address: str, ports: Sequence[str], *, netns: str = "") -> None:
-    """Answers on `tcp/N` and `udp/N` of the address until the host ends."""
+def listen(running_lab: lab.Lab, host: str, address: str, ports: Sequence[str], *, netns: str = "") -> None:
+    """Answer on `tcp/N` and `udp/N` of the address until the host ends."""
     unit, inside = f"listen-{netns or 'host'}", f"ip netns exec {netns} " if netns else ""
-    root(
-        at,
+    run_as_root(
+        running_lab,
         host,
         f"cat >/run/listen.py <<'PROGRAM'\n{LISTEN}PROGRAM\n"
         f"systemd-run --quiet --collect --unit={unit} {inside}python3 /run/listen.py {address} {' '.join(ports)}\n"
@@ -91,17 +91,17 @@ def listen(at: lab.Lab, host: str, address: str, ports: Sequence[str], *, netns:
     )
 
 
-def give_pods(at: lab.Lab) -> None:
-    """One pod per host, 10.244.1.5 and 10.244.2.5; listeners in pods and on hosts."""
-    one, two = at.hosts
+def give_pods(running_lab: lab.Lab) -> None:
+    """Give each host one pod, 10.244.1.5 and 10.244.2.5, with listeners in pods and on hosts."""
+    one, two = running_lab.hosts
     for host, peer, n, m in ((one, two, 1, 2), (two, one, 2, 1)):
-        root(at, host.name, POD.format(n=n, m=m, peer=peer.address))
-        listen(at, host.name, host.address, PORTS)
-        listen(at, host.name, f"10.244.{n}.5", PORTS, netns="pod")
+        run_as_root(running_lab, host.name, POD.format(n=n, m=m, peer=peer.address))
+        listen(running_lab, host.name, host.address, PORTS)
+        listen(running_lab, host.name, f"10.244.{n}.5", PORTS, netns="pod")
 
 
-def dialed(command: Sequence[str], words: Sequence[str]) -> set[str]:
-    """Of each `PROTO/ADDRESS/PORT`, as PROTO/PORT, those where somebody answered."""
+def dial_ports(command: Sequence[str], words: Sequence[str]) -> set[str]:
+    """Dial each `PROTO/ADDRESS/PORT`, and return as PROTO/PORT those that answer."""
     done = subprocess.run([*command, "-", *words], input=DIAL, capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, f"{command}: {done.stderr}"
     answered: Mapping[str, bool] = json.loads(done.stdout)
@@ -110,27 +110,27 @@ def dialed(command: Sequence[str], words: Sequence[str]) -> set[str]:
 
 
 @contextmanager
-def away(at: lab.Lab) -> Iterator[str]:
-    """A listener on this machine, which is on the hosts' network and no node."""
+def listen_outside(running_lab: lab.Lab) -> Iterator[str]:
+    """Listen on this machine, which is on the hosts' network and no node."""
     with socket(AF_INET, SOCK_STREAM) as listening:
-        listening.bind((at.record.gateway, 0))
+        listening.bind((running_lab.record.gateway, 0))
         listening.listen(64)
         yield "tcp/{}/{}".format(*listening.getsockname())
 
 
-def ways(at: lab.Lab, elsewhere: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """What is tried: its name, the command to try it with, and `PROTO/ADDRESS/PORT` of each."""
-    one, two = at.hosts
+def list_tries(running_lab: lab.Lab, outside_port: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """List what is tried: its name, the command to try it with, and `PROTO/ADDRESS/PORT` of each."""
+    one, two = running_lab.hosts
     here = [sys.executable]
     for host, peer, other in ((one, two, "10.244.2.5"), (two, one, "10.244.1.5")):
         words = [port.replace("/", f"/{host.address}/") for port in PORTS]
         pods = [f"tcp/{other}/9100", f"udp/{other}/30080"]
         name, on, of_peer = (
             host.name,
-            [*at.build_ssh_command(host.name), "sudo", "python3"],
-            [*at.build_ssh_command(peer.name), "python3"],
+            [*running_lab.build_ssh_command(host.name), "sudo", "python3"],
+            [*running_lab.build_ssh_command(peer.name), "python3"],
         )
-        inside = [*at.build_ssh_command(host.name), "sudo", "ip", "netns", "exec", "pod", "python3"]
+        inside = [*running_lab.build_ssh_command(host.name), "sudo", "ip", "netns", "exec", "pod", "python3"]
         yield f"{name} from the other node", of_peer, words
         yield f"{name} from itself", on, words
         yield f"{name} from a pod of its own", inside, words
@@ -139,28 +139,28 @@ def ways(at: lab.Lab, elsewhere: str) -> Iterator[tuple[str, list[str], list[str
         yield f"pod from {name}", on, pods
         yield f"own pod from {name}", on, [f"tcp/10.244.{1 if host is one else 2}.5/9100"]
         yield f"node from pod of {name}", inside, [f"tcp/{peer.address}/10250"]
-        yield f"stranger from {name}", on, [elsewhere]
+        yield f"stranger from {name}", on, [outside_port]
 
 
-def reached(at: lab.Lab) -> dict[str, set[str]]:
-    """Who reaches what, all tried at once. A stranger's port is written as tcp/0."""
-    with away(at) as elsewhere, ThreadPoolExecutor(8) as pool:
-        tried = list(ways(at, elsewhere))
-        found = pool.map(lambda way: dialed(way[1], way[2]), tried)
+def find_reached(running_lab: lab.Lab) -> dict[str, set[str]]:
+    """Find who reaches what, all tried at once. A stranger's port is written as tcp/0."""
+    with listen_outside(running_lab) as elsewhere, ThreadPoolExecutor(8) as pool:
+        tried = list(list_tries(running_lab, elsewhere))
+        found = pool.map(lambda way: dial_ports(way[1], way[2]), tried)
         return {
             way[0]: {"tcp/0"} if way[0].startswith("stranger") and answers else answers
             for way, answers in zip(tried, found, strict=True)
         }
 
 
-def tried(at: lab.Lab) -> int:
-    return sum(len(words) for _, _, words in ways(at, "tcp/0/0"))
+def count_tries(running_lab: lab.Lab) -> int:
+    return sum(len(words) for _, _, words in list_tries(running_lab, "tcp/0/0"))
 
 
-def shut(at: lab.Lab) -> dict[str, set[str]]:
-    """Before an installation: what the operator's own rules let pass."""
+def list_open_before(running_lab: lab.Lab) -> dict[str, set[str]]:
+    """List what the operator's own rules let pass before an installation."""
     found: dict[str, set[str]] = {}
-    for host in at.hosts:
+    for host in running_lab.hosts:
         found |= {f"{host.name} from {who}": {ALWAYS} for who in ("the other node", "a stranger")}
         found[f"{host.name} from itself"] = set(PORTS)
         found[f"{host.name} from a pod of its own"] = {ALWAYS}
@@ -170,11 +170,13 @@ def shut(at: lab.Lab) -> dict[str, set[str]]:
     return found
 
 
-def wanted(at: lab.Lab, *, pods_are_trusted: bool = False) -> dict[str, set[str]]:
-    """After it: the flows of a cluster, the operator's own port, and nothing else."""
+def list_expected(running_lab: lab.Lab, *, pods_are_trusted: bool = False) -> dict[str, set[str]]:
+    """List what may pass after it: the flows of a cluster, the operator's own port, and nothing else."""
     found: dict[str, set[str]] = {}
-    for host in at.hosts:
-        mine = {port for port in PORTS if port not in NEVER and (host is at.hosts[0] or port not in CONTROL_PLANE)}
+    for host in running_lab.hosts:
+        mine = {
+            port for port in PORTS if port not in NEVER and (host is running_lab.hosts[0] or port not in CONTROL_PLANE)
+        }
         found[f"{host.name} from the other node"] = mine
         # Loopback is open in each of these firewalls.
         found[f"{host.name} from itself"] = set(PORTS)
@@ -186,18 +188,18 @@ def wanted(at: lab.Lab, *, pods_are_trusted: bool = False) -> dict[str, set[str]
     return found
 
 
-def everything(at: lab.Lab) -> dict[str, set[str]]:
-    """Without a firewall."""
+def list_all(running_lab: lab.Lab) -> dict[str, set[str]]:
+    """List what passes without a firewall."""
     return {
         name: {"tcp/0"}
         if name.startswith("stranger")
         else {f"{p}/{n}" for p, _, n in (word.split("/") for word in words)}
-        for name, _, words in ways(at, "tcp/0/0")
+        for name, _, words in list_tries(running_lab, "tcp/0/0")
     }
 
 
-def guarded(at: lab.Lab) -> dict[str, set[str]]:
-    """Without a firewall, after the installation: strangers do not get at the metrics that this host has."""
-    plane, worker = (host.name for host in at.hosts)
+def list_guarded(running_lab: lab.Lab) -> dict[str, set[str]]:
+    """List what passes without a firewall after the installation: strangers do not get at the metrics of this host."""
+    plane, worker = (host.name for host in running_lab.hosts)
     shut = {f"{plane} from a stranger": METRICS, f"{worker} from a stranger": {OF_EVERY_NODE}}
-    return {name: answers - shut.get(name, set()) for name, answers in everything(at).items()}
+    return {name: answers - shut.get(name, set()) for name, answers in list_all(running_lab).items()}

@@ -14,13 +14,13 @@ class Row:
     case: str
     fault: str
     step: str
-    observed: str
-    then: str
+    observation: str
+    outcome: str
     seconds: float
 
 
 def write(row: Row) -> None:
-    """To the file that INTERRUPT_WRITE names; nowhere without one."""
+    """Write a row to the file that INTERRUPT_WRITE names; without it nothing is written."""
     if "INTERRUPT_WRITE" not in os.environ:
         return
     file = Path(os.environ["INTERRUPT_WRITE"])

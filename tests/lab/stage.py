@@ -1,4 +1,4 @@
-"""What an interruption has at hand: the hosts at their point, runs beside the test, watchers on hosts, small disks."""
+"""Interruptions share a stage: the hosts at their point, runs beside the test, watchers on hosts, small disks."""
 
 import random
 import subprocess
@@ -28,54 +28,54 @@ sys.stdin.read()
 
 @dataclass
 class Stage:
-    """`only` are the steps of every run on this stage; all when empty. `runs` are those that were begun."""
+    """A stage runs the steps of `step_limit`, all when it is empty. `runs` are those that were begun."""
 
     story: Story
     folder: Path
     rng: random.Random
-    only: str = ""
+    step_limit: str = ""
     inventory: Path | None = None
     runs: list[Run] = field(default_factory=list)
 
-    def words(self, verb: str, *more: str) -> tuple[str, ...]:
-        only = ("--only", self.only) if self.only else ()
+    def build_words(self, verb: str, *options: str) -> tuple[str, ...]:
+        only = ("--only", self.step_limit) if self.step_limit else ()
         yes = ("--yes",) if verb == "install" else ()
-        return (verb, "-i", str(self.inventory or self.story.lab.inventory), *yes, *only, *more)
+        return (verb, "-i", str(self.inventory or self.story.lab.inventory), *yes, *only, *options)
 
-    def run(self, verb: str = "install", *more: str, operator: str = "one", **env: str) -> Run:
-        """Begins a run. Runs of one operator share their state and memory, as on one machine."""
-        made = Run(self.words(verb, *more), self.folder / operator, env)
+    def run(self, verb: str = "install", *options: str, operator: str = "one", **env: str) -> Run:
+        """Begin a run. Runs of one operator share their state and memory, as on one machine."""
+        made = Run(self.build_words(verb, *options), self.folder / operator, env)
         self.runs.append(made.start())
         return made
 
     def on(self, host: str, script: str) -> str:
-        """What a script says that has to succeed on a host."""
+        """Run a script on a host, which has to succeed, and return its output."""
         done = on(self.story, host, f"set -e\n{script}")
         assert done.returncode == 0, (host, script, done.stdout, done.stderr)
         return done.stdout
 
-    def beside(self, host: str, *argv: str) -> "subprocess.Popen[str]":
-        """A command on a host that goes on while the test does; it ends at the latest with its stdin."""
+    def start_beside(self, host: str, *argv: str) -> "subprocess.Popen[str]":
+        """Start a command on a host that goes on while the test does. It ends at the latest with its stdin."""
         words = [*self.story.lab.build_ssh_command(host), "--", "sudo", *argv]
         return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @contextmanager
-    def watch(self, host: str, condition: str, then: str = ":") -> Iterator["subprocess.Popen[str]"]:
-        """As soon as `condition` is true on the host, `then` is done there, and the watcher ends."""
-        quoted = WATCH.format(condition=condition, then=then).replace("'", "'\\''")
-        with ended(self.beside(host, "sh", "-c", f"'{quoted}'")) as watcher:
+    def watch(self, host: str, condition: str, script: str = ":") -> Iterator["subprocess.Popen[str]"]:
+        """Watch until `condition` is true on the host, then run `script` there."""
+        quoted = WATCH.format(condition=condition, then=script).replace("'", "'\\''")
+        with end_process(self.start_beside(host, "sh", "-c", f"'{quoted}'")) as watcher:
             yield watcher
 
     @contextmanager
-    def locked_apt(self, host: str) -> Iterator["subprocess.Popen[str]"]:
-        """Another program has dpkg's lock, until its stdin is closed."""
-        with ended(self.beside(host, "python3", "-c", f"'{LOCKED}'")) as holder:
+    def lock_apt(self, host: str) -> Iterator["subprocess.Popen[str]"]:
+        """Hold dpkg's lock as another program, until its stdin is closed."""
+        with end_process(self.start_beside(host, "python3", "-c", f"'{LOCKED}'")) as holder:
             assert holder.stdout
             assert holder.stdout.readline() == "held\n"
             yield holder
 
     def power_cut(self, host: str) -> None:
-        """The host is gone in this instant, and boots again. What it had written it has: the kernel under it lives."""
+        """Cut the power of a host, which boots again. It keeps what it had written: the kernel under it lives."""
         record = self.story.lab.record
         (found,) = [entry for entry in record.hosts if entry.name == host]
         with locks.hold_lock(record.name):
@@ -84,21 +84,21 @@ class Stage:
         hosts.wait_for_ssh(record, [found], ignore_event)
 
     def reboot(self, host: str) -> None:
-        """As its operator does it."""
+        """Reboot a host as its operator does it."""
         first = "ps -o lstart= -p 1"
         before = self.on(host, first)
         on(self.story, host, "systemctl reboot")
-        witness.until(
+        witness.wait_until(
             f"{host} boots", lambda: (now := on(self.story, host, first)).returncode == 0 and now.stdout != before
         )
 
-    def until_met(self, run: Run, watcher: "subprocess.Popen[str]") -> None:
-        run.until("the moment on the host", lambda: watcher.poll() is not None)
+    def wait_until_met(self, run: Run, watcher: "subprocess.Popen[str]") -> None:
+        run.wait_until("the moment on the host", lambda: watcher.poll() is not None)
         assert watcher.returncode == 0
 
 
 @contextmanager
-def ended(process: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"]:
+def end_process(process: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"]:
     try:
         yield process
     finally:
@@ -107,8 +107,8 @@ def ended(process: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"]
 
 
 @contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    """A file system of its own on the controller."""
+def mount_small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a file system of its own on the controller."""
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], check=True)
     try:
@@ -127,8 +127,8 @@ def fill(folder: Path) -> None:
 
 
 def pause(run: Run, seconds: float) -> None:
-    """Lets a run go on for a moment; it must not end meanwhile."""
+    """Let a run go on for a moment; it must not end meanwhile."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.01)
-    assert not run.over(), f"it had ended before it could be interrupted\n{run.output()}"
+    assert not run.is_over(), f"it had ended before it could be interrupted\n{run.read_output()}"

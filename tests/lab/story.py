@@ -1,7 +1,5 @@
-"""One installation on two lab hosts, with a snapshot after every part of it: where each interruption begins.
-
-host2 denies by default, so that step firewall has something to do there.
-"""
+"""An installation on two lab hosts has a snapshot after every part of it, where an interruption begins. host2 denies by
+default, so that step firewall has something to do there."""
 
 import os
 import random
@@ -18,7 +16,7 @@ from gpustack_lab import lab
 from gpustack_lab.lab import snapshots
 from tests.lab import witness
 from tests.lab.conftest import Run
-from tests.lab.firewalls import NFTABLES, root, tracked
+from tests.lab.firewalls import NFTABLES, follow_connections, run_as_root
 
 # point: the steps that lead to it from the one before.
 POINTS = {
@@ -61,61 +59,63 @@ class Story:
 
     lab: lab.Lab
     gpustack: Run
-    now: str = ""
-    saved: list[str] = field(default_factory=list)
+    point: str = ""
+    saved_points: list[str] = field(default_factory=list)
 
-    def at(self, point: str) -> None:
-        """Brings the hosts there, from the nearest point that was saved."""
+    def restore_nearest(self, point: str) -> None:
+        """Bring the hosts to a point, from the nearest one that was saved."""
         order = list(POINTS)
-        if not self.saved:
-            with tracked(self.lab):
-                root(self.lab, "host2", NFTABLES)
+        if not self.saved_points:
+            with follow_connections(self.lab):
+                run_as_root(self.lab, "host2", NFTABLES)
             self.keep("bare")
-        for step in order[order.index(self.saved[-1]) + 1 : order.index(point) + 1]:
-            self.restore(self.saved[-1])
+        for step in order[order.index(self.saved_points[-1]) + 1 : order.index(point) + 1]:
+            self.restore(self.saved_points[-1])
             self.gpustack("install", "-i", self.lab.inventory, "--only", POINTS[step], "--yes", limit=900)
             if step == "plane":
-                witness.host(self.lab, "host1").check_output(WITNESS)
+                witness.connect_host(self.lab, "host1").check_output(WITNESS)
             self.keep(step)
         self.restore(point)
 
     def keep(self, point: str) -> None:
         self.lab.save(point)
-        self.saved.append(point)
-        self.now = point
+        self.saved_points.append(point)
+        self.point = point
 
     def restore(self, point: str) -> None:
-        if self.now != point:
+        if self.point != point:
             self.lab.restore(point)
-            self.now = point
-        host = witness.host(self.lab, "host1")
+            self.point = point
+        host = witness.connect_host(self.lab, "host1")
         if point in ("plane", "network", "cluster"):
-            witness.until("the API answers", lambda: host.run(f"{KUBECTL} get --raw /readyz").rc == 0)
+            witness.wait_until("the API answers", lambda: host.run(f"{KUBECTL} get --raw /readyz").rc == 0)
         if point == "cluster":
             host.check_output(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=100s")
 
-    def kept(self) -> set[str]:
-        return set(witness.host(self.lab, "host1").check_output(KEPT).splitlines())
+    def list_kept(self) -> set[str]:
+        return set(witness.connect_host(self.lab, "host1").check_output(KEPT).splitlines())
 
 
-def again(made: lab.Lab, gpustack: Run) -> Story:
-    """On a lab that has snapshots already."""
+def open_story(running_lab: lab.Lab, gpustack: Run) -> Story:
+    """Open the story of a lab that has snapshots already."""
     return Story(
-        made, gpustack, saved=[point for point in POINTS if snapshots.locate_snapshot(made.record, point).exists()]
+        running_lab,
+        gpustack,
+        saved_points=[point for point in POINTS if snapshots.locate_snapshot(running_lab.record, point).exists()],
     )
 
 
-def tasks(step: str) -> list[str]:
-    """Names of the tasks that a play of the step begins on these hosts, in their order."""
+def list_tasks(step: str) -> list[str]:
+    """List the names of the tasks that a play of the step begins on these hosts, in their order."""
     role = locate_playbooks() / "roles" / step.replace("-", "_") / "tasks"
     files = ["main.yml", "nftables.yml"] if step == "firewall" else ["main.yml"]
-    return [name for file in files for name in named(yaml.safe_load((role / file).read_text()))]
+    return [name for file in files for name in list_names(yaml.safe_load((role / file).read_text()))]
 
 
-def named(found: Any) -> list[str]:
+def list_names(nodes: Any) -> list[str]:
     names: list[str] = []
-    for task in found or ():
-        parts = [part for key in ("block", "always") for part in named(task.get(key))]
+    for task in nodes or ():
+        parts = [part for key in ("block", "always") for part in list_names(task.get(key))]
         names += parts or [task["name"]]
     return names
 
@@ -123,17 +123,17 @@ def named(found: Any) -> list[str]:
 SEED = os.environ.get("INTERRUPT_SEED", "4")
 
 
-def dice(case: str) -> random.Random:
+def build_random(case: str) -> random.Random:
     return random.Random(f"{SEED}/{case}")
 
 
 def on(story: Story, host: str, script: str, limit: float = 300) -> "subprocess.CompletedProcess[str]":
-    """Runs a script as root on a lab host, over a connection of the test's own."""
+    """Run a script as root on a lab host, over a connection of the test's own."""
     return story.lab.exec(host, ["sudo", "sh", "-c", script], limit=limit)
 
 
-def inventory(story: Story, folder: Path, **spec: Any) -> Path:
-    """A copy of the lab's inventory with other settings in its cluster spec."""
+def copy_inventory(story: Story, folder: Path, **spec: Any) -> Path:
+    """Copy the lab's inventory with other settings in its cluster spec."""
     shutil.copytree(story.lab.inventory, folder)
     path = folder / "group_vars" / "all" / "gpustack.yml"
     whole = yaml.safe_load(path.read_text())

@@ -16,7 +16,7 @@ import yaml
 from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
-from tests.lab.webhook import PORT, SECRET, Webhook, webhook
+from tests.lab.webhook import PORT, SECRET, Webhook, run_webhook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
@@ -43,13 +43,13 @@ VALUES = {
 
 
 @pytest.fixture(scope="module")
-def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     return make_lab("alerts", ["debian-13"], monitored=True, gpus="1")
 
 
 @pytest.fixture(scope="module")
-def hook(one: lab.Lab) -> Iterator[Webhook]:
-    with webhook(one.record.gateway) as found:
+def hook(one_host: lab.Lab) -> Iterator[Webhook]:
+    with run_webhook(one_host.record.gateway) as found:
         yield found
 
 
@@ -62,37 +62,39 @@ def secret(hook: Webhook, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def inventory(one: lab.Lab, secret: Path, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a cluster that is installed, with short windows."""
+def inventory(one_host: lab.Lab, secret: Path, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The inventory of a cluster that is installed, with short windows."""
     receiver = {"type": "webhook", "secret_file": str(secret)}
     alerts = {"runbooks": RUNBOOKS, "receivers": {"default": [receiver]}}
     quick = {"gpu": {"metrics": {"interval": "5s"}}, "monitoring": {"scrape_interval": "5s"}}
-    made = roads.inventory(one, tmp_path_factory.mktemp("site") / "inventory", ["host1"], alerts=alerts, **quick)
+    made = roads.copy_inventory(
+        one_host, tmp_path_factory.mktemp("site") / "inventory", ["host1"], alerts=alerts, **quick
+    )
     (made / "values").mkdir()
     for release, values in VALUES.items():
         (made / "values" / f"{release}.yaml").write_text(yaml.safe_dump(values))
     done = gpustack("install", "-i", made, "--yes", "-v", limit=2400)
     assert SECRET not in done.stdout + done.stderr
-    shorten(one)
+    shorten(one_host)
     return made
 
 
-def output(one: lab.Lab, script: str) -> str:
-    done: subprocess.CompletedProcess[str] = one.exec("host1", ["sh", "-c", script], limit=120)
+def run_script(running_lab: lab.Lab, script: str) -> str:
+    done: subprocess.CompletedProcess[str] = running_lab.exec("host1", ["sh", "-c", script], limit=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def shorten(one: lab.Lab) -> None:
-    """Our rules as they are, but that they end soon; nothing in the spec can say so, and nothing should."""
+def shorten(running_lab: lab.Lab) -> None:
+    """Make our rules end soon. Nothing in the spec can say so, and nothing should."""
     change = """sed -E 's/"keep_firing_for": "[0-9]+m"/"keep_firing_for": "5s"/'"""
-    output(one, f"{RULES} | {change} | {KUBECTL} replace -f -")
-    witness.until("Prometheus has the short rules", lambda: keeps(one) == {5}, limit=240)
+    run_script(running_lab, f"{RULES} | {change} | {KUBECTL} replace -f -")
+    witness.wait_until("Prometheus has the short rules", lambda: list_keep_firing(running_lab) == {5}, limit=240)
 
 
-def keeps(one: lab.Lab) -> set[float]:
-    """Seconds for which Prometheus goes on with alerts about Xids."""
-    groups = json.loads(output(one, f"{ASK}/rules?type=alert"))["data"]["groups"]
+def list_keep_firing(running_lab: lab.Lab) -> set[float]:
+    """List the seconds for which Prometheus goes on with alerts about Xids."""
+    groups = json.loads(run_script(running_lab, f"{ASK}/rules?type=alert"))["data"]["groups"]
     return {rule["keepFiringFor"] for group in groups for rule in group["rules"] if rule["name"] == XID["alertname"]}
 
 
@@ -101,64 +103,66 @@ def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack:
     for severity, line in zip(("critical", "warning", "info"), done.stdout.splitlines(), strict=True):
         assert line.startswith(f"{severity}: delivered to default-webhook by webhook in ")
     assert SECRET not in done.stdout + done.stderr
-    witness.until("their end arrives", lambda: sorted(statuses(hook)) == ["firing"] * 3 + ["resolved"] * 3, limit=60)
+    witness.wait_until(
+        "their end arrives", lambda: sorted(list_statuses(hook)) == ["firing"] * 3 + ["resolved"] * 3, limit=60
+    )
     document = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
     assert (document["outcome"], document["unrouted_severities"], document["exit"]["code"]) == ("delivered", [], 0)
     assert [one["receivers"][0]["receiver"] for one in document["severities"]] == ["default-webhook"] * 3
 
 
-def statuses(hook: Webhook) -> list[str]:
-    return [alert["status"] for alert in hook.alerts(alertname="GpustackTest")]
+def list_statuses(hook: Webhook) -> list[str]:
+    return [alert["status"] for alert in hook.list_alerts(alertname="GpustackTest")]
 
 
-def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one: lab.Lab, hook: Webhook) -> None:
-    (gpu,) = one.read_gpus("host1")
-    assert hook.alerts(**XID) == []
-    one.set_gpu("host1:0", "xid=79")
-    first = witness.until("the Xid arrives", lambda: hook.alerts(**XID), limit=120)[0]
+def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one_host: lab.Lab, hook: Webhook) -> None:
+    (gpu,) = one_host.read_gpus("host1")
+    assert hook.list_alerts(**XID) == []
+    one_host.set_gpu("host1:0", "xid=79")
+    first = witness.wait_until("the Xid arrives", lambda: hook.list_alerts(**XID), limit=120)[0]
     assert first["status"] == "firing"
     labels = first["labels"]
     assert (labels["node"], labels["UUID"], labels["severity"]) == ("host1", gpu.uuid, "critical")
     assert first["annotations"]["runbook_url"] == f"{RUNBOOKS}#gpuxidcritical"
     assert first["annotations"]["runbook"] == "gpustack explain alert-gpuxidcritical"
-    one.set_gpu("host1:0", "recover")
-    witness.until("its end arrives", lambda: hook.alerts(**XID)[-1]["status"] == "resolved", limit=180)
+    one_host.set_gpu("host1:0", "recover")
+    witness.wait_until("its end arrives", lambda: hook.list_alerts(**XID)[-1]["status"] == "resolved", limit=180)
 
 
 def test_only_what_is_wrong_is_reported(inventory: Path, hook: Webhook) -> None:
     """Watchdog goes to nobody."""
-    assert hook.alerts(alertname="Watchdog") == []
+    assert hook.list_alerts(alertname="Watchdog") == []
     assert hook.strays == []
 
 
-def unwrapped(text: str) -> str:
+def join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_webhook_that_refuses_or_is_down(inventory: Path, hook: Webhook, gpustack: Run) -> None:
+def test_a_webhook_that_refuses_or_is_down_is_reported(inventory: Path, hook: Webhook, gpustack: Run) -> None:
     hook.status = 403
     done = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
-    assert "webhook: it refused the alert (HTTP 4xx)" in unwrapped(done.stdout)
+    assert "webhook: it refused the alert (HTTP 4xx)" in join_lines(done.stdout)
     hook.status = 500
     done = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
-    assert "webhook: it failed (HTTP 5xx)" in unwrapped(done.stdout)
+    assert "webhook: it failed (HTTP 5xx)" in join_lines(done.stdout)
     assert "next: gpustack explain alerts-not-delivered" in done.stdout
     hook.status = 200
 
 
 def test_another_address_is_found_and_applied(
-    inventory: Path, hook: Webhook, secret: Path, one: lab.Lab, gpustack: Run
+    inventory: Path, hook: Webhook, secret: Path, one_host: lab.Lab, gpustack: Run
 ) -> None:
     """An address at which nobody listens, and back; the plan sees each, and shows none."""
-    for address, code in ((f"http://{one.record.gateway}:{PORT + 1}{SECRET}", 1), (hook.url, 0)):
+    for address, code in ((f"http://{one_host.record.gateway}:{PORT + 1}{SECRET}", 1), (hook.url, 0)):
         secret.write_text(f"{address}\n")
         plan = gpustack("plan", "-v", "-i", inventory, "--only", "monitoring", code=1)
         assert "Secrets of the receivers" in plan.stdout
         done = gpustack("install", "-i", inventory, "--only", "monitoring", "--yes", "-v")
         assert SECRET not in plan.stdout + plan.stderr + done.stdout + done.stderr
         # The kubelet brings a changed Secret into pods in its own time, at most two minutes.
-        witness.until("Alertmanager has it", lambda: arrives(inventory, gpustack) == code, limit=240)  # noqa: B023
+        witness.wait_until("Alertmanager has it", lambda: send_test(inventory, gpustack) == code, limit=240)  # noqa: B023
 
 
-def arrives(inventory: Path, gpustack: Run) -> int:
+def send_test(inventory: Path, gpustack: Run) -> int:
     return gpustack("alerts", "test", "-q", "-i", inventory, "--severity", "info", code=None).returncode

@@ -1,21 +1,19 @@
-"""Each check of each step is broken on a converged cluster (tests/lab/breaks): `plan` names exactly that, and `install`
-plays exactly the playbook that fixes it, or refuses and changes nothing.
-
-host1 is the control plane; host2 is a worker behind a firewall that denies by default. Breaks that do not meet are made
-at once. After a failure the lab goes back to how it was when it had converged.
-"""
+"""A check of a step is broken on a converged cluster (tests/lab/breaks): `plan` names exactly that, and `install` plays
+exactly the playbook that fixes it, or refuses and changes nothing. host1 is the control plane; host2 is a worker behind
+a firewall that denies by default. Breaks that do not meet are made at once. After a failure the lab goes back to how it
+was when it had converged."""
 
 from collections.abc import Callable
 
 import pytest
 
 from gpustack_lab import lab
-from tests.lab.breaking import RELEASES, World, check_repair, find_open, make_world, until_converged
-from tests.lab.breaks import Break, batches, load
+from tests.lab.breaking import RELEASES, World, check_repair, find_open, make_world, wait_until_converged
+from tests.lab.breaks import Break, build_batches, load
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
-BATCHES = batches([entry for entry in load() if not entry.reason])
+BATCHES = build_batches([entry for entry in load() if not entry.reason])
 
 
 def name(batch: list[Break]) -> str:
@@ -33,7 +31,7 @@ def right(world: World) -> World:
     """The converged lab, also after a test that failed half-way."""
     if find_open(world):
         world.lab.restore("converged")
-        until_converged(world)
+        wait_until_converged(world)
     return world
 
 

@@ -60,7 +60,7 @@ def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
 
 @pytest.fixture(params=HOSTS)
 def host(two: lab.Lab, request: pytest.FixtureRequest) -> Any:
-    return witness.host(two, request.param)
+    return witness.connect_host(two, request.param)
 
 
 def install(two: lab.Lab, gpustack: Run, *words: str) -> dict[str, Any]:
@@ -69,14 +69,14 @@ def install(two: lab.Lab, gpustack: Run, *words: str) -> dict[str, Any]:
     return values
 
 
-def started(two: lab.Lab) -> dict[str, str]:
+def list_starts(two: lab.Lab) -> dict[str, str]:
     show = "systemctl show -p ExecMainStartTimestampMonotonic --value containerd"
-    return {name: witness.host(two, name).check_output(show) for name in HOSTS}
+    return {name: witness.connect_host(two, name).check_output(show) for name in HOSTS}
 
 
 def test_kinds_of_drift_are_distinguished(two: lab.Lab, gpustack: Run) -> None:
     for name in HOSTS:
-        assert witness.host(two, name).run(f"set -e\n{DRIFT}").rc == 0
+        assert witness.connect_host(two, name).run(f"set -e\n{DRIFT}").rc == 0
     done = gpustack("plan", "-i", two.inventory, "--only", STEPS, "-o", "json", code=1)
     states = json.loads(done.stdout)["states"]
     broken = {
@@ -92,7 +92,7 @@ def test_kinds_of_drift_are_distinguished(two: lab.Lab, gpustack: Run) -> None:
     assert {found["outcome"] for state in states for found in state["checks"]} == {"ok", "failed"}
 
 
-def test_install_fixes_all_of_it(two: lab.Lab, gpustack: Run) -> None:
+def test_install_fixes_all_drift(two: lab.Lab, gpustack: Run) -> None:
     install(two, gpustack)
     assert gpustack("plan", "-i", two.inventory, "--only", STEPS).returncode == 0
 
@@ -128,13 +128,13 @@ def test_what_is_not_ours_survives(host: Any) -> None:
     assert host.check_output("grep -c '^UUID=3d1b' /etc/fstab.*~") == "1", "a copy of what was there"
 
 
-def test_forced_again_nothing_changes(two: lab.Lab, gpustack: Run) -> None:
-    before = started(two)
+def test_a_forced_install_changes_nothing(two: lab.Lab, gpustack: Run) -> None:
+    before = list_starts(two)
     values = install(two, gpustack, "--force")
     assert [(play["step"], play["changed_hosts"]) for play in values["playbook_runs"]] == [
         (step, []) for step in STEPS.split(",")
     ]
-    assert started(two) == before
+    assert list_starts(two) == before
 
 
 def test_a_key_that_is_not_the_expected_one_is_not_trusted(two: lab.Lab, gpustack: Run) -> None:

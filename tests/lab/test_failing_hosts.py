@@ -1,4 +1,4 @@
-"""One of three hosts fails in the middle of a roll-out: the others become a verified cluster, and the commands that are
+"""A host of three fails in the middle of a roll-out: the others become a verified cluster, and the commands that are
 printed lead to the end once the host has recovered. A failing control plane stops everything behind it."""
 
 import json
@@ -37,63 +37,64 @@ def three(clean: lab.Lab) -> lab.Lab:
     return clean
 
 
-def root(made: lab.Lab, host: str, script: str) -> str:
-    done = made.exec(host, ["sudo", "sh", "-c", script], limit=120)
+def run_as_root(running_lab: lab.Lab, host: str, script: str) -> str:
+    done = running_lab.exec(host, ["sudo", "sh", "-c", script], limit=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def install(made: lab.Lab, gpustack: Run, code: int) -> dict[str, Any]:
-    output = gpustack("install", "-i", made.inventory, "--yes", "-o", "json", limit=1500, code=code).stdout
+def install(running_lab: lab.Lab, gpustack: Run, code: int) -> dict[str, Any]:
+    output = gpustack("install", "-i", running_lab.inventory, "--yes", "-o", "json", limit=1500, code=code).stdout
     loads: dict[str, Any] = json.loads(output)
     assert loads["exit"]["code"] == code
     return loads
 
 
-def follow(found: dict[str, Any], gpustack: Run) -> dict[str, Any]:
-    """Type what was printed as next, as far as it leads. The last result."""
+def follow(report: dict[str, Any], gpustack: Run) -> dict[str, Any]:
+    """Run what was printed as next, as far as it leads, and return the last result."""
     for _ in range(3):
-        program, *words = shlex.split(found["next"])
+        program, *words = shlex.split(report["next"])
         assert program == "gpustack"
         if words[0] == "kubeconfig":
             break
         yes = ["--yes"] if words[0] == "install" else []
-        found = json.loads(gpustack(*words, *yes, "-o", "json", limit=1500, code=None).stdout)
-    return found
+        report = json.loads(gpustack(*words, *yes, "-o", "json", limit=1500, code=None).stdout)
+    return report
 
 
-def only(found: dict[str, Any], host: str) -> None:
-    """Nobody but this host failed or left, and all that differs now is at it."""
-    assert {bad["host"] for played in found["playbook_runs"] for bad in played["failures"]} == {host}
-    assert {left["host"] for left in found["stopped_hosts"]} == {host}
-    states = found["verification"]["states"]
+def assert_only(report: dict[str, Any], host: str) -> None:
+    """Assert that this host alone failed or left, and that all that differs is at it."""
+    assert {bad["host"] for played in report["playbook_runs"] for bad in played["failures"]} == {host}
+    assert {left["host"] for left in report["stopped_hosts"]} == {host}
+    states = report["verification"]["states"]
     open_ones = {state["location"] for state in states if state["outcome"] != "ok"}
     assert open_ones <= {host, "@cluster"}, open_ones
     assert host in open_ones
 
 
-def ready(made: lab.Lab, gpustack: Run, folder: Path) -> list[str]:
+def list_ready(running_lab: lab.Lab, gpustack: Run, folder: Path) -> list[str]:
     (folder / "config").unlink(missing_ok=True)
-    gpustack("kubeconfig", "-i", made.inventory, "--out", folder / "config")
-    core = witness.api(folder / "config")
-    return sorted(witness.ready(core))
+    gpustack("kubeconfig", "-i", running_lab.inventory, "--out", folder / "config")
+    core = witness.connect_api(folder / "config")
+    return sorted(witness.list_ready(core))
 
 
 def test_a_host_whose_apt_is_broken_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
-    root(three, "host3", SCRIPT)
+    run_as_root(three, "host3", SCRIPT)
     found = install(three, gpustack, 5)
-    only(found, "host3")
-    assert ready(three, gpustack, tmp_path) == ["host1", "host2"]
-    with witness.pods(witness.api(tmp_path / "config"), ["host1", "host2"]):
+    assert_only(found, "host3")
+    assert list_ready(three, gpustack, tmp_path) == ["host1", "host2"]
+    with witness.run_pods(witness.connect_api(tmp_path / "config"), ["host1", "host2"]):
         pass
-    root(three, "host3", f"rm {BROKEN}")
+    run_as_root(three, "host3", f"rm {BROKEN}")
     done = follow(found, gpustack)
     assert done["converged"] is True
-    assert ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
+    assert list_ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
 
 
 def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
-    """Its link goes down as the step kubernetes begins, so its apt is at work and its SSH connections fall silent."""
+    """The link goes down as the step kubernetes begins, so the host's apt is at work and its SSH connections fall
+    silent."""
     (host,) = [host for host in three.hosts if host.name == "host3"]
     link = three.record.format_link_name(host)
     words = [*GPUSTACK, "install", "-i", str(three.inventory), "--yes", "-o", "json"]
@@ -118,24 +119,24 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
     print("".join(texts) + rest)
     assert time.monotonic() - began < 900
     loads = json.loads(path.read_text())
-    only(loads, "host3")
+    assert_only(loads, "host3")
     assert any(bad["unreachable"] for played in loads["playbook_runs"] for bad in played["failures"])
-    assert ready(three, gpustack, tmp_path) == ["host1", "host2"]
+    assert list_ready(three, gpustack, tmp_path) == ["host1", "host2"]
     subprocess.run(["ip", "link", "set", link, "up"], check=True, timeout=30)
     done = follow(loads, gpustack)
     assert done["converged"] is True
-    assert ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
+    assert list_ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
 
 
 def test_a_failing_control_plane_stops_what_comes_after_it(three: lab.Lab, gpustack: Run) -> None:
-    root(three, "host1", SCRIPT)
+    run_as_root(three, "host1", SCRIPT)
     found = install(three, gpustack, 5)
     played = [one["step"] for one in found["playbook_runs"]]
     assert "host1" in found["stop_reason"]
     failed = next(one["step"] for one in found["playbook_runs"] if one["failures"])
     assert played == STEPS[: STEPS.index(failed) + 1], "something was played after the control plane had failed"
     for host in ("host2", "host3"):
-        assert root(three, host, "dpkg-query -Wf '${Package}\\n' kubelet containerd.io 2>/dev/null || :") == ""
-    root(three, "host1", f"rm {BROKEN}")
+        assert run_as_root(three, host, "dpkg-query -Wf '${Package}\\n' kubelet containerd.io 2>/dev/null || :") == ""
+    run_as_root(three, "host1", f"rm {BROKEN}")
     done = follow(found, gpustack)
     assert done["converged"] is True

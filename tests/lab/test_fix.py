@@ -13,10 +13,10 @@ import pytest
 from gpustack_lab import lab
 from gpustack_lab.lab.faults import inject
 from tests.lab import witness
-from tests.lab.belongings import ANYHOW, differences, outline
+from tests.lab.belongings import ANYHOW, find_differences, list_outline
 from tests.lab.conftest import Run
-from tests.lab.firewalls import root
-from tests.lab.monitored import kubectl
+from tests.lab.firewalls import run_as_root
+from tests.lab.monitored import run_kubectl
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 HOSTS = ("host1", "host2")
@@ -87,124 +87,138 @@ SAFE = [
 def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     made = make_lab("fix", ["debian-12", "debian-13"], monitored=True, gpus="1")
     gpustack("install", "-i", made.inventory, "--yes", "-q", limit=2400)
-    healthy(made, gpustack)
+    wait_until_healthy(made, gpustack)
     return made
 
 
 @pytest.fixture
-def recovered(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
+def recovered_hosts(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
     yield two
     inject.undo_faults(two)
-    healthy(two, gpustack)
+    wait_until_healthy(two, gpustack)
     for host in HOSTS:
-        root(two, host, "rm -rf /var/lib/gpustack-cluster/fixes /etc/sysctl.d/zzz-gpustack.conf")
+        run_as_root(two, host, "rm -rf /var/lib/gpustack-cluster/fixes /etc/sysctl.d/zzz-gpustack.conf")
 
 
-def doctor(made: lab.Lab, gpustack: Run, *words: str, code: int | None = 0) -> Any:
-    done = gpustack("doctor", *words, "-i", made.inventory, "-q", "-o", "json", limit=1800, code=code)
+def run_doctor(running_lab: lab.Lab, gpustack: Run, *words: str, code: int | None = 0) -> Any:
+    done = gpustack("doctor", *words, "-i", running_lab.inventory, "-q", "-o", "json", limit=1800, code=code)
     return json.loads(done.stdout) if done.stdout else done.stderr
 
 
-def healthy(made: lab.Lab, gpustack: Run) -> None:
-    witness.until("doctor finds nothing", lambda: doctor(made, gpustack, code=None)["healthy"], limit=600)
+def wait_until_healthy(running_lab: lab.Lab, gpustack: Run) -> None:
+    witness.wait_until(
+        "doctor finds nothing", lambda: run_doctor(running_lab, gpustack, code=None)["healthy"], limit=600
+    )
 
 
-def outlines(made: lab.Lab) -> dict[str, set[str]]:
-    return {host: outline(made, host) for host in HOSTS}
+def list_outlines(running_lab: lab.Lab) -> dict[str, set[str]]:
+    return {host: list_outline(running_lab, host) for host in HOSTS}
 
 
-def selector(made: lab.Lab) -> str:
-    return kubectl(made, *SELECTOR)
+def read_selector(running_lab: lab.Lab) -> str:
+    return run_kubectl(running_lab, *SELECTOR)
 
 
-@pytest.mark.parametrize(("fault", "agreed", "named"), SAFE, ids=[fault for fault, _, _ in SAFE])
-def test_fix_resolves_it_changes_nothing_else_and_undo_rolls_back(
-    recovered: lab.Lab, gpustack: Run, fault: str, agreed: tuple[str, ...], named: dict[str, str]
+@pytest.mark.parametrize(("fault", "agreements", "expected_differences"), SAFE, ids=[fault for fault, _, _ in SAFE])
+def test_fix_resolves_the_fault_alone_and_undo_rolls_back(
+    recovered_hosts: lab.Lab,
+    gpustack: Run,
+    fault: str,
+    agreements: tuple[str, ...],
+    expected_differences: dict[str, str],
 ) -> None:
     id = fault.partition("/")[0]
-    inject.inject_fault(recovered, fault)
-    broken, chosen = outlines(recovered), selector(recovered)
-    witness.until("doctor names it", lambda: id in roots(doctor(recovered, gpustack, code=None)), limit=300)
+    inject.inject_fault(recovered_hosts, fault)
+    broken, chosen = list_outlines(recovered_hosts), read_selector(recovered_hosts)
+    witness.wait_until(
+        "doctor names it", lambda: id in list_roots(run_doctor(recovered_hosts, gpustack, code=None)), limit=300
+    )
 
-    refused = doctor(recovered, gpustack, "--fix", id, code=5)
+    refused = run_doctor(recovered_hosts, gpustack, "--fix", id, code=5)
     assert "fix-declined" in refused
-    assert differing(broken, outlines(recovered), {}) == []
+    assert find_changes(broken, list_outlines(recovered_hosts), {}) == []
 
-    value = doctor(recovered, gpustack, "--fix", id, *agreed, code=None)
+    value = run_doctor(recovered_hosts, gpustack, "--fix", id, *agreements, code=None)
     assert [(one["id"], one["outcome"]) for one in value["attempts"]] == [(id, "fixed")], value
     assert value["exit"]["code"] == 0, (value["roots"], value["unexplained_symptom_ids"], value["drift"])
-    healthy(recovered, gpustack)
-    assert differing(broken, outlines(recovered), named) == []
+    wait_until_healthy(recovered_hosts, gpustack)
+    assert find_changes(broken, list_outlines(recovered_hosts), expected_differences) == []
 
-    undone = doctor(recovered, gpustack, "--undo", "--yes")
+    undone = run_doctor(recovered_hosts, gpustack, "--undo", "--yes")
     assert undone["fault"] == id
-    assert differing(broken, outlines(recovered), {r"ip6?tables ": "who made its chains anew"}) == []
-    assert json.loads(selector(recovered) or "{}") == json.loads(chosen or "{}")
-    witness.until("doctor names it again", lambda: id in roots(doctor(recovered, gpustack, code=None)), limit=300)
+    assert find_changes(broken, list_outlines(recovered_hosts), {r"ip6?tables ": "who made its chains anew"}) == []
+    assert json.loads(read_selector(recovered_hosts) or "{}") == json.loads(chosen or "{}")
+    witness.wait_until(
+        "doctor names it again", lambda: id in list_roots(run_doctor(recovered_hosts, gpustack, code=None)), limit=300
+    )
 
 
-def test_an_undo_refuses_where_somebody_worked_on(recovered: lab.Lab, gpustack: Run) -> None:
-    inject.inject_fault(recovered, "containerd-cri-disabled")
-    doctor(recovered, gpustack, "--fix", "--yes", code=None)
-    host = recovered.hosts[-1].name
-    root(recovered, host, f"echo '# mine' >>{CRI}")
-    refused = doctor(recovered, gpustack, "--undo", "--yes", code=5)
+def test_an_undo_refuses_files_that_somebody_changed(recovered_hosts: lab.Lab, gpustack: Run) -> None:
+    inject.inject_fault(recovered_hosts, "containerd-cri-disabled")
+    run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
+    host = recovered_hosts.hosts[-1].name
+    run_as_root(recovered_hosts, host, f"echo '# mine' >>{CRI}")
+    refused = run_doctor(recovered_hosts, gpustack, "--undo", "--yes", code=5)
     assert "undo-changed-since" in refused
-    assert "# mine" in root(recovered, host, f"cat {CRI}")
+    assert "# mine" in run_as_root(recovered_hosts, host, f"cat {CRI}")
 
 
 @pytest.fixture
-def team(recovered: lab.Lab) -> Iterator[lab.Lab]:
+def team(recovered_hosts: lab.Lab) -> Iterator[lab.Lab]:
     """Other people work in the cluster and on its control plane, and one of them works against the fix."""
-    root(recovered, "host1", TEAM)
-    yield recovered
-    root(recovered, "host1", LEAVE)
+    run_as_root(recovered_hosts, "host1", TEAM)
+    yield recovered_hosts
+    run_as_root(recovered_hosts, "host1", LEAVE)
 
 
 def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab, gpustack: Run) -> None:
     inject.inject_fault(team, SELECTED)
-    witness.until("doctor names it", lambda: SELECTED in roots(doctor(team, gpustack, code=None)), limit=300)
-    root(team, "host1", STUBBORN)
+    witness.wait_until(
+        "doctor names it", lambda: SELECTED in list_roots(run_doctor(team, gpustack, code=None)), limit=300
+    )
+    run_as_root(team, "host1", STUBBORN)
     begun = "ls /var/lib/gpustack-cluster/fixes/*/record 2>/dev/null || :"
     with ThreadPoolExecutor(1) as pool:
-        fix = pool.submit(doctor, team, gpustack, "--fix", SELECTED, "--yes", code=None)
-        witness.until("the fix has its record", lambda: bool(root(team, "host1", begun).strip()), limit=300)
-        root(team, "host1", MEANWHILE)
-        theirs = root(team, "host1", THEIRS)
+        fix = pool.submit(run_doctor, team, gpustack, "--fix", SELECTED, "--yes", code=None)
+        witness.wait_until("the fix has its record", lambda: bool(run_as_root(team, "host1", begun).strip()), limit=300)
+        run_as_root(team, "host1", MEANWHILE)
+        theirs = run_as_root(team, "host1", THEIRS)
         value = fix.result()
     (attempt,) = value["attempts"]
     assert (attempt["outcome"], value["exit"]["code"]) == ("not-resolved", 6), value
-    assert root(team, "host1", THEIRS) == theirs
+    assert run_as_root(team, "host1", THEIRS) == theirs
     # Who patches it all the time has the last word there too.
-    assert json.loads(selector(team)) == {"matchLabels": {"release": "monitoring"}}
+    assert json.loads(read_selector(team)) == {"matchLabels": {"release": "monitoring"}}
 
 
-def test_two_at_once_are_fixed_one_after_the_other(recovered: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+def test_two_at_once_are_fixed_one_after_the_other(recovered_hosts: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     # In this order: on a host that is cut off, what has to show in the cluster would not show.
     for fault in ("mon-selector-nil-uses-helm-values", "host-ip-forward-off"):
-        inject.inject_fault(recovered, fault)
-    value = doctor(recovered, gpustack, "--fix", "--yes", code=None)
+        inject.inject_fault(recovered_hosts, fault)
+    value = run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
     assert {one["id"] for one in value["attempts"] if one["outcome"] == "fixed"} == {
         "host-ip-forward-off",
         "mon-selector-nil-uses-helm-values",
     }
-    healthy(recovered, gpustack)
+    wait_until_healthy(recovered_hosts, gpustack)
 
 
-def test_a_remedy_that_renews_pods(recovered: lab.Lab, gpustack: Run) -> None:
-    inject.inject_fault(recovered, "flannel-subnet-env-missing")
-    value = doctor(recovered, gpustack, "--fix", "--yes", code=None)
+def test_a_remedy_renews_pods(recovered_hosts: lab.Lab, gpustack: Run) -> None:
+    inject.inject_fault(recovered_hosts, "flannel-subnet-env-missing")
+    value = run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
     outcomes = [(one["id"], one["outcome"]) for one in value["attempts"]]
     assert outcomes == [("flannel-subnet-env-missing", "fixed")], value
-    healthy(recovered, gpustack)
+    wait_until_healthy(recovered_hosts, gpustack)
 
 
-def roots(value: Any) -> list[str]:
+def list_roots(value: Any) -> list[str]:
     return [one["id"] for one in value["roots"]]
 
 
-def differing(before: dict[str, set[str]], after: dict[str, set[str]], named: dict[str, str]) -> list[str]:
-    """Beside what time alone changes, what containers come and go with, and the copies."""
+def find_changes(
+    before: dict[str, set[str]], after: dict[str, set[str]], expected_differences: dict[str, str]
+) -> list[str]:
+    """Find what differs, beside what time alone changes, what containers come and go with, and the copies."""
     passing = {
         r"sysctl ": "doctor's to judge", r"process ": "pods are made anew",
         r"(mount|netns|link|route|unit) ": "of pods",
@@ -212,5 +226,5 @@ def differing(before: dict[str, set[str]], after: dict[str, set[str]], named: di
         r"ip6?tables .*(KUBE-|CNI-|FLANNEL-)": "of Kubernetes",
         r"file /opt/local-path-provisioner/": "data of Prometheus, which goes on writing",
     }  # fmt: skip
-    allowed = {**ANYHOW, **passing, FIXES: "the copies", **named}
-    return [line for host in HOSTS for line in differences(before[host], after[host], allowed)]
+    allowed = {**ANYHOW, **passing, FIXES: "the copies", **expected_differences}
+    return [line for host in HOSTS for line in find_differences(before[host], after[host], allowed)]

@@ -17,26 +17,26 @@ SHARED = {"mode": "time-slicing", "replicas": 4}
 
 
 @pytest.fixture(scope="module")
-def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+def stack_hosts(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     found = make_lab("host-stack", ["debian-13"], gpus="2")
     roads.set_spec(found, gpu={"stack": "host"})
     gpustack("install", "-i", found.inventory, "--yes", limit=1200)
     return found
 
 
-def allocatable(made: lab.Lab) -> int:
-    (node,) = json.loads(witness.host(made, "host1").check_output(f"{KUBE} get nodes -o json"))["items"]
+def count_allocatable(running_lab: lab.Lab) -> int:
+    (node,) = json.loads(witness.connect_host(running_lab, "host1").check_output(f"{KUBE} get nodes -o json"))["items"]
     return int(node["status"]["allocatable"].get("nvidia.com/gpu", "0"))
 
 
-def uuids(made: lab.Lab) -> set[str]:
-    lines = witness.host(made, "host1").check_output("nvidia-smi -L").splitlines()
+def list_uuids(running_lab: lab.Lab) -> set[str]:
+    lines = witness.connect_host(running_lab, "host1").check_output("nvidia-smi -L").splitlines()
     return {line.split("UUID: ")[1].rstrip(")") for line in lines}
 
 
-def test_a_pod_has_the_gpu_that_it_asked_for_and_no_other(made: lab.Lab) -> None:
-    host = witness.host(made, "host1")
-    assert allocatable(made) == 2
+def test_a_pod_has_the_gpu_that_it_asked_for_and_no_other(stack_hosts: lab.Lab) -> None:
+    host = witness.connect_host(stack_hosts, "host1")
+    assert count_allocatable(stack_hosts) == 2
     container = {"name": "c", "image": IMAGE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     listed = {**container, "command": ["sh", "-c", "ls /dev | grep -c ^nvidia[0-9]"]}
     for name, what in (("kernel", container), ("devices", listed)):
@@ -50,57 +50,57 @@ def test_a_pod_has_the_gpu_that_it_asked_for_and_no_other(made: lab.Lab) -> None
     host.check_output(f"{KUBE} delete pod kernel devices --wait=false")
 
 
-def test_the_exporter_tells_of_each_gpu(made: lab.Lab) -> None:
+def test_the_exporter_tells_of_each_gpu(stack_hosts: lab.Lab) -> None:
     path = "/api/v1/namespaces/gpu-operator/services/nvidia-dcgm-exporter:gpu-metrics/proxy/metrics"
-    text = witness.host(made, "host1").check_output(f"{KUBE} get --raw {path}")
-    assert uuids(made) == {uuid for uuid in uuids(made) if f'UUID="{uuid}"' in text}
+    text = witness.connect_host(stack_hosts, "host1").check_output(f"{KUBE} get --raw {path}")
+    assert list_uuids(stack_hosts) == {uuid for uuid in list_uuids(stack_hosts) if f'UUID="{uuid}"' in text}
     assert "DCGM_FI_DEV_GPU_TEMP" in text
 
 
-def test_containerd_keeps_its_file_and_its_default(made: lab.Lab) -> None:
-    host = witness.host(made, "host1")
+def test_containerd_keeps_its_file_and_its_default(stack_hosts: lab.Lab) -> None:
+    host = witness.connect_host(stack_hosts, "host1")
     assert not host.file("/etc/containerd/conf.d/99-nvidia.toml").exists
     assert host.run("grep -q '^#' /etc/containerd/config.toml").rc == 0
     assert '"defaultRuntimeName":"runc"' in host.check_output("crictl info | tr -d '[:space:]'")
 
 
-def test_the_second_installation_does_nothing(made: lab.Lab, gpustack: Run) -> None:
-    assert "nothing to do" in gpustack("install", "-i", made.inventory, "--yes").stdout.lower()
+def test_the_second_installation_does_nothing(stack_hosts: lab.Lab, gpustack: Run) -> None:
+    assert "nothing to do" in gpustack("install", "-i", stack_hosts.inventory, "--yes").stdout.lower()
 
 
-def test_drift_is_fixed(made: lab.Lab, gpustack: Run) -> None:
-    host = witness.host(made, "host1")
+def test_drift_is_fixed(stack_hosts: lab.Lab, gpustack: Run) -> None:
+    host = witness.connect_host(stack_hosts, "host1")
     host.check_output("rm /etc/containerd/conf.d/gpustack-nvidia.toml && systemctl restart containerd")
     host.check_output(f"{KUBE} -n gpu-operator delete daemonset gpustack-dcgm-exporter")
     host.check_output("apt-mark -qq unhold nvidia-container-toolkit")
-    gpustack("install", "-i", made.inventory, "--yes")
+    gpustack("install", "-i", stack_hosts.inventory, "--yes")
     assert "nvidia-container-runtime" in host.check_output("crictl info")
     assert "nvidia-container-toolkit" in host.check_output("apt-mark showhold")
-    gpustack("verify", "-i", made.inventory)
+    gpustack("verify", "-i", stack_hosts.inventory)
 
 
-def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
-    roads.set_spec(made, gpu={"stack": "host", "sharing": SHARED})
-    gpustack("install", "-i", made.inventory, "--yes")
-    assert allocatable(made) == 8
-    roads.set_spec(made, gpu={"stack": "host"})
-    gpustack("install", "-i", made.inventory, "--yes")
-    assert allocatable(made) == 2
-    output = witness.host(made, "host1").check_output(f"{KUBE} -n gpu-operator get daemonsets -o name")
+def test_time_slicing_comes_and_goes(stack_hosts: lab.Lab, gpustack: Run) -> None:
+    roads.set_spec(stack_hosts, gpu={"stack": "host", "sharing": SHARED})
+    gpustack("install", "-i", stack_hosts.inventory, "--yes")
+    assert count_allocatable(stack_hosts) == 8
+    roads.set_spec(stack_hosts, gpu={"stack": "host"})
+    gpustack("install", "-i", stack_hosts.inventory, "--yes")
+    assert count_allocatable(stack_hosts) == 2
+    output = witness.connect_host(stack_hosts, "host1").check_output(f"{KUBE} -n gpu-operator get daemonsets -o name")
     assert "time-slicing" not in output
 
 
-def test_the_operator_is_not_put_beside_it(made: lab.Lab, gpustack: Run) -> None:
-    roads.set_spec(made, gpu={"stack": "operator"})
-    done = gpustack("plan", "-i", made.inventory, code=None)
+def test_the_operator_is_not_put_beside_it(stack_hosts: lab.Lab, gpustack: Run) -> None:
+    roads.set_spec(stack_hosts, gpu={"stack": "operator"})
+    done = gpustack("plan", "-i", stack_hosts.inventory, code=None)
     assert "DaemonSets of gpu.stack host" in done.stdout
     assert "kubectl -n gpu-operator delete daemonset" in done.stdout
-    roads.set_spec(made, gpu={"stack": "host"})
+    roads.set_spec(stack_hosts, gpu={"stack": "host"})
 
 
-def test_reset_leaves_nothing_of_it(made: lab.Lab, gpustack: Run) -> None:
-    gpustack("reset", "-i", made.inventory, "--yes", "--packages")
-    host = witness.host(made, "host1")
+def test_reset_leaves_nothing_of_it(stack_hosts: lab.Lab, gpustack: Run) -> None:
+    gpustack("reset", "-i", stack_hosts.inventory, "--yes", "--packages")
+    host = witness.connect_host(stack_hosts, "host1")
     for path in ("/etc/containerd/conf.d/gpustack-nvidia.toml", "/etc/apt/sources.list.d/gpustack-toolkit.sources"):
         assert not host.file(path).exists
     assert not host.package("nvidia-container-toolkit").is_installed

@@ -12,10 +12,19 @@ import yaml
 
 from gpustack.doctor.diagnose import list_probes
 from gpustack_lab import lab
-from tests.lab.breaking import checks
+from tests.lab.breaking import select_checks
 from tests.lab.conftest import Run
-from tests.lab.firewalls import root
-from tests.lab.hostile import ALONE, HOSTILE, PROGRAMS, answers, calling, harmlessly, put, talk
+from tests.lab.firewalls import run_as_root
+from tests.lab.hostile import (
+    ALONE,
+    HOSTILE,
+    PROGRAMS,
+    assert_harmless,
+    find_calling,
+    index_answers,
+    install_talking_login,
+    put,
+)
 from tests.lab.logins import ASKED, add_user_with_password
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -35,7 +44,7 @@ def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 @pytest.fixture(scope="module")
 def before(two: lab.Lab, gpustack: Run) -> Judgement:
-    return judged(gpustack, two.inventory)[1]
+    return run_doctor(gpustack, two.inventory)[1]
 
 
 @pytest.fixture
@@ -44,29 +53,30 @@ def spoil(two: lab.Lab) -> Iterator[Callable[..., None]]:
     put(two, (), "")
 
 
-def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judgement]:
-    """The whole document, and every fault and state at every place. No cluster is there: it is not healthy."""
+def run_doctor(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judgement]:
+    """Run the doctor, and return the document with the judgement of every fault and state at every place. There is no
+    cluster: the doctor does not find it healthy."""
     result = gpustack("doctor", "-i", inventory, "-o", "json", "-v", code=None, limit=120)
     assert result.returncode in (1, 8), result.stderr
-    harmlessly(result)
+    assert_harmless(result)
     document = json.loads(result.stdout)
     return document, {(one["id"], one["location"]): one for one in document["judgements"]}
 
 
-def spoiled(now: Judgement, before: Judgement, names: tuple[str, ...]) -> set[str]:
-    """Probes of host2 that call one of these programs and were answered otherwise than before. Fails where something is
-    ruled out by such an answer, or host1 is judged otherwise. Where another answer is as before, and what was found,
-    that one told."""
-    asked = calling(list_probes(), names) - NO_PROGRAM
+def find_spoiled(after: Judgement, before: Judgement, names: tuple[str, ...]) -> set[str]:
+    """Find the probes of host2 that call one of these programs and were answered otherwise than before. Fail where
+    something is ruled out by such an answer, or host1 is judged otherwise. An answer that is as before, with what was
+    found, is no spoiled one."""
+    asked = find_calling(list_probes(), names) - NO_PROGRAM
     found: set[str] = set()
     wrong: dict[str, str] = {}
-    for (id, where), one in now.items():
+    for (id, where), one in after.items():
         was = before.get((id, where))
         if where == "host1" and was:
             assert one["outcome"] == was["outcome"], (id, one)
         if where != "host2":
             continue
-        values, then = answers(one), answers(was) if was else {}
+        values, then = index_answers(one), index_answers(was) if was else {}
         other = {probe for probe, results in values.items() if probe in asked and results != then.get(probe)}
         found |= other
         same = was is not None and one["actual"] == was["actual"]
@@ -77,55 +87,55 @@ def spoiled(now: Judgement, before: Judgement, names: tuple[str, ...]) -> set[st
     return found
 
 
-@pytest.mark.parametrize("how", HOSTILE)
+@pytest.mark.parametrize("behaviour", HOSTILE)
 def test_nothing_is_ruled_out_by_a_hostile_answer(
-    two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run, how: str
+    two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run, behaviour: str
 ) -> None:
-    spoil(PROGRAMS, HOSTILE[how])
-    document, now = judged(gpustack, two.inventory)
-    found = spoiled(now, before, PROGRAMS)
-    print(f"hostile answers: {len(found)} ({how}): {', '.join(sorted(found))}")
+    spoil(PROGRAMS, HOSTILE[behaviour])
+    document, now = run_doctor(gpustack, two.inventory)
+    found = find_spoiled(now, before, PROGRAMS)
+    print(f"hostile answers: {len(found)} ({behaviour}): {', '.join(sorted(found))}")
     assert len(found) > 8
     assert not document["healthy"]
     for output in ("human", "html", "junit"):
-        harmlessly(gpustack("doctor", "-i", two.inventory, "-o", output, code=None))
+        assert_harmless(gpustack("doctor", "-i", two.inventory, "-o", output, code=None))
 
 
-@pytest.mark.parametrize("how", ALONE)
+@pytest.mark.parametrize("behaviour", ALONE)
 def test_nothing_is_ruled_out_by_one_hostile_program(
-    two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run, how: str
+    two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run, behaviour: str
 ) -> None:
-    name, script = ALONE[how]
+    name, script = ALONE[behaviour]
     spoil((name,), script)
-    assert spoiled(judged(gpustack, two.inventory)[1], before, (name,))
+    assert find_spoiled(run_doctor(gpustack, two.inventory)[1], before, (name,))
 
 
-def test_a_host_without_python(two: lab.Lab, before: Judgement, gpustack: Run) -> None:
-    """Its step says so; the doctor asks without python3 and finds the same as before, but for what is about it."""
-    root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
+def test_without_python_only_its_check_fails(two: lab.Lab, before: Judgement, gpustack: Run) -> None:
+    """The step reports it; the doctor asks without python3 and finds the same as before, but for that check."""
+    run_as_root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
     try:
-        now = judged(gpustack, two.inventory)[1]
+        now = run_doctor(gpustack, two.inventory)[1]
         verified = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
     finally:
-        root(two, "host2", "mv /root/pythons/* /usr/bin; rmdir /root/pythons")
+        run_as_root(two, "host2", "mv /root/pythons/* /usr/bin; rmdir /root/pythons")
     lost = {
         place
         for place, one in now.items()
         if one["outcome"] == "unknown" and before.get(place, one)["outcome"] != "unknown"
     }
     assert lost == set()
-    assert "prereqs/python@host2" in checks(verified, "failed")
+    assert "prereqs/python@host2" in select_checks(verified, "failed")
 
 
-def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
-    """Without one doctor names that of host2 alone, and hides nothing of host1."""
+def test_without_the_sudo_password_nothing_is_ruled_out(two: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    """The doctor names the password of host2 alone, and hides nothing of host1."""
     add_user_with_password(two, "host2")
     folder = tmp_path / "inventory"
     shutil.copytree(two.inventory, folder)
     hosts = yaml.safe_load((folder / "hosts.yml").read_text())
     hosts["all"]["children"]["kube_node"]["hosts"]["host2"] |= {"ansible_user": ASKED}
     (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
-    document, now = judged(gpustack, folder)
+    document, now = run_doctor(gpustack, folder)
     values = {host["name"]: host for host in document["hosts"]}
     assert (values["host1"]["unreachable"], values["host2"]["reference"]) == (False, "host-sudo-password")
     assert [root["id"] for root in document["roots"] if root["locations"] == ["host2"]] == ["host-sudo-password"]
@@ -136,20 +146,20 @@ def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> Non
 
 def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: Judgement, gpustack: Run) -> None:
     """The hosts stay like that."""
-    talk(two)
-    now = judged(gpustack, two.inventory)[1]
+    install_talking_login(two)
+    now = run_doctor(gpustack, two.inventory)[1]
     assert {place: one["outcome"] for place, one in now.items()} == {
         place: one["outcome"] for place, one in before.items()
     }
 
 
-def test_a_host_that_dies_in_the_middle(
+def test_a_host_that_dies_in_the_middle_changes_no_other(
     two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run
 ) -> None:
-    """Its sshd and all that it started is killed by the first question that asks for a package. The last one:
+    """The first question that asks for a package kills its sshd and all that it started. The test is the last one:
     OpenSSH may then refuse this machine for a while (PerSourcePenalties)."""
     spoil(("dpkg-query",), "pkill -9 -f sshd-session; pkill -9 sshd; kill -9 -1")
-    _, now = judged(gpustack, two.inventory)
+    _, now = run_doctor(gpustack, two.inventory)
     unknown = {id for (id, where), one in now.items() if where == "host2" and one["outcome"] == "unknown"}
     more = {id for id in unknown if before.get((id, "host2"), {"outcome": "unknown"})["outcome"] != "unknown"}
     assert len(more) > 10

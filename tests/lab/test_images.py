@@ -24,18 +24,18 @@ CONTAINERS = "ctr --namespace k8s.io containers list --quiet | wc -l"
 
 
 @pytest.fixture(scope="module")
-def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     return make_lab("images", ["debian-12"])
 
 
 @pytest.fixture(scope="module")
-def changed(one: lab.Lab, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def changed_mirror(one_host: lab.Lab, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a mirror with what is signed as it was, and kube-apiserver's tag on the image of kube-scheduler."""
     images = tmp_path_factory.mktemp("changed") / "images"
     shutil.copytree(prepare_storage(bundle), images, symlinks=True)
     repositories = images / "docker/registry/v2/repositories/registry.k8s.io"
     shutil.copytree(repositories / "kube-scheduler", repositories / "kube-apiserver", dirs_exist_ok=True)
-    listen = f"{one.record.gateway}:{PORT}"
+    listen = f"{one_host.record.gateway}:{PORT}"
     places = ["-files", bundle / "files", "-key", bundle / manifest.KEY, "-images", images]
     argv = [str(word) for word in (bundle / "bin" / "mirror", "-listen", listen, *places)]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -49,17 +49,17 @@ def changed(one: lab.Lab, bundle: Path, tmp_path_factory: pytest.TempPathFactory
         process.stdout.close()
 
 
-def source(one: lab.Lab, **more: str) -> dict[str, str]:
-    assert one.record.source
-    return {"mirror": one.record.source.url, "fingerprint": one.record.source.fingerprint, **more}
+def build_source(running_lab: lab.Lab, **fields: str) -> dict[str, str]:
+    assert running_lab.record.source
+    return {"mirror": running_lab.record.source.url, "fingerprint": running_lab.record.source.fingerprint, **fields}
 
 
 def test_a_mirror_of_stand_ins_is_refused_before_anything_is_changed(
-    one: lab.Lab, gpustack: Run, tmp_path: Path
+    one_host: lab.Lab, gpustack: Run, tmp_path: Path
 ) -> None:
-    host = witness.host(one, "host1")
+    host = witness.connect_host(one_host, "host1")
     before = host.check_output("find /etc /usr/local /opt -type f | sort | sha256sum; dpkg -l | sha256sum")
-    made = roads.inventory(one, tmp_path / "site", ["host1"], source=source(one))
+    made = roads.copy_inventory(one_host, tmp_path / "site", ["host1"], source=build_source(one_host))
     for code, *command in ((1, "plan"), (5, "install", "--yes")):
         done = gpustack(*command, "-i", made, code=code)
         assert "mirror-simulated" in done.stdout + done.stderr
@@ -67,25 +67,28 @@ def test_a_mirror_of_stand_ins_is_refused_before_anything_is_changed(
 
 
 def test_a_changed_image_ends_the_installation_and_no_container_of_it_starts(
-    one: lab.Lab, changed: str, gpustack: Run, tmp_path: Path
+    one_host: lab.Lab, changed_mirror: str, gpustack: Run, tmp_path: Path
 ) -> None:
-    made = roads.inventory(
-        one, tmp_path / "changed", ["host1"], source=source(one, simulated="allowed") | {"mirror": changed}
+    made = roads.copy_inventory(
+        one_host,
+        tmp_path / "changed",
+        ["host1"],
+        build_source=build_source(one_host, simulated="allowed") | {"mirror": changed_mirror},
     )
     done = gpustack("install", "-i", made, "--yes", limit=900, code=5)
     output = " ".join((done.stdout + done.stderr).split())
     assert f"{APISERVER}:v" in output
     assert "gpustack explain image-changed" in output
-    host = witness.host(one, "host1")
+    host = witness.connect_host(one_host, "host1")
     assert APISERVER not in host.check_output("crictl images")
     assert host.check_output(CONTAINERS) == "0"
 
 
 def test_from_the_right_mirror_all_of_them_are_pulled_and_the_second_install_has_nothing_to_do(
-    one: lab.Lab, gpustack: Run
+    one_host: lab.Lab, gpustack: Run
 ) -> None:
-    gpustack("install", "-i", one.inventory, "--yes", limit=900)
-    host = witness.host(one, "host1")
+    gpustack("install", "-i", one_host.inventory, "--yes", limit=900)
+    host = witness.connect_host(one_host, "host1")
     *lines, last = host.check_output("cat /etc/gpustack-cluster/images").splitlines()
     assert last == f"# end {len(lines)}"
     listed = dict(line.split() for line in lines)
@@ -93,28 +96,30 @@ def test_from_the_right_mirror_all_of_them_are_pulled_and_the_second_install_has
         name, _, digest = line.split()[:3]
         assert listed.get(name, digest) == digest
         assert name in listed or "sha256:" in name, "every image of a bundle is listed"
-    assert json.loads(gpustack("install", "-i", one.inventory, "--yes", "-o", "json").stdout)["playbook_runs"] == []
+    assert (
+        json.loads(gpustack("install", "-i", one_host.inventory, "--yes", "-o", "json").stdout)["playbook_runs"] == []
+    )
 
 
-def test_an_image_with_another_digest_under_its_name_is_pulled_anew(one: lab.Lab, gpustack: Run) -> None:
-    host = witness.host(one, "host1")
+def test_an_image_with_another_digest_under_its_name_is_pulled_anew(one_host: lab.Lab, gpustack: Run) -> None:
+    host = witness.connect_host(one_host, "host1")
     right = host.check_output("crictl inspecti -o go-template --template '{{.status.id}}' registry.k8s.io/pause:3.10.2")
     host.check_output(f"ctr -n k8s.io images tag --force registry.k8s.io/etcd:3.6.8-0 {PAUSE}:3.10.2")
-    assert f"{PAUSE}:3.10.2" in gpustack("plan", "-i", one.inventory, code=1).stdout
-    gpustack("install", "-i", one.inventory, "--yes", limit=600)
+    assert f"{PAUSE}:3.10.2" in gpustack("plan", "-i", one_host.inventory, code=1).stdout
+    gpustack("install", "-i", one_host.inventory, "--yes", limit=600)
     output = host.check_output(
         "crictl inspecti -o go-template --template '{{.status.id}}' registry.k8s.io/pause:3.10.2"
     )
     assert output == right
 
 
-def test_a_list_that_is_cut_off_lets_no_image_through_until_the_next_install(one: lab.Lab, gpustack: Run) -> None:
-    host = witness.host(one, "host1")
+def test_a_list_that_is_cut_off_lets_no_image_through_until_the_next_install(one_host: lab.Lab, gpustack: Run) -> None:
+    host = witness.connect_host(one_host, "host1")
     host.check_output("sed -i '$d' /etc/gpustack-cluster/images")
     host.check_output("crictl rmi registry.k8s.io/pause:3.10.2 || true")
     refused = host.run("crictl pull registry.k8s.io/pause:3.10.2")
     assert refused.rc != 0
     assert "cut off or cannot be read" in refused.stderr + refused.stdout
-    assert "image-list" in gpustack("plan", "-i", one.inventory, "-o", "json", code=1).stdout
-    gpustack("install", "-i", one.inventory, "--yes", limit=600)
+    assert "image-list" in gpustack("plan", "-i", one_host.inventory, "-o", "json", code=1).stdout
+    gpustack("install", "-i", one_host.inventory, "--yes", limit=600)
     assert host.run("crictl pull registry.k8s.io/pause:3.10.2").rc == 0

@@ -15,7 +15,7 @@ import yaml
 from gpustack_lab import lab
 from tests.lab import firewalls, packets, witness
 from tests.lab.breaking import World, check_repair
-from tests.lab.breaks import batches, load
+from tests.lab.breaks import build_batches, load
 from tests.lab.conftest import Run
 
 # The kubernetes client leaves its websockets to the garbage collector.
@@ -29,34 +29,36 @@ def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 
 @pytest.fixture(scope="module")
-def installed(two: lab.Lab, gpustack: Run) -> lab.Lab:
+def installed_hosts(two: lab.Lab, gpustack: Run) -> lab.Lab:
     gpustack("plan", "-i", two.inventory, code=1)
     gpustack("install", "-i", two.inventory, "--yes", limit=900)
     return two
 
 
 @pytest.fixture(scope="module")
-def kubeconfig(installed: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kubeconfig(installed_hosts: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("kube") / "config"
-    gpustack("kubeconfig", "-i", installed.inventory, "--out", path)
+    gpustack("kubeconfig", "-i", installed_hosts.inventory, "--out", path)
     assert path.stat().st_mode & 0o777 == 0o600
     return path
 
 
-def test_verify_finds_it_converged(installed: lab.Lab, gpustack: Run) -> None:
-    document = json.loads(gpustack("verify", "-i", installed.inventory, "-o", "json").stdout)
+def test_verify_finds_it_converged(installed_hosts: lab.Lab, gpustack: Run) -> None:
+    document = json.loads(gpustack("verify", "-i", installed_hosts.inventory, "-o", "json").stdout)
     assert document["schema"].startswith("gpustack/verification/")
     assert document["converged"] is True
 
 
-def test_again_nothing_to_do(installed: lab.Lab, gpustack: Run) -> None:
-    done = gpustack("install", "-i", installed.inventory, "--yes")
+def test_a_second_install_has_nothing_to_do(installed_hosts: lab.Lab, gpustack: Run) -> None:
+    done = gpustack("install", "-i", installed_hosts.inventory, "--yes")
     assert "nothing to do" in done.stdout
 
 
-def test_another_version_is_not_installed_over_a_running_one(installed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+def test_another_version_is_not_installed_over_a_running_one(
+    installed_hosts: lab.Lab, gpustack: Run, tmp_path: Path
+) -> None:
     folder = tmp_path / "inventory"
-    shutil.copytree(installed.inventory, folder)
+    shutil.copytree(installed_hosts.inventory, folder)
     path = folder / "group_vars" / "all" / "gpustack.yml"
     spec = yaml.safe_load(path.read_text())
     spec["gpustack"].setdefault("kubernetes", {})["version"] = "1.36.3"
@@ -66,9 +68,9 @@ def test_another_version_is_not_installed_over_a_running_one(installed: lab.Lab,
     assert "found 1.36.4" in result.stdout + result.stderr
 
 
-def test_every_node_is_ready(installed: lab.Lab, kubeconfig: Path) -> None:
-    core = witness.api(kubeconfig)
-    assert sorted(witness.ready(core)) == ["host1", "host2"]
+def test_every_node_is_ready(installed_hosts: lab.Lab, kubeconfig: Path) -> None:
+    core = witness.connect_api(kubeconfig)
+    assert sorted(witness.list_ready(core)) == ["host1", "host2"]
     versions = {node.status.node_info.kubelet_version for node in core.list_node().items}
     assert versions == {"v1.36.4"}
 
@@ -92,43 +94,43 @@ chmod 755 /usr/local/bin/ip
 
 
 def test_a_kubeconfig_has_no_more_of_the_control_plane_than_three_values(
-    installed: lab.Lab, gpustack: Run, tmp_path: Path
+    installed_hosts: lab.Lab, gpustack: Run, tmp_path: Path
 ) -> None:
-    firewalls.root(installed, "host1", HOSTILE_KUBEADM)
+    firewalls.run_as_root(installed_hosts, "host1", HOSTILE_KUBEADM)
     try:
-        gpustack("kubeconfig", "-i", installed.inventory, "--out", tmp_path / "config")
+        gpustack("kubeconfig", "-i", installed_hosts.inventory, "--out", tmp_path / "config")
     finally:
-        firewalls.root(installed, "host1", "rm /usr/local/bin/kubeadm")
+        firewalls.run_as_root(installed_hosts, "host1", "rm /usr/local/bin/kubeadm")
     assert "exec" not in (tmp_path / "config").read_text()
-    assert len(witness.ready(witness.api(tmp_path / "config"))) == 2
+    assert len(witness.list_ready(witness.connect_api(tmp_path / "config"))) == 2
 
 
-def test_an_address_that_only_the_host_reports_is_refused(installed: lab.Lab, gpustack: Run) -> None:
-    firewalls.root(installed, "host2", HOSTILE_IP)
+def test_an_address_that_only_the_host_reports_is_refused(installed_hosts: lab.Lab, gpustack: Run) -> None:
+    firewalls.run_as_root(installed_hosts, "host2", HOSTILE_IP)
     try:
-        refused = gpustack("install", "-i", installed.inventory, "--yes", code=5)
+        refused = gpustack("install", "-i", installed_hosts.inventory, "--yes", code=5)
     finally:
-        firewalls.root(installed, "host2", "rm /usr/local/bin/ip")
+        firewalls.run_as_root(installed_hosts, "host2", "rm /usr/local/bin/ip")
     assert "node-address-unconfirmed" in refused.stderr
     assert "203.0.113.66" in refused.stderr
-    assert "nothing to do" in gpustack("install", "-i", installed.inventory, "--yes").stdout
+    assert "nothing to do" in gpustack("install", "-i", installed_hosts.inventory, "--yes").stdout
 
 
-def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
-    core = witness.api(kubeconfig)
-    with witness.pods(core, ["host1", "host2"]) as pods:
+def test_pods_reach_each_other_and_the_api(installed_hosts: lab.Lab, kubeconfig: Path) -> None:
+    core = witness.connect_api(kubeconfig)
+    with witness.run_pods(core, ["host1", "host2"]) as pods:
         one, two = pods["host1"].metadata.name, pods["host2"].metadata.name
         for source, target in ((one, pods["host2"]), (two, pods["host1"])):
-            assert " 0% packet loss" in witness.inside(core, source, f"ping -c 3 -W 2 {target.status.pod_ip}")
-        large = witness.inside(core, one, f"ping -c 2 -W 2 -s 1300 {pods['host2'].status.pod_ip}")
+            assert " 0% packet loss" in witness.run_inside(core, source, f"ping -c 3 -W 2 {target.status.pod_ip}")
+        large = witness.run_inside(core, one, f"ping -c 2 -W 2 -s 1300 {pods['host2'].status.pod_ip}")
         assert " 0% packet loss" in large
         for pod in (one, two):
-            answers = witness.until(
+            answers = witness.wait_until(
                 f"the Service answers from both nodes, asked in {pod}",
                 lambda pod=pod: (
                     {  # type: ignore[misc]
                         line
-                        for line in witness.inside(
+                        for line in witness.run_inside(
                             core, pod, "for i in 1 2 3 4 5 6 7 8 9 10; do timeout 3 wget -qO- http://witness/; done"
                         ).split()
                         if line.startswith("witness-")
@@ -137,26 +139,33 @@ def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
                 ),
             )
             assert answers
-            text = witness.inside(core, pod, "timeout 5 nslookup witness.default.svc.cluster.local")
+            text = witness.run_inside(core, pod, "timeout 5 nslookup witness.default.svc.cluster.local")
             assert core.read_namespaced_service("witness", "default").spec.cluster_ip in text
         for name in pods:
             # The image's wget speaks no TLS that the API accepts; the host's curl does, from inside the pod's network.
-            value = witness.host(installed, name)
-            assert '"gitVersion": "v1.36.4"' in witness.netns(value, "curl -sk --max-time 5 https://10.96.0.1/version")
+            value = witness.connect_host(installed_hosts, name)
+            assert '"gitVersion": "v1.36.4"' in witness.run_in_netns(
+                value, "curl -sk --max-time 5 https://10.96.0.1/version"
+            )
 
 
-def test_other_hosts_do_not_get_at_the_metrics(installed: lab.Lab) -> None:
+def test_other_hosts_do_not_get_at_the_metrics(installed_hosts: lab.Lab) -> None:
     """These hosts have no firewall, and this machine, which is no node, is on their network."""
-    host, two = installed.hosts
+    host, two = installed_hosts.hosts
     words = [port.replace("/", f"/{host.address}/") for port in (*packets.METRICS, "tcp/6443")]
-    assert packets.dialed([*installed.build_ssh_command(two.name), "python3"], words) == {*packets.METRICS, "tcp/6443"}
-    assert packets.dialed([sys.executable], words) == {"tcp/6443"}
-    assert packets.dialed([sys.executable], [f"tcp/{two.address}/10249", f"tcp/{two.address}/10250"]) == {"tcp/10250"}
+    assert packets.dial_ports([*installed_hosts.build_ssh_command(two.name), "python3"], words) == {
+        *packets.METRICS,
+        "tcp/6443",
+    }
+    assert packets.dial_ports([sys.executable], words) == {"tcp/6443"}
+    assert packets.dial_ports([sys.executable], [f"tcp/{two.address}/10249", f"tcp/{two.address}/10250"]) == {
+        "tcp/10250"
+    }
 
 
-def test_hosts_as_testinfra_sees_them(installed: lab.Lab) -> None:
+def test_hosts_as_testinfra_sees_them(installed_hosts: lab.Lab) -> None:
     for name in ("host1", "host2"):
-        host = witness.host(installed, name)
+        host = witness.connect_host(installed_hosts, name)
         assert host.service("containerd").is_running
         assert host.service("containerd").is_enabled
         assert host.service("kubelet").is_running
@@ -165,14 +174,15 @@ def test_hosts_as_testinfra_sees_them(installed: lab.Lab) -> None:
         held = host.check_output("apt-mark showhold").split()
         assert {"kubeadm", "kubelet", "kubectl", "containerd.io"} <= set(held)
         assert not host.file("/etc/kubernetes/bootstrap-kubelet.conf").exists
-    first = witness.host(installed, "host1")
+    first = witness.connect_host(installed_hosts, "host1")
     assert first.file("/etc/kubernetes/admin.conf").mode == 0o600
     tokens = first.check_output("kubeadm token list -o json --kubeconfig /etc/kubernetes/admin.conf")
     assert '"token"' not in tokens
 
 
-def state_of(installed: lab.Lab) -> dict[str, str]:
-    """What a run that changes nothing leaves as it is: unit starts, file times, rules in order, tokens, what runs."""
+def read_state(running_lab: lab.Lab) -> dict[str, str]:
+    """Read what a run that changes nothing leaves as it is: unit starts, file times, rules in order, tokens, what
+    runs."""
     script = (
         "systemctl show -p Id,ActiveEnterTimestampMonotonic,ExecMainPID containerd kubelet systemd-networkd ssh;"
         "journalctl -q -o cat _PID=1 --grep='Reloading' | wc -l;"
@@ -182,12 +192,12 @@ def state_of(installed: lab.Lab) -> dict[str, str]:
         "[ ! -f /etc/kubernetes/admin.conf ] || kubeadm token list --kubeconfig /etc/kubernetes/admin.conf;"
         "for space in kube-system kube-flannel; do crictl ps -q --label io.kubernetes.pod.namespace=$space | sort; done"
     )
-    return {name: witness.host(installed, name).check_output(script) for name in ("host1", "host2")}
+    return {name: witness.connect_host(running_lab, name).check_output(script) for name in ("host1", "host2")}
 
 
-def test_forced_changes_nothing(installed: lab.Lab, gpustack: Run) -> None:
-    before = state_of(installed)
-    done = gpustack("install", "-i", installed.inventory, "--yes", "--force", "-o", "json", limit=900)
+def test_a_forced_install_changes_nothing(installed_hosts: lab.Lab, gpustack: Run) -> None:
+    before = read_state(installed_hosts)
+    done = gpustack("install", "-i", installed_hosts.inventory, "--yes", "--force", "-o", "json", limit=900)
     document = json.loads(done.stdout)
     assert {play["step"]: play["changed_task_count"] for play in document["playbook_runs"]} == dict.fromkeys(
         (
@@ -196,10 +206,10 @@ def test_forced_changes_nothing(installed: lab.Lab, gpustack: Run) -> None:
         ),
         0,
     )
-    assert state_of(installed) == before
+    assert read_state(installed_hosts) == before
 
 
-def test_drift_is_named_and_fixed_by_its_step_alone(installed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+def test_drift_is_named_and_fixed_by_its_step_alone(installed_hosts: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     """A handful of all the breaks that tests/lab/test_drift.py makes."""
     some = (
         "prereqs/sysctls",
@@ -208,6 +218,6 @@ def test_drift_is_named_and_fixed_by_its_step_alone(installed: lab.Lab, gpustack
         "control-plane/credentials",
         "workers/leftovers",
     )
-    (batch,) = batches([change for change in load() if str(change) in some])
+    (batch,) = build_batches([change for change in load() if str(change) in some])
     assert len(batch) == len(some)
-    check_repair(World(installed, installed.inventory, gpustack, tmp_path), batch)
+    check_repair(World(installed_hosts, installed_hosts.inventory, gpustack, tmp_path), batch)

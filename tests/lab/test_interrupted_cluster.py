@@ -14,12 +14,12 @@ import pytest
 from gpustack_lab import lab
 from gpustack_lab.lab.faults import inject
 from tests.lab import aftermath, roads, witness
-from tests.lab.breaking import webhook
+from tests.lab.breaking import write_address
 from tests.lab.broken_off import Run as Broken
 from tests.lab.conftest import Run
-from tests.lab.later import NAMES, Break, alone, break_off, full, note, power, sessions, tree
+from tests.lab.later import NAMES, Break, break_off, fill_disk, kill_alone, kill_sessions, kill_tree, power, write_row
 from tests.lab.stage import Stage, pause
-from tests.lab.story import Story, dice
+from tests.lab.story import Story, build_random
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
@@ -27,17 +27,17 @@ FAULT = "host-ip-forward-off"
 
 # In the order of their plays: step, what happens, and the most seconds after its play began.
 LATER: list[tuple[str, Break, float]] = [
-    ("helm", tree, 0.5),
-    ("storage", alone, 0.5),
-    ("monitoring", full, 0),
-    ("monitoring", tree, 8),
+    ("helm", kill_tree, 0.5),
+    ("storage", kill_alone, 0.5),
+    ("monitoring", fill_disk, 0),
+    ("monitoring", kill_tree, 8),
     ("monitoring", power, 6),
-    ("gpu-driver", tree, 6),
-    ("gpu-operator", tree, 6),
-    ("gpu-sharing", alone, 0.5),
-    ("gpu-metrics", alone, 0.2),
-    ("dashboards", tree, 0.5),
-    ("alerts", sessions, 0.5),
+    ("gpu-driver", kill_tree, 6),
+    ("gpu-operator", kill_tree, 6),
+    ("gpu-sharing", kill_alone, 0.5),
+    ("gpu-metrics", kill_alone, 0.2),
+    ("dashboards", kill_tree, 0.5),
+    ("alerts", kill_sessions, 0.5),
 ]
 
 
@@ -45,7 +45,7 @@ LATER: list[tuple[str, Break, float]] = [
 def story(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """A cluster up to its workers."""
     made = make_lab("later", ["debian-12", "debian-13"], monitored=True, gpus="1")
-    secret = webhook(tmp_path_factory.mktemp("later"))
+    secret = write_address(tmp_path_factory.mktemp("later"))
     roads.set_spec(
         made,
         monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
@@ -59,29 +59,31 @@ def story(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
 
 @pytest.fixture
 def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
-    return Stage(story, tmp_path, dice(request.node.name))
+    return Stage(story, tmp_path, build_random(request.node.name))
 
 
-@pytest.mark.parametrize(("step", "how", "most"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER])
-def test_a_later_step_is_broken_off(stage: Stage, step: str, how: Break, most: float) -> None:
-    break_off(stage, step, how, most)
+@pytest.mark.parametrize(
+    ("step", "interruption", "max_delay"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER]
+)
+def test_a_later_step_is_broken_off(stage: Stage, step: str, interruption: Break, max_delay: float) -> None:
+    break_off(stage, step, interruption, max_delay)
 
 
 def test_the_last_one_converges(stage: Stage) -> None:
     began = time.monotonic()
-    then, _ = aftermath.converge(stage, limit=1800)
-    assert aftermath.left(stage) == {}
-    note("later-last", "none", "all", "after all of these", then, began)
+    then, _ = aftermath.install_again(stage, limit=1800)
+    assert aftermath.list_leftovers(stage) == {}
+    write_row("later-last", "none", "all", "after all of these", then, began)
 
 
 def begin(stage: Stage, *words: str) -> Broken:
-    """Any verb, as the operator of this stage's other runs."""
+    """Begin any verb as the operator of this stage's other runs."""
     run = Broken((*words, "-i", str(stage.story.lab.inventory)), stage.folder / "one")
     stage.runs.append(run.start())
     return run
 
 
-def healthy(stage: Stage, gpustack: Run) -> bool:
+def is_healthy(stage: Stage, gpustack: Run) -> bool:
     done = gpustack("doctor", "-i", stage.story.lab.inventory, "-q", "-o", "json", code=None)
     return json.loads(done.stdout)["healthy"] is True
 
@@ -91,18 +93,18 @@ def test_a_proof_is_broken_off(stage: Stage) -> None:
     run = begin(stage, "prove")
     pods = f"{KUBECTL} get pods --namespace gpustack-proof --no-headers --ignore-not-found 2>/dev/null | grep -q ."
     with stage.watch("host1", pods) as watcher:
-        stage.until_met(run, watcher)
+        stage.wait_until_met(run, watcher)
         run.kill()
     proven = begin(stage, "prove")
-    assert proven.end(limit=1800) == 0, proven.output()
+    assert proven.end(limit=1800) == 0, proven.read_output()
     space = f"{KUBECTL} get namespace gpustack-proof --ignore-not-found -o name"
-    witness.until("its namespace is gone", lambda: stage.on("host1", space) == "", limit=60)
-    assert aftermath.left(stage) == {}
-    note("prove", NAMES[tree], "prove", "its pods were there", "proven", began)
+    witness.wait_until("its namespace is gone", lambda: stage.on("host1", space) == "", limit=60)
+    assert aftermath.list_leftovers(stage) == {}
+    write_row("prove", NAMES[kill_tree], "prove", "its pods were there", "proven", began)
 
 
-@pytest.mark.parametrize("how", [tree, alone], ids=["tree", "alone"])
-def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, how: Break) -> None:
+@pytest.mark.parametrize("interruption", [kill_tree, kill_alone], ids=["tree", "alone"])
+def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, interruption: Break) -> None:
     began = time.monotonic()
     inject.undo_faults(stage.story.lab)
     for host in stage.story.lab.hosts:
@@ -110,14 +112,21 @@ def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, how: Break) -> None:
         stage.on(host.name, "rm -f /etc/sysctl.d/zzz-gpustack.conf")
     inject.inject_fault(stage.story.lab, f"{FAULT}/overridden")
     run = begin(stage, "doctor", FAULT, "--fix", "--yes")
-    run.until_step("remedy/sysctl")
+    run.wait_for_step("remedy/sysctl")
     delay = stage.rng.uniform(0, 2)
     pause(run, delay)
-    how(stage, run, "")
+    interruption(stage, run, "")
     begin(stage, "doctor", "--fix", "--yes").end(limit=1800)
-    witness.until("doctor finds nothing", lambda: healthy(stage, gpustack), limit=600)
-    assert aftermath.left(stage) == {}
-    note(f"fix-{how.__name__}", NAMES[how], "doctor --fix", f"{delay:.1f} s after its play began", "fixed", began)
+    witness.wait_until("doctor finds nothing", lambda: is_healthy(stage, gpustack), limit=600)
+    assert aftermath.list_leftovers(stage) == {}
+    write_row(
+        f"fix-{interruption.__name__}",
+        NAMES[interruption],
+        "doctor --fix",
+        f"{delay:.1f} s after its play began",
+        "fixed",
+        began,
+    )
 
 
 def test_an_undo_is_broken_off(stage: Stage, gpustack: Run) -> None:
@@ -126,31 +135,38 @@ def test_an_undo_is_broken_off(stage: Stage, gpustack: Run) -> None:
     run = begin(stage, "doctor", "--undo", "--yes")
     held = "[ -e /run/gpustack-cluster/holder ]"
     with stage.watch("host1", held) as watcher:
-        stage.until_met(run, watcher)
+        stage.wait_until_met(run, watcher)
     delay = stage.rng.uniform(0, 1)
     time.sleep(delay)
     run.kill()
     undone = begin(stage, "doctor", "--undo", "--yes")
-    assert undone.end(limit=1800) == 0 or "undo-nothing" in undone.output(), undone.output()
+    assert undone.end(limit=1800) == 0 or "undo-nothing" in undone.read_output(), undone.read_output()
     inject.undo_faults(stage.story.lab)
-    witness.until("doctor finds nothing", lambda: healthy(stage, gpustack), limit=600)
-    assert aftermath.left(stage) == {}
-    note("undo", NAMES[tree], "doctor --undo", f"{delay:.1f} s after it had the lock", "rolled back", began)
+    witness.wait_until("doctor finds nothing", lambda: is_healthy(stage, gpustack), limit=600)
+    assert aftermath.list_leftovers(stage) == {}
+    write_row("undo", NAMES[kill_tree], "doctor --undo", f"{delay:.1f} s after it had the lock", "rolled back", began)
 
 
-@pytest.mark.parametrize("how", [tree, alone], ids=["tree", "alone"])
-def test_a_reset_is_broken_off(stage: Stage, how: Break) -> None:
+@pytest.mark.parametrize("interruption", [kill_tree, kill_alone], ids=["tree", "alone"])
+def test_a_reset_is_broken_off(stage: Stage, interruption: Break) -> None:
     began = time.monotonic()
     run = begin(stage, "reset", "--yes")
-    run.until_step("reset")
+    run.wait_for_step("reset")
     delay = stage.rng.uniform(0, 25)
     pause(run, delay)
-    how(stage, run, "")
-    assert run.over()
-    note(f"reset-{how.__name__}", NAMES[how], "reset", f"{delay:.1f} s after its play began", "went on", began)
+    interruption(stage, run, "")
+    assert run.is_over()
+    write_row(
+        f"reset-{interruption.__name__}",
+        NAMES[interruption],
+        "reset",
+        f"{delay:.1f} s after its play began",
+        "went on",
+        began,
+    )
 
 
 def test_the_last_reset_leaves_nothing(stage: Stage, gpustack: Run) -> None:
     gpustack("reset", "--yes", "-i", stage.story.lab.inventory, limit=1200)
     assert "nothing of gpustack is on them" in gpustack("reset", "-i", stage.story.lab.inventory).stdout
-    assert aftermath.left(stage) == {}
+    assert aftermath.list_leftovers(stage) == {}

@@ -8,9 +8,9 @@ import pytest
 from gpustack_lab import lab
 from tests.lab import aftermath, roads
 from tests.lab.conftest import Run
-from tests.lab.later import Break, alone, break_off, tree
+from tests.lab.later import Break, break_off, kill_alone, kill_tree
 from tests.lab.stage import Stage
-from tests.lab.story import Story, dice, on
+from tests.lab.story import Story, build_random, on
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
@@ -19,10 +19,10 @@ TAINT = (
 )
 # In the order of their plays: step, what happens, and the most seconds after its play began.
 LATER: list[tuple[str, Break, float]] = [
-    ("taint", tree, 0.2),
-    ("gpu-runtime", tree, 4),
-    ("gpu-runtime", alone, 4),
-    ("gpu-plugin", tree, 1),
+    ("taint", kill_tree, 0.2),
+    ("gpu-runtime", kill_tree, 4),
+    ("gpu-runtime", kill_alone, 4),
+    ("gpu-plugin", kill_tree, 1),
 ]
 
 
@@ -41,14 +41,16 @@ def story(make_lab: Callable[..., lab.Lab], gpustack: Run) -> Story:
 
 @pytest.fixture
 def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
-    return Stage(story, tmp_path, dice(request.node.name))
+    return Stage(story, tmp_path, build_random(request.node.name))
 
 
-@pytest.mark.parametrize(("step", "how", "most"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER])
-def test_a_step_of_this_layout_is_broken_off(stage: Stage, step: str, how: Break, most: float) -> None:
-    break_off(stage, step, how, most)
+@pytest.mark.parametrize(
+    ("step", "interruption", "max_delay"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER]
+)
+def test_a_step_of_this_layout_is_broken_off(stage: Stage, step: str, interruption: Break, max_delay: float) -> None:
+    break_off(stage, step, interruption, max_delay)
 
 
 def test_the_last_one_converges(stage: Stage) -> None:
-    aftermath.converge(stage, limit=1800)
-    assert aftermath.left(stage) == {}
+    aftermath.install_again(stage, limit=1800)
+    assert aftermath.list_leftovers(stage) == {}

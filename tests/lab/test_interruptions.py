@@ -17,7 +17,7 @@ from tests.lab.faults import CASES, Case
 from tests.lab.records import list_unrecorded
 from tests.lab.reliability import Row
 from tests.lab.stage import Stage
-from tests.lab.story import POINTS, SEED, Story, again, dice
+from tests.lab.story import POINTS, SEED, Story, build_random, open_story
 
 pytestmark = pytest.mark.lab
 
@@ -27,7 +27,7 @@ def story(make_lab: Callable[..., lab.Lab], mirror: lab.Mirror, gpustack: Run) -
     """INTERRUPT_LAB names a lab that stays up with its snapshots, for a second look at a case."""
     releases = ["debian-12", "debian-13"]
     if name := os.environ.get("INTERRUPT_LAB"):
-        return again(lab.create_lab(name, releases=releases, mirror=mirror), gpustack)
+        return open_story(lab.create_lab(name, releases=releases, mirror=mirror), gpustack)
     return Story(make_lab("broken", releases), gpustack)
 
 
@@ -41,24 +41,24 @@ MARKED = [
 @pytest.mark.parametrize("case", MARKED)
 def test_the_next_install_converges(case: Case, story: Story, tmp_path: Path) -> None:
     print(f"INTERRUPT_SEED={SEED}")
-    story.at(case.start)
-    before = story.kept()
-    stage = Stage(story, tmp_path, dice(case.id), case.only)
-    story.now = ""
+    story.restore_nearest(case.start)
+    before = story.list_kept()
+    stage = Stage(story, tmp_path, build_random(case.id), case.step_limit)
+    story.point = ""
     unrecorded = list_unrecorded(stage)
     try:
         text = case.play(stage)
     finally:
         for run in stage.runs:
             run.kill()
-            print(f"$ gpustack {' '.join(run.words)}\n{run.output()}")
+            print(f"$ gpustack {' '.join(run.words)}\n{run.read_output()}")
     assert list_unrecorded(stage) <= unrecorded, "whatever a step began to write was recorded before"
     stage.inventory = None
     # What a killed Ansible left on hosts is found and removed by step prereqs.
-    stage.only = ",".join(dict.fromkeys(["prereqs", case.only])) if case.only else ""
-    then, took = aftermath.converge(stage)
-    assert aftermath.left(stage) == {}
-    assert before <= story.kept()
+    stage.step_limit = ",".join(dict.fromkeys(["prereqs", case.step_limit])) if case.step_limit else ""
+    then, took = aftermath.install_again(stage)
+    assert aftermath.list_leftovers(stage) == {}
+    assert before <= story.list_kept()
     reliability.write(Row(case.id, case.fault, case.step, text, then, took))
 
 

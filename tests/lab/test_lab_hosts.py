@@ -12,7 +12,7 @@ import pytest
 from gpustack.errors import LabError
 from gpustack_lab import lab
 from gpustack_lab.lab import cgroups, leftovers, state
-from tests.lab.footprint import footprint, left_by
+from tests.lab.footprint import find_leftovers, list_footprint
 
 pytestmark = pytest.mark.lab
 
@@ -25,7 +25,7 @@ SWAPOFF = "import ctypes;libc=ctypes.CDLL(None,use_errno=True);libc.swapoff(b'/'
 
 @pytest.fixture(scope="module")
 def before() -> set[str]:
-    return footprint()
+    return list_footprint()
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +35,13 @@ def two(before: set[str]) -> Iterator[lab.Lab]:
     lab.remove_lab(NAME, graceful=False)
 
 
-def output(on: lab.Lab, host: str, script: str) -> str:
+def run_script(on: lab.Lab, host: str, script: str) -> str:
     done = on.exec(host, ["sh", "-c", script], limit=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def until_it_answers(on: lab.Lab, host: str, *, limit: float = 60.0) -> None:
+def wait_for_host(on: lab.Lab, host: str, *, limit: float = 60.0) -> None:
     deadline = time.monotonic() + limit
     while on.exec(host, ["true"], limit=30).returncode != 0:
         assert time.monotonic() < deadline, f"{host} does not come back"
@@ -50,28 +50,31 @@ def until_it_answers(on: lab.Lab, host: str, *, limit: float = 60.0) -> None:
 
 def test_systemd_is_pid_1_and_nothing_failed(two: lab.Lab) -> None:
     for host in BOTH:
-        assert output(two, host, "cat /proc/1/comm") == "systemd"
-        assert output(two, host, "systemctl is-system-running --wait") == "running"
+        assert run_script(two, host, "cat /proc/1/comm") == "systemd"
+        assert run_script(two, host, "systemctl is-system-running --wait") == "running"
 
 
 def test_releases_are_mixed_as_asked(two: lab.Lab) -> None:
-    assert [output(two, host, ". /etc/os-release; echo $ID-$VERSION_ID") for host in BOTH] == ["debian-12", "debian-13"]
+    assert [run_script(two, host, ". /etc/os-release; echo $ID-$VERSION_ID") for host in BOTH] == [
+        "debian-12",
+        "debian-13",
+    ]
 
 
 def test_hosts_are_different_machines(two: lab.Lab) -> None:
-    assert [output(two, host, "hostname") for host in BOTH] == list(BOTH)
+    assert [run_script(two, host, "hostname") for host in BOTH] == list(BOTH)
     for file in ("/etc/machine-id", "/etc/ssh/ssh_host_ed25519_key.pub", "/sys/class/net/host0/address"):
-        assert len({output(two, host, f"cat {file}") for host in BOTH}) == 2
+        assert len({run_script(two, host, f"cat {file}") for host in BOTH}) == 2
 
 
-def test_bare(two: lab.Lab) -> None:
-    """What a cluster needs is for the product to install."""
+def test_hosts_are_bare(two: lab.Lab) -> None:
+    """The product installs what a cluster needs."""
     for host in BOTH:
-        assert output(two, host, "ls /usr/sbin/conntrack /usr/bin/socat /usr/bin/containerd 2>/dev/null || :") == ""
+        assert run_script(two, host, "ls /usr/sbin/conntrack /usr/bin/socat /usr/bin/containerd 2>/dev/null || :") == ""
 
 
-def test_a_sudo_user_and_no_root_login(two: lab.Lab) -> None:
-    assert output(two, "host1", "id -un; sudo -n id -un").split() == ["ops", "root"]
+def test_hosts_have_a_sudo_user_and_no_root_login(two: lab.Lab) -> None:
+    assert run_script(two, "host1", "id -un; sudo -n id -un").split() == ["ops", "root"]
     refused = subprocess.run(
         ["ssh", "-F", two.ssh_config, "-o", "BatchMode=yes", "root@host1", "true"],
         capture_output=True,
@@ -85,12 +88,14 @@ def test_a_sudo_user_and_no_root_login(two: lab.Lab) -> None:
 
 def test_apt_works(two: lab.Lab) -> None:
     for host in BOTH:
-        output(two, host, "sudo apt-get -qq update && sudo apt-get -qq install --yes --no-install-recommends ethtool")
-        assert output(two, host, "dpkg-query -Wf '${db:Status-Status}' ethtool") == "installed"
+        run_script(
+            two, host, "sudo apt-get -qq update && sudo apt-get -qq install --yes --no-install-recommends ethtool"
+        )
+        assert run_script(two, host, "dpkg-query -Wf '${db:Status-Status}' ethtool") == "installed"
 
 
 def test_hosts_reach_each_other_by_address(two: lab.Lab) -> None:
-    assert " 0% packet loss" in output(two, "host1", f"ping -c 2 -W 2 {two.hosts[1].address}")
+    assert " 0% packet loss" in run_script(two, "host1", f"ping -c 2 -W 2 {two.hosts[1].address}")
 
 
 @pytest.mark.parametrize("address", ["10.96.0.1", "10.244.1.9", "10.77.255.1"])
@@ -105,9 +110,9 @@ def test_addresses_that_mean_nothing_outside_are_refused_at_once(two: lab.Lab, a
 
 def test_the_machine_s_swap_clock_and_modules_are_out_of_reach(two: lab.Lab) -> None:
     for host in BOTH:
-        assert output(two, host, f'sudo python3 -c "{SWAPOFF}"') == "1"  # EPERM
+        assert run_script(two, host, f'sudo python3 -c "{SWAPOFF}"') == "1"  # EPERM
         assert two.exec(host, ["sudo", "date", "--set", "2001-01-01"]).returncode != 0
-        granted = int(output(two, host, "sudo grep CapEff /proc/self/status").split()[1], 16)
+        granted = int(run_script(two, host, "sudo grep CapEff /proc/self/status").split()[1], 16)
         assert not granted >> 16 & 1  # CAP_SYS_MODULE
 
 
@@ -134,28 +139,28 @@ def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_pa
 
 
 def test_restored_disks_are_those_that_were_saved(two: lab.Lab) -> None:
-    machine = output(two, "host2", "echo saved > state; sync; cat /etc/machine-id")
+    machine = run_script(two, "host2", "echo saved > state; sync; cat /etc/machine-id")
     two.save("clean")
-    output(two, "host2", "echo changed > state; sudo rm -r /usr/bin/ssh; sync")
+    run_script(two, "host2", "echo changed > state; sudo rm -r /usr/bin/ssh; sync")
     two.restore("clean")
-    assert output(two, "host2", "cat state /etc/machine-id").split() == ["saved", machine]
+    assert run_script(two, "host2", "cat state /etc/machine-id").split() == ["saved", machine]
     with pytest.raises(LabError, match="no snapshot 'other'"):
         two.restore("other")
 
 
-def test_a_reboot_from_inside(two: lab.Lab) -> None:
+def test_a_host_reboots_from_inside(two: lab.Lab) -> None:
     boot = "cat /proc/sys/kernel/random/boot_id"
-    first = output(two, "host1", boot)
+    first = run_script(two, "host1", boot)
     two.exec("host1", ["sudo", "systemctl", "reboot"])
     deadline = time.monotonic() + 60
     while (answer := two.exec("host1", ["sh", "-c", boot])).returncode != 0 or answer.stdout.strip() == first:
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    assert output(two, "host1", "systemctl is-system-running --wait") == "running"
+    assert run_script(two, "host1", "systemctl is-system-running --wait") == "running"
 
 
 def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> None:
-    before = footprint()
+    before = list_footprint()
     other = lab.create_lab(OTHER, releases=["debian-12"], addresses=30)
     try:
         assert other.record.net != two.record.net
@@ -165,8 +170,8 @@ def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> No
         assert [login.communicate(timeout=120)[0].strip() for login in logins] == ["host1"] * 30
     finally:
         other.remove()
-    assert left_by(OTHER, before) == set()
-    assert output(two, "host1", "sudo apt-get -qq update && echo fine") == "fine"
+    assert find_leftovers(OTHER, before) == set()
+    assert run_script(two, "host1", "sudo apt-get -qq update && echo fine") == "fine"
 
 
 def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
@@ -176,7 +181,7 @@ def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     lab.create_lab(NAME, releases=["debian-12", "debian-13"])
-    assert output(two, "host2", "hostname") == "host2"
+    assert run_script(two, "host2", "hostname") == "host2"
     with pytest.raises(LabError) as caught:
         lab.create_lab(NAME, releases=["debian-13"])
     assert caught.value.reference == "lab-already-up"
@@ -194,13 +199,13 @@ def test_a_link_that_outlives_its_killed_host_is_not_in_the_way(two: lab.Lab, *,
         subprocess.run(["ip", "link", "set", link, "master", two.record.bridge], check=True, timeout=30)
     begun = time.monotonic()
     lab.create_lab(NAME, releases=["debian-12", "debian-13"])
-    assert output(two, "host1", "hostname") == "host1"
+    assert run_script(two, "host1", "hostname") == "host1"
     assert time.monotonic() - begun < 30
 
 
-def test_down_leaves_nothing_and_twice_is_fine(two: lab.Lab, before: set[str]) -> None:
+def test_down_leaves_nothing_also_when_run_twice(two: lab.Lab, before: set[str]) -> None:
     two.remove()
-    assert left_by(NAME, before) == set()
+    assert find_leftovers(NAME, before) == set()
     assert lab.remove_lab(NAME) is False
     with pytest.raises(LabError) as caught:
         lab.find_lab(NAME)
@@ -208,7 +213,7 @@ def test_down_leaves_nothing_and_twice_is_fine(two: lab.Lab, before: set[str]) -
 
 
 @pytest.mark.parametrize("victim", ["python", "systemd-nspawn", "systemd"])
-def test_down_after_kill_9(before: set[str], victim: str) -> None:
+def test_down_removes_a_lab_after_kill_9(before: set[str], victim: str) -> None:
     """The runner, systemd-nspawn, and PID 1 of the host."""
     made = lab.create_lab(ALONE, releases=["debian-12"])
     group = made.record.format_group_name("host1")
@@ -218,7 +223,7 @@ def test_down_after_kill_9(before: set[str], victim: str) -> None:
     begun = time.monotonic()
     made.remove()
     assert time.monotonic() - begun < 30, "waited for a host that cannot be told to power off"
-    assert left_by(ALONE, before) == set()
+    assert find_leftovers(ALONE, before) == set()
 
 
 def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[str]) -> None:
@@ -228,7 +233,7 @@ def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[st
     assert leftovers.is_dead(made.record)
     assert lab.remove_lab(f"{ALONE}-another") is False
     assert state.read(ALONE) is None
-    assert left_by(ALONE, before) == set()
+    assert find_leftovers(ALONE, before) == set()
 
 
 def test_a_failed_up_leaves_only_the_console(before: set[str]) -> None:
@@ -237,7 +242,7 @@ def test_a_failed_up_leaves_only_the_console(before: set[str]) -> None:
         lab.create_lab(ALONE, releases=["debian-12"], mirror=silent)
     assert caught.value.reference == "lab-mirror-dead"
     assert "no mirror on 10.77." in caught.value.reason
-    assert left_by(ALONE, before) == {f"file {state.locate_state(ALONE)}"}
+    assert find_leftovers(ALONE, before) == {f"file {state.locate_state(ALONE)}"}
     assert [path.name for path in state.locate_state(ALONE).iterdir()] == ["console"]
     lab.create_lab(ALONE, releases=["debian-12"]).kill()
-    assert left_by(ALONE, before) == set()
+    assert find_leftovers(ALONE, before) == set()

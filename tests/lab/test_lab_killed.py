@@ -16,7 +16,7 @@ import pytest
 from gpustack.errors import LabError
 from gpustack_lab import lab
 from gpustack_lab.lab import snapshots, state
-from tests.lab.footprint import footprint, left_by
+from tests.lab.footprint import find_leftovers, list_footprint
 
 pytestmark = pytest.mark.lab
 
@@ -38,15 +38,15 @@ class Moment:
     verb: str
     far: float
     delay: int
-    whom: str
-    then: str
+    target: str
+    next_verb: str
 
     def __str__(self) -> str:
-        return f"{self.verb}-{self.far:.2f}-{self.delay}ms-{self.whom}-then-{self.then}"
+        return f"{self.verb}-{self.far:.2f}-{self.delay}ms-{self.target}-then-{self.next_verb}"
 
 
-def moments() -> list[Moment]:
-    """16, spread over each verb: one in every equal part of it."""
+def draw_moments() -> list[Moment]:
+    """Draw 16 moments, spread over each verb: one in every equal part of it."""
     draw = random.Random(SEED)
     parts = {"up": 5, "save": 2, "restore": 5, "down": 4}
     return [
@@ -62,9 +62,9 @@ def moments() -> list[Moment]:
     ]
 
 
-def gpustack(verb: str, count: Path, *, step: int | str = 0, delay: int = 0, whom: str = "alone") -> int:
+def run_gpustack(verb: str, count: Path, *, step: int | str = 0, delay: int = 0, target: str = "alone") -> int:
     """Exit status of the verb; -9 when it was killed."""
-    words = [sys.executable, "-m", "tests.lab.cut", str(step), str(delay), whom, str(count)]
+    words = [sys.executable, "-m", "tests.lab.cut", str(step), str(delay), target, str(count)]
     done = subprocess.run(
         [*words, "lab", *VERBS[verb], "--name", NAME],
         capture_output=True,
@@ -81,45 +81,47 @@ def gpustack(verb: str, count: Path, *, step: int | str = 0, delay: int = 0, who
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """How many steps each verb has when nothing disturbs it."""
+    """The number of steps of each verb when nothing disturbs it."""
     count = tmp_path_factory.mktemp("steps") / "count"
     counted = {}
     try:
         for verb in VERBS:
-            assert gpustack(verb, count) == 0
+            assert run_gpustack(verb, count) == 0
             counted[verb] = int(count.read_text())
     finally:
         lab.remove_lab(NAME, graceful=False)
     return counted
 
 
-def contents(made: lab.Lab) -> list[str]:
-    """What the file says that tells a host's disk, empty on a fresh one."""
-    answers = [made.exec(host.name, ["sh", "-c", "cat state 2>/dev/null || :"], limit=60) for host in made.hosts]
+def read_contents(running_lab: lab.Lab) -> list[str]:
+    """Read the file that tells a host's disk, empty on a fresh one."""
+    answers = [
+        running_lab.exec(host.name, ["sh", "-c", "cat state 2>/dev/null || :"], limit=60) for host in running_lab.hosts
+    ]
     assert [answer.returncode for answer in answers] == [0, 0]
     return [answer.stdout.strip() for answer in answers]
 
 
-def mark(made: lab.Lab, text: str) -> None:
-    for host in made.hosts:
-        assert made.exec(host.name, ["sh", "-c", f"echo {text} >state; sync"], limit=60).returncode == 0
+def mark(running_lab: lab.Lab, text: str) -> None:
+    for host in running_lab.hosts:
+        assert running_lab.exec(host.name, ["sh", "-c", f"echo {text} >state; sync"], limit=60).returncode == 0
 
 
 @pytest.mark.short
 def test_nothing_stays_of_a_lab_that_was_killed_before_its_first_disk(tmp_path: Path) -> None:
-    before = footprint()
+    before = list_footprint()
     try:
-        assert gpustack("up", tmp_path / "count", step="snapshot") == -9
+        assert run_gpustack("up", tmp_path / "count", step="snapshot") == -9
         assert state.read(NAME)
     finally:
         lab.remove_lab(NAME)
-    assert left_by(NAME, before) == set()
+    assert find_leftovers(NAME, before) == set()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", moments(), ids=str)
+@pytest.mark.parametrize("moment", draw_moments(), ids=str)
 def test_nothing_stays_of_a_lab_whose_command_was_killed(moment: Moment, steps: dict[str, int], tmp_path: Path) -> None:
-    before = footprint()
+    before = list_footprint()
     try:
         if moment.verb != "up":
             made = lab.create_lab(NAME, releases=RELEASES)
@@ -127,33 +129,33 @@ def test_nothing_stays_of_a_lab_whose_command_was_killed(moment: Moment, steps: 
             made.save("clean")
             mark(made, "changed")
         step = max(1, int(steps[moment.verb] * moment.far))
-        assert gpustack(moment.verb, tmp_path / "count", step=step, delay=moment.delay, whom=moment.whom) == -9
-        if moment.then == "up":
+        assert run_gpustack(moment.verb, tmp_path / "count", step=step, delay=moment.delay, target=moment.target) == -9
+        if moment.next_verb == "up":
             again = lab.create_lab(NAME, releases=RELEASES)
-            assert len(set(contents(again))) == 1, "disks of different times are mixed"
+            assert len(set(read_contents(again))) == 1, "disks of different times are mixed"
             if moment.verb == "save":
-                restorable(again)
+                assert_restorable(again)
         lab.remove_lab(NAME)
-        assert left_by(NAME, before) == set()
+        assert find_leftovers(NAME, before) == set()
     finally:
         lab.remove_lab(NAME, graceful=False)
 
 
-def restorable(made: lab.Lab) -> None:
-    """A snapshot that was cut off is the new one, or none; never one of some hosts."""
-    snapshot = snapshots.locate_snapshot(made.record, "clean")
-    if all((snapshot / host.name).exists() for host in made.hosts):
-        made.restore("clean")
-        assert contents(made) in (["saved", "saved"], ["changed", "changed"])
+def assert_restorable(running_lab: lab.Lab) -> None:
+    """Assert that a snapshot that was cut off is the new one, or none; never one of some hosts."""
+    snapshot = snapshots.locate_snapshot(running_lab.record, "clean")
+    if all((snapshot / host.name).exists() for host in running_lab.hosts):
+        running_lab.restore("clean")
+        assert read_contents(running_lab) in (["saved", "saved"], ["changed", "changed"])
     else:
         with pytest.raises(LabError, match="no snapshot 'clean'"):
-            made.restore("clean")
+            running_lab.restore("clean")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("then", ["restore", "up"])
-def test_a_restore_that_was_killed_is_finished(then: str, tmp_path: Path) -> None:
-    """While its mirror lives the lab is not dead, so `up` goes on with it."""
+@pytest.mark.parametrize("next_verb", ["restore", "up"])
+def test_a_restore_that_was_killed_is_finished(next_verb: str, tmp_path: Path) -> None:
+    """The mirror of the lab lives, so the lab is not dead, and `up` goes on with it."""
     serve = [sys.executable, "-m", "http.server", "8480", "--directory", str(tmp_path), "--bind"]
     mirror = lab.Mirror(lambda address: [*serve, address], 8480, "0" * 40)
     try:
@@ -161,12 +163,12 @@ def test_a_restore_that_was_killed_is_finished(then: str, tmp_path: Path) -> Non
         mark(made, "saved")
         made.save("clean")
         mark(made, "changed")
-        assert gpustack("restore", tmp_path / "count", step="snapshot") == -9
+        assert run_gpustack("restore", tmp_path / "count", step="snapshot") == -9
         assert not (made.record.roots / "hosts" / "host1").exists()
-        if then == "restore":
+        if next_verb == "restore":
             made.restore("clean")
         else:
             lab.create_lab(NAME, releases=RELEASES, mirror=mirror)
-        assert contents(made) == ["saved", "saved"]
+        assert read_contents(made) == ["saved", "saved"]
     finally:
         lab.remove_lab(NAME, graceful=False)

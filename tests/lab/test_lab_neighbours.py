@@ -14,7 +14,7 @@ import gpustack_lab
 from gpustack.errors import LabError
 from gpustack_lab import lab
 from gpustack_lab.lab import cgroups, locks, state, sysctls
-from tests.lab.footprint import footprint, left_by
+from tests.lab.footprint import find_leftovers, list_footprint
 
 pytestmark = pytest.mark.lab
 
@@ -33,9 +33,9 @@ class Checkout:
         shutil.copytree(Path(gpustack.__file__).parent, folder / "gpustack", ignore=ignore)
         shutil.copytree(Path(gpustack_lab.__file__).parent, folder / "lab" / "gpustack_lab", ignore=ignore)
         self.env = os.environ | {"PYTHONPATH": f"{folder}:{folder / 'lab'}"}
-        self.name = self.python("from gpustack_lab.lab import state; print(state.compute_default_name())")
+        self.name = self.run_python("from gpustack_lab.lab import state; print(state.compute_default_name())")
 
-    def python(self, script: str) -> str:
+    def run_python(self, script: str) -> str:
         argv = [sys.executable, "-c", script]
         return subprocess.check_output(argv, cwd=self.folder, env=self.env, text=True, timeout=60).strip()
 
@@ -44,11 +44,11 @@ class Checkout:
         out = subprocess.PIPE
         return subprocess.Popen(argv, cwd=self.folder, env=self.env, stdout=out, stderr=subprocess.STDOUT, text=True)
 
-    def lab(self, *words: str) -> str:
-        return ended(self.begin(*words))
+    def run_lab(self, *words: str) -> str:
+        return wait_for_end(self.begin(*words))
 
 
-def ended(process: "subprocess.Popen[str]") -> str:
+def wait_for_end(process: "subprocess.Popen[str]") -> str:
     text, _ = process.communicate(timeout=300)
     assert process.returncode == 0, text
     return text
@@ -59,77 +59,81 @@ def checkouts(tmp_path: Path) -> Iterator[list[Checkout]]:
     made = [Checkout(tmp_path / name) for name in ("a", "b")]
     yield made
     for checkout in made:
-        checkout.lab("down", "--force")
+        checkout.run_lab("down", "--force")
 
 
 @pytest.fixture
-def up() -> Iterator[Callable[[str], lab.Lab]]:
+def start_lab() -> Iterator[Callable[[str], lab.Lab]]:
     yield lambda name: lab.create_lab(name, releases=["debian-12"])
     for name in (ONE, TWO):
         lab.remove_lab(name, graceful=False)
 
 
-def answers(made: lab.Lab) -> bool:
-    return made.exec("host1", ["true"], limit=30).returncode == 0
+def is_answering(running_lab: lab.Lab) -> bool:
+    return running_lab.exec("host1", ["true"], limit=30).returncode == 0
 
 
 @pytest.mark.slow
 def test_two_checkouts_come_up_at_once_and_one_goes_down_alone(checkouts: list[Checkout]) -> None:
-    before = footprint()
+    before = list_footprint()
     a, b = checkouts
     assert a.name != b.name
     for process in [checkout.begin("up", "--hosts", "1", "--os", "debian-12") for checkout in checkouts]:
-        ended(process)
-    assert a.name in a.lab("status")
+        wait_for_end(process)
+    assert a.name in a.run_lab("status")
     gone, again = a.begin("down"), b.begin("up", "--hosts", "1", "--os", "debian-12")
-    assert ended(gone).endswith("the lab is down\n")
-    ended(again)
-    assert left_by(a.name, before) == set()
-    b.lab("exec", "host1", "--", "sudo", "apt-get", "-qq", "update")
-    assert a.lab("down").endswith("there was no lab\n")
-    b.lab("exec", "host1", "--", "true")
-    b.lab("down")
-    assert left_by(b.name, before) == set()
+    assert wait_for_end(gone).endswith("the lab is down\n")
+    wait_for_end(again)
+    assert find_leftovers(a.name, before) == set()
+    b.run_lab("exec", "host1", "--", "sudo", "apt-get", "-qq", "update")
+    assert a.run_lab("down").endswith("there was no lab\n")
+    b.run_lab("exec", "host1", "--", "true")
+    b.run_lab("down")
+    assert find_leftovers(b.name, before) == set()
 
 
-def test_a_living_lab_with_a_broken_record_is_left_alone_and_can_be_taken_down(up: Callable[[str], lab.Lab]) -> None:
-    before = footprint()
-    one = up(ONE)
+def test_a_living_lab_with_a_broken_record_is_left_alone_and_can_be_taken_down(
+    start_lab: Callable[[str], lab.Lab],
+) -> None:
+    before = list_footprint()
+    one = start_lab(ONE)
     (locks.MACHINE / f"{ONE}.json").write_text("{")
-    two = up(TWO)
+    two = start_lab(TWO)
     assert two.record.net != one.record.net
-    assert answers(one)
+    assert is_answering(one)
     with pytest.raises(LabError) as caught:
-        up(ONE)
+        start_lab(ONE)
     assert caught.value.reference == "lab-record-broken"
     assert lab.remove_lab(ONE) is True
-    assert left_by(ONE, before) == set()
-    assert answers(two)
-    assert answers(up(ONE))
+    assert find_leftovers(ONE, before) == set()
+    assert is_answering(two)
+    assert is_answering(start_lab(ONE))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("record", ["broken", "missing"])
-def test_a_dead_lab_with_a_broken_record_or_none_is_swept(record: str, up: Callable[[str], lab.Lab]) -> None:
-    before = footprint()
-    one = up(ONE)
+def test_a_dead_lab_with_a_broken_record_or_none_is_swept(record: str, start_lab: Callable[[str], lab.Lab]) -> None:
+    before = list_footprint()
+    one = start_lab(ONE)
     cgroups.kill(one.record.format_group_name("host1"))
     if record == "broken":
         (locks.MACHINE / f"{ONE}.json").write_text('{"name": 3}')
     else:
         state.forget(ONE)
-    two = up(TWO)
-    assert left_by(ONE, before) == set()
+    two = start_lab(TWO)
+    assert find_leftovers(ONE, before) == set()
     two.remove()
-    assert left_by(TWO, before) == set()
+    assert find_leftovers(TWO, before) == set()
 
 
 @pytest.mark.slow
-def test_settings_of_the_machine_that_a_host_changes_are_put_back_by_the_last_lab(up: Callable[[str], lab.Lab]) -> None:
+def test_settings_of_the_machine_that_a_host_changes_are_put_back_by_the_last_lab(
+    start_lab: Callable[[str], lab.Lab],
+) -> None:
     if state.list_records():
         pytest.skip("another lab is up on this machine, and the last one puts them back")
     before = {name: (sysctls.PROC / name).read_text() for name in SHARED}
-    one, two = up(ONE), up(TWO)
+    one, two = start_lab(ONE), start_lab(TWO)
     for name, value in WRITES.items():
         assert one.exec("host1", ["sudo", "sh", "-c", f"echo {value} >/proc/sys/{name}"]).returncode == 0
         assert (sysctls.PROC / name).read_text().strip() == str(value)

@@ -16,7 +16,7 @@ import yaml
 
 from gpustack.ask.transport.refusal import CONNECT_LIMIT, HOST_LIMIT
 from gpustack_lab import lab
-from tests.lab.bad_hosts import make_bad, ssh_config
+from tests.lab.bad_hosts import make_bad, write_ssh_config
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -41,7 +41,7 @@ WORK = 45
 
 
 @pytest.fixture(scope="module")
-def made() -> Iterator[lab.Lab]:
+def many_hosts() -> Iterator[lab.Lab]:
     lab.remove_lab(NAME)
     made = lab.create_lab(NAME, releases=["debian-12", "debian-13"], addresses=30)
     make_bad(made, BAD | LATE)
@@ -50,10 +50,10 @@ def made() -> Iterator[lab.Lab]:
 
 
 @pytest.fixture(scope="module")
-def inventory(made: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inventory(many_hosts: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The lab's inventory of addresses, with an ssh_config that knows all keys but one."""
     folder = tmp_path_factory.mktemp("many")
-    config = ssh_config(made, ["n28"], folder / "ssh")
+    config = write_ssh_config(many_hosts, ["n28"], folder / "ssh")
     folder /= "inventory"
     given = lab.locate_inventory(NAME, addresses=True)
     hosts = yaml.safe_load((given / "hosts.yml").read_text())
@@ -69,8 +69,8 @@ def inventory(made: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(made: lab.Lab) -> dict[str, str]:
-    return {extra.name: extra.address for extra in made.record.addresses}
+def address(many_hosts: lab.Lab) -> dict[str, str]:
+    return {extra.name: extra.address for extra in many_hosts.record.addresses}
 
 
 class Connections:
@@ -96,10 +96,10 @@ class Connections:
 
 
 @pytest.mark.parametrize("verb", ["plan", "verify"])
-def test_good_ones_are_served_and_bad_ones_are_named(
-    verb: str, made: lab.Lab, inventory: Path, address: dict[str, str], gpustack: Run
+def test_good_hosts_are_served_and_bad_hosts_are_named(
+    verb: str, many_hosts: lab.Lab, inventory: Path, address: dict[str, str], gpustack: Run
 ) -> None:
-    with Connections(made.record.net) as connections:
+    with Connections(many_hosts.record.net) as connections:
         loads = json.loads(gpustack(verb, "-i", inventory, "-o", "json", code=1).stdout)
     hosts = {host["name"]: host for host in loads["hosts"]}
     assert {name for name, host in hosts.items() if host["unreachable"]} == set(BAD)
@@ -129,7 +129,7 @@ def test_good_ones_are_served_and_bad_ones_are_named(
         "n28": f"the host key of {address['n28']} is not known",
     }
     assert all(hosts[name]["hint"] for name in BAD)
-    values = reasons(loads)
+    values = list_reasons(loads)
     assert {name for name in values if any(f"{name} was not reached" in why for why in values[name])} == set(BAD)
     for name in set(hosts) - set(BAD):
         assert not any(bad in why for why in values[name] for bad in BAD), "what a bad one does not tell is its own"
@@ -138,10 +138,10 @@ def test_good_ones_are_served_and_bad_ones_are_named(
     assert 2 <= connections.most <= 30, "one connection per host"
 
 
-def reasons(found: dict[str, Any]) -> dict[str, set[str]]:
-    """Of every host, why something of it is unknown."""
+def list_reasons(report: dict[str, Any]) -> dict[str, set[str]]:
+    """List for every host why something of it is unknown."""
     values: dict[str, set[str]] = {}
-    for state in found["states"]:
+    for state in report["states"]:
         whys = {check["reason"] for check in state["checks"] if check["outcome"] == "unknown"}
         values.setdefault(state["location"], set()).update(whys)
     return values
@@ -156,7 +156,7 @@ def test_people_read_each_bad_host_with_what_to_do(inventory: Path, gpustack: Ru
 
 
 def test_where_all_are_bad_nothing_could_be_asked(
-    made: lab.Lab, inventory: Path, tmp_path: Path, gpustack: Run
+    many_hosts: lab.Lab, inventory: Path, tmp_path: Path, gpustack: Run
 ) -> None:
     """Three that time out take as long as one."""
     hosts = yaml.safe_load((inventory / "hosts.yml").read_text())

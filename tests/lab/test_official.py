@@ -54,7 +54,7 @@ def many(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 @pytest.fixture(scope="module")
 def cluster(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = roads.inventory(many, tmp_path_factory.mktemp("cluster") / "inventory", CLUSTER)
+    folder = roads.copy_inventory(many, tmp_path_factory.mktemp("cluster") / "inventory", CLUSTER)
     assert "mirror" not in (folder / "group_vars" / "all" / "gpustack.yml").read_text()
     gpustack("install", "-i", folder, "--yes", limit=1200)
     return folder
@@ -63,8 +63,8 @@ def cluster(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFacto
 def test_official_sources_make_a_cluster(many: lab.Lab, cluster: Path, gpustack: Run, tmp_path: Path) -> None:
     assert json.loads(gpustack("verify", "-i", cluster, "-o", "json").stdout)["converged"] is True
     gpustack("kubeconfig", "-i", cluster, "--out", tmp_path / "config")
-    assert sorted(witness.ready(witness.api(tmp_path / "config"))) == CLUSTER
-    host = witness.host(many, "host1")
+    assert sorted(witness.list_ready(witness.connect_api(tmp_path / "config"))) == CLUSTER
+    host = witness.connect_host(many, "host1")
     sources = host.check_output("cat /etc/apt/sources.list.d/gpustack-*.sources")
     assert "https://pkgs.k8s.io/core:/stable:/v1.36/deb/" in sources
     assert "https://download.docker.com/linux/debian" in sources
@@ -73,7 +73,7 @@ def test_official_sources_make_a_cluster(many: lab.Lab, cluster: Path, gpustack:
 
 
 def test_only_lab_hosts_know_the_names_so(many: lab.Lab) -> None:
-    known = witness.host(many, "host1").check_output("getent hosts pkgs.k8s.io").split()[0]
+    known = witness.connect_host(many, "host1").check_output("getent hosts pkgs.k8s.io").split()[0]
     assert known == many.record.gateway
     mine = subprocess.run(["getent", "hosts", "pkgs.k8s.io"], capture_output=True, text=True, check=False)
     assert many.record.gateway not in mine.stdout
@@ -82,20 +82,20 @@ def test_only_lab_hosts_know_the_names_so(many: lab.Lab) -> None:
 
 
 def test_a_changed_manifest_is_refused(many: lab.Lab, cluster: Path, gpustack: Run) -> None:
-    host = witness.host(many, "host1")
+    host = witness.connect_host(many, "host1")
     host.check_output("rm /etc/kubernetes/gpustack-flannel/kube-flannel.yml")
     host.check_output(
         "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-flannel delete daemonset kube-flannel-ds"
     )
 
-    def twist(request: Request, name: str, path: str) -> bool:
+    def is_spoilt(request: Request, name: str, path: str) -> bool:
         if name == "raw.githubusercontent.com":
             request.forward(name, lambda body: body.replace(b"kube-flannel", b"rude-flannel", 1))
         return name == "raw.githubusercontent.com"
 
-    with roads.internet(many, twist):
+    with roads.run_internet(many, is_spoilt):
         result = gpustack("install", "-i", cluster, "--only", "flannel", "--yes", code=5)
-    (failure,) = failures(result.stdout + result.stderr, "host1")
+    (failure,) = list_failures(result.stdout + result.stderr, "host1")
     assert "https://raw.githubusercontent.com/flannel-io/flannel/v0.28.9/" in failure
     assert "expected SHA-256 e875824b" in failure
     assert "source of the spec" in failure
@@ -119,7 +119,7 @@ def test_a_key_that_ended_is_taken_over_under_its_fingerprint(
     old = subprocess.run([*gpg, "--export", print_of], check=True, capture_output=True).stdout
     subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
     time.sleep(2)
-    host = witness.host(many, "host1")
+    host = witness.connect_host(many, "host1")
     host.check_output(f"echo {base64.b64encode(old).decode()} | base64 -d >{keyring}")
     update = "apt-get update -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/gpustack-kubernetes.sources"
     update += " -o Dir::Etc::sourceparts=- -o APT::Update::Error-Mode=any -o APT::Get::List-Cleanup=0"
@@ -142,7 +142,7 @@ Signed-By: /etc/apt/keyrings/docker.asc
 
 def test_dockers_own_source_stands_for_ours(many: lab.Lab, cluster: Path, gpustack: Run) -> None:
     """Somebody follows Docker's guide on a host of the cluster: apt would read no source with both."""
-    host = witness.host(many, "host1")
+    host = witness.connect_host(many, "host1")
     host.check_output("curl -fsSL https://download.docker.com/linux/debian/gpg -o /etc/apt/keyrings/docker.asc")
     host.check_output(f"printf %s '{DOCKER}' >/etc/apt/sources.list.d/docker.sources")
     assert "Conflicting values set for option Signed-By" in host.run("apt-get indextargets").stderr
@@ -155,8 +155,8 @@ def test_dockers_own_source_stands_for_ours(many: lab.Lab, cluster: Path, gpusta
     assert host.file("/etc/apt/sources.list.d/gpustack-containerd.sources").exists
 
 
-def failures(text: str, host: str) -> list[str]:
-    """What a person reads of a failure on a host, without line breaks."""
+def list_failures(text: str, host: str) -> list[str]:
+    """List what a person reads of a failure on a host, without line breaks."""
     parts = text.split("\n\n")
     return [" ".join(part.split()) for part in parts if f"failed on {host}" in part.partition("\n")[0]]
 
@@ -164,20 +164,20 @@ def failures(text: str, host: str) -> list[str]:
 @pytest.fixture(scope="module")
 def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Spoilt:
     """The inventory of the other hosts, and what an install says that meets a fault on each of them."""
-    folder = roads.inventory(many, tmp_path_factory.mktemp("spoilt") / "inventory", [*FAULTS, SLOW])
+    folder = roads.copy_inventory(many, tmp_path_factory.mktemp("spoilt") / "inventory", [*FAULTS, SLOW])
     gpustack("install", "-i", folder, "--only", "prereqs", "--yes", limit=900)
-    witness.host(many, "host8").check_output(f"cp -a /etc/hosts /etc/resolv.conf /root && {FORGET_NAMES}")
-    witness.host(many, "host9").check_output(f"mv {CA} /root && update-ca-certificates --fresh")
+    witness.connect_host(many, "host8").check_output(f"cp -a /etc/hosts /etc/resolv.conf /root && {FORGET_NAMES}")
+    witness.connect_host(many, "host9").check_output(f"mv {CA} /root && update-ca-certificates --fresh")
     addresses = {host.address: host.name for host in many.hosts}
 
-    def twist(request: Request, name: str, path: str) -> bool:
+    def is_spoilt(request: Request, name: str, path: str) -> bool:
         host, key, deb = addresses[request.client_address[0]], path == KEY, path.endswith(".deb")
         if name != "download.docker.com":
             return False
         if (host == "host3" and key) or (host == "host5" and deb):
             request.reply(404, b"it is not there")
         elif host == "host4" and key:
-            request.reply(200, another_key(tmp_path_factory.mktemp("gpg"), "1y"))
+            request.reply(200, create_key(tmp_path_factory.mktemp("gpg"), "1y"))
         elif host == "host6" and deb:
             request.forward(name, lambda body: body[:-1] + bytes([body[-1] ^ 1]))
         elif host == "host7" and path.endswith("InRelease"):
@@ -190,7 +190,7 @@ def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactor
             return False
         return True
 
-    with roads.internet(many, twist):
+    with roads.run_internet(many, is_spoilt):
         result = gpustack("install", "-i", folder, "--only", "containerd", "--yes", "-o", "json", limit=900, code=None)
     assert result.returncode != 0
     return folder, json.loads(result.stdout)
@@ -206,28 +206,28 @@ def test_what_is_wrong_on_the_way_is_reported(spoilt: Spoilt, host: str) -> None
 def test_a_slow_server_is_waited_for(spoilt: Spoilt, many: lab.Lab) -> None:
     (played,) = spoilt[1]["playbook_runs"]
     assert SLOW not in played["failed_hosts"]
-    assert witness.host(many, SLOW).package("containerd.io").is_installed
+    assert witness.connect_host(many, SLOW).package("containerd.io").is_installed
 
 
 def test_an_expired_key_is_reported(spoilt: Spoilt, many: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
-    old = another_key(tmp_path, "seconds=1")
+    old = create_key(tmp_path, "seconds=1")
     time.sleep(2)
     assert many.record.source
-    prints = {"kubernetes": many.record.source.fingerprint, "containerd": fingerprint_of(tmp_path)}
-    folder = roads.inventory(many, tmp_path / "inventory", ["host3"], fingerprints=prints)
+    prints = {"kubernetes": many.record.source.fingerprint, "containerd": read_fingerprint(tmp_path)}
+    folder = roads.copy_inventory(many, tmp_path / "inventory", ["host3"], fingerprints=prints)
 
-    def twist(request: Request, name: str, path: str) -> bool:
+    def is_spoilt(request: Request, name: str, path: str) -> bool:
         if path == KEY:
             request.reply(200, old)
         return path == KEY
 
-    with roads.internet(many, twist):
+    with roads.run_internet(many, is_spoilt):
         result = gpustack("install", "-i", folder, "--only", "containerd", "--yes", code=None)
-    (failure,) = failures(result.stdout + result.stderr, "host3")
+    (failure,) = list_failures(result.stdout + result.stderr, "host3")
     assert f"found expired:{prints['containerd']}" in failure
 
 
-def another_key(home: Path, expires: str) -> bytes:
+def create_key(home: Path, expires: str) -> bytes:
     gpg = ["gpg", "--homedir", str(home), "--batch", "--passphrase", "", "--pinentry-mode", "loopback"]
     subprocess.run(
         [*gpg, "--quick-generate-key", "somebody", "ed25519", "sign", expires], check=True, capture_output=True
@@ -237,7 +237,7 @@ def another_key(home: Path, expires: str) -> bytes:
     return stdout
 
 
-def fingerprint_of(home: Path) -> str:
+def read_fingerprint(home: Path) -> str:
     listed = subprocess.run(
         ["gpg", "--homedir", str(home), "--with-colons", "--list-keys"], check=True, capture_output=True, text=True
     )
@@ -245,7 +245,7 @@ def fingerprint_of(home: Path) -> str:
 
 
 def test_the_next_install_fixes_all(spoilt: Spoilt, many: lab.Lab, gpustack: Run) -> None:
-    witness.host(many, "host8").check_output("cp -a /root/hosts /root/resolv.conf /etc")
-    witness.host(many, "host9").check_output(f"mv /root/gpustack-lab.crt {CA} && update-ca-certificates")
+    witness.connect_host(many, "host8").check_output("cp -a /root/hosts /root/resolv.conf /etc")
+    witness.connect_host(many, "host9").check_output(f"mv /root/gpustack-lab.crt {CA} && update-ca-certificates")
     gpustack("install", "-i", spoilt[0], "--only", "containerd", "--yes", limit=900)
     gpustack("plan", "-i", spoilt[0], "--only", "containerd")

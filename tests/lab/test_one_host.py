@@ -22,9 +22,9 @@ def test_the_host_itself_becomes_a_cluster(
     release: str, python: str, make_lab: Callable[..., lab.Lab], wheel: Path, tmp_path: Path
 ) -> None:
     made = make_lab(f"one-{release}", [release])
-    host = witness.host(made, "host1")
+    host = witness.connect_host(made, "host1")
     carried.install(made, "host1", python, wheel, tmp_path)
-    carried.carry(made, "host1", made.inventory / "group_vars" / "all" / "gpustack.yml", "/tmp/gpustack.yml")
+    carried.copy_folder(made, "host1", made.inventory / "group_vars" / "all" / "gpustack.yml", "/tmp/gpustack.yml")
     host.check_output("install -D -m 0644 /tmp/gpustack.yml /etc/gpustack-cluster/gpustack.yml")
     assert host.run(f"{VENV}/bin/gpustack plan").rc == 1
     unnamed = host.run(f"{VENV}/bin/gpustack install --yes")
@@ -43,11 +43,11 @@ def test_the_host_itself_becomes_a_cluster(
         "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes -o jsonpath='{.items[*].spec.taints}'"
     )
     assert not taints.strip()
-    a_timer_asks_the_doctor(host)
+    assert_timer_runs_doctor(host)
 
 
-def a_timer_asks_the_doctor(host: Host) -> None:
-    """The units of docs/watching.md, for a host without an inventory."""
+def assert_timer_runs_doctor(host: Host) -> None:
+    """Assert that the units of docs/watching.md run the doctor on a host without an inventory."""
     for name, text in re.findall(r"# (/etc/systemd/system/\S+)\n(.*?)(?=\n# /etc|\n```)", WATCHING, re.DOTALL):
         unit = text.replace("User=operator\n", "").replace(
             "/usr/local/bin/gpustack doctor -q -i /home/operator/mycluster", f"{VENV}/bin/gpustack doctor -q"

@@ -1,6 +1,6 @@
-"""One value of each task that can change something is flipped on a converged cluster: `install --force` then plays all,
-and exactly the tasks that own the flipped values report a change (tests/lab/breaks). Read from the run's evidence.
-"""
+"""A value of each task that can change something is flipped on a converged cluster: `install --force` then plays all,
+and exactly the tasks that own the flipped values report a change (tests/lab/breaks). The changes are read from the
+run's evidence."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from gpustack_lab import lab
-from tests.lab.breaking import RELEASES, World, make_world, until_converged
-from tests.lab.breaks.owned import Owned, load
+from tests.lab.breaking import RELEASES, World, make_world, wait_until_converged
+from tests.lab.breaks.owned import OwnedValue, load
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
-def rounds() -> Iterator[list[Owned]]:
-    """One value per step and host at a time; another inventory has a round of its own."""
+def list_rounds() -> Iterator[list[OwnedValue]]:
+    """List rounds of one value per step and host at a time; another inventory has a round of its own."""
     left = [value for value in load() if not value.reason and not value.hosts]
     while left:
         taken = {(value.step, value.host): value for value in reversed(left)}
@@ -33,8 +33,8 @@ def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
     return make_world(made, gpustack, tmp_path_factory.mktemp("owned"))
 
 
-def changes(value: Any) -> list[tuple[str, str, str]]:
-    """(step, host, task) of all that reported a change, in order."""
+def list_changes(value: Any) -> list[tuple[str, str, str]]:
+    """List (step, host, task) of all that reported a change, in order."""
     step, found = "", []
     for line in (Path(value["evidence_directory"]) / "events.jsonl").read_text().splitlines():
         event = json.loads(line)
@@ -45,18 +45,18 @@ def changes(value: Any) -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.parametrize("values", list(rounds()), ids=lambda values: f"{len(values)} from {values[0].task}")
-def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list[Owned]) -> None:
-    world.everywhere([(value.host, value.flip) for value in values])
-    inventory = world.other_inventory({}, {}, values[0].hosts) if values[0].hosts else world.inventory
+@pytest.mark.parametrize("values", list(list_rounds()), ids=lambda values: f"{len(values)} from {values[0].task}")
+def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list[OwnedValue]) -> None:
+    world.run_everywhere([(value.host, value.flip) for value in values])
+    inventory = world.build_inventory({}, {}, values[0].hosts) if values[0].hosts else world.inventory
     # In an inventory of one host the other node is a stranger to the firewall: there only the step itself is played.
     words = ("--only", values[0].step) if values[0].hosts else ()
     done = world.gpustack("install", "-i", inventory, "--force", *words, "--yes", "-o", "json", limit=900)
     document = json.loads(done.stdout)
-    assert sorted(changes(document)) == sorted(one for value in values for one in value.changed)
+    assert sorted(list_changes(document)) == sorted(one for value in values for one in value.changed_tasks)
     assert document["converged"]
-    assert sum(play["changed_task_count"] for play in document["playbook_runs"]) == len(changes(document))
+    assert sum(play["changed_task_count"] for play in document["playbook_runs"]) == len(list_changes(document))
     if values[0].hosts:
         taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
-        world.everywhere([("host1", taint)])
-    until_converged(world)
+        world.run_everywhere([("host1", taint)])
+    wait_until_converged(world)

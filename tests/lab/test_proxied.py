@@ -1,5 +1,5 @@
-"""Behind an HTTP proxy that wants a login: no name resolves on the host and nothing is reached directly, so whatever
-arrives came through the proxy. A cluster comes about; then the login changes, and the proxy goes away."""
+"""An HTTP proxy wants a login: no name resolves on the host and nothing is reached directly, so whatever arrives came
+through the proxy. A cluster comes about; then the login changes, and the proxy goes away."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from gpustack_lab import lab
 from gpustack_lab.lab import official_names
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
-from tests.lab.http_proxy import Proxy, proxy
+from tests.lab.http_proxy import Proxy, run_proxy
 
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
@@ -23,20 +23,23 @@ UNITS = "/etc/systemd/system/containerd.service.d /etc/systemd/system/kubelet.se
 
 
 @pytest.fixture(scope="module")
-def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     """A host that knows no names: neither those of the lab's internet nor those of the Debian archive."""
     made = make_lab("proxied", ["debian-12"], internet=True)
     gateway = made.record.gateway
     forget = f"sed -i '/^{gateway} /d' /etc/hosts && echo nameserver {gateway} >/etc/resolv.conf"
-    witness.host(made, "host1").check_output(forget)
+    witness.connect_host(made, "host1").check_output(forget)
     return made
 
 
 @pytest.fixture(scope="module")
-def way_out(one: lab.Lab) -> Iterator[Proxy]:
+def way_out(one_host: lab.Lab) -> Iterator[Proxy]:
     known = dict.fromkeys(official_names.list_names(), OUTSIDE[0])
     ports = {443: OUTSIDE[1]}
-    with roads.internet(one, None, *OUTSIDE), proxy(one.record.gateway, USER, PASSWORD, known, ports) as running:
+    with (
+        roads.run_internet(one_host, None, *OUTSIDE),
+        run_proxy(one_host.record.gateway, USER, PASSWORD, known, ports) as running,
+    ):
         yield running
 
 
@@ -49,23 +52,25 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def inventory(one: lab.Lab, secret: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inventory(one_host: lab.Lab, secret: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     values = {
-        "http": f"http://{one.record.gateway}:3128",
-        "no_proxy": [".example.com", one.record.gateway],
+        "http": f"http://{one_host.record.gateway}:3128",
+        "no_proxy": [".example.com", one_host.record.gateway],
         "user": USER,
         "password_file": str(secret),
     }
-    return roads.inventory(one, tmp_path_factory.mktemp("proxied") / "inventory", ["host1"], proxy=values)
+    return roads.copy_inventory(one_host, tmp_path_factory.mktemp("proxied") / "inventory", ["host1"], proxy=values)
 
 
 @pytest.fixture(scope="module")
-def installed(one: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> lab.Lab:
+def installed_host(one_host: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> lab.Lab:
     gpustack("install", "-i", inventory, "--yes", limit=1200)
-    return one
+    return one_host
 
 
-def test_everything_came_through_the_proxy(installed: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
+def test_everything_came_through_the_proxy(
+    installed_host: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run
+) -> None:
     gpustack("verify", "-i", inventory)
     hosts = {re.sub(r"^https?://|[:/].*", "", target) for target in way_out.served}
     wanted = {"pkgs.k8s.io", "download.docker.com", "raw.githubusercontent.com", "registry.k8s.io", "ghcr.io"}
@@ -75,13 +80,13 @@ def test_everything_came_through_the_proxy(installed: lab.Lab, way_out: Proxy, i
     )
 
 
-def test_the_cluster_itself_is_reached_directly(installed: lab.Lab, way_out: Proxy) -> None:
-    own = (installed.hosts[0].address, "10.96.", "10.244.", "127.0.0.1", "localhost", ".svc")
+def test_the_cluster_itself_is_reached_directly(installed_host: lab.Lab, way_out: Proxy) -> None:
+    own = (installed_host.hosts[0].address, "10.96.", "10.244.", "127.0.0.1", "localhost", ".svc")
     assert [target for target in way_out.served + way_out.refused if any(name in target for name in own)] == []
 
 
-def test_it_reaches_apt_containerd_and_the_kubelet(installed: lab.Lab) -> None:
-    host = witness.host(installed, "host1")
+def test_it_reaches_apt_containerd_and_the_kubelet(installed_host: lab.Lab) -> None:
+    host = witness.connect_host(installed_host, "host1")
     for unit in ("containerd", "kubelet"):
         value = host.check_output(f"tr '\\0' '\\n' </proc/$(systemctl show -p MainPID --value {unit})/environ")
         assert f"HTTPS_PROXY=http://{USER}:" in value
@@ -89,15 +94,15 @@ def test_it_reaches_apt_containerd_and_the_kubelet(installed: lab.Lab) -> None:
     assert "http://" in host.check_output("apt-config dump Acquire::https::Proxy")
 
 
-def test_static_pods_and_others_do_not_see_it(installed: lab.Lab) -> None:
-    host = witness.host(installed, "host1")
+def test_static_pods_and_others_do_not_see_it(installed_host: lab.Lab) -> None:
+    host = witness.connect_host(installed_host, "host1")
     assert host.run("grep -riE 'proxy.*3128|pass/with' /etc/kubernetes /var/lib/kubelet/config.yaml").stdout == ""
     assert host.check_output(f"stat -c %a $(grep -rlE '{USER}' {OURS})").split() == ["600", "600"]
     assert PASSWORD[:9] not in host.check_output("su ops -c 'apt-config dump'")
 
 
 def test_a_login_that_changed_is_drift(
-    installed: lab.Lab, way_out: Proxy, inventory: Path, secret: Path, gpustack: Run
+    installed_host: lab.Lab, way_out: Proxy, inventory: Path, secret: Path, gpustack: Run
 ) -> None:
     secret.write_text("renewed-word\n")
     try:
@@ -105,19 +110,24 @@ def test_a_login_that_changed_is_drift(
         text = " ".join(output.split())
         assert "/etc/gpustack-cluster/proxy.env with different content" in text
         assert "renewed-word" not in text
-        started = witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd")
+        started = witness.connect_host(installed_host, "host1").check_output(
+            "systemctl show -p MainPID --value containerd"
+        )
         way_out.expect(USER, "renewed-word")
         gpustack("install", "-i", inventory, "--yes")
-        assert witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd") != started
+        assert (
+            witness.connect_host(installed_host, "host1").check_output("systemctl show -p MainPID --value containerd")
+            != started
+        )
     finally:
         way_out.expect(USER, PASSWORD)
         secret.write_text(f"{PASSWORD}\n")
 
 
-def test_a_wrong_login_is_reported(installed: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
+def test_a_wrong_login_is_reported(installed_host: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
     """The spec's login, which the test before this one left behind, is not what the host has."""
     gpustack("install", "-i", inventory, "--yes")
-    host = witness.host(installed, "host1")
+    host = witness.connect_host(installed_host, "host1")
     host.check_output("rm /etc/apt/keyrings/gpustack-kubernetes.gpg")
     way_out.expect(USER, "not this")
     result = gpustack("install", "-i", inventory, "--only", "kubernetes", "--yes", code=5)
@@ -128,11 +138,11 @@ def test_a_wrong_login_is_reported(installed: lab.Lab, way_out: Proxy, inventory
     gpustack("install", "-i", inventory, "--yes")
 
 
-def test_without_a_proxy_in_the_spec_all_of_it_goes(installed: lab.Lab, gpustack: Run) -> None:
-    host = witness.host(installed, "host1")
-    output = gpustack("plan", "-i", installed.inventory, code=1).stdout
+def test_without_a_proxy_in_the_spec_all_of_it_goes(installed_host: lab.Lab, gpustack: Run) -> None:
+    host = witness.connect_host(installed_host, "host1")
+    output = gpustack("plan", "-i", installed_host.inventory, code=1).stdout
     assert "left over" in " ".join(output.split())
-    gpustack("install", "-i", installed.inventory, "--yes", "--only", "prereqs,containerd,kubernetes")
+    gpustack("install", "-i", installed_host.inventory, "--yes", "--only", "prereqs,containerd,kubernetes")
     assert host.run(f"ls {OURS}; find {UNITS} -name '*gpustack*'").stdout == ""
     for unit in ("containerd", "kubelet"):
         assert "_PROXY" not in host.check_output(f"cat /proc/$(systemctl show -p MainPID --value {unit})/environ")

@@ -1,7 +1,5 @@
-"""What broke off or drifted in the cluster is repaired by the next install; what is not ours is refused and left alone.
-
-The tests of this file stand in the order of the story and share one lab.
-"""
+"""The next install repairs what broke off or drifted in the cluster; what is not ours is refused and left alone. The
+tests of this file stand in the order of the story and share one lab."""
 
 import json
 import subprocess
@@ -13,7 +11,7 @@ import pytest
 from gpustack_lab import lab
 from tests.lab import witness
 from tests.lab.conftest import Run
-from tests.lab.killed import killed
+from tests.lab.killed import kill_program
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
@@ -25,8 +23,8 @@ def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     return make_lab("repaired", ["debian-13", "debian-12"])
 
 
-def played(done: "subprocess.CompletedProcess[str]") -> dict[str, list[str]]:
-    return {play["step"]: play["host_names"] for play in json.loads(done.stdout)["playbook_runs"]}
+def list_plays(process: "subprocess.CompletedProcess[str]") -> dict[str, list[str]]:
+    return {play["step"]: play["host_names"] for play in json.loads(process.stdout)["playbook_runs"]}
 
 
 def install(two: lab.Lab, gpustack: Run, code: int = 0) -> "subprocess.CompletedProcess[str]":
@@ -35,10 +33,10 @@ def install(two: lab.Lab, gpustack: Run, code: int = 0) -> "subprocess.Completed
 
 def test_an_initialisation_that_was_broken_off_is_taken_up_again(two: lab.Lab, gpustack: Run) -> None:
     with ThreadPoolExecutor() as pool:
-        killing = pool.submit(killed, two, "kubeadm", "/etc/kubernetes/manifests/etcd.yaml")
+        killing = pool.submit(kill_program, two, "kubeadm", "/etc/kubernetes/manifests/etcd.yaml")
         gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
         assert killing.result().returncode == 0
-    host = witness.host(two, "host1")
+    host = witness.connect_host(two, "host1")
     made = host.file("/etc/kubernetes/pki/ca.crt").content
     assert host.file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
     assert "interrupted" in gpustack("plan", "-i", two.inventory, code=1).stdout
@@ -50,23 +48,23 @@ def test_an_initialisation_that_was_broken_off_is_taken_up_again(two: lab.Lab, g
 
 
 def test_small_drift_is_fixed_by_the_steps_it_belongs_to(two: lab.Lab, gpustack: Run) -> None:
-    one, other = witness.host(two, "host1"), witness.host(two, "host2")
+    one, other = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
     one.check_output("chmod 644 /etc/kubernetes/admin.conf")
     other.check_output(f"systemctl stop kubelet && install -m 600 /dev/null {BOOTSTRAP}")
-    assert played(install(two, gpustack)) == {"control-plane": ["host1"], "workers": ["host2"]}
+    assert list_plays(install(two, gpustack)) == {"control-plane": ["host1"], "workers": ["host2"]}
     assert one.file("/etc/kubernetes/admin.conf").mode == 0o600
     assert other.service("kubelet").is_running
     assert not other.file(BOOTSTRAP).exists
 
 
 def test_a_join_that_was_broken_off_is_done_again(two: lab.Lab, gpustack: Run) -> None:
-    one, other = witness.host(two, "host1"), witness.host(two, "host2")
+    one, other = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
     other.check_output("kubeadm reset -f && rm -f /etc/cni/net.d/*")
     other.check_output("mkdir -p /etc/kubernetes/pki && echo stale >/etc/kubernetes/pki/ca.crt")
     endpoint = one.check_output("awk '$1 == \"server:\" {print $2}' /etc/kubernetes/kubelet.conf")
     other.check_output(f"printf 'clusters:\\n- cluster:\\n    server: {endpoint}\\n' >{BOOTSTRAP}")
     one.check_output(f"{KUBECTL} delete node host2")
-    assert played(install(two, gpustack)) == {"workers": ["host2"]}
+    assert list_plays(install(two, gpustack)) == {"workers": ["host2"]}
     assert other.file("/etc/kubernetes/pki/ca.crt").content == one.file("/etc/kubernetes/pki/ca.crt").content
     assert one.check_output("kubeadm token list --kubeconfig /etc/kubernetes/admin.conf") == ""
     assert not other.file("/run/gpustack-join.yaml").exists
@@ -75,23 +73,23 @@ def test_a_join_that_was_broken_off_is_done_again(two: lab.Lab, gpustack: Run) -
 
 
 def test_credentials_that_are_lost_are_made_anew_for_the_same_node(two: lab.Lab, gpustack: Run) -> None:
-    one, other = witness.host(two, "host1"), witness.host(two, "host2")
+    one, other = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
     node = f"{KUBECTL} get node host2 -o 'jsonpath={{.metadata.uid}}'"
     before = one.check_output(node)
     other.check_output("rm /etc/kubernetes/kubelet.conf")
     assert other.service("kubelet").is_running
-    assert played(install(two, gpustack)) == {"workers": ["host2"]}
+    assert list_plays(install(two, gpustack)) == {"workers": ["host2"]}
     assert one.check_output(node) == before
 
 
 def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpustack: Run) -> None:
-    host = witness.host(two, "host1")
+    host = witness.connect_host(two, "host1")
     flannel = f"{KUBECTL} -n kube-flannel"
     host.check_output(f"{flannel} set env daemonset/kube-flannel-ds -c kube-flannel SITE=theirs")
     conf = host.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'")
     patch = json.dumps({"data": {"net-conf.json": conf.replace("8472", "4789")}})
     host.check_output(f"{flannel} patch configmap kube-flannel-cfg -p '{patch}'")
-    assert played(install(two, gpustack)) == {"flannel": ["host1"]}
+    assert list_plays(install(two, gpustack)) == {"flannel": ["host1"]}
     assert (
         host.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'") == conf
     )
@@ -102,7 +100,7 @@ def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpu
 
 
 def test_a_host_of_another_cluster_is_refused_and_left_as_it_is(two: lab.Lab, gpustack: Run) -> None:
-    other = witness.host(two, "host2")
+    other = witness.connect_host(two, "host2")
     other.check_output("sed -i.kept 's#server: .*#server: https://192.0.2.9:6443#' /etc/kubernetes/kubelet.conf")
     before = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
     result = gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)

@@ -18,10 +18,10 @@ import yaml
 
 from gpustack_lab import lab
 from tests.lab import witness
-from tests.lab.belongings import ANYHOW, PACKAGED, PERSON, differences, of_packages, outline
+from tests.lab.belongings import ANYHOW, PACKAGED, PERSON, find_differences, list_outline, list_packaged_files
 from tests.lab.conftest import GPUSTACK, Run
-from tests.lab.firewalls import root
-from tests.lab.killed import killed
+from tests.lab.firewalls import run_as_root
+from tests.lab.killed import kill_program
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
@@ -35,14 +35,16 @@ Outlines = dict[str, set[str]]
 def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     made = make_lab("reset", ["debian-12", "debian-13"])
     for host in HOSTS:
-        root(made, host, "apt-get -q update; apt-get -qqy install --no-install-recommends iptables nftables >/dev/null")
-        root(made, host, PERSON)
+        run_as_root(
+            made, host, "apt-get -q update; apt-get -qqy install --no-install-recommends iptables nftables >/dev/null"
+        )
+        run_as_root(made, host, PERSON)
     return made
 
 
 @pytest.fixture(scope="module")
 def before(two: lab.Lab) -> Outlines:
-    return {host: outline(two, host) for host in HOSTS}
+    return {host: list_outline(two, host) for host in HOSTS}
 
 
 # Their postrm scripts are not run (docs/reset.md).
@@ -59,39 +61,42 @@ def reset(two: lab.Lab, gpustack: Run, *words: str, code: int = 0) -> Any:
     return json.loads(done.stdout)
 
 
-def nodes(two: lab.Lab) -> dict[str, str]:
-    text = root(two, "host1", f"{KUBECTL} get nodes --no-headers")
+def list_nodes(two: lab.Lab) -> dict[str, str]:
+    text = run_as_root(two, "host1", f"{KUBECTL} get nodes --no-headers")
     return {line.split()[0]: line.split()[1] for line in text.splitlines()}
 
 
 def compare(two: lab.Lab, before: Outlines, host: str, *, packages: bool) -> list[str]:
     allowed = [*ANYHOW, *(CONFIGURED if packages else PACKAGED)]
-    return differences(before[host], outline(two, host), allowed, of_packages(two, host))
+    return find_differences(before[host], list_outline(two, host), allowed, list_packaged_files(two, host))
 
 
 def test_bare_hosts_have_nothing_to_remove(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     assert "nothing of gpustack is on them" in gpustack("reset", "-i", two.inventory).stdout
     for host in HOSTS:
-        assert differences(before[host], outline(two, host), ANYHOW) == []
+        assert find_differences(before[host], list_outline(two, host), ANYHOW) == []
 
 
 def test_an_etcd_of_somebody_else_is_refused_and_stays(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     """An etcd host of another cluster, or of Patroni: no kubeconfig says whose it is."""
-    root(two, "host2", "mkdir -p /var/lib/etcd/member /etc/kubernetes/pki; echo data >/var/lib/etcd/member/db")
-    root(two, "host2", "echo key >/etc/kubernetes/pki/ca.key")
+    run_as_root(two, "host2", "mkdir -p /var/lib/etcd/member /etc/kubernetes/pki; echo data >/var/lib/etcd/member/db")
+    run_as_root(two, "host2", "echo key >/etc/kubernetes/pki/ca.key")
     refused = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
     assert "reset-foreign" in refused.stderr
     assert "/var/lib/etcd/member" in refused.stdout + refused.stderr
-    assert root(two, "host2", "cat /var/lib/etcd/member/db /etc/kubernetes/pki/ca.key").split() == ["data", "key"]
-    root(two, "host2", "rm -r /var/lib/etcd /etc/kubernetes/pki")
-    assert differences(before["host2"], outline(two, "host2"), ANYHOW) == []
+    assert run_as_root(two, "host2", "cat /var/lib/etcd/member/db /etc/kubernetes/pki/ca.key").split() == [
+        "data",
+        "key",
+    ]
+    run_as_root(two, "host2", "rm -r /var/lib/etcd /etc/kubernetes/pki")
+    assert find_differences(before["host2"], list_outline(two, "host2"), ANYHOW) == []
 
 
 def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_workers(two: lab.Lab, gpustack: Run) -> None:
     install(two, gpustack)
-    records = [root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS]
+    records = [run_as_root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS]
     assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout.lower()
-    assert [root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS] == records
+    assert [run_as_root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS] == records
     shown = gpustack("reset", "-i", two.inventory, code=5)
     assert "control plane of gpustack at https://" in shown.stdout
     assert "reset-declined" in shown.stderr
@@ -104,42 +109,42 @@ def test_a_worker_leaves_and_the_next_install_brings_it_back(two: lab.Lab, befor
     ssh = subprocess.Popen(["ssh", "-F", str(two.ssh_config), "host2", "sleep 600"])
     value = reset(two, gpustack, "--limit", "host2")
     assert value["hosts"][0]["traces"]["node"] == ["host2"]
-    assert nodes(two) == {"host1": "Ready"}
+    assert list_nodes(two) == {"host1": "Ready"}
     assert compare(two, before, "host2", packages=False) == []
     assert ssh.poll() is None, "the connection from before is still there"
     ssh.kill()
     ssh.wait()
     install(two, gpustack)
-    assert nodes(two) == {"host1": "Ready", "host2": "Ready"}
+    assert list_nodes(two) == {"host1": "Ready", "host2": "Ready"}
 
 
 def test_what_somebody_changed_since_stays_and_is_named(two: lab.Lab, gpustack: Run) -> None:
     """A mount in fstab, an etcd beside our node, a static pod, lines in a file of gpustack."""
     theirs = ("/var/lib/etcd/member/db", "/etc/kubernetes/manifests/person.yaml", "/etc/kubernetes/pki/person.key")
     for path in theirs:
-        root(two, "host2", f"mkdir -p $(dirname {path}); echo person >{path}")
-    root(
+        run_as_root(two, "host2", f"mkdir -p $(dirname {path}); echo person >{path}")
+    run_as_root(
         two,
         "host2",
         "echo 'server:/x /x nfs noauto 0 0' >>/etc/fstab; echo '# person' >>/etc/sysctl.d/90-gpustack.conf",
     )
     files = "sha256sum /etc/fstab /etc/sysctl.d/90-gpustack.conf " + " ".join(theirs)
-    sums = root(two, "host2", files)
+    sums = run_as_root(two, "host2", files)
     value = reset(two, gpustack, "--limit", "host2")
     kept = " ".join(value["hosts"][0]["kept_resources"])
     assert [path for path in ("/etc/fstab", "/etc/sysctl.d/90-gpustack.conf") if path not in kept] == []
-    assert root(two, "host2", files) == sums
-    root(
+    assert run_as_root(two, "host2", files) == sums
+    run_as_root(
         two, "host2", "rm -r /etc/kubernetes/manifests /etc/kubernetes/pki /var/lib/etcd /etc/sysctl.d/90-gpustack.conf"
     )
-    root(two, "host2", "cp /var/lib/gpustack-cluster/before/*-fstab /etc/fstab")
+    run_as_root(two, "host2", "cp /var/lib/gpustack-cluster/before/*-fstab /etc/fstab")
     install(two, gpustack)
 
 
 def test_a_dead_api_is_no_obstacle(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
-    host = witness.host(two, "host1")
+    host = witness.connect_host(two, "host1")
     host.check_output("mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/")
-    witness.until("the API is gone", lambda: host.run("curl -sk https://127.0.0.1:6443/livez").rc != 0)
+    witness.wait_until("the API is gone", lambda: host.run("curl -sk https://127.0.0.1:6443/livez").rc != 0)
     value = reset(two, gpustack, "--limit", "host2", code=8)
     assert [text.partition(":")[0] for text in value["hosts"][0]["unknown_traces"]] == [
         "node of this host in the cluster"
@@ -149,20 +154,22 @@ def test_a_dead_api_is_no_obstacle(two: lab.Lab, before: Outlines, gpustack: Run
 
 def test_a_reset_that_is_killed_is_taken_up_again(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     """Containers of somebody else in containerd go on through all of it."""
-    host = witness.host(two, "host1")
-    root(two, "host1", f"crictl pull {witness.IMAGE} >/dev/null")
-    root(two, "host1", f"ctr -n k8s.io images export - {witness.IMAGE} | ctr -n person images import - >/dev/null")
-    root(two, "host1", f"ctr -n person run -d {witness.IMAGE} theirs sleep 3600")
+    host = witness.connect_host(two, "host1")
+    run_as_root(two, "host1", f"crictl pull {witness.IMAGE} >/dev/null")
+    run_as_root(
+        two, "host1", f"ctr -n k8s.io images export - {witness.IMAGE} | ctr -n person images import - >/dev/null"
+    )
+    run_as_root(two, "host1", f"ctr -n person run -d {witness.IMAGE} theirs sleep 3600")
     pid = host.check_output("ctr -n person tasks ls | awk '$1 == \"theirs\" {print $2}'")
     child = subprocess.Popen(
         [*GPUSTACK, "reset", "-i", str(two.inventory), "--yes"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    witness.until("the kubelet is stopped", lambda: not host.service("kubelet").is_running, 300)
+    witness.wait_until("the kubelet is stopped", lambda: not host.service("kubelet").is_running, 300)
     os.kill(child.pid, signal.SIGKILL)
     child.communicate(timeout=30)
     assert host.run("ls /etc/kubernetes/pki /etc/apt/sources.list.d/gpustack-containerd.sources").rc == 0
-    witness.until(
+    witness.wait_until(
         "the lock ended with its holder",
         lambda: gpustack("reset", "-i", two.inventory, "--yes", code=None, limit=900).returncode == 0,
     )
@@ -175,16 +182,16 @@ def test_a_reset_that_is_killed_is_taken_up_again(two: lab.Lab, before: Outlines
     assert (again["playbook_run"], [one["traces"] for one in again["hosts"]]) == (None, [{}, {}])
     kept = gpustack("reset", "-i", two.inventory, "--packages", code=5).stdout
     assert "package containerd.io: containerd's-namespace-person needs it" in kept
-    root(two, "host1", "ctr -n person tasks rm -f theirs; ctr -n person containers rm theirs")
-    root(two, "host1", f"ctr -n person images rm {witness.IMAGE} >/dev/null")
+    run_as_root(two, "host1", "ctr -n person tasks rm -f theirs; ctr -n person containers rm theirs")
+    run_as_root(two, "host1", f"ctr -n person images rm {witness.IMAGE} >/dev/null")
 
 
-def test_after_an_initialisation_that_was_broken_off(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
+def test_a_reset_removes_a_broken_initialisation(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     with ThreadPoolExecutor() as pool:
-        killing = pool.submit(killed, two, "kubeadm", "/etc/kubernetes/manifests/etcd.yaml")
+        killing = pool.submit(kill_program, two, "kubeadm", "/etc/kubernetes/manifests/etcd.yaml")
         gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
         assert killing.result().returncode == 0
-    assert witness.host(two, "host1").file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
+    assert witness.connect_host(two, "host1").file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
     reset(two, gpustack)
     for host in HOSTS:
         assert compare(two, before, host, packages=False) == []
@@ -201,7 +208,7 @@ def test_with_its_packages_nothing_but_the_list_is_left(
     spec["gpustack"].setdefault("kube_proxy", {})["mode"] = "nftables"
     path.write_text(yaml.safe_dump(spec))
     install(two, gpustack, folder)
-    assert "table ip kube-proxy" in root(two, "host2", "nft list tables")
+    assert "table ip kube-proxy" in run_as_root(two, "host2", "nft list tables")
     reset(two, gpustack, "--packages")
     for host in HOSTS:
         assert compare(two, before, host, packages=True) == []
@@ -209,14 +216,14 @@ def test_with_its_packages_nothing_but_the_list_is_left(
 
 
 def test_a_host_of_another_cluster_needs_its_own_word(two: lab.Lab, gpustack: Run) -> None:
-    """Its files are made by hand: what counts is whose API they name."""
+    """The test makes its files by hand: what counts is whose API they name."""
     old = "clusters:\\n- cluster:\\n    server: https://old.example:6443\\n"
-    root(two, "host2", f"mkdir -p /etc/kubernetes; printf '{old}' >/etc/kubernetes/kubelet.conf")
+    run_as_root(two, "host2", f"mkdir -p /etc/kubernetes; printf '{old}' >/etc/kubernetes/kubelet.conf")
     planned = gpustack("plan", "-i", two.inventory, code=1).stdout
     assert "gpustack reset --limit host2 --foreign" in planned
     refused = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
     assert "old.example:6443" in refused.stdout + refused.stderr
-    assert root(two, "host2", "ls /etc/kubernetes/kubelet.conf")
+    assert run_as_root(two, "host2", "ls /etc/kubernetes/kubelet.conf")
     reset(two, gpustack, "--limit", "host2", "--foreign")
-    assert not witness.host(two, "host2").file("/etc/kubernetes/kubelet.conf").exists
-    assert witness.host(two, "host2").file("/etc/kubernetes/person.yaml").exists
+    assert not witness.connect_host(two, "host2").file("/etc/kubernetes/kubelet.conf").exists
+    assert witness.connect_host(two, "host2").file("/etc/kubernetes/person.yaml").exists

@@ -20,8 +20,8 @@ import yaml
 from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import GPUSTACK, Run
-from tests.lab.http_proxy import certify, door, proxy
-from tests.lab.hunt import Hunt, Watch, journal_of, root_of
+from tests.lab.http_proxy import create_certificate, run_door, run_proxy
+from tests.lab.hunt import Hunt, Watch, locate_root, read_journal
 
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
@@ -56,17 +56,17 @@ SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """Of the mirror, as PEM; and the file with its key."""
-    return certify(MIRROR, tmp_path_factory.mktemp("certificate"))
+    """The certificate of the mirror, as PEM, and the file with its key."""
+    return create_certificate(MIRROR, tmp_path_factory.mktemp("certificate"))
 
 
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab], certificate: tuple[str, Path]) -> lab.Lab:
     made = make_lab("secrets", ["debian-12", "debian-13"], monitored=True)
     for name in HOSTS:
-        host = witness.host(made, name)
+        host = witness.connect_host(made, name)
         host.run_expect([0], "useradd -m -s /bin/bash asked && echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked")
-        shadow = piped(["openssl", "passwd", "-6", "-stdin"], MARKS["become"])
+        shadow = pipe_text(["openssl", "passwd", "-6", "-stdin"], MARKS["become"])
         host.check_output(f"usermod -p '{shadow.strip()}' asked")
         keys = "/home/asked/.ssh"
         host.check_output(f"install -d -m 700 -o asked {keys} && install -o asked ~ops/.ssh/authorized_keys {keys}")
@@ -83,12 +83,13 @@ def two(make_lab: Callable[..., lab.Lab], certificate: tuple[str, Path]) -> lab.
     return made
 
 
-def piped(command: list[str], text: str) -> str:
+def pipe_text(command: list[str], text: str) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def write(made: lab.Lab, host: str, path: str, text: str) -> None:
-    done = made.exec(host, ["sudo", "sh", "-c", f"umask 077; mkdir -p {Path(path).parent}; cat >{path}"], text=text)
+def write(running_lab: lab.Lab, host: str, path: str, text: str) -> None:
+    script = f"umask 077; mkdir -p {Path(path).parent}; cat >{path}"
+    done = running_lab.exec(host, ["sudo", "sh", "-c", script], text=text)
     assert done.returncode == 0, done.stderr
 
 
@@ -100,14 +101,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the operator has: passwords in files, and an inventory with a vaulted file."""
+    """The operator's inputs: passwords in files, and an inventory with a vaulted file."""
     folder = tmp_path_factory.mktemp("inputs")
     for name in ("vault", "proxy", "mirror"):
         (folder / name).touch(mode=0o600)
         (folder / name).write_text(f"{MARKS[name]}\n")
     gateway = two.record.gateway
     assert two.record.source
-    made = roads.inventory(
+    made = roads.copy_inventory(
         two,
         folder / "inventory",
         list(HOSTS),
@@ -127,13 +128,9 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     vaulted = made / "group_vars" / "all" / "vault.yml"
     given = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
     vaulted.write_text(yaml.safe_dump(given))
-    vault = [
-        str(Path(GPUSTACK[0]).with_name("ansible-vault")),
-        "encrypt",
-        "--vault-password-file",
-        str(folder / "vault"),
-    ]
-    subprocess.run([*vault, str(vaulted)], check=True, capture_output=True, timeout=60)
+    vault = Path(GPUSTACK[0]).with_name("ansible-vault")
+    words = (str(vault), "encrypt", "--vault-password-file", str(folder / "vault"), str(vaulted))
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
     return folder
 
 
@@ -152,26 +149,26 @@ def hunt(two: lab.Lab, certificate: tuple[str, Path]) -> Iterator[Hunt]:
     hunt, assumed = Hunt(dict(MARKS)), two.record
     upstream = (assumed.gateway, 8480)
     with (
-        proxy(assumed.gateway, "kube", MARKS["proxy"], {MIRROR: assumed.gateway}, {}),
-        door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream, certificate[1]),
+        run_proxy(assumed.gateway, "kube", MARKS["proxy"], {MIRROR: assumed.gateway}, {}),
+        run_door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream, certificate[1]),
         Watch(hunt, hunt.pattern),
     ):
         yield hunt
 
 
-def everywhere(hunt: Hunt, two: lab.Lab, home: Path) -> list[tuple[str, str]]:
-    """Looks wherever something may have been left; what is found and not documented."""
-    hunt.trees([home], shown=home)
+def search_everywhere(hunt: Hunt, two: lab.Lab, home: Path) -> list[tuple[str, str]]:
+    """Search wherever something may have been left, and return what is found and not documented."""
+    hunt.search_trees([home], prefix=home)
     left = [path for base in ("/dev/shm", "/run", "/tmp", "/var/tmp") for path in Path(base).glob("*gpustack-run*")]
     left += [path for base in ("/tmp", "/var/tmp") for path in Path(base).glob("ansible*")]
-    hunt.trees(left)
+    hunt.search_trees(left)
     for name in HOSTS:
-        root = root_of(two, name)
-        hunt.trees([root / tree for tree in TREES], shown=root, spared=SPARED)
-        hunt.journal(name, journal_of(two, name))
-    hunt.programs()
-    hunt.look("console", b"".join(path.read_bytes() for path in two.record.state.glob("console/*")))
-    return sorted(set(hunt.found) - DOCUMENTED)
+        root = locate_root(two, name)
+        hunt.search_trees([root / tree for tree in TREES], prefix=root, excluded_paths=SPARED)
+        hunt.search_journal(name, read_journal(two, name))
+    hunt.search_programs()
+    hunt.match_content("console", b"".join(path.read_bytes() for path in two.record.state.glob("console/*")))
+    return sorted(set(hunt.places) - DOCUMENTED)
 
 
 def test_a_typed_password_is_shown_nowhere(hunt: Hunt, inputs: Path, env: dict[str, str]) -> None:
@@ -184,8 +181,8 @@ def test_a_typed_password_is_shown_nowhere(hunt: Hunt, inputs: Path, env: dict[s
     child.close()
     (inputs / "vault.yml").rename(inputs / "inventory" / "group_vars" / "all" / "vault.yml")
     assert child.exitstatus == 1, child.before
-    hunt.look("output of plan -K", child.before)
-    assert sorted(hunt.found - DOCUMENTED) == []
+    hunt.match_content("output of plan -K", child.before)
+    assert sorted(hunt.places - DOCUMENTED) == []
 
 
 def test_nothing_is_left_when_it_is_killed(
@@ -194,15 +191,15 @@ def test_nothing_is_left_when_it_is_killed(
     words = [*GPUSTACK, "install", "--yes", "-i", str(inputs / "inventory")]
     with (home / "killed.log").open("w") as log:
         child = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ | env)
-        witness.until("the mirror's login is on host1", lambda: landed(two), limit=600)
+        witness.wait_until("the mirror's login is on host1", lambda: has_login(two), limit=600)
         child.kill()
         child.wait()
     time.sleep(3)  # Ansible ends with it within a second; what runs on hosts is through in its own time
-    assert everywhere(hunt, two, home) == []
+    assert search_everywhere(hunt, two, home) == []
 
 
-def landed(two: lab.Lab) -> bool:
-    return (root_of(two, "host1") / "etc/apt/auth.conf.d/gpustack-mirror.conf").exists()
+def has_login(two: lab.Lab) -> bool:
+    return (locate_root(two, "host1") / "etc/apt/auth.conf.d/gpustack-mirror.conf").exists()
 
 
 def test_an_installation_leaves_nothing(
@@ -210,7 +207,7 @@ def test_an_installation_leaves_nothing(
 ) -> None:
     token: list[str] = []
     ended = threading.Event()
-    catcher = threading.Thread(target=catch, args=(two, token, ended), daemon=True)
+    catcher = threading.Thread(target=read_token, args=(two, token, ended), daemon=True)
     catcher.start()
     try:
         result = gpustack("install", "--yes", "-v", "-i", inputs / "inventory", limit=1200, **env)
@@ -218,15 +215,15 @@ def test_an_installation_leaves_nothing(
         ended.set()
         catcher.join()
     assert token, "no join token was seen"
-    hunt.marks = {**hunt.marks, "token": token[0].partition(".")[2], "key": key(two)}
-    hunt.look("output of install", (result.stdout + result.stderr).encode())
-    assert everywhere(hunt, two, home) == []
+    hunt.marks = {**hunt.marks, "token": token[0].partition(".")[2], "key": read_key(two)}
+    hunt.match_content("output of install", (result.stdout + result.stderr).encode())
+    assert search_everywhere(hunt, two, home) == []
 
 
-def catch(two: lab.Lab, token: list[str], ended: threading.Event) -> None:
-    """The join token, from the file that is in memory for as long as a join takes."""
-    file = root_of(two, "host2") / "run/gpustack-join.yaml"
-    while not token and not ended.wait(0.05):
+def read_token(two: lab.Lab, token: list[str], end: threading.Event) -> None:
+    """Read the join token from the file that is in memory for as long as a join takes."""
+    file = locate_root(two, "host2") / "run/gpustack-join.yaml"
+    while not token and not end.wait(0.05):
         try:
             text = file.read_text()
         except FileNotFoundError:
@@ -234,9 +231,9 @@ def catch(two: lab.Lab, token: list[str], ended: threading.Event) -> None:
         token += re.findall(r"token: \"?([a-z0-9]{6}\.[a-z0-9]{16})", text)
 
 
-def key(two: lab.Lab) -> str:
-    """Of the administrator: the first words of its base64, as in the file."""
-    text = (root_of(two, "host1") / "etc/kubernetes/admin.conf").read_text()
+def read_key(two: lab.Lab) -> str:
+    """Read the first words of the base64 of the administrator's key, as in the file."""
+    text = (locate_root(two, "host1") / "etc/kubernetes/admin.conf").read_text()
     return str(yaml.safe_load(text)["users"][0]["user"]["client-key-data"])[100:180]
 
 
@@ -253,10 +250,10 @@ def test_looking_leaves_nothing(
         ["kubeconfig", "--out", home / "kubeconfig"],
     ):
         result = gpustack(words[0], "-i", made, *words[1:], limit=900, **env)
-        hunt.look(f"output of {words[0]}", (result.stdout + result.stderr).encode())
+        hunt.match_content(f"output of {words[0]}", (result.stdout + result.stderr).encode())
     # That is somebody's own certificate and key: for its owner alone, and not the administrator's.
     assert (home / "kubeconfig").stat().st_mode & 0o777 == 0o600
-    assert everywhere(hunt, two, home) == []
+    assert search_everywhere(hunt, two, home) == []
     text = (home / "snapshot.jsonl").read_text()
     assert "download.docker.com/linux/old" in text, "the probe that reads the foreign login was not asked"
     assert "REDACTED@download.docker.com" in text
@@ -267,34 +264,34 @@ def test_values_of_a_release_are_in_no_journal(two: lab.Lab) -> None:
     """Ansible's modules log what they are given, unless `no_log` is set: groups of the host that are not root read
     journals, and so does what ships logs."""
     command = "/usr/local/lib/gpustack/helm --kubeconfig /etc/kubernetes/admin.conf -n monitoring get values monitoring"
-    assert VALUE in witness.host(two, "host1").check_output(command), "the canary did not arrive"
+    assert VALUE in witness.connect_host(two, "host1").check_output(command), "the canary did not arrive"
     hunt = Hunt({"value": VALUE})
     for name in HOSTS:
-        hunt.journal(name, journal_of(two, name))
+        hunt.search_journal(name, read_journal(two, name))
     assert hunt.lines > 0
-    assert hunt.found == set()
+    assert hunt.places == set()
 
 
 def test_the_documented_files_are_for_root_alone(hunt: Hunt, two: lab.Lab) -> None:
-    places = {place for place, _ in hunt.found & DOCUMENTED if place.startswith("/")}
+    places = {place for place, _ in hunt.places & DOCUMENTED if place.startswith("/")}
     assert {place for place, _ in DOCUMENTED if place.startswith("/")} == places, "a canary did not arrive"
     for name in HOSTS:
-        root = root_of(two, name)
+        root = locate_root(two, name)
         modes = {place: (root / place[1:]).stat() for place in places if (root / place[1:]).exists()}
         assert {place: oct(at.st_mode & 0o777) for place, at in modes.items() if at.st_mode & 0o077 or at.st_uid} == {}
 
 
 def test_the_hunt_finds_what_is_there(tmp_path: Path) -> None:
-    """Each way of hiding it is found, so that nothing found means nothing there."""
+    """The hunt finds every way of hiding a secret, so that nothing found means nothing there."""
     mark = MARKS["proxy"]
-    hiding = (mark, f"x{mark}", piped(["base64", "-w0"], f"Zkube:{mark}!"))
+    hiding = (mark, f"x{mark}", pipe_text(["base64", "-w0"], f"Zkube:{mark}!"))
     for number, hidden in enumerate(hiding):
         (tmp_path / str(number)).write_text(hidden)
     hunt = Hunt(dict(MARKS))
     with Watch(hunt, hunt.pattern):
         subprocess.run(["sh", "-c", f"sleep 3; : {mark}"], check=True, env={"SECRET": mark})
-    hunt.trees([tmp_path], shown=tmp_path)
-    places = {place for place, name in hunt.found if name == "proxy"}
+    hunt.search_trees([tmp_path], prefix=tmp_path)
+    places = {place for place, name in hunt.places if name == "proxy"}
     assert {"/0", "/1", "/2"} <= places
     assert any(place.startswith("cmdline") for place in places)
     assert any(place.startswith("environ") for place in places)

@@ -45,15 +45,17 @@ C
 """
 
 
-def on(made: lab.Lab, script: str, *, text: str = "", code: int | None = 0) -> "subprocess.CompletedProcess[str]":
-    done = made.exec("host1", ["sudo", "sh", "-c", script], text=text, limit=3600)
+def on(
+    running_lab: lab.Lab, script: str, *, text: str = "", code: int | None = 0
+) -> "subprocess.CompletedProcess[str]":
+    done = running_lab.exec("host1", ["sudo", "sh", "-c", script], text=text, limit=3600)
     assert code is None or done.returncode == code, (script, done.stdout, done.stderr)
     return done
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Lab]:
-    """Its own kernel, signed with the key that its firmware knows."""
+def one_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Lab]:
+    """A host with its own kernel, signed with the key that its firmware knows."""
     folder = tmp_path_factory.mktemp("keys")
     lab.remove_lab(NAME)
     made = lab.create_lab(NAME, releases=["debian-13"], vm=True)
@@ -83,33 +85,33 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Lab]:
     made.remove()
 
 
-def driver(made: lab.Lab) -> GpuDriver:
-    """What our probe finds. The host has no GPU, without which it would not look."""
-    done = on(made, "sh -s", text=read_script(driver_probe.__file__, "driver.sh"))
+def read_driver(running_lab: lab.Lab) -> GpuDriver:
+    """Run our probe and parse it. The host has no GPU, without which the product would not ask."""
+    done = on(running_lab, "sh -s", text=read_script(driver_probe.__file__, "driver.sh"))
     return driver_probe.parse_gpu_driver(Answer("gpu.driver", "host1", done.returncode, done.stdout))
 
 
-def test_the_kernel_loads_only_what_is_signed(one: lab.Lab) -> None:
-    assert on(one, "mokutil --sb-state").stdout.strip() == "SecureBoot enabled"
-    assert "[integrity]" in on(one, "cat /sys/kernel/security/lockdown").stdout
+def test_the_kernel_loads_only_what_is_signed(one_host: lab.Lab) -> None:
+    assert on(one_host, "mokutil --sb-state").stdout.strip() == "SecureBoot enabled"
+    assert "[integrity]" in on(one_host, "cat /sys/kernel/security/lockdown").stdout
 
 
-def test_what_dkms_builds_is_signed_and_refused(one: lab.Lab) -> None:
-    on(one, MODULE)
-    on(one, "dkms install -m hello -v 1")
-    assert "DKMS module signing key" in on(one, "modinfo -F signer hello").stdout
-    refused = on(one, "modprobe hello", code=1)
+def test_what_dkms_builds_is_signed_and_refused(one_host: lab.Lab) -> None:
+    on(one_host, MODULE)
+    on(one_host, "dkms install -m hello -v 1")
+    assert "DKMS module signing key" in on(one_host, "modinfo -F signer hello").stdout
+    refused = on(one_host, "modprobe hello", code=1)
     assert "Key was rejected by service" in refused.stderr
-    gpu_driver = driver(one)
+    gpu_driver = read_driver(one_host)
     assert (gpu_driver.secure_boot, gpu_driver.key, gpu_driver.key_enrolled) == (True, "/var/lib/dkms/mok.pub", False)
 
 
-def test_with_a_key_of_the_firmware_it_is_loaded(one: lab.Lab) -> None:
+def test_with_a_key_of_the_firmware_it_is_loaded(one_host: lab.Lab) -> None:
     """DKMS is given that key, as its framework.conf allows."""
-    on(one, "openssl x509 -in /root/certificate.pem -outform DER -out /root/certificate.der")
+    on(one_host, "openssl x509 -in /root/certificate.pem -outform DER -out /root/certificate.der")
     conf = "mok_signing_key=/root/key.pem\nmok_certificate=/root/certificate.der\n"
-    on(one, f"printf '{conf}' >/etc/dkms/framework.conf.d/key.conf")
-    on(one, "dkms remove -m hello -v 1 --all && dkms install -m hello -v 1")
-    on(one, "modprobe hello && rmmod hello")
-    gpu_driver = driver(one)
+    on(one_host, f"printf '{conf}' >/etc/dkms/framework.conf.d/key.conf")
+    on(one_host, "dkms remove -m hello -v 1 --all && dkms install -m hello -v 1")
+    on(one_host, "modprobe hello && rmmod hello")
+    gpu_driver = read_driver(one_host)
     assert (gpu_driver.secure_boot, gpu_driver.key, gpu_driver.key_enrolled) == (True, "/root/certificate.der", True)

@@ -17,7 +17,7 @@ from gpustack_lab import lab
 from gpustack_lab.lab import cgroups
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
-from tests.lab.firewalls import root
+from tests.lab.firewalls import run_as_root
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 FIRST = "prereqs,firewall,containerd,kubernetes,control-plane,flannel"
@@ -34,7 +34,7 @@ PERIOD, QUOTA = 100_000, 20_000
 
 
 @pytest.fixture(scope="module")
-def one(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+def one_host(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     """A cluster up to its network, which wants a volume provisioner."""
     made = make_lab("slow", ["debian-13"], monitored=True)
     roads.set_spec(made, monitoring={"persistence": {"enabled": True, "size": "1Gi"}})
@@ -44,18 +44,18 @@ def one(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
 
 
 @pytest.fixture
-def ready(one: lab.Lab) -> lab.Lab:
-    one.restore("network")
-    witness.until("the API answers", lambda: one.exec("host1", ["sudo", "sh", "-c", READY]).returncode == 0)
-    return one
+def ready(one_host: lab.Lab) -> lab.Lab:
+    one_host.restore("network")
+    witness.wait_until("the API answers", lambda: one_host.exec("host1", ["sudo", "sh", "-c", READY]).returncode == 0)
+    return one_host
 
 
 READY = "kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz"
 
 
 @contextmanager
-def slow_line(made: lab.Lab) -> Iterator[None]:
-    link = made.record.format_link_name(made.hosts[0])
+def limit_line(running_lab: lab.Lab) -> Iterator[None]:
+    link = running_lab.record.format_link_name(running_lab.hosts[0])
     words = ["tc", "qdisc", "add", "dev", link, "root", "tbf"]
     subprocess.run([*words, "rate", f"{SLOW}kbit", "burst", "32k", "latency", "800ms"], check=True)
     try:
@@ -65,8 +65,8 @@ def slow_line(made: lab.Lab) -> Iterator[None]:
 
 
 @contextmanager
-def slow_processor(made: lab.Lab) -> Iterator[None]:
-    group = made.record.format_group_name("host1")
+def limit_processor(running_lab: lab.Lab) -> Iterator[None]:
+    group = running_lab.record.format_group_name("host1")
     (place,) = [path for path in cgroups.list_directories(group) if (path / "cpu.cfs_quota_us").exists()]
     (place / "cpu.cfs_period_us").write_text(str(PERIOD))
     (place / "cpu.cfs_quota_us").write_text(str(QUOTA))
@@ -77,7 +77,7 @@ def slow_processor(made: lab.Lab) -> Iterator[None]:
 
 
 def test_a_slow_pull_is_waited_for(ready: lab.Lab, gpustack: Run) -> None:
-    with slow_line(ready):
+    with limit_line(ready):
         began = time.monotonic()
         done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", limit=900)
         took = time.monotonic() - began
@@ -87,25 +87,25 @@ def test_a_slow_pull_is_waited_for(ready: lab.Lab, gpustack: Run) -> None:
 
 
 def test_a_pull_that_is_stuck_is_named(ready: lab.Lab, gpustack: Run) -> None:
-    """Its first bytes have come; then the mirror is silent."""
-    root(ready, "host1", "apt-get -qqy install nftables >/dev/null 2>&1; nft -v")
-    with slow_line(ready):
-        root(ready, "host1", SILENCE)
+    """The first bytes have come; then the mirror is silent."""
+    run_as_root(ready, "host1", "apt-get -qqy install nftables >/dev/null 2>&1; nft -v")
+    with limit_line(ready):
+        run_as_root(ready, "host1", SILENCE)
         began = time.monotonic()
         done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", "-o", "json", limit=900, code=6)
         took = time.monotonic() - began
     print(f"a stuck pull: {took:.0f} s")
     assert f"with no progress of an image in the last {storage.STEP.settle_seconds} s" in done.stderr
     assert "local-path-provisioner" in done.stderr
-    root(ready, "host1", "nft delete table inet stuck")
+    run_as_root(ready, "host1", "nft delete table inet stuck")
 
 
-def test_a_host_ten_times_as_slow(ready: lab.Lab, gpustack: Run) -> None:
+def test_a_host_ten_times_as_slow_is_installed(ready: lab.Lab, gpustack: Run) -> None:
     """Asked, judged and diagnosed as before."""
-    before = judged(ready, gpustack)
-    with slow_processor(ready):
+    before = run_doctor(ready, gpustack)
+    with limit_processor(ready):
         began = time.monotonic()
-        after = judged(ready, gpustack)
+        after = run_doctor(ready, gpustack)
         print(f"doctor of a host ten times as slow: {time.monotonic() - began:.0f} s")
         assert after == before
         began = time.monotonic()
@@ -114,9 +114,9 @@ def test_a_host_ten_times_as_slow(ready: lab.Lab, gpustack: Run) -> None:
         gpustack("verify", "-i", ready.inventory, "--only", "storage", limit=600)
 
 
-def judged(made: lab.Lab, gpustack: Run) -> tuple[set[str], int]:
-    """Ids of roots, and how much is unknown."""
-    document = json.loads(gpustack("doctor", "-i", made.inventory, "-o", "json", code=None, limit=900).stdout)
+def run_doctor(running_lab: lab.Lab, gpustack: Run) -> tuple[set[str], int]:
+    """Run the doctor, and return the ids of roots, and how much is unknown."""
+    document = json.loads(gpustack("doctor", "-i", running_lab.inventory, "-o", "json", code=None, limit=900).stdout)
     return {root["id"] for root in document["roots"]}, sum(
         one["outcome"] == "unknown" for one in document["judgements"]
     )

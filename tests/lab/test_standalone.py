@@ -25,7 +25,9 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def made(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> lab.Lab:
+def standalone_host(
+    make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory
+) -> lab.Lab:
     found = make_lab("standalone", ["debian-12"], monitored=True, gpus="2")
     hosts = found.inventory / "hosts.yml"
     content = yaml.safe_load(hosts.read_text())
@@ -42,27 +44,36 @@ def made(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyte
     return found
 
 
-def result(made: lab.Lab, query: str) -> list[dict[str, object]]:
-    answer = witness.host(made, "host1").check_output(f"{QUERY}'{query}'")
+def query_prometheus(running_lab: lab.Lab, query: str) -> list[dict[str, object]]:
+    answer = witness.connect_host(running_lab, "host1").check_output(f"{QUERY}'{query}'")
     loads: list[dict[str, object]] = json.loads(answer)["data"]["result"]
     return loads
 
 
-def test_prometheus_has_every_gpu_and_our_alerts(made: lab.Lab) -> None:
-    witness.until("its rules have been evaluated", lambda: len(result(made, "gpustack:gpu:info")) == 2, limit=120)
-    rules = json.loads(witness.host(made, "host1").check_output("curl -s http://127.0.0.1:9090/api/v1/rules"))
+def test_prometheus_has_every_gpu_and_our_alerts(standalone_host: lab.Lab) -> None:
+    witness.wait_until(
+        "its rules have been evaluated",
+        lambda: len(query_prometheus(standalone_host, "gpustack:gpu:info")) == 2,
+        limit=120,
+    )
+    rules = json.loads(
+        witness.connect_host(standalone_host, "host1").check_output("curl -s http://127.0.0.1:9090/api/v1/rules")
+    )
     names = {rule["name"] for group in rules["data"]["groups"] for rule in group["rules"]}
     assert {"GpuXidCritical", "GpuMetricsAbsent"} <= names
 
 
-def test_its_gpus_are_listed_over_ssh(made: lab.Lab, gpustack: Run) -> None:
-    loads = json.loads(gpustack("gpu", "list", "-i", made.inventory, "-o", "json").stdout)
+def test_its_gpus_are_listed_over_ssh(standalone_host: lab.Lab, gpustack: Run) -> None:
+    loads = json.loads(gpustack("gpu", "list", "-i", standalone_host.inventory, "-o", "json").stdout)
     assert len(loads["gpus"]) == 2
     assert {gpu["node"] for gpu in loads["gpus"]} == {"host1"}
 
 
-def test_alertmanager_alone_reads_the_secret_of_a_receiver(made: lab.Lab) -> None:
-    host, path = witness.host(made, "host1"), "/etc/gpustack-cluster/standalone/receivers/default-slack"
+def test_alertmanager_alone_reads_the_secret_of_a_receiver(standalone_host: lab.Lab) -> None:
+    host, path = (
+        witness.connect_host(standalone_host, "host1"),
+        "/etc/gpustack-cluster/standalone/receivers/default-slack",
+    )
     assert host.file(path).content_string == HOOK
     assert (host.file(path).group, host.file(path).mode) == ("prometheus", 0o640)
     status = json.loads(host.check_output("curl -s http://127.0.0.1:9093/api/v2/status"))
@@ -70,41 +81,41 @@ def test_alertmanager_alone_reads_the_secret_of_a_receiver(made: lab.Lab) -> Non
     assert host.run(f"sudo -u nobody cat {path}").rc != 0
 
 
-def test_nothing_listens_beyond_loopback(made: lab.Lab) -> None:
-    listening = witness.host(made, "host1").check_output("ss -Hltn")
+def test_nothing_listens_beyond_loopback(standalone_host: lab.Lab) -> None:
+    listening = witness.connect_host(standalone_host, "host1").check_output("ss -Hltn")
     ports = ("9090", "9093", "9094", "9100", "9400", "5555")
     addresses = [line.split()[3] for line in listening.splitlines()]
     assert [address for address in addresses if address.endswith(ports) and not address.startswith("127.0.0.1:")] == []
 
 
-def test_there_is_no_kubernetes(made: lab.Lab) -> None:
-    assert witness.host(made, "host1").run("command -v kubelet containerd").rc != 0
+def test_there_is_no_kubernetes(standalone_host: lab.Lab) -> None:
+    assert witness.connect_host(standalone_host, "host1").run("command -v kubelet containerd").rc != 0
 
 
-def test_the_second_install_has_nothing_to_do(made: lab.Lab, gpustack: Run) -> None:
-    done = gpustack("install", "-i", made.inventory, "--yes", limit=300)
+def test_the_second_install_has_nothing_to_do(standalone_host: lab.Lab, gpustack: Run) -> None:
+    done = gpustack("install", "-i", standalone_host.inventory, "--yes", limit=300)
     assert "playbook" not in done.stdout
-    gpustack("verify", "-i", made.inventory)
+    gpustack("verify", "-i", standalone_host.inventory)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_doctor_names_the_root(made: lab.Lab, gpustack: Run, fault: str) -> None:
+def test_doctor_names_the_root(standalone_host: lab.Lab, gpustack: Run, fault: str) -> None:
     broken, repaired = FAULTS[fault]
-    host = witness.host(made, "host1")
+    host = witness.connect_host(standalone_host, "host1")
     host.check_output(broken)
     try:
         if fault == "standalone-not-scraped":
-            witness.until("a scrape fails", lambda: bool(result(made, "up == 0")), limit=120)
-        done = gpustack("doctor", "-i", made.inventory, "-o", "json", limit=300, code=None)
+            witness.wait_until("a scrape fails", lambda: bool(query_prometheus(standalone_host, "up == 0")), limit=120)
+        done = gpustack("doctor", "-i", standalone_host.inventory, "-o", "json", limit=300, code=None)
         found = [one["id"] for one in json.loads(done.stdout)["roots"]]
         assert found == [fault]
     finally:
         host.check_output(repaired)
 
 
-def test_a_reset_leaves_nothing(made: lab.Lab, gpustack: Run) -> None:
-    gpustack("reset", "-i", made.inventory, "--yes", "--packages", limit=900)
-    host = witness.host(made, "host1")
+def test_a_reset_leaves_nothing(standalone_host: lab.Lab, gpustack: Run) -> None:
+    gpustack("reset", "-i", standalone_host.inventory, "--yes", "--packages", limit=900)
+    host = witness.connect_host(standalone_host, "host1")
     assert host.run("ls /etc/gpustack-cluster /etc/systemd/system/prometheus.service.d").stdout == ""
     assert host.run("systemctl is-active prometheus nvidia-dcgm-exporter").rc != 0
     assert "127.0.0.1:9090" not in host.check_output("ss -Hltn")

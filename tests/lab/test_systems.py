@@ -23,20 +23,22 @@ PASSWORD = "not a secret 1"
 AS_ROOT = f"{carried.VENV}/bin/gpustack"
 
 
-def test_old_tools(make_lab: Callable[..., lab.Lab], gpustack: Run) -> None:
+def test_install_works_with_old_tools(make_lab: Callable[..., lab.Lab], gpustack: Run) -> None:
     made = make_lab("old-tools", ["old-tools"])
-    assert witness.host(made, "host1").check_output("systemctl --version").startswith("systemd 247")
+    assert witness.connect_host(made, "host1").check_output("systemctl --version").startswith("systemd 247")
     gpustack("install", "--yes", "-i", made.inventory)
     gpustack("verify", "-i", made.inventory)
     assert "nothing to do" in gpustack("install", "--yes", "-i", made.inventory).stdout
     gpustack("reset", "--yes", "-i", made.inventory)
 
 
-def test_new_tools(make_lab: Callable[..., lab.Lab], gpustack: Run, wheel: Path, tmp_path: Path) -> None:
-    """With a controller on Debian 13: of an older Python the ansible-core does not know the host's."""
+def test_install_works_with_new_tools(
+    make_lab: Callable[..., lab.Lab], gpustack: Run, wheel: Path, tmp_path: Path
+) -> None:
+    """The controller is on Debian 13: the ansible-core of an older Python does not know the host's."""
     made = make_lab("new-tools", ["debian-13", "new-tools"])
-    controller, host = witness.host(made, "host1"), witness.host(made, "host2")
-    inventory = of_one_host(made, "host2", tmp_path / "site")
+    controller, host = witness.connect_host(made, "host1"), witness.connect_host(made, "host2")
+    inventory = copy_inventory(made, "host2", tmp_path / "site")
     if metadata.version("ansible-core").startswith("2.19."):
         refused = gpustack("plan", "-i", inventory, code=1).stdout
         assert "expected 3.8 to 3.13 (ansible-core 2.19), host2 found 3.14" in " ".join(refused.split())
@@ -46,33 +48,37 @@ def test_new_tools(make_lab: Callable[..., lab.Lab], gpustack: Run, wheel: Path,
     take_login(made, "host1")
 
     def run(words: str, code: int = 0) -> str:
-        carried.carry(made, "host1", inventory, "/tmp")
+        carried.copy_folder(made, "host1", inventory, "/tmp")
         done = controller.run(f"NO_COLOR=1 {AS_ROOT} {words} -i /tmp/{inventory.name}")
         assert done.rc == code, done.stderr[-4000:] + done.stdout[-4000:]
         return str(done.stdout)
 
     host.check_output(f"echo 'ops:{PASSWORD}' | chpasswd && echo 'ops ALL=(ALL) ALL' >/etc/sudoers.d/ops")
-    before = packages(made)
-    say(inventory, ansible_become_password=PASSWORD)
+    before = list_packages(made)
+    write_spec(inventory, ansible_become_password=PASSWORD)
     assert "ansible_become_exe: sudo.ws" in run("plan", code=1)
     run("install --yes", code=5)
-    assert packages(made) == before
-    say(inventory, ansible_become_exe="sudo.ws")
+    assert list_packages(made) == before
+    write_spec(inventory, ansible_become_exe="sudo.ws")
     run("install --yes")
     run("verify")
     assert "nothing to do" in run("install --yes")
     run("reset --yes")
 
 
-def packages(made: lab.Lab) -> str:
-    """As the login sees them: its sudo asks for a password now."""
+def list_packages(running_lab: lab.Lab) -> str:
+    """List packages as the login sees them: its sudo asks for a password now."""
     return subprocess.run(
-        [*made.build_ssh_command("host2"), "dpkg-query", "-W"], capture_output=True, text=True, check=True, timeout=60
+        [*running_lab.build_ssh_command("host2"), "dpkg-query", "-W"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     ).stdout
 
 
-def of_one_host(made: lab.Lab, name: str, folder: Path) -> Path:
-    shutil.copytree(made.inventory, folder)
+def copy_inventory(running_lab: lab.Lab, name: str, folder: Path) -> Path:
+    shutil.copytree(running_lab.inventory, folder)
     document = yaml.safe_load((folder / "hosts.yml").read_text())
     groups = document["all"]["children"]
     (groups["kube_node"]["hosts"], groups["kube_control_plane"]["hosts"]) = (
@@ -83,18 +89,20 @@ def of_one_host(made: lab.Lab, name: str, folder: Path) -> Path:
     return folder
 
 
-def say(inventory: Path, **variables: Any) -> None:
+def write_spec(inventory: Path, **variables: Any) -> None:
     path = inventory / "hosts.yml"
     document = yaml.safe_load(path.read_text())
     document["all"]["vars"] |= variables
     path.write_text(yaml.safe_dump(document, sort_keys=False))
 
 
-def take_login(made: lab.Lab, name: str) -> None:
-    """The lab's key and ssh settings to their own place on a host, where the inventory names them."""
-    state = made.ssh_config.parent
+def take_login(running_lab: lab.Lab, name: str) -> None:
+    """Put the lab's key and ssh settings in their own place on a host, where the inventory names them."""
+    state = running_lab.ssh_config.parent
     packed = subprocess.run(
-        ["tar", "-C", "/", "-c", *(str(path.relative_to("/")) for path in (state / "ssh", made.ssh_config))],
+        ["tar", "-C", "/", "-c", *(str(path.relative_to("/")) for path in (state / "ssh", running_lab.ssh_config))],
         capture_output=True, check=True, timeout=60,
     )  # fmt: skip
-    subprocess.run([*made.build_ssh_command(name), "sudo tar -C / -x"], input=packed.stdout, check=True, timeout=60)
+    subprocess.run(
+        [*running_lab.build_ssh_command(name), "sudo tar -C / -x"], input=packed.stdout, check=True, timeout=60
+    )

@@ -15,8 +15,8 @@ import pytest
 
 from gpustack_lab import lab
 from tests.lab import witness
-from tests.lab.conftest import Run, unmonitored
-from tests.lab.footprint import footprint, left_by
+from tests.lab.conftest import Run, disable_monitoring
+from tests.lab.footprint import find_leftovers, list_footprint
 
 pytestmark = pytest.mark.vm
 
@@ -38,122 +38,122 @@ FAULTS = (
 
 @pytest.fixture(scope="module")
 def before() -> set[str]:
-    return footprint()
+    return list_footprint()
 
 
 @pytest.fixture(scope="module")
-def one(before: set[str], mirror: lab.Mirror) -> Iterator[lab.Lab]:
+def one_host(before: set[str], mirror: lab.Mirror) -> Iterator[lab.Lab]:
     kept = os.environ.get("VM_LAB")
     if not kept:
         lab.remove_lab(NAME)
     made = lab.create_lab(kept or NAME, releases=["debian-13"], vm=True, mirror=mirror)
     if made.record.emulated:
-        unmonitored(made)
+        disable_monitoring(made)
     yield made
     if not kept:
         made.remove()
-        assert left_by(NAME, before) == set()
+        assert find_leftovers(NAME, before) == set()
 
 
-def on(made: lab.Lab, script: str) -> str:
-    done = made.exec("host1", ["sudo", "sh", "-c", f"set -e\n{script}"], limit=600)
+def on(running_lab: lab.Lab, script: str) -> str:
+    done = running_lab.exec("host1", ["sudo", "sh", "-c", f"set -e\n{script}"], limit=600)
     assert done.returncode == 0, (script, done.stdout, done.stderr)
     return done.stdout.strip()
 
 
-def found_on(made: lab.Lab, gpustack: Run, folder: Path, name: str) -> set[str]:
+def list_roots(running_lab: lab.Lab, gpustack: Run, folder: Path, name: str) -> set[str]:
     recording = Path(os.environ.get("VM_RECORD", folder)) / f"{name}.jsonl"
-    gpustack("snapshot", "-i", made.inventory, "--out", recording, limit=RUN_LIMIT)
+    gpustack("snapshot", "-i", running_lab.inventory, "--out", recording, limit=RUN_LIMIT)
     done = gpustack("doctor", "--from", recording, "-o", "json", code=None, limit=RUN_LIMIT)
     return {root["id"] for root in json.loads(done.stdout)["roots"]}
 
 
-def test_it_has_what_a_container_has_not(one: lab.Lab) -> None:
-    assert on(one, "stat -fc %T /sys/fs/cgroup") == "cgroup2fs"
-    assert on(one, "cat /sys/module/apparmor/parameters/enabled") == "Y"
-    assert on(one, "uname -r") in on(one, "ls /lib/modules")
-    assert "/dev/vdb" in on(one, "cat /proc/swaps")
-    assert on(one, "systemctl is-system-running --wait") == "running"
+def test_it_has_what_a_container_has_not(one_host: lab.Lab) -> None:
+    assert on(one_host, "stat -fc %T /sys/fs/cgroup") == "cgroup2fs"
+    assert on(one_host, "cat /sys/module/apparmor/parameters/enabled") == "Y"
+    assert on(one_host, "uname -r") in on(one_host, "ls /lib/modules")
+    assert "/dev/vdb" in on(one_host, "cat /proc/swaps")
+    assert on(one_host, "systemctl is-system-running --wait") == "running"
 
 
-def reboot(made: lab.Lab) -> None:
-    """Returns when the host has booted and answers; its units may still be starting."""
-    first = on(made, "cat /proc/sys/kernel/random/boot_id")
-    made.exec("host1", ["sudo", "systemctl", "reboot"])
+def reboot(running_lab: lab.Lab) -> None:
+    """Reboot the host, and wait until it answers; its units may still be starting."""
+    first = on(running_lab, "cat /proc/sys/kernel/random/boot_id")
+    running_lab.exec("host1", ["sudo", "systemctl", "reboot"])
 
-    def booted() -> bool:
-        now = made.exec("host1", ["cat", "/proc/sys/kernel/random/boot_id"])
+    def has_booted() -> bool:
+        now = running_lab.exec("host1", ["cat", "/proc/sys/kernel/random/boot_id"])
         return now.returncode == 0 and now.stdout.strip() != first
 
-    witness.until("the host boots", booted, limit=900)
+    witness.wait_until("the host boots", has_booted, limit=900)
 
 
-def test_its_host_is_made_ready(one: lab.Lab, gpustack: Run) -> None:
-    gpustack("install", "-i", one.inventory, "--only", HOST_STEPS, "--yes", limit=RUN_LIMIT)
-    assert len(on(one, "cat /proc/swaps").splitlines()) == 1
+def test_its_host_is_made_ready(one_host: lab.Lab, gpustack: Run) -> None:
+    gpustack("install", "-i", one_host.inventory, "--only", HOST_STEPS, "--yes", limit=RUN_LIMIT)
+    assert len(on(one_host, "cat /proc/swaps").splitlines()) == 1
 
 
-def test_a_reboot_changes_nothing_of_its_host(one: lab.Lab, gpustack: Run) -> None:
-    """What a container's reboot does not prove: modules, swap and kernel settings are those of a new kernel."""
-    reboot(one)
-    on(one, "systemctl is-system-running --wait || true")
-    gpustack("verify", "-i", one.inventory, "--only", HOST_STEPS, limit=RUN_LIMIT)
-    assert len(on(one, "cat /proc/swaps").splitlines()) == 1
-    assert on(one, "cat /proc/sys/net/bridge/bridge-nf-call-iptables /proc/sys/net/ipv4/ip_forward") == "1\n1"
+def test_a_reboot_changes_nothing_of_its_host(one_host: lab.Lab, gpustack: Run) -> None:
+    """A container's reboot does not prove that modules, swap and kernel settings are those of a new kernel."""
+    reboot(one_host)
+    on(one_host, "systemctl is-system-running --wait || true")
+    gpustack("verify", "-i", one_host.inventory, "--only", HOST_STEPS, limit=RUN_LIMIT)
+    assert len(on(one_host, "cat /proc/swaps").splitlines()) == 1
+    assert on(one_host, "cat /proc/sys/net/bridge/bridge-nf-call-iptables /proc/sys/net/ipv4/ip_forward") == "1\n1"
 
 
-def test_a_saved_disk_comes_back(one: lab.Lab) -> None:
-    on(one, "touch /root/before; sync")
-    one.save("cluster")
-    on(one, "rm /root/before; sync")
-    one.restore("cluster")
-    on(one, "test -e /root/before")
+def test_a_saved_disk_comes_back(one_host: lab.Lab) -> None:
+    on(one_host, "touch /root/before; sync")
+    one_host.save("cluster")
+    on(one_host, "rm /root/before; sync")
+    one_host.restore("cluster")
+    on(one_host, "test -e /root/before")
 
 
-def test_it_becomes_a_cluster(one: lab.Lab, gpustack: Run) -> None:
+def test_it_becomes_a_cluster(one_host: lab.Lab, gpustack: Run) -> None:
     """kubeadm gives each of its requests ten seconds, whatever its timeouts are (cmd/kubeadm/app/util/kubeconfig):
     where QEMU emulates it may give up, and the next install resumes."""
-    tries = 3 if one.record.emulated else 1
+    tries = 3 if one_host.record.emulated else 1
     codes = list[int]()
     while len(codes) < tries and 0 not in codes:
-        codes.append(gpustack("install", "-i", one.inventory, "--yes", code=None, limit=RUN_LIMIT).returncode)
+        codes.append(gpustack("install", "-i", one_host.inventory, "--yes", code=None, limit=RUN_LIMIT).returncode)
     assert codes[-1] == 0, codes
-    nodes = on(one, "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers")
+    nodes = on(one_host, "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers")
     assert " Ready " in nodes
 
 
-def test_a_second_run_has_nothing_to_do(one: lab.Lab, gpustack: Run) -> None:
-    done = gpustack("install", "-i", one.inventory, "--yes", limit=RUN_LIMIT)
+def test_a_second_run_has_nothing_to_do(one_host: lab.Lab, gpustack: Run) -> None:
+    done = gpustack("install", "-i", one_host.inventory, "--yes", limit=RUN_LIMIT)
     assert "nothing to do" in done.stdout
 
 
-def test_nothing_is_wrong_with_it(one: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
-    assert found_on(one, gpustack, tmp_path, "healthy") == set()
+def test_nothing_is_wrong_with_it(one_host: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    assert list_roots(one_host, gpustack, tmp_path, "healthy") == set()
 
 
 @pytest.mark.parametrize(("fault", "come", "go"), FAULTS, ids=[fault for fault, _, _ in FAULTS])
 def test_what_happens_to_its_kernel_is_found(
-    one: lab.Lab, gpustack: Run, tmp_path: Path, fault: str, come: str, go: str
+    one_host: lab.Lab, gpustack: Run, tmp_path: Path, fault: str, come: str, go: str
 ) -> None:
-    on(one, come)
+    on(one_host, come)
     try:
-        assert found_on(one, gpustack, tmp_path, fault) == {fault}
+        assert list_roots(one_host, gpustack, tmp_path, fault) == {fault}
     finally:
-        on(one, go)
+        on(one_host, go)
 
 
-def test_its_cluster_comes_back_from_a_reboot(one: lab.Lab, gpustack: Run) -> None:
-    if one.record.emulated:
+def test_its_cluster_comes_back_from_a_reboot(one_host: lab.Lab, gpustack: Run) -> None:
+    if one_host.record.emulated:
         pytest.skip("an emulated API server does not start beside a whole cluster (docs/decisions/0003-lab.md)")
-    reboot(one)
+    reboot(one_host)
 
-    def verified() -> bool:
-        return gpustack("verify", "-i", one.inventory, code=None, limit=RUN_LIMIT).returncode == 0
+    def is_verified() -> bool:
+        return gpustack("verify", "-i", one_host.inventory, code=None, limit=RUN_LIMIT).returncode == 0
 
-    witness.until("the cluster is as it was", verified, limit=900)
+    witness.wait_until("the cluster is as it was", is_verified, limit=900)
 
 
-def test_reset_leaves_a_bare_host(one: lab.Lab, gpustack: Run) -> None:
-    gpustack("reset", "-i", one.inventory, "--yes", "--packages", limit=RUN_LIMIT)
+def test_reset_leaves_a_bare_host(one_host: lab.Lab, gpustack: Run) -> None:
+    gpustack("reset", "-i", one_host.inventory, "--yes", "--packages", limit=RUN_LIMIT)
     left = "! test -e /etc/kubernetes && ! command -v kubeadm && ! ip link show cni0 2>/dev/null"
-    on(one, left)
+    on(one_host, left)

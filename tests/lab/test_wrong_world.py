@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     made = make_lab("wrong", ["debian-12"])
     add_user(made, "host1", "plain")
     add_user_with_password(made, "host1")
@@ -25,25 +25,25 @@ def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 
 @pytest.fixture
-def inventory(one: lab.Lab, tmp_path: Path) -> Callable[..., Path]:
+def inventory(one_host: lab.Lab, tmp_path: Path) -> Callable[..., Path]:
     """A copy of the lab's inventory with other variables for host1."""
 
-    def changed(**variables: str) -> Path:
+    def copy_folder(**variables: str) -> Path:
         folder = tmp_path / "inventory"
-        shutil.copytree(one.inventory, folder)
+        shutil.copytree(one_host.inventory, folder)
         hosts = yaml.safe_load((folder / "hosts.yml").read_text())
         hosts["all"]["vars"] |= variables
         (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
         return folder
 
-    return changed
+    return copy_folder
 
 
-def ssh_config(one: lab.Lab, tmp_path: Path, known_hosts: str) -> str:
-    """The lab's ssh configuration with other known host keys."""
+def write_ssh_config(running_lab: lab.Lab, tmp_path: Path, known_hosts: str) -> str:
+    """Write the lab's ssh configuration with other known host keys."""
     known = tmp_path / "known_hosts"
     known.write_text(known_hosts)
-    lines = one.ssh_config.read_text().splitlines()
+    lines = running_lab.ssh_config.read_text().splitlines()
     kept = [line for line in lines if "KnownHostsFile" not in line]
     path = tmp_path / "ssh_config"
     path.write_text(f"UserKnownHostsFile {known}\nGlobalKnownHostsFile /dev/null\n" + "\n".join(kept) + "\n")
@@ -51,31 +51,31 @@ def ssh_config(one: lab.Lab, tmp_path: Path, known_hosts: str) -> str:
 
 
 def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(
-    one: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path
+    one_host: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path
 ) -> None:
-    path = inventory(ansible_ssh_common_args=ssh_config(one, tmp_path, ""))
+    path = inventory(ansible_ssh_common_args=write_ssh_config(one_host, tmp_path, ""))
     output = gpustack("install", "-i", path, "--yes", code=4).stderr
     assert "host-key-unknown" in output
     assert "gpustack trust" in output
 
 
 def test_a_changed_host_key_is_refused(
-    one: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path
+    one_host: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path
 ) -> None:
-    address = one.hosts[0].address
+    address = one_host.hosts[0].address
     other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
-    path = inventory(ansible_ssh_common_args=ssh_config(one, tmp_path, f"{address} {other}\n"))
+    path = inventory(ansible_ssh_common_args=write_ssh_config(one_host, tmp_path, f"{address} {other}\n"))
     assert "host-key-changed" in gpustack("install", "-i", path, "--yes", code=4).stderr
 
 
-def test_a_host_that_does_not_answer(inventory: Callable[..., Path], gpustack: Run) -> None:
+def test_a_host_that_does_not_answer_is_reported(inventory: Callable[..., Path], gpustack: Run) -> None:
     path = inventory(ansible_port="9")
     output = gpustack("plan", "-i", path, code=4).stderr
     assert "host-ssh-unreachable" in output
     assert "host1" in output
 
 
-def test_a_user_who_may_not_become_root(inventory: Callable[..., Path], gpustack: Run) -> None:
+def test_a_user_who_may_not_become_root_is_refused(inventory: Callable[..., Path], gpustack: Run) -> None:
     output = gpustack("plan", "-i", inventory(ansible_user="plain"), code=4).stderr
     assert "host-sudo-password" in output
     assert "-K" in output
@@ -93,13 +93,13 @@ def test_the_sudo_password_is_asked_for_and_shown_nowhere(inventory: Callable[..
     assert PASSWORD not in (child.before or "")
 
 
-def test_an_old_cluster_is_never_touched(one: lab.Lab, gpustack: Run) -> None:
-    host = witness.host(one, "host1")
+def test_an_old_cluster_is_never_touched(one_host: lab.Lab, gpustack: Run) -> None:
+    host = witness.connect_host(one_host, "host1")
     old = "clusters:\\n- cluster:\\n    server: https://old.example:6443\\n"
     host.check_output(f"install -d /etc/kubernetes && printf '{old}' >/etc/kubernetes/kubelet.conf")
     before = host.check_output("sha256sum /etc/kubernetes/kubelet.conf; dpkg -l | sha256sum")
     try:
-        result = gpustack("install", "-i", one.inventory, "--yes", code=5)
+        result = gpustack("install", "-i", one_host.inventory, "--yes", code=5)
         assert "old.example" in result.stdout + result.stderr
         assert host.check_output("sha256sum /etc/kubernetes/kubelet.conf; dpkg -l | sha256sum") == before
     finally:

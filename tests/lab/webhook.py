@@ -27,8 +27,8 @@ class Webhook(ThreadingHTTPServer):
         address, port = self.server_address[:2]
         return f"http://{address!s}:{port}{SECRET}"
 
-    def alerts(self, **labels: str) -> list[dict[str, Any]]:
-        """Those with these labels, in the order in which they came: of each message its alerts."""
+    def list_alerts(self, **labels: str) -> list[dict[str, Any]]:
+        """List the alerts with these labels, in the order in which they came."""
         found = [alert for body in list(self.bodies) for alert in body["alerts"]]
         return [alert for alert in found if labels.items() <= alert["labels"].items()]
 
@@ -50,8 +50,8 @@ class Request(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def webhook(address: str = "127.0.0.1", port: int = PORT, status: int = 200) -> Iterator[Webhook]:
-    """Listens as long as the `with` lasts."""
+def run_webhook(address: str = "127.0.0.1", port: int = PORT, status: int = 200) -> Iterator[Webhook]:
+    """Run a webhook as long as the `with` lasts."""
     server = Webhook(address, port, status)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()

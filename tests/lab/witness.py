@@ -17,17 +17,17 @@ IMAGE = "docker.io/library/busybox:stable"
 LABEL = {"app": "witness"}
 
 
-def host(made: lab.Lab, name: str) -> Any:
-    return testinfra.get_host(f"ssh://{name}", ssh_config=str(made.ssh_config), sudo=True)
+def connect_host(running_lab: lab.Lab, name: str) -> Any:
+    return testinfra.get_host(f"ssh://{name}", ssh_config=str(running_lab.ssh_config), sudo=True)
 
 
-def api(kubeconfig: Path) -> client.CoreV1Api:
+def connect_api(kubeconfig: Path) -> client.CoreV1Api:
     config.load_kube_config(str(kubeconfig))
     return client.CoreV1Api()
 
 
-def until(what: str, ask: Callable[[], Any], limit: float = 120) -> Any:
-    """What `ask` returns once it is true. Fails with the last answer."""
+def wait_until(description: str, ask: Callable[[], Any], limit: float = 120) -> Any:
+    """Return what `ask` returns once it is true. Fail with the last answer."""
     end, last = time.monotonic() + limit, None
     while time.monotonic() < end:
         try:
@@ -37,11 +37,11 @@ def until(what: str, ask: Callable[[], Any], limit: float = 120) -> Any:
         except (client.ApiException, HTTPError, OSError) as error:
             last = error
         time.sleep(0.5)
-    raise AssertionError(f"{what}: not within {limit} s; last {last!r}")
+    raise AssertionError(f"{description}: not within {limit} s; last {last!r}")
 
 
-def ready(core: client.CoreV1Api) -> list[str]:
-    """Names of the nodes that are Ready."""
+def list_ready(core: client.CoreV1Api) -> list[str]:
+    """List the names of the nodes that are Ready."""
     return [
         node.metadata.name
         for node in core.list_node().items
@@ -50,8 +50,8 @@ def ready(core: client.CoreV1Api) -> list[str]:
 
 
 @contextmanager
-def pods(core: client.CoreV1Api, nodes: list[str]) -> Iterator[dict[str, Any]]:
-    """One small web server per node and a Service before them: {node: pod}."""
+def run_pods(core: client.CoreV1Api, nodes: list[str]) -> Iterator[dict[str, Any]]:
+    """Run one small web server per node and a Service before them, and yield {node: pod}."""
     script = "mkdir -p /www && hostname >/www/index.html && exec httpd -f -p 80 -h /www"
     for node in nodes:
         spec = client.V1PodSpec(
@@ -68,7 +68,7 @@ def pods(core: client.CoreV1Api, nodes: list[str]) -> Iterator[dict[str, Any]]:
     )
     try:
         names = [f"witness-{node}" for node in nodes]
-        until("pods Running with addresses", lambda: all(running(core, name) for name in names))
+        wait_until("pods Running with addresses", lambda: all(is_running(core, name) for name in names))
         yield {node: core.read_namespaced_pod(f"witness-{node}", "default") for node in nodes}
     finally:
         core.delete_namespaced_service("witness", "default")
@@ -76,13 +76,13 @@ def pods(core: client.CoreV1Api, nodes: list[str]) -> Iterator[dict[str, Any]]:
             core.delete_namespaced_pod(f"witness-{node}", "default", grace_period_seconds=0)
 
 
-def running(core: client.CoreV1Api, name: str) -> bool:
+def is_running(core: client.CoreV1Api, name: str) -> bool:
     status = core.read_namespaced_pod(name, "default").status
     return status.phase == "Running" and bool(status.pod_ip)
 
 
-def inside(core: client.CoreV1Api, pod: str, command: str) -> str:
-    """What a shell command prints inside a pod, both outputs together."""
+def run_inside(core: client.CoreV1Api, pod: str, command: str) -> str:
+    """Run a shell command inside a pod, and return both outputs together."""
     talk = stream(
         core.connect_get_namespaced_pod_exec,
         pod,
@@ -101,7 +101,7 @@ def inside(core: client.CoreV1Api, pod: str, command: str) -> str:
         talk.close()
 
 
-def netns(value: Any, command: str) -> str:
-    """What a command of the host prints in the network of the web server that runs there."""
+def run_in_netns(value: Any, command: str) -> str:
+    """Run a command of the host in the network of the web server there, and return its output."""
     find = "crictl inspect -o go-template --template '{{.info.pid}}' $(crictl ps --name web -q | head -n 1)"
     return str(value.check_output(f"nsenter -t $({find}) -n {command}"))

@@ -1,4 +1,4 @@
-"""Every fault that was once played on a lab, judged again from what its hosts answered: doctor names exactly it."""
+"""Recordings of faults that were once played on a lab are judged again: doctor names exactly each fault."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.recording import read_recording
 from gpustack.doctor.diagnose import diagnose
-from tests.snapshots.fixture import whole
+from tests.snapshots.fixture import restore_recording
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 HEALTHY = sorted(FOLDER.glob("healthy*.jsonl"))
@@ -17,16 +17,16 @@ FIXTURES = [path for path in sorted(FOLDER.glob("*.jsonl")) if path not in HEALT
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_a_healthy_cluster_has_no_finding(path: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
-    recording.write_text(whole(path))
+    recording.write_text(restore_recording(path))
     diagnosis = diagnose(read_recording(recording))
     assert [root.id for root in diagnosis.verdict.roots] == []
     assert diagnosis.verdict.unexplained_symptoms == ()
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
-def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
+def test_exactly_the_injected_faults_are_named(path: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
-    recording.write_text(whole(path))
+    recording.write_text(restore_recording(path))
     verdict = diagnose(read_recording(recording)).verdict
     roots = verdict.roots
     wanted = {part.partition("--")[0] for part in path.stem.split("+")}
@@ -36,8 +36,8 @@ def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
     assert [one.id for root in roots for one in root.judgements if not has_quote(one)] == []
 
 
-def has_quote(one: Judgement) -> bool:
-    """One line of a text answer has every word that the check quotes."""
-    words = one.result.quote.split() if one.result else []
-    texts = (entry.answer.stdout for entry in one.evidence if not entry.answer.stdout.startswith(("{", "[")))
+def has_quote(judgement: Judgement) -> bool:
+    """Tell whether one line of a text answer has every word that the check quotes."""
+    words = judgement.result.quote.split() if judgement.result else []
+    texts = (entry.answer.stdout for entry in judgement.evidence if not entry.answer.stdout.startswith(("{", "[")))
     return not words or any(all(word in line for word in words) for text in texts for line in text.splitlines())

@@ -10,7 +10,7 @@ from gpustack.ask.recording import read_recording
 from gpustack.doctor.diagnose import diagnose
 from gpustack.probes.host.system import OS
 from gpustack.report.format import MISSING_PREFIX
-from tests.snapshots.fixture import HEALTHY, longer, pieces, same_fact, shorter
+from tests.snapshots.fixture import HEALTHY, has_same_fact, restore_answer, shorten_answer, split_output
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -19,20 +19,20 @@ JSON = st.recursive(
 OUTS = st.text() | st.lists(st.sampled_from(["a", "b", "c d"])).map("\n".join) | JSON.map(json.dumps)
 
 
-def answer(out: str) -> dict[str, Any]:
-    return {"probe": "p", "location": "h", "rc": 0, "stdout": out}
+def build_answer(output: str) -> dict[str, Any]:
+    return {"probe": "p", "location": "h", "rc": 0, "stdout": output}
 
 
-@given(was=OUTS, now=OUTS)
-def test_what_was_made_short_says_the_same(was: str, now: str) -> None:
-    known, values = answer(was), answer(now)
-    short = json.loads(json.dumps(shorter(values, known)))
-    assert pieces(longer(short, known)["stdout"]) == pieces(now)
+@given(was=OUTS, shortened_text=OUTS)
+def test_what_was_made_short_says_the_same(was: str, shortened_text: str) -> None:
+    known, values = build_answer(was), build_answer(shortened_text)
+    short = json.loads(json.dumps(shorten_answer(values, known)))
+    assert split_output(restore_answer(short, known)["stdout"]) == split_output(shortened_text)
 
 
 def test_one_line_of_many_is_stored_alone() -> None:
     was = "\n".join(map(str, range(100)))
-    short = shorter(answer(was.replace("50", "fifty")), answer(was))
+    short = shorten_answer(build_answer(was.replace("50", "fifty")), build_answer(was))
     assert short["lines"] == [[50, 51, ["fifty"]]]
     assert "stdout" not in short
 
@@ -40,13 +40,13 @@ def test_one_line_of_many_is_stored_alone() -> None:
 def test_an_answer_that_says_the_same_is_left_out() -> None:
     out = "x86_64\nID=debian\nVERSION_ID=13\nVERSION_CODENAME=trixie\n\n"
     known = {"probe": OS.id, "location": "h", "rc": 0, "stdout": out}
-    assert same_fact(OS, {**known, "stdout": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
-    assert not same_fact(OS, {**known, "stdout": out.replace("13", "12")}, known)
-    assert not same_fact(OS, {**known, "rc": 1}, known)
-    assert not same_fact(None, {**known, "stderr": "of a probe that there is not any more"}, known)
+    assert has_same_fact(OS, {**known, "stdout": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
+    assert not has_same_fact(OS, {**known, "stdout": out.replace("13", "12")}, known)
+    assert not has_same_fact(OS, {**known, "rc": 1}, known)
+    assert not has_same_fact(None, {**known, "stderr": "of a probe that there is not any more"}, known)
 
 
 def test_every_answer_of_the_healthy_one_is_read() -> None:
-    """What newer probes ask is not in it."""
+    """Answers of newer probes are not in it."""
     unknown = diagnose(read_recording(HEALTHY)).unknown
     assert [judgement for judgement in unknown if not judgement.reason.startswith(MISSING_PREFIX)] == []

@@ -24,15 +24,15 @@ Edit = Callable[[list[Any]], None]
 OPERANDS = ("nvidia-container-toolkit", "gpu-feature-discovery", "nvidia-operator-validator", "nvidia-mig-manager")
 
 
-def named(items: list[Any], *beginnings: str) -> list[Any]:
+def select_named(items: list[Any], *beginnings: str) -> list[Any]:
     found = [one for one in items if one["metadata"]["name"].startswith(beginnings)]
     assert found
     return found
 
 
-def crashing(*beginnings: str) -> Edit:
+def crash_pods(*beginnings: str) -> Edit:
     def edit(items: list[Any]) -> None:
-        for pod in named(items, *beginnings):
+        for pod in select_named(items, *beginnings):
             if pod["spec"]["nodeName"] != "host2":
                 continue
             for one in pod["status"]["conditions"]:
@@ -43,24 +43,24 @@ def crashing(*beginnings: str) -> Edit:
     return edit
 
 
-def on_one_node(*beginnings: str) -> Edit:
+def run_on_one_node(*beginnings: str) -> Edit:
     def edit(items: list[Any]) -> None:
-        for one in named(items, *beginnings):
+        for one in select_named(items, *beginnings):
             one["status"] |= {"numberReady": 1, "numberAvailable": 1}
 
     return edit
 
 
-def not_ready(items: list[Any]) -> None:
+def set_not_ready(items: list[Any]) -> None:
     status = items[0]["status"]
     status["state"] = "notReady"
     words = "ClusterPolicy is not ready, states not ready: [state-container-toolkit]"
     status["conditions"][0] |= {"status": "False", "reason": "OperandNotReady", "message": words}
 
 
-def without_pods(name: str, replicas: int) -> Edit:
+def remove_pods(name: str, replicas: int) -> Edit:
     def edit(items: list[Any]) -> None:
-        (one,) = named(items, name)
+        (one,) = select_named(items, name)
         one["spec"]["replicas"] = one["status"]["replicas"] = replicas
         for key in ("readyReplicas", "availableReplicas"):
             del one["status"][key]
@@ -74,43 +74,43 @@ WEBHOOK = (
 )
 
 
-def refused(name: str) -> Edit:
+def add_failure(name: str) -> Edit:
     def edit(items: list[Any]) -> None:
-        without_pods(name, 1)(items)
-        (one,) = named(items, name)
+        remove_pods(name, 1)(items)
+        (one,) = select_named(items, name)
         failed = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": WEBHOOK}
         one["status"]["conditions"].append(failed)
 
     return edit
 
 
-def cordoned(items: list[Any]) -> None:
-    (node,) = named(items, "host2")
+def mark_unschedulable(items: list[Any]) -> None:
+    (node,) = select_named(items, "host2")
     node["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
 
 
-def left_alone(items: list[Any]) -> None:
-    (node,) = named(items, "host2")
+def label_node(items: list[Any]) -> None:
+    (node,) = select_named(items, "host2")
     node["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
 
 
-def without_gpus(items: list[Any]) -> None:
-    left_alone(items)
+def remove_gpus(items: list[Any]) -> None:
+    label_node(items)
     for counts in ("capacity", "allocatable"):
-        named(items, "host2")[0]["status"][counts]["nvidia.com/gpu"] = "0"
+        select_named(items, "host2")[0]["status"][counts]["nvidia.com/gpu"] = "0"
 
 
-def baseline(items: list[Any]) -> None:
-    (one,) = named(items, "gpu-operator")
+def set_baseline_level(items: list[Any]) -> None:
+    (one,) = select_named(items, "gpu-operator")
     one["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
 
 
-def in_two_days(answer: Answer) -> Answer:
-    """The recording is of 2026-11-22."""
+def set_expiry(answer: Answer) -> Answer:
+    """Let a certificate end in two days. The recording is of 2026-11-22."""
     return replace(answer, stdout=answer.stdout.replace("Nov 22 16:06:36 2027", "Nov 24 16:06:36 2026"))
 
 
-def edited(edit: Edit) -> Callable[[Answer], Answer]:
+def build_change(edit: Edit) -> Callable[[Answer], Answer]:
     def change(answer: Answer) -> Answer:
         loads = json.loads(answer.stdout)
         edit(loads["items"])
@@ -122,38 +122,38 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
 @pytest.mark.parametrize(
     ("edits", "check", "words"),
     [
-        ({"gpu.pods": crashing(OPERANDS[0]), "gpu.daemon-sets": on_one_node(OPERANDS[0])},
+        ({"gpu.pods": crash_pods(OPERANDS[0]), "gpu.daemon-sets": run_on_one_node(OPERANDS[0])},
          "gpu-operator/operands", "nvidia-container-toolkit-daemonset 1 of 2"),
-        ({"gpu.pods": crashing(*OPERANDS), "gpu.daemon-sets": on_one_node(*OPERANDS),
-          "gpu.cluster-policies": not_ready}, "gpu-operator/policy", "states not ready"),
-        ({"gpu.cluster-policies": not_ready}, "gpu-operator/policy", "[state-container-toolkit]"),
-        ({"monitoring.deployments": without_pods("monitoring-operator", 0)},
+        ({"gpu.pods": crash_pods(*OPERANDS), "gpu.daemon-sets": run_on_one_node(*OPERANDS),
+          "gpu.cluster-policies": set_not_ready}, "gpu-operator/policy", "states not ready"),
+        ({"gpu.cluster-policies": set_not_ready}, "gpu-operator/policy", "[state-container-toolkit]"),
+        ({"monitoring.deployments": remove_pods("monitoring-operator", 0)},
          "monitoring/workloads", "scaled to 0"),
-        ({"monitoring.deployments": without_pods("monitoring-grafana", 1),
-          "monitoring.pods": crashing("monitoring-grafana")}, "monitoring/workloads", "monitoring-grafana 0 of 1"),
-        ({"monitoring.deployments": refused("monitoring-kube-state-metrics")},
+        ({"monitoring.deployments": remove_pods("monitoring-grafana", 1),
+          "monitoring.pods": crash_pods("monitoring-grafana")}, "monitoring/workloads", "monitoring-grafana 0 of 1"),
+        ({"monitoring.deployments": add_failure("monitoring-kube-state-metrics")},
          "monitoring/workloads", f"monitoring-kube-state-metrics 0 of 1: {WEBHOOK}"),
-        ({"gpu.deployments": refused("gpu-operator-node-feature-discovery-master")},
+        ({"gpu.deployments": add_failure("gpu-operator-node-feature-discovery-master")},
          "gpu-operator/operands", f"not running: {WEBHOOK}"),
-        ({"gpu.nodes": left_alone}, "gpu-operator/operands",
+        ({"gpu.nodes": label_node}, "gpu-operator/operands",
          "host2: excluded from the operator by label nvidia.com/gpu.deploy.operands=false"),
-        ({"kubeadm.certificates": in_two_days}, "control-plane/certificates", "kube-apiserver"),
-        ({"kube.namespaces": baseline}, "gpu-operator/namespace", "baseline"),
+        ({"kubeadm.certificates": set_expiry}, "control-plane/certificates", "kube-apiserver"),
+        ({"kube.namespaces": set_baseline_level}, "gpu-operator/namespace", "baseline"),
     ],
     ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "webhook", "webhook-of-gpus",
          "opted-out", "certificates", "pod-security"],
 )  # fmt: skip
 def test_what_differs_is_reported(edits: dict[str, Any], check: str, words: str) -> None:
-    diagnosis = diagnose(changed(edits))
+    diagnosis = diagnose(change_recording(edits))
     values = {f"{drift.step}/{drift.check}": drift.result.actual for drift in diagnosis.drift}
     assert words in values.get(check, ""), (values, [root.id for root in diagnosis.roots])
 
 
-def changed(edits: dict[str, Any]) -> Snapshot:
-    """The healthy recording, with answers edited by probe."""
+def change_recording(edits: dict[str, Any]) -> Snapshot:
+    """Change answers of the healthy recording, by probe."""
     snapshot = read_recording(HEALTHY)
     for probe, edit in edits.items():
-        where, change = (CLUSTER, edited(edit)) if (probe, CLUSTER) in snapshot.answers else ("host1", edit)
+        where, change = (CLUSTER, build_change(edit)) if (probe, CLUSTER) in snapshot.answers else ("host1", edit)
         answer = snapshot.answers[probe, where]
         assert change(answer) != answer
         snapshot = replace(snapshot, answers={**snapshot.answers, (probe, where): change(answer)})
@@ -161,7 +161,7 @@ def changed(edits: dict[str, Any]) -> Snapshot:
 
 
 def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> None:
-    diagnosis = diagnose(changed({"gpu.nodes": without_gpus}))
+    diagnosis = diagnose(change_recording({"gpu.nodes": remove_gpus}))
     (one,) = diagnosis.verdict.unexplained_symptoms
     assert (one.id, one.judgements[0].location, diagnosis.roots) == ("st-no-gpu-allocatable", "host2", ())
     assert one.judgements[0].result
@@ -174,12 +174,12 @@ def test_coredns_without_a_pod_is_what_breaks_names() -> None:
     def refuse(answer: Answer) -> Answer:
         return replace(answer, stdout=re.sub(r"(?m)^(dns \S+) ok$", r"\1 refused", answer.stdout))
 
-    def to_nothing(items: list[Any]) -> None:
-        (one,) = named(items, "coredns")
+    def scale_to_zero(items: list[Any]) -> None:
+        (one,) = select_named(items, "coredns")
         one["spec"]["replicas"] = 0
         del one["status"]["readyReplicas"]
 
-    diagnosis = diagnose(changed({"kube.deployments": to_nothing, "pod-network.paths": refuse}))
+    diagnosis = diagnose(change_recording({"kube.deployments": scale_to_zero, "pod-network.paths": refuse}))
     (root,) = diagnosis.roots
     assert (root.id, root.certainty) == ("coredns-scaled-to-nothing", "certain")
     assert [judgement.id for judgement in root.impact] == ["st-dns-broken"]
@@ -188,7 +188,7 @@ def test_coredns_without_a_pod_is_what_breaks_names() -> None:
 
 def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     """The recording differs from today's spec by what gpustack brings otherwise since then, and by no more."""
-    found, before = diagnose(changed({"kube.nodes": cordoned})), diagnose(read_recording(HEALTHY))
+    found, before = diagnose(change_recording({"kube.nodes": mark_unschedulable})), diagnose(read_recording(HEALTHY))
     assert (found.roots, found.verdict.unexplained_symptoms, found.drift) == ((), (), before.drift)
     assert [(note.id, note.location) for note in found.verdict.notes] == [("node-cordoned", "host2")]
     with (console := Terminal(width=140)).capture() as shown:

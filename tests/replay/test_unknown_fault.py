@@ -1,9 +1,6 @@
-"""What the doctor says of a fault that it does not know: its symptoms stay unexplained, whatever innocent thing is true
-beside it.
-
-Each is a recording of a fault, judged by a catalogue without that fault, its guard and its edges; and host2 has what
-the doctor calls a fault and what harms nothing there. What was refuted passes no blame on.
-"""
+"""The doctor leaves the symptoms of a fault that it does not know unexplained, whatever harmless fact is true beside
+it. A recording of a fault is judged by a catalogue without that fault, its guard and its edges; and host2 has what the
+doctor calls a fault and what harms nothing there. A refuted fault passes no blame on."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -18,7 +15,7 @@ from gpustack.doctor import catalogue, diagnose
 from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS
 from gpustack.doctor.graph import Graph, join_layers
-from tests.snapshots.fixture import whole
+from tests.snapshots.fixture import restore_recording
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 UNKNOWN = (
@@ -28,31 +25,31 @@ UNKNOWN = (
 )  # fmt: skip
 
 
-def docker(answer: Answer) -> Answer:
+def add_docker(answer: Answer) -> Answer:
     err = answer.stderr.replace("dpkg-query: no packages found matching docker.io\n", "")
     return replace(answer, stdout=f"{answer.stdout}docker.io install installed 26.1.5+dfsg1-9\n", stderr=err)
 
 
-def swap(answer: Answer) -> Answer:
+def add_swap(answer: Answer) -> Answer:
     return replace(
         answer, stdout=answer.stdout.replace("Priority\n", "Priority\n/dev/sda3\tpartition\t4194300\t0\t-2\n", 1)
     )
 
 
-def io_error(answer: Answer) -> Answer:
+def add_io_error(answer: Answer) -> Answer:
     line = "| I/O error, dev sda, sector 81920 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
     return replace(answer, stdout=f"{answer.stdout.rstrip()}\n{line}\n")
 
 
 INNOCENT = {
-    "host-docker-preinstalled": ("packages.installed", docker),
-    "host-swap-on": ("kernel.swap", swap),
-    "host-root-readonly-or-io-errors": ("storage.disk", io_error),
+    "host-docker-preinstalled": ("packages.installed", add_docker),
+    "host-swap-on": ("kernel.swap", add_swap),
+    "host-root-readonly-or-io-errors": ("storage.disk", add_io_error),
 }
 
 
-def without(fault: str) -> tuple[Graph, list[Check]]:
-    def stays(id: str) -> bool:
+def remove_fault(fault: str) -> tuple[Graph, list[Check]]:
+    def is_left(id: str) -> bool:
         return fault not in id.removesuffix(" guard").split(" -> ")
 
     files = []
@@ -66,11 +63,11 @@ def without(fault: str) -> tuple[Graph, list[Check]]:
                 groups=tuple(one for one in groups if len(one.faults) > 1),
             )
         )
-    return join_layers(files), [check for check in CHECKS if stays(check.id)]
+    return join_layers(files), [check for check in CHECKS if is_left(check.id)]
 
 
 def diagnose_snapshot(snapshot: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
-    """States that are unexplained, and where; roots."""
+    """Diagnose a snapshot, and return the unexplained states with their places, and the roots."""
     verdict = diagnose.diagnose(snapshot).verdict
     return {judgement.place for open_one in verdict.unexplained_symptoms for judgement in open_one.judgements}, {
         root.id for root in verdict.roots
@@ -78,11 +75,11 @@ def diagnose_snapshot(snapshot: Snapshot) -> tuple[set[tuple[str, str]], Collect
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_nothing_innocent_swallows_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known, checks = without(name.partition("--")[0])
+def test_no_harmless_fact_hides_an_unknown_fault(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, checks = remove_fault(name.partition("--")[0])
     monkeypatch.setattr(diagnose, "load_graph", lambda: known)
     monkeypatch.setattr(diagnose, "CHECKS", checks)
-    (tmp_path / "recording").write_text(whole(FOLDER / f"{name}.jsonl"))
+    (tmp_path / "recording").write_text(restore_recording(FOLDER / f"{name}.jsonl"))
     alone, roots = diagnose_snapshot(read_recording(tmp_path / "recording"))
     assert alone
     assert not set(INNOCENT) & set(roots)

@@ -26,51 +26,51 @@ Key = tuple[str, str]
 
 def keep_healthy(recording: Path, to: Path = HEALTHY) -> None:
     head, _, rest = recording.read_text().partition("\n")
-    to.write_text(f"{json.dumps(nameless(json.loads(head)), ensure_ascii=False)}\n{rest}")
+    to.write_text(f"{json.dumps(remove_path(json.loads(head)), ensure_ascii=False)}\n{rest}")
 
 
-def nameless(first: dict[str, Any]) -> dict[str, Any]:
-    """Without the path of whoever played it."""
+def remove_path(first: dict[str, Any]) -> dict[str, Any]:
+    """Remove the path of whoever played a recording."""
     return {**first, "source": "lab/inventory"}
 
 
 def keep(case: str, recording: Path, base: Path = HEALTHY) -> None:
-    """What took how long is no difference."""
+    """Keep everything but durations, which are no difference."""
     name = case.replace("/", "--").replace(" ", "")
-    (FOLDER / f"{name}.jsonl").write_text(shrunk(base, recording))
+    (FOLDER / f"{name}.jsonl").write_text(shorten_recording(base, recording))
 
 
-def shrunk(base: Path, recording: Path) -> str:
-    """The fixture."""
-    known, now = answers(base), answers(recording)
-    was = heading(base)
-    first = {key: entry for key, entry in nameless(heading(recording)).items() if was.get(key) != entry}
+def shorten_recording(base: Path, recording: Path) -> str:
+    """Shrink a recording to a fixture."""
+    known, now = index_answers(base), index_answers(recording)
+    was = read_header(base)
+    first = {key: entry for key, entry in remove_path(read_header(recording)).items() if was.get(key) != entry}
     first |= {"base": base.name, "gone": [list(key) for key in known if key not in now]}
     asked = {probe.id: probe for probe in list_probes()}
     different = [
-        shorter(answer, known.get(key))
+        shorten_answer(answer, known.get(key))
         for key, answer in now.items()
-        if key not in known or not same_fact(asked.get(key[0]), answer, known[key])
+        if key not in known or not has_same_fact(asked.get(key[0]), answer, known[key])
     ]
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *different))
 
 
-def same_fact(probe: Probe[Any] | None, answer: dict[str, Any], known: dict[str, Any]) -> bool:
-    if answer == known or probe is None:
-        return answer == known
+def has_same_fact(probe: Probe[Any] | None, answer: dict[str, Any], base_answer: dict[str, Any]) -> bool:
+    if answer == base_answer or probe is None:
+        return answer == base_answer
     try:
-        return bool(probe.extract_fact(Answer(**answer)) == probe.extract_fact(Answer(**known)))
+        return bool(probe.extract_fact(Answer(**answer)) == probe.extract_fact(Answer(**base_answer)))
     except FactUnavailable:
         return False
 
 
-def heading(recording: Path) -> dict[str, Any]:
+def read_header(recording: Path) -> dict[str, Any]:
     first: dict[str, Any] = json.loads(recording.read_text().partition("\n")[0])
     return first
 
 
-def answers(recording: Path) -> dict[Key, dict[str, Any]]:
-    """By probe and where."""
+def index_answers(recording: Path) -> dict[Key, dict[str, Any]]:
+    """Index answers by probe and location."""
     found = {}
     for line in recording.read_text().splitlines()[1:]:
         document = json.loads(line)
@@ -79,11 +79,11 @@ def answers(recording: Path) -> dict[Key, dict[str, Any]]:
     return found
 
 
-def shorter(answer: dict[str, Any], known: dict[str, Any] | None) -> dict[str, Any]:
-    """By what is different, where that is shorter."""
-    if known is None:
+def shorten_answer(answer: dict[str, Any], base_answer: dict[str, Any] | None) -> dict[str, Any]:
+    """Replace an answer by its difference, where that is shorter."""
+    if base_answer is None:
         return answer
-    was, now = pieces(known["stdout"]), pieces(answer["stdout"])
+    was, now = split_output(base_answer["stdout"]), split_output(answer["stdout"])
     codes = SequenceMatcher(None, was, now).get_opcodes()
     lines = [[start, end, now[i:j]] for tag, start, end, i, j in codes if tag != "equal"]
     short = {**answer, "lines": lines}
@@ -91,38 +91,38 @@ def shorter(answer: dict[str, Any], known: dict[str, Any] | None) -> dict[str, A
     return min(answer, short, key=lambda one: len(json.dumps(one)))
 
 
-def longer(answer: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """The answer that `shorter` made short."""
+def restore_answer(answer: dict[str, Any], base_answer: dict[str, Any]) -> dict[str, Any]:
+    """Restore the answer that `shorter` made short."""
     if "lines" not in answer:
         return answer
-    out = pieces(known["stdout"])
+    out = split_output(base_answer["stdout"])
     for start, end, now in reversed(answer["lines"]):
         out[start:end] = now
     return {**{key: entry for key, entry in answer.items() if key != "lines"}, "stdout": "\n".join(out)}
 
 
-def pieces(out: str) -> list[str]:
+def split_output(output: str) -> list[str]:
     try:
-        document = json.loads(out)
+        document = json.loads(output)
     except ValueError:
         document = None
-    return (json.dumps(document, indent=0, ensure_ascii=False) if isinstance(document, dict | list) else out).split(
+    return (json.dumps(document, indent=0, ensure_ascii=False) if isinstance(document, dict | list) else output).split(
         "\n"
     )
 
 
-def whole(fixture: Path) -> str:
-    """The recording that a fixture stands for."""
+def restore_recording(fixture: Path) -> str:
+    """Restore the recording that a fixture stands for."""
     head, _, rest = fixture.read_text().partition("\n")
     first = json.loads(head)
     if "base" not in first:
         return fixture.read_text()
     base = fixture.parent / first.pop("base")
-    first, merged = heading(base) | first, answers(base)
+    first, merged = read_header(base) | first, index_answers(base)
     for key in first.pop("gone"):
         merged.pop(tuple(key), None)
     for line in rest.splitlines():
         document = json.loads(line)
         key = document["probe"], document["location"]
-        merged[key] = longer(document, merged.get(key, {}))
+        merged[key] = restore_answer(document, merged.get(key, {}))
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *merged.values()))

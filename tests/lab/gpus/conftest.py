@@ -1,4 +1,4 @@
-"""One lab for the files of this folder: Debian 12 and 13, monitored, two simulated GPUs each, installed."""
+"""The files of this folder share one lab: Debian 12 and 13, monitored, two simulated GPUs each, installed."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 from gpustack_lab import lab
-from tests.lab.conftest import Run, labs
+from tests.lab.conftest import Run, make_labs
 
 
 @pytest.fixture(scope="package")
 def two(mirror: lab.Mirror, gpustack: Run) -> Iterator[lab.Lab]:
-    with labs(mirror) as make:
+    with make_labs(mirror) as make:
         made = make("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
         gpustack("install", "-i", made.inventory, "--yes", limit=1500)
         yield made
@@ -24,10 +24,10 @@ def spec(two: lab.Lab) -> Iterator[Callable[[dict[str, Any]], None]]:
     path = two.inventory / "group_vars" / "all" / "gpustack.yml"
     before = path.read_text()
 
-    def say(more: dict[str, Any]) -> None:
+    def write_spec(changes: dict[str, Any]) -> None:
         document = yaml.safe_load(before)
-        document["gpustack"] |= more
+        document["gpustack"] |= changes
         path.write_text(yaml.safe_dump(document))
 
-    yield say
+    yield write_spec
     path.write_text(before)

@@ -1,5 +1,5 @@
-"""What it takes to run the commands of the documents in a lab. Addresses and names of the documents are replaced by the
-lab's in test_documents.py."""
+"""The commands of the documents need these preparations in a lab. test_documents.py replaces addresses and names of the
+documents by the lab's."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ class Row:
     """`more`: words behind the command, because nobody answers here. `serves`: it runs on until another one serves.
     `not_run`: why not. Every other command ends with one of `codes`."""
 
-    more: str = ""
+    options: str = ""
     serves: bool = False
     not_run: str = ""
     codes: tuple[int, ...] = (0,)
 
 
-CONFIRMED = Row(more="--yes")
+CONFIRMED = Row(options="--yes")
 NO_DOCKER = Row(not_run="the lab has no docker and no registry that takes images")
 NO_LOGIN = Row(not_run="the lab's mirror asks for no login")
 
@@ -60,7 +60,7 @@ ROWS = {
     "gpustack gpu profiling resume --node gpu1 -i mycluster --yes": Row(),
     "gpustack gpu burn -i mycluster": CONFIRMED,
     # A training on host2, as the lab simulates it, slows all GPUs there: they are behind those of host1.
-    "gpustack gpu burn --field dram-active --for 10m --node gpu1,gpu2 -i mycluster": Row(more="--yes", codes=(1,)),
+    "gpustack gpu burn --field dram-active --for 10m --node gpu1,gpu2 -i mycluster": Row(options="--yes", codes=(1,)),
     "gpustack gpu burn --gpu GPU-4f1c... --max-temperature 80 -i mycluster -o json": CONFIRMED,
     "gpustack gpu metrics -i mycluster": Row(),
     "gpustack explain metric SM_ACTIVE": Row(),
@@ -74,9 +74,9 @@ ROWS = {
     "gpustack profile compare run1.json run2.json --fail-if 'tensor<-5%'": Row(),
     "gpustack profile baseline -i mycluster --node gpu1 --for 5m -f idle.json": Row(),
     "gpustack profile analyze run1.json --baseline idle.json": Row(),
-    "gpustack serve -i mycluster": Row(more="--listen 127.0.0.1:9460", serves=True),
+    "gpustack serve -i mycluster": Row(options="--listen 127.0.0.1:9460", serves=True),
     "gpustack serve --prometheus http://prometheus.monitoring:9090 --listen 127.0.0.1:9460": Row(serves=True),
-    "curl -sS http://127.0.0.1:9460/v1/pods/team-a/train-0/sm": Row(more="--fail"),
+    "curl -sS http://127.0.0.1:9460/v1/pods/team-a/train-0/sm": Row(options="--fail"),
     "docker build -f Containerfile -t registry.example.com/gpustack:0.1.0 .": NO_DOCKER,
     "docker push registry.example.com/gpustack:0.1.0": NO_DOCKER,
     "kubectl -n monitoring create secret docker-registry registry --docker-server=registry.example.com "

@@ -17,8 +17,8 @@ from gpustack_lab import lab
 from gpustack_lab.lab.faults import inject
 from tests.lab import roads
 from tests.lab.conftest import Run
-from tests.lab.monitored import PAUSE, apply, kubectl
-from tests.lab.witness import until
+from tests.lab.monitored import PAUSE, apply, run_kubectl
+from tests.lab.witness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
@@ -36,8 +36,8 @@ class Story:
     load: str = ""
     moments: list[tuple[float, int, str]] = field(default_factory=list)
 
-    def replicas(self) -> int:
-        found = json.loads(kubectl(self.lab, "get", "deployment", NAME, "-o", "json"))["status"].get("replicas", 0)
+    def count_replicas(self) -> int:
+        found = json.loads(run_kubectl(self.lab, "get", "deployment", NAME, "-o", "json"))["status"].get("replicas", 0)
         self.moments.append((round(time.monotonic() - self.begin, 1), int(found), self.load))
         return int(found)
 
@@ -46,14 +46,16 @@ class Story:
         for host in ("host1", "host2"):
             self.lab.set_gpu(host, f"load={load}")
 
-    def condition(self, kind: str) -> dict[str, str]:
-        loads = json.loads(kubectl(self.lab, "get", "hpa", f"keda-hpa-{NAME}", "-o", "json"))["status"]["conditions"]
+    def read_condition(self, kind: str) -> dict[str, str]:
+        loads = json.loads(run_kubectl(self.lab, "get", "hpa", f"keda-hpa-{NAME}", "-o", "json"))["status"][
+            "conditions"
+        ]
         return next((one for one in loads if one["type"] == kind), {"status": "", "reason": ""})
 
 
 @pytest.fixture(scope="module")
 def story(two: lab.Lab, gpustack: Run) -> Iterator[Story]:
-    """With KEDA, and a Deployment whose pods have a GPU each. Without both at the end."""
+    """A lab with KEDA, and a Deployment whose pods have a GPU each. Both are gone at the end."""
     found = Story(two)
     container = {"name": "c", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     template = {"metadata": {"labels": {"app": NAME}}, "spec": {"containers": [container]}}
@@ -65,17 +67,17 @@ def story(two: lab.Lab, gpustack: Run) -> Iterator[Story]:
         found.set_load("training")
         yield found
     finally:
-        kubectl(two, "delete", "scaledobject,deployment", NAME, "--ignore-not-found")
+        run_kubectl(two, "delete", "scaledobject,deployment", NAME, "--ignore-not-found")
         found.set_load("idle")
         two.exec("host1", ["sudo", "sh", "-c", f"{HELM} uninstall keda --namespace keda"], limit=300)
-        kubectl(two, "delete", "namespace", "keda", "--ignore-not-found")
+        run_kubectl(two, "delete", "namespace", "keda", "--ignore-not-found")
         roads.set_spec(two, autoscaling={"enabled": False})
         if record := os.environ.get("SCALING_RECORD"):
             Path(record).write_text(json.dumps(found.moments))
 
 
-def differences(two: lab.Lab, gpustack: Run) -> dict[str, str]:
-    """What of the step differs, and who cures it; nothing else does."""
+def find_differences(two: lab.Lab, gpustack: Run) -> dict[str, str]:
+    """Find the checks of the step that differ, with their cure. Nothing else may differ."""
     states = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json", code=1).stdout)["states"]
     failed = {
         (state["step"], check["check"]): check["cure"]
@@ -96,13 +98,13 @@ def test_another_server_of_the_api_is_named_and_left_alone(story: Story, gpustac
         {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": API}, "spec": spec},
     )
     try:
-        assert differences(story.lab, gpustack) == {"other-server": "operator"}
+        assert find_differences(story.lab, gpustack) == {"other-server": "operator"}
     finally:
-        kubectl(story.lab, "delete", "apiservice", API)
+        run_kubectl(story.lab, "delete", "apiservice", API)
 
 
 def test_it_is_installed_and_then_there_is_nothing_to_do(story: Story, gpustack: Run) -> None:
-    assert set(differences(story.lab, gpustack)) == {"chart", "workloads", "metrics-api"}
+    assert set(find_differences(story.lab, gpustack)) == {"chart", "workloads", "metrics-api"}
     gpustack("install", "-i", story.lab.inventory, "--yes", limit=900)
     assert "nothing to do" in gpustack("install", "-i", story.lab.inventory, "--yes").stdout
 
@@ -118,14 +120,14 @@ def test_what_the_lab_breaks_is_the_root_cause(story: Story, gpustack: Run, faul
 
 
 def test_it_grows_by_the_metric_that_is_suggested(story: Story, gpustack: Run) -> None:
-    (pod,) = kubectl(story.lab, "get", "pods", "-l", f"app={NAME}", "-o", "name").split()
+    (pod,) = run_kubectl(story.lab, "get", "pods", "-l", f"app={NAME}", "-o", "name").split()
     words = ("--pod", f"default/{pod.removeprefix('pod/')}", "--since", "5m", "--max", str(MOST))
 
-    def suggested() -> str:
+    def suggest_metric() -> str:
         return gpustack("autoscale", "suggest", "-i", story.lab.inventory, *words, code=None).stdout
 
-    until("a metric is suggested", lambda: "kind: ScaledObject" in suggested(), limit=420)
-    made = yaml.safe_load(suggested())
+    wait_until("a metric is suggested", lambda: "kind: ScaledObject" in suggest_metric(), limit=420)
+    made = yaml.safe_load(suggest_metric())
     made["spec"] |= {"pollingInterval": 5}
     config = made["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
     # As suggested but for its ten minutes.
@@ -135,10 +137,12 @@ def test_it_grows_by_the_metric_that_is_suggested(story: Story, gpustack: Run) -
     }
     story.begin = time.monotonic()
     apply(story.lab, made)
-    until("it has grown", lambda: story.replicas() == MOST, limit=300)
+    wait_until("it has grown", lambda: story.count_replicas() == MOST, limit=300)
     ready = "-o=jsonpath={.status.readyReplicas}"
-    until("all run", lambda: kubectl(story.lab, "get", "deployment", NAME, ready).strip() == str(MOST), limit=120)
-    assert story.condition("ScalingActive")["status"] == "True"
+    wait_until(
+        "all run", lambda: run_kubectl(story.lab, "get", "deployment", NAME, ready).strip() == str(MOST), limit=120
+    )
+    assert story.read_condition("ScalingActive")["status"] == "True"
 
 
 def test_without_a_metric_it_keeps_its_size_and_doctor_says_so(story: Story, gpustack: Run) -> None:
@@ -147,9 +151,9 @@ def test_without_a_metric_it_keeps_its_size_and_doctor_says_so(story: Story, gpu
     story.load = "no metric"
     try:
         lost = "FailedGetExternalMetric"
-        until("the metric is gone", lambda: story.condition("ScalingActive")["reason"] == lost, limit=420)
+        wait_until("the metric is gone", lambda: story.read_condition("ScalingActive")["reason"] == lost, limit=420)
         for _ in range(20):
-            assert story.replicas() == MOST
+            assert story.count_replicas() == MOST
             time.sleep(3)
         loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
         assert "hpa-metric-missing" in json.dumps(loads)
@@ -160,23 +164,23 @@ def test_without_a_metric_it_keeps_its_size_and_doctor_says_so(story: Story, gpu
 
 def test_it_shrinks_when_the_load_is_gone(story: Story) -> None:
     story.set_load("idle")
-    until("it has shrunk", lambda: story.replicas() == 1, limit=420)
-    assert story.condition("ScalingActive")["status"] == "True"
+    wait_until("it has shrunk", lambda: story.count_replicas() == 1, limit=420)
+    assert story.read_condition("ScalingActive")["status"] == "True"
 
 
 def test_a_metrics_server_that_is_away_is_the_root_cause(story: Story, gpustack: Run) -> None:
     keda = ("-n", "keda")
-    kubectl(story.lab, *keda, "scale", "deployment", "keda-operator-metrics-apiserver", "--replicas", "0")
+    run_kubectl(story.lab, *keda, "scale", "deployment", "keda-operator-metrics-apiserver", "--replicas", "0")
     lost = "FailedGetExternalMetric"
-    until("the metric is gone", lambda: story.condition("ScalingActive")["reason"] == lost, limit=300)
+    wait_until("the metric is gone", lambda: story.read_condition("ScalingActive")["reason"] == lost, limit=300)
     loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
     assert [root["id"] for root in loads["roots"]] == ["autoscaling-api-down"]
     gpustack("install", "-i", story.lab.inventory, "--yes", limit=600)
-    until("it scales again", lambda: story.condition("ScalingActive")["status"] == "True", limit=180)
+    wait_until("it scales again", lambda: story.read_condition("ScalingActive")["status"] == "True", limit=180)
 
 
 def test_a_target_that_is_gone_is_named(story: Story, gpustack: Run) -> None:
-    kubectl(story.lab, "delete", "deployment", NAME)
-    until("it is missed", lambda: story.condition("AbleToScale")["reason"] == "FailedGetScale", limit=180)
+    run_kubectl(story.lab, "delete", "deployment", NAME)
+    wait_until("it is missed", lambda: story.read_condition("AbleToScale")["reason"] == "FailedGetScale", limit=180)
     loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
     assert [root["id"] for root in loads["roots"]] == ["hpa-target-missing"]

@@ -15,26 +15,26 @@ import pytest
 
 from gpustack.probes.gpu.temporary_changes import KINDS, PREFIX
 from gpustack_lab import lab
-from tests.documents import ROOT, commands
+from tests.documents import ROOT, list_commands
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.gpus.documented import PAGES, ROWS, SHORTER
-from tests.lab.monitored import PAUSE, apply, gpus, kubectl, labels, query
-from tests.lab.witness import until
+from tests.lab.monitored import PAUSE, apply, query, query_labels, run_kubectl, set_gpus
+from tests.lab.witness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-TYPED = [(page, line) for page in PAGES for line in commands(ROOT / "docs" / page)]
+TYPED = [(page, line) for page in PAGES for line in list_commands(ROOT / "docs" / page)]
 IDLE = 'DCGM_FI_DEV_GPU_TEMP{gpu="0",Hostname="host1"} or DCGM_FI_DEV_GPU_TEMP{gpu="0",hostname="host1"}'
 SERIES = 'count_over_time(DCGM_FI_PROF_SM_ACTIVE{exported_pod="train-0"}[30m]) >= 25'
 
 
-def answers(url: str) -> bool:
+def is_reachable(url: str) -> bool:
     with urlopen(url, timeout=5) as answer:
         return bool(answer.status == 200)
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
@@ -43,11 +43,11 @@ def free_port() -> int:
 class Reader:
     """Somebody who types the commands in a folder of his own."""
 
-    def __init__(self, two: lab.Lab, folder: Path, replaced: dict[str, str]) -> None:
-        self.two, self.folder, self.replaced = two, folder, {**SHORTER, **replaced}
+    def __init__(self, two: lab.Lab, folder: Path, replacements: dict[str, str]) -> None:
+        self.two, self.folder, self.replaced = two, folder, {**SHORTER, **replacements}
         self.server: subprocess.Popen[bytes] | None = None
 
-    def text(self, line: str) -> str:
+    def replace_words(self, line: str) -> str:
         for there, here in self.replaced.items():
             line = line.replace(there, here)
         return line
@@ -56,31 +56,31 @@ class Reader:
         row = ROWS[line]
         if row.not_run:
             pytest.skip(row.not_run)
-        text = self.text(f"{line} {row.more}")
+        text = self.replace_words(f"{line} {row.options}")
         if row.serves:
             self.serve(text)
             return
         if line.startswith("kubectl "):
             words = shlex.split(line)[1:]
             at = words.index("-f") + 1
-            kubectl(self.two, *words[:at], "-", text=(self.folder / words[at]).read_text())
+            run_kubectl(self.two, *words[:at], "-", text=(self.folder / words[at]).read_text())
             return
         done = subprocess.run(
-            ["bash", "-c", text], cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=900,
-            stdin=subprocess.DEVNULL, check=False,
+            ["bash", "-c", text], cwd=self.folder, env=self.build_environment(), capture_output=True, text=True,
+            timeout=900, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
         print(f"$ {text}\n{done.stderr}{done.stdout}")
         assert done.returncode in row.codes, f"exit {done.returncode}\n{done.stderr[-4000:]}{done.stdout[-4000:]}"
 
-    def environment(self) -> dict[str, str]:
+    def build_environment(self) -> dict[str, str]:
         return os.environ | {"NO_COLOR": "1"}
 
     def serve(self, text: str) -> None:
         self.end()
         self.server = subprocess.Popen(
-            ["bash", "-c", f"exec {text}"], cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL
+            ["bash", "-c", f"exec {text}"], cwd=self.folder, env=self.build_environment(), stdin=subprocess.DEVNULL
         )
-        until("it answers", lambda: answers(f"http://{self.text('127.0.0.1:9460')}/healthz"))
+        wait_until("it answers", lambda: is_reachable(f"http://{self.replace_words('127.0.0.1:9460')}/healthz"))
         assert self.server.poll() is None
 
     def end(self) -> None:
@@ -90,8 +90,8 @@ class Reader:
 
 
 @contextmanager
-def measured(two: lab.Lab, gpustack: Run) -> Iterator[None]:
-    """A host engine that can be asked, and values every 5 s; afterwards as the other files of this folder need it."""
+def enable_measuring(two: lab.Lab, gpustack: Run) -> Iterator[None]:
+    """Enable a host engine that can be asked, and values every 5 s. The settings are restored at the end."""
     spec = two.inventory / "group_vars" / "all" / "gpustack.yml"
     before = spec.read_text()
     try:
@@ -101,13 +101,13 @@ def measured(two: lab.Lab, gpustack: Run) -> Iterator[None]:
         yield
     finally:
         spec.write_text(before)
-        kubectl(two, "annotate", "nodes", "--all", *(f"{PREFIX}{kind}-" for kind in KINDS))
+        run_kubectl(two, "annotate", "nodes", "--all", *(f"{PREFIX}{kind}-" for kind in KINDS))
         gpustack("install", "-i", two.inventory, "--yes", limit=900)
 
 
 @contextmanager
-def training(two: lab.Lab) -> Iterator[None]:
-    """The pod train-0 has a GPU of host2, and both of them work. host1 is free and idle."""
+def run_training(two: lab.Lab) -> Iterator[None]:
+    """Run the pod train-0 on a GPU of host2, both at work. host1 is free and idle."""
     container = {"name": "main", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     where = {"nodeSelector": {"kubernetes.io/hostname": "host2"}, "tolerations": [{"operator": "Exists"}]}
     spec = {"containers": [container], "terminationGracePeriodSeconds": 0, **where}
@@ -115,24 +115,24 @@ def training(two: lab.Lab) -> Iterator[None]:
     try:
         apply(two, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}})
         apply(two, {**kind, "metadata": {"name": "train-0", "namespace": "team-a"}, "spec": spec})
-        with gpus(two, host2="load=training"):
-            until("it is measured", lambda: query(two, SERIES), limit=400)
+        with set_gpus(two, host2="load=training"):
+            wait_until("it is measured", lambda: query(two, SERIES), limit=400)
             yield
     finally:
-        kubectl(two, "delete", "namespace", "team-a", "--ignore-not-found", "--wait=false")
+        run_kubectl(two, "delete", "namespace", "team-a", "--ignore-not-found", "--wait=false")
 
 
-def one(two: lab.Lab, path: str, *words: str) -> str:
-    return kubectl(two, "get", *words, "-o", f"jsonpath={path}")
+def read_field(two: lab.Lab, path: str, *words: str) -> str:
+    return run_kubectl(two, "get", *words, "-o", f"jsonpath={path}")
 
 
 @contextmanager
-def forwarded(two: lab.Lab) -> Iterator[tuple[str, str]]:
-    """Addresses here of Prometheus and of the exporter of host2."""
-    prometheus = one(two, "{.spec.clusterIP}", "-n", "monitoring", "service", "monitoring-prometheus")
+def forward_ports(two: lab.Lab) -> Iterator[tuple[str, str]]:
+    """Forward ports here of Prometheus and of the exporter of host2."""
+    prometheus = read_field(two, "{.spec.clusterIP}", "-n", "monitoring", "service", "monitoring-prometheus")
     chosen = ("-l", "app=nvidia-dcgm-exporter", "--field-selector", "spec.nodeName=host2")
-    exporter = one(two, "{.items[0].status.podIP}", "-n", "gpu-operator", "pods", *chosen)
-    ports = free_port(), free_port()
+    exporter = read_field(two, "{.items[0].status.podIP}", "-n", "gpu-operator", "pods", *chosen)
+    ports = find_free_port(), find_free_port()
     ways = [f"-L127.0.0.1:{ports[0]}:{prometheus}:9090", f"-L127.0.0.1:{ports[1]}:{exporter}:9400"]
     ssh = subprocess.Popen(["ssh", "-F", two.ssh_config, "-N", "-oExitOnForwardFailure=yes", *ways, "host1"])
     try:
@@ -148,16 +148,16 @@ def reader(two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory
     for name in ("gpustack", "logs", "examples"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "token").write_text("no secret\n")
-    with measured(two, gpustack), training(two), forwarded(two) as (prometheus, exporter):
-        until("it is forwarded", lambda: answers(f"{exporter}/metrics"))
-        ((idle,),) = labels(two, IDLE, "UUID")
+    with enable_measuring(two, gpustack), run_training(two), forward_ports(two) as (prometheus, exporter):
+        wait_until("it is forwarded", lambda: is_reachable(f"{exporter}/metrics"))
+        ((idle,),) = query_labels(two, IDLE, "UUID")
         replaced = {
             "http://gpu1:9400": exporter,
             "http://10.0.0.12:9400": exporter,
             "https://prometheus.example.org": prometheus,
             "https://mimir.example.org/prometheus": prometheus,
             "http://prometheus.monitoring:9090": prometheus,
-            "127.0.0.1:9460": f"127.0.0.1:{free_port()}",
+            "127.0.0.1:9460": f"127.0.0.1:{find_free_port()}",
             "mycluster": str(two.inventory),
             "GPU-4f1c...": idle,
             "gpu1": "host1",
@@ -171,6 +171,6 @@ def reader(two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.parametrize(("page", "line"), TYPED, ids=[f"{page}: {line[:60]}" for page, line in TYPED])
-def test_it_can_be_typed(reader: Reader, page: str, line: str) -> None:
+def test_each_command_of_the_documents_runs(reader: Reader, page: str, line: str) -> None:
     assert line in ROWS, f"{page} has a command that documented.py does not know: {line}"
     reader.run(line)

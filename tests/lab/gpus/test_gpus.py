@@ -1,7 +1,5 @@
-"""From bare hosts to a proven chain, GPU by GPU: monitoring and simulated GPUs on Debian 12 and 13.
-
-The tests of this file stand in the order of the story.
-"""
+"""Bare hosts become a proven chain, GPU by GPU: monitoring and simulated GPUs on Debian 12 and 13. The tests of this
+file stand in the order of the story."""
 
 import json
 from collections.abc import Iterator
@@ -12,8 +10,8 @@ import pytest
 
 from gpustack_lab import lab
 from tests.lab.conftest import Run
-from tests.lab.monitored import apply, gpus, kubectl, labels, query
-from tests.lab.witness import until
+from tests.lab.monitored import apply, query, query_labels, run_kubectl, set_gpus
+from tests.lab.witness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
@@ -25,15 +23,15 @@ JOBS = {
 LINKS = ("kernel", "series", "dashboard")
 
 
-def proof(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
-    """Outcome by link, by host and index of the GPU."""
+def prove_gpus(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
+    """Prove the GPUs, and return the outcome by link, by host and index of the GPU."""
     document = json.loads(gpustack("prove", "-i", two.inventory, "-o", "json", code=code, limit=400).stdout)
     assert document["schema"] == "gpustack/proof/v1"
     return {place(two, row): {link["link"]: link["outcome"] for link in row["links"]} for row in document["gpus"]}
 
 
 def place(two: lab.Lab, row: dict[str, Any]) -> tuple[str, int]:
-    """By the UUID that the lab gave it, not by what the cluster calls it."""
+    """Locate a GPU by the UUID that the lab gave it, not by what the cluster calls it."""
     for host in ("host1", "host2"):
         for index, gpu in enumerate(two.read_gpus(host)):
             if gpu.uuid == row["uuid"]:
@@ -45,26 +43,26 @@ EVERY = {(host, index) for host in ("host1", "host2") for index in (0, 1)}
 WHOLE = dict.fromkeys(LINKS, "ok")
 
 
-def test_again_nothing_to_do(two: lab.Lab, gpustack: Run) -> None:
+def test_a_second_install_has_nothing_to_do(two: lab.Lab, gpustack: Run) -> None:
     assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout
 
 
 def test_every_gpu_is_proven(two: lab.Lab, gpustack: Run) -> None:
-    assert proof(two, gpustack) == dict.fromkeys(EVERY, WHOLE)
-    assert "gpustack-proof" not in kubectl(two, "get", "namespaces", "--field-selector", "status.phase=Active")
+    assert prove_gpus(two, gpustack) == dict.fromkeys(EVERY, WHOLE)
+    assert "gpustack-proof" not in run_kubectl(two, "get", "namespaces", "--field-selector", "status.phase=Active")
 
 
 def test_every_target_is_up_and_no_alert_but_watchdog(two: lab.Lab) -> None:
     """Pending counts as well: what is only not firing yet would fire on every fresh cluster."""
-    up = until("all jobs are there", lambda: labels(two, "up", "job") >= {(job,) for job in JOBS})
+    up = wait_until("all jobs are there", lambda: query_labels(two, "up", "job") >= {(job,) for job in JOBS})
     assert up
     assert query(two, "up == 0") == []
-    until("no alert is pending", lambda: labels(two, "ALERTS", "alertname") == {("Watchdog",)}, limit=300)
+    wait_until("no alert is pending", lambda: query_labels(two, "ALERTS", "alertname") == {("Watchdog",)}, limit=300)
 
 
 def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
     uuids = {gpu.uuid for host in ("host1", "host2") for gpu in two.read_gpus(host)}
-    assert {uuid for (uuid,) in labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")} == uuids
+    assert {uuid for (uuid,) in query_labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")} == uuids
     assert query(two, "count by (UUID) (DCGM_FI_DEV_GPU_TEMP) > 1") == []
 
 
@@ -75,69 +73,78 @@ def test_a_broken_link_is_reported_and_no_other(two: lab.Lab, gpustack: Run, cas
         "swapped": {"host1_0": f"exporter-uuid={other.uuid}", "host1_1": f"exporter-uuid={gpu.uuid}"},
         "silent": {"host2_1": "exporter-silent=1"},
     }[case]
-    with gpus(two, **values):
-        until("the exporter shows it", lambda: shows(two, case, gpu.uuid, two.read_gpus("host2")[1].uuid), limit=90)
-        found = proof(two, gpustack, code=1)
+    with set_gpus(two, **values):
+        wait_until(
+            "the exporter shows it", lambda: matches_case(two, case, gpu.uuid, two.read_gpus("host2")[1].uuid), limit=90
+        )
+        found = prove_gpus(two, gpustack, code=1)
     wrong = {"swapped": {("host1", 0), ("host1", 1)}, "silent": {("host2", 1)}}[case]
     assert {at for at, links in found.items() if links["series"] == "failed"} == wrong
     assert all(links["kernel"] == "ok" for links in found.values())
     assert all(found[at] == WHOLE for at in EVERY - wrong)
 
 
-def shows(two: lab.Lab, case: str, swapped: str, silent: str) -> bool:
+def matches_case(two: lab.Lab, case: str, swapped_uuid: str, silent: str) -> bool:
     if case == "swapped":
-        return labels(two, f'DCGM_FI_DEV_GPU_TEMP{{UUID="{swapped}"}}', "gpu") == {("1",)}
+        return query_labels(two, f'DCGM_FI_DEV_GPU_TEMP{{UUID="{swapped_uuid}"}}', "gpu") == {("1",)}
     return query(two, f'DCGM_FI_DEV_GPU_TEMP{{UUID="{silent}"}}') == []
 
 
-def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
+def test_a_lost_gpu_fails_its_proof(two: lab.Lab, gpustack: Run) -> None:
     """The device plugin never takes it back by itself: what to do is printed, and resolves it."""
-    with gpus(two, host2_0="lost"), plugins_anew(two):
-        until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
+    with set_gpus(two, host2_0="lost"), restart_plugins(two):
+        wait_until("one is not allocatable", lambda: count_allocatable(two, "host2") == "1", limit=60)
         # Of all its series: those with the label of a pod that used it have ended before.
         one = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.read_gpus("host2")[0].uuid}"}}'
         text = f"max(max_over_time(timestamp({one})[5m:1s]))"
-        until("it is out of sight for two scrapes", lambda: query(two, f"time() - {text} > 31"), limit=90)
-        found = proof(two, gpustack, code=1)
+        wait_until("it is out of sight for two scrapes", lambda: query(two, f"time() - {text} > 31"), limit=90)
+        found = prove_gpus(two, gpustack, code=1)
         # The real device plugin asks all GPUs which lie near each other, and gives none when one does not answer.
         assert found["host1", 0] == found["host1", 1] == WHOLE
         assert (found["host2", 0]["kernel"], found["host2", 0]["series"]) == ("failed", "failed")
         assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("failed", "ok")
         output = gpustack("plan", "-i", two.inventory, code=1, COLUMNS="4000").stdout
         assert "host2: 1 of 2 unhealthy" in output
-    until("both are", lambda: allocatable(two, "host2") == "2", limit=120)
+    wait_until("both are", lambda: count_allocatable(two, "host2") == "2", limit=120)
 
 
 @contextmanager
-def plugins_anew(two: lab.Lab) -> Iterator[None]:
-    """At the end all GPUs answer, and the plugin is started again."""
+def restart_plugins(two: lab.Lab) -> Iterator[None]:
+    """Restart the plugin at the end, when all GPUs answer again."""
     try:
         yield
     finally:
         two.set_gpu("host2:0", "recover")
-        kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
+        run_kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
 
 
-def allocatable(two: lab.Lab, node: str) -> str:
-    return kubectl(two, "get", "node", node, "-o", r"jsonpath={.status.allocatable.nvidia\.com/gpu}")
+def count_allocatable(two: lab.Lab, node: str) -> str:
+    return run_kubectl(two, "get", "node", node, "-o", r"jsonpath={.status.allocatable.nvidia\.com/gpu}")
 
 
-def test_a_data_source_that_points_elsewhere(two: lab.Lab, gpustack: Run) -> None:
+def test_a_wrong_data_source_fails_the_dashboard_link(two: lab.Lab, gpustack: Run) -> None:
     words = ("-n", "monitoring", "get", "configmap", "monitoring-grafana-datasource", "-o", "json")
-    loads = json.loads(kubectl(two, *words))
+    loads = json.loads(run_kubectl(two, *words))
     kept = {**loads, "metadata": {key: loads["metadata"][key] for key in ("name", "namespace", "labels")}}
     apply(two, json.loads(json.dumps(kept).replace("monitoring-prometheus.", "nobody.")))
     try:
-        until("no dashboard value", lambda: {one["dashboard"] for one in proof(two, gpustack, code=None).values()} <= {
-            "failed", "unknown"}, limit=200)  # fmt: skip
-        found = proof(two, gpustack, code=None)
+        wait_until(
+            "no dashboard value",
+            lambda: (
+                {links["dashboard"] for links in prove_gpus(two, gpustack, code=None).values()} <= {"failed", "unknown"}
+            ),
+            limit=200,
+        )
+        found = prove_gpus(two, gpustack, code=None)
     finally:
         apply(two, kept)
     assert all((links["kernel"], links["series"]) == ("ok", "ok") for links in found.values())
 
 
 def test_after_recovery_all_is_proven_again(two: lab.Lab, gpustack: Run) -> None:
-    until("series are back", lambda: len(labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")) == len(EVERY), limit=120)
+    wait_until(
+        "series are back", lambda: len(query_labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")) == len(EVERY), limit=120
+    )
     whole = dict.fromkeys(EVERY, WHOLE)
-    until("all are proven", lambda: proof(two, gpustack, code=None) == whole, limit=200)
+    wait_until("all are proven", lambda: prove_gpus(two, gpustack, code=None) == whole, limit=200)
     assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout

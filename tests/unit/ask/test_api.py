@@ -14,27 +14,27 @@ from gpustack.ask.script import render_script
 MARK = "0123456789abcdef"
 
 
-def text(answer: Answer) -> str:
+def extract_text(answer: Answer) -> str:
     return answer.stdout
 
 
 READYZ, NODES, PODS = (
-    Probe("kube.readyz", Api("/readyz"), text),
-    Probe("kube.nodes", Api("/nodes", fields=("metadata.name", "status.conditions.type")), text),
-    Probe("kube.pods", Api("/pods"), text),
+    Probe("kube.readyz", Api("/readyz"), extract_text),
+    Probe("kube.nodes", Api("/nodes", fields=("metadata.name", "status.conditions.type")), extract_text),
+    Probe("kube.pods", Api("/pods"), extract_text),
 )
 KNOWN = {probe.id: probe for probe in (READYZ, NODES, PODS)}
 HEADER = f"{MARK} @api 1.00 kube.readyz kube.nodes kube.pods"
 
 
-def found(*lines: str) -> dict[str, Answer]:
+def collect_answers(*lines: str) -> dict[str, Answer]:
     return {answer.probe: answer for answer in parse_answers([HEADER, *lines], MARK, "h1", KNOWN)}
 
 
 def test_each_read_gets_its_own_body_and_only_the_named_fields_are_kept() -> None:
     status = '"status": {"conditions": [{"type": "Ready", "x": 1}], "y": 2}'
     listed = ['{"kind": "List", "items": [', f'{{"metadata": {{"name": "n", "uid": "u"}}, {status}}}]}}', ""]
-    answers = found("ok", f"{MARK} = 0 200 0.004 ", *listed, f"{MARK} = 1 200 0.1 ", f"{MARK} . 0 1.30")
+    answers = collect_answers("ok", f"{MARK} = 0 200 0.004 ", *listed, f"{MARK} = 1 200 0.1 ", f"{MARK} . 0 1.30")
     ready, nodes = answers["kube.readyz"], answers["kube.nodes"]
     assert (ready.rc, ready.stdout, ready.location) == (0, "ok", "@cluster")
     assert nodes.stdout == '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready"}]}}]}'
@@ -43,22 +43,22 @@ def test_each_read_gets_its_own_body_and_only_the_named_fields_are_kept() -> Non
 
 def test_after_a_read_without_an_answer_the_others_say_the_same() -> None:
     refused = "Failed to connect to 10.0.0.1 port 6443"
-    answers = found("", f"{MARK} = 0 000 0.1 {refused}", "", f"{MARK} . 7 1.30")
+    answers = collect_answers("", f"{MARK} = 0 000 0.1 {refused}", "", f"{MARK} . 7 1.30")
     assert {answer.stderr for answer in answers.values()} == {refused}
     assert all(answer.rc for answer in answers.values())
 
 
 def test_without_curl_each_read_says_so() -> None:
-    answers = found("", f"{MARK} . 127 1.30", f"{MARK} !@api", "sh: 9: curl: not found", f"{MARK} done")
+    answers = collect_answers("", f"{MARK} . 127 1.30", f"{MARK} !@api", "sh: 9: curl: not found", f"{MARK} done")
     assert {(answer.rc, answer.stderr) for answer in answers.values()} == {(127, "sh: 9: curl: not found")}
 
 
 def test_reads_that_were_broken_off_yield_nothing() -> None:
-    assert set(found("ok", f"{MARK} = 0 200 0.004 ", '{"items": [')) == {"kube.readyz"}
+    assert set(collect_answers("ok", f"{MARK} = 0 200 0.004 ", '{"items": [')) == {"kube.readyz"}
 
 
 @pytest.mark.parametrize(
-    ("status", "text", "body", "why"),
+    ("status", "text", "body", "reason"),
     [
         ("200", "", "ok", ""),
         ("000", "Operation timed out", "", "Operation timed out"),
@@ -75,11 +75,11 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
         ("404", "", '{"kind": "Status", "message": "services \\"a\\" not found"}', 'services "a" not found'),
     ],
 )
-def test_what_was_refused_is_reported_in_one_line(status: str, text: str, body: str, why: str) -> None:
-    assert describe_refusal(status, text, body) == why
+def test_what_was_refused_is_reported_in_one_line(status: str, text: str, body: str, reason: str) -> None:
+    assert describe_refusal(status, text, body) == reason
 
 
-def asked(tmp_path: Path, conf: str) -> dict[str, Answer]:
+def query_api(tmp_path: Path, conf: str) -> dict[str, Answer]:
     file = tmp_path / "admin.conf"
     file.write_text(conf)
     script = render_script([READYZ, NODES], MARK, {}).replace("/etc/kubernetes/admin.conf", str(file))
@@ -90,7 +90,7 @@ def asked(tmp_path: Path, conf: str) -> dict[str, Answer]:
 
 def test_an_api_that_is_down_is_reported_by_the_real_curl(tmp_path: Path) -> None:
     pem = base64.b64encode(b"not read before the connection").decode()
-    answers = asked(tmp_path, f"    server: http://127.0.0.1:1\n    client-key-data: {pem}\n")
+    answers = query_api(tmp_path, f"    server: http://127.0.0.1:1\n    client-key-data: {pem}\n")
     assert set(answers) == {"kube.readyz", "kube.nodes"}
     assert all(answer.rc and "127.0.0.1" in answer.stderr for answer in answers.values())
 

@@ -19,15 +19,15 @@ MARK = "0123456789abcdef"
 SERVICE = "/api/v1/namespaces/$SPACE/services/http:a:web/proxy/q?query=up"
 
 
-def text(answer: Answer) -> str:
+def extract_text(answer: Answer) -> str:
     return answer.stdout
 
 
 PASSED_ON, WHOLE, SECRETS, LAST = (
-    Probe("a.passed-on", Api(SERVICE), text),
-    Probe("b.whole", Api("/whole", fields=("metadata.name",)), text),
-    Probe("c.secrets", Api("/secrets", fields=("metadata.name",), metadata=True), text),
-    Probe("d.last", Api("/last"), text),
+    Probe("a.passed-on", Api(SERVICE), extract_text),
+    Probe("b.whole", Api("/whole", fields=("metadata.name",)), extract_text),
+    Probe("c.secrets", Api("/secrets", fields=("metadata.name",), metadata=True), extract_text),
+    Probe("d.last", Api("/last"), extract_text),
 )
 ALL = (PASSED_ON, WHOLE, SECRETS, LAST)
 
@@ -72,7 +72,7 @@ def server() -> Iterator[Server]:
     found.server_close()
 
 
-def asked(server: Server, tmp_path: Path) -> dict[str, Answer]:
+def query_api(server: Server, tmp_path: Path) -> dict[str, Answer]:
     pem = base64.b64encode(b"not read without TLS").decode()
     file = tmp_path / "admin.conf"
     file.write_text(f"    server: http://127.0.0.1:{server.server_port}\n    client-key-data: {pem}\n")
@@ -86,7 +86,7 @@ def asked(server: Server, tmp_path: Path) -> dict[str, Answer]:
 def test_what_is_passed_on_comes_last_and_of_metadata_alone_nothing_else_is_asked(
     server: Server, tmp_path: Path
 ) -> None:
-    answers = asked(server, tmp_path)
+    answers = query_api(server, tmp_path)
     assert [(answer.rc, answer.stderr) for answer in answers.values()] == [(0, "")] * 4
     assert [path for path, _ in server.asked] == [
         "/whole", "/last", "/secrets", "/api/v1/namespaces/monitoring/services/http:a:web/proxy/q?query=up",
@@ -98,18 +98,18 @@ def test_what_is_passed_on_comes_last_and_of_metadata_alone_nothing_else_is_aske
 
 def test_a_service_that_hangs_takes_no_other_read_with_it(server: Server, tmp_path: Path) -> None:
     server.hanging = "/proxy/"
-    answers = asked(server, tmp_path)
+    answers = query_api(server, tmp_path)
     assert {id for id, answer in answers.items() if answer.rc} == {"a.passed-on"}
     assert "timed out" in answers["a.passed-on"].stderr
 
 
 def test_a_read_of_the_api_that_hangs_leaves_the_other_kinds(server: Server, tmp_path: Path) -> None:
     server.hanging = "/whole"
-    answers = asked(server, tmp_path)
+    answers = query_api(server, tmp_path)
     assert {id for id, answer in answers.items() if answer.rc} == {"b.whole", "d.last"}
 
 
-def test_variables_of_paths() -> None:
+def test_variables_of_paths_are_filled() -> None:
     assert fill_path("/a/$SPACE/b-$NAME", {"SPACE": "x"}) == "/a/x/b-$NAME"
     assert "services/http:a:web" in format_command(PASSED_ON, {"SPACE": "monitoring"})
     assert "/namespaces/monitoring/" in format_command(PASSED_ON, {"SPACE": "monitoring"})

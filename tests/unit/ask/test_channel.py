@@ -12,7 +12,7 @@ from tests.worlds.programs.clock import Clock
 
 
 class Channel:
-    """What a paramiko channel has: pieces of output that arrive in turn, `None` for a moment in which nothing does."""
+    """Stand for a paramiko channel: pieces of output arrive in turn, `None` is a moment in which nothing does."""
 
     closed = False
 
@@ -66,7 +66,7 @@ def test_after_the_last_line_a_stray_child_keeps_nobody_waiting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "most", "came"),
+    ("line", "limit", "came"),
     [
         pytest.param("M . 0", 100, 12, id="each answer starts the limit anew"),
         pytest.param("M . 0", 9, 5, id="up to a limit for all"),
@@ -74,11 +74,11 @@ def test_after_the_last_line_a_stray_child_keeps_nobody_waiting() -> None:
     ],
 )
 def test_a_slow_host_has_the_limit_for_each_answer(
-    monkeypatch: pytest.MonkeyPatch, line: str, most: float, came: int
+    monkeypatch: pytest.MonkeyPatch, line: str, limit: float, came: int
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(channel, "time", clock)
     two_seconds = [None] * round(2 / channel.LOOK_SELDOM)
     monkeypatch.setattr(channel, "LOOK", channel.LOOK_SELDOM)
     talk = ChannelIO(Channel(*[f"{line}\n".encode(), *two_seconds] * 12, ends=False), b"", last=b"M done")
-    assert list(talk.stream_lines(5, most)) == [line] * came
+    assert list(talk.stream_lines(5, limit)) == [line] * came

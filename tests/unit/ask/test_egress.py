@@ -22,7 +22,7 @@ from gpustack.ask.variables import build_probe_variables
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.rollout.resolved_spec import resolve_spec
-from tests.unit.config.specs import complaint_ids, complaints, judge_spec
+from tests.unit.config.specs import judge_spec, list_complaint_ids, list_complaints
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
 MIRROR = {"mirror": "https://10.0.0.5:8480", "fingerprint": "A" * 40}
@@ -36,17 +36,17 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def inventory(**spec: Any) -> Inventory:
+def build_inventory(**spec: Any) -> Inventory:
     hosts, _, _ = judge_spec(None, h1={"gpustack_node_ip": "10.9.9.1"})
     return Inventory(Path("hosts.yml"), hosts, Spec.model_validate(spec))
 
 
 def test_without_a_proxy_and_a_login_there_is_nothing() -> None:
-    assert list_host_files(inventory()) == list_host_files(inventory(source=MIRROR)) == {}
+    assert list_host_files(build_inventory()) == list_host_files(build_inventory(source=MIRROR)) == {}
 
 
-def test_a_proxy_without_a_login() -> None:
-    found = list_host_files(inventory(proxy={"http": "http://p:3128", "no_proxy": ["a.b", ".c", "10.0.0.0/8"]}))
+def test_a_proxy_without_a_login_needs_no_password_file() -> None:
+    found = list_host_files(build_inventory(proxy={"http": "http://p:3128", "no_proxy": ["a.b", ".c", "10.0.0.0/8"]}))
     assert sorted(found) == sorted([APT, ENVIRONMENT, *UNITS.values()])
     assert found[APT].text.splitlines()[1:] == [
         'Acquire::http::Proxy "http://p:3128";',
@@ -60,7 +60,7 @@ def test_a_proxy_without_a_login() -> None:
 
 def test_the_cluster_itself_is_never_asked_through_the_proxy() -> None:
     spec = {"proxy": {"https": "http://p:1", "no_proxy": ["x"]}, "kubernetes": {"endpoint": "kube.example.com:6443"}}
-    assert list_no_proxy(inventory(**spec)) == [
+    assert list_no_proxy(build_inventory(**spec)) == [
         "x", "localhost", "127.0.0.1", "kube.example.com", "10.9.9.1", "192.0.2.2", ".svc", ".cluster.local",
         "10.244.0.0/16", "10.96.0.0/12",
     ]  # fmt: skip
@@ -68,7 +68,7 @@ def test_the_cluster_itself_is_never_asked_through_the_proxy() -> None:
 
 def test_files_with_a_login_are_for_root_alone(file: str) -> None:
     login = {"user": "kube", "password_file": file}
-    found = list_host_files(inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login}))
+    found = list_host_files(build_inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login}))
     assert {path for path, host_file in found.items() if host_file.password_file} == {
         APT_LOGIN,
         ENVIRONMENT,
@@ -79,7 +79,7 @@ def test_files_with_a_login_are_for_root_alone(file: str) -> None:
 
 def test_what_roles_get_and_probes_read_has_no_secret(file: str) -> None:
     login = {"user": "kube", "password_file": file}
-    whole = inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
+    whole = build_inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
     texts = [
         yaml.safe_dump(resolve_spec(whole, "e:1", {})),
         yaml.safe_dump(build_probe_variables(whole, whole.hosts[0])),
@@ -90,13 +90,13 @@ def test_what_roles_get_and_probes_read_has_no_secret(file: str) -> None:
 
 
 def test_no_two_askings_have_the_same_hashes(file: str) -> None:
-    whole = inventory(proxy={"http": "http://p:3128", "user": "kube", "password_file": file})
+    whole = build_inventory(proxy={"http": "http://p:3128", "user": "kube", "password_file": file})
     one, other = (build_digests(whole, whole.hosts[0]) for _ in range(2))
     assert {value for value in one.values() if value}.isdisjoint(other.values())  # empty: there is no such secret
 
 
 @pytest.mark.parametrize(
-    ("proxy", "key", "found"),
+    ("proxy", "key", "actual"),
     [
         ({}, "proxy", "neither http nor https"),
         ({"http": "http://p:1", "user": "me"}, "proxy", "user without password_file"),
@@ -105,14 +105,14 @@ def test_no_two_askings_have_the_same_hashes(file: str) -> None:
         ({"http": "http://p:1", "password": "x"}, "proxy.password", "does not exist"),
     ],
 )
-def test_mistakes_in_a_proxy(proxy: Any, key: str, found: str) -> None:
-    (complaint,) = complaints({"proxy": proxy})
+def test_mistakes_in_a_proxy_are_reported(proxy: Any, key: str, actual: str) -> None:
+    (complaint,) = list_complaints({"proxy": proxy})
     assert complaint.key == f"gpustack.{key}"
-    assert found in complaint.actual
+    assert actual in complaint.actual
 
 
 @pytest.mark.parametrize(
-    ("content", "mode", "found"),
+    ("content", "mode", "actual"),
     [
         (b"", 0o600, "an empty file"),
         (b" \n", 0o600, "an empty file"),
@@ -123,13 +123,13 @@ def test_mistakes_in_a_proxy(proxy: Any, key: str, found: str) -> None:
         (b"right\n", 0o640, "mode 0640"),
     ],
 )
-def test_password_files_that_are_refused(tmp_path: Path, content: bytes, mode: int, found: str) -> None:
+def test_unfit_password_files_are_refused(tmp_path: Path, content: bytes, mode: int, actual: str) -> None:
     path = tmp_path / "password"
     path.write_bytes(content)
     path.chmod(mode)
-    (complaint,) = complaints({"source": {**MIRROR, "user": "me", "password_file": str(path)}})
+    (complaint,) = list_complaints({"source": {**MIRROR, "user": "me", "password_file": str(path)}})
     assert (complaint.key, complaint.reference) == ("gpustack.source.password_file", "config-secret-file")
-    assert found in complaint.actual
+    assert actual in complaint.actual
     assert "right" not in str(complaint)
 
 
@@ -138,33 +138,33 @@ def test_a_password_file_that_is_no_plain_file_is_not_read(tmp_path: Path) -> No
     """A device could be read for ever, as could a pipe."""
     os.mkfifo(tmp_path / "pipe", 0o600)
     for path in (str(tmp_path / "pipe"), "/dev/null"):
-        (complaint,) = complaints({"source": {**MIRROR, "user": "me", "password_file": path}})
+        (complaint,) = list_complaints({"source": {**MIRROR, "user": "me", "password_file": path}})
         assert (complaint.key, complaint.reference) == ("gpustack.source.password_file", "config-secret-file")
         assert "no plain file" in complaint.actual
 
 
-@pytest.mark.parametrize("given", [{"user": "me"}, {"password_file": "FILE"}, {"user": "me", "password_file": "FILE"}])
-def test_a_login_for_a_mirror_without_tls_is_refused(file: str, given: dict[str, str]) -> None:
+@pytest.mark.parametrize("source", [{"user": "me"}, {"password_file": "FILE"}, {"user": "me", "password_file": "FILE"}])
+def test_a_login_for_a_mirror_without_tls_is_refused(file: str, source: dict[str, str]) -> None:
     """apt, curl and containerd would send it in clear."""
     plain = {**MIRROR, "mirror": "http://10.0.0.5:8480"}
-    login = {key: file if value == "FILE" else value for key, value in given.items()}
-    complaint = {one.reference: one for one in complaints({"source": {**plain, **login}})}["config-login-in-clear"]
+    login = {key: file if value == "FILE" else value for key, value in source.items()}
+    complaint = {one.reference: one for one in list_complaints({"source": {**plain, **login}})}["config-login-in-clear"]
     assert (complaint.file, complaint.key) == ("nowhere/site/group_vars/all/gpustack.yml", "gpustack.source.mirror")
     assert "http://10.0.0.5:8480" in complaint.actual
     assert "https://" in complaint.rule
-    assert complaint_ids({"source": plain}) == []
+    assert list_complaint_ids({"source": plain}) == []
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_login_in_the_address_of_a_mirror_is_refused(scheme: str) -> None:
-    """It would stand in files that everybody on a host may read, and in arguments of programs."""
-    (complaint,) = complaints({"source": {**MIRROR, "mirror": f"{scheme}://me:right@10.0.0.5:8480"}})
+    """The login would stand in files that everybody on a host may read, and in arguments of programs."""
+    (complaint,) = list_complaints({"source": {**MIRROR, "mirror": f"{scheme}://me:right@10.0.0.5:8480"}})
     assert complaint.key == "gpustack.source.mirror"
     assert "right" not in redact(str(complaint))
 
 
 @pytest.mark.parametrize("path", ["relative/file", "/nowhere/password", "/etc"])
-def test_password_files_that_are_none(path: str) -> None:
-    assert complaint_ids({"proxy": {"http": "http://p:1", "user": "me", "password_file": path}}) == [
+def test_missing_password_files_are_refused(path: str) -> None:
+    assert list_complaint_ids({"proxy": {"http": "http://p:1", "user": "me", "password_file": path}}) == [
         ("gpustack.proxy.password_file", "config-secret-file")
     ]

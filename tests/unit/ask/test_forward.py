@@ -16,7 +16,7 @@ from gpustack.config.host import Host
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """Answers what it received, in capitals, once the other side has ended."""
+    """Answer what it received, in capitals, once the other side has ended."""
     server = socket.create_server((HERE, 0))
 
     def serve() -> None:
@@ -52,7 +52,7 @@ def request(address: tuple[str, int], text: bytes) -> bytes:
         return received
 
 
-def test_both_directions_and_many_at_once(echo: int) -> None:
+def test_many_connections_at_once_carry_both_directions(echo: int) -> None:
     forwarder = PortForwarder(dial_directly)
     local = forwarder.forward(HERE, echo)
     assert local != (HERE, echo)
@@ -70,7 +70,7 @@ def test_both_directions_and_many_at_once(echo: int) -> None:
 
 
 def test_a_refused_connection_ends_alone(echo: int) -> None:
-    """As while the far end starts again."""
+    """The far end refuses connections while it starts again."""
     refuses = iter([False, True, False])
 
     def dial(address: str, port: int) -> socket.socket:
@@ -88,10 +88,10 @@ def test_a_refused_connection_ends_alone(echo: int) -> None:
 def test_on_the_local_host_the_address_is_returned(echo: int) -> None:
     with open_forwarder(Host("me", "me", connection="local")) as forwarder:
         assert forwarder.forward("10.96.0.1", 80) == ("10.96.0.1", 80)
-        assert request(forwarder.forward(HERE, echo, free()), b"abc") == b"ABC"
+        assert request(forwarder.forward(HERE, echo, find_free_port()), b"abc") == b"ABC"
 
 
-def free() -> int:
+def find_free_port() -> int:
     with socket.create_server((HERE, 0)) as server:
         return int(server.getsockname()[1])
 
@@ -103,7 +103,7 @@ def test_a_port_that_is_taken_is_an_error(echo: int) -> None:
 
 def test_where_nobody_listens_is_an_error_at_once() -> None:
     with pytest.raises(ConnectionRefusedError):
-        PortForwarder(dial_directly).forward(HERE, free())
+        PortForwarder(dial_directly).forward(HERE, find_free_port())
 
 
 class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no types
@@ -144,18 +144,18 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
             far = dial_directly(*server.wanted.get())
             threading.Thread(target=relay, args=(channel, far), daemon=True).start()
 
-    def host(*, forwards: bool) -> Host:
+    def build_host(*, forwards: bool) -> Host:
         threading.Thread(target=serve, args=(Server(forwards=forwards),), daemon=True).start()
         known = ("-F", "/dev/null", "-o", f"UserKnownHostsFile={tmp_path / 'known_hosts'}", "-o", "IdentityAgent=none")
         return Host("h1", HERE, port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=known)
 
-    yield host
+    yield build_host
     for transport in transports:
         transport.close()
     listener.close()
 
 
-def test_over_ssh(start: Callable[..., Host], echo: int) -> None:
+def test_connections_are_forwarded_over_ssh(start: Callable[..., Host], echo: int) -> None:
     with open_forwarder(start(forwards=True)) as forwarder:
         local = forwarder.forward(HERE, echo)
         assert local != (HERE, echo)

@@ -69,7 +69,7 @@ def test_a_name_that_stands_for_more_than_one_host_is_refused(name: str) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_types_of_keys(kind: str, tmp_path: Path) -> None:
+def test_keys_of_each_type_are_accepted(kind: str, tmp_path: Path) -> None:
     """Compare each type of key with what ssh-keygen(1) makes and shows."""
     name, _, bits = kind.removeprefix("ssh-").removesuffix("-sha2").partition("-sha2-nistp")
     words = ["ssh-keygen", "-q", "-t", name, "-N", "", "-f", str(tmp_path / "key")]

@@ -51,7 +51,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def offer(folder: Path, identities_only: str) -> tuple[set[str], str]:
-    """What is offered with the key file `named`, and why the login fails."""
+    """Return what is offered with the key file `named`, and why the login fails."""
     key, server = paramiko.RSAKey.generate(2048), Server()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Of an answer, only the named fields are kept; what is no list stays what it is."""
+"""An answer keeps the named fields alone; what is no list stays what it is."""
 
 import json
 
@@ -29,7 +29,7 @@ KEPT = {"metadata": {"name": "n"}, "data": {"a": "1"}, "status": {"conditions": 
         (None, None),
     ],
 )
-def test_what_is_kept(before: object, after: object) -> None:
+def test_only_named_fields_are_kept(before: object, after: object) -> None:
     assert json.loads(prune(json.dumps(before), KEEP)) == after
 
 
@@ -42,7 +42,7 @@ def test_a_whole_branch_and_a_part_of_it_are_the_branch() -> None:
     assert json.loads(prune('{"a":{"b":1,"c":2}}', ("a", "a.b"))) == {"a": {"b": 1, "c": 2}}
 
 
-def test_a_dot_within_a_key() -> None:
+def test_an_escaped_dot_belongs_to_the_key() -> None:
     entry = {"metadata": {"annotations": {"a.b/c": "1", "a": {"b/c": "2"}, "d": "3"}}}
     kept = prune(json.dumps(entry), (r"metadata.annotations.a\.b/c",))
     assert json.loads(kept) == {"metadata": {"annotations": {"a.b/c": "1"}}}

@@ -1,4 +1,4 @@
-"""What is written is what is read, redacted, and host by host."""
+"""A recording is read as it was written, redacted, and host by host."""
 
 import json
 import math
@@ -140,12 +140,12 @@ def test_answers_are_read_host_by_host_and_no_further() -> None:
     header, *rest = render_lines(snapshot())
     taken = []
 
-    def source() -> object:
+    def generate_lines() -> object:
         for line in (header, *rest):
             taken.append(line)
             yield line
 
-    _, hosts = parse_recording(source())  # type: ignore[arg-type]
+    _, hosts = parse_recording(generate_lines())  # type: ignore[arg-type]
     first = next(hosts)
     assert first[0] == "h1"
     assert len(first[1]) == 3
@@ -167,7 +167,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "reason"),
     [
         (b"", "Its first line is empty."),
         (b"hello\nworld\n", "Its first line is not JSON"),
@@ -196,11 +196,11 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         ("".join(render_lines(snapshot())).encode()[:-20], "Invalid JSON: EOF while parsing"),
     ],
 )
-def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: bytes, why: str) -> None:
+def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "s").write_bytes(content)
     with pytest.raises(UsageError) as raised:
         read_recording(tmp_path / "s")
-    assert why in raised.value.reason
+    assert reason in raised.value.reason
     assert not re.search(r"[A-Z][a-z]+Error|Errno|pydantic|char \d|b'", raised.value.reason)
 
 
@@ -210,15 +210,15 @@ def test_a_device_is_not_read_to_its_end() -> None:
     assert raised.value.reason.splitlines()[0] == "it is a device or a pipe, not a regular file."
 
 
-@pytest.mark.parametrize(("name", "why"), [("none", "No such file or directory."), (".", "Is a directory.")])
-def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, why: str) -> None:
+@pytest.mark.parametrize(("name", "reason"), [("none", "No such file or directory."), (".", "Is a directory.")])
+def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_recording(tmp_path / name)
-    assert raised.value.reason.splitlines()[0] == why
+    assert raised.value.reason.splitlines()[0] == reason
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("line", "reason"),
     [
         ("{", "an answer: Invalid JSON"),
         ("[]", "an answer: Input should be an object"),
@@ -229,12 +229,12 @@ def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, why: str) ->
         ('{"probe":"x","location":"h9","rc":0,"stdout":""}', "an answer of h9, which is no host of the recording"),
     ],
 )
-def test_a_broken_line_is_refused_by_its_number(tmp_path: Path, line: str, why: str) -> None:
+def test_a_broken_line_is_refused_by_its_number(tmp_path: Path, line: str, reason: str) -> None:
     (tmp_path / "s").write_text("".join(render_lines(snapshot())) + line)
     with pytest.raises(UsageError) as raised:
         read_recording(tmp_path / "s")
     assert f"line {len(ANSWERS) + 2}: " in raised.value.reason
-    assert why in raised.value.reason
+    assert reason in raised.value.reason
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

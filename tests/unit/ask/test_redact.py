@@ -42,7 +42,7 @@ JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2lnbmF0dXJlLXBhcnQ"
         ("root:$6$saltsalt$abcdefghijklmnopqrstuvwx/:19000", "abcdefghijkl"),
     ],
 )
-def test_secret_is_gone(text: str, secret: str) -> None:
+def test_secrets_are_redacted(text: str, secret: str) -> None:
     output = redact(text)
     assert secret in text
     assert secret not in output
@@ -81,7 +81,7 @@ def test_known_secrets_go_wherever_they_stand() -> None:
 
 
 @given(st.text())
-def test_once_is_enough(text: str) -> None:
+def test_redacting_twice_changes_nothing(text: str) -> None:
     once = redact(text)
     assert redact(once) == once
 
@@ -97,7 +97,7 @@ def test_escapes_are_removed_on_rendering() -> None:
 
 
 @given(st.text(st.characters(max_codepoint=0x9F)))
-def test_no_escape_is_left(text: str) -> None:
+def test_no_escape_sequence_is_left(text: str) -> None:
     assert {char for char in clean_text(text) if ord(char) < 32} <= {"\n", "\t"}
 
 

@@ -1,4 +1,4 @@
-"""One sample of each kind of secret that is seen on real hosts, all invented, and sentences that hold none."""
+"""Samples of each kind of secret that is seen on real hosts, all invented, and sentences that hold none."""
 
 import html
 import json
@@ -170,7 +170,7 @@ def test_there_is_a_sample_of_each_kind() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_kind_leaks_inside_json(kind: str) -> None:
-    """As in a log of JSON lines, and in a recording."""
+    """Logs of JSON lines and recordings have such texts."""
     text, secrets = KINDS[kind]
     output = redact(json.dumps({"out": text, "next": "stays"}))
     assert json.loads(output)["next"] == "stays"
@@ -198,7 +198,7 @@ def test_each_rule_takes_its_example(rule: Shape) -> None:
     assert match["s"] not in redact(rule.example)
 
 
-def encodings(secret: str, before: str) -> dict[str, str]:
+def list_encodings(secret: str, before: str) -> dict[str, str]:
     address = quote(secret, safe="")
     return {
         "json of Go": json.dumps(secret).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"),
@@ -221,7 +221,7 @@ def encodings(secret: str, before: str) -> dict[str, str]:
 
 @given(st.text(st.characters(codec="utf-8"), min_size=8, max_size=40), st.text("abcxyz", max_size=5))
 def test_a_known_secret_leaves_in_no_encoding(secret: str, before: str) -> None:
-    for name, form in encodings(secret, before).items():
+    for name, form in list_encodings(secret, before).items():
         text = redact(f"said {form} here", [secret])
         inner = form[1:-1] if "json" in name or name == "yaml" else form[1:-2] if name == "shell" else form
         assert inner not in text, name
@@ -260,6 +260,6 @@ def test_a_host_in_a_domain_is_no_bootstrap_token(name: str) -> None:
 @given(
     st.from_regex(r"[a-z0-9]{6}\.[a-z]{0,12}[0-9][a-z]", fullmatch=True), st.from_regex(r"[a-z0-9]{16}", fullmatch=True)
 )
-def test_a_token_has_a_number_before_its_end(start: str, more: str) -> None:
-    token = (start + more)[:23]
+def test_a_token_has_a_number_before_its_end(start: str, end: str) -> None:
+    token = (start + end)[:23]
     assert token not in redact(f"TOKEN       TTL\n{token}   23h   authentication,signing")

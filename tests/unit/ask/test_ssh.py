@@ -50,20 +50,20 @@ class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no 
         return True
 
 
-def answers(server: Server, channel: Any) -> None:
+def answer_lines(server: Server, channel: Any) -> None:
     channel.recv(65536)
     channel.sendall(b"one\ntwo\n")
     channel.send_exit_status(0)
     channel.close()
 
 
-def closes_its_output(server: Server, channel: Any) -> None:
+def close_output(server: Server, channel: Any) -> None:
     channel.sendall(b"one\n")
     channel.shutdown_write()
     time.sleep(4 * LIMIT)
 
 
-def breaks_off(server: Server, channel: Any) -> None:
+def break_connection(server: Server, channel: Any) -> None:
     channel.sendall(b"one\n")
     time.sleep(0.5)
     channel.get_transport().sock.close()
@@ -87,20 +87,20 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         transports.append(transport)
         transport.start_server(event=threading.Event(), server=Server(play, login))
 
-    def host(play: Play | None, *, login: float = 0.0, silent: bool = False) -> Host:
+    def build_host(play: Play | None, *, login: float = 0.0, silent: bool = False) -> Host:
         if not silent:
             threading.Thread(target=serve, args=(play, login), daemon=True).start()
         known = ("-F", "/dev/null", "-o", f"UserKnownHostsFile={tmp_path / 'known_hosts'}", "-o", "IdentityAgent=none")
         return Host("h1", "127.0.0.1", port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=known)
 
-    yield host
+    yield build_host
     for transport in transports:
         transport.close()
     listener.close()
 
 
-def asked(host: Host, limit: float = LIMIT) -> tuple[list[str], str, str]:
-    """Lines, reference and reason; fails when it takes longer than all limits together."""
+def query_host(host: Host, limit: float = LIMIT) -> tuple[list[str], str, str]:
+    """Return lines, reference and reason. Fail when it takes longer than all limits together."""
     began = time.monotonic()
     lines: list[str] = []
     try:
@@ -112,42 +112,42 @@ def asked(host: Host, limit: float = LIMIT) -> tuple[list[str], str, str]:
     return lines, "", ""
 
 
-def test_one_that_answers(start: Callable[..., Host]) -> None:
-    assert asked(start(answers), 20) == (["one", "two"], "", "")
+def test_a_host_that_answers_is_read(start: Callable[..., Host]) -> None:
+    assert query_host(start(answer_lines), 20) == (["one", "two"], "", "")
 
 
-def test_one_that_accepts_and_says_nothing(start: Callable[..., Host]) -> None:
+def test_a_host_that_accepts_and_says_nothing_is_unreachable(start: Callable[..., Host]) -> None:
     host = start(None, silent=True)
-    lines, reference, why = asked(host)
+    lines, reference, why = query_host(host)
     assert (lines, reference) == ([], "host-ssh-unreachable")
     assert why == f"no answer from [127.0.0.1]:{host.port} within {LIMIT} s"
 
 
-def test_one_whose_login_takes_for_ever_is_not_one_that_lets_nobody_in(start: Callable[..., Host]) -> None:
-    lines, reference, why = asked(start(answers, login=4 * LIMIT))
+def test_a_login_that_takes_for_ever_is_no_refusal(start: Callable[..., Host]) -> None:
+    lines, reference, why = query_host(start(answer_lines, login=4 * LIMIT))
     assert (lines, reference) == ([], "host-ssh-unreachable")
     assert why.startswith("no answer from")
 
 
-def test_one_that_never_answers_to_the_command(start: Callable[..., Host]) -> None:
-    lines, reference, why = asked(start(None))
+def test_a_host_that_never_answers_the_command_is_unreachable(start: Callable[..., Host]) -> None:
+    lines, reference, why = query_host(start(None))
     assert (lines, reference) == ([], "host-ssh-unreachable")
     assert why.startswith("no answer from")
 
 
-def test_one_whose_program_closes_its_output_and_lives_on(start: Callable[..., Host]) -> None:
-    assert asked(start(closes_its_output)) == (["one"], "", "")
+def test_a_program_that_closes_its_output_and_lives_on_is_ended(start: Callable[..., Host]) -> None:
+    assert query_host(start(close_output)) == (["one"], "", "")
 
 
-def test_one_that_breaks_off(start: Callable[..., Host]) -> None:
-    """What had come counts; a probe without an answer says so itself."""
-    lines, reference, _ = asked(start(breaks_off), 20)
+def test_a_connection_that_breaks_off_keeps_the_lines_so_far(start: Callable[..., Host]) -> None:
+    """The lines that had come count; a probe without an answer says so itself."""
+    lines, reference, _ = query_host(start(break_connection), 20)
     assert lines == ["one"]
     assert reference in ("", "host-ssh-unreachable")
 
 
-def keys_of(start_folder: Path) -> tuple[str, str]:
-    """The server's key and another one, as known_hosts has them."""
+def read_host_keys(start_folder: Path) -> tuple[str, str]:
+    """Read the server's key and another one, as known_hosts has them."""
     own, other = paramiko.RSAKey(filename=str(start_folder / "key")), paramiko.RSAKey.generate(2048)
     return f"ssh-rsa {own.get_base64()}", f"ssh-rsa {other.get_base64()}"
 
@@ -176,42 +176,42 @@ KEPT_OUT = [
 
 
 @pytest.mark.parametrize("hashed", [False, True])
-@pytest.mark.parametrize("known", LET_IN)
-def test_known_keys_let_in(start: Callable[..., Host], tmp_path: Path, known: str, hashed: bool) -> None:
-    host = start(answers)
-    write_known(tmp_path, host, known, hashed=hashed)
-    assert asked(host, 20) == (["one", "two"], "", "")
+@pytest.mark.parametrize("known_hosts", LET_IN)
+def test_known_keys_let_in(start: Callable[..., Host], tmp_path: Path, known_hosts: str, hashed: bool) -> None:
+    host = start(answer_lines)
+    write_known(tmp_path, host, known_hosts, hashed=hashed)
+    assert query_host(host, 20) == (["one", "two"], "", "")
 
 
-@pytest.mark.parametrize(("known", "reference", "why"), KEPT_OUT)
+@pytest.mark.parametrize(("known_hosts", "reference", "reason"), KEPT_OUT)
 def test_no_other_key_is_let_in_and_none_ends_in_a_traceback(
-    start: Callable[..., Host], tmp_path: Path, known: str, reference: str, why: str
+    start: Callable[..., Host], tmp_path: Path, known_hosts: str, reference: str, reason: str
 ) -> None:
-    host = start(answers)
-    write_known(tmp_path, host, known)
-    lines, found, text = asked(host, 20)
+    host = start(answer_lines)
+    write_known(tmp_path, host, known_hosts)
+    lines, found, text = query_host(host, 20)
     assert (lines, found) == ([], reference)
-    assert why in text
+    assert reason in text
     assert f"[127.0.0.1]:{host.port}" in text
 
 
-def write_known(folder: Path, host: Host, known: str, *, hashed: bool = False) -> None:
-    own, other = keys_of(folder)
+def write_known(folder: Path, host: Host, known_hosts: str, *, hashed: bool = False) -> None:
+    own, other = read_host_keys(folder)
     file = folder / "known_hosts"
-    file.write_text(known.format(where=f"[127.0.0.1]:{host.port}", own=own, other=other) + "\n")
+    file.write_text(known_hosts.format(where=f"[127.0.0.1]:{host.port}", own=own, other=other) + "\n")
     if hashed:
         subprocess.run(["ssh-keygen", "-H", "-f", str(file)], check=False, capture_output=True, timeout=30)
 
 
 def test_an_alias_is_the_name_in_known_hosts(start: Callable[..., Host], tmp_path: Path) -> None:
-    host = start(answers)
+    host = start(answer_lines)
     host = replace(host, ssh_args=(*host.ssh_args, "-o", "HostKeyAlias=gpu1"))
     write_known(tmp_path, host, "gpu1 {own}")
-    assert asked(host, 20) == (["one", "two"], "", "")
+    assert query_host(host, 20) == (["one", "two"], "", "")
 
 
 def test_where_an_authority_is_known_the_key_can_be_added(start: Callable[..., Host], tmp_path: Path) -> None:
-    host = start(answers)
+    host = start(answer_lines)
     write_known(tmp_path, host, "@cert-authority * {other}")
     with pytest.raises(HostRefused) as refused:
         list(execute_command(host, Command("true", b"", 20)))
@@ -222,8 +222,8 @@ def test_where_an_authority_is_known_the_key_can_be_added(start: Callable[..., H
 
 
 def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callable[..., Host], tmp_path: Path) -> None:
-    """By the address alone it would be the key of whoever answers on port 22."""
-    host = start(answers)
+    """The address alone would name the key of whoever answers on port 22."""
+    host = start(answer_lines)
     write_known(tmp_path, host, "{where} {other}")
     with pytest.raises(HostRefused) as refused:
         list(execute_command(host, Command("true", b"", 20)))
@@ -240,7 +240,7 @@ def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_p
     assert "there is no" not in ssh.describe_failure(there, options, paramiko.AuthenticationException("no")).reason
 
 
-def fails(server: Server, channel: Any) -> None:
+def fail_command(server: Server, channel: Any) -> None:
     channel.recv(1)  # before that the request may not be answered yet
     channel.sendall_stderr(b"no shell for you\n")
     channel.send_exit_status(3)
@@ -248,7 +248,7 @@ def fails(server: Server, channel: Any) -> None:
 
 
 def test_no_shell_is_tried_with_user_port_and_key(start: Callable[..., Host]) -> None:
-    host = start(fails)
+    host = start(fail_command)
     with pytest.raises(HostRefused) as refused:
         list(execute_command(host, Command("true", b"", 20, "mark")))
     assert refused.value.reach.reference == "host-no-shell"

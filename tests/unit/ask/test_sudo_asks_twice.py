@@ -30,17 +30,17 @@ def run(world: Path, sudo: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("sudo", "why"),
+    ("sudo", "reason"),
     [(TAKES, "asks for more than a password"), (REFUSES, "3 incorrect"), (ENDS, "sudo: no password was provided")],
 )
-def test_nothing_is_run_and_it_is_reported(sudo: str, why: str, tmp_path: Path) -> None:
+def test_nothing_is_run_and_it_is_reported(sudo: str, reason: str, tmp_path: Path) -> None:
     done = run(tmp_path, sudo)
     assert not (tmp_path / "run").exists()
     assert "abc" not in done.stdout.split()
     refused = parse_sudo_refusal(HOST, done.stderr, done.returncode)
     assert refused
     assert refused.reach.reference == "host-sudo-password"
-    assert why in refused.reach.reason
+    assert reason in refused.reach.reason
     assert "hunter2" not in f"{done.stdout}{done.stderr}{refused.reach}"
 
 

@@ -70,7 +70,7 @@ def test_the_password_is_in_stdin_only() -> None:
 
 @pytest.mark.parametrize("sudo", SUDOS)
 def test_the_sudo_of_the_inventory_is_run(sudo: str, tmp_path: Path) -> None:
-    """By a login that is not root, with programs of ours."""
+    """The login is not root, and the programs are ours."""
     for name, text in (("id", "echo 1000"), (Path(sudo).name, 'echo "$0 $*"')):
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
@@ -97,7 +97,7 @@ def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> No
         ("GPUSTACK-NO-SUDO\n", None, "host-no-sudo"),
     ],
 )
-def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
+def test_words_of_sudo_are_told_apart(errors: str, password: str | None, reference: str) -> None:
     refused = parse_sudo_refusal(Host("h", "h", become_password=password), errors, 1)
     assert isinstance(refused, HostRefused)
     assert refused.reach.reference == reference
@@ -105,7 +105,7 @@ def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
 
 
 def test_of_a_login_that_may_not_use_sudo_its_words_are_shown() -> None:
-    """No password would help, so none is asked for."""
+    """A password would not help, so none is asked for."""
     text = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
     refused = parse_sudo_refusal(Host("h", "h", become_password="x"), text, 1)
     assert refused

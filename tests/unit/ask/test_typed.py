@@ -1,4 +1,4 @@
-"""What is of a type, and what only looks so."""
+"""Values are of a type, or only look so."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Inner:
         ({"a": [1, None]}, Mapping[str, Any]),
     ],
 )
-def test_fits(value: Any, hint: Any) -> None:
+def test_a_value_of_the_type_fits(value: Any, hint: Any) -> None:
     assert fits(value, hint)
 
 
@@ -53,7 +53,7 @@ def test_fits(value: Any, hint: Any) -> None:
         (["a"], frozenset[str]),
     ],
 )
-def test_does_not_fit(value: Any, hint: Any) -> None:
+def test_a_value_of_another_type_does_not_fit(value: Any, hint: Any) -> None:
     assert not fits(value, hint)
 
 

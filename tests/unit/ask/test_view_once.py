@@ -1,4 +1,4 @@
-"""What a view notes as it is read, and what is made once for all hosts."""
+"""A view notes what it reads, and makes once what is the same for all hosts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,11 +12,11 @@ from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.judge import judge_check
 
 
-def text(answer: Answer) -> str:
+def extract_text(answer: Answer) -> str:
     return answer.stdout
 
 
-NAME = Probe("made.name", Shell("true"), text)
+NAME = Probe("made.name", Shell("true"), extract_text)
 
 
 def snapshot(*texts: str) -> Snapshot:
@@ -25,18 +25,22 @@ def snapshot(*texts: str) -> Snapshot:
     return replace(found, answers=answers)
 
 
-def judged(read: Callable[[View], object], made: Snapshot) -> list[Judgement]:
+def judge_reads(read: Callable[[View], object], taken_snapshot: Snapshot) -> list[Judgement]:
     return [
-        judge_at("read", lambda view: build_ok_result("value", str(read(view))), made, where) for where in ("h1", "h2")
+        judge_at("read", lambda view: build_ok_result("value", str(read(view))), taken_snapshot, where)
+        for where in ("h1", "h2")
     ]
 
 
-def values(read: Callable[[View], object], made: Snapshot) -> list[str]:
-    return [judgement.result.actual if judgement.result else judgement.outcome for judgement in judged(read, made)]
+def list_values(read: Callable[[View], object], taken_snapshot: Snapshot) -> list[str]:
+    return [
+        judgement.result.actual if judgement.result else judgement.outcome
+        for judgement in judge_reads(read, taken_snapshot)
+    ]
 
 
 def test_each_host_has_its_own_evidence() -> None:
-    evidence = [judgement.evidence for judgement in judged(lambda view: view[NAME], snapshot("a", "a"))]
+    evidence = [judgement.evidence for judgement in judge_reads(lambda view: view[NAME], snapshot("a", "a"))]
     assert [[(row.location, row.answer.location) for row in rows] for rows in evidence] == [
         [("h1", "h1")],
         [("h2", "h2")],
@@ -52,27 +56,27 @@ def test_a_fact_is_parsed_once() -> None:
 
     probe = Probe(NAME.id, Shell("true"), parse)
     made = snapshot("a", "b")
-    assert [values(lambda view: view[probe], made) for _ in range(2)] == [["a", "b"]] * 2
+    assert [list_values(lambda view: view[probe], made) for _ in range(2)] == [["a", "b"]] * 2
     assert parsed == ["h1", "h2"]
 
 
 def test_what_cannot_be_read_is_unknown_there_alone() -> None:
     lost = replace(snapshot("a", "a"), answers={})
-    assert values(lambda view: view[NAME], lost) == ["unknown", "unknown"]
-    assert values(lambda here: int(here[NAME]), snapshot("a", "7")) == ["unknown", "7"]
+    assert list_values(lambda view: view[NAME], lost) == ["unknown", "unknown"]
+    assert list_values(lambda here: int(here[NAME]), snapshot("a", "7")) == ["unknown", "7"]
 
 
 def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
-    """Those that a function makes share their name."""
+    """Checks that a function makes share their name."""
 
-    def made(word: str) -> Callable[[View], Result]:
-        def check(here: View) -> Result:
-            return Result(word, "other", here[NAME])
+    def build_check(word: str) -> Callable[[View], Result]:
+        def check(host_view: View) -> Result:
+            return Result(word, "other", host_view[NAME])
 
         return check
 
     view = View(snapshot("a", "a"), "h1")
-    assert [str(judge_check(made(word), view).result) for word in ("one", "two")] == [
+    assert [str(judge_check(build_check(word), view).result) for word in ("one", "two")] == [
         "one: expected other, found a",
         "two: expected other, found a",
     ]
@@ -81,39 +85,39 @@ def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
 def test_what_is_made_of_many_hosts_is_made_once_and_is_evidence_for_each() -> None:
     made, times = snapshot("a", "b"), []
 
-    def both(here: View) -> str:
-        times.append(here.location)
-        return "".join(here.select_host(host)[NAME] for host in ("h1", "h2"))
+    def join_hosts(host_view: View) -> str:
+        times.append(host_view.location)
+        return "".join(host_view.select_host(host)[NAME] for host in ("h1", "h2"))
 
     judgements = [
-        *judged(lambda view: view.compute_once(both), made),
-        *judged(lambda here: here.compute_once(both), made),
+        *judge_reads(lambda view: view.compute_once(join_hosts), made),
+        *judge_reads(lambda here: here.compute_once(join_hosts), made),
     ]
     assert [judgement.result and judgement.result.actual for judgement in judgements] == ["ab"] * 4
     assert len(times) == 1
     assert [evidence.location for evidence in judgements[1].evidence] == ["h1", "h2"]
 
 
-def test_what_it_is_given_tells_one_from_another() -> None:
+def test_its_arguments_tell_one_value_from_another() -> None:
     made, words = snapshot("a", "b"), [["a"], ["a"]]
 
-    def joined(here: View, one: list[str], text: str, large: bool) -> str:
-        return f"{one} {text} {large}"
+    def join_arguments(host_view: View, words: list[str], text: str, large: bool) -> str:
+        return f"{words} {text} {large}"
 
-    def check(here: View) -> tuple[str, ...]:
+    def check(host_view: View) -> tuple[str, ...]:
         return tuple(
-            here.compute_once(joined, word, text, large)
+            host_view.compute_once(join_arguments, word, text, large)
             for word in words
             for text in ("x", "y")
             for large in (True, False)
         )
 
-    assert len(set(values(check, made))) == 1
+    assert len(set(list_values(check, made))) == 1
     assert len(made.memo) == 8
 
 
 def test_what_cannot_be_made_is_raised_to_each() -> None:
-    def both(here: View) -> str:
-        return here.select_host("h1")[Probe("never.asked", Shell("true"), text)]
+    def join_hosts(host_view: View) -> str:
+        return host_view.select_host("h1")[Probe("never.asked", Shell("true"), extract_text)]
 
-    assert values(lambda view: view.compute_once(both), snapshot("a", "b")) == ["unknown", "unknown"]
+    assert list_values(lambda view: view.compute_once(join_hosts), snapshot("a", "b")) == ["unknown", "unknown"]

@@ -21,23 +21,23 @@ def wrap(text: str, width: int) -> str:
     return "\n".join(text[at : at + width] for at in range(0, len(text), width))
 
 
-def utf16(text: str) -> str:
+def encode_utf16(text: str) -> str:
     units = text.encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def base64(text: str) -> str:
+def encode_base64(text: str) -> str:
     return b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
-def docker_config(text: str) -> str:
-    return base64(json.dumps({"auths": {"registry.example.com": {"auth": base64(f"kube:{text}")}}}))
+def build_docker_config(text: str) -> str:
+    return encode_base64(json.dumps({"auths": {"registry.example.com": {"auth": encode_base64(f"kube:{text}")}}}))
 
 
 WRITERS: dict[str, Writer] = {
     "quoted whole for an address": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
     "quoted twice for an address": lambda text: "".join(f"%25{byte:02x}" for byte in text.encode()),
-    "in units of JSON": utf16,
+    "in units of JSON": encode_utf16,
     "bytes as Python writes them": lambda text: repr(text.encode()),
     "bytes in octal": lambda text: "".join(f"\\{byte:03o}" for byte in text.encode()),
     "references of HTML": lambda text: "".join(f"&#{ord(char)};" for char in text),
@@ -48,15 +48,15 @@ WRITERS: dict[str, Writer] = {
     "coloured": lambda text: f"{text[:5]}\x1b[1;31m{text[5:9]}\x1b[0m{text[9:]}",
     "coloured in JSON": lambda text: json.dumps(f"{text[:5]}\x1b[1;31m{text[5:9]}\x1b[0m{text[9:]}"),
     "JSON in JSON in JSON": lambda text: json.dumps(json.dumps(json.dumps(text))),
-    "base64 twice": lambda text: base64(base64(text)),
-    "login in a pull secret": docker_config,
+    "base64 twice": lambda text: encode_base64(encode_base64(text)),
+    "login in a pull secret": build_docker_config,
     "hexadecimal over lines": lambda text: wrap(text.encode().hex(), 8),
 }
 
 
-@pytest.mark.parametrize("way", WRITERS)
-def test_no_way_of_writing_leaves_it(way: str) -> None:
-    written = WRITERS[way](SECRET)
+@pytest.mark.parametrize("form", WRITERS)
+def test_no_way_of_writing_leaves_it(form: str) -> None:
+    written = WRITERS[form](SECRET)
     output = redact(f"before {written} behind", [SECRET])
     for at in range(len(written) - 11):
         assert written[at : at + 12] not in output
@@ -65,9 +65,9 @@ def test_no_way_of_writing_leaves_it(way: str) -> None:
 
 
 def test_a_pull_secret_over_lines_is_gone_where_the_login_stands() -> None:
-    inner = base64(f"kube:{SECRET}")
+    inner = encode_base64(f"kube:{SECRET}")
     start = json.dumps({"auths": {"registry.example.com": {"auth": inner}}}).index(inner) * 4 // 3
-    whole = docker_config(SECRET)
+    whole = build_docker_config(SECRET)
     output = redact(textwrap.fill(whole, 40), [SECRET]).replace("\n", "")
     assert [at for at in range(start + 10, start + len(inner)) if whole[at : at + 8] in output] == []
 
@@ -108,11 +108,11 @@ def test_a_word_that_a_secret_begins_with_stays() -> None:
 
 
 def test_a_release_of_helm_is_gone() -> None:
-    release = base64(base64_of(compress(b'{"config": {"adminPassword": "fig-leaf-77"}}')))
+    release = encode_base64(encode_bytes(compress(b'{"config": {"adminPassword": "fig-leaf-77"}}')))
     assert release[8:-8] not in redact(json.dumps({"data": {"release": release}}))
 
 
-def base64_of(data: bytes) -> str:
+def encode_bytes(data: bytes) -> str:
     return b64encode(data).decode()
 
 

@@ -1,4 +1,4 @@
-"""Which metric, which target, and when there is none."""
+"""A suggestion has a metric and a target, or a reason why there is none."""
 
 import re
 from dataclasses import replace
@@ -31,13 +31,13 @@ def test_every_class_of_profiles_is_suited_or_not() -> None:
     assert not {*LIMITING_SHARES} & {*UNSUITABLE_CLASSES}
 
 
-@pytest.mark.parametrize(("levels", "metric", "reached"), [(COMPUTE, SM, 0.9), (DECODE, DRAM, 0.82)])
+@pytest.mark.parametrize(("levels", "metric", "highest"), [(COMPUTE, SM, 0.9), (DECODE, DRAM, 0.82)])
 def test_what_is_full_is_the_metric_and_the_target_is_below_what_it_reached(
-    levels: dict[str, float], metric: str, reached: float
+    levels: dict[str, float], metric: str, highest: float
 ) -> None:
     found = suggestion({SM: 0.5, DRAM: 0.5}, window(levels))
     assert found.metric == metric
-    assert 0.7 * reached < found.target < 0.85 * reached
+    assert 0.7 * highest < found.target < 0.85 * highest
 
 
 def test_without_a_series_now_nothing_is_suggested() -> None:
@@ -64,18 +64,18 @@ def test_where_it_was_not_full_the_target_is_an_estimate_that_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "pod", "other"),
+    ("kind", "name", "pod", "other_pod"),
     [
         ("Deployment", "vllm", "vllm-7d9f8c-x2k4p", "vllm-large-7d9f8c-x2k4p"),
         ("StatefulSet", "tgi", "tgi-0", "tgi-0-x"),
         ("Deployment", "a.b", "a.b-7d9f8c-x2k4p", "axb-7d9f8c-x2k4p"),
     ],
 )
-def test_the_pods_of_a_workload_and_no_others(kind: str, name: str, pod: str, other: str) -> None:
+def test_the_pattern_matches_pods_of_the_workload_alone(kind: str, name: str, pod: str, other_pod: str) -> None:
     """Prometheus anchors regular expressions."""
     pods = ScaledWorkload("team-a", kind, name, None).pods  # type: ignore[arg-type]
     assert re.fullmatch(pods, pod)
-    assert not re.fullmatch(pods, other)
+    assert not re.fullmatch(pods, other_pod)
 
 
 def test_every_query_names_the_namespace_and_the_pods() -> None:
@@ -87,7 +87,7 @@ def test_every_query_names_the_namespace_and_the_pods() -> None:
         assert 'pod=~"vllm-[a-z0-9]+-[a-z0-9]{5}"' in query.expr
 
 
-def owners(replica_set: str = "Deployment") -> Prometheus:
+def serve_owners(replica_set: str = "Deployment") -> Prometheus:
     labels = {
         "kube_pod_owner": {"owner_kind": "ReplicaSet", "owner_name": "vllm-7d9f8c"},
         "kube_replicaset_owner": {"owner_kind": replica_set, "owner_name": "vllm"},
@@ -95,13 +95,13 @@ def owners(replica_set: str = "Deployment") -> Prometheus:
     return cast("Prometheus", Queries({**dict.fromkeys(labels, 1.0), "kube_deployment_spec_replicas": 3.0}, labels))
 
 
-def test_the_deployment_of_a_pod() -> None:
-    assert find_workload(owners(), "team-a", "vllm-7d9f8c-x2k4p") == replace(VLLM, replicas=3)
+def test_the_deployment_of_a_pod_is_found() -> None:
+    assert find_workload(serve_owners(), "team-a", "vllm-7d9f8c-x2k4p") == replace(VLLM, replicas=3)
 
 
 def test_a_pod_that_nothing_scalable_owns_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
-        find_workload(owners("Rollout"), "team-a", "vllm-7d9f8c-x2k4p")
+        find_workload(serve_owners("Rollout"), "team-a", "vllm-7d9f8c-x2k4p")
     assert refused.value.reference == "autoscale-owner"
     assert refused.value.reason == "It is owned by Rollout vllm."
     with pytest.raises(UsageError, match="no Deployment"):

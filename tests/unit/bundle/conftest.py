@@ -23,31 +23,37 @@ from gpustack_lab.bundle import (
 )
 from gpustack_lab.bundle.build import PACKAGES, build
 from tests.unit.bundle import small_bundle
-from tests.unit.bundle.small_bundle import scripts, texts
+from tests.unit.bundle.small_bundle import make_scripts, make_texts
 
 
 def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     packages = '[{"name": "busybox", "version": "1", "sha256": "0"}]'
     needed = {name: source for name, source in PACKAGES.items() if name not in ("go", "gcc")}
-    patch.setattr(modules, "declare_parts", small_bundle.parts)
-    patch.setattr(modules, "declare_pause", lambda: scripts("pause", {"pause": "pause"}))
-    patch.setattr(userland, "declare_part", lambda: scripts("userland", {"packages.json": packages}))
-    patch.setattr(product, "declare_python", lambda: scripts("python", {"packages.json": packages}))
+    patch.setattr(modules, "declare_parts", small_bundle.make_parts)
+    patch.setattr(modules, "declare_pause", lambda: make_scripts("pause", {"pause": "pause"}))
+    patch.setattr(userland, "declare_part", lambda: make_scripts("userland", {"packages.json": packages}))
+    patch.setattr(product, "declare_python", lambda: make_scripts("python", {"packages.json": packages}))
     patch.setattr(product, "collect_interpreter", lambda _: {"/usr/bin/python3": b"python"})
     patch.setattr(
-        files, "declare_manifest", lambda name, _: scripts(f"{name}-manifest", dict([small_bundle.MANIFESTS[name]]))
+        files,
+        "declare_manifest",
+        lambda name, _: make_scripts(f"{name}-manifest", dict([small_bundle.MANIFESTS[name]])),
     )
     patch.setattr(
-        crds, "declare_prometheus_crds", lambda *_: texts("prometheus-crds", (small_bundle.CRDS["prometheus-crds"],))
+        crds,
+        "declare_prometheus_crds",
+        lambda *_: make_texts("prometheus-crds", (small_bundle.CRDS["prometheus-crds"],)),
     )
-    patch.setattr(crds, "declare_nfd_crds", lambda _: texts("nfd-crds", (small_bundle.CRDS["nfd-crds"],)))
-    patch.setattr(simulated_images, "declare_part", lambda: texts("simulated-cluster", small_bundle.SIMULATED))
+    patch.setattr(crds, "declare_nfd_crds", lambda _: make_texts("nfd-crds", (small_bundle.CRDS["nfd-crds"],)))
+    patch.setattr(simulated_images, "declare_part", lambda: make_texts("simulated-cluster", small_bundle.SIMULATED))
     patch.setattr(
-        driver_debs, "declare_part", lambda _: scripts("simulated-driver", dict.fromkeys(small_bundle.DRIVER, "driver"))
+        driver_debs,
+        "declare_part",
+        lambda _: make_scripts("simulated-driver", dict.fromkeys(small_bundle.DRIVER, "driver")),
     )
     patch.setattr(charts, "CHARTS", home / "charts")
     patch.setattr(licences, "read_build_info", lambda made: small_bundle.BUILT_FROM.format(len(made)))
-    patch.setattr(licences, "locate_module_cache", lambda: small_bundle.module_cache(home / "modules"))
+    patch.setattr(licences, "locate_module_cache", lambda: small_bundle.make_module_cache(home / "modules"))
     layers = {
         "collect_network_tools": {"/usr/sbin/iptables": b"iptables"},
         "collect_libc": {"/usr/lib/libc.so.6": b"libc"},
@@ -70,7 +76,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def built(home: Path) -> Path:
+def shared_bundle(home: Path) -> Path:
     """The miniature bundle, as built. Tests must not change it."""
     try:
         programs.need({**programs.PACKAGES, "apt-ftparchive": "apt-utils", "dpkg-deb": "dpkg"})
@@ -78,7 +84,7 @@ def built(home: Path) -> Path:
         pytest.skip(f"{error.message}: {error.hint}")
     with pytest.MonkeyPatch.context() as patch:
         move_home(patch, home)
-        small_bundle.charts(home / "charts")
+        small_bundle.make_charts(home / "charts")
         replace_compilers(patch, home)
         build(home / "bundle")
     return home / "bundle"
@@ -97,7 +103,9 @@ def no_compilers(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 @pytest.fixture
-def bundle(built: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_compilers: None) -> Path:
+def bundle(
+    shared_bundle: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_compilers: None
+) -> Path:
     """A copy of the miniature bundle and of the cache it came from, to be changed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(shutil.copytree(home / "cache", tmp_path / "cache")))
-    return Path(shutil.copytree(built, tmp_path / "bundle"))
+    return Path(shutil.copytree(shared_bundle, tmp_path / "bundle"))

@@ -69,36 +69,36 @@ CRDS = {"prometheus-crds": "crd-prometheuses.yaml", "nfd-crds": "nfd-api-crds.ya
 SIMULATED = ("dcgm", "dcgm-exporter", "gpu-operator", "grafana", "vectoradd", "etc/default-counters.csv")
 
 
-def scripts(name: str, contents: dict[str, str]) -> Part:
-    """A part whose programs are shell scripts or plain text."""
+def make_scripts(name: str, contents: dict[str, str]) -> Part:
+    """Make a part whose programs are shell scripts or plain text."""
 
-    def make(out: Path) -> None:
+    def make(folder: Path) -> None:
         for path, content in contents.items():
-            (out / path).parent.mkdir(parents=True, exist_ok=True)
-            (out / path).write_text(content)
-            (out / path).chmod(0o755)
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content)
+            (folder / path).chmod(0o755)
 
     return Part(name, digest(name, contents), make)
 
 
-def texts(name: str, paths: tuple[str, ...]) -> Part:
-    return scripts(name, {path: f"{path} of {name}" for path in paths})
+def make_texts(name: str, paths: tuple[str, ...]) -> Part:
+    return make_scripts(name, {path: f"{path} of {name}" for path in paths})
 
 
-def parts(_versions: object, kubernetes: tuple[str, ...]) -> list[Part]:
+def make_parts(_versions: object, kubernetes: tuple[str, ...]) -> list[Part]:
     made = []
     for version in kubernetes:
         contents = {name: f"{name} {version}" for name in KUBERNETES} | {
             "kubeadm": KUBEADM.replace("{version}", version)
         }
-        made.append(scripts(f"kubernetes-{version}", contents))
+        made.append(make_scripts(f"kubernetes-{version}", contents))
     for tool, outputs in OUTPUTS.items():
-        made.append(scripts(tool, {name: MIRROR if name == "mirror" else f"{name} of {tool}" for name in outputs}))
+        made.append(make_scripts(tool, {name: MIRROR if name == "mirror" else f"{name} of {tool}" for name in outputs}))
     return made
 
 
-def charts(directory: Path) -> Path:
-    """Folders of charts, of the version set's versions."""
+def make_charts(directory: Path) -> Path:
+    """Make folders of charts, of the version set's versions."""
     described = {
         "kube-prometheus-stack": "name: kube-prometheus-stack\nversion: 88.5.3\n",
         "kube-prometheus-stack/charts/crds": "name: crds\nversion: 0.0.0\n",
@@ -128,8 +128,8 @@ flannel/flanneld: go1.26.8, one of {}
 """
 
 
-def module_cache(place: Path) -> Path:
-    """As Go lays modules down; one has a licence below it, and files that are none."""
+def make_module_cache(place: Path) -> Path:
+    """Make a module cache as Go lays modules down; one has a licence below it, and files that are none."""
     texts = {
         "github.com/opencontainers/runc@v1.4.3": {"LICENSE": "runc", "NOTICE": "to runc", "license.go": "code"},
         "github.com/!burnt!sushi/toml@v1.4.0": {"COPYING": "toml", "testdata/LICENSE": "of a test"},

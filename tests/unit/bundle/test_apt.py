@@ -11,8 +11,8 @@ KUBERNETES = "files/pkgs.k8s.io/core:/stable:/v1.36/deb"
 DOCKER = "files/download.docker.com/linux"
 
 
-def test_kubernetes_installs_as_from_the_official_place(built: Path, tmp_path: Path) -> None:
-    host = Host(tmp_path, built / KUBERNETES / "Release.key", f"file:{built}/{KUBERNETES}/ /")
+def test_kubernetes_installs_as_from_the_official_place(shared_bundle: Path, tmp_path: Path) -> None:
+    host = Host(tmp_path, shared_bundle / KUBERNETES / "Release.key", f"file:{shared_bundle}/{KUBERNETES}/ /")
     updated = host.run("apt-get", "update")
     assert updated.returncode == 0, updated.stderr
     assert "W:" not in updated.stderr
@@ -39,13 +39,13 @@ def test_kubernetes_installs_as_from_the_official_place(built: Path, tmp_path: P
         ("resolute", "ubuntu.26.04~resolute"),
     ],
 )
-def test_containerd_is_in_its_vendors_suites(built: Path, tmp_path: Path, codename: str, version: str) -> None:
+def test_containerd_is_in_its_vendors_suites(shared_bundle: Path, tmp_path: Path, codename: str, version: str) -> None:
     place = f"{DOCKER}/{version.split('.', maxsplit=1)[0]}"
-    host = Host(tmp_path, built / place / "gpg", f"file:{built}/{place} {codename} stable")
+    host = Host(tmp_path, shared_bundle / place / "gpg", f"file:{shared_bundle}/{place} {codename} stable")
     updated = host.run("apt-get", "update")
     assert updated.returncode == 0, updated.stderr
     assert "W:" not in updated.stderr
-    assert f"\nCodename: {codename}\n" in (built / place / "dists" / codename / "Release").read_text()
+    assert f"\nCodename: {codename}\n" in (shared_bundle / place / "dists" / codename / "Release").read_text()
     assert f"Candidate: 2.3.7-1~{version}\n" in host.run("apt-cache", "policy", "containerd.io").stdout
 
 
@@ -57,11 +57,11 @@ def test_apt_refuses_an_index_that_was_not_signed(bundle: Path, tmp_path: Path) 
     assert host.run("apt-get", "update").returncode != 0
 
 
-def test_apt_refuses_another_key(built: Path, tmp_path: Path) -> None:
+def test_apt_refuses_another_key(shared_bundle: Path, tmp_path: Path) -> None:
     other = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
     if not other.exists():
         pytest.skip("no other key on this machine: debian-archive-keyring is not installed")
-    host = Host(tmp_path, other, f"file:{built}/{KUBERNETES}/ /")
+    host = Host(tmp_path, other, f"file:{shared_bundle}/{KUBERNETES}/ /")
     refused = host.run("apt-get", "update")
     assert refused.returncode != 0
     assert "NO_PUBKEY" in refused.stderr

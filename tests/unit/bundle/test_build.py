@@ -1,4 +1,4 @@
-"""What a build does again, what it leaves, and what it refuses."""
+"""A build makes again what changed, leaves the rest, and refuses what it does not know."""
 
 import time
 from dataclasses import replace
@@ -17,23 +17,23 @@ from gpustack_lab.bundle.cache import Part
 from gpustack_lab.bundle.versions import Versions, load
 
 
-def made_by(directory: Path, kubernetes: tuple[str, ...] = ()) -> list[str]:
-    """Names of the parts that a build makes."""
+def list_built_parts(directory: Path, kubernetes: tuple[str, ...] = ()) -> list[str]:
+    """List the names of the parts that a build makes."""
     events: list[Event] = []
     build(directory, kubernetes=kubernetes, report=events.append)
     return sorted(event.subject for event in events if event.kind == "changed")
 
 
-def test_nothing_changed_nothing_made(bundle: Path) -> None:
+def test_an_unchanged_bundle_is_not_built_again(bundle: Path) -> None:
     before = {path: path.stat().st_ino for path in bundle.rglob("*") if path.is_file()}
     listed = (bundle / manifest.FILE).read_bytes()
-    assert made_by(bundle) == []
+    assert list_built_parts(bundle) == []
     assert (bundle / manifest.FILE).read_bytes() == listed
     assert {path: path.stat().st_ino for path in bundle.rglob("*") if path.is_file()} == before
 
 
 def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
-    made = made_by(bundle, ("1.36.3",))
+    made = list_built_parts(bundle, ("1.36.3",))
     assert made == sorted(
         ["apt-kubernetes-1.36", "checksums", "image-list", "kubernetes-1.36.3", "licences"]
         + [f"deb-{name}_1.36.3-1.1" for name in ("kubeadm", "kubectl", "kubelet")]
@@ -52,37 +52,37 @@ def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
 def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = modules.declare_parts
 
-    def other(name: str) -> Part:
-        def make(out: Path) -> None:
-            (out / name).write_text("other")
+    def build_part(name: str) -> Part:
+        def make(folder: Path) -> None:
+            (folder / name).write_text("other")
 
         return Part(name, "other inputs", make)
 
-    def other_programs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
+    def replace_programs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
         kept = [part for part in parts(versions, kubernetes) if part.name not in {"crictl", "coredns"}]
-        return [*kept, other("crictl"), other("coredns")]
+        return [*kept, build_part("crictl"), build_part("coredns")]
 
-    monkeypatch.setattr(modules, "declare_parts", other_programs)
+    monkeypatch.setattr(modules, "declare_parts", replace_programs)
     packed = ["crictl", "deb-cri-tools_1.36.0-1.1", "apt-kubernetes-1.36"]
     pulled = ["coredns", "image-registry.k8s.io_coredns_coredns_v1.14.2", "image-list", "checksums"]
-    assert made_by(bundle) == sorted([*packed, *pulled, "licences"])
+    assert list_built_parts(bundle) == sorted([*packed, *pulled, "licences"])
     verify(bundle)
 
 
 def test_the_same_program_compiled_anew_makes_nothing_else(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = modules.declare_parts
 
-    def other_inputs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
+    def replace_inputs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
         return [replace(part, inputs="another compiler, " + part.inputs) for part in parts(versions, kubernetes)]
 
-    monkeypatch.setattr(modules, "declare_parts", other_inputs)
-    assert made_by(bundle) == sorted(part.name for part in parts(load(), ("1.36.4",)))
+    monkeypatch.setattr(modules, "declare_parts", replace_inputs)
+    assert list_built_parts(bundle) == sorted(part.name for part in parts(load(), ("1.36.4",)))
 
 
 def test_a_harmed_bundle_is_repaired(bundle: Path) -> None:
     (bundle / "bin" / "mirror").write_text("other")
     (bundle / "images" / "index.json").unlink()
-    assert made_by(bundle) == []
+    assert list_built_parts(bundle) == []
     verify(bundle)
 
 
@@ -90,10 +90,10 @@ def test_when_one_part_fails_the_others_are_ended(bundle: Path, monkeypatch: pyt
     def fail(_: Path) -> None:
         raise BundleError("bundle-program-failed", "the compiler gave up")
 
-    def slow_and_failing(_versions: Versions, _kubernetes: tuple[str, ...]) -> list[Part]:
+    def declare_slow_and_failing(_versions: Versions, _kubernetes: tuple[str, ...]) -> list[Part]:
         return [Part("slow", "a", lambda _: print(run(["sleep", "50"], limit=60))), Part("failing", "b", fail)]
 
-    monkeypatch.setattr(modules, "declare_parts", slow_and_failing)
+    monkeypatch.setattr(modules, "declare_parts", declare_slow_and_failing)
     begin = time.monotonic()
     with pytest.raises(BundleError, match="the compiler gave up"):
         build(bundle)
@@ -116,20 +116,22 @@ def test_a_directory_with_other_things_is_left_alone(tmp_path: Path, no_compiler
         ("elsewhere", (), "bundle-source-unknown"),
     ],
 )
-def test_refusals(tmp_path: Path, no_compilers: None, source: str, kubernetes: tuple[str, ...], reference: str) -> None:
+def test_bad_requests_are_refused(
+    tmp_path: Path, no_compilers: None, source: str, kubernetes: tuple[str, ...], reference: str
+) -> None:
     with pytest.raises(BundleError) as caught:
         build(tmp_path / "new", source=source, kubernetes=kubernetes)
     assert caught.value.reference == reference
     assert all(version in caught.value.reason for version in kubernetes)
 
 
-def test_the_secret_key_is_private_and_not_in_the_bundle(built: Path) -> None:
+def test_the_secret_key_is_private_and_not_in_the_bundle(shared_bundle: Path) -> None:
     assert keys.locate_key_dir().stat().st_mode & 0o777 == 0o700
-    assert not any(b"PRIVATE KEY" in path.read_bytes() for path in built.rglob("*") if path.is_file())
+    assert not any(b"PRIVATE KEY" in path.read_bytes() for path in shared_bundle.rglob("*") if path.is_file())
 
 
-def test_what_differs_from_the_vendors_is_reported(built: Path) -> None:
-    differs = {image.reference: image.differs for image in verify(built).images}
+def test_what_differs_from_the_vendors_is_reported(shared_bundle: Path) -> None:
+    differs = {image.reference: image.differs for image in verify(shared_bundle).images}
     assert "tencent-vpc" in differs["ghcr.io/flannel-io/flannel:v0.28.9"]
     assert "kubeadm's Corefile" in differs["registry.k8s.io/coredns/coredns:v1.14.2"]
     assert all(differs.values())

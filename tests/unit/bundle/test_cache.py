@@ -1,4 +1,4 @@
-"""When a part is made, and when not."""
+"""A part is made when its inputs are new, and not otherwise."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,17 +9,17 @@ from gpustack.events import Event, ignore_event
 from gpustack_lab.bundle.cache import DIGESTS_PER_PART, Cache, Part, digest
 
 
-class Counted:
+class CountingMaker:
     """A part that says how often it was made."""
 
     def __init__(self, content: str = "content") -> None:
         self.times = 0
         self.content = content
 
-    def __call__(self, out: Path) -> None:
+    def __call__(self, folder: Path) -> None:
         self.times += 1
-        (out / "sub").mkdir()
-        (out / "sub" / "file").write_text(self.content)
+        (folder / "sub").mkdir()
+        (folder / "sub" / "file").write_text(self.content)
 
 
 @pytest.fixture
@@ -27,21 +27,21 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "parts")
 
 
-def test_made_once_for_the_same_inputs(cache: Cache) -> None:
-    make = Counted()
+def test_a_part_is_made_once_for_the_same_inputs(cache: Cache) -> None:
+    make = CountingMaker()
     assert cache.ensure_part(Part("tool", "a" * 64, make), ignore_event).fresh
     again = cache.ensure_part(Part("tool", "a" * 64, make), ignore_event)
     assert (make.times, again.fresh, again["sub/file"].read_text()) == (1, False, "content")
 
 
-def test_made_again_for_other_inputs(cache: Cache) -> None:
-    make = Counted()
+def test_a_part_is_made_again_for_other_inputs(cache: Cache) -> None:
+    make = CountingMaker()
     cache.ensure_part(Part("tool", "a" * 64, make), ignore_event)
     cache.ensure_part(Part("tool", "b" * 64, make), ignore_event)
     assert make.times == 2
 
 
-def lost(file: Path) -> None:
+def delete_file(file: Path) -> None:
     file.unlink()
 
 
@@ -49,9 +49,9 @@ def cut(file: Path) -> None:
     file.write_text("cont")
 
 
-@pytest.mark.parametrize("harm", [lost, cut])
-def test_made_again_when_a_file_is_lost_or_cut(cache: Cache, harm: Callable[[Path], None]) -> None:
-    make = Counted()
+@pytest.mark.parametrize("harm", [delete_file, cut])
+def test_a_part_is_made_again_when_a_file_is_lost_or_cut(cache: Cache, harm: Callable[[Path], None]) -> None:
+    make = CountingMaker()
     part = Part("tool", "a" * 64, make)
     harm(cache.ensure_part(part, ignore_event)["sub/file"])
     assert cache.ensure_part(part, ignore_event)["sub/file"].read_text() == "content"
@@ -59,8 +59,8 @@ def test_made_again_when_a_file_is_lost_or_cut(cache: Cache, harm: Callable[[Pat
 
 
 def test_nothing_stays_of_a_part_that_failed(cache: Cache) -> None:
-    def fail(out: Path) -> None:
-        (out / "half").write_text("")
+    def fail(folder: Path) -> None:
+        (folder / "half").write_text("")
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
@@ -87,17 +87,17 @@ def test_a_second_build_waits_and_says_so(cache: Cache, monkeypatch: pytest.Monk
     assert [event.kind for event in events] == ["waiting"]
 
 
-def test_old_makings_are_forgotten(cache: Cache) -> None:
+def test_old_parts_are_removed(cache: Cache) -> None:
     for letter in "abcd":
-        cache.ensure_part(Part("tool", letter * 64, Counted()), ignore_event)
+        cache.ensure_part(Part("tool", letter * 64, CountingMaker()), ignore_event)
     assert len(list((cache.root / "tool").iterdir())) == DIGESTS_PER_PART
-    assert cache.find_part(Part("tool", "d" * 64, Counted())) is not None
+    assert cache.find_part(Part("tool", "d" * 64, CountingMaker())) is not None
 
 
 def test_contents_are_the_same_however_they_came_about(cache: Cache) -> None:
-    one = cache.ensure_part(Part("tool", "a" * 64, Counted()), ignore_event)
-    same = cache.ensure_part(Part("tool", "b" * 64, Counted()), ignore_event)
-    other = cache.ensure_part(Part("tool", "c" * 64, Counted("else")), ignore_event)
+    one = cache.ensure_part(Part("tool", "a" * 64, CountingMaker()), ignore_event)
+    same = cache.ensure_part(Part("tool", "b" * 64, CountingMaker()), ignore_event)
+    other = cache.ensure_part(Part("tool", "c" * 64, CountingMaker("else")), ignore_event)
     assert one.contents == same.contents != other.contents
 
 

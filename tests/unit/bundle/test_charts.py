@@ -19,8 +19,8 @@ STACK = (
 OPERATOR = "files/helm.ngc.nvidia.com/nvidia/charts/gpu-operator-v26.7.0.tgz"
 
 
-def names(packed: bytes) -> list[str]:
-    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+def list_names(archive: bytes) -> list[str]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         return tar.getnames()
 
 
@@ -38,25 +38,25 @@ def definition_parts(tmp_path: Path) -> dict[str, BuiltPart]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(charts, "CHARTS", tmp_path / "charts")
-    return small_bundle.charts(tmp_path / "charts")
+    return small_bundle.make_charts(tmp_path / "charts")
 
 
-def packed(part: Part, out: Path) -> bytes:
-    out.mkdir()
-    part.make(out)
-    (archive,) = out.iterdir()
+def pack_chart(part: Part, folder: Path) -> bytes:
+    folder.mkdir()
+    part.make(folder)
+    (archive,) = folder.iterdir()
     return archive.read_bytes()
 
 
-def test_charts_lie_at_their_official_addresses(built: Path) -> None:
-    assert names((built / STACK).read_bytes()) == [
+def test_charts_lie_at_their_official_addresses(shared_bundle: Path) -> None:
+    assert list_names((shared_bundle / STACK).read_bytes()) == [
         "kube-prometheus-stack/Chart.yaml",
         "kube-prometheus-stack/charts/crds/Chart.yaml",
         "kube-prometheus-stack/charts/crds/crds/crd-prometheuses.yaml",
         "kube-prometheus-stack/charts/crds/templates/config.yaml",
         "kube-prometheus-stack/templates/config.yaml",
     ]
-    assert "gpu-operator/crds/nfd-api-crds.yaml" in names((built / OPERATOR).read_bytes())
+    assert "gpu-operator/crds/nfd-api-crds.yaml" in list_names((shared_bundle / OPERATOR).read_bytes())
 
 
 def test_crds_go_into_the_chart_inside_where_there_is_one(
@@ -65,7 +65,7 @@ def test_crds_go_into_the_chart_inside_where_there_is_one(
     inside = folder / "gpu-operator" / "charts" / "node-feature-discovery"
     inside.mkdir(parents=True)
     (inside / "Chart.yaml").write_text("name: node-feature-discovery\nversion: 0.17.0\n")
-    found = names(packed(charts.declare_parts(load(), definition_parts)["gpu-operator"], tmp_path / "out"))
+    found = list_names(pack_chart(charts.declare_parts(load(), definition_parts)["gpu-operator"], tmp_path / "out"))
     assert "gpu-operator/charts/node-feature-discovery/crds/nfd-api-crds.yaml" in found
 
 
@@ -73,19 +73,19 @@ def test_the_same_files_make_the_same_archive(
     folder: Path, definition_parts: dict[str, BuiltPart], tmp_path: Path
 ) -> None:
     part = charts.declare_parts(load(), definition_parts)["gpu-operator"]
-    before = packed(part, tmp_path / "one")
+    before = pack_chart(part, tmp_path / "one")
     (folder / "gpu-operator" / "Chart.yaml").touch()
     (folder / "gpu-operator" / "Chart.yaml").chmod(0o600)
     again = charts.declare_parts(load(), definition_parts)["gpu-operator"]
-    assert (again.inputs, packed(again, tmp_path / "two")) == (part.inputs, before)
+    assert (again.inputs, pack_chart(again, tmp_path / "two")) == (part.inputs, before)
 
 
-@pytest.mark.parametrize("where", ["charts/gpu-operator/templates/config.yaml", "nfd-crds/nfd-api-crds.yaml"])
+@pytest.mark.parametrize("subchart", ["charts/gpu-operator/templates/config.yaml", "nfd-crds/nfd-api-crds.yaml"])
 def test_a_changed_file_packs_its_chart_anew(
-    folder: Path, definition_parts: dict[str, BuiltPart], tmp_path: Path, where: str
+    folder: Path, definition_parts: dict[str, BuiltPart], tmp_path: Path, subchart: str
 ) -> None:
     before = charts.declare_parts(load(), definition_parts)
-    (tmp_path / where).write_text("other\n")
+    (tmp_path / subchart).write_text("other\n")
     after = charts.declare_parts(load(), definition_parts)
     assert {name for name in after if after[name].inputs != before[name].inputs} == {"gpu-operator"}
 

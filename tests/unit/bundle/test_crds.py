@@ -24,20 +24,20 @@ def build_generator(directory: Path, group: str) -> BuiltPart:
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def output_folder(tmp_path: Path) -> Path:
     (tmp_path / "part" / "out").mkdir(parents=True)
     return tmp_path / "part" / "out"
 
 
-def test_one_file_for_each_kind(tmp_path: Path, out: Path) -> None:
-    crds.declare_prometheus_crds(build_generator(tmp_path, "monitoring.coreos.com"), "0.93.0").make(out)
-    assert [path.name for path in out.iterdir()] == ["crd-prometheuses.yaml"]
-    notes = yaml.safe_load((out / "crd-prometheuses.yaml").read_text())["metadata"]["annotations"]
+def test_each_kind_has_one_file(tmp_path: Path, output_folder: Path) -> None:
+    crds.declare_prometheus_crds(build_generator(tmp_path, "monitoring.coreos.com"), "0.93.0").make(output_folder)
+    assert [path.name for path in output_folder.iterdir()] == ["crd-prometheuses.yaml"]
+    notes = yaml.safe_load((output_folder / "crd-prometheuses.yaml").read_text())["metadata"]["annotations"]
     assert [path.rsplit("/", 1)[1] for path in notes["of"].split(";")] == ["v1", "v1alpha1"]
     assert notes["operator.prometheus.io/version"] == "0.93.0"
-    assert [path.name for path in out.parent.iterdir()] == ["out"]
+    assert [path.name for path in output_folder.parent.iterdir()] == ["out"]
 
 
-def test_another_group_is_refused(tmp_path: Path, out: Path) -> None:
+def test_another_group_is_refused(tmp_path: Path, output_folder: Path) -> None:
     with pytest.raises(BundleError, match=r"is not of monitoring\.coreos\.com"):
-        crds.declare_prometheus_crds(build_generator(tmp_path, "example.org"), "0.93.0").make(out)
+        crds.declare_prometheus_crds(build_generator(tmp_path, "example.org"), "0.93.0").make(output_folder)

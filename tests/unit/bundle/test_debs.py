@@ -9,17 +9,17 @@ KUBERNETES = "files/pkgs.k8s.io/core:/stable:/v1.36/deb"
 DOCKER = "files/download.docker.com/linux/debian/dists/bookworm/pool/stable"
 
 
-def deb(built: Path, name: str) -> Path:
-    (found,) = [path for below in (KUBERNETES, DOCKER) for path in (built / below).rglob(f"{name}_*.deb")]
+def find_deb(bundle: Path, name: str) -> Path:
+    (found,) = [path for below in (KUBERNETES, DOCKER) for path in (bundle / below).rglob(f"{name}_*.deb")]
     return found
 
 
-def dpkg(*words: str | Path) -> str:
+def run_dpkg(*words: str | Path) -> str:
     return subprocess.run(["dpkg-deb", *words], capture_output=True, text=True, timeout=30, check=True).stdout
 
 
-def contents(built: Path, name: str) -> set[str]:
-    listed = dpkg("--contents", deb(built, name)).splitlines()
+def list_contents(bundle: Path, name: str) -> set[str]:
+    listed = run_dpkg("--contents", find_deb(bundle, name)).splitlines()
     return {line.split()[5].removeprefix(".") for line in listed if not line.startswith("d")}
 
 
@@ -40,30 +40,30 @@ def contents(built: Path, name: str) -> set[str]:
         ),
     ],
 )  # fmt: skip
-def test_a_package_installs_these_files(built: Path, name: str, files: set[str]) -> None:
-    assert contents(built, name) == files
-    assert dpkg("--field", deb(built, name), "Package").strip() == name
+def test_a_package_installs_these_files(shared_bundle: Path, name: str, files: set[str]) -> None:
+    assert list_contents(shared_bundle, name) == files
+    assert run_dpkg("--field", find_deb(shared_bundle, name), "Package").strip() == name
 
 
-def test_containerd_is_as_its_vendors(built: Path, tmp_path: Path) -> None:
-    package = deb(built, "containerd.io")
-    assert dpkg("--field", package, "Version").strip() == "2.3.7-1~debian.12~bookworm"
+def test_containerd_is_as_its_vendors(shared_bundle: Path, tmp_path: Path) -> None:
+    package = find_deb(shared_bundle, "containerd.io")
+    assert run_dpkg("--field", package, "Version").strip() == "2.3.7-1~debian.12~bookworm"
     for relation in ("Provides", "Conflicts", "Replaces"):
-        assert dpkg("--field", package, relation).strip() == "containerd, runc"
-    dpkg("--raw-extract", package, tmp_path / "root")
+        assert run_dpkg("--field", package, relation).strip() == "containerd, runc"
+    run_dpkg("--raw-extract", package, tmp_path / "root")
     assert 'disabled_plugins = ["cri"]' in (tmp_path / "root/etc/containerd/config.toml").read_text()
     assert (tmp_path / "root/DEBIAN/conffiles").read_text() == "/etc/containerd/config.toml\n"
 
 
-def test_packages_belong_to_root_and_say_what_they_are(built: Path) -> None:
-    for package in (built / KUBERNETES).rglob("*.deb"):
-        assert all(" root/root " in line for line in dpkg("--contents", package).splitlines())
-        assert "for labs and tests, not for production" in dpkg("--field", package, "Description")
+def test_packages_belong_to_root_and_say_what_they_are(shared_bundle: Path) -> None:
+    for package in (shared_bundle / KUBERNETES).rglob("*.deb"):
+        assert all(" root/root " in line for line in run_dpkg("--contents", package).splitlines())
+        assert "for labs and tests, not for production" in run_dpkg("--field", package, "Description")
 
 
 @pytest.mark.parametrize("name", ["kubelet", "containerd.io"])
-def test_maintainer_scripts_are_sound(built: Path, tmp_path: Path, name: str) -> None:
-    dpkg("--control", deb(built, name), tmp_path / "control")
+def test_maintainer_scripts_are_sound(shared_bundle: Path, tmp_path: Path, name: str) -> None:
+    run_dpkg("--control", find_deb(shared_bundle, name), tmp_path / "control")
     scripts = [tmp_path / "control" / script for script in ("postinst", "prerm", "postrm")]
     checked = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, timeout=30, check=False)
     assert checked.returncode == 0, checked.stdout

@@ -13,16 +13,16 @@ VERSION = "595.91.07-1"
 
 
 @pytest.mark.parametrize("release", ["debian12", "debian13"])
-@pytest.mark.parametrize("asked", [("nvidia-open",), ("nvidia-driver-cuda", "nvidia-kernel-open-dkms")])
+@pytest.mark.parametrize("packages", [("nvidia-open",), ("nvidia-driver-cuda", "nvidia-kernel-open-dkms")])
 def test_the_driver_installs_as_from_the_official_place(
-    built: Path, tmp_path: Path, release: str, asked: tuple[str, ...]
+    shared_bundle: Path, tmp_path: Path, release: str, packages: tuple[str, ...]
 ) -> None:
     below = f"{CUDA}/{release}/x86_64"
     key = {"debian12": "3bf863cc.pub", "debian13": "8793F200.pub"}[release]
-    host = Host(tmp_path, built / below / key, f"file:{built}/{below}/ /")
+    host = Host(tmp_path, shared_bundle / below / key, f"file:{shared_bundle}/{below}/ /")
     updated = host.run("apt-get", "update")
     assert (updated.returncode, "W:" in updated.stderr) == (0, False), updated.stderr
-    needs = host.run("apt-cache", "depends", "--recurse", "--no-suggests", *asked).stdout
+    needs = host.run("apt-cache", "depends", "--recurse", "--no-suggests", *packages).stdout
     for package in (
         "libnvidia-ml1",
         "libcuda1",
@@ -37,9 +37,9 @@ def test_the_driver_installs_as_from_the_official_place(
     assert "Candidate: 595-1\n" in host.run("apt-cache", "policy", "nvidia-driver-pinning-595").stdout
 
 
-def test_the_toolkit_installs_as_from_the_official_place(built: Path, tmp_path: Path) -> None:
+def test_the_toolkit_installs_as_from_the_official_place(shared_bundle: Path, tmp_path: Path) -> None:
     below = f"{TOOLKIT}/stable/deb/amd64"
-    host = Host(tmp_path, built / TOOLKIT / "gpgkey", f"file:{built}/{below}/ /")
+    host = Host(tmp_path, shared_bundle / TOOLKIT / "gpgkey", f"file:{shared_bundle}/{below}/ /")
     updated = host.run("apt-get", "update")
     assert (updated.returncode, "W:" in updated.stderr) == (0, False), updated.stderr
     for package in ("nvidia-container-toolkit", "nvidia-container-toolkit-base"):
@@ -77,27 +77,29 @@ def test_the_toolkit_installs_as_from_the_official_place(built: Path, tmp_path: 
         ),
     ],
 )  # fmt: skip
-def test_every_package_of_the_driver_says_that_it_is_simulated(built: Path, package: str, files: set[str]) -> None:
+def test_every_package_of_the_driver_says_that_it_is_simulated(
+    shared_bundle: Path, package: str, files: set[str]
+) -> None:
     for release in ("debian12", "debian13"):
-        (deb,) = (built / CUDA / release).rglob(f"{package}_*.deb")
-        listed = dpkg("--contents", deb).splitlines()
+        (deb,) = (shared_bundle / CUDA / release).rglob(f"{package}_*.deb")
+        listed = run_dpkg("--contents", deb).splitlines()
         assert {line.split()[5].removeprefix(".") for line in listed if not line.startswith("d")} == files
         assert all(" root/root " in line for line in listed)
-        description = dpkg("--field", deb, "Description")
+        description = run_dpkg("--field", deb, "Description")
         assert description.startswith("SIMULATED ")
         assert "nothing of NVIDIA's" in description
 
 
-def test_the_toolkit_is_not_called_simulated(built: Path) -> None:
-    for deb in (built / TOOLKIT).rglob("*.deb"):
-        assert "SIMULATED" not in dpkg("--field", deb, "Description")
+def test_the_toolkit_is_not_called_simulated(shared_bundle: Path) -> None:
+    for deb in (shared_bundle / TOOLKIT).rglob("*.deb"):
+        assert "SIMULATED" not in run_dpkg("--field", deb, "Description")
 
 
-def test_programs_may_be_run(built: Path) -> None:
-    (deb,) = (built / CUDA / "debian12").rglob("nvidia-kernel-open-dkms_*.deb")
-    (module,) = [line for line in dpkg("--contents", deb).splitlines() if line.endswith("/simulated/module")]
+def test_programs_may_be_run(shared_bundle: Path) -> None:
+    (deb,) = (shared_bundle / CUDA / "debian12").rglob("nvidia-kernel-open-dkms_*.deb")
+    (module,) = [line for line in run_dpkg("--contents", deb).splitlines() if line.endswith("/simulated/module")]
     assert module.startswith("-rwxr-xr-x")
 
 
-def dpkg(*words: str | Path) -> str:
+def run_dpkg(*words: str | Path) -> str:
     return subprocess.run(["dpkg-deb", *words], capture_output=True, text=True, timeout=30, check=True).stdout

@@ -55,15 +55,15 @@ SIMULATED = (
 )
 
 
-def config(bundle: Path, reference: str) -> dict[str, Any]:
+def read_config(bundle: Path, reference: str) -> dict[str, Any]:
     images = bundle / "images"
     blob, *_ = layout.list_blob_digests(images, layout.read_descriptors(images)[reference]["digest"])
     read: dict[str, Any] = json.loads(layout.locate_blob(images, blob).read_bytes())
     return read["config"]  # type: ignore[no-any-return]
 
 
-def modes(bundle: Path, reference: str) -> dict[str, int]:
-    """Of all layers' files, by path."""
+def read_modes(bundle: Path, reference: str) -> dict[str, int]:
+    """Read the modes of all layers' files, by path."""
     images = bundle / "images"
     found: dict[str, int] = {}
     for blob in layout.list_blob_digests(images, layout.read_descriptors(images)[reference]["digest"])[1:]:
@@ -73,31 +73,31 @@ def modes(bundle: Path, reference: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("reference", IMAGES)
-def test_an_image_starts_as_its_vendors_does(built: Path, reference: str) -> None:
+def test_an_image_starts_as_its_vendors_does(shared_bundle: Path, reference: str) -> None:
     entry, user, program = IMAGES[reference]
-    values = config(built, reference)
+    values = read_config(shared_bundle, reference)
     assert ((values.get("Entrypoint") or [None])[0], values.get("User")) == (entry, user)
-    assert modes(built, reference)[program] == 0o755
+    assert read_modes(shared_bundle, reference)[program] == 0o755
 
 
-def test_users_have_names_where_programs_are_alone(built: Path) -> None:
-    files = modes(built, PROMETHEUS)
-    assert (files["etc/passwd"], files["tmp"], config(built, PROMETHEUS)["WorkingDir"]) == (
+def test_users_have_names_where_programs_are_alone(shared_bundle: Path) -> None:
+    files = read_modes(shared_bundle, PROMETHEUS)
+    assert (files["etc/passwd"], files["tmp"], read_config(shared_bundle, PROMETHEUS)["WorkingDir"]) == (
         0o644,
         0o1777,
         "/prometheus",
     )
 
 
-def test_what_is_simulated_says_so_and_nothing_else_does(built: Path) -> None:
-    ours = {image.reference: image.differs for image in verify(built).images}
+def test_what_is_simulated_says_so_and_nothing_else_does(shared_bundle: Path) -> None:
+    ours = {image.reference: image.differs for image in verify(shared_bundle).images}
     expected = {reference for reference in IMAGES if reference.startswith(SIMULATED) and reference != TOOLKIT}
     assert {reference for reference, differs in ours.items() if differs.startswith("SIMULATED: ")} == expected
 
 
-def test_the_installer_finds_all_that_it_copies(built: Path) -> None:
-    """What nvidia-ctk-installer looks for below /artifacts/deb (cmd/nvidia-ctk-installer/toolkit/installer)."""
-    files = modes(built, TOOLKIT)
+def test_the_installer_finds_all_that_it_copies(shared_bundle: Path) -> None:
+    """nvidia-ctk-installer looks for these files below /artifacts/deb (cmd/nvidia-ctk-installer/toolkit/installer)."""
+    files = read_modes(shared_bundle, TOOLKIT)
     below = "artifacts/deb/usr"
     for name in ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-container-cli"):
         assert files[f"{below}/bin/{name}"] == 0o755
@@ -108,13 +108,13 @@ def test_the_installer_finds_all_that_it_copies(built: Path) -> None:
     ("reference", "devices"),
     [("nvcr.io/nvidia/k8s-device-plugin:v0.19.0", "all"), (TOOLKIT, "void"), (EXPORTER, "all")],
 )
-def test_an_image_asks_for_gpus(built: Path, reference: str, devices: str) -> None:
-    assert f"NVIDIA_VISIBLE_DEVICES={devices}" in config(built, reference)["Env"]
+def test_an_image_asks_for_gpus(shared_bundle: Path, reference: str, devices: str) -> None:
+    assert f"NVIDIA_VISIBLE_DEVICES={devices}" in read_config(shared_bundle, reference)["Env"]
 
 
-def test_the_exporter_brings_its_lists_of_counters(built: Path) -> None:
-    assert modes(built, EXPORTER)["etc/dcgm-exporter/default-counters.csv"] == 0o644
+def test_the_exporter_brings_its_lists_of_counters(shared_bundle: Path) -> None:
+    assert read_modes(shared_bundle, EXPORTER)["etc/dcgm-exporter/default-counters.csv"] == 0o644
 
 
-def test_the_shell_of_helper_pods_is_there(built: Path) -> None:
-    assert "usr/bin/busybox" in modes(built, "docker.io/rancher/local-path-provisioner:v0.0.30")
+def test_the_shell_of_helper_pods_is_there(shared_bundle: Path) -> None:
+    assert "usr/bin/busybox" in read_modes(shared_bundle, "docker.io/rancher/local-path-provisioner:v0.0.30")

@@ -11,15 +11,15 @@ from gpustack_lab.bundle.cache import BuiltPart
 from tests.unit.bundle import small_bundle
 
 
-def contents(bundle: Path) -> dict[str, str]:
+def read_contents(bundle: Path) -> dict[str, str]:
     with tarfile.open(bundle / "files" / "licences.tar.gz") as tar:
         assert {entry.mtime for entry in tar} == {0}
         found = {entry.name: tar.extractfile(entry) for entry in tar}
         return {name: stream.read().decode() for name, stream in found.items() if stream}
 
 
-def test_a_bundle_has_the_licences_of_what_it_holds_of_others(built: Path) -> None:
-    found = contents(built)
+def test_a_bundle_has_the_licences_of_what_it_holds_of_others(shared_bundle: Path) -> None:
+    found = read_contents(shared_bundle)
     assert {name: text for name, text in found.items() if name.startswith("go/")} == {
         "go/github.com/opencontainers/runc@v1.4.3/LICENSE": "runc",
         "go/github.com/opencontainers/runc@v1.4.3/NOTICE": "to runc",
@@ -31,12 +31,12 @@ def test_a_bundle_has_the_licences_of_what_it_holds_of_others(built: Path) -> No
     assert "apt-get source" in found["SOURCES"]
 
 
-def test_every_program_is_asked(built: Path) -> None:
-    """Those of modules, pause, the simulated cluster and the simulated driver."""
-    assert f"one of {len(small_bundle.OUTPUTS) + 1 + 3}" in contents(built)["PROGRAMS"]
+def test_every_program_is_asked(shared_bundle: Path) -> None:
+    """The programs are those of modules, pause, the simulated cluster and the simulated driver."""
+    assert f"one of {len(small_bundle.OUTPUTS) + 1 + 3}" in read_contents(shared_bundle)["PROGRAMS"]
 
 
-def test_replaced_modules_are_those_that_took_their_place() -> None:
+def test_a_replaced_module_counts_as_its_replacement() -> None:
     assert licences.parse_modules(small_bundle.BUILT_FROM) == [
         "github.com/BurntSushi/toml@v1.4.0",
         "github.com/opencontainers/runc@v1.4.3",
@@ -51,7 +51,7 @@ def test_a_module_without_any_may_not_be_passed_on(tmp_path: Path) -> None:
     assert caught.value.reference == "bundle-licence-missing"
 
 
-def test_debian_s_copyright_also_where_it_is_that_of_another_package(tmp_path: Path) -> None:
+def test_a_linked_debian_copyright_is_followed(tmp_path: Path) -> None:
     documents = tmp_path / "root" / "usr" / "share" / "doc"
     (documents / "gcc-12-base").mkdir(parents=True)
     (documents / "gcc-12-base" / "copyright").write_text("GPL")

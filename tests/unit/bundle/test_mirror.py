@@ -1,4 +1,4 @@
-"""What the real mirror answers. It is taken from the user's cache: nothing is compiled here."""
+"""The real mirror answers these paths. It is taken from the user's cache: nothing is compiled here."""
 
 import json
 import urllib.error
@@ -21,7 +21,7 @@ CACHE = Cache(platformdirs.user_cache_path("gpustack") / "parts")
 
 
 @pytest.fixture
-def mirror(built: Path) -> Iterator[str]:
+def mirror(shared_bundle: Path) -> Iterator[str]:
     """Address of the real mirror over the miniature bundle."""
     import subprocess
 
@@ -35,11 +35,11 @@ def mirror(built: Path) -> Iterator[str]:
     argv: list[str | Path] = [
         made["mirror"],
         "-files",
-        built / "files",
+        shared_bundle / "files",
         "-key",
-        built / "mirror-key.asc",
+        shared_bundle / "mirror-key.asc",
         "-images",
-        prepare_storage(built),
+        prepare_storage(shared_bundle),
         "-attached",
     ]
     with subprocess.Popen(
@@ -60,15 +60,15 @@ def get(url: str, method: str = "GET") -> tuple[int, bytes]:
             return error.code, error.read()
 
 
-def test_files_are_below_their_official_host(mirror: str, built: Path) -> None:
+def test_files_are_below_their_official_host(mirror: str, shared_bundle: Path) -> None:
     path = "pkgs.k8s.io/core:/stable:/v1.36/deb/InRelease"
-    assert get(f"{mirror}/{path}") == (200, (built / "files" / path).read_bytes())
-    assert get(f"{mirror}/mirror-key.asc") == (200, (built / "mirror-key.asc").read_bytes())
+    assert get(f"{mirror}/{path}") == (200, (shared_bundle / "files" / path).read_bytes())
+    assert get(f"{mirror}/mirror-key.asc") == (200, (shared_bundle / "mirror-key.asc").read_bytes())
     assert get(f"{mirror}/manifest.yaml")[0] == get(f"{mirror}/../manifest.yaml")[0] == 404
 
 
-def test_folders_are_not_listed_and_links_lead_nowhere_else(mirror: str, built: Path, tmp_path: Path) -> None:
-    folder = built / "files/pkgs.k8s.io"
+def test_folders_are_not_listed_and_links_lead_nowhere_else(mirror: str, shared_bundle: Path, tmp_path: Path) -> None:
+    folder = shared_bundle / "files/pkgs.k8s.io"
     assert [get(f"{mirror}/{path}")[0] for path in ("", "pkgs.k8s.io", "pkgs.k8s.io/", "pkgs.k8s.io//")] == [404] * 4
     (tmp_path / "secret").write_text("secret")
     links: dict[str, str | Path] = {"outside": tmp_path / "secret", "above": "../../manifest.yaml", "folder": tmp_path}
@@ -83,15 +83,15 @@ def test_folders_are_not_listed_and_links_lead_nowhere_else(mirror: str, built: 
     assert [body for _, body in answers if b"secret" in body] == []
 
 
-def test_an_image_is_pulled_as_containerd_does(mirror: str, built: Path) -> None:
+def test_an_image_is_pulled_as_containerd_does(mirror: str, shared_bundle: Path) -> None:
     status, body = get(f"{mirror}/v2/coredns/coredns/manifests/v1.14.2?ns=registry.k8s.io")
-    descriptor = layout.read_descriptors(built / "images")["registry.k8s.io/coredns/coredns:v1.14.2"]
-    assert (status, body) == (200, layout.locate_blob(built / "images", descriptor["digest"]).read_bytes())
+    descriptor = layout.read_descriptors(shared_bundle / "images")["registry.k8s.io/coredns/coredns:v1.14.2"]
+    assert (status, body) == (200, layout.locate_blob(shared_bundle / "images", descriptor["digest"]).read_bytes())
     manifest = json.loads(body)
     for blob in (manifest["config"]["digest"], manifest["layers"][0]["digest"], descriptor["digest"]):
         kind = "manifests" if blob == descriptor["digest"] else "blobs"
         path = f"v2/coredns/coredns/{kind}/{blob}?ns=registry.k8s.io"
-        assert get(f"{mirror}/{path}") == (200, layout.locate_blob(built / "images", blob).read_bytes())
+        assert get(f"{mirror}/{path}") == (200, layout.locate_blob(shared_bundle / "images", blob).read_bytes())
 
 
 def test_the_original_registry_is_part_of_the_name(mirror: str) -> None:

@@ -15,7 +15,7 @@ from gpustack_lab.bundle.versions import Versions, load
 VERSIONS = load()
 
 
-def required(tool: str) -> dict[str, str]:
+def read_required(tool: str) -> dict[str, str]:
     text = (modules.SOURCES / tool / "go.mod").read_text()
     return dict(re.findall(r"^(?:require)?\s*(\S+) (v\S+)", text, re.MULTILINE))
 
@@ -27,7 +27,7 @@ def test_every_tool_has_its_module() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_module_is_pinned_to_the_version_of_the_set(tool: Tool) -> None:
-    assert required(tool.name)[tool.module] == "v" + VERSIONS.select_module_version(tool.name)
+    assert read_required(tool.name)[tool.module] == "v" + VERSIONS.select_module_version(tool.name)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -65,41 +65,41 @@ def test_a_change_of_python_code_compiles_nothing(monkeypatch: pytest.MonkeyPatc
     assert [path for folder in folders for path in [folder, *folder.rglob("*")] if path.suffix == ".py"] == []
 
 
-def compiled(name: str, monkeypatch: pytest.MonkeyPatch, out: Path) -> list[str]:
-    """The linker flags that a tool is compiled with."""
+def collect_flags(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[str]:
+    """Collect the linker flags that a tool is compiled with."""
     texts: list[str] = []
 
     def run(argv: list[str], **_: object) -> str:
         texts.extend(argv if argv[:2] == ["go", "build"] else [])
-        return json.dumps({"Info": str(out / "info.json")})
+        return json.dumps({"Info": str(folder / "info.json")})
 
-    out.mkdir()
-    (out / "info.json").write_text('{"Time": "2026-01-02T03:04:05Z"}')
+    folder.mkdir()
+    (folder / "info.json").write_text('{"Time": "2026-01-02T03:04:05Z"}')
     monkeypatch.setattr(modules, "read_go_version", lambda: "1.26.8")
     monkeypatch.setattr(modules, "run", run)
     (part,) = [part for part in modules.declare_parts(VERSIONS, ()) if part.name == name]
-    part.make(out)
+    part.make(folder)
     return [texts[texts.index("-tags") + 1], texts[texts.index("-ldflags") + 1]]
 
 
 def test_a_program_says_its_release_not_its_modules_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    tags, flags = compiled("prometheus", monkeypatch, tmp_path / "out")
+    tags, flags = collect_flags("prometheus", monkeypatch, tmp_path / "out")
     assert tags == "netgo,remove_all_sd,enable_kubernetes_sd"
     assert "-X github.com/prometheus/common/version.Version=3.14.0" in flags
     assert "0.314.0" not in flags
 
 
 @pytest.mark.parametrize(
-    ("name", "linked"),
+    ("name", "linker_flags"),
     [("node-exporter", ""), ("runc", "'-extldflags=-static'"), ("k8s-device-plugin", "-Wl,-z,lazy'")],
 )
 def test_parts_in_c_are_linked_as_their_tool_wants(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, linked: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, linker_flags: str
 ) -> None:
     monkeypatch.setattr(modules, "_query_library_version", lambda _: "1")
-    _, flags = compiled(name, monkeypatch, tmp_path / "out")
-    assert linked in flags
-    assert bool(linked) == ("extldflags" in flags)
+    _, flags = collect_flags(name, monkeypatch, tmp_path / "out")
+    assert linker_flags in flags
+    assert bool(linker_flags) == ("extldflags" in flags)
 
 
 @pytest.fixture
@@ -108,32 +108,32 @@ def known_compilers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(modules, "run", lambda argv, **_: f"version of {argv[0]}")
 
 
-def inputs(versions: Versions = VERSIONS, kubernetes: tuple[str, ...] = ("1.36.4",)) -> dict[str, str]:
+def list_inputs(versions: Versions = VERSIONS, kubernetes: tuple[str, ...] = ("1.36.4",)) -> dict[str, str]:
     return {part.name: part.inputs for part in modules.declare_parts(versions, kubernetes)}
 
 
 @pytest.mark.usefixtures("known_compilers")
 def test_another_patch_compiles_kubernetes_alone() -> None:
-    before, after = inputs(), inputs(kubernetes=("1.36.4", "1.36.5"))
+    before, after = list_inputs(), list_inputs(kubernetes=("1.36.4", "1.36.5"))
     assert {name for name in after if before.get(name) != after[name]} == {"kubernetes-1.36.5"}
 
 
 @pytest.mark.usefixtures("known_compilers")
 def test_another_go_compiles_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = inputs()
+    before = list_inputs()
     monkeypatch.setattr(modules, "read_go_version", lambda: "1.26.9")
-    after = inputs()
+    after = list_inputs()
     assert all(before[name] != after[name] for name in before)
 
 
 @pytest.mark.usefixtures("known_compilers")
 def test_a_changed_pin_compiles_its_tool_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = inputs()
+    before = list_inputs()
     shutil.copytree(modules.SOURCES, tmp_path / "modules")
     pins = tmp_path / "modules" / "etcd" / "go.sum"
     pins.write_text(pins.read_text().replace("=\n", "\n", 1))
     monkeypatch.setattr(modules, "SOURCES", tmp_path / "modules")
-    after = inputs()
+    after = list_inputs()
     assert {name for name in after if before[name] != after[name]} == {"etcd"}
 
 

@@ -18,7 +18,7 @@ Tree = dict[str, bytes | str]
 
 
 def read_tree(directory: Path) -> Tree:
-    """Contents by path; of a link, where it leads to."""
+    """Read contents by path; of a link, where it leads to."""
     return {
         str(path.relative_to(directory)): str(path.readlink()) if path.is_symlink() else path.read_bytes()
         for path in directory.rglob("*")
@@ -26,7 +26,7 @@ def read_tree(directory: Path) -> Tree:
     }
 
 
-def refused(directory: Path) -> BundleError:
+def expect_refusal(directory: Path) -> BundleError:
     with pytest.raises(BundleError) as raised:
         build(directory)
     assert raised.value.reference == "bundle-directory-used"
@@ -57,7 +57,7 @@ def test_a_folder_of_others_with_such_names_survives(
         (tmp_path / "used" / name).write_text("years of work")
     (tmp_path / "used" / "empty").mkdir()
     before = read_tree(tmp_path / "used")
-    assert names[0] in refused(tmp_path / "used").reason
+    assert names[0] in expect_refusal(tmp_path / "used").reason
     assert read_tree(tmp_path / "used") == before
     assert (tmp_path / "used" / "empty").is_dir()
 
@@ -66,7 +66,7 @@ def test_a_folder_of_others_with_such_names_survives(
 def test_a_file_of_others_in_a_bundle_is_named_and_stays(bundle: Path, name: str) -> None:
     (bundle / name).write_text("mine")
     before = read_tree(bundle)
-    assert refused(bundle).reason == name
+    assert expect_refusal(bundle).reason == name
     assert read_tree(bundle) == before
 
 
@@ -75,12 +75,12 @@ def test_a_folder_that_is_a_link_is_not_followed(bundle: Path, tmp_path: Path, n
     (bundle / name).rename(tmp_path / "elsewhere")
     (bundle / name).symlink_to(tmp_path / "elsewhere")
     before = read_tree(tmp_path / "elsewhere")
-    assert refused(bundle).reason == name
+    assert expect_refusal(bundle).reason == name
     assert read_tree(tmp_path / "elsewhere") == before
 
 
 def forge_manifest(bundle: Path) -> None:
-    """Somebody lists a file of yours as one of a bundle."""
+    """Forge a manifest that lists a file of somebody else as one of the bundle."""
     text = (bundle / manifest.FILE).read_text()
     (bundle / manifest.FILE).write_text(text.replace("bin/mirror", "bin/mytool"))
 
@@ -104,7 +104,7 @@ def break_signature(bundle: Path) -> None:
 def test_a_bundle_that_is_not_proven_to_be_ours_is_left(bundle: Path, harm: Callable[[Path], None]) -> None:
     harm(bundle)
     before = read_tree(bundle)
-    refused(bundle)
+    expect_refusal(bundle)
     assert read_tree(bundle) == before
 
 
@@ -112,14 +112,14 @@ def test_a_bundle_that_is_not_proven_to_be_ours_is_left(bundle: Path, harm: Call
     "content", ["", "schema: 3\nfiles: [", "- 1", "schema: 3", "a: &a [*a]", "\x00", "schema: 3\nfiles: 7\n"]
 )
 def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> None:
-    """Also when its signature holds."""
+    """A torn manifest is an error even when its signature holds."""
     (bundle / manifest.FILE).write_text(content)
     with signing.open_signer(keys.locate_key_dir()) as signer:
         signing.sign(signer, bundle / manifest.FILE)
     with pytest.raises(BundleError) as raised:
         verify(bundle)
     assert raised.value.reference == "bundle-damaged"
-    refused(bundle)
+    expect_refusal(bundle)
 
 
 def test_a_bundle_of_the_older_schema_is_refused_and_built_again(bundle: Path) -> None:
@@ -145,13 +145,13 @@ def test_an_interrupted_build_is_continued(
     calls = 0
     real = write_file
 
-    def stop(path: Path, *given: Any, **more: Any) -> None:
+    def stop(path: Path, *arguments: Any, **options: Any) -> None:
         nonlocal calls
         calls += 1
         if calls > writes:
             path.with_name(".gpustack-0123456789abcdef").write_text("half a f")
             raise KeyboardInterrupt
-        real(path, *given, **more)
+        real(path, *arguments, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr("gpustack_lab.bundle.tree.write_file", stop)
@@ -172,12 +172,12 @@ def test_a_file_that_appears_during_the_build_stays(
 ) -> None:
     real = ownership.record_building
 
-    def interfere(directory: Path, *given: Any) -> None:
-        real(directory, *given)
+    def add_file(directory: Path, *arguments: Any) -> None:
+        real(directory, *arguments)
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text("mine")
 
-    monkeypatch.setattr(ownership, "record_building", interfere)
+    monkeypatch.setattr(ownership, "record_building", add_file)
     with pytest.raises(BundleError) as raised:
         build(tmp_path / "new")
     assert name in raised.value.reason
@@ -203,14 +203,14 @@ def test_the_mirror_that_runs_is_the_one_that_was_verified(
 ) -> None:
     """Somebody exchanges it the moment it was verified, and once more when it is copied."""
 
-    def exchange(directory: Path) -> Path:
+    def replace_mirror(directory: Path) -> Path:
         for name in ("new", "mirror"):
             (directory / "bin" / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/pwned\necho listening on x\n")
             (directory / "bin" / name).chmod(0o755)
         (directory / "bin" / "new").replace(directory / "bin" / "mirror")
         return storage.prepare_storage(directory)
 
-    monkeypatch.setattr(serve, "prepare_storage", exchange)
+    monkeypatch.setattr(serve, "prepare_storage", replace_mirror)
     serving = serve.serve(bundle, "127.0.0.1:0", log=tmp_path / "log")
     serving.stop()
     assert serving.address == "http://127.0.0.1:65000"
@@ -220,11 +220,11 @@ def test_the_mirror_that_runs_is_the_one_that_was_verified(
 def test_a_mirror_exchanged_while_it_is_verified_is_refused(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = verify(bundle)
 
-    def exchange(directory: Path, **_: Any) -> manifest.Manifest:
+    def replace_mirror(directory: Path, **_: Any) -> manifest.Manifest:
         shutil.copy("/bin/true", directory / "bin" / "mirror")
         return listed
 
-    monkeypatch.setattr("gpustack.bundle.verify.verify", exchange)
+    monkeypatch.setattr("gpustack.bundle.verify.verify", replace_mirror)
     with pytest.raises(BundleError) as raised:
         serve.serve(bundle, "127.0.0.1:0")
     assert raised.value.reference == "bundle-damaged"

@@ -48,8 +48,8 @@ def test_the_product_is_in_it_and_the_lab_is_not(itself: BuiltPart) -> None:
 
 
 @contextmanager
-def serving(app: Path, libraries: Path, prometheus: str) -> Iterator[str]:
-    """Its address. Nothing that is installed here can be imported but the libraries."""
+def serve_product(app: Path, libraries: Path, prometheus: str) -> Iterator[str]:
+    """Run `gpustack serve` and yield its address. Nothing that is installed here can be imported but the libraries."""
     words = ["serve", "--prometheus", prometheus, "--listen", "127.0.0.1:0"]
     with subprocess.Popen(
         [sys.executable, "-S", "-m", "gpustack.cli.app", *words],
@@ -71,7 +71,7 @@ def serving(app: Path, libraries: Path, prometheus: str) -> Iterator[str]:
 def test_serve_needs_no_more_than_the_lock_has(itself: BuiltPart, libraries: Path) -> None:
     with (
         web_server(make_prometheus(make_served_series())) as prometheus,
-        serving(itself.directory, libraries, prometheus) as url,
+        serve_product(itself.directory, libraries, prometheus) as url,
         urlopen(f"{url}/v1/pods", timeout=30) as response,
     ):
         assert json.load(response)["pods"]

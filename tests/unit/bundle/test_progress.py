@@ -1,4 +1,4 @@
-"""Which program of how many is compiled, and the estimate of what is left."""
+"""Progress names the program of how many, and estimates what is left."""
 
 import os
 import time
@@ -18,7 +18,7 @@ class Clock:
     def __init__(self) -> None:
         self.now = 1000.0
 
-    def monotonic(self) -> float:
+    def read_clock(self) -> float:
         return self.now
 
 
@@ -26,7 +26,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     clock = Clock()
-    monkeypatch.setattr(time, "monotonic", clock.monotonic)
+    monkeypatch.setattr(time, "monotonic", clock.read_clock)
     return clock
 
 

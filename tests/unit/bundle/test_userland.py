@@ -1,4 +1,4 @@
-"""Which libraries go with a program into an image."""
+"""A program goes into an image with its libraries."""
 
 import re
 import shutil

@@ -14,36 +14,36 @@ from gpustack_lab.bundle import signing
 CONTROL = "files/pkgs.k8s.io/core:/stable:/v1.36/deb/Packages"
 
 
-def refused(bundle: Path, key: str | None = None) -> BundleError:
+def expect_refusal(bundle: Path, key: str | None = None) -> BundleError:
     with pytest.raises(BundleError) as caught:
         verify(bundle, fingerprint=key)
     return caught.value
 
 
-def test_a_bundle_as_built_is_good(built: Path) -> None:
-    listed = verify(built)
-    assert listed.fingerprint == read_fingerprint(built) == keys.find_own_fingerprint(keys.locate_key_dir())
+def test_a_bundle_as_built_is_good(shared_bundle: Path) -> None:
+    listed = verify(shared_bundle)
+    assert listed.fingerprint == read_fingerprint(shared_bundle) == keys.find_own_fingerprint(keys.locate_key_dir())
     assert listed.simulated
 
 
-def test_every_file_is_listed_with_where_it_comes_from(built: Path) -> None:
-    listed = verify(built).files
-    there = {str(path.relative_to(built)) for path in built.rglob("*") if path.is_file()}
+def test_every_file_is_listed_with_where_it_comes_from(shared_bundle: Path) -> None:
+    listed = verify(shared_bundle).files
+    there = {str(path.relative_to(shared_bundle)) for path in shared_bundle.rglob("*") if path.is_file()}
     assert {entry.path for entry in listed} == there - {manifest.FILE, manifest.SIGNATURE}
     assert all(entry.name and entry.version and entry.origin and entry.licence for entry in listed)
 
 
-def changed(bundle: Path) -> None:
+def change_file(bundle: Path) -> None:
     (bundle / CONTROL).write_text((bundle / CONTROL).read_text().replace("kubeadm", "kubeevil"))
 
 
-def same_size(bundle: Path) -> None:
+def change_same_size(bundle: Path) -> None:
     content = bytearray((bundle / CONTROL).read_bytes())
     content[-2] ^= 1
     (bundle / CONTROL).write_bytes(content)
 
 
-def missing(bundle: Path) -> None:
+def remove_file(bundle: Path) -> None:
     (bundle / CONTROL).unlink()
 
 
@@ -52,64 +52,68 @@ def link(bundle: Path) -> None:
     (bundle / CONTROL).symlink_to(bundle.parent / "elsewhere")
 
 
-def extra(bundle: Path) -> None:
+def add_file(bundle: Path) -> None:
     (bundle / "files" / "more").write_text("")
 
 
-def dangling(bundle: Path) -> None:
+def add_dangling_link(bundle: Path) -> None:
     (bundle / "images" / "nowhere").symlink_to("/nonexistent")
 
 
 @pytest.mark.parametrize(
     ("harm", "line"),
     [
-        (changed, f"changed  {CONTROL}"),
-        (same_size, f"changed  {CONTROL}"),
-        (missing, f"missing  {CONTROL}"),
+        (change_file, f"changed  {CONTROL}"),
+        (change_same_size, f"changed  {CONTROL}"),
+        (remove_file, f"missing  {CONTROL}"),
         (link, f"extra    {CONTROL}"),
-        (extra, "extra    files/more"),
-        (dangling, "extra    images/nowhere"),
+        (add_file, "extra    files/more"),
+        (add_dangling_link, "extra    images/nowhere"),
     ],
 )
 def test_a_harmed_file_is_named(bundle: Path, harm: Callable[[Path], None], line: str) -> None:
     harm(bundle)
-    error = refused(bundle)
+    error = expect_refusal(bundle)
     assert error.reference == "bundle-damaged"
     assert error.reason.splitlines() == [line]
 
 
 def test_all_harm_is_listed_at_once(bundle: Path) -> None:
-    changed(bundle)
-    extra(bundle)
+    change_file(bundle)
+    add_file(bundle)
     (bundle / "bin" / "mirror").unlink()
-    assert refused(bundle).reason.splitlines() == ["missing  bin/mirror", "extra    files/more", f"changed  {CONTROL}"]
+    assert expect_refusal(bundle).reason.splitlines() == [
+        "missing  bin/mirror",
+        "extra    files/more",
+        f"changed  {CONTROL}",
+    ]
 
 
-def forged(bundle: Path) -> None:
-    """A file is changed, and the manifest with it."""
+def forge_file(bundle: Path) -> None:
+    """Change a file, and the manifest with it."""
     before = hash_file(bundle / CONTROL)
-    same_size(bundle)
+    change_same_size(bundle)
     listed = bundle / manifest.FILE
     listed.write_text(listed.read_text().replace(before, hash_file(bundle / CONTROL)))
 
 
 def test_a_manifest_changed_with_its_file_is_caught(bundle: Path) -> None:
-    forged(bundle)
-    assert refused(bundle).reference == "bundle-signature-bad"
+    forge_file(bundle)
+    assert expect_refusal(bundle).reference == "bundle-signature-bad"
 
 
 def test_a_bundle_signed_anew_by_somebody_else_is_caught(bundle: Path, tmp_path: Path) -> None:
     own = read_fingerprint(bundle)
-    forged(bundle)
+    forge_file(bundle)
     with signing.open_signer(tmp_path / "other") as other:
         (bundle / manifest.KEY).write_text(signing.export_public_key(other))
         listed = bundle / manifest.FILE
         listed.write_text(listed.read_text().replace(own, other.fingerprint))
         signing.sign(other, listed)
-    assert refused(bundle).reference == "bundle-key-unexpected"
-    assert refused(bundle, own).reference == "bundle-key-unexpected"
+    assert expect_refusal(bundle).reference == "bundle-key-unexpected"
+    assert expect_refusal(bundle, own).reference == "bundle-key-unexpected"
     # Under the other's name, what is left to see is that the key file is not the one listed.
-    assert refused(bundle, other.fingerprint).reason.splitlines() == [f"changed  {manifest.KEY}"]
+    assert expect_refusal(bundle, other.fingerprint).reason.splitlines() == [f"changed  {manifest.KEY}"]
 
 
 def test_without_a_key_of_ones_own_the_fingerprint_is_required(
@@ -117,13 +121,13 @@ def test_without_a_key_of_ones_own_the_fingerprint_is_required(
 ) -> None:
     signed_by = read_fingerprint(bundle)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "new-user"))
-    assert refused(bundle).reference == "bundle-key-unknown"
+    assert expect_refusal(bundle).reference == "bundle-key-unknown"
     assert verify(bundle, fingerprint=" ".join([signed_by[:20].lower(), signed_by[20:]])).fingerprint == signed_by
 
 
 @pytest.mark.parametrize("name", [manifest.FILE, manifest.SIGNATURE, manifest.KEY])
 def test_half_a_bundle_is_none(bundle: Path, name: str) -> None:
     (bundle / name).unlink()
-    error = refused(bundle)
+    error = expect_refusal(bundle)
     assert error.reference == "bundle-absent"
     assert name in error.reason

@@ -14,20 +14,20 @@ from tests.worlds.results.burns import GOOD, TENSOR, UUIDS, make_observation, po
 
 
 def judge_loaded_gpu(
-    found: PodResult, by: GpuObservation | None, stopped: str = "", *, blind: bool = False
+    loaded_pod: PodResult, observation: GpuObservation | None, stop_reason: str = "", *, blind: bool = False
 ) -> BurnedGpu:
-    (gpu,) = judge_gpus(TENSOR, [found], {UUIDS[0]: by} if by else {}, stopped, blind=blind)
+    (gpu,) = judge_gpus(TENSOR, [loaded_pod], {UUIDS[0]: observation} if observation else {}, stop_reason, blind=blind)
     return gpu
 
 
-def test_a_good_one() -> None:
+def test_a_good_gpu_passes() -> None:
     gpu = judge_loaded_gpu(pod(0), make_observation(0.91, 4, "power cap"))
     assert (gpu.outcome, gpu.reasons, gpu.actual, gpu.figure) == ("passed", (), 0.91, 610500.0)
     assert gpu.expected == pytest.approx(0.36)
 
 
 @pytest.mark.parametrize(
-    ("found", "by", "outcome", "why"),
+    ("loaded_pod", "observation", "outcome", "reason"),
     [
         (pod(0), make_observation(0.30), "failed", "PIPE_TENSOR_ACTIVE is too low"),
         (pod(0), make_observation(0.30, 2), "unknown", "by 2 samples only"),
@@ -48,10 +48,12 @@ def test_a_good_one() -> None:
         (PodResult("burn-1", "gpu1", "stuck", "Unschedulable"), None, "unknown", "Unschedulable"),
     ],
 )
-def test_anything_else(found: PodResult, by: GpuObservation | None, outcome: str, why: str) -> None:
-    gpu = judge_loaded_gpu(found, by, "heat of another")
+def test_a_gpu_below_its_limits_fails(
+    loaded_pod: PodResult, observation: GpuObservation | None, outcome: str, reason: str
+) -> None:
+    gpu = judge_loaded_gpu(loaded_pod, observation, "heat of another")
     assert gpu.outcome == outcome
-    assert why in "; ".join(gpu.reasons)
+    assert reason in "; ".join(gpu.reasons)
 
 
 def test_without_the_generation_what_lies_between_is_unknown() -> None:
@@ -61,7 +63,7 @@ def test_without_the_generation_what_lies_between_is_unknown() -> None:
     ]  # fmt: skip
 
 
-def test_what_need_not_be_known() -> None:
+def test_unknown_temperatures_are_waived_when_agreed() -> None:
     assert (
         judge_loaded_gpu(
             pod(0), replace(make_observation(), throttle_reasons=None, temperature=None), blind=True

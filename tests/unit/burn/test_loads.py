@@ -1,4 +1,4 @@
-"""Which load a word means, and from which value on it is enough."""
+"""A word names a load, and the load has a value from which on it is enough."""
 
 import pytest
 
@@ -15,12 +15,12 @@ from gpustack.errors import UsageError
         ("dram_active", "1005"), ("fp64-active", "1006"), ("gr-engine-active", "1001"), ("sm-occupancy", "1003"),
     ],
 )  # fmt: skip
-def test_any_spelling(word: str, id: str) -> None:
+def test_any_spelling_of_a_load_is_found(word: str, id: str) -> None:
     assert choose_load(word).field.id == id
 
 
 @pytest.mark.parametrize(
-    ("word", "why"),
+    ("word", "reason"),
     [
         ("active", "sm-active"),
         ("gpu-temp", "sm-active"),
@@ -29,14 +29,14 @@ def test_any_spelling(word: str, id: str) -> None:
         ("nvlink-tx-bytes", "NVL"),
     ],
 )
-def test_no_load_or_several(word: str, why: str) -> None:
+def test_no_load_or_several_are_refused(word: str, reason: str) -> None:
     with pytest.raises(UsageError) as raised:
         choose_load(word)
     assert raised.value.reference == "gpu-no-load"
-    assert why in raised.value.reason
+    assert reason in raised.value.reason
 
 
-def test_words_of_dcgmproftester() -> None:
+def test_a_load_becomes_options_of_dcgmproftester() -> None:
     assert choose_load("1004").build_options(60) == ("-t", "1004", "-d", "60", "-r", "1", "--no-dcgm-validation")
     assert choose_load("1002").build_options(3600)[5:] == ("10", "--no-dcgm-validation", "--target-max-value")
 

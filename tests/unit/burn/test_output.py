@@ -1,4 +1,4 @@
-"""What dcgmproftester prints, by its source."""
+"""Output of dcgmproftester is parsed as its source prints it."""
 
 import pytest
 from hypothesis import given, settings
@@ -8,12 +8,12 @@ from gpustack.burn.output import Output, parse_output
 from tests.worlds.results import burns
 
 
-def test_tensor_cores() -> None:
+def test_output_of_tensor_loads_is_parsed() -> None:
     output = parse_output(burns.GOOD, "1004")
     assert output == Output("passed", 4, None, 610500.0, 1.0, (9, 0), output.reasons)
 
 
-def test_memory_that_ecc_takes_a_part_of() -> None:
+def test_memory_reduced_by_ecc_is_parsed() -> None:
     text = burns.memory("0.851", "0.853", "0.860", divisor="1.12") + burns.messages(1005, (8, 6)) + burns.end(1005)
     output = parse_output(text, "1005")
     assert (output.ending, output.ticks, output.bandwidth_share, output.figure) == ("passed", 3, 0.853, 1660.0)
@@ -28,13 +28,13 @@ def test_memory_that_ecc_takes_a_part_of() -> None:
         (1006, burns.data_type(1006, "Fp64EngineActive") * 2),
     ],
 )
-def test_a_load_that_counts_nothing(id: int, text: str) -> None:
+def test_a_load_without_figures_passes_without_them(id: int, text: str) -> None:
     output = parse_output(text + burns.end(id), str(id))
     assert (output.ending, output.ticks, output.figure, output.bandwidth_share) == ("passed", 2, None, None)
 
 
 def test_the_zero_in_place_of_a_value_is_none() -> None:
-    """With --no-dcgm-validation: `dcgm 0`."""
+    """dcgmproftester prints `dcgm 0` with --no-dcgm-validation."""
     assert parse_output(burns.memory("0.853"), "1005").bandwidth_share == 0.853
     assert parse_output(burns.data_type(1007, "Fp32EngineActive"), "1007").figure is None
 

@@ -11,162 +11,172 @@ import pytest
 from gpustack.burn.tester import BESIDE, CONTAINER, LOOK, SCRIPT, LoadTester
 from gpustack.errors import RolloutError
 from gpustack.proof.pod_run import PLACE_LIMIT, START_LIMIT, PodRun
-from tests.worlds.programs.pod_api import GPUS, NO_ROOM, PodApi, make_run, status
+from tests.worlds.programs.pod_api import GPUS, NO_ROOM, PodApi, build_status, make_run
 
 
 def make_tester(*uuids: str) -> LoadTester:
     return LoadTester("dcgm:1", ("-t", "1004", "-d", "60"), 60, uuids)
 
 
-def never() -> str:
+def report_nothing() -> str:
     return ""
 
 
-def stages(run: PodRun) -> list[str]:
+def list_stages(run: PodRun) -> list[str]:
     return [pod.stage for pod in run.pods.values()]
 
 
 def test_each_pod_loads_its_gpu_to_the_end() -> None:
     api = PodApi()
-    one = make_run(api)
-    assert make_tester().load_gpus(one, {"gpu1": 2, "gpu2": 1}, never) == ""
-    assert [(pod.stage, pod.code, pod.node, pod.gpus[0].uuid) for pod in one.pods.values()] == [
+    run = make_run(api)
+    assert make_tester().load_gpus(run, {"gpu1": 2, "gpu2": 1}, report_nothing) == ""
+    assert [(pod.stage, pod.code, pod.node, pod.gpus[0].uuid) for pod in run.pods.values()] == [
         ("ended", 0, "gpu1", GPUS[0]), ("ended", 0, "gpu1", GPUS[1]), ("ended", 0, "gpu2", GPUS[2]),
     ]  # fmt: skip
-    assert "PASSED" in next(iter(one.pods.values())).output
-    assert (api.removed, one.remaining) == (1, "")
+    assert "PASSED" in next(iter(run.pods.values())).output
+    assert (api.removals, run.remaining) == (1, "")
 
 
 def test_a_pod_asks_for_a_gpu_and_ends_by_itself() -> None:
-    made = make_tester(*GPUS[:2]).build_manifest("burn-1", "gpu1", "r1")
-    (container,) = made["spec"]["containers"]
+    manifest = make_tester(*GPUS[:2]).build_manifest("burn-1", "gpu1", "r1")
+    (container,) = manifest["spec"]["containers"]
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "1"}}
     assert container["image"] == "dcgm:1"
     assert container["command"][-4:] == ["-t", "1004", "-d", "60"]
     assert container["securityContext"] == {"allowPrivilegeEscalation": False}
-    assert {one["name"]: one["value"] for one in container["env"]} == {"WANTED": " ".join(GPUS[:2]), "LIFE": "360"}
-    assert made["spec"]["activeDeadlineSeconds"] == START_LIMIT + 60 + BESIDE + 60
-    assert "initContainers" not in made["spec"]
+    assert {variable["name"]: variable["value"] for variable in container["env"]} == {
+        "WANTED": " ".join(GPUS[:2]),
+        "LIFE": "360",
+    }
+    assert manifest["spec"]["activeDeadlineSeconds"] == START_LIMIT + 60 + BESIDE + 60
+    assert "initContainers" not in manifest["spec"]
 
 
 def test_heat_stops_all_at_once() -> None:
     api = PodApi()
-    one = make_run(api)
+    run = make_run(api)
     looks = list[tuple[str, ...]]()
 
-    def hot() -> str:
-        looks.append(tuple(pod.gpus[0].uuid for pod in one.pods.values()))
+    def report_heat() -> str:
+        looks.append(tuple(pod.gpus[0].uuid for pod in run.pods.values()))
         return "too hot" if len(looks) == 3 else ""
 
-    assert make_tester().load_gpus(one, {"gpu1": 2}, hot) == "too hot"
+    assert make_tester().load_gpus(run, {"gpu1": 2}, report_heat) == "too hot"
     assert looks == [GPUS[:2]] * 3
-    assert stages(one) == ["running", "running"]
-    assert (api.now, api.removed) == (2 * LOOK, 1)
+    assert list_stages(run) == ["running", "running"]
+    assert (api.time, api.removals) == (2 * LOOK, 1)
 
 
 def test_an_interruption_stops_it() -> None:
     api = PodApi()
-    one = make_run(api, find_stop_reason=lambda: "interrupted" if api.now else "")
-    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == "interrupted"
-    assert api.removed == 1
+    run = make_run(api, find_stop_reason=lambda: "interrupted" if api.time else "")
+    assert make_tester().load_gpus(run, {"gpu1": 1}, report_nothing) == "interrupted"
+    assert api.removals == 1
 
 
 def test_pods_are_removed_when_it_breaks_off() -> None:
     api = PodApi()
 
-    def broken() -> str:
+    def press_ctrl_c() -> str:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        make_tester().load_gpus(make_run(api), {"gpu1": 1}, broken)
-    assert api.removed == 1
+        make_tester().load_gpus(make_run(api), {"gpu1": 1}, press_ctrl_c)
+    assert api.removals == 1
 
 
 def test_it_ends_although_the_pods_do_not() -> None:
     api = PodApi(seconds=10_000)
-    one = make_run(api)
-    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == f"it did not end within {make_tester().life:.0f} s"
-    assert api.now <= make_tester().life + 2 * LOOK
+    run = make_run(api)
+    assert (
+        make_tester().load_gpus(run, {"gpu1": 1}, report_nothing) == f"it did not end within {make_tester().life:.0f} s"
+    )
+    assert api.time <= make_tester().life + 2 * LOOK
 
 
 @pytest.mark.parametrize(
-    ("found", "stage", "why", "by"),
+    ("status_fields", "stage", "reason", "seconds"),
     [
         (NO_ROOM, "stuck", "Unschedulable: 0/2 nodes", PLACE_LIMIT),
-        (status(waiting={"reason": "ImagePullBackOff", "message": "no such"}), "stuck", "ImagePullBackOff", 0),
+        (build_status(waiting={"reason": "ImagePullBackOff", "message": "no such"}), "stuck", "ImagePullBackOff", 0),
         ({"phase": "Pending"}, "stuck", "did not start within", START_LIMIT),
         ({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no GPU"}, "ended", "no GPU", 0),
-        (status(terminated={"exitCode": 137, "reason": "OOMKilled"}), "ended", "signal 9: OOMKilled", 0),
-        (status(terminated={"exitCode": 91, "reason": "Error"}), "ended", "sees several", 0),
-        ({**status(terminated={"exitCode": 137}), "reason": "DeadlineExceeded"}, "ended", "DeadlineExceeded", 0),
+        (build_status(terminated={"exitCode": 137, "reason": "OOMKilled"}), "ended", "signal 9: OOMKilled", 0),
+        (build_status(terminated={"exitCode": 91, "reason": "Error"}), "ended", "sees several", 0),
+        ({**build_status(terminated={"exitCode": 137}), "reason": "DeadlineExceeded"}, "ended", "DeadlineExceeded", 0),
     ],
 )
-def test_a_pod_that_does_not_load_says_why(found: dict[str, Any], stage: str, why: str, by: float) -> None:
-    api = PodApi(seconds=0, statuses={0: found})
-    one = make_run(api)
-    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == ""
-    (pod,) = one.pods.values()
+def test_a_pod_that_does_not_load_says_why(
+    status_fields: dict[str, Any], stage: str, reason: str, seconds: float
+) -> None:
+    api = PodApi(seconds=0, statuses={0: status_fields})
+    run = make_run(api)
+    assert make_tester().load_gpus(run, {"gpu1": 1}, report_nothing) == ""
+    (pod,) = run.pods.values()
     assert (pod.stage, pod.code) == (stage, None)
-    assert why in pod.reason
-    assert by <= api.now <= by + 2 * LOOK
+    assert reason in pod.reason
+    assert seconds <= api.time <= seconds + 2 * LOOK
 
 
 def test_a_return_code_of_dcgm_is_kept() -> None:
-    one = make_run(PodApi(seconds=0, code=244))
-    make_tester().load_gpus(one, {"gpu1": 1}, never)
-    assert next(iter(one.pods.values())).code == 244
+    run = make_run(PodApi(seconds=0, code=244))
+    make_tester().load_gpus(run, {"gpu1": 1}, report_nothing)
+    assert next(iter(run.pods.values())).code == 244
 
 
 def test_a_gpu_that_is_not_wanted_is_kept_until_the_others_are_through() -> None:
-    api = PodApi(statuses={0: status(running={})})
-    one = make_run(api)
-    assert make_tester(GPUS[1]).load_gpus(one, {"gpu1": 2}, never) == ""
-    assert stages(one) == ["held", "ended"]
+    api = PodApi(statuses={0: build_status(running={})})
+    run = make_run(api)
+    assert make_tester(GPUS[1]).load_gpus(run, {"gpu1": 2}, report_nothing) == ""
+    assert list_stages(run) == ["held", "ended"]
 
 
-def test_a_pod_that_somebody_removed() -> None:
+def test_a_removed_pod_is_reported_as_stuck() -> None:
     api = PodApi(seconds=10)
-    one = make_run(api)
+    run = make_run(api)
 
-    def removing() -> str:
+    def remove_pod() -> str:
         api.pods.pop("burn-r1-1", None)
         return ""
 
-    assert make_tester().load_gpus(one, {"gpu1": 2}, removing) == ""
-    assert [(pod.stage, pod.reason) for pod in one.pods.values()] == [("ended", ""), ("stuck", "somebody removed it")]
+    assert make_tester().load_gpus(run, {"gpu1": 2}, remove_pod) == ""
+    assert [(pod.stage, pod.reason) for pod in run.pods.values()] == [
+        ("ended", ""),
+        ("stuck", "somebody removed it"),
+    ]
 
 
 def test_an_api_that_fails_for_a_while_is_asked_again() -> None:
     api = PodApi()
-    api.refuses = lambda what: "etcd" if what == "list" and 10 <= api.now < 30 else ""
-    one = make_run(api)
-    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == ""
-    assert stages(one) == ["ended"]
+    api.refuses = lambda verb: "etcd" if verb == "list" and 10 <= api.time < 30 else ""
+    run = make_run(api)
+    assert make_tester().load_gpus(run, {"gpu1": 1}, report_nothing) == ""
+    assert list_stages(run) == ["ended"]
     assert api.connections > 4
 
 
 def test_what_the_api_refuses_loads_nothing() -> None:
-    api = PodApi(refuses=lambda what: "quota exceeded" if what == "create" else "")
+    api = PodApi(refuses=lambda verb: "quota exceeded" if verb == "create" else "")
     with pytest.raises(RolloutError) as raised:
-        make_tester().load_gpus(make_run(api), {"gpu1": 1}, never)
+        make_tester().load_gpus(make_run(api), {"gpu1": 1}, report_nothing)
     assert raised.value.reference == "gpu-not-held"
-    assert api.removed == 1
+    assert api.removals == 1
 
 
 def test_what_cannot_be_removed_is_named() -> None:
-    one = make_run(PodApi(seconds=0, refuses=lambda what: "it is down" if what == "remove" else ""))
-    make_tester().load_gpus(one, {"gpu1": 1}, never)
-    assert one.remaining == "it is down"
+    run = make_run(PodApi(seconds=0, refuses=lambda verb: "it is down" if verb == "remove" else ""))
+    make_tester().load_gpus(run, {"gpu1": 1}, report_nothing)
+    assert run.remaining == "it is down"
 
 
-def run_script(folder: Path, gpus: str, codes: Mapping[str, int], wanted: str = "") -> tuple[int, str]:
-    """With an nvidia-smi and testers that are not real; a tester without a code is not there."""
+def run_script(folder: Path, gpus: str, codes: Mapping[str, int], gpus_to_load: str = "") -> tuple[int, str]:
+    """Run the script with an nvidia-smi and testers that are not real; a tester without a code is not there."""
     programs = {"nvidia-smi": f"printf '%s\\n' '{gpus}'", "sleep": 'echo "sleep $*"'}
     programs |= {f"dcgmproftester{cuda[1:]}": f'echo "{cuda} $*"; exit {code}' for cuda, code in codes.items()}
     for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
-    env = {"PATH": str(folder), "WANTED": wanted, "LIFE": "360"}
+    env = {"PATH": str(folder), "WANTED": gpus_to_load, "LIFE": "360"}
     argv = [os.path.realpath("/bin/sh"), "-c", SCRIPT, CONTAINER, "-t", "1004"]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=20)
     return done.returncode, done.stdout

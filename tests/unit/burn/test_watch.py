@@ -1,4 +1,4 @@
-"""What is watched under load, and what stops it."""
+"""GPUs are watched under load, and heat or silence stops it."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -16,19 +16,20 @@ WARM = {"GPU_TEMP": 70, "GPU_MAX_OP_TEMP": 87, "CLOCK_THROTTLE_REASONS": 4, "PRO
 ABSENT = float("nan")
 
 
-def at(seconds: float, series: list[Series]) -> list[Series]:
+def move_series(seconds: float, series: list[Series]) -> list[Series]:
     return [Series(one.labels, ((seconds, one.points[-1][1]),)) for one in series]
 
 
-def readings(*series: list[Series]) -> Readings:
+def read_series(*series: list[Series]) -> Readings:
     return build_readings(chain(*series), {})
 
 
 def watch(looks: Iterator[tuple[float, dict[str, float]]], **differs: object) -> tuple[Watcher, list[str]]:
-    """One look for each: the time of Prometheus, which is that of its samples, and what differs from WARM."""
+    """Build a watcher with one look for each time of Prometheus, which is that of its samples, and what differs from
+    WARM."""
     now = [0.0]
     values: list[dict[str, float]] = [{}]
-    ask = lambda: readings(at(now[0], gpu_series("gpu1", 0, **WARM | values[0])))  # noqa: E731
+    ask = lambda: read_series(move_series(now[0], gpu_series("gpu1", 0, **WARM | values[0])))  # noqa: E731
     watcher = Watcher(lambda: now[0], ask, METRIC, **differs)  # type: ignore[arg-type]
     stops = []
     for now[0], values[0] in looks:
@@ -36,7 +37,7 @@ def watch(looks: Iterator[tuple[float, dict[str, float]]], **differs: object) ->
     return watcher, stops
 
 
-def test_the_highest_of_all() -> None:
+def test_the_highest_values_are_kept() -> None:
     hot = {"GPU_TEMP": 81.0, "CLOCK_THROTTLE_REASONS": 4 | 16}
     watcher, stops = watch(iter([(1000, {}), (1040, hot), (1070, {"PROF_PIPE_TENSOR_ACTIVE": 0.93}), (1090, {})]))
     gpus = watcher.gpus[GPU]
@@ -58,7 +59,7 @@ def test_what_comes_long_after_the_load_is_not_of_it() -> None:
     for now in series:
         watcher.server_clock = lambda now=now: now  # type: ignore[misc]
         value = {"PROF_PIPE_TENSOR_ACTIVE": 0.9 + now / 1e5}
-        watcher.ask = lambda now=now, value=value: readings(at(now, gpu_series("gpu1", 0, **WARM | value)))  # type: ignore[misc]
+        watcher.ask = lambda now=now, value=value: read_series(move_series(now, gpu_series("gpu1", 0, **WARM | value)))  # type: ignore[misc]
         watcher.observe_gpus([], [GPU], now)
     gpus = watcher.gpus[GPU]
     assert gpus.ended_at == 1061.0
@@ -67,7 +68,7 @@ def test_what_comes_long_after_the_load_is_not_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "most", "why"),
+    ("values", "limit", "reason"),
     [
         ({"GPU_TEMP": 87}, None, "87 °C, and its limit is 87 °C"),
         ({"GPU_TEMP": 86}, None, ""),
@@ -79,11 +80,11 @@ def test_what_comes_long_after_the_load_is_not_of_it() -> None:
         ({"CLOCK_THROTTLE_REASONS": 64}, 99, "slowed down by heat (hardware)"),
     ],
 )
-def test_heat_stops_it(values: dict[str, float], most: int | None, why: str) -> None:
-    watcher, (_, stop) = watch(iter([(1000, {}), (1010, values)]), temperature_limit=most)
-    assert why in stop
-    assert bool(stop) == bool(why)
-    assert (why in watcher.gpus[GPU].hot) == bool(why) or not why
+def test_heat_stops_the_load(values: dict[str, float], limit: int | None, reason: str) -> None:
+    watcher, (_, stop) = watch(iter([(1000, {}), (1010, values)]), temperature_limit=limit)
+    assert reason in stop
+    assert bool(stop) == bool(reason)
+    assert (reason in watcher.gpus[GPU].hot) == bool(reason) or not reason
 
 
 def test_a_temperature_that_is_not_known_any_more_stops_it() -> None:
@@ -109,23 +110,23 @@ def test_a_prometheus_that_keeps_silent_stops_it_after_a_while() -> None:
 
 def test_without_heat_no_load_begins() -> None:
     both = [gpu_series("gpu1", 0, **WARM), gpu_series("gpu1", 1, **WARM)]
-    require_temperatures(lambda: readings(*both), {"gpu1": 2}, None)
+    require_temperatures(lambda: read_series(*both), {"gpu1": 2}, None)
     for series, gpus, most, why in (
         (both, {"gpu1": 3}, None, "gpu1: Prometheus has the temperature of 2 of 3 GPUs"),
         (both, {"gpu2": 1}, None, "gpu2: Prometheus has the temperature of 0 of 1 GPUs"),
         ([gpu_series("gpu1", 0)], {"gpu1": 1}, None, "gpu1: 1 of 1 GPUs do not say from when on they are too hot"),
     ):
         with pytest.raises(UsageError) as raised:
-            require_temperatures(lambda series=series: readings(*series), gpus, most)  # type: ignore[misc]
+            require_temperatures(lambda series=series: read_series(*series), gpus, most)  # type: ignore[misc]
         assert raised.value.reference == "gpu-heat-unknown"
         assert raised.value.reason == why
-    require_temperatures(lambda: readings(gpu_series("gpu1", 0)), {"gpu1": 1}, 85)
+    require_temperatures(lambda: read_series(gpu_series("gpu1", 0)), {"gpu1": 1}, 85)
 
 
 def test_a_prometheus_without_gpus_begins_no_load() -> None:
-    def none() -> Readings:
+    def raise_no_gpus() -> Readings:
         raise UsageError("gpu-no-series", "it has no metrics of GPUs")
 
     with pytest.raises(UsageError) as raised:
-        require_temperatures(none, {"gpu1": 1}, None)
+        require_temperatures(raise_no_gpus, {"gpu1": 1}, None)
     assert raised.value.reference == "gpu-heat-unknown"

@@ -32,16 +32,16 @@ def test_hours_and_money_are_what_has_been(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_so_they_are_in_many_lives() -> None:
+def test_hours_and_money_are_right_in_many_lives() -> None:
     judgeds = {seed: judge_life(seed) for seed in ALL}
     write([*judgeds.values()])
     assert {seed: more for seed, one in judgeds.items() if (more := find_wrong(one))} == {}
 
 
-def write(found: list[Judged]) -> None:
+def write(lives: list[Judged]) -> None:
     if not (where := os.environ.get("ACCURACY_WRITE")):
         return
     names = [field.name for field in fields(Judged) if field.name != "uneven"]
-    rows = {name: [getattr(one, name) for one in found] for name in names}
+    rows = {name: [getattr(one, name) for one in lives] for name in names}
     lines = [f"| {name} | {median(row):.3%} | {max(row):.3%} | {MOST[name]:.1%} |\n" for name, row in rows.items()]
     Path(where).write_text("".join(lines))

@@ -24,7 +24,7 @@ def test_a_pod_has_its_gpus_from_minute_to_minute() -> None:
     assert (usage.recorded_hours, usage.coverage, usage.doubts) == (48, 1, ())
 
 
-def test_a_node_that_comes_and_one_that_goes() -> None:
+def test_nodes_that_come_and_go_count_by_the_minute() -> None:
     world = Recorder(24)
     world.node("old", 0, 600, 4)
     world.node("new", 300, 1440, 8, model="NVIDIA H200")
@@ -48,7 +48,7 @@ def test_a_mig_instance_is_its_slices_and_the_rest_of_a_layout_is_not_offered() 
     assert rows["", ""].unoffered == pytest.approx(1)
 
 
-def test_instances_that_are_offered_as_gpus() -> None:
+def test_instances_offered_as_gpus_count_as_slices() -> None:
     """Strategy single: the exporter has their profile, the resource has not."""
     world = Recorder(7)
     world.node("m", 0, 420, 2, gpu=14)
@@ -143,7 +143,7 @@ def test_pools_are_of_a_label_of_nodes() -> None:
     assert rows["spot",].total == pytest.approx(2)
 
 
-def test_a_team_renamed_and_a_label_that_is_missing() -> None:
+def test_a_renamed_team_is_joined_and_a_missing_label_is_doubted() -> None:
     world = Recorder(72)
     world.node("n", 0, 4320, 8)
     world.pod("n", "a", 0, 2160, 2, team="vision")

@@ -1,4 +1,4 @@
-"""What a Prometheus is refused for."""
+"""A Prometheus without the needed series is refused."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -14,24 +14,24 @@ from gpustack.metrics.prometheus import QueryResult, Series
 
 @dataclass
 class Young:
-    """It has what it has now, and nothing of a time before."""
+    """A young Prometheus has current samples, and none of a time before."""
 
-    now: tuple[Series, ...]
+    series: tuple[Series, ...]
     access: Any = field(default_factory=lambda: SimpleNamespace(url="http://p"))
 
-    def query_instant(self, expr: str, at: float | None = None) -> QueryResult:
-        return QueryResult(self.now if at is None else ())
+    def query_instant(self, expr: str, time: float | None = None) -> QueryResult:
+        return QueryResult(self.series if time is None else ())
 
 
 @pytest.mark.parametrize(
-    ("now", "why"),
+    ("series", "reason"),
     [
         ((), "no kube-state-metrics is scraped"),
         ((Series({}, ((0.0, 2.0),)),), "ask again after the next hour has begun"),
     ],
 )
-def test_a_young_cluster_is_not_one_without_kube_state_metrics(now: tuple[Series, ...], why: str) -> None:
+def test_a_young_cluster_is_not_one_without_kube_state_metrics(series: tuple[Series, ...], reason: str) -> None:
     with pytest.raises(UsageError) as found:
-        choose_source(Young(now), Window(0, 3600), "team", "")  # type: ignore[arg-type]
+        choose_source(Young(series), Window(0, 3600), "team", "")  # type: ignore[arg-type]
     assert found.value.reference == "capacity-no-requests"
-    assert why in found.value.reason
+    assert reason in found.value.reason

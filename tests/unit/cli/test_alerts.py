@@ -29,8 +29,8 @@ ARRIVED = Arrival("default-webhook", "webhook", "delivered")
 SENT = Delivery("any", "delivered", "", (ARRIVED,), 1.1)
 
 
-def services() -> Answer:
-    """With Alertmanager in the place of Prometheus."""
+def build_services() -> Answer:
+    """Build Services with Alertmanager in the place of Prometheus."""
     answer = read_case(SERVICES, "monitoring")
     return replace(
         answer, stdout=answer.stdout.replace("stack-prometheus", "stack-alertmanager").replace("9090", "9093")
@@ -43,10 +43,10 @@ class Site:
         self.trials: list[Trial] = []
         self.refuse: Exception | None = None
         self.done = SENT
-        self.says({"alerts": {"receivers": RECEIVERS}})
+        self.set_spec({"alerts": {"receivers": RECEIVERS}})
 
-    def says(self, spec: dict[str, Any]) -> None:
-        asked = snapshot([services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")])
+    def set_spec(self, spec: dict[str, Any]) -> None:
+        asked = snapshot([build_services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")])
         self.taken: Snapshot = replace(asked, inventory=replace(asked.inventory, spec=Spec.model_validate(spec)))
 
     def dial(self, address: str, port: int) -> Any:
@@ -73,24 +73,24 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
         yield way
         way.close()
 
-    def test(self: Trial) -> Delivery:
+    def run_test(self: Trial) -> Delivery:
         made.trials.append(self)
         return replace(made.done, severity=self.severity)
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
-    monkeypatch.setattr(Trial, "run_test", test)
+    monkeypatch.setattr(Trial, "run_test", run_test)
     return made
 
 
-def failed(*words: str) -> GpustackError:
+def expect_error(*words: str) -> GpustackError:
     error = runner.invoke(app, ["alerts", "test", *words]).exception
     assert isinstance(error, GpustackError), error
     return error
 
 
-def test_an_alert_that_arrived(site: Site) -> None:
+def test_a_delivered_alert_ends_with_0(site: Site) -> None:
     done = runner.invoke(app, ["alerts", "test", "--timeout", "20"])
     assert (done.exit_code, done.stdout.splitlines()) == (
         0,
@@ -106,31 +106,31 @@ def test_an_alert_that_arrived(site: Site) -> None:
     assert (trial.limit, trial.cluster, trial.alertmanager.web.name) == (20, "gpustack", "Alertmanager")
 
 
-def test_one_severity_alone(site: Site) -> None:
+def test_one_severity_can_be_tested_alone(site: Site) -> None:
     done = runner.invoke(app, ["alerts", "test", "-q", "--severity", "warning"])
     assert (done.exit_code, len(done.stdout.splitlines())) == (0, 1)
-    error = failed("--severity", "info")
+    error = expect_error("--severity", "info")
     assert (error.reference, error.message) == ("alerts-no-receiver", "Alerts of severity info have no receiver.")
 
 
 @pytest.mark.parametrize(
-    ("done", "code", "words"),
+    ("delivery", "code", "words"),
     [
         (Delivery("", "failed", "it is kept back"), 1, "explain alerts-not-delivered"),
         (Delivery("", "unknown", "it hung up", unresolved_reason="gone"), 8, "was not resolved: gone"),
         (Delivery("", "unknown", "interrupted", stop_reason="interrupted"), 130, "next: gpustack alerts test"),
     ],
 )
-def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str) -> None:
-    site.done = done
+def test_an_undelivered_alert_has_its_exit_status(site: Site, delivery: Delivery, code: int, words: str) -> None:
+    site.done = delivery
     result = runner.invoke(app, ["alerts", "test", "-q"])
     assert result.exit_code == code
-    assert done.reason in result.stdout
+    assert delivery.reason in result.stdout
     assert words in result.stdout
     document = json.loads(runner.invoke(app, ["alerts", "test", "-q", "-o", "json"]).stdout)
-    assert (document["outcome"], document["exit"]["code"]) == (done.outcome, code)
-    assert document["severities"][0]["reason"] == done.reason
-    assert len(site.trials) == (2 if done.stop_reason else 4)
+    assert (document["outcome"], document["exit"]["code"]) == (delivery.outcome, code)
+    assert document["severities"][0]["reason"] == delivery.reason
+    assert len(site.trials) == (2 if delivery.stop_reason else 4)
 
 
 @pytest.mark.parametrize(
@@ -139,30 +139,30 @@ def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str
     ids=["nobody", "no monitoring"],
 )
 def test_without_a_receiver_nothing_is_asked(site: Site, monkeypatch: pytest.MonkeyPatch, spec: dict[str, Any]) -> None:
-    site.says(spec)
+    site.set_spec(spec)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: pytest.fail("hosts were asked"))
-    error = failed()
+    error = expect_error()
     assert (error.reference, error.code) == ("alerts-no-receiver", 2)
     assert error.hint == "gpustack explain alerts-no-receiver"
 
 
-def test_an_alertmanager_that_cannot_be_reached(site: Site) -> None:
+def test_an_unreachable_alertmanager_is_an_error(site: Site) -> None:
     site.refuse = ConnectionRefusedError("10.96.7.1:9093: Connect failed")
-    error = failed()
+    error = expect_error()
     assert (error.reference, error.code) == ("forwarding-refused", 5)
     site.refuse = HostRefused(Reach("kube1", "host-ssh-unreachable", "no route to host", hint=Command("ping", "kube1")))
-    error = failed()
+    error = expect_error()
     assert (error.reference, error.code) == ("host-ssh-unreachable", 4)
     assert site.trials == []
 
 
-def test_an_alertmanager_that_is_not_there(site: Site) -> None:
+def test_a_missing_alertmanager_is_an_error(site: Site) -> None:
     site.taken = replace(snapshot([]), inventory=site.taken.inventory)
-    assert failed().reference == "proof-no-api"
+    assert expect_error().reference == "proof-no-api"
     empty = [
-        replace(services(), stdout='{"items":[]}'),
+        replace(build_services(), stdout='{"items":[]}'),
         read_case(INGRESSES, "grafana"),
         read_case(NODES, "control-plane"),
     ]
     site.taken = replace(snapshot(empty), inventory=site.taken.inventory)
-    assert (failed().reference, failed().code) == ("access-no-service", 2)
+    assert (expect_error().reference, expect_error().code) == ("access-no-service", 2)

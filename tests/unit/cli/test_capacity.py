@@ -22,29 +22,29 @@ from tests.worlds.results import usage_reports
 
 @pytest.fixture
 def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Of the inventory; the Prometheus has the report's two days."""
+    """A function that sets the spec of the inventory; the Prometheus has the report's two days."""
     given: dict[str, Any] = {"cost": usage_reports.COST.model_dump(by_alias=True)}
 
     @contextmanager
-    def opened(*_: object, **__: object) -> Any:
+    def open_inventory(*_: object, **__: object) -> Any:
         fake = SimpleNamespace(fetch_time=lambda: usage_reports.END + 60.0, access=SimpleNamespace(url="http://p"))
         yield fake, Inventory(None, (), Spec.model_validate(given))
 
-    def used(*_: object, **__: object) -> Usage:
+    def build_usage(*_: object, **__: object) -> Usage:
         return usage_reports.query_recorded_usage()
 
-    def see(*_: object) -> CurrentState:
+    def observe_state(*_: object) -> CurrentState:
         return usage_reports.capacity().current_state
 
     for command in ("capacity.report", "cost.commands"):
-        monkeypatch.setattr(f"gpustack.cli.{command}.open_source", opened)
+        monkeypatch.setattr(f"gpustack.cli.{command}.open_source", open_inventory)
     monkeypatch.setattr("gpustack.capacity.read.choose_source", lambda *words: words)
-    monkeypatch.setattr("gpustack.capacity.read.query_usage", used)
-    monkeypatch.setattr("gpustack.capacity.read.query_current_state", see)
+    monkeypatch.setattr("gpustack.capacity.read.query_usage", build_usage)
+    monkeypatch.setattr("gpustack.capacity.read.query_current_state", observe_state)
     return given
 
 
-def test_capacity_in_each_form(spec: dict[str, Any]) -> None:
+def test_capacity_is_printed_in_each_format(spec: dict[str, Any]) -> None:
     done = CliRunner().invoke(capacity, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
     document = json.loads(done.stdout)
     assert (document["schema"], document["exit"]["code"], done.exit_code) == ("gpustack/capacity/v1", 0, 0)
@@ -55,7 +55,7 @@ def test_capacity_in_each_form(spec: dict[str, Any]) -> None:
     assert "<script" not in page
 
 
-def test_cost_in_each_form(spec: dict[str, Any]) -> None:
+def test_cost_is_printed_in_each_format(spec: dict[str, Any]) -> None:
     done = CliRunner().invoke(cost, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
     document = json.loads(done.stdout)
     assert (document["total"]["total_cost"], document["currency"]) == ("894.51", "EUR")
@@ -74,7 +74,7 @@ def test_a_budget_of_the_command_counts_instead(spec: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("word", ["team-a", "=5", "team-a=much", "team-a=-1", "team-a=NaN"])
-def test_a_budget_that_is_none(spec: dict[str, Any], word: str) -> None:
+def test_a_malformed_budget_is_refused(spec: dict[str, Any], word: str) -> None:
     with pytest.raises(typer.BadParameter, match="NAMESPACE=AMOUNT"):
         CliRunner().invoke(cost, ["report", "--budget", word], catch_exceptions=False, standalone_mode=False)
 

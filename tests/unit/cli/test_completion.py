@@ -7,7 +7,7 @@ from gpustack.cli.app import app
 
 
 @pytest.mark.parametrize(
-    ("typed", "expected"),
+    ("text", "expected"),
     [
         ("gpustack in", {"init", "install"}),
         ("gpustack lab re", {"restore", "recover"}),
@@ -22,9 +22,9 @@ from gpustack.cli.app import app
         ("gpustack doctor -o ht", {"html"}),
     ],
 )
-def test_what_is_typed_is_completed(typed: str, expected: set[str]) -> None:
-    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+def test_what_is_typed_is_completed(text: str, expected: set[str]) -> None:
+    words = {"COMP_WORDS": text, "COMP_CWORD": str(len(text.split()) - 1)}
     environment = {"_GPUSTACK_COMPLETE": "complete_bash", **words}
     result = CliRunner().invoke(app, [], prog_name="gpustack", env=environment)
     assert set(result.stdout.split()) >= expected
-    assert all(name.startswith(typed.rsplit(maxsplit=1)[-1]) for name in result.stdout.split())
+    assert all(name.startswith(text.rsplit(maxsplit=1)[-1]) for name in result.stdout.split())

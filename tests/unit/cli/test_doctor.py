@@ -20,17 +20,17 @@ OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1"
 
 
 @pytest.fixture
-def broken() -> Snapshot:
+def broken_snapshot() -> Snapshot:
     return hosts.snapshot({("kernel.sysctls", "h1"): OFF})
 
 
 @pytest.fixture
-def recording(broken: Snapshot, tmp_path: Path) -> str:
-    write_recording(broken, tmp_path / "s.jsonl")
+def recording(broken_snapshot: Snapshot, tmp_path: Path) -> str:
+    write_recording(broken_snapshot, tmp_path / "s.jsonl")
     return str(tmp_path / "s.jsonl")
 
 
-def roots(text: str) -> list[tuple[str, list[str]]]:
+def list_roots(text: str) -> list[tuple[str, list[str]]]:
     return [(root["id"], root["locations"]) for root in json.loads(text)["roots"]]
 
 
@@ -48,31 +48,31 @@ def test_a_recording_beside_an_inventory_is_refused(command: str, recording: str
 
 
 def test_hosts_give_the_same_verdict_as_their_recording(
-    broken: Snapshot, recording: str, monkeypatch: pytest.MonkeyPatch
+    broken_snapshot: Snapshot, recording: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpustack.ask import gather
 
     asked: list[Any] = []
 
-    def answered(inventory: Any, probes: Any, **_: Any) -> Snapshot:
+    def gather_broken(inventory: Any, probes: Any, **_: Any) -> Snapshot:
         asked.extend(probes)
-        return broken
+        return broken_snapshot
 
-    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: broken.inventory)
-    monkeypatch.setattr(gather, "gather", answered)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: broken_snapshot.inventory)
+    monkeypatch.setattr(gather, "gather", gather_broken)
     live = runner.invoke(app, ["doctor", "--quiet", "-o", "json"])
     replayed = runner.invoke(app, ["doctor", "--quiet", "-o", "json", "--from", recording])
-    assert roots(live.stdout) == roots(replayed.stdout) == [("host-ip-forward-off", ["h1"])]
+    assert list_roots(live.stdout) == list_roots(replayed.stdout) == [("host-ip-forward-off", ["h1"])]
     assert {"kernel.sysctls", "service-monitors.objects"} <= {probe.id for probe in asked}
 
 
-def test_junit(recording: str) -> None:
+def test_junit_is_printed_with_the_exit_status(recording: str) -> None:
     result = runner.invoke(app, ["doctor", "--quiet", "-o", "junit", "--from", recording])
     assert result.stdout.startswith("<?xml")
     assert result.exit_code == 1
 
 
-def test_html(recording: str) -> None:
+def test_html_is_printed_with_the_exit_status(recording: str) -> None:
     result = runner.invoke(app, ["doctor", "--quiet", "-o", "html", "--from", recording])
     assert result.stdout.startswith("<!DOCTYPE html>")
     assert 'id="root-host-ip-forward-off"' in result.stdout

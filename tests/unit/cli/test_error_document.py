@@ -25,7 +25,7 @@ def run(*words: str) -> int:
     return int(ending.value.code or 0)
 
 
-def fail(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def run_failing(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """Run a command that fails, and return its document, after a check of its shape and of the exit status."""
     code = run(*words)
     text = capsys.readouterr().out
@@ -37,7 +37,7 @@ def fail(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("output", [["-o", "json"], ["-ojson"], ["--output=json"], ["-qo", "json"]])
 def test_an_error_is_a_document(output: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert fail("verify", "-i", "/absent", *output, capsys=capsys) == {
+    assert run_failing("verify", "-i", "/absent", *output, capsys=capsys) == {
         "schema": "gpustack/error/v1",
         "exit": {"code": 3, "meaning": "the configuration is wrong"},
         "reasons": ["The inventory /absent does not exist."],
@@ -64,7 +64,7 @@ def test_an_error_of_a_package_without_options_gets_the_hint_of_its_reference(
     ],
 )
 def test_a_wrong_command_line_is_a_document(words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    document = fail("plan", *words, capsys=capsys)
+    document = run_failing("plan", *words, capsys=capsys)
     assert document["reasons"][0].startswith(reason)
     assert (document["exit"]["code"], document["hint"]) == (2, "gpustack plan --help")
 
@@ -99,7 +99,7 @@ def test_interrupts_and_bugs_are_documents(
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("gpustack.cli.session.make_plan", stop)
-    document = fail("plan", "-o", "json", capsys=capsys)
+    document = run_failing("plan", "-o", "json", capsys=capsys)
     assert document["exit"] == {"code": code, "meaning": meaning}
     assert (document["reference"], document["hint"]) == (None, None)
 

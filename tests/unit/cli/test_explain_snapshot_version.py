@@ -18,7 +18,7 @@ runner = CliRunner()
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
+def plan_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts answer what they answered in an invented plan."""
     snapshot = make_converged_plan().snapshot
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
@@ -39,27 +39,27 @@ def test_explain_refuses_what_is_unknown() -> None:
     assert result.exception.hint == "gpustack explain host-key-unknown"
 
 
-def test_snapshot_writes_a_recording_that_is_read_again(asked: Snapshot, tmp_path: Path) -> None:
+def test_snapshot_writes_a_recording_that_is_read_again(plan_snapshot: Snapshot, tmp_path: Path) -> None:
     result = runner.invoke(app, ["snapshot", "--quiet", "--out", "s.jsonl"])
     assert (result.exit_code, result.stdout) == (0, "s.jsonl\n")
-    assert dict(read_recording(tmp_path / "s.jsonl").answers) == dict(asked.answers)
+    assert dict(read_recording(tmp_path / "s.jsonl").answers) == dict(plan_snapshot.answers)
 
 
-def test_snapshot_names_its_file_itself_or_writes_to_stdout(asked: Snapshot, tmp_path: Path) -> None:
+def test_snapshot_names_its_file_itself_or_writes_to_stdout(plan_snapshot: Snapshot, tmp_path: Path) -> None:
     name = runner.invoke(app, ["snapshot", "--quiet"]).stdout.strip()
     assert name == f"gpustack-{TAKEN:%Y%m%dT%H%M%S}.jsonl"
     assert (tmp_path / name).read_text() == runner.invoke(app, ["snapshot", "--quiet", "--out", "-"]).stdout
 
 
-def test_list_shows_what_is_inside_and_writes_nothing(asked: Snapshot, tmp_path: Path) -> None:
+def test_list_shows_what_is_inside_and_writes_nothing(plan_snapshot: Snapshot, tmp_path: Path) -> None:
     lines = runner.invoke(app, ["snapshot", "--quiet", "--list"]).stdout.splitlines()
-    assert {probe for probe, _ in asked.answers} <= {word for line in lines[:-2] for word in line.split()}
-    assert len(lines) == len(asked.answers) + 3
-    assert lines[-1].startswith(f"{len(asked.answers)} answers of 2 hosts, ")
+    assert {probe for probe, _ in plan_snapshot.answers} <= {word for line in lines[:-2] for word in line.split()}
+    assert len(lines) == len(plan_snapshot.answers) + 3
+    assert lines[-1].startswith(f"{len(plan_snapshot.answers)} answers of 2 hosts, ")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_existing_file_is_listed_and_redacted(asked: Snapshot, tmp_path: Path) -> None:
+def test_an_existing_file_is_listed_and_redacted(plan_snapshot: Snapshot, tmp_path: Path) -> None:
     runner.invoke(app, ["snapshot", "--quiet", "--out", "s.jsonl"])
     listed = runner.invoke(app, ["snapshot", "--quiet", "--list", "--from", "s.jsonl"])
     assert "kube1" in listed.stdout
@@ -70,21 +70,21 @@ def test_an_existing_file_is_listed_and_redacted(asked: Snapshot, tmp_path: Path
     assert "kube1" not in (tmp_path / "t.jsonl").read_text()
 
 
-def test_a_list_has_no_secret_and_no_escape(asked: Snapshot) -> None:
+def test_a_list_has_no_secret_and_no_escape(plan_snapshot: Snapshot) -> None:
     from dataclasses import replace
 
     from gpustack.report import snapshot_listing as inside
 
     answers = {
         key: replace(answer, stdout="\x1b]0;x\x07password: hunter2hunter2\n" * 9)
-        for key, answer in asked.answers.items()
+        for key, answer in plan_snapshot.answers.items()
     }
-    text = inside.render_listing(replace(asked, answers=answers))
+    text = inside.render_listing(replace(plan_snapshot, answers=answers))
     assert ("hunter2" in text, "\x1b" in text, "REDACTED" in text) == (False, False, True)
 
 
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a recording without any answer nothing is known: that is neither 0 nor 1."""
+    """A recording without any answer tells nothing: that is neither 0 nor 1."""
     snapshot = make_converged_plan().snapshot
     nothing = Snapshot(TAKEN, snapshot.inventory, MappingProxyType({"kube1": Reach("kube1")}), index_answers([]))
     monkeypatch.chdir(tmp_path)
@@ -95,7 +95,7 @@ def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (result.exit_code, json.loads(result.stdout)["exit"]["code"]) == (8, 8)
 
 
-def test_version() -> None:
+def test_version_names_gpustack_and_kubernetes() -> None:
     output = runner.invoke(app, ["version"]).stdout
     assert output.startswith("gpustack ")
     assert "kubernetes 1." in output

@@ -29,7 +29,7 @@ OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1"
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
+def broken_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
     snapshot = hosts.snapshot({("kernel.sysctls", "h1"): OFF})
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
@@ -38,65 +38,67 @@ def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     return snapshot
 
 
-def ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changed: Any) -> Result:
-    done = replace(getattr(plans, f"make_{outcome}_outcome")(), **changed)
+def run_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changes: Any) -> Result:
+    done = replace(getattr(plans, f"make_{outcome}_outcome")(), **changes)
     monkeypatch.setattr(install, "roll_out", lambda *_, **__: (done, tmp_path))
     return CliRunner().invoke(app, ["install", "--yes", "-q"])
 
 
 def test_the_snapshot_and_the_root_cause_stand_below(
-    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    result = ended(monkeypatch, tmp_path, "failed")
+    result = run_install(monkeypatch, tmp_path, "failed")
     path = tmp_path / "failure.jsonl"
     assert result.exit_code == 5
     assert f"snapshot of the hosts: {path}\n" in result.stderr
     assert "  root cause host-ip-forward-off on h1 (certain): " in result.stderr
     assert f"more:  gpustack doctor --from {path} -v\n" in result.stderr
     assert path.stat().st_mode & 0o777 == 0o600
-    assert dict(read_recording(path).answers) == dict(broken.answers)
+    assert dict(read_recording(path).answers) == dict(broken_snapshot.answers)
 
 
-def test_programs_get_their_document_alone(broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result = ended(monkeypatch, tmp_path, "failed")
+def test_programs_get_their_document_alone(
+    broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = run_install(monkeypatch, tmp_path, "failed")
     assert "snapshot of the hosts" not in result.stdout
 
 
-def test_a_good_install_and_an_interrupted_one_leave_none(
-    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_good_and_interrupted_installs_leave_no_snapshot(
+    broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert ended(monkeypatch, tmp_path, "installed").exit_code == 0
-    assert ended(monkeypatch, tmp_path, "failed", stop_reason="interrupted").exit_code == 130
+    assert run_install(monkeypatch, tmp_path, "installed").exit_code == 0
+    assert run_install(monkeypatch, tmp_path, "failed", stop_reason="interrupted").exit_code == 130
     assert not (tmp_path / "failure.jsonl").exists()
 
 
-@pytest.mark.parametrize("raised", [OSError(28, "No space left on device"), ValueError("odd"), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ValueError("odd"), KeyboardInterrupt()])
 def test_what_goes_wrong_here_changes_no_exit_status(
-    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, raised: BaseException
+    broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: BaseException
 ) -> None:
     from gpustack.ask import recording
 
-    def fails(*_: Any, **__: Any) -> None:
-        raise raised
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
 
-    monkeypatch.setattr(recording, "write_recording", fails)
-    result = ended(monkeypatch, tmp_path, "failed")
+    monkeypatch.setattr(recording, "write_recording", fail)
+    result = run_install(monkeypatch, tmp_path, "failed")
     assert result.exit_code == 5
     assert "\nno snapshot of the hosts: " in result.stderr
 
 
 def test_no_more_hosts_than_are_asked_at_once(
-    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """So the limit of one host is the limit of all; the one that failed is among them."""
     asked: list[str] = []
 
     def gather(*_: Any, hosts: list[str], **__: Any) -> Snapshot:
         asked.extend(hosts)
-        return broken
+        return broken_snapshot
 
     monkeypatch.setattr(gathering, "gather", gather)
-    many = replace(broken.inventory, hosts=(hosts.H1, *(replace(hosts.H2, name=f"w{at}") for at in range(90))))
+    many = replace(broken_snapshot.inventory, hosts=(hosts.H1, *(replace(hosts.H2, name=f"w{at}") for at in range(90))))
     failure_report.report_failure(many, tmp_path, print, failed_hosts=["w77"])
     assert (len(asked), asked[:2]) == (32, ["h1", "w77"])
     asked.clear()
@@ -105,20 +107,20 @@ def test_no_more_hosts_than_are_asked_at_once(
 
 
 @pytest.fixture
-def raising(broken: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], Result]:
+def raising(broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], Result]:
     @contextmanager
-    def held(*_: Any, **__: Any) -> Iterator[SimpleNamespace]:
+    def hold_locks(*_: Any, **__: Any) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(loss_reason="")
 
-    def made(error: BaseException) -> Result:
+    def install_raising(error: BaseException) -> Result:
         def run(*_: Any) -> None:
             raise error
 
-        monkeypatch.setattr(locked_run, "hold_locks", held)
+        monkeypatch.setattr(locked_run, "hold_locks", hold_locks)
         monkeypatch.setattr(Rollout, "run", run)
         return CliRunner().invoke(app, ["install", "--yes", "-q"])
 
-    return made
+    return install_raising
 
 
 def test_an_error_takes_the_diagnosis_along(raising: Callable[[BaseException], Result]) -> None:
@@ -134,12 +136,12 @@ def test_an_interrupt_takes_nothing_along(raising: Callable[[BaseException], Res
 
 
 def test_a_lock_that_is_not_got_is_no_failure_of_hosts(
-    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def taken(*_: Any, **__: Any) -> None:
+    def take_lock(*_: Any, **__: Any) -> None:
         raise LockedError("locked", "somebody else", "", NO_HINT)
 
-    monkeypatch.setattr(locked_run, "hold_locks", taken)
+    monkeypatch.setattr(locked_run, "hold_locks", take_lock)
     result = CliRunner().invoke(app, ["install", "--yes", "-q"])
     assert isinstance(result.exception, LockedError)
     assert not hasattr(result.exception, "__notes__")

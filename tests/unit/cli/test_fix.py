@@ -58,7 +58,7 @@ class World:
         self.faults = self.faults if self.stubborn else {}
         return PlaybookRun(name, tuple(names), tuple(names), (), (), 1.0, Command("ansible-playbook", f"{name}.yml"))
 
-    def differences(self, name: str, *_: Any) -> list[str]:
+    def list_differences(self, name: str, *_: Any) -> list[str]:
         return [f"{name} on h1: Ensure it", "-net.ipv4.ip_forward = 0", "+net.ipv4.ip_forward = 1"]
 
     @contextmanager
@@ -87,12 +87,12 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
-    def made(*faults: dict[tuple[str, str], Answer]) -> World:
+    def build_world(*faults: dict[tuple[str, str], Answer]) -> World:
         found = World({key: answer for fault in faults for key, answer in fault.items()})
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot().inventory)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
-        monkeypatch.setattr(preview, "list_differences", found.differences)
+        monkeypatch.setattr(preview, "list_differences", found.list_differences)
         monkeypatch.setattr(locked_run, "hold_locks", found.lock)
         number = count()
         monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / f"runs-{next(number)}")
@@ -106,14 +106,14 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
             monkeypatch.setattr(module, name, 0.0)
         return found
 
-    return made
+    return build_world
 
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(app, ["doctor", "-q", *words])
 
 
-def error(*words: str) -> GpustackError:
+def expect_error(*words: str) -> GpustackError:
     raised = run(*words).exception
     assert isinstance(raised, GpustackError), raised
     return raised
@@ -133,15 +133,17 @@ def error(*words: str) -> GpustackError:
         (("--fix", "--yes-to", "nothing"), "fix-unknown"),
     ],
 )
-def test_words_that_do_not_go_together(world: Callable[..., World], words: tuple[str, ...], reference: str) -> None:
+def test_options_that_exclude_each_other_are_refused(
+    world: Callable[..., World], words: tuple[str, ...], reference: str
+) -> None:
     made = world(FORWARD)
-    refused = error(*words)
+    refused = expect_error(*words)
     assert (refused.reference, refused.code, made.log) == (reference, 2, [])
 
 
 def test_what_is_no_root_here_is_refused(world: Callable[..., World]) -> None:
     made = world(FORWARD)
-    refused = error("--fix", "host-swap-on", "--yes")
+    refused = expect_error("--fix", "host-swap-on", "--yes")
     assert (refused.reference, refused.code, made.log) == ("fix-not-a-root", 5, [])
     assert "h1: " in refused.reason
 
@@ -158,7 +160,7 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
 
 def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
     made = world({("units.services", "h1"): STOPPED})
-    refused = error("--fix", "--yes")
+    refused = expect_error("--fix", "--yes")
     assert (refused.reference, refused.hint) == (
         "fix-declined",
         f"gpustack doctor --fix --yes-to {CONTAINERD} -i hosts.yml",
@@ -206,7 +208,7 @@ def test_a_roll_back_has_a_question_of_its_own(
     world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
     second: str, undone: int,
 ) -> None:  # fmt: skip
-    """Who agreed to a fix has not agreed to what follows when it does not help."""
+    """A yes to a fix is no yes to what follows when it does not help."""
     answers = iter(["y\n", second])
     terminal = SimpleNamespace(isatty=lambda: True, readline=lambda: next(answers))
     monkeypatch.setattr(sys, "stdin", terminal)
@@ -244,7 +246,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     check_shape(UndoDocument, result.stdout)
     assert json.loads(result.stdout)["actions"] == [f"h1: restored {SYSCTL_FILE}"]
     assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
-    refused = error("--undo")
+    refused = expect_error("--undo")
     assert (refused.reference, made.log.count("undo")) == ("undo-declined", 1)
 
 
@@ -253,5 +255,5 @@ def test_a_host_whose_lock_is_not_held_is_not_changed(words: tuple[str, ...], wo
     """Leave a host alone when its lock is lost, as one that could not be locked: another run may change it."""
     made = world(FORWARD)
     made.away.add("h1")
-    assert error(*words).reference == "lock-failed"
+    assert expect_error(*words).reference == "lock-failed"
     assert made.log == ["h1 doctor", "held"]

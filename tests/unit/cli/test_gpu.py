@@ -18,11 +18,11 @@ ADDRESS = ("--prometheus", "http://prometheus.example.org")
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
-    """A Prometheus with three GPUs; who asked it."""
+def prometheuses(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
+    """A Prometheus with three GPUs, in a list of all that were asked."""
     prometheuses: list[Prometheus] = []
 
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
+    def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
         prometheuses.append(self)
         if expr.startswith("kube_node_labels"):
             return QueryResult(())
@@ -36,34 +36,34 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
     return prometheuses
 
 
-def typed(*words: str, verb: str = "list") -> str:
+def run_gpu(*words: str, verb: str = "list") -> str:
     done = CliRunner().invoke(app, [verb, *ADDRESS, *words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
-def test_the_fleet_is_listed(asked: list[Prometheus]) -> None:
-    lines = typed().splitlines()
+def test_the_fleet_is_listed(prometheuses: list[Prometheus]) -> None:
+    lines = run_gpu().splitlines()
     assert [line.split()[:2] for line in lines if line.startswith("gpu")] == [
         ["gpu1", "0"],
         ["gpu1", "1"],
         ["gpu2", "0"],
     ]
     assert "note: Prometheus: a store did not answer" in lines
-    assert len(asked) == 2  # the values, and how nodes share GPUs
+    assert len(prometheuses) == 2  # the values, and how nodes share GPUs
 
 
-def test_only_some_are_listed(asked: list[Prometheus]) -> None:
-    document = json.loads(typed("--node", "gpu1", "-o", "json"))
+def test_gpus_are_selected_by_node_and_model(prometheuses: list[Prometheus]) -> None:
+    document = json.loads(run_gpu("--node", "gpu1", "-o", "json"))
     assert [gpu["index"] for gpu in document["gpus"]] == ["0", "1"]
-    assert len(typed("--model", "l4", "-o", "csv").splitlines()) == 2
+    assert len(run_gpu("--model", "l4", "-o", "csv").splitlines()) == 2
 
 
-def test_the_login_comes_from_files(asked: list[Prometheus], tmp_path: Path) -> None:
+def test_the_login_comes_from_files(prometheuses: list[Prometheus], tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret\n")
     words = ("--token-file", str(tmp_path / "token"), "--tenant", "team", "-o", "json")
-    assert "secret" not in typed(*words)
-    assert (asked[0].access.token, asked[0].access.tenant) == ("secret", "team")
+    assert "secret" not in run_gpu(*words)
+    assert (prometheuses[0].access.token, prometheuses[0].access.tenant) == ("secret", "team")
 
 
 @pytest.mark.parametrize("option", ["--token-file", "--client-certificate", "--ca-file"])
@@ -81,30 +81,30 @@ def test_a_prometheus_without_gpus_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("words", [("--node", "gpu2"), ("--namespace", "team-a"), ("--pod", "train-0")])
-def test_activity_of_some(asked: list[Prometheus], words: tuple[str, ...]) -> None:
-    document = json.loads(typed(*words, "-o", "json", verb="top"))
+def test_activity_is_selected_by_node_namespace_and_pod(prometheuses: list[Prometheus], words: tuple[str, ...]) -> None:
+    document = json.loads(run_gpu(*words, "-o", "json", verb="top"))
     assert [(gpu["node"], gpu["sm_ratio"]) for gpu in document["gpus"]] == [("gpu2", 0.85)]
 
 
-def test_without_a_terminal_it_is_printed_once(asked: list[Prometheus], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_it_is_printed_once(prometheuses: list[Prometheus], monkeypatch: pytest.MonkeyPatch) -> None:
     # The server's clock is a request more; only `list` shows ages.
     monkeypatch.delattr(Prometheus, "fetch_time")
-    assert "team-a/train-0" in typed("pods", verb="top")
-    assert len(asked) == 1
+    assert "team-a/train-0" in run_gpu("pods", verb="top")
+    assert len(prometheuses) == 1
 
 
 @pytest.mark.parametrize("word", ["team", "team=", "=a", "a b=c", "te-am=a"])
-def test_what_is_no_label_is_refused(asked: list[Prometheus], word: str) -> None:
+def test_what_is_no_label_is_refused(prometheuses: list[Prometheus], word: str) -> None:
     done = CliRunner().invoke(app, ["top", *ADDRESS, "--label", word])
     assert done.exit_code == 2
-    assert not asked
+    assert not prometheuses
 
 
-def test_activity_of_series_with_a_label(asked: list[Prometheus]) -> None:
-    assert "team-a" in typed("--label", "modelName=NVIDIA L4", verb="top")
+def test_activity_is_selected_by_a_label(prometheuses: list[Prometheus]) -> None:
+    assert "team-a" in run_gpu("--label", "modelName=NVIDIA L4", verb="top")
 
 
-def test_an_unknown_order_is_refused(asked: list[Prometheus]) -> None:
+def test_an_unknown_order_is_refused(prometheuses: list[Prometheus]) -> None:
     done = CliRunner().invoke(app, ["top", *ADDRESS, "--sort", "name"])
     assert done.exit_code == 2
     assert "node, engine, sm" in " ".join(done.output.split())

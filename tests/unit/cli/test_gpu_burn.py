@@ -48,17 +48,17 @@ HOT = {"GPU_TEMP": 93.0}
 
 @dataclass
 class Cluster:
-    """Its time passes when somebody waits. A pod runs at once and ends after 60 s; GPUs are warm, and under load from
-    the 30th second on. `differs` are values of GPUs at a time."""
+    """Stand for a cluster whose time passes when somebody waits. A pod runs at once and ends after 60 s; GPUs are warm,
+    and under load from the 30th second on. `differs` are values of GPUs at a time."""
 
     hosts: Hosts = field(default_factory=Hosts)
-    now: float = 0.0
+    time: float = 0.0
     output: str = burns.GOOD
     pods: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     silences: list[str] = field(default_factory=list)
-    differs: Callable[[float], dict[str, float]] = lambda now: {}
+    differs: Callable[[float], dict[str, float]] = lambda time: {}
     offers: dict[str, int] = field(default_factory=lambda: {"gpu1": 2, "gpu2": 2})
-    most: int = 0
+    max_pods: int = 0
 
     @contextmanager
     def connect(self, *_: object) -> Iterator["Cluster"]:
@@ -69,11 +69,11 @@ class Cluster:
 
     def create(self, manifest: Mapping[str, Any]) -> None:
         self.pods[manifest["metadata"]["name"]] = manifest
-        self.most = max(self.most, len(self.pods))
+        self.max_pods = max(self.max_pods, len(self.pods))
 
     def list_pods(self, run: str = "") -> list[dict[str, Any]]:
         assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
-        state = {"terminated": {"exitCode": 0}} if self.now >= 60 else {"running": {}}
+        state = {"terminated": {"exitCode": 0}} if self.time >= 60 else {"running": {}}
         status = {"containerStatuses": [{"name": "load", "state": state}]}
         return [{**one, "status": status} for one in self.pods.values()]
 
@@ -93,12 +93,12 @@ class Cluster:
         self.pods.clear()
         return True
 
-    def readings(self, *_: object) -> Readings:
+    def query_readings(self, *_: object) -> Readings:
         value = {"GPU_TEMP": 70.0, "GPU_MAX_OP_TEMP": 87.0, "CLOCK_THROTTLE_REASONS": 4.0}
-        value |= {"PROF_PIPE_TENSOR_ACTIVE": 0.9 if 30 <= self.now <= 90 else 0.0} | self.differs(self.now)
+        value |= {"PROF_PIPE_TENSOR_ACTIVE": 0.9 if 30 <= self.time <= 90 else 0.0} | self.differs(self.time)
         places = [("gpu1", 0), ("gpu1", 1), ("gpu2", 2), ("gpu2", 3)]
         every = [gpu_series(node, at, {"UUID": UUIDS[at]}, **value) for node, at in places]
-        found = [replace(series, points=((self.now, series.points[0][1]),)) for series in chain(*every)]
+        found = [replace(series, points=((self.time, series.points[0][1]),)) for series in chain(*every)]
         return build_readings(found, {})
 
 
@@ -107,7 +107,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     made, taken = Cluster(), build([replace(ACTING, groups=frozenset({CONTROL_PLANE}))], {})
 
     @contextmanager
-    def held(*_: object, **__: object) -> Iterator[SimpleNamespace]:
+    def hold_locks(*_: object, **__: object) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(loss_reason="", holder="ann@desk")
 
     @contextmanager
@@ -121,11 +121,11 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
         yield Prometheus(Access("http://127.0.0.1:9090"))
 
     def wait(seconds: float) -> None:
-        made.now += seconds
+        made.time += seconds
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_: taken)
-    monkeypatch.setattr(locked_run, "hold_locks", held)
+    monkeypatch.setattr(locked_run, "hold_locks", hold_locks)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
     monkeypatch.setattr(watch, "open_prometheus", open_prometheus)
@@ -133,9 +133,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     monkeypatch.setattr(task, "silence_load", silence)
     monkeypatch.setattr(task, "open_pods", made.connect)
     monkeypatch.setattr(task, "sleep", wait)
-    monkeypatch.setattr(task, "monotonic", lambda: made.now)
-    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: made.now)
-    monkeypatch.setattr(watch, "query_readings", made.readings)
+    monkeypatch.setattr(task, "monotonic", lambda: made.time)
+    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: made.time)
+    monkeypatch.setattr(watch, "query_readings", made.query_readings)
     for function in (call.call_each, call.run_command, change.Change.__init__):
         defaults = function.__defaults__
         assert defaults
@@ -145,19 +145,19 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     return made
 
 
-def typed(*words: str) -> Result:
+def run_burn(*words: str) -> Result:
     return CliRunner().invoke(app, ["burn", "-q", *words])
 
 
-def document(done: Result) -> dict[str, Any]:
-    check_shape(BurnDocument, done.stdout)
-    loads: dict[str, Any] = json.loads(done.stdout)
-    assert done.exit_code == loads["exit"]["code"]
+def parse_document(result: Result) -> dict[str, Any]:
+    check_shape(BurnDocument, result.stdout)
+    loads: dict[str, Any] = json.loads(result.stdout)
+    assert result.exit_code == loads["exit"]["code"]
     return loads
 
 
-def test_the_free_gpus_of_one_node(cluster: Cluster) -> None:
-    found = document(typed("--yes", "-o", "json"))
+def test_free_gpus_of_a_node_are_loaded(cluster: Cluster) -> None:
+    found = parse_document(run_burn("--yes", "-o", "json"))
     assert [(one["node"], one["uuid"], one["outcome"]) for one in found["gpus"]] == [
         ("gpu2", UUIDS[2], "passed"), ("gpu2", UUIDS[3], "passed"),
     ]  # fmt: skip
@@ -170,72 +170,72 @@ def test_the_free_gpus_of_one_node(cluster: Cluster) -> None:
 
 
 def test_nothing_of_it_stays(cluster: Cluster) -> None:
-    typed("--yes", "-o", "json")
+    run_burn("--yes", "-o", "json")
     marked, unmarked = cluster.hosts.acted()
     assert "gpustack.io/temporary-load=" in marked
     assert unmarked.endswith("annotate node gpu2 gpustack.io/temporary-load-")
     assert cluster.silences == ["gpu2 360", "ended"]
-    assert (cluster.most, cluster.pods) == (2, {})
+    assert (cluster.max_pods, cluster.pods) == (2, {})
 
 
 def test_it_needs_a_yes_and_shows_what_pods_run(cluster: Cluster) -> None:
-    done = typed("--node", "gpu1,gpu2")
-    assert isinstance(done.exception, GpustackError)
-    assert done.exception.reference == "change-declined"
-    assert "1 pod with a GPU each, of nvcr.io/nvidia/cloud-native/dcgm:" in done.stdout
-    assert "dcgmproftester -t 1004 -d 60 -r 1 --no-dcgm-validation" in done.stdout
-    assert "It ends by itself, by 2026-11-21 05:06 UTC" in done.stdout
-    assert (cluster.most, cluster.hosts.typed) == (0, [])
+    result = run_burn("--node", "gpu1,gpu2")
+    assert isinstance(result.exception, GpustackError)
+    assert result.exception.reference == "change-declined"
+    assert "1 pod with a GPU each, of nvcr.io/nvidia/cloud-native/dcgm:" in result.stdout
+    assert "dcgmproftester -t 1004 -d 60 -r 1 --no-dcgm-validation" in result.stdout
+    assert "It ends by itself, by 2026-11-21 05:06 UTC" in result.stdout
+    assert (cluster.max_pods, cluster.hosts.typed) == (0, [])
 
 
-def test_heat_stops_all(cluster: Cluster) -> None:
-    cluster.differs = lambda now: HOT if now >= 40 else {}
-    found = document(typed("--yes", "-o", "json"))
+def test_heat_stops_all_loads(cluster: Cluster) -> None:
+    cluster.differs = lambda time: HOT if time >= 40 else {}
+    found = parse_document(run_burn("--yes", "-o", "json"))
     assert found["stop_reason"] == f"{UUIDS[2]} is too hot: 93 °C, and its limit is 87 °C"
     assert [one["outcome"] for one in found["gpus"]] == ["failed", "unknown"]
-    assert (found["exit"]["code"], cluster.pods, cluster.now) == (1, {}, 40)
+    assert (found["exit"]["code"], cluster.pods, cluster.time) == (1, {}, 40)
     assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
 
 
 def test_an_interruption_leaves_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpustack.rollout.run import Run
 
-    monkeypatch.setattr(Run, "find_stop_reason", lambda _: "interrupted" if cluster.now >= 20 else "")
-    found = document(typed("--yes", "-o", "json"))
+    monkeypatch.setattr(Run, "find_stop_reason", lambda _: "interrupted" if cluster.time >= 20 else "")
+    found = parse_document(run_burn("--yes", "-o", "json"))
     assert (found["exit"]["code"], found["stop_reason"]) == (130, "interrupted")
     assert {one["outcome"] for one in found["gpus"]} == {"unknown"}
     assert (cluster.pods, cluster.silences[-1]) == ({}, "ended")
     assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
 
 
-def test_certain_gpus(cluster: Cluster) -> None:
+def test_a_gpu_is_selected_by_uuid(cluster: Cluster) -> None:
     """The other free GPU of the node is kept, and not loaded."""
-    found = document(typed("--gpu", UUIDS[3], "--yes", "-o", "json"))
+    found = parse_document(run_burn("--gpu", UUIDS[3], "--yes", "-o", "json"))
     assert [(one["uuid"], one["outcome"]) for one in found["gpus"]] == [(UUIDS[3], "passed")]
-    assert cluster.most == 2
+    assert cluster.max_pods == 2
 
 
 def test_a_gpu_that_no_pod_gets_is_unknown(cluster: Cluster) -> None:
-    found = document(typed("--gpu", UUIDS[1], "--yes", "-o", "json"))
+    found = parse_document(run_burn("--gpu", UUIDS[1], "--yes", "-o", "json"))
     assert [(one["uuid"], one["outcome"]) for one in found["gpus"]] == [(UUIDS[1], "unknown")]
     assert found["exit"]["code"] == 8
 
 
-def test_a_gpu_of_nobody(cluster: Cluster) -> None:
-    error = typed("--gpu", "GPU-none", "--yes").exception
+def test_an_unknown_uuid_is_refused(cluster: Cluster) -> None:
+    error = run_burn("--gpu", "GPU-none", "--yes").exception
     assert isinstance(error, GpustackError)
     assert error.reference == "gpu-no-gpu"
 
 
-def test_a_gpu_that_is_lost_under_load(cluster: Cluster) -> None:
+def test_a_gpu_lost_under_load_fails(cluster: Cluster) -> None:
     cluster.offers["gpu2"] = 1
-    found = document(typed("--yes", "-o", "json"))
+    found = parse_document(run_burn("--yes", "-o", "json"))
     assert (found["exit"]["code"], len(found["lost_gpus"])) == (1, 1)
 
 
 @pytest.mark.parametrize("words", [("--for", "30s"), ("--for", "2h")])
 def test_the_time_is_bounded(cluster: Cluster, words: tuple[str, ...]) -> None:
-    error = typed(*words, "--yes").exception
+    error = run_burn(*words, "--yes").exception
     assert isinstance(error, GpustackError)
     assert error.reference == "gpu-burn-time"
 
@@ -247,17 +247,17 @@ def test_without_temperatures_it_is_refused_unless_that_is_wanted(
         raise UnreachableError("prometheus-answer", "Prometheus is down.")
 
     monkeypatch.setattr(watch, "open_prometheus", refuse)
-    error = typed("--yes").exception
+    error = run_burn("--yes").exception
     assert isinstance(error, GpustackError)
     assert (error.reference, error.reason) == ("gpu-heat-unknown", "Prometheus is down.")
     assert cluster.hosts.typed == []
-    found = document(typed("--without-temperature", "--yes", "-o", "json"))
+    found = parse_document(run_burn("--without-temperature", "--yes", "-o", "json"))
     assert {(one["outcome"], one["temperature_celsius"]) for one in found["gpus"]} == {("unknown", None)}
 
 
-def test_a_prometheus_without_temperatures(cluster: Cluster) -> None:
-    cluster.differs = lambda now: {"GPU_TEMP": float("nan")}
-    error = typed("--yes").exception
+def test_a_prometheus_without_temperatures_is_refused(cluster: Cluster) -> None:
+    cluster.differs = lambda time: {"GPU_TEMP": float("nan")}
+    error = run_burn("--yes").exception
     assert isinstance(error, GpustackError)
     assert "temperature of 0 of 2 GPUs" in error.reason
 
@@ -269,7 +269,7 @@ def test_what_the_api_refuses_is_an_error_and_leaves_no_mark(cluster: Cluster, m
         raise ApiRefused("exceeded quota")
 
     monkeypatch.setattr(cluster, "create", refuse)
-    error = typed("--yes").exception
+    error = run_burn("--yes").exception
     assert isinstance(error, GpustackError)
     assert error.reference == "gpu-not-held"
     assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")

@@ -37,12 +37,12 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     made, taken = Hosts(), build([ACTING], {})
 
     @contextmanager
-    def held(*_: object, **__: object) -> Iterator[SimpleNamespace]:
+    def hold_locks(*_: object, **__: object) -> Iterator[SimpleNamespace]:
         made.typed.append("held")
         yield SimpleNamespace(loss_reason="", holder="ann@desk")
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
-    monkeypatch.setattr(locked_run, "hold_locks", held)
+    monkeypatch.setattr(locked_run, "hold_locks", hold_locks)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     for module in (opening, changes, diag):
         monkeypatch.setattr(module, "open_engines", lambda *_: (taken, ENGINES))
@@ -60,13 +60,13 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     return made
 
 
-def typed(*words: str) -> Result:
+def run_gpu(*words: str) -> Result:
     return CliRunner().invoke(app, words)
 
 
 def test_a_listing_holds_no_lock(hosts: Hosts) -> None:
     hosts.answers = {"policy --get": (0, engines.POLICIES)}
-    done = typed("policy", "get", "-o", "json", "-q")
+    done = run_gpu("policy", "get", "-o", "json", "-q")
     document = json.loads(done.stdout)
     check_shape(EnginesDocument, done.stdout)
     assert done.exit_code == document["exit"]["code"] == 8
@@ -81,7 +81,7 @@ def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pyt
     there = replace(ENGINES, marks={("gpu1", "profiling"): late})
     monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
     hosts.answers = {"profile --list": (0, engines.METRICS)}
-    done = typed("profiling", "list", "-q", "-o", "json")
+    done = run_gpu("profiling", "list", "-q", "-o", "json")
     assert hosts.typed[0] == "held"
     assert "dcgmi profile --resume" in hosts.typed[1]
     assert json.loads(done.stdout)["temporary_changes"] == []
@@ -92,17 +92,17 @@ def test_a_listing_has_what_is_temporary(hosts: Hosts, monkeypatch: pytest.Monke
     there = replace(ENGINES, marks={("gpu1", "power-limit"): limit, ("gpu1", "policy"): "x"})
     monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
     hosts.answers = {"config --get": (0, engines.SETTINGS)}
-    done = typed("config", "show", "-q", "-o", "json")
+    done = run_gpu("config", "show", "-q", "-o", "json")
     check_shape(EnginesDocument, done.stdout)
     (row,) = json.loads(done.stdout)["temporary_changes"]
     assert (row["kind"], row["target_setting"], row["former_setting"]) == ("power-limit", "250", "300")
     assert row["overdue"] is False
-    assert "power limit 250 W, temporary, until 2026-11-21 07:00 UTC" in typed("config", "show", "-q").stdout
+    assert "power limit 250 W, temporary, until 2026-11-21 07:00 UTC" in run_gpu("config", "show", "-q").stdout
     assert "held" not in hosts.typed
 
 
 def test_a_change_needs_a_yes(hosts: Hosts) -> None:
-    done = typed("policy", "clear", "-q")
+    done = run_gpu("policy", "clear", "-q")
     assert isinstance(done.exception, GpustackError)
     assert done.exception.reference == "change-declined"
     assert "nvidia-dcgm-gpu1 --container nvidia-dcgm-ctr -- dcgmi policy --clear" in done.stdout
@@ -127,7 +127,7 @@ def test_a_change_needs_a_yes(hosts: Hosts) -> None:
 def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts: Hosts, tmp_path: Path) -> None:
     same = engines.setting(0) + engines.setting(1)
     hosts.answers = {"policy --get": (0, engines.policy(0)), "config --get": (0, same)}
-    done = typed(*words, "--yes", "-q", "-o", "json")
+    done = run_gpu(*words, "--yes", "-q", "-o", "json")
     document = json.loads(done.stdout)
     check_shape(ChangeDocument, done.stdout)
     assert done.exit_code == document["exit"]["code"] == 8, "gpu4 has no engine"
@@ -142,16 +142,16 @@ def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts:
 
 @pytest.mark.parametrize("words", [("--ecc",), ("--no-ecc", "--power-limit", "300"), ("--clocks", "0,0")])
 def test_what_has_no_deadline_is_refused(words: tuple[str, ...], hosts: Hosts) -> None:
-    done = typed("config", "set", *words, "--for", "2h", "--yes", "-q")
+    done = run_gpu("config", "set", *words, "--for", "2h", "--yes", "-q")
     assert isinstance(done.exception, GpustackError)
     assert done.exception.reference == "gpu-no-deadline"
-    assert typed("config", "set", "--power-limit", "300", "--for", "31d", "--yes", "-q").exit_code == 2
+    assert run_gpu("config", "set", "--power-limit", "300", "--for", "31d", "--yes", "-q").exit_code == 2
     assert not any("dcgmi" in line for line in hosts.typed)
 
 
-def test_the_diagnostic(hosts: Hosts) -> None:
+def test_the_diagnostic_is_printed_per_test(hosts: Hosts) -> None:
     hosts.answers = {"diag --run": (0, diagnostic(software(result(0, "Pass"), result(1, "Pass"))))}
-    done = typed("diag", "--yes", "-q", "-o", "json")
+    done = run_gpu("diag", "--yes", "-q", "-o", "json")
     document = json.loads(done.stdout)
     check_shape(DiagnosticDocument, done.stdout)
     assert done.exit_code == 8
@@ -159,6 +159,6 @@ def test_the_diagnostic(hosts: Hosts) -> None:
     assert {one["outcome"] for one in document["tests"]} == {"passed"}
 
 
-def test_figures_of_a_job(hosts: Hosts) -> None:
+def test_figures_of_a_job_are_printed(hosts: Hosts) -> None:
     hosts.answers = {"stats --job": (0, engines.job(0))}
-    assert "Still Running" in typed("stats", "show", "train-7", "-q").stdout
+    assert "Still Running" in run_gpu("stats", "show", "train-7", "-q").stdout

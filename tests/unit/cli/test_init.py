@@ -13,7 +13,7 @@ from gpustack.errors import UsageError
 runner = CliRunner()
 
 
-def test_writes_the_example_and_says_what_is_next(tmp_path: Path) -> None:
+def test_init_writes_the_example_and_says_what_is_next(tmp_path: Path) -> None:
     result = runner.invoke(app, ["init", str(tmp_path / "a b")])
     assert result.exit_code == 0
     assert {path: (tmp_path / "a b" / path).read_text() for path in render_example()} == render_example()
@@ -22,7 +22,7 @@ def test_writes_the_example_and_says_what_is_next(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("present", ["hosts.yml", "group_vars/all/gpustack.yml"])
-def test_overwrites_nothing_and_writes_nothing_then(tmp_path: Path, present: str) -> None:
+def test_init_overwrites_nothing_and_writes_nothing_then(tmp_path: Path, present: str) -> None:
     (tmp_path / present).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / present).write_text("mine")
     result = runner.invoke(app, ["init", str(tmp_path)])
@@ -41,7 +41,7 @@ def test_a_place_that_cannot_be_written_is_no_bug(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_needs_a_folder() -> None:
+def test_init_needs_a_folder() -> None:
     result = runner.invoke(app, ["init"])
     assert isinstance(result.exception, UsageError)
     assert result.exception.code == 2

@@ -30,7 +30,7 @@ NAMES = share_authority().sign_server("one", "kube.example.com", "10.96.0.1")
 
 
 class Hosts:
-    """What stands for `transport.run`: an answer or a refusal by host; the scripts that were sent are kept."""
+    """Stand for `transport.run`: an answer or a refusal by host; the scripts that were sent are kept."""
 
     def __init__(self) -> None:
         self.scripts: list[str] = []
@@ -59,75 +59,75 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     return made
 
 
-def failed(*words: str) -> GpustackError:
+def expect_error(*words: str) -> GpustackError:
     error = runner.invoke(app, ["kubeconfig", *words]).exception
     assert isinstance(error, GpustackError)
     return error
 
 
-def values(text: str) -> dict[str, str]:
+def parse_values(text: str) -> dict[str, str]:
     document = yaml.safe_load(text)
     return {**document["clusters"][0]["cluster"], **document["users"][0]["user"]}
 
 
-def test_to_stdout_or_to_a_private_file(hosts: Hosts, tmp_path: Path) -> None:
+def test_kubeconfig_goes_to_stdout_or_to_a_private_file(hosts: Hosts, tmp_path: Path) -> None:
     printed = runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout
-    assert values(printed) == {**values(TEXT), "server": "https://one:6443"}
+    assert parse_values(printed) == {**parse_values(TEXT), "server": "https://one:6443"}
     result = runner.invoke(app, ["kubeconfig", "--user", "ann", "--out", "config"])
     assert (result.exit_code, result.stdout) == (0, "config\n")
     assert (tmp_path / "config").read_text() == printed
     assert (tmp_path / "config").stat().st_mode & 0o777 == 0o600
 
 
-def test_never_over_a_file_that_is_there(hosts: Hosts, tmp_path: Path) -> None:
+def test_an_existing_file_is_never_overwritten(hosts: Hosts, tmp_path: Path) -> None:
     (tmp_path / "config").write_text("mine")
-    assert isinstance(failed("--out", "config"), UsageError)
+    assert isinstance(expect_error("--out", "config"), UsageError)
     assert (tmp_path / "config").read_text() == "mine"
     (tmp_path / "link").symlink_to("nowhere")
-    assert failed("--out", "link").reference == "kubeconfig-exists"
+    assert expect_error("--out", "link").reference == "kubeconfig-exists"
     assert hosts.scripts == []
 
 
-@pytest.mark.parametrize("out", ["no/such/folder/x", "file/x", "f" * 300, "."])
-def test_where_no_file_can_be_made_nothing_is_signed(hosts: Hosts, tmp_path: Path, out: str) -> None:
+@pytest.mark.parametrize("target", ["no/such/folder/x", "file/x", "f" * 300, "."])
+def test_where_no_file_can_be_made_nothing_is_signed(hosts: Hosts, tmp_path: Path, target: str) -> None:
     (tmp_path / "file").touch()
-    assert failed("--out", out).reference in ("kubeconfig-unwritable", "kubeconfig-exists")
+    assert expect_error("--out", target).reference in ("kubeconfig-unwritable", "kubeconfig-exists")
     assert hosts.scripts == []
 
 
 def test_on_a_full_disk_no_file_is_left(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def full(_: int) -> None:
+    def fill_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpustack.cli.kubeconfig.os.fsync", full)
-    error = failed("--user", "ann", "--out", "config")
+    monkeypatch.setattr("gpustack.cli.kubeconfig.os.fsync", fill_disk)
+    error = expect_error("--user", "ann", "--out", "config")
     assert (error.reference, error.reason) == ("kubeconfig-unwritable", "No space left on device")
     assert not (tmp_path / "config").exists()
 
 
 def test_another_server_has_to_be_in_the_certificate_of_the_api(hosts: Hosts) -> None:
     words = ["kubeconfig", "--user", "ann", "--server"]
-    assert values(runner.invoke(app, [*words, "https://kube.example.com:443"]).stdout)["server"] == (
+    assert parse_values(runner.invoke(app, [*words, "https://kube.example.com:443"]).stdout)["server"] == (
         "https://kube.example.com:443"
     )
-    error = failed(*words[1:], "https://evil.example:6443")
+    error = expect_error(*words[1:], "https://evil.example:6443")
     assert (error.reference, error.reason) == (
         "kubeconfig-server", "it is for 10.96.0.1, kube.example.com, one, and not for evil.example"
     )  # fmt: skip
     count = len(hosts.scripts)
-    assert failed(*words[1:], "http://one:6443").reference == "kubeconfig-server"
+    assert expect_error(*words[1:], "http://one:6443").reference == "kubeconfig-server"
     assert len(hosts.scripts) == count
 
 
 @pytest.mark.parametrize("names", ["", "hello", Authority().sign_server("one")])
 def test_without_a_certificate_of_the_api_there_is_no_server(hosts: Hosts, names: str) -> None:
     hosts.names = names
-    assert failed("--user", "ann").reference == "kubeconfig-server"
+    assert expect_error("--user", "ann").reference == "kubeconfig-server"
 
 
 def test_the_endpoint_of_the_inventory_has_to_be_in_it_too(hosts: Hosts) -> None:
     hosts.names = share_authority().sign_server("kube.example.com")
-    error = failed("--user", "ann")
+    error = expect_error("--user", "ann")
     assert error.reason == "it is for kube.example.com, and not for one"
 
 
@@ -158,37 +158,37 @@ def test_its_key_is_not_printed_on_a_terminal(hosts: Hosts, monkeypatch: pytest.
         kubeconfig(path=None, user="ann", days=1)
     assert (raised.value.reference, hosts.scripts) == ("kubeconfig-terminal", [])
     kubeconfig(path=tmp_path / "config", user="ann", days=1)
-    assert values((tmp_path / "config").read_text())["server"] == "https://one:6443"
+    assert parse_values((tmp_path / "config").read_text())["server"] == "https://one:6443"
 
 
 @pytest.mark.parametrize("name", ["a b", "$(id)", "-x", "ann\n", "a,b"])
 def test_odd_names_are_refused_before_anybody_is_asked(hosts: Hosts, name: str) -> None:
-    assert failed("--user", name).reference == "kubeconfig-name"
+    assert expect_error("--user", name).reference == "kubeconfig-name"
     assert hosts.scripts == []
 
 
 def test_the_next_control_plane_is_asked_when_one_is_down(hosts: Hosts) -> None:
     hosts.answers["one"] = Reach("one", "host-ssh-unreachable", "no answer", Command("ssh", "one", "true"))
-    assert values(runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout)["server"] == "https://one:6443"
+    assert parse_values(runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout)["server"] == "https://one:6443"
     hosts.answers["two"] = Reach("two", "host-ssh-login", "not let in")
-    error = failed()
+    error = expect_error()
     assert isinstance(error, UnreachableError)
     assert (error.reference, error.reason) == ("host-ssh-unreachable", "one: no answer\ntwo: not let in")
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("answer", "reason"),
     [
         (("", "no CA key", 1), "no CA key"),
         (("hello", "", 0), "it does not have one CA, one client certificate and one key"),
         ((f"{TEXT}{'x' * 300000}", "", 0), "what came is too long for a kubeconfig"),
     ],
 )
-def test_what_is_no_kubeconfig_is_an_error(hosts: Hosts, answer: tuple[str, str, int], why: str) -> None:
+def test_what_is_no_kubeconfig_is_an_error(hosts: Hosts, answer: tuple[str, str, int], reason: str) -> None:
     hosts.answers["one"] = answer
-    error = failed("--out", "config")
+    error = expect_error("--out", "config")
     assert isinstance(error, RolloutError)
-    assert error.reason == why
+    assert error.reason == reason
     assert not Path("config").exists()
 
 
@@ -196,13 +196,13 @@ def test_a_program_in_the_document_of_a_control_plane_is_not_handed_on(hosts: Ho
     hosts.answers["one"] = (f"{TEXT}    exec:\n      command: sh\n      args: [-c, 'id >/tmp/x']\n", "", 0)
     text = runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout
     assert "exec" not in text
-    assert values(text) == {**values(TEXT), "server": "https://one:6443"}
+    assert parse_values(text) == {**parse_values(TEXT), "server": "https://one:6443"}
     hosts.answers["one"] = ("apiVersion: v1\nusers: [{user: {exec: {command: sh, args: [-c, id]}}}]\n", "", 0)
-    assert failed("--user", "ann").reference == "kubeconfig-refused"
+    assert expect_error("--user", "ann").reference == "kubeconfig-refused"
 
 
 def test_a_certificate_for_another_user_is_not_handed_on(hosts: Hosts) -> None:
-    error = failed("--user", "bob", "--out", "config")
+    error = expect_error("--user", "bob", "--out", "config")
     assert (error.reference, error.reason) == (
         "kubeconfig-refused", "the client certificate is not for the user bob in the group kubeadm:cluster-admins"
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a run that changes hosts hands to Ansible: a password of one host reaches no other."""
+"""A run that changes hosts hands Ansible a password of one host for that host alone."""
 
 import threading
 from dataclasses import replace
@@ -27,8 +27,8 @@ TYPED = replace(INVENTORY, typed_password="typed")
 
 
 @pytest.fixture
-def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
-    """Of each play whether Ansible is to ask for a password, and what it is answered."""
+def passwords(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
+    """Pairs for each play: whether Ansible is to ask for a password, and what it is answered."""
     results: list[tuple[bool, Any]] = []
 
     def run(**settings: Any) -> SimpleNamespace:
@@ -39,7 +39,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
     return results
 
 
-def played(inventory: Inventory, folder: Path, run_id: str = "") -> None:
+def run_preview(inventory: Inventory, folder: Path, run_id: str = "") -> None:
     held: Any = SimpleNamespace(loss_reason="", run=run_id, expiry=inf)
     run = Run(inventory, folder, ignore_event, folder, threading.Event(), held)
     before = replace(snapshot(), inventory=inventory)
@@ -50,11 +50,11 @@ def played(inventory: Inventory, folder: Path, run_id: str = "") -> None:
     preview(found, STEPS, ignore_event)
 
 
-def test_what_one_host_has_in_the_inventory_is_offered_to_no_other(tmp_path: Path, given: list[Any]) -> None:
+def test_what_one_host_has_in_the_inventory_is_offered_to_no_other(tmp_path: Path, passwords: list[Any]) -> None:
     """Ansible reads the inventory's passwords itself, each for its own host. A host that was broken into would
     collect what is answered at its prompt."""
-    played(OF_THE_PLANE, tmp_path)
-    assert given == [(False, None)] * 3
+    run_preview(OF_THE_PLANE, tmp_path)
+    assert passwords == [(False, None)] * 3
 
 
 def test_a_play_is_given_the_id_of_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,14 +67,14 @@ def test_a_play_is_given_the_id_of_its_run(tmp_path: Path, monkeypatch: pytest.M
         return SimpleNamespace(stdout=StringIO(), rc=0)
 
     monkeypatch.setattr(ansible_runner, "run", run)
-    played(INVENTORY, tmp_path, "a" * 16)
+    run_preview(INVENTORY, tmp_path, "a" * 16)
     assert [f"--extra-vars gpustack_run={'a' * 16}" in line for line in lines] == [True, True, False]
     assert ["--check" in line for line in lines] == [False, True, True], "and these need no lock"
 
 
-def test_a_typed_one_is_handed_on(tmp_path: Path, given: list[Any]) -> None:
-    played(TYPED, tmp_path)
-    assert [(asked, *answers.values()) for asked, answers in given] == [(True, "typed")] * 3
+def test_a_typed_one_is_handed_on(tmp_path: Path, passwords: list[Any]) -> None:
+    run_preview(TYPED, tmp_path)
+    assert [(asked, *answers.values()) for asked, answers in passwords] == [(True, "typed")] * 3
 
 
 def test_without_an_inventory_this_hosts_own_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

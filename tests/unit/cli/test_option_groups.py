@@ -27,7 +27,7 @@ def test_fields_are_options_in_their_place_and_come_as_one_value() -> None:
         found.append((name, source, quiet))
 
     @declare_command(app, "other")
-    def other() -> None:
+    def check() -> None:
         pass
 
     run = CliRunner()
@@ -48,7 +48,7 @@ def test_the_formats_of_a_result_are_the_values_of_its_option() -> None:
         outputs.append(f"{output}")
 
     @declare_command(app, "other")
-    def other() -> None:
+    def check() -> None:
         pass
 
     run = CliRunner()
@@ -59,7 +59,7 @@ def test_the_formats_of_a_result_are_the_values_of_its_option() -> None:
 
 
 def test_a_command_without_groups_stays_itself() -> None:
-    def command(quiet: bool = False) -> None:
+    def ask(quiet: bool = False) -> None:
         pass
 
-    assert expand_groups(command) is command
+    assert expand_groups(ask) is ask

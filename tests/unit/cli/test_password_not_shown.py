@@ -18,7 +18,7 @@ PASSWORD = "p1um & Tart"
 GROUPS = "[kube_control_plane]\nkube1\n[kube_node]\nkube1\n"
 
 
-def refused(host: Host, *_: object, **__: object) -> object:
+def refuse_login(host: Host, *_: object, **__: object) -> object:
     error = parse_sudo_refusal(host, f"sudo: your password {host.become_password} is wrong\n", 1)
     assert error
     raise error
@@ -33,7 +33,7 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     inventory.write_text(GROUPS + text)
     monkeypatch.setattr(error_handler, "known_secrets", [])
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
-    monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refused)
+    monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refuse_login)
     with pytest.raises(SystemExit) as ended, error_handler.report_errors():
         app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
     err = capsys.readouterr().err
@@ -42,14 +42,14 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     assert PASSWORD not in err
 
 
-@pytest.mark.parametrize("given", ["", f"{PASSWORD}\n"], ids=["nothing", "the password"])
-def test_without_a_terminal_no_password_is_read(tmp_path: Path, given: str) -> None:
+@pytest.mark.parametrize("text", ["", f"{PASSWORD}\n"], ids=["nothing", "the password"])
+def test_without_a_terminal_no_password_is_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "hosts.ini").write_text(GROUPS)
     command = [sys.executable, "-m", "gpustack.cli.app", "plan", "-K", "-i", "hosts.ini"]
     env = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
     values: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
     # In a session of its own it has no terminal, wherever the tests run.
-    done = subprocess.run(command, cwd=tmp_path, env=env, input=given, check=False, start_new_session=True, **values)
+    done = subprocess.run(command, cwd=tmp_path, env=env, input=text, check=False, start_new_session=True, **values)
     assert done.returncode == 2, done.stderr
     first, *_, last = done.stderr.splitlines()
     assert first == "error: The sudo password was not typed; nothing was read or changed."

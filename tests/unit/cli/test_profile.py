@@ -23,27 +23,27 @@ ADDRESS = ("--prometheus", "http://prometheus.example.org")
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Job:
+def job(monkeypatch: pytest.MonkeyPatch) -> Job:
     job = make_job("memory bandwidth", random.Random(3))
     monkeypatch.setattr("gpustack.profile.recording.query_job", lambda *_: job)
     monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.fetch_time", lambda _: 5000.0)
     return job
 
 
-def test_a_file_is_judged(made: Job, tmp_path: Path) -> None:
-    write_profile(Profile(SCHEMA, "run1", "team-a/train-0", 0, 1, made), tmp_path / "run1.json")
+def test_a_file_is_judged(job: Job, tmp_path: Path) -> None:
+    write_profile(Profile(SCHEMA, "run1", "team-a/train-0", 0, 1, job), tmp_path / "run1.json")
     done = CliRunner().invoke(app, ["analyze", str(tmp_path / "run1.json"), "-o", "json"], catch_exceptions=False)
     document = json.loads(done.stdout)
     assert (document["schema"], document["label"]) == ("gpustack/analysis/v1", "run1")
     assert done.exit_code == document["exit"]["code"]
 
 
-def test_a_pod_is_judged(made: Job) -> None:
+def test_a_pod_is_judged(job: Job) -> None:
     done = CliRunner().invoke(app, ["analyze", *ADDRESS, "--pod", "team-a/train-0"], catch_exceptions=False)
     assert "ruled out" in done.stdout
 
 
-def test_a_recording_is_kept_also_after_ctrl_c(made: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_is_kept_also_after_ctrl_c(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
@@ -55,7 +55,7 @@ def test_a_recording_is_kept_also_after_ctrl_c(made: Job, tmp_path: Path, monkey
 
 
 def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when it does not answer for a while."""
+    """The exporter may not answer for a while."""
     clock, asked = [0.0], []
 
     def fetch(web: Web) -> tuple[Family, ...]:
@@ -90,7 +90,7 @@ def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.Mon
     assert "when idle" in done.stdout
 
 
-def test_busy_gpus_give_no_baseline(made: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_busy_gpus_give_no_baseline(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
     done = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", str(tmp_path / "idle.json")])
@@ -125,11 +125,11 @@ def test_a_file_and_a_pod_exclude_each_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("1h30m", 5400), ("1d", 86400)])
-def test_times(text: str, seconds: float) -> None:
+def test_durations_are_parsed(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "0", "soon", "m15", "-5m", "1.5h"])
-def test_what_is_no_time(text: str) -> None:
+def test_other_texts_are_no_durations(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         parse_duration(text)

@@ -29,7 +29,7 @@ NO_GPU = add_answers(Answer(NODES.id, CLUSTER, 0, '{"items":[]}'))
 
 
 class Site:
-    """What stands for hosts: their answers, the control plane's secrets, and ways that lead nowhere."""
+    """Stand for hosts: their answers, the control plane's secrets, and connections that lead nowhere."""
 
     def __init__(self) -> None:
         self.taken: Snapshot = snapshot([*CALM, read_case(SERVICES, "monitoring")])
@@ -39,7 +39,7 @@ class Site:
         self.refuse = False
         self.doors: list[tuple[str, int]] = []
 
-    def answers(self, host: Any, probes: Any, exported: Any) -> dict[str, Answer]:
+    def fetch_answers(self, host: Any, probes: Any, environment: Any) -> dict[str, Answer]:
         server = self.signed["kubeadm.api_certificate"]
         return {"kubeadm.kubeconfig": self.certificate, server.probe: server, "grafana.login": self.grafana}
 
@@ -57,14 +57,14 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
         yield PortForwarder(made.dial)
 
     @contextmanager
-    def change(hosts: Any, verb: str, locked: Any, report: Any) -> Iterator[Any]:
+    def change(hosts: Any, verb: str, hosts_to_lock: Any, report: Any) -> Iterator[Any]:
         class Run:
             folder, private, record = tmp_path, tmp_path, report
 
             def find_stop_reason(self) -> str:
                 return ""
 
-            def keep_snapshot(self, taken: Snapshot) -> None:
+            def keep_snapshot(self, answers_snapshot: Snapshot) -> None:
                 pass
 
         run = Run()
@@ -73,13 +73,13 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
-    monkeypatch.setattr(credential, "fetch_answers", made.answers)
+    monkeypatch.setattr(credential, "fetch_answers", made.fetch_answers)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr("gpustack.rollout.run.open_locked_run", change)
     return made
 
 
-def failed(*words: str) -> GpustackError:
+def expect_error(*words: str) -> GpustackError:
     error = runner.invoke(app, [*words]).exception
     assert isinstance(error, GpustackError), error
     return error
@@ -103,20 +103,20 @@ def test_a_host_that_is_no_node_and_has_gpus_is_not_nothing(site: Site) -> None:
 
 def test_without_the_api_nothing_is_created(site: Site) -> None:
     site.taken = snapshot([])
-    error = failed("prove")
+    error = expect_error("prove")
     assert (error.reference, error.code) == ("proof-no-api", 4)
 
 
 def test_without_a_certificate_nothing_is_created(site: Site) -> None:
-    error = failed("prove")
+    error = expect_error("prove")
     assert (error.reference, error.reason, error.code) == ("proof-no-certificate", "no CA key", 5)
     site.certificate = Answer("kubeadm.kubeconfig", "kube1", 0, "hello\n")
-    assert failed("prove").reference == "proof-no-certificate"
+    assert expect_error("prove").reference == "proof-no-certificate"
 
 
-def test_an_sshd_that_forwards_nothing(site: Site) -> None:
+def test_an_sshd_that_forwards_nothing_is_reported(site: Site) -> None:
     site.certificate = site.signed["kubeadm.kubeconfig"]
-    error = failed("prove")
+    error = expect_error("prove")
     assert (error.reference, error.message) == (
         "forwarding-refused",
         "kube1 lets no connection through; nothing was created.",
@@ -124,27 +124,27 @@ def test_an_sshd_that_forwards_nothing(site: Site) -> None:
     assert site.doors == [("kube1", 6443)]
 
 
-def test_an_api_whose_certificate_does_not_name_the_endpoint(site: Site) -> None:
+def test_a_certificate_that_does_not_name_the_endpoint_is_reported(site: Site) -> None:
     site.signed = answer_proof("kube.example.com")
     site.certificate = site.signed["kubeadm.kubeconfig"]
-    error = failed("prove")
+    error = expect_error("prove")
     assert (error.reference, error.reason) == ("proof-no-certificate", "it is for kube.example.com, and not for kube1")
     assert site.doors == []
 
 
 @pytest.mark.parametrize(
-    ("done", "code"),
+    ("proof", "code"),
     [(proofs.make_good_proof(), 0), (proofs.make_mixed_proof(), 1), (proofs.make_interrupted_proof(), 130)],
 )
 def test_what_was_proven_is_printed_and_returned(
-    site: Site, monkeypatch: pytest.MonkeyPatch, done: Proof, code: int
+    site: Site, monkeypatch: pytest.MonkeyPatch, proof: Proof, code: int
 ) -> None:
     given: list[Prover] = []
     monkeypatch.setattr("gpustack.proof.connect.connect_api", lambda *_: None)
 
     def prove(self: Prover, skipped_hosts: object) -> Proof:
         given.append(self)
-        return done
+        return proof
 
     monkeypatch.setattr(Prover, "prove", prove)
     result = runner.invoke(app, ["prove", "--timeout", "60", "-q"])
@@ -157,13 +157,13 @@ def test_what_was_proven_is_printed_and_returned(
     assert "hunter2" not in result.stdout + result.stderr
 
 
-def reachable(site: Site) -> None:
+def make_reachable(site: Site) -> None:
     site.taken = snapshot([read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"),
                            read_case(KUBE_NODES, "control-plane")])  # fmt: skip
 
 
 def test_an_address_of_the_cluster_is_printed(site: Site) -> None:
-    reachable(site)
+    make_reachable(site)
     done = runner.invoke(app, ["access", "grafana"])
     assert done.exit_code == 0
     assert done.stdout == "https://grafana.example.com/\nhttp://10.78.0.11:30300\n"
@@ -172,42 +172,42 @@ def test_an_address_of_the_cluster_is_printed(site: Site) -> None:
     assert site.doors == []
 
 
-def test_the_password_only_when_asked_for(site: Site) -> None:
-    reachable(site)
+def test_the_password_is_shown_only_when_asked_for(site: Site) -> None:
+    make_reachable(site)
     done = runner.invoke(app, ["access", "grafana", "--show-password"])
     assert done.stdout.startswith("user      admin\npassword  hunter2\nhttps://")
     site.grafana = Answer("grafana.login", "kube1", 1, "", "secrets is forbidden")
-    error = failed("access", "grafana", "--show-password")
+    error = expect_error("access", "grafana", "--show-password")
     assert (error.reference, error.reason) == ("access-no-login", "secrets is forbidden")
 
 
-def test_a_port_that_cannot_be_forwarded(site: Site) -> None:
-    reachable(site)
-    assert failed("access", "prometheus").reference == "forwarding-refused"
+def test_a_port_that_cannot_be_forwarded_is_an_error(site: Site) -> None:
+    make_reachable(site)
+    assert expect_error("access", "prometheus").reference == "forwarding-refused"
     assert site.doors == [("10.96.7.1", 9090)]
-    assert failed("access", "grafana", "--forward").reference == "forwarding-refused"
+    assert expect_error("access", "grafana", "--forward").reference == "forwarding-refused"
 
 
-def test_what_is_not_installed(site: Site) -> None:
-    reachable(site)
-    error = failed("access", "alertmanager")
+def test_a_service_that_is_not_installed_is_an_error(site: Site) -> None:
+    make_reachable(site)
+    error = expect_error("access", "alertmanager")
     assert (error.reference, error.code) == ("access-no-service", 2)
     site.taken = snapshot([])
-    assert failed("access", "grafana").reference == "proof-no-api"
+    assert expect_error("access", "grafana").reference == "proof-no-api"
 
 
 def test_a_port_is_forwarded_until_ctrl_c(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    reachable(site)
+    make_reachable(site)
 
     class Far:
         def close(self) -> None:
             pass
 
-    def pressed(*_: object) -> bool:
+    def press_ctrl_c(*_: object) -> bool:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(site, "dial", lambda address, port: Far())
-    monkeypatch.setattr("gpustack.cli.access.time.sleep", pressed)
+    monkeypatch.setattr("gpustack.cli.access.time.sleep", press_ctrl_c)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     done = runner.invoke(app, ["access", "prometheus", "--open"])

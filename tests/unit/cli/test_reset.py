@@ -58,7 +58,7 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
-    def made(before: Snapshot, after: Snapshot | None = None) -> World:
+    def build_world(before: Snapshot, after: Snapshot | None = None) -> World:
         found = World(before, after or snapshot())
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: INVENTORY)
         monkeypatch.setattr(gathering, "gather", found.gather)
@@ -68,14 +68,14 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
         monkeypatch.setattr(evidence, "build_recorder", lambda folder, onward, secrets: onward)
         return found
 
-    return made
+    return build_world
 
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(app, ["reset", *words])
 
 
-def error(*words: str) -> GpustackError:
+def expect_error(*words: str) -> GpustackError:
     raised = run(*words).exception
     assert isinstance(raised, GpustackError), raised
     return raised
@@ -95,7 +95,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
 
 def test_the_hint_is_for_the_hosts_that_were_named(world: Callable[..., World]) -> None:
     world(snapshot(CLUSTER))
-    hint = error("-q", "--limit", "k2", "--packages", "-K").hint
+    hint = expect_error("-q", "--limit", "k2", "--packages", "-K").hint
     assert hint == "gpustack reset --yes -i hosts.yml --limit k2 --packages -K"
 
 
@@ -146,7 +146,7 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     assert document["next"] == "gpustack reset -i hosts.yml"
 
 
-def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
+def test_nothing_to_do_is_a_document(world: Callable[..., World]) -> None:
     world(snapshot(unreached=("k3",)))
     result = run("-q", "-o", "json")
     document = json.loads(result.stdout)
@@ -167,23 +167,23 @@ def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
         (CLUSTER | {"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}, ["--foreign"], "reset-distribution"),
     ],
 )
-def test_refused_even_with_yes(
+def test_some_resets_are_refused_even_with_yes(
     world: Callable[..., World], hosts: dict[str, Any], words: list[str], reference: str
 ) -> None:
     made = world(snapshot(hosts))
-    assert error("--yes", "-q", *words).reference == reference
+    assert expect_error("--yes", "-q", *words).reference == reference
     assert (made.played, made.locked) == ([], [])
 
 
-def machine_of(id: str) -> dict[str, str]:
+def build_identity(id: str) -> dict[str, str]:
     return {"system.identity": f"{id * 32}\n\n"}
 
 
 @pytest.mark.parametrize(
-    ("hosts", "words", "why"),
+    ("hosts", "words", "reason"),
     [
         (
-            CLUSTER | {"k2": WORKER | machine_of("f")},
+            CLUSTER | {"k2": WORKER | build_identity("f")},
             [],
             "k2: machine-id: 22222222222222222222222222222222 -> ffffffffffffffffffffffffffffffff",
         ),
@@ -195,19 +195,19 @@ def machine_of(id: str) -> dict[str, str]:
     ids=["another machine", "rebuilt", "no answer", "made a control plane", "another kind"],
 )
 def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
-    world: Callable[..., World], hosts: dict[str, Any], words: list[str], why: str
+    world: Callable[..., World], hosts: dict[str, Any], words: list[str], reason: str
 ) -> None:
     made = world(snapshot(CLUSTER))
     made.under_lock = snapshot(hosts)
-    refused = error("--yes", "-q", *words)
+    refused = expect_error("--yes", "-q", *words)
     assert (refused.reference, made.played) == ("reset-changed-since", [])
-    assert why in refused.reason
+    assert reason in refused.reason
 
 
 def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World]) -> None:
     made = world(snapshot(CLUSTER))
     made.under_lock = snapshot(CLUSTER, unreached=("k2",))
-    refused = error("--yes", "-q")
+    refused = expect_error("--yes", "-q")
     assert (refused.reference, refused.reason) == ("reset-changed-since", "k2: it no longer responds")
     assert made.played == []
 
@@ -215,7 +215,7 @@ def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World])
 def test_a_worker_that_joined_meanwhile_is_not_left_without_its_control_plane(world: Callable[..., World]) -> None:
     made = world(snapshot({"k1": PLANE}))
     made.under_lock = snapshot(CLUSTER)
-    assert error("--yes", "-q", "--limit", "k1").reference == "reset-orphans"
+    assert expect_error("--yes", "-q", "--limit", "k1").reference == "reset-orphans"
     assert made.played == []
 
 
@@ -231,7 +231,7 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
     made = world(
         snapshot({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, nodes(node("k1")))
     )
-    refused = error("--yes", "-q", "--limit", "k2")
+    refused = expect_error("--yes", "-q", "--limit", "k2")
     assert refused.reason == "k2: it is a node (k2) of another cluster, at old:6443"
     assert refused.hint == "gpustack reset -i hosts.yml --limit k2 --foreign"
     assert run("--yes", "-q", "--limit", "k2", "--foreign").exit_code == 0
@@ -240,7 +240,7 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
 
 def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
     made = world(snapshot(CLUSTER, unreached=("k1",)), snapshot(unreached=("k1",)))
-    refused = error("--yes", "-q", "--limit", "k2")
+    refused = expect_error("--yes", "-q", "--limit", "k2")
     assert (refused.reference, made.locked, made.played) == ("lock-unreached", [], []), "another one may reach it"
     assert refused.hint.startswith("gpustack reset -i hosts.yml --without-lock k1 ")
     result = run("--yes", "-q", "--limit", "k2", "--without-lock", "k1")
@@ -250,15 +250,15 @@ def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., 
 
 def test_who_cannot_be_asked_ends_it(world: Callable[..., World]) -> None:
     world(snapshot(CLUSTER, unreached=("k2",)))
-    assert isinstance(error("--yes", "-q", "--limit", "k2"), UnreachableError)
+    assert isinstance(expect_error("--yes", "-q", "--limit", "k2"), UnreachableError)
 
 
 def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
     made = world(snapshot(CLUSTER))
 
-    def locked(*_: Any, **__: Any) -> None:
+    def raise_locked(*_: Any, **__: Any) -> None:
         raise LockedError("locked", "ann is at it")
 
-    monkeypatch.setattr(locked_run, "hold_locks", locked)
-    assert error("--yes", "-q").code == 7
+    monkeypatch.setattr(locked_run, "hold_locks", raise_locked)
+    assert expect_error("--yes", "-q").code == 7
     assert made.played == []

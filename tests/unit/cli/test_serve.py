@@ -21,7 +21,7 @@ RUN = (sys.executable, "-c", "from gpustack.cli.app import main; main()", "serve
 
 
 def start(*words: str) -> tuple[subprocess.Popen[str], str]:
-    """And its address, which is the first line that it prints."""
+    """Start the server, and return it with its address, which is the first line that it prints."""
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     process = subprocess.Popen([*RUN, *words, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True, env=env)
     assert process.stderr is not None
@@ -58,7 +58,7 @@ def test_it_begins_without_prometheus_and_says_so() -> None:
     assert "Connection refused" in err
 
 
-def refused(*words: str) -> str:
+def expect_refusal(*words: str) -> str:
     done = CliRunner().invoke(app, ["serve", *words])
     assert done.exit_code != 0
     return f"{getattr(done.exception, 'reference', '')} {done.output}"
@@ -68,17 +68,17 @@ def refused(*words: str) -> str:
     "listen", ["9460", "127.0.0.1", ":9460", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "\udcff:80"]
 )
 def test_where_to_listen_is_an_address_and_a_port(listen: str) -> None:
-    assert "takes ADDRESS:PORT" in refused("--prometheus", "http://127.0.0.1:1", "--listen", listen)
+    assert "takes ADDRESS:PORT" in expect_refusal("--prometheus", "http://127.0.0.1:1", "--listen", listen)
 
 
 def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
-        assert refused("--prometheus", "http://127.0.0.1:1", "--listen", listen).startswith("serve-listen")
+        assert expect_refusal("--prometheus", "http://127.0.0.1:1", "--listen", listen).startswith("serve-listen")
 
 
 def test_what_is_no_address_of_a_prometheus_is_refused_at_once() -> None:
-    found = refused("--prometheus", "prometheus:9090", "--listen", "127.0.0.1:0")
+    found = expect_refusal("--prometheus", "prometheus:9090", "--listen", "127.0.0.1:0")
     assert found.startswith("prometheus-address")
 
 

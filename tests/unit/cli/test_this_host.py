@@ -1,4 +1,4 @@
-"""Without an inventory, what changes something wants this host's name: typed, or --this-host where nobody can type."""
+"""A change without an inventory wants this host's name: typed, or --this-host where nobody can type."""
 
 import sys
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ NAME = "gpu1"
 COMMANDS = [command.callback for command in app.registered_commands if command.callback]
 
 
-class Asked(Exception):
-    """It went on to ask the host."""
+class HostsAsked(Exception):
+    """The command went on to ask the host."""
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def nothing_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: NAME)
 
     def gather(*_: Any, **__: Any) -> Any:
-        raise Asked
+        raise HostsAsked
 
     monkeypatch.setattr(gathering, "gather", gather)
     monkeypatch.setattr("gpustack.cli.fix.run_undo", gather)
@@ -53,7 +53,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(app, words)
 
 
-def refusal(*words: str) -> GpustackError:
+def expect_refusal(*words: str) -> GpustackError:
     raised = run(*words).exception
     assert isinstance(raised, GpustackError), raised
     return raised
@@ -61,17 +61,19 @@ def refusal(*words: str) -> GpustackError:
 
 @pytest.mark.parametrize("words", [*CHANGING, *AGREED], ids=" ".join)
 def test_without_a_terminal_it_has_to_be_given(words: Sequence[str]) -> None:
-    error = refusal(*words)
+    error = expect_refusal(*words)
     assert (error.reference, error.code) == ("this-host", 2)
     assert NAME in error.reason
     assert "--this-host" in error.hint
 
 
 @pytest.mark.parametrize("words", [["plan"], ["install", "-y"], ["reset", "--yes"]], ids=" ".join)
-@pytest.mark.parametrize("given", ["", "  "])
-def test_an_inventory_of_nothing_is_not_the_current_folder(words: Sequence[str], given: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("inventory", ["", "  "])
+def test_an_inventory_of_nothing_is_not_the_current_folder(
+    words: Sequence[str], inventory: str, tmp_path: Path
+) -> None:
     (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
-    error = refusal(*words, "-i", given)
+    error = expect_refusal(*words, "-i", inventory)
     assert (error.reference, error.code) == ("inventory-empty", 2)
     assert "-i is empty" in error.message
 
@@ -89,22 +91,22 @@ def test_an_inventory_of_nothing_is_not_the_current_folder(words: Sequence[str],
     ],
     ids=" ".join,
 )
-@pytest.mark.parametrize("given", ["", ","])
-def test_a_choice_of_nothing_is_not_all(words: Sequence[str], given: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("choice", ["", ","])
+def test_a_choice_of_nothing_is_not_all(words: Sequence[str], choice: str, tmp_path: Path) -> None:
     (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
-    error = refusal(*words, given, "-i", str(tmp_path / "hosts.ini"))
+    error = expect_refusal(*words, choice, "-i", str(tmp_path / "hosts.ini"))
     assert (error.reference, error.code) == ("choice-empty", 2)
 
 
 def test_a_variable_of_blanks_names_no_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSTACK_INVENTORY", " ")
-    error = refusal("plan")
+    error = expect_refusal("plan")
     assert (error.reference, error.code) == ("inventory-empty", 2)
 
 
 def test_the_current_folder_may_be_named(tmp_path: Path) -> None:
     (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
-    assert isinstance(run("plan", "-i", ".").exception, Asked)
+    assert isinstance(run("plan", "-i", ".").exception, HostsAsked)
 
 
 @changing
@@ -114,13 +116,13 @@ def test_every_change_removes_what_a_killed_one_left(
     memory = tmp_path / "memory"
     (memory / f"{PREFIX}killed").mkdir(parents=True)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
-    assert isinstance(run(*words, "--this-host").exception, Asked)
+    assert isinstance(run(*words, "--this-host").exception, HostsAsked)
     assert list(memory.iterdir()) == []
 
 
 class Terminal:
-    def __init__(self, typed: str) -> None:
-        self.typed = typed
+    def __init__(self, text: str) -> None:
+        self.typed = text
 
     def isatty(self) -> bool:
         return True
@@ -129,45 +131,45 @@ class Terminal:
         return self.typed
 
 
-def typing(monkeypatch: pytest.MonkeyPatch, typed: str, *words: str) -> BaseException:
-    monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    with pytest.raises((GpustackError, Asked, SystemExit)) as raised:
+def type_answer(monkeypatch: pytest.MonkeyPatch, text: str, *words: str) -> BaseException:
+    monkeypatch.setattr(sys, "stdin", Terminal(text))
+    with pytest.raises((GpustackError, HostsAsked, SystemExit)) as raised:
         app(list(words))
     return raised.value
 
 
 @changing
-@pytest.mark.parametrize("typed", ["", "\n", "y\n", "yes\n", "gpu\n", "gpu1.example.com\n"])
+@pytest.mark.parametrize("text", ["", "\n", "y\n", "yes\n", "gpu\n", "gpu1.example.com\n"])
 def test_anything_but_the_name_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch, words: Sequence[str], typed: str
+    monkeypatch: pytest.MonkeyPatch, words: Sequence[str], text: str
 ) -> None:
-    error = typing(monkeypatch, typed, *words)
+    error = type_answer(monkeypatch, text, *words)
     assert isinstance(error, GpustackError)
     assert (error.reference, error.code) == ("this-host", 5)
 
 
 @changing
 def test_the_name_or_the_option_goes_on(monkeypatch: pytest.MonkeyPatch, words: Sequence[str]) -> None:
-    assert went_on(typing(monkeypatch, f"{NAME}\n", *words))
-    assert went_on(run(*words, "--this-host").exception)
+    assert has_continued(type_answer(monkeypatch, f"{NAME}\n", *words))
+    assert has_continued(run(*words, "--this-host").exception)
 
 
-def went_on(raised: BaseException | None) -> bool:
-    return isinstance(raised, Asked) or (isinstance(raised, GpustackError) and raised.reference != "this-host")
+def has_continued(error: BaseException | None) -> bool:
+    return isinstance(error, HostsAsked) or (isinstance(error, GpustackError) and error.reference != "this-host")
 
 
 @pytest.mark.parametrize("words", AGREED, ids=" ".join)
 def test_a_yes_is_no_name(monkeypatch: pytest.MonkeyPatch, words: Sequence[str]) -> None:
-    error = typing(monkeypatch, f"{NAME}\n", *words)
+    error = type_answer(monkeypatch, f"{NAME}\n", *words)
     assert isinstance(error, GpustackError)
     assert (error.reference, error.code) == ("this-host", 2)
-    assert went_on(run(*words, "--this-host").exception)
+    assert has_continued(run(*words, "--this-host").exception)
 
 
 @pytest.mark.parametrize("words", [["plan"], ["verify"], ["doctor"], ["snapshot", "--list"]], ids=" ".join)
 def test_looking_asks_for_no_name(words: Sequence[str]) -> None:
     result = run(*words)
-    assert isinstance(result.exception, Asked), result.exception
+    assert isinstance(result.exception, HostsAsked), result.exception
     assert f"this host ({NAME}), as a one-node cluster" in result.stderr
     assert "no inventory is named by -i, GPUSTACK_INVENTORY or an ansible.cfg" in result.stderr
 
@@ -181,8 +183,8 @@ def site(tmp_path: Path) -> Path:
 
 @changing
 def test_with_an_inventory_no_name_is_asked_for(site: Path, words: Sequence[str]) -> None:
-    assert went_on(run(*words, "-i", str(site)).exception)
-    error = refusal(*words, "--this-host", "-i", str(site))
+    assert has_continued(run(*words, "-i", str(site)).exception)
+    error = expect_refusal(*words, "--this-host", "-i", str(site))
     assert (error.reference, error.code) == ("this-host", 2)
     assert str(site) in error.reason
 

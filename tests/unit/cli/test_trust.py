@@ -63,7 +63,7 @@ def run(site: Site) -> Trust:
     return lambda *words: CliRunner().invoke(app, ["trust", "gpu1", "-q", "-i", "hosts.yml", *words])
 
 
-def error(result: Result) -> GpustackError:
+def extract_error(result: Result) -> GpustackError:
     assert isinstance(result.exception, GpustackError), result.exception
     return result.exception
 
@@ -81,7 +81,7 @@ def test_a_certified_key_is_added(run: Trust, site: Site, tmp_path: Path) -> Non
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_key_is_not_written(run: Trust, site: Site, text: str) -> None:
     site.answer.write_text(text)
-    refused = error(run("--yes"))
+    refused = extract_error(run("--yes"))
     assert refused.reference == "host-key-refused"
     assert refused.reference in read_error_pages()
     assert not site.known.exists()
@@ -89,31 +89,31 @@ def test_what_is_no_key_is_not_written(run: Trust, site: Site, text: str) -> Non
 
 def test_a_key_other_than_that_of_the_connection_is_not_written(run: Trust, site: Site) -> None:
     site.answer.write_text(f"ssh-ed25519 {encode('ssh-ed25519')}\n")
-    assert error(run("--yes")).reference == "host-key-refused"
+    assert extract_error(run("--yes")).reference == "host-key-refused"
     site.kind, site.encoded = "ssh-dss", encode("ssh-dss")
-    assert error(run("--yes")).reference == "host-key-refused"
+    assert extract_error(run("--yes")).reference == "host-key-refused"
     assert not site.known.exists()
 
 
 def test_an_endless_answer_ends(run: Trust, site: Site) -> None:
     site.answer.unlink()
     site.answer.symlink_to("/dev/zero")
-    assert error(run("--yes")).reference == "host-key-refused"
+    assert extract_error(run("--yes")).reference == "host-key-refused"
 
 
-def test_a_certificate_that_ssh_does_not_trust(run: Trust, site: Site) -> None:
+def test_a_certificate_that_ssh_does_not_trust_is_refused(run: Trust, site: Site) -> None:
     site.status.write_text("255")
-    refused = error(run("--yes"))
+    refused = extract_error(run("--yes"))
     assert (refused.reference, refused.reason) == ("host-key-unverified", "ssh: the last word")
     assert not site.known.exists()
 
 
 def test_a_key_without_a_certificate_needs_its_fingerprint(run: Trust, site: Site, tmp_path: Path) -> None:
     site.certified = False
-    refused = error(run("--yes"))
+    refused = extract_error(run("--yes"))
     assert refused.reference == "host-key-unconfirmed"
     shown = refused.reason.removeprefix("It is ").removesuffix(".")
-    assert error(run("--fingerprint", "SHA256:another")).reference == "host-key-unconfirmed"
+    assert extract_error(run("--fingerprint", "SHA256:another")).reference == "host-key-unconfirmed"
     assert not site.known.exists()
     assert run("--fingerprint", shown).exception is None
     assert site.known.read_text() == f"10.0.0.1 ssh-ed25519 {KEY}\n"
@@ -128,5 +128,5 @@ def test_other_lines_stay_and_a_link_is_not_followed(run: Trust, site: Site, tmp
     site.known.unlink()
     (tmp_path / "victim").write_text("mine\n")
     site.known.symlink_to(tmp_path / "victim")
-    assert error(run("--yes")).reference == "known-hosts-unwritable"
+    assert extract_error(run("--yes")).reference == "known-hosts-unwritable"
     assert (tmp_path / "victim").read_text() == "mine\n"

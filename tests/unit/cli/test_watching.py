@@ -17,8 +17,8 @@ from tests.worlds.results.diagnoses import make_diagnosis, make_healthy_diagnosi
 OFF = {"host-ip-forward-off@gpu1": "!0"}
 
 
-def until(times: int) -> Callable[[float], None]:
-    """Waits nothing; the last time somebody presses Ctrl-C."""
+def interrupt_after(times: int) -> Callable[[float], None]:
+    """Return a wait that takes no time; the last one is ended by Ctrl-C."""
     waited: list[float] = []
 
     def wait(seconds: float) -> None:
@@ -31,26 +31,26 @@ def until(times: int) -> Callable[[float], None]:
 
 def test_it_ends_with_the_code_of_the_last_round() -> None:
     codes = iter([0, 8, 1])
-    assert run_rounds(60, lambda: next(codes), until(3)) == 1
+    assert run_rounds(60, lambda: next(codes), interrupt_after(3)) == 1
 
 
 def test_a_round_that_was_broken_off_does_not_count() -> None:
     codes: Iterator[int] = iter([1])
 
-    def made() -> int:
+    def interrupt_round() -> int:
         for code in codes:
             return code
         raise KeyboardInterrupt
 
-    assert run_rounds(60, made, until(9)) == 1
+    assert run_rounds(60, interrupt_round, interrupt_after(9)) == 1
 
 
-def test_interrupted_in_the_first_round() -> None:
-    def made() -> int:
+def test_an_interrupt_in_the_first_round_is_raised() -> None:
+    def interrupt_round() -> int:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_rounds(60, made, until(9))
+        run_rounds(60, interrupt_round, interrupt_after(9))
 
 
 def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,17 +67,17 @@ def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pyte
     assert waited == [53.0, 0.0]
 
 
-def shown(found: list[Diagnosis], capsys: pytest.CaptureFixture[str], output: str = "human") -> list[str]:
+def watch_diagnoses(diagnoses: list[Diagnosis], capsys: pytest.CaptureFixture[str], output: str = "human") -> list[str]:
     watcher = Watcher(output, verbose=False)
     results = []
-    for diagnosis in found:
+    for diagnosis in diagnoses:
         watcher.show(diagnosis)
         results.append(capsys.readouterr().out)
     return results
 
 
 def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    first, same, worse, well = shown(
+    first, same, worse, well = watch_diagnoses(
         [make_healthy_diagnosis(), make_healthy_diagnosis(), make_diagnosis(OFF), make_healthy_diagnosis()], capsys
     )
     assert first.endswith("healthy\n")
@@ -89,14 +89,14 @@ def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_programs_get_whole_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    first, same, other = shown(
+    first, same, other = watch_diagnoses(
         [make_healthy_diagnosis(), make_healthy_diagnosis(), make_ufw_diagnosis()], capsys, "json"
     )
     assert first.startswith("{")
     assert (same, other.startswith("{")) == ("", True)
 
 
-def test_a_watch_through_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_watches_and_writes_metrics(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Asked twice, then Ctrl-C; the metrics are those of the last round."""
     from gpustack.doctor import diagnose
 
@@ -104,14 +104,14 @@ def test_a_watch_through_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(doctor, "make_reader", lambda *_, **__: lambda: None)
     monkeypatch.setattr(diagnose, "diagnose", lambda _: next(diagnosises))
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    monkeypatch.setattr(doctor_watch.run_rounds, "__defaults__", (until(2),))
+    monkeypatch.setattr(doctor_watch.run_rounds, "__defaults__", (interrupt_after(2),))
     path = tmp_path / "gpustack.prom"
-    result = runner_invoke("--watch", "--every", "5", "--metrics", str(path))
+    result = run_doctor("--watch", "--every", "5", "--metrics", str(path))
     assert result == 1
     assert 'fault="host-ip-forward-off"' in path.read_text()
 
 
-def runner_invoke(*words: str) -> int:
+def run_doctor(*words: str) -> int:
     return CliRunner().invoke(app, ["doctor", "--quiet", *words]).exit_code
 
 

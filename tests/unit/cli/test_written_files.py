@@ -17,16 +17,16 @@ from gpustack.rollout import overlay
 from tests.worlds.snapshots.reset_hosts import snapshot
 
 
-def mode(path: Path) -> int:
+def read_mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_recording_and_overlay(tmp_path: Path) -> None:
+def test_recordings_and_overlays_are_private(tmp_path: Path) -> None:
     for path in (tmp_path / "snapshot.jsonl", tmp_path / "overlay.yml"):
         path.touch(mode=0o644)
     recording.write_recording(snapshot(), tmp_path / "snapshot.jsonl")
     overlay.write_overlay(snapshot(), tmp_path)
-    assert [mode(path) for path in tmp_path.iterdir()] == [0o600, 0o600]
+    assert [read_mode(path) for path in tmp_path.iterdir()] == [0o600, 0o600]
 
 
 def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
@@ -52,13 +52,13 @@ def test_a_bug_without_a_place_for_its_report_stays_redacted(
     assert "S3cretMARK" not in err
 
 
-def test_the_report_of_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_report_is_private_and_follows_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = tmp_path / "state"
     monkeypatch.setattr(platformdirs, "user_state_path", lambda _: state)
     (tmp_path / "precious").write_text("as it was")
     for _ in range(2):
         path = Path(error_handler.save_report(ValueError("of ours")))
-        assert (mode(state), mode(path)) == (0o700, 0o600)
+        assert (read_mode(state), read_mode(path)) == (0o700, 0o600)
         assert path.read_text() == "".join(traceback.format_exception(ValueError("of ours")))
         path.unlink()
         path.symlink_to(tmp_path / "precious")

@@ -1,4 +1,4 @@
-"""What an operator may have written, as the judge gets it, and what the judge says about it."""
+"""Specs that an operator may have written are judged, with complaints."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,22 +20,22 @@ def judge_spec(
     spec: Any = None,
     *,
     groups: Mapping[str, tuple[str, ...]] = GROUPS,
-    every: Mapping[str, Any] | None = None,
+    host_variables: Mapping[str, Any] | None = None,
     password: str | None = None,
     **hosts: Mapping[str, Any],
 ) -> tuple[tuple[Host, ...], Spec, list[Complaint]]:
-    """`every` are variables of all hosts, `h1=` and `h2=` those of one."""
+    """Judge a spec with `host_variables` of all hosts, and `h1=` and `h2=` of one."""
     names = dict.fromkeys(name for members in groups.values() for name in members)
-    variables = {name: {**HOSTS.get(name, {}), **(every or {}), **hosts.get(name, {})} for name in names}
+    variables = {name: {**HOSTS.get(name, {}), **(host_variables or {}), **hosts.get(name, {})} for name in names}
     if spec is not None:
         variables = {name: {"gpustack": spec, **given} for name, given in variables.items()}
     return judge_inventory(SOURCE, groups, variables, AnsibleCfg(None, "", "", "", ""), password)
 
 
-def complaints(spec: Any = None, **other: Any) -> list[Complaint]:
-    return judge_spec(spec, **other)[2]
+def list_complaints(spec: Any = None, **options: Any) -> list[Complaint]:
+    return judge_spec(spec, **options)[2]
 
 
-def complaint_ids(spec: Any = None, **other: Any) -> list[tuple[str, str]]:
-    """(key, reference) of every complaint."""
-    return [(found.key, found.reference) for found in complaints(spec, **other)]
+def list_complaint_ids(spec: Any = None, **options: Any) -> list[tuple[str, str]]:
+    """List (key, reference) of every complaint."""
+    return [(found.key, found.reference) for found in list_complaints(spec, **options)]

@@ -23,28 +23,28 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chart_keys, "read_chart_keys", lambda chart: parse_keys(TEXT))
 
 
-def complaint_ids(values: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """(key, reference, nearest) of every complaint."""
+def list_complaints(values: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """List (key, reference, nearest) of every complaint."""
     return [
         (wrong.key, wrong.reference, wrong.nearest) for wrong in judge_values("values/tiny.yaml", "tiny-1.0.0", values)
     ]
 
 
-def test_known_keys_and_all_below_free_ones() -> None:
+def test_known_keys_and_all_below_free_keys_are_accepted() -> None:
     values = {
         "driver": {"enabled": False, "version": 1, "env": [{"any": {"thing": 1}}], "resources": {"limits": {"x": 1}}},
         "grafana": {"grafana.ini": {"server": {"root_url": "x"}}, "service": {"nodePort": {"odd": 1}}},
     }
-    assert complaint_ids(values) == []
+    assert list_complaints(values) == []
 
 
-def test_all_mistakes_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     values = {
         "driver": {"enabeld": True, "env": {"a": "b"}, "resources": [], "version": {"major": 1}},
         "operator": [],
         "zebra": {"enabled": True},
     }
-    assert complaint_ids(values) == [
+    assert list_complaints(values) == [
         ("driver.enabeld", "values-key-unknown", "driver.enabled"),
         ("driver.env", "values-shape", ""),
         ("driver.resources", "values-shape", ""),
@@ -55,24 +55,24 @@ def test_all_mistakes_at_once() -> None:
 
 
 def test_a_key_at_the_wrong_place_is_sent_to_its_own() -> None:
-    assert complaint_ids({"serviceMonitor": {"enabled": True}}) == [
+    assert list_complaints({"serviceMonitor": {"enabled": True}}) == [
         ("serviceMonitor", "values-key-unknown", "operator.serviceMonitor")
     ]
 
 
 def test_a_key_with_several_places_is_sent_to_none() -> None:
-    assert complaint_ids({"enabled": True}) == [("enabled", "values-key-unknown", "")]
+    assert list_complaints({"enabled": True}) == [("enabled", "values-key-unknown", "")]
 
 
 def test_a_dot_in_a_key_is_written_as_helm_wants_it() -> None:
-    assert complaint_ids({"grafana": {"grafana.imi": {}}}) == [
+    assert list_complaints({"grafana": {"grafana.imi": {}}}) == [
         ("grafana.grafana\\.imi", "values-key-unknown", "grafana.grafana\\.ini")
     ]
 
 
 def test_null_deletes_a_known_key_and_no_other() -> None:
-    assert complaint_ids({"driver": {"env": None, "resources": None, "enabled": None}, "operator": None}) == []
-    assert complaint_ids({"drivers": None}) == [("drivers", "values-key-unknown", "driver")]
+    assert list_complaints({"driver": {"env": None, "resources": None, "enabled": None}, "operator": None}) == []
+    assert list_complaints({"drivers": None}) == [("drivers", "values-key-unknown", "driver")]
 
 
 def test_a_complaint_names_file_key_and_remedy() -> None:
@@ -90,16 +90,16 @@ def test_a_line_without_a_key_is_refused() -> None:
 
 def test_the_real_facts_have_every_kind() -> None:
     known = read_chart_keys("kube-prometheus-stack-88.5.3")
-    assert kind(known, "prometheus", "prometheusSpec") == "map"
-    assert kind(known, "prometheus", "prometheusSpec", "retention") == "value"
-    assert kind(known, "prometheus", "prometheusSpec", "tolerations") == "list"
-    assert kind(known, "prometheus", "prometheusSpec", "storageSpec") == "free"
-    assert kind(known, "alertmanager", "config") == "free"
-    assert kind(known, "grafana", "adminPassword") == "any"
-    assert kind(known, "grafana", "grafana.ini") == "free"
+    assert format_kind(known, "prometheus", "prometheusSpec") == "map"
+    assert format_kind(known, "prometheus", "prometheusSpec", "retention") == "value"
+    assert format_kind(known, "prometheus", "prometheusSpec", "tolerations") == "list"
+    assert format_kind(known, "prometheus", "prometheusSpec", "storageSpec") == "free"
+    assert format_kind(known, "alertmanager", "config") == "free"
+    assert format_kind(known, "grafana", "adminPassword") == "any"
+    assert format_kind(known, "grafana", "grafana.ini") == "free"
     # What only a subchart's values.yaml says.
-    assert kind(known, "grafana", "sidecar", "dashboards", "folderAnnotation") == "any"
-    assert kind(known, "prometheus-node-exporter", "service", "targetPort") == "value"
+    assert format_kind(known, "grafana", "sidecar", "dashboards", "folderAnnotation") == "any"
+    assert format_kind(known, "prometheus-node-exporter", "service", "targetPort") == "value"
 
 
 def test_comments_of_examples_are_no_keys() -> None:
@@ -107,11 +107,11 @@ def test_comments_of_examples_are_no_keys() -> None:
     assert "emptyDir" not in known.children["prometheus"].children["prometheusSpec"].children
     assert "volumeClaimTemplate" not in known.children["alertmanager"].children["alertmanagerSpec"].children
     operator = read_chart_keys("gpu-operator-v26.7.0")
-    assert kind(operator, "dcgmExporter", "config") == "any"
+    assert format_kind(operator, "dcgmExporter", "config") == "any"
     assert "name" not in operator.children["dcgmExporter"].children["serviceMonitor"].children
 
 
-def kind(key: Key, *path: str) -> str:
+def format_kind(key: Key, *path: str) -> str:
     for name in path:
         key = key.children[name]
     return key.kind

@@ -26,7 +26,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "site"
 
 
-def written(path: Path, board: Any) -> Path:
+def write_dashboard(path: Path, board: Any) -> Path:
     path.write_text(board if isinstance(board, str) else json.dumps(board))
     return path
 
@@ -37,10 +37,10 @@ def read(source: Path, *files: str) -> tuple[tuple[Dashboard, ...], list[str]]:
     return found, [str(one) for one in wrong]
 
 
-def test_files_by_pattern_path_and_home(site: Path) -> None:
-    written(site / "dashboards" / "b.json", {"title": "B", "uid": "b"})
-    written(site / "dashboards" / "My Job (1).json", {"title": "A"})
-    written(site.parent / "c.json", {"title": "C", "uid": ""})
+def test_files_are_found_by_pattern_path_and_home(site: Path) -> None:
+    write_dashboard(site / "dashboards" / "b.json", {"title": "B", "uid": "b"})
+    write_dashboard(site / "dashboards" / "My Job (1).json", {"title": "A"})
+    write_dashboard(site.parent / "c.json", {"title": "C", "uid": ""})
     for source in (site, site / "hosts.yml"):
         found, wrong = read(source, "dashboards/*.json", "dashboards/b.json", "~/c.json")
         assert wrong == []
@@ -56,7 +56,7 @@ def test_without_files_nothing_is_read(site: Path) -> None:
 
 
 def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> None:
-    """As `Export for sharing externally` writes it, and as revisions on grafana.com have it."""
+    """The text is as `Export for sharing externally` writes it, and as revisions on grafana.com have it."""
     board = {
         "__inputs": [INPUT, {"name": "VAR_JOB", "type": "constant", "value": "node"}],
         "__requires": [{"type": "grafana", "id": "grafana", "version": "12.0.0"}],
@@ -75,7 +75,7 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
             {"datasource": "-- Grafana --"},
         ],
     }
-    dashboard, wrong = read_dashboard(written(tmp_path / "mine.json", board))
+    dashboard, wrong = read_dashboard(write_dashboard(tmp_path / "mine.json", board))
     assert (wrong, dashboard is not None) == ([], True)
     assert dashboard
     made = json.loads(dashboard.text)
@@ -91,7 +91,7 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("board", "key", "found"),
+    ("board", "key", "actual"),
     [
         ("{", "", "no JSON (line 1"),
         ('{"a": NaN}', "", "no JSON (the number NaN, which is not finite)"),
@@ -112,22 +112,22 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
     ],
     ids=lambda value: str(value)[:20],
 )  # fmt: skip
-def test_what_is_refused(tmp_path: Path, board: Any, key: str, found: str) -> None:
+def test_files_that_are_no_dashboards_are_refused(tmp_path: Path, board: Any, key: str, actual: str) -> None:
     path = tmp_path / "mine.json"
     if board == "\xff\xfe":
         path.write_bytes(b"\xff\xfe")
     else:
-        written(path, board)
+        write_dashboard(path, board)
     none, wrong = read_dashboard(path)
     assert none is None
-    assert [(complaint.file, complaint.key, found in complaint.actual) for complaint in wrong] == [
+    assert [(complaint.file, complaint.key, actual in complaint.actual) for complaint in wrong] == [
         (str(path), key, True)
     ]
 
 
-def test_all_mistakes_of_all_files_at_once(site: Path) -> None:
-    written(site / "dashboards" / "a.json", {"title": "", "uid": "!"})
-    written(site / "dashboards" / "b.json", "no")
+def test_all_mistakes_of_all_files_are_reported_at_once(site: Path) -> None:
+    write_dashboard(site / "dashboards" / "a.json", {"title": "", "uid": "!"})
+    write_dashboard(site / "dashboards" / "b.json", "no")
     (site / "dashboards" / "c.json").mkdir()
     found, wrong = read(site, "dashboards/*.json", "nowhere/*.json")
     assert found == ()
@@ -140,11 +140,11 @@ def test_all_mistakes_of_all_files_at_once(site: Path) -> None:
     ]
 
 
-def test_two_of_one_name_uid_or_title(site: Path) -> None:
+def test_two_dashboards_of_one_name_uid_or_title_are_refused(site: Path) -> None:
     (site / "dashboards" / "more").mkdir()
-    written(site / "dashboards" / "a.json", {"title": "A", "uid": "gpustack-gpu-job"})
-    written(site / "dashboards" / "b.json", {"title": "GPU health", "uid": "x"})
-    written(site / "dashboards" / "more" / "b.json", {"title": "C", "uid": "x"})
+    write_dashboard(site / "dashboards" / "a.json", {"title": "A", "uid": "gpustack-gpu-job"})
+    write_dashboard(site / "dashboards" / "b.json", {"title": "GPU health", "uid": "x"})
+    write_dashboard(site / "dashboards" / "more" / "b.json", {"title": "C", "uid": "x"})
     wrong = read(site, "dashboards/*.json", "dashboards/more/*.json")[1]
     assert [one.partition(", as in")[0].replace(f"{site}/dashboards/", "") for one in wrong] == [
         "a.json: uid: found 'gpustack-gpu-job'",
@@ -154,8 +154,8 @@ def test_two_of_one_name_uid_or_title(site: Path) -> None:
     ]
 
 
-def test_a_place_where_ansible_would_read_it(site: Path) -> None:
-    written(site / "mine.json", {"title": "A"})
+def test_a_dashboard_where_ansible_would_read_it_is_refused(site: Path) -> None:
+    write_dashboard(site / "mine.json", {"title": "A"})
     assert "Ansible reads the rest" in read(site, "*.json")[1][0]
     assert read(site / "hosts.yml", "*.json")[1] == []
 
@@ -169,5 +169,7 @@ def test_a_place_where_ansible_would_read_it(site: Path) -> None:
 )
 def test_any_json_is_judged_without_an_exception(tmp_path_factory: pytest.TempPathFactory, board: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "any.json"
-    dashboard, wrong = read_dashboard(written(path, {"title": "A"} | board if isinstance(board, dict) else board))
+    dashboard, wrong = read_dashboard(
+        write_dashboard(path, {"title": "A"} | board if isinstance(board, dict) else board)
+    )
     assert bool(dashboard) is not bool(wrong)

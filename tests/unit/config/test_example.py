@@ -22,11 +22,11 @@ from gpustack.config.spec import Fingerprints, Spec
 SHIPPED = Path(__file__).parents[3] / "inventories" / "example"
 
 
-def uncommented(text: str) -> str:
+def enable_defaults(text: str) -> str:
     return re.sub(r"^( *)# (\w+: .*)$", r"\1\2", text, flags=re.MULTILINE)
 
 
-def written(folder: Path, texts: dict[Path, str]) -> Path:
+def write_folder(folder: Path, texts: dict[Path, str]) -> Path:
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -39,34 +39,34 @@ def nothing_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
 
 
-def keys(model: type[BaseModel], value: Any) -> set[str]:
-    """Every key of the model that holds a value, dotted."""
+def list_keys(model: type[BaseModel], value: Any) -> set[str]:
+    """List every key of the model that holds a value, dotted."""
     found: set[str] = set()
     for name, field in model.model_fields.items():
         inner = getattr(value, name)
         key = field.alias or name
-        below = {f"{key}.{rest}" for rest in keys(type(inner), inner)} if isinstance(inner, BaseModel) else {key}
+        below = {f"{key}.{rest}" for rest in list_keys(type(inner), inner)} if isinstance(inner, BaseModel) else {key}
         found |= below
     return found
 
 
-def dotted(value: Any) -> set[str]:
+def list_dotted_keys(value: Any) -> set[str]:
     found: set[str] = set()
     for key, inner in value.items():
-        found |= {f"{key}.{rest}" for rest in dotted(inner)} if isinstance(inner, dict) and inner else {key}
+        found |= {f"{key}.{rest}" for rest in list_dotted_keys(inner)} if isinstance(inner, dict) and inner else {key}
     return found
 
 
 def test_as_it_is_it_loads_and_means_the_defaults(tmp_path: Path) -> None:
-    inventory = load_inventory(written(tmp_path / "as-is", render_example()))
+    inventory = load_inventory(write_folder(tmp_path / "as-is", render_example()))
     assert inventory.spec == Spec()
     assert [host.name for host in inventory.hosts] == ["kube1", "kube2", "kube3"]
     assert [host.name for host in inventory.control_planes] == ["kube1"]
 
 
 def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Path) -> None:
-    texts = {path: uncommented(text) for path, text in render_example().items()}
-    inventory = load_inventory(written(tmp_path / "all", texts))
+    texts = {path: enable_defaults(text) for path, text in render_example().items()}
+    inventory = load_inventory(write_folder(tmp_path / "all", texts))
     spoken = Spec()
     kubernetes = {"version": resolve_kubernetes_version(spoken), "endpoint": "kube.example.com:6443"}
     driver = spoken.gpu.driver.model_copy(update={"version": resolve_driver_version(spoken)})
@@ -85,7 +85,9 @@ def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Pat
 
 
 def test_every_key_is_there() -> None:
-    assert dotted(yaml.safe_load(uncommented(render_example()[SPEC]))["gpustack"]) == keys(Spec, Spec())
+    assert list_dotted_keys(yaml.safe_load(enable_defaults(render_example()[SPEC]))["gpustack"]) == list_keys(
+        Spec, Spec()
+    )
     assert all(f"# {name}:" in render_example()[HOSTS] for name in HostSpec.model_fields)
 
 

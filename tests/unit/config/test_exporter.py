@@ -6,17 +6,17 @@ import pytest
 
 from gpustack.config.sections.exporter_rules import NEEDED, list_known_fields, list_own_fields
 from gpustack.proof.prometheus import METRICS
-from tests.unit.config.specs import SPEC_FILE, complaints
+from tests.unit.config.specs import SPEC_FILE, list_complaints
 
 
-def wrong(**gpu: Any) -> dict[str, str]:
-    """What is allowed instead, by key."""
-    found = complaints({"gpu": gpu})
+def find_mistakes(**gpu: Any) -> dict[str, str]:
+    """Find what is allowed instead, by key."""
+    found = list_complaints({"gpu": gpu})
     assert {complaint.file for complaint in found} <= {SPEC_FILE}
     return {one.key.removeprefix("gpustack.gpu."): f"{one.rule} {one.nearest}" for one in found}
 
 
-def test_all_mistakes_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     metrics = {
         "interval": "500ms",
         "counters": ["DCGM_FI_DEV_GPU_UTL", "DCGM_FI_DEV_FAN_SPEED"],
@@ -26,7 +26,7 @@ def test_all_mistakes_at_once() -> None:
         "pod_labels": ["a,b", "(?=x)", "["],
         "relabelings": [{"action": "drop"}, {"acton": "keep"}],
     }
-    found = wrong(dcgm="hots", metrics=metrics)
+    found = find_mistakes(dcgm="hots", metrics=metrics)
     assert sorted(found) == [
         "dcgm", "metrics.counters.0", "metrics.devices", "metrics.interval", "metrics.leave_out.0",
         "metrics.leave_out.1", "metrics.listen", "metrics.pod_labels.0", "metrics.pod_labels.1",
@@ -37,9 +37,9 @@ def test_all_mistakes_at_once() -> None:
     assert found["metrics.relabelings.1.acton"].endswith(" action")
 
 
-def test_a_field_that_is_newer_than_the_exporter() -> None:
+def test_a_field_newer_than_the_exporter_is_refused() -> None:
     """DCGM_FI_DEV_GPU_UTIL_RATIO is a name of both generations."""
-    found = wrong(metrics={"counters": ["DCGM_FI_DEV_FB_USED_BYTES", "DCGM_FI_DEV_GPU_UTIL_RATIO"]})
+    found = find_mistakes(metrics={"counters": ["DCGM_FI_DEV_FB_USED_BYTES", "DCGM_FI_DEV_GPU_UTIL_RATIO"]})
     assert list(found) == ["metrics.counters.0"]
     assert "newer" in found["metrics.counters.0"]
     assert "DCGM_FI_DEV_FB_USED_BYTES" in list_known_fields("4.7.0-4.9.0")
@@ -60,13 +60,13 @@ def test_a_field_that_is_newer_than_the_exporter() -> None:
         ({"metrics": {"relabelings": [{"action": "labeldrop", "source_labels": ["a"]}]}}, ["metrics.relabelings.0"]),
     ],
 )
-def test_what_fits(gpu: dict[str, Any], keys: list[str]) -> None:
-    assert sorted(wrong(**gpu)) == keys
+def test_settings_that_do_not_fit_the_exporter_are_refused(gpu: dict[str, Any], keys: list[str]) -> None:
+    assert sorted(find_mistakes(**gpu)) == keys
 
 
 @pytest.mark.parametrize("devices", ["f", "g", "g:0", "g:0,2-3"])
 def test_devices_as_the_exporter_reads_them(devices: str) -> None:
-    assert wrong(metrics={"devices": devices}) == {}
+    assert find_mistakes(metrics={"devices": devices}) == {}
 
 
 def test_what_verify_and_prove_read_is_ours() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.ansible.connection import parse_connection
-from tests.unit.config.specs import GROUPS, complaint_ids, complaints, judge_spec
+from tests.unit.config.specs import GROUPS, judge_spec, list_complaint_ids, list_complaints
 
 
-def test_hosts_in_the_order_of_the_inventory_control_planes_first() -> None:
+def test_hosts_keep_the_order_of_the_inventory_after_control_planes() -> None:
     hosts, _, wrong = judge_spec(groups={"kube_node": ("h2", "h1"), "kube_control_plane": ("h1",)})
     assert wrong == []
     assert [(host.name, host.address, host.control_plane) for host in hosts] == [
@@ -26,20 +26,20 @@ def test_hosts_in_the_order_of_the_inventory_control_planes_first() -> None:
         ({"kube_control_plane": ("h1",), "kube_node": ()}, "kube_node", ""),
     ],
 )
-def test_an_empty_group(groups: Any, key: str, near: str) -> None:
-    (complaint,) = complaints(groups=groups)
+def test_an_empty_group_is_reported(groups: Any, key: str, near: str) -> None:
+    (complaint,) = list_complaints(groups=groups)
     assert (complaint.key, complaint.reference, complaint.nearest) == (key, "inventory-group-empty", near)
 
 
 def test_an_empty_inventory_has_two_empty_groups() -> None:
-    assert complaint_ids(groups={}) == [
+    assert list_complaint_ids(groups={}) == [
         ("kube_control_plane", "inventory-group-empty"),
         ("kube_node", "inventory-group-empty"),
     ]
 
 
-def test_several_control_planes() -> None:
-    assert complaint_ids(groups={**GROUPS, "kube_control_plane": ("h1", "h2")}) == [
+def test_several_control_planes_are_refused() -> None:
+    assert list_complaint_ids(groups={**GROUPS, "kube_control_plane": ("h1", "h2")}) == [
         ("kube_control_plane", "control-plane-several")
     ]
 
@@ -52,14 +52,14 @@ def test_several_control_planes() -> None:
         ({"gpustack_node_ip": "10.9.0.1"}, "gpustack_node_ip"),
     ],
 )
-def test_an_address_twice(h2: Any, key: str) -> None:
-    (complaint,) = complaints(h1={"gpustack_node_ip": "10.9.0.1"}, h2=h2)
+def test_an_address_given_twice_is_refused(h2: Any, key: str) -> None:
+    (complaint,) = list_complaints(h1={"gpustack_node_ip": "10.9.0.1"}, h2=h2)
     assert (complaint.key, complaint.reference) == (key, "inventory-address-twice")
     assert complaint.actual.endswith("for h1 and h2")
 
 
-def test_an_address_that_ssh_would_take_for_an_option() -> None:
-    (complaint,) = complaints(h1={"ansible_host": "-oProxyCommand=id"})
+def test_an_address_like_an_ssh_option_is_refused() -> None:
+    (complaint,) = list_complaints(h1={"ansible_host": "-oProxyCommand=id"})
     assert (complaint.key, complaint.reference, complaint.rule) == (
         "ansible_host",
         "config-invalid",
@@ -68,50 +68,52 @@ def test_an_address_that_ssh_would_take_for_an_option() -> None:
 
 
 def test_one_address_with_two_ports_is_two_hosts() -> None:
-    assert complaints(h2={"ansible_host": "192.0.2.1", "ansible_port": 2222}) == []
+    assert list_complaints(h2={"ansible_host": "192.0.2.1", "ansible_port": 2222}) == []
 
 
-def test_host_settings() -> None:
+def test_settings_of_a_host_are_read() -> None:
     assert str(judge_spec(h1={"gpustack_node_ip": "10.9.0.1"})[0][0].spec.gpustack_node_ip) == "10.9.0.1"
-    (complaint,) = complaints(h1={"gpustack_node_ipp": "10.9.0.1"})
+    (complaint,) = list_complaints(h1={"gpustack_node_ipp": "10.9.0.1"})
     assert (complaint.key, complaint.reference, complaint.nearest) == (
         "gpustack_node_ipp",
         "config-unknown-key",
         "gpustack_node_ip",
     )
     assert complaint.file == "nowhere/site/hosts.yml, host h1"
-    (complaint,) = complaints(h1={"gpustack_node_ip": "10.9.0"})
+    (complaint,) = list_complaints(h1={"gpustack_node_ip": "10.9.0"})
     assert complaint.rule == "an IPv4 address"
 
 
 def test_the_same_mistake_of_many_hosts_is_reported_once() -> None:
     many = tuple(f"n{number}" for number in range(9))
-    (complaint,) = complaints(groups={**GROUPS, "kube_node": many}, every={"ansible_become_method": "doas"})
+    (complaint,) = list_complaints(groups={**GROUPS, "kube_node": many}, every={"ansible_become_method": "doas"})
     assert complaint.file == "nowhere/site/hosts.yml, hosts h1, n0, n1 and 7 more"
 
 
 @pytest.mark.parametrize(
-    "given",
+    "variables",
     [
         {"ansible_port": "{{ port }}"},
         {"ansible_user": "{% if a %}b{% endif %}"},
         {"gpustack_node_ip": "{{ ansible_host }}"},
     ],
 )
-def test_jinja_in_what_we_read(given: Any) -> None:
-    (complaint,) = complaints(h1=given)
-    assert (complaint.key, complaint.reference) == (next(iter(given)), "config-jinja")
+def test_jinja_in_variables_of_ours_is_refused(variables: Any) -> None:
+    (complaint,) = list_complaints(h1=variables)
+    assert (complaint.key, complaint.reference) == (next(iter(variables)), "config-jinja")
 
 
 def test_jinja_in_the_spec_is_reported_once_with_its_file() -> None:
     spec = {"kubernetes": {"endpoint": "{{ vip }}:6443", "cert_sans": ["a.b", "{{ name }}"]}}
-    found = [(complaint.file, complaint.key) for complaint in complaints(spec) if complaint.reference == "config-jinja"]
+    found = [
+        (complaint.file, complaint.key) for complaint in list_complaints(spec) if complaint.reference == "config-jinja"
+    ]
     file = "nowhere/site/group_vars/all/gpustack.yml"
     assert found == [(file, "gpustack.kubernetes.endpoint"), (file, "gpustack.kubernetes.cert_sans.1")]
 
 
 def test_jinja_elsewhere_is_nobodys_business() -> None:
-    assert complaints(every={"my_variable": "{{ other }}", "ansible_winrm_path": "{{ x }}"}) == []
+    assert list_complaints(every={"my_variable": "{{ other }}", "ansible_winrm_path": "{{ x }}"}) == []
 
 
 def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_being_shown() -> None:
@@ -119,14 +121,14 @@ def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_be
         ({"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n3934"}, "become-vaulted-value"),
         ("{{ 'hunter2' }}", "config-jinja"),
     ):
-        (complaint,) = complaints(h1={"ansible_become_password": value})
+        (complaint,) = list_complaints(h1={"ansible_become_password": value})
         assert complaint.reference == reference
         assert "hunter2" not in str(complaint)
         assert "3934" not in str(complaint)
 
 
 @pytest.mark.parametrize(
-    ("given", "key"),
+    ("variables", "key"),
     [
         ({"ansible_password": "hunter2"}, "ansible_password"),
         ({"ansible_ssh_pass": "hunter2"}, "ansible_ssh_pass"),
@@ -143,22 +145,24 @@ def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_be
         ({"ansible_ssh_common_args": "-N host2"}, "ansible_ssh_common_args"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused(given: Any, key: str) -> None:
-    (complaint,) = complaints(h1=given)
+def test_what_cannot_be_honoured_is_refused(variables: Any, key: str) -> None:
+    (complaint,) = list_complaints(h1=variables)
     assert (complaint.key, complaint.reference) == (key, "connection-unsupported")
     assert "hunter2" not in str(complaint)
 
 
 @pytest.mark.parametrize("port", ["ssh", 0, 65536, "-1", True])
-def test_a_port_that_is_none(port: Any) -> None:
-    assert complaint_ids(h1={"ansible_port": port}) == [("ansible_port", "config-invalid")]
+def test_a_malformed_port_is_refused(port: Any) -> None:
+    assert list_complaint_ids(h1={"ansible_port": port}) == [("ansible_port", "config-invalid")]
 
 
-def test_broken_quotes_in_ssh_arguments() -> None:
-    assert complaint_ids(h1={"ansible_ssh_common_args": "-o 'x"}) == [("ansible_ssh_common_args", "config-invalid")]
+def test_broken_quotes_in_ssh_arguments_are_refused() -> None:
+    assert list_complaint_ids(h1={"ansible_ssh_common_args": "-o 'x"}) == [
+        ("ansible_ssh_common_args", "config-invalid")
+    ]
 
 
-def test_what_is_honoured() -> None:
+def test_variables_of_ansible_are_honoured() -> None:
     given = {
         "ansible_host": "192.0.2.9",
         "ansible_port": "2222",
@@ -184,7 +188,7 @@ def test_the_sudo_that_is_named_is_taken(exe: str) -> None:
 
 
 def test_a_typed_password_is_for_hosts_whose_variables_hold_none() -> None:
-    """As for Ansible, so that a question offers a host no other password than a play does."""
+    """Ansible does the same, so that a question offers a host no other password than a play does."""
     hosts, *_ = judge_spec(password="typed", h1={"ansible_become_pass": "own"}, h2={})
     assert [host.become_password for host in hosts] == ["own", "typed"]
 
@@ -202,12 +206,12 @@ STANDALONE: Any = {"gpu_standalone": ("h1", "h2")}
 
 
 def test_hosts_without_kubernetes_alone_are_an_inventory() -> None:
-    assert complaint_ids(groups=STANDALONE) == []
-    assert complaint_ids(groups={**STANDALONE, "kube_node": ()}) == []
+    assert list_complaint_ids(groups=STANDALONE) == []
+    assert list_complaint_ids(groups={**STANDALONE, "kube_node": ()}) == []
 
 
 def test_a_host_of_a_cluster_and_without_kubernetes_is_named_with_its_key() -> None:
-    found = complaints(groups={**GROUPS, "gpu_standalone": ("h2",)})
+    found = list_complaints(groups={**GROUPS, "gpu_standalone": ("h2",)})
     assert [(complaint.key, complaint.reference) for complaint in found] == [
         ("gpu_standalone.hosts.h2", "host-in-both")
     ]
@@ -216,4 +220,4 @@ def test_a_host_of_a_cluster_and_without_kubernetes_is_named_with_its_key() -> N
 
 def test_a_group_of_the_cluster_that_lacks_its_other_half_is_named_beside_standalone_hosts_too() -> None:
     groups = {"kube_node": ("h1",), "gpu_standalone": ("h2",)}
-    assert complaint_ids(groups=groups) == [("kube_control_plane", "inventory-group-empty")]
+    assert list_complaint_ids(groups=groups) == [("kube_control_plane", "inventory-group-empty")]

@@ -39,13 +39,13 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return make
 
 
-def refused(path: Path) -> ConfigError:
+def expect_refusal(path: Path) -> ConfigError:
     with pytest.raises(ConfigError) as raised:
         load_inventory(path)
     return raised.value
 
 
-def test_a_folder_with_a_spec(site: Site) -> None:
+def test_a_folder_with_a_spec_is_loaded(site: Site) -> None:
     found = load_inventory(site(**{"group_vars/all/gpustack.yml": "gpustack:\n  swap: off\n  cluster_name: here\n"}))
     assert [host.name for host in found.hosts] == ["h1", "h2"]
     assert (found.spec.cluster_name, found.spec.swap) == ("here", "off")
@@ -53,7 +53,7 @@ def test_a_folder_with_a_spec(site: Site) -> None:
 
 
 def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
-    error = refused(
+    error = expect_refusal(
         site(
             **{
                 "group_vars/all/gpustack.yml": "gpustack:\n\tswap: off\n",
@@ -73,7 +73,7 @@ def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
 
 
 def test_what_is_yaml_and_no_inventory_is_reported_in_ansibles_words(site: Site) -> None:
-    error = refused(site("kube_node:\n  hosts: [h1]\n"))
+    error = expect_refusal(site("kube_node:\n  hosts: [h1]\n"))
     assert error.reference == "inventory-unreadable"
     assert "requires a dictionary" in error.reason
     assert "ini" not in error.reason
@@ -82,20 +82,20 @@ def test_what_is_yaml_and_no_inventory_is_reported_in_ansibles_words(site: Site)
 
 @pytest.mark.parametrize("path", ["host_vars/h1.yml", "host_vars/h1/x.yml", "group_vars/kube_node.yml"])
 def test_a_spec_anywhere_else_is_refused_even_of_one_host(site: Site, path: str) -> None:
-    error = refused(site(**{path: "gpustack:\n  swap: keep\n"}))
+    error = expect_refusal(site(**{path: "gpustack:\n  swap: keep\n"}))
     assert error.reference == "config-spec-split"
     assert f"site/{path}" in error.reason
 
 
 def test_a_spec_in_the_inventory_file_of_one_host_is_refused(site: Site) -> None:
-    error = refused(site(HOSTS.replace("192.0.2.2", "192.0.2.2, gpustack: {swap: keep}")))
+    error = expect_refusal(site(HOSTS.replace("192.0.2.2", "192.0.2.2, gpustack: {swap: keep}")))
     assert error.reference == "config-spec-split"
     assert "for h2" in error.reason
 
 
 @pytest.mark.parametrize("path", ["group_vars/all.yml", "group_vars/all/all.yml", "group_vars/all"])
 def test_a_spec_in_any_file_for_all_hosts_is_taken_and_named(site: Site, path: str) -> None:
-    error = refused(site(**{path: "gpustack:\n  swp: keep\n"}))
+    error = expect_refusal(site(**{path: "gpustack:\n  swp: keep\n"}))
     assert f"site/{path}: gpustack.swp" in error.reason
 
 
@@ -114,7 +114,7 @@ def test_vaulted_files_are_read(site: Site, tmp_path: Path, monkeypatch: pytest.
     vault = str(Path(sys.executable).with_name("ansible-vault"))
     command = [vault, "encrypt", "--vault-password-file", "password", "site/group_vars/all/secret.yml"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    assert refused(folder).reference == "inventory-unreadable"
+    assert expect_refusal(folder).reference == "inventory-unreadable"
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
     assert load_inventory(folder).hosts[0].become_password == "hunter2"
 
@@ -124,11 +124,11 @@ def test_unsafe_texts_are_plain_texts(site: Site) -> None:
     assert inventory.hosts[1].address == "192.0.2.2"
 
 
-def test_an_ini_inventory(site: Site, tmp_path: Path) -> None:
+def test_an_ini_inventory_is_loaded(site: Site, tmp_path: Path) -> None:
     (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nh1 ansible_host=192.0.2.1\n[kube_node]\nh1\n")
     assert len(load_inventory(Path("hosts.ini")).hosts) == 1
     (tmp_path / "hosts.ini").write_text("[kube_control_plane\nh1\n")
-    assert "'yaml'" not in refused(Path("hosts.ini")).reason
+    assert "'yaml'" not in expect_refusal(Path("hosts.ini")).reason
 
 
 def test_children_of_groups_count(site: Site) -> None:
@@ -137,19 +137,19 @@ def test_children_of_groups_count(site: Site) -> None:
     assert [host.name for host in load_inventory(site(hosts)).hosts] == ["h1", "h3", "h2"]
 
 
-def test_an_inventory_that_takes_too_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_inventory_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "READ_LIMIT", 0.01)
-    assert refused(site()).reference == "inventory-slow"
+    assert expect_refusal(site()).reference == "inventory-slow"
 
 
-def test_no_ansible(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ansible_is_reported(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = site()
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert refused(folder).reference == "ansible-missing"
+    assert expect_refusal(folder).reference == "ansible-missing"
 
 
-def test_which_inventory(site: Site, tmp_path: Path) -> None:
+def test_the_option_counts_before_the_environment_and_ansible_cfg(site: Site, tmp_path: Path) -> None:
     folder = site()
     home = {"HOME": str(tmp_path)}
     assert select_inventory(None, home) is None
@@ -168,12 +168,14 @@ def test_an_ansible_cfg_of_somebody_else_is_not_read_by_ansible_either(
     """This one lets no YAML be read; another would name plugins of its own, and run them."""
     folder, cfg = site(), tmp_path / "ansible.cfg"
     cfg.write_text("[inventory]\nenable_plugins = ini\n")
-    assert refused(folder).reference == "inventory-unreadable"
+    assert expect_refusal(folder).reference == "inventory-unreadable"
     give_away(cfg, monkeypatch)
     assert len(load_inventory(folder).hosts) == 2
 
 
-def test_without_an_inventory_the_host_itself(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_inventory_the_local_host_is_used(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
     found = load_inventory(None)
     assert [(host.connection, host.control_plane) for host in found.hosts] == [("local", True)]
@@ -185,7 +187,7 @@ def test_without_an_inventory_the_host_itself(site: Site, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("text", ["gpustack: [", "- a\n- b\n", "gpustack: {}\ngpustack: {}\n"])
-def test_a_local_spec_that_is_no_mapping(
+def test_a_local_spec_that_is_no_mapping_is_refused(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")

@@ -13,7 +13,7 @@ from gpustack.config.sections.receiver import Receivers, read_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
 from gpustack.rollout.resolved_spec import resolve_spec
-from tests.unit.config.specs import SPEC_FILE, complaint_ids, complaints
+from tests.unit.config.specs import SPEC_FILE, list_complaint_ids, list_complaints
 
 HOOK = "https://hooks.example.com/services/T0/B0/only-we-know"
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
@@ -23,49 +23,51 @@ KEY = "gpustack.alerts.receivers."
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return written(tmp_path / "secret", HOOK)
+    return write_secret(tmp_path / "secret", HOOK)
 
 
-def written(path: Path, text: str, mode: int = 0o600) -> Path:
+def write_secret(path: Path, text: str, mode: int = 0o600) -> Path:
     path.write_text(f"{text}\n")
     path.chmod(mode)
     return path
 
 
-def wrong_in(receivers: Any) -> dict[str, str]:
-    """What is reported of each key."""
-    found = complaints({"alerts": {"receivers": receivers}})
+def find_mistakes(receivers: Any) -> dict[str, str]:
+    """Find what is reported of each key."""
+    found = list_complaints({"alerts": {"receivers": receivers}})
     assert {complaint.file for complaint in found} <= {SPEC_FILE}
     return {one.key.removeprefix(KEY): one.actual for one in found}
 
 
-def wrong(**receiver: Any) -> dict[str, str]:
-    """Of one for all severities."""
-    return {key.removeprefix("default.0."): found for key, found in wrong_in({"default": [receiver]}).items()}
+def find_receiver_mistakes(**receiver: Any) -> dict[str, str]:
+    """Find the mistakes of one receiver for all severities."""
+    return {key.removeprefix("default.0."): found for key, found in find_mistakes({"default": [receiver]}).items()}
 
 
-def of(**receivers: Any) -> Receivers:
+def build_receivers(**receivers: Any) -> Receivers:
     return Receivers.model_validate(receivers)
 
 
 def test_a_severity_without_a_list_has_that_of_default() -> None:
-    receivers = of(default=[MAIL, PAGER], warning=[PAGER, MAIL, MAIL], info=[])
+    receivers = build_receivers(default=[MAIL, PAGER], warning=[PAGER, MAIL, MAIL], info=[])
     assert receivers.list_names("critical") == ("default-email", "default-pagerduty")
     assert receivers.list_names("warning") == ("warning-pagerduty", "warning-email", "warning-email-2")
     assert receivers.list_names("info") == ()
     assert list(receivers.name_receivers()) == [*receivers.list_names("warning"), *receivers.list_names("critical")]
 
 
-def test_nobody_is_the_default() -> None:
+def test_without_receivers_nobody_is_notified() -> None:
     assert Receivers().name_receivers() == {}
-    assert wrong_in({}) == wrong_in({"critical": [], "info": None}) == {}
+    assert find_mistakes({}) == find_mistakes({"critical": [], "info": None}) == {}
 
 
 def test_critical_and_warning_are_not_forgotten() -> None:
     """Info may be."""
-    assert wrong_in({"info": [MAIL]}) == dict.fromkeys(("critical", "warning"), "nothing, while others have a receiver")
-    assert wrong_in({"critical": [PAGER], "warning": []}) == {}
-    assert wrong_in({"default": [], "info": [MAIL]}) == {}
+    assert find_mistakes({"info": [MAIL]}) == dict.fromkeys(
+        ("critical", "warning"), "nothing, while others have a receiver"
+    )
+    assert find_mistakes({"critical": [PAGER], "warning": []}) == {}
+    assert find_mistakes({"default": [], "info": [MAIL]}) == {}
 
 
 @pytest.mark.parametrize(
@@ -78,29 +80,31 @@ def test_critical_and_warning_are_not_forgotten() -> None:
         ({**MAIL, "user": "k8s"}, "correct-horse"),
     ],
 )
-def test_whole_receivers(tmp_path: Path, receiver: dict[str, str], content: str) -> None:
-    whole = receiver | {"secret_file": str(written(tmp_path / "secret", content))}
-    assert wrong(**whole) == {}
-    assert read_secrets(of(default=[whole])) == {f"default-{receiver['type']}": content}
-    assert wrong(**receiver, secret="ours/key.txt") == {}
-    assert read_secrets(of(default=[receiver | {"secret": "ours/key.txt"}])) == {}
+def test_complete_receivers_are_accepted(tmp_path: Path, receiver: dict[str, str], content: str) -> None:
+    whole = receiver | {"secret_file": str(write_secret(tmp_path / "secret", content))}
+    assert find_receiver_mistakes(**whole) == {}
+    assert read_secrets(build_receivers(default=[whole])) == {f"default-{receiver['type']}": content}
+    assert find_receiver_mistakes(**receiver, secret="ours/key.txt") == {}
+    assert read_secrets(build_receivers(default=[receiver | {"secret": "ours/key.txt"}])) == {}
 
 
 def test_mail_without_a_login_needs_no_secret() -> None:
-    assert wrong(**MAIL) == {}
+    assert find_receiver_mistakes(**MAIL) == {}
 
 
 def test_all_that_is_missing_is_reported_at_once() -> None:
-    assert set(wrong(type="slack")) == {"secret_file", "channel"}
-    assert set(wrong(type="email")) == {"to", "sender", "smarthost"}
-    assert set(wrong(type="webhook")) == set(wrong(type="pagerduty")) == {"secret_file"}
-    assert wrong() == wrong(channel="#gpus") == {"type": "nothing"}
+    assert set(find_receiver_mistakes(type="slack")) == {"secret_file", "channel"}
+    assert set(find_receiver_mistakes(type="email")) == {"to", "sender", "smarthost"}
+    assert (
+        set(find_receiver_mistakes(type="webhook")) == set(find_receiver_mistakes(type="pagerduty")) == {"secret_file"}
+    )
+    assert find_receiver_mistakes() == find_receiver_mistakes(channel="#gpus") == {"type": "nothing"}
 
 
 def test_what_is_wrong_in_several_lists_is_reported_at_once(tmp_path: Path) -> None:
-    """What pydantic finds and what it does not, within one list, too."""
-    mode = written(tmp_path / "open", HOOK, 0o644)
-    found = complaint_ids(
+    """The mistakes are those that pydantic finds and those that it does not, within one list, too."""
+    mode = write_secret(tmp_path / "open", HOOK, 0o644)
+    found = list_complaint_ids(
         {
             "alerts": {
                 "receivers": {
@@ -128,44 +132,49 @@ def test_what_is_wrong_in_several_lists_is_reported_at_once(tmp_path: Path) -> N
 
 
 def test_an_unknown_severity_or_setting_names_those_there_are() -> None:
-    (severity,) = complaints({"alerts": {"receivers": {"critcal": [MAIL], "default": [MAIL]}}})
+    (severity,) = list_complaints({"alerts": {"receivers": {"critcal": [MAIL], "default": [MAIL]}}})
     assert (severity.nearest, severity.rule) == ("critical", "one of default, critical, warning, info")
-    (setting,) = complaints({"alerts": {"receivers": {"default": [{**MAIL, "smart_host": "x:1"}]}}})
+    (setting,) = list_complaints({"alerts": {"receivers": {"default": [{**MAIL, "smart_host": "x:1"}]}}})
     assert (setting.key, setting.nearest) == (f"{KEY}default.0.smart_host", "smarthost")
     assert "secret_file" in setting.rule
 
 
-@pytest.mark.parametrize("given", [{"type": "webhook"}, "pagerduty", ["pagerduty"]])
-def test_what_is_no_list_of_receivers(given: Any) -> None:
-    assert set(wrong_in({"default": given})) <= {"default", "default.0"}
-    assert wrong_in({"default": given})
+@pytest.mark.parametrize("receivers", [{"type": "webhook"}, "pagerduty", ["pagerduty"]])
+def test_other_shapes_than_a_list_are_refused(receivers: Any) -> None:
+    assert set(find_mistakes({"default": receivers})) <= {"default", "default.0"}
+    assert find_mistakes({"default": receivers})
 
 
 def test_what_has_no_effect_is_no_setting(file: Path) -> None:
-    assert set(wrong(type="webhook", secret_file=str(file), channel="#gpus", user="me")) == {"channel", "user"}
-    (complaint,) = complaints({"alerts": {"receivers": {"default": [PAGER | {"channel": "#gpus"}]}}})
+    assert set(find_receiver_mistakes(type="webhook", secret_file=str(file), channel="#gpus", user="me")) == {
+        "channel",
+        "user",
+    }
+    (complaint,) = list_complaints({"alerts": {"receivers": {"default": [PAGER | {"channel": "#gpus"}]}}})
     assert complaint.rule == "nothing, or type slack"
 
 
 def test_a_secret_is_in_one_place(file: Path) -> None:
-    assert wrong(**PAGER, secret_file=str(written(file, "key"))) == {"secret": "secret beside secret_file"}
-    assert set(wrong(type="pagerduty", secret="no-key")) == {"secret"}
+    assert find_receiver_mistakes(**PAGER, secret_file=str(write_secret(file, "key"))) == {
+        "secret": "secret beside secret_file"
+    }
+    assert set(find_receiver_mistakes(type="pagerduty", secret="no-key")) == {"secret"}
 
 
 def test_user_and_password_of_mail_go_together(tmp_path: Path) -> None:
-    password = str(written(tmp_path / "password", "correct-horse"))
-    assert wrong(**MAIL, user="k8s") == {"secret_file": "user without secret_file"}
-    assert wrong(**MAIL, secret_file=password) == {"user": "secret_file without user"}
-    assert wrong(**MAIL, secret="ours/mail") == {"user": "secret_file without user"}
+    password = str(write_secret(tmp_path / "password", "correct-horse"))
+    assert find_receiver_mistakes(**MAIL, user="k8s") == {"secret_file": "user without secret_file"}
+    assert find_receiver_mistakes(**MAIL, secret_file=password) == {"user": "secret_file without user"}
+    assert find_receiver_mistakes(**MAIL, secret="ours/mail") == {"user": "secret_file without user"}
 
 
 def test_a_wrong_type_or_value_is_reported_once(file: Path) -> None:
-    assert set(wrong(type="sms", secret_file=str(file))) == {"type"}
-    assert set(wrong(**MAIL | {"smarthost": "no port"})) == {"smarthost"}
+    assert set(find_receiver_mistakes(type="sms", secret_file=str(file))) == {"type"}
+    assert set(find_receiver_mistakes(**MAIL | {"smarthost": "no port"})) == {"smarthost"}
 
 
 @pytest.mark.parametrize(
-    ("kind", "content", "mode", "found"),
+    ("kind", "content", "mode", "actual"),
     [
         ("webhook", "hooks.example.com/only-we-know", 0o600, "a file with something else"),
         ("webhook", "https://", 0o600, "a file with something else"),
@@ -176,20 +185,22 @@ def test_a_wrong_type_or_value_is_reported_once(file: Path) -> None:
         ("pagerduty", "", 0o600, "an empty file"),
     ],
 )
-def test_files_that_cannot_be_used(tmp_path: Path, kind: str, content: str, mode: int, found: str) -> None:
-    path = written(tmp_path / "secret", content, mode)
+def test_unfit_secret_files_are_refused_unread(tmp_path: Path, kind: str, content: str, mode: int, actual: str) -> None:
+    path = write_secret(tmp_path / "secret", content, mode)
     receivers = {"default": [{"type": kind, "secret_file": str(path)}]}
-    (complaint,) = complaints({"alerts": {"receivers": receivers}})
-    assert (complaint.actual, complaint.reference) == (f"{path}: {found}", "config-secret-file")
+    (complaint,) = list_complaints({"alerts": {"receivers": receivers}})
+    assert (complaint.actual, complaint.reference) == (f"{path}: {actual}", "config-secret-file")
     assert not content or "only-we-know" not in str(complaint)
     with pytest.raises(ConfigError) as raised:
-        read_secrets(of(**receivers))
+        read_secrets(build_receivers(**receivers))
     assert "only-we-know" not in f"{raised.value} {raised.value.reason}"
 
 
-def test_a_file_that_is_not_there() -> None:
-    assert wrong(type="webhook", secret_file="/nowhere/hook") == {"secret_file": "/nowhere/hook: no such file"}
-    assert wrong(type="webhook", secret_file="hook") == {"secret_file": "hook: a relative path"}
+def test_a_missing_secret_file_is_reported() -> None:
+    assert find_receiver_mistakes(type="webhook", secret_file="/nowhere/hook") == {
+        "secret_file": "/nowhere/hook: no such file"
+    }
+    assert find_receiver_mistakes(type="webhook", secret_file="hook") == {"secret_file": "hook: a relative path"}
 
 
 def test_only_salted_hashes_leave_this_machine_and_they_go_to_control_planes(file: Path) -> None:

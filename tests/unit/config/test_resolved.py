@@ -1,4 +1,4 @@
-"""What roles are filled in with: where a file comes from, and what it must be."""
+"""Roles are filled in with the source of a file, and its checksum."""
 
 import re
 from dataclasses import fields

@@ -75,12 +75,12 @@ imagePullSecrets: [{name: ngc}]
 """
 
 
-def places(text: str) -> list[str]:
+def list_places(text: str) -> list[str]:
     return [".".join(path) for path in find_secret_paths(yaml.safe_load(text))]
 
 
 def test_every_secret_in_clear_is_named_and_none_is_printed() -> None:
-    assert places(CLEAR) == [
+    assert list_places(CLEAR) == [
         "grafana.adminPassword",
         "grafana.grafana.ini.auth.generic_oauth.client_secret",
         "grafana.envRenderSecret.ANY_NAME",
@@ -99,11 +99,11 @@ def test_every_secret_in_clear_is_named_and_none_is_printed() -> None:
 
 @pytest.mark.parametrize("text", LOOKS)
 def test_a_secret_is_known_by_its_looks(text: str) -> None:
-    assert len(places(text)) == 1
+    assert len(list_places(text)) == 1
 
 
 def test_what_only_names_a_secret_is_taken() -> None:
-    assert places(NAMED) == []
+    assert list_places(NAMED) == []
 
 
 def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
     (tmp_path / "values" / "monitoring.yaml").write_text(CLEAR)
     _, wrong = read_operator_values(tmp_path / "hosts.yml", "monitoring", "kube-prometheus-stack-88.5.3")
     complaints = [complaint for complaint in wrong if complaint.reference == "values-secret"]
-    assert len(complaints) == len(places(CLEAR))
+    assert len(complaints) == len(list_places(CLEAR))
     assert "figleaf" not in "\n".join(map(str, complaints))
     assert "monitoring.yaml: grafana.adminPassword: found a secret in clear" in str(complaints[0])
 

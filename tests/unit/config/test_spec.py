@@ -8,7 +8,7 @@ import pytest
 from gpustack.config.resolution import build_apt_repositories, resolve_fingerprint
 from gpustack.config.serve_image import select_image
 from gpustack.config.spec import Spec, build_schema
-from tests.unit.config.specs import SPEC_FILE, complaint_ids, complaints, judge_spec
+from tests.unit.config.specs import SPEC_FILE, judge_spec, list_complaint_ids, list_complaints
 
 MIRROR = {"mirror": "http://a", "fingerprint": "A" * 40}
 FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
@@ -41,14 +41,14 @@ def test_another_key_is_trusted_for_the_official_packages_when_the_spec_says_so(
 
 
 def test_a_key_beside_a_mirrors_own_would_have_no_effect() -> None:
-    (complaint,) = complaints({"source": MIRROR, "fingerprints": {"containerd": "B" * 40}})
+    (complaint,) = list_complaints({"source": MIRROR, "fingerprints": {"containerd": "B" * 40}})
     assert (complaint.key, complaint.actual) == ("gpustack.fingerprints", "containerd")
     assert "source.fingerprint" in complaint.rule
 
 
-@pytest.mark.parametrize(("written", "meant"), [(False, "off"), ("off", "off"), ("keep", "keep")])
-def test_off_in_yaml_is_false(written: Any, meant: str) -> None:
-    _, spec, wrong = judge_spec({"swap": written})
+@pytest.mark.parametrize(("text", "meant"), [(False, "off"), ("off", "off"), ("keep", "keep")])
+def test_off_in_yaml_is_false(text: Any, meant: str) -> None:
+    _, spec, wrong = judge_spec({"swap": text})
     assert (spec.swap, wrong) == (meant, [])
 
 
@@ -69,7 +69,7 @@ def test_off_in_yaml_is_false(written: Any, meant: str) -> None:
     ],
 )  # fmt: skip
 def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str) -> None:
-    (complaint,) = complaints(spec)
+    (complaint,) = list_complaints(spec)
     assert (complaint.file, complaint.key, complaint.reference, complaint.nearest) == (
         SPEC_FILE,
         key,
@@ -80,7 +80,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
 
 
 @pytest.mark.parametrize(
-    ("spec", "key", "found", "allowed"),
+    ("spec", "key", "actual", "rule"),
     [
         ({"flannel": {"port": "x"}}, "flannel.port", "'x'", "a whole number"),
         ({"flannel": {"port": 70000}}, "flannel.port", "70000", "less than or equal to 65535"),
@@ -137,30 +137,30 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ([1], "", "[1]", "a mapping of settings"),
     ],
 )  # fmt: skip
-def test_wrong_values_are_reported_in_the_operators_words(spec: Any, key: str, found: str, allowed: str) -> None:
-    complaint = complaints(spec)[0]
+def test_wrong_values_are_reported_in_the_operators_words(spec: Any, key: str, actual: str, rule: str) -> None:
+    complaint = list_complaints(spec)[0]
     assert complaint.key == ".".join(part for part in ("gpustack", key) if part)
-    assert found in complaint.actual
-    assert allowed in complaint.rule
+    assert actual in complaint.actual
+    assert rule in complaint.rule
     assert "found" not in complaint.rule
     assert complaint.file == SPEC_FILE
 
 
 @pytest.mark.parametrize("version", ["595.84", "595.91.07"])
 def test_a_driver_version_has_two_parts_or_three(version: str) -> None:
-    assert complaints({"gpu": {"driver": {"version": version}}}) == []
+    assert list_complaints({"gpu": {"driver": {"version": version}}}) == []
 
 
 @pytest.mark.parametrize("version", ["1.34.1", "1.20.0", "1.99.0", "2.0.0", "1.36", "latest", ""])
-def test_kubernetes_that_is_not_supported(version: str) -> None:
-    (complaint,) = complaints({"kubernetes": {"version": version}})
+def test_unsupported_kubernetes_is_refused(version: str) -> None:
+    (complaint,) = list_complaints({"kubernetes": {"version": version}})
     assert complaint.key == "gpustack.kubernetes.version"
     assert complaint.actual == repr(version)
     assert "1.36" in complaint.rule
 
 
 @pytest.mark.parametrize("version", ["1.36.4", "v1.36.4", "1.35.0"])
-def test_kubernetes_that_is_supported(version: str) -> None:
+def test_supported_kubernetes_is_accepted(version: str) -> None:
     assert judge_spec({"kubernetes": {"version": version}})[1].kubernetes.version == version.removeprefix("v")
 
 
@@ -173,24 +173,24 @@ def test_kubernetes_that_is_supported(version: str) -> None:
         ({"service_cidr": "192.0.2.0/24"}, "service_cidr"),
     ],
 )
-def test_networks_apart_from_each_other_and_from_hosts(kubernetes: Any, key: str) -> None:
-    (complaint,) = complaints({"kubernetes": kubernetes})
+def test_overlapping_networks_are_refused(kubernetes: Any, key: str) -> None:
+    (complaint,) = list_complaints({"kubernetes": kubernetes})
     assert (complaint.key, complaint.reference) == (f"gpustack.kubernetes.{key}", "config-networks-overlap")
 
 
 def test_hosts_inside_a_network_are_named() -> None:
-    (complaint,) = complaints(None, h2={"gpustack_node_ip": "10.244.7.7"})
+    (complaint,) = list_complaints(None, h2={"gpustack_node_ip": "10.244.7.7"})
     assert "10.244.7.7 of h2" in complaint.actual
 
 
-def test_all_mistakes_at_once_contradictions_included() -> None:
+def test_all_mistakes_and_contradictions_are_reported_at_once() -> None:
     spec = {
         "kubernets": {},
         "kubernetes": {"pod_cidr": "10.96.0.0/16", "version": "1.30.1", "odd": 1},
         "flannel": {"port": "x"},
         "swap": "perhaps",
     }
-    assert sorted(complaint_ids(spec, h1={"gpustack_node_ip": "here"}, h2={"ansible_port": "ssh"})) == [
+    assert sorted(list_complaint_ids(spec, h1={"gpustack_node_ip": "here"}, h2={"ansible_port": "ssh"})) == [
         ("ansible_port", "config-invalid"),
         ("gpustack.flannel.port", "config-invalid"),
         ("gpustack.kubernetes.odd", "config-unknown-key"),
@@ -203,18 +203,18 @@ def test_all_mistakes_at_once_contradictions_included() -> None:
 
 
 def test_a_wrong_network_is_not_also_compared() -> None:
-    assert complaint_ids({"kubernetes": {"pod_cidr": "x", "service_cidr": "10.244.0.0/16"}}) == [
+    assert list_complaint_ids({"kubernetes": {"pod_cidr": "x", "service_cidr": "10.244.0.0/16"}}) == [
         ("gpustack.kubernetes.pod_cidr", "config-invalid")
     ]
 
 
 def test_every_field_says_what_it_is() -> None:
-    def described(node: Any) -> Any:
+    def list_descriptions(node: Any) -> Any:
         for name, field in node.get("properties", {}).items():
             yield name, field.get("description", "")
 
     whole = build_schema()
-    fields = [pair for node in whole["$defs"].values() for pair in described(node)]
+    fields = [pair for node in whole["$defs"].values() for pair in list_descriptions(node)]
     assert len(fields) > 30
     assert [name for name, text in fields if not text] == []
     assert whole["properties"]["gpustack"]["$ref"] == "#/$defs/Spec"
@@ -235,7 +235,7 @@ def test_the_defaults_keep_the_rules() -> None:
         "registry.example.com/gpustack:1@sha256:" + "a" * 64,
     ],
 )
-def test_an_image_of_serve(image: str) -> None:
+def test_an_image_of_serve_is_accepted(image: str) -> None:
     _, spec, wrong = judge_spec({"serve": {"enabled": True, "image": image}})
     assert (select_image(spec), wrong) == (image, [])
 
@@ -254,7 +254,7 @@ def test_an_image_of_serve(image: str) -> None:
     ],
 )
 def test_an_image_of_serve_has_its_registry_and_a_tag(image: str) -> None:
-    (complaint,) = complaints({"serve": {"enabled": True, "image": image}})
+    (complaint,) = list_complaints({"serve": {"enabled": True, "image": image}})
     assert (complaint.key, complaint.reference) == ("gpustack.serve.image", "config-invalid")
     assert "REGISTRY/PATH:TAG" in complaint.rule
 
@@ -262,8 +262,12 @@ def test_an_image_of_serve_has_its_registry_and_a_tag(image: str) -> None:
 def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
     lab = {"source": {**MIRROR, "simulated": "allowed"}}
     on: dict[str, Any] = {"serve": {"enabled": True}}
-    assert complaint_ids(on) == complaint_ids({**on, "source": MIRROR}) == [("gpustack.serve.image", "config-invalid")]
-    assert complaint_ids({"serve": {"enabled": False}}) == complaint_ids({**on, **lab}) == []
+    assert (
+        list_complaint_ids(on)
+        == list_complaint_ids({**on, "source": MIRROR})
+        == [("gpustack.serve.image", "config-invalid")]
+    )
+    assert list_complaint_ids({"serve": {"enabled": False}}) == list_complaint_ids({**on, **lab}) == []
     assert select_image(judge_spec(lab)[1]).startswith("docker.io/library/gpustack:")
     off = {"monitoring": {"enabled": False}}
-    assert complaint_ids({**on, **lab, **off}) == [("gpustack.monitoring.enabled", "config-invalid")]
+    assert list_complaint_ids({**on, **lab, **off}) == [("gpustack.monitoring.enabled", "config-invalid")]

@@ -40,14 +40,14 @@ def test_no_file_is_no_values(site: Path) -> None:
     assert read_operator_values(site / "nowhere" / "hosts.yml", "monitoring", CHART) == ({}, [])
 
 
-def test_a_good_file(site: Path) -> None:
+def test_a_good_file_is_read(site: Path) -> None:
     found, wrong = read(site, "grafana: {grafana.ini: {users: {theme: light}}}\nkubeProxy: {enabled: off}\n")
     assert found == {"grafana": {"grafana.ini": {"users": {"theme": "light"}}}, "kubeProxy": {"enabled": False}}
     assert wrong == []
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "{}"])
-def test_an_empty_file(site: Path, text: str) -> None:
+def test_an_empty_file_has_no_values(site: Path, text: str) -> None:
     assert read(site, text) == ({}, [])
 
 

@@ -19,8 +19,8 @@ AMOUNTS = st.lists(st.decimals(0, 10**9, places=12, allow_nan=False), min_size=1
 PARTS = st.floats(0, 1e5, allow_nan=False)
 
 
-def cost(*prices: dict[str, object], **more: object) -> Cost:
-    return Cost.model_validate({"currency": "EUR", "prices": list(prices), **more})
+def build_cost(*prices: dict[str, object], **fields: object) -> Cost:
+    return Cost.model_validate({"currency": "EUR", "prices": list(prices), **fields})
 
 
 @given(AMOUNTS)
@@ -44,7 +44,7 @@ def test_rows_add_up_to_hours_times_price(parts: list[tuple[float, ...]], price:
 
 
 def test_a_price_is_the_last_that_fits() -> None:
-    prices = cost(
+    prices = build_cost(
         {"per_gpu_hour": 1},
         {"model": "H100 80GB HBM3", "per_gpu_hour": 2},
         {"model": "NVIDIA-H100-80GB-HBM3", "from": "2026-10-15", "per_gpu_hour": "2.50"},
@@ -57,12 +57,12 @@ def test_a_price_is_the_last_that_fits() -> None:
     assert find_price(prices, h100, "spot", "2026-10-20") == Decimal("0.9")
 
 
-def test_a_price_that_changes_in_mid_month() -> None:
+def test_a_price_change_in_mid_month_counts_from_its_day() -> None:
     world = Recorder(48)
     world.node("n", 0, 2880, 2, model="H100")
     world.pod("n", "a", 0, 2880, 1, active=0.01)
     usage = query_usage(world.source())
-    spec = cost({"per_gpu_hour": 1}, {"from": "2026-10-02", "per_gpu_hour": 3})
+    spec = build_cost({"per_gpu_hour": 1}, {"from": "2026-10-02", "per_gpu_hour": 3})
     bill = build_bill(
         usage, ("namespace",), find_prices(spec, usage.hours), spec.unit, {"a": Decimal(90), "b": Decimal(1)}
     )
@@ -78,7 +78,7 @@ def test_what_has_no_price_is_named_with_its_days() -> None:
     world.node("n2", 0, 2880, 2, model="NVIDIA L4")
     usage = query_usage(world.source())
     with pytest.raises(ConfigError) as caught:
-        find_prices(cost({"model": "H100", "from": "2026-10-02", "per_gpu_hour": 1}), usage.hours)
+        find_prices(build_cost({"model": "H100", "from": "2026-10-02", "per_gpu_hour": 1}), usage.hours)
     assert caught.value.reference == "cost-no-price"
     assert caught.value.reason.splitlines() == [
         "NVIDIA H100, 2026-10-01 to 2026-10-01: n1",
@@ -90,7 +90,7 @@ def test_what_has_no_price_is_named_with_its_days() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "word"),
+    ("spec", "word"),
     [
         (
             {"currency": "EUR", "prices": [{"per_gpu_hour": 1}, {"per_gpu_hour": 1, "currency": "USD"}]},
@@ -102,6 +102,6 @@ def test_what_has_no_price_is_named_with_its_days() -> None:
         ({"currency": "euro"}, "pattern"),
     ],
 )
-def test_a_wrong_spec_is_refused(given: dict[str, object], word: str) -> None:
+def test_a_wrong_spec_is_refused(spec: dict[str, object], word: str) -> None:
     with pytest.raises(ValidationError, match=word):
-        Cost.model_validate(given)
+        Cost.model_validate(spec)

@@ -17,19 +17,19 @@ REFUSALS = ("forbidden: User cannot list resource", "HTTP 500", "Operation timed
 
 
 @cache
-def healthy() -> Snapshot:
+def build_healthy() -> Snapshot:
     return base()
 
 
-def but(change: Callable[[Answer], Answer | None]) -> Snapshot:
-    found = {key: change(answer) for key, answer in healthy().answers.items()}
-    return replace(healthy(), answers={key: one for key, one in found.items() if one})
+def change_answers(change: Callable[[Answer], Answer | None]) -> Snapshot:
+    found = {key: change(answer) for key, answer in build_healthy().answers.items()}
+    return replace(build_healthy(), answers={key: one for key, one in found.items() if one})
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_half_of_the_answers_is_no_fault(seed: int) -> None:
     random = Random(seed)
-    diagnosis = diagnose(but(lambda answer: answer if random.random() < 0.5 else None))
+    diagnosis = diagnose(change_answers(lambda answer: answer if random.random() < 0.5 else None))
     assert [root.id for root in diagnosis.roots] == []
     assert not diagnosis.healthy
     assert diagnosis.exit_status == 8
@@ -37,7 +37,9 @@ def test_half_of_the_answers_is_no_fault(seed: int) -> None:
 
 @pytest.mark.parametrize("text", REFUSALS)
 def test_an_api_that_refuses_everything_is_no_fault_of_others(text: str) -> None:
-    of_api = but(lambda answer: replace(answer, rc=1, stdout="", stderr=text) if answer.location == CLUSTER else answer)
+    of_api = change_answers(
+        lambda answer: replace(answer, rc=1, stdout="", stderr=text) if answer.location == CLUSTER else answer
+    )
     diagnosis = diagnose(of_api)
     assert [root.id for root in diagnosis.roots] == []
     assert {judgement.outcome for (_, where), judgement in diagnosis.judgements.items() if where == CLUSTER} >= {
@@ -46,10 +48,10 @@ def test_an_api_that_refuses_everything_is_no_fault_of_others(text: str) -> None
 
 
 def test_a_clock_off_by_a_year_is_that_alone() -> None:
-    def later(answer: Answer) -> Answer:
+    def add_year(answer: Answer) -> Answer:
         if (answer.probe, answer.location) != ("system.time", "k2"):
             return answer
         return replace(answer, stdout=f"{int(answer.stdout) + YEAR}\n")
 
-    diagnosis = diagnose(but(later))
+    diagnosis = diagnose(change_answers(add_year))
     assert [(root.id, root.locations) for root in diagnosis.roots] == [("host-time-skew", ("k2",))]

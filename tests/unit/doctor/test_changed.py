@@ -1,4 +1,4 @@
-"""What changed on a broken host within a day: only what is near the fault, each with its time, nothing made up."""
+"""Changes on a broken host within a day are shown: only what is near the fault, each with its time, nothing made up."""
 
 from dataclasses import replace
 
@@ -17,30 +17,30 @@ UPGRADED, WRITTEN = read_case("recent.packages", "upgraded"), read_case("recent.
 DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after containerd had started")
 
 
-def broken(*answers: Answer) -> Diagnosis:
+def build_diagnosis(*answers: Answer) -> Diagnosis:
     return diagnose(hosts.snapshot({(answer.probe, "h1"): answer for answer in answers}))
 
 
-def changes(found: Diagnosis) -> list[tuple[str, int, str]]:
-    (root,) = found.roots
+def list_changes(diagnosis: Diagnosis) -> list[tuple[str, int, str]]:
+    (root,) = diagnosis.roots
     return [
         (change.location, change.seconds_ago, change.description)
-        for change in find_recent_changes(root, found.snapshot)
+        for change in find_recent_changes(root, diagnosis.snapshot)
     ]
 
 
-def started(at: int) -> Answer:
+def build_start(time: int) -> Answer:
     answer = read_case("units.services", "prepared-debian-12")
     before, _, after = answer.stdout.partition("Id=containerd.service")
     unit, end, rest = after.partition("\n\n")
-    lines = [f"ActiveEnterTimestamp=@{at}" if "ActiveEnter" in line else line for line in unit.splitlines()]
+    lines = [f"ActiveEnterTimestamp=@{time}" if "ActiveEnter" in line else line for line in unit.splitlines()]
     return replace(answer, stdout=f"{before}Id=containerd.service" + "\n".join(lines) + end + rest)
 
 
 def test_what_is_near_the_fault_is_shown_with_its_time_and_nothing_else() -> None:
-    diagnosis = broken(SILENT, UPGRADED, WRITTEN, started(1795239800))
+    diagnosis = build_diagnosis(SILENT, UPGRADED, WRITTEN, build_start(1795239800))
     assert diagnosis.roots[0].id == "containerd-cri-disabled"
-    assert changes(diagnosis) == [
+    assert list_changes(diagnosis) == [
         DROP_IN,
         ("h1", 200, "containerd started"),
         ("h1", 1240, "apt: upgrade containerd.io, runc"),
@@ -48,21 +48,21 @@ def test_what_is_near_the_fault_is_shown_with_its_time_and_nothing_else() -> Non
 
 
 @pytest.mark.parametrize(
-    ("at", "what"),
+    ("time", "description"),
     [(1795239990, "/etc/containerd/conf.d/00-docker.toml written"), (1795000000, DROP_IN[2])],
 )
-def test_both_times_show_whether_the_daemon_runs_with_the_file(at: int, what: str) -> None:
-    lines = changes(broken(SILENT, WRITTEN, started(at)))
-    assert ("h1", 120, what) in lines
-    assert any("containerd started" in line for _, _, line in lines) is (at > 1795239000)
+def test_both_times_show_whether_the_daemon_runs_with_the_file(time: int, description: str) -> None:
+    lines = list_changes(build_diagnosis(SILENT, WRITTEN, build_start(time)))
+    assert ("h1", 120, description) in lines
+    assert any("containerd started" in line for _, _, line in lines) is (time > 1795239000)
 
 
 def test_what_is_not_near_the_cause_is_no_change() -> None:
     """Neither a boot nor what others wrote and installed."""
-    assert changes(broken(OFF, UPGRADED, WRITTEN)) == []
+    assert list_changes(build_diagnosis(OFF, UPGRADED, WRITTEN)) == []
 
 
 def test_what_is_unknown_is_no_change() -> None:
     garbage = [read_case(probe, "garbage") for probe in ("recent.files", "recent.packages")]
-    assert changes(broken(OFF, *garbage)) == []
-    assert changes(broken(OFF)) == []
+    assert list_changes(build_diagnosis(OFF, *garbage)) == []
+    assert list_changes(build_diagnosis(OFF)) == []

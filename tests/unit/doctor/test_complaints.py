@@ -1,4 +1,4 @@
-"""What people complain of, by name: each of its possible root causes differs from the others (complaints.yaml)."""
+"""Complaints of people are told apart: each of the possible root causes differs from the others (complaints.yaml)."""
 
 import json
 from dataclasses import replace
@@ -23,8 +23,8 @@ CAUSES = [(complaint, cause) for complaint, causes in COMPLAINTS.items() for cau
 
 
 @cache
-def healthy() -> Snapshot:
-    """With what kubeadm leaves on a host that belongs to the cluster."""
+def build_healthy() -> Snapshot:
+    """Build a healthy snapshot with what kubeadm leaves on a host that belongs to the cluster."""
     made = base()
     joined = [
         replace_addresses(replace(read_case("leftovers.kubernetes", "worker-of-ours"), location=one)) for one in HOSTS
@@ -32,18 +32,20 @@ def healthy() -> Snapshot:
     return replace(made, answers={**made.answers, **{(answer.probe, answer.location): answer for answer in joined}})
 
 
-def changed(values: dict[str, Any]) -> Answer:
+def change_answer(values: dict[str, Any]) -> Answer:
     probe, where = values["probe"], values["where"]
-    before = healthy().answers.get((probe, where), Answer(probe, where, 0, ""))
+    before = build_healthy().answers.get((probe, where), Answer(probe, where, 0, ""))
     if "case" not in values:
-        return worded(before, values["words"])
+        return replace_words(before, values["words"])
     of_nodes = probe == "gpu.nodes"
     answer = gpus.read_answers(probe, values["case"])[probe, CLUSTER] if of_nodes else read_case(probe, values["case"])
-    found = worded(replace_addresses(replace(answer, location=where)), values.get("words", {}))
-    return replace(found, stdout=merged(before.stdout, found.stdout, values["only"])) if "only" in values else found
+    found = replace_words(replace_addresses(replace(answer, location=where)), values.get("words", {}))
+    return (
+        replace(found, stdout=merge_lists(before.stdout, found.stdout, values["only"])) if "only" in values else found
+    )
 
 
-def worded(answer: Answer, words: dict[str, str]) -> Answer:
+def replace_words(answer: Answer, words: dict[str, str]) -> Answer:
     out = answer.stdout
     for old, new in words.items():
         assert old in out, f"{answer.probe} does not say {old}"
@@ -51,16 +53,16 @@ def worded(answer: Answer, words: dict[str, str]) -> Answer:
     return replace(answer, stdout=out)
 
 
-def merged(before: str, after: str, only: str) -> str:
-    """The list as it was, with the entries of the other one that hold `only`."""
-    more = [entry for entry in json.loads(after)["items"] if only in json.dumps(entry)]
-    assert more, only
+def merge_lists(before: str, after: str, word: str) -> str:
+    """Merge into a list the entries of another one that hold `word`."""
+    more = [entry for entry in json.loads(after)["items"] if word in json.dumps(entry)]
+    assert more, word
     return json.dumps({"items": [*json.loads(before)["items"], *more]})
 
 
-def world(cause: dict[str, Any]) -> Snapshot:
-    answers = {(answer.probe, answer.location): answer for answer in map(changed, cause.get("answers", ()))}
-    snapshot = replace(healthy(), answers={**healthy().answers, **answers})
+def build_snapshot(cause: dict[str, Any]) -> Snapshot:
+    answers = {(answer.probe, answer.location): answer for answer in map(change_answer, cause.get("answers", ()))}
+    snapshot = replace(build_healthy(), answers={**build_healthy().answers, **answers})
     if not cause.get("alone"):
         return snapshot
     planes = snapshot.inventory.control_planes
@@ -73,13 +75,13 @@ def world(cause: dict[str, Any]) -> Snapshot:
 
 
 def test_without_a_fault_there_is_none() -> None:
-    diagnosis = diagnose(healthy())
+    diagnosis = diagnose(build_healthy())
     assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
 
 
 @pytest.mark.parametrize(("complaint", "cause"), CAUSES, ids=[f"{one}: {cause['root']}" for one, cause in CAUSES])
 def test_exactly_its_root_is_named_and_others_are_ruled_out(complaint: str, cause: dict[str, Any]) -> None:
-    diagnosis = diagnose(world(cause))
+    diagnosis = diagnose(build_snapshot(cause))
     assert [finding.id for finding in diagnosis.roots] == [cause["root"]], complaint
     assert diagnosis.unexplained_symptoms == ()
     assert set(cause.get("breaks", ())) <= {judgement.id for judgement in diagnosis.roots[0].impact}

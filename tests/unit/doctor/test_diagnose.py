@@ -1,4 +1,4 @@
-"""From a snapshot to a diagnosis: the checks of steps are findings too, and nothing unknown passes for well."""
+"""A snapshot becomes a diagnosis: the checks of steps are findings too, and nothing unknown passes for well."""
 
 from dataclasses import replace
 
@@ -14,11 +14,11 @@ from tests.worlds.snapshots.cluster import K1
 OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
 
-def roots(found: Diagnosis) -> dict[str, tuple[str, ...]]:
-    return {root.id: root.locations for root in found.roots}
+def list_roots(diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
+    return {root.id: root.locations for root in diagnosis.roots}
 
 
-def lost(snapshot: Snapshot, host: str) -> Snapshot:
+def drop_host(snapshot: Snapshot, host: str) -> Snapshot:
     answers = {key: answer for key, answer in snapshot.answers.items() if key[1] != host}
     reach = {**snapshot.reach, host: Reach(host, "host-ssh-unreachable", "timeout")}
     return replace(snapshot, answers=answers, reach=reach)
@@ -32,12 +32,12 @@ def test_the_questions_are_those_of_steps_and_checks_each_once() -> None:
 
 def test_prepared_hosts_have_no_root() -> None:
     diagnosis = diagnose(hosts.snapshot())
-    assert (roots(diagnosis), diagnosis.unexplained_symptoms) == ({}, ())
+    assert (list_roots(diagnosis), diagnosis.unexplained_symptoms) == ({}, ())
 
 
 def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
     diagnosis = diagnose(hosts.snapshot({("kernel.sysctls", "h1"): OFF}))
-    assert roots(diagnosis) == {"host-ip-forward-off": ("h1",)}
+    assert list_roots(diagnosis) == {"host-ip-forward-off": ("h1",)}
     (judgement,) = diagnosis.roots[0].judgements
     assert [evidence.answer.probe for evidence in judgement.evidence] == ["kernel.sysctls"]
     assert [drift for drift in diagnosis.drift if "h1" in drift.locations and drift.step == "prereqs"] == []
@@ -47,7 +47,7 @@ def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
 def test_a_check_of_a_step_confirms_and_refutes_the_fault_it_names() -> None:
     swapping = read_case("kernel.swap", "ubuntu-swapfile")
     diagnosis = diagnose(hosts.snapshot({("kernel.swap", "h1"): swapping}))
-    assert roots(diagnosis) == {"host-swap-on": ("h1",)}
+    assert list_roots(diagnosis) == {"host-swap-on": ("h1",)}
     assert diagnosis.judgements["host-swap-on", "h2"].outcome == "ok"
     unread = Answer("kernel.swap", "h1", -1, "", missing_reason="it hung")
     assert (
@@ -59,13 +59,13 @@ def test_a_check_that_found_something_else_first_tells_nothing() -> None:
     silent = Answer("containerd.runtime", "h1", 1, "")
     diagnosis = diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}))
     assert diagnosis.judgements["containerd-cgroup-driver", "h1"].outcome == "unknown"
-    assert roots(diagnosis) == {"containerd-cri-disabled": ("h1",)}
-    assert "st-runtime-down" not in roots(diagnosis)
+    assert list_roots(diagnosis) == {"containerd-cri-disabled": ("h1",)}
+    assert "st-runtime-down" not in list_roots(diagnosis)
 
 
 def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
-    diagnosis = diagnose(lost(hosts.snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
-    assert roots(diagnosis) == {"host-ip-forward-off": ("h1",), "host-ssh-unreachable": ("h2",)}
+    diagnosis = diagnose(drop_host(hosts.snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
+    assert list_roots(diagnosis) == {"host-ip-forward-off": ("h1",), "host-ssh-unreachable": ("h2",)}
     of_h2 = {
         id: judgement.outcome
         for (id, where), judgement in diagnosis.judgements.items()
@@ -94,7 +94,7 @@ def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
     ]
 
 
-def test_the_only_node_that_takes_no_pods() -> None:
+def test_a_tainted_only_node_fails() -> None:
     """The taint of the recorded control plane is right with a worker, and wrong without one."""
     key = ("control-plane-taint-single-node", "@cluster")
     assert diagnose(cluster.snapshot({}, {}, (K1,))).judgements[key].outcome == "failed"
@@ -102,7 +102,7 @@ def test_the_only_node_that_takes_no_pods() -> None:
 
 
 def test_a_healthy_cluster_has_no_finding() -> None:
-    """What was not recorded of it is unknown, and reported so."""
+    """Probes that were not recorded are unknown, and reported so."""
     diagnosis = diagnose(cluster.snapshot())
     assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
     assert diagnosis.healthy is not bool(diagnosis.unknown)

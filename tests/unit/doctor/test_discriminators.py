@@ -11,10 +11,10 @@ from gpustack.doctor.graph import load_graph
 TABLE = yaml.safe_load((Path(__file__).parent / "discriminators.yaml").read_text())
 
 
-@pytest.mark.parametrize("one", TABLE, ids=lambda one: one["state"])
-def test_what_a_pattern_points_to_leads_to_its_state(one: dict[str, Any]) -> None:
-    points = {id for case in one["cases"] for id in case["points"]}
-    assert points - load_graph().find_ancestors(one["state"]) - {one["state"]} == set()
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row["state"])
+def test_what_a_pattern_points_to_leads_to_its_state(row: dict[str, Any]) -> None:
+    points = {id for case in row["cases"] for id in case["points"]}
+    assert points - load_graph().find_ancestors(row["state"]) - {row["state"]} == set()
 
 
 def test_pods_reach_the_api_however_bridged_packets_are_filtered() -> None:

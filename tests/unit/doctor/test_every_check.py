@@ -1,7 +1,6 @@
-"""What every check keeps to, whoever writes it, on worlds of recorded answers in which all steps hold: none confirms a
-fault, none reads a probe that its registration does not name, and none can tell anything once an answer of its own
-place that it read is lost. (Another host that cannot tell is judged for that itself.)
-"""
+"""Checks keep to these rules on recorded answers in which all steps hold: none confirms a fault, none reads a probe
+that its registration does not name, and none can tell anything once an answer of its own place that it read is lost.
+(Another host that cannot tell is judged for that itself.)"""
 
 from dataclasses import replace
 from functools import cache
@@ -22,34 +21,34 @@ every_check = pytest.mark.parametrize("id", list(TELLERS))
 
 
 @cache
-def worlds() -> list[Snapshot]:
+def list_snapshots() -> list[Snapshot]:
     return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
 
 
-def evaluations(id: str) -> list[tuple[Snapshot, Judgement]]:
+def list_judgements(id: str) -> list[tuple[Snapshot, Judgement]]:
     return [
         (snapshot, evaluate(id, snapshot, where))
-        for snapshot in worlds()
+        for snapshot in list_snapshots()
         for where in find_locations(load_graph(), id, snapshot)
     ]
 
 
 @every_check
 def test_no_fault_is_confirmed_where_all_steps_hold(id: str) -> None:
-    """What is noted is none: some of these inventories have one host of two."""
+    """A note is no fault: some of these inventories have one host of two."""
     if id in load_graph().faults and load_graph().faults[id].role != "info":
-        assert [judgement for _, judgement in evaluations(id) if judgement.outcome == "failed"] == []
+        assert [judgement for _, judgement in list_judgements(id) if judgement.outcome == "failed"] == []
 
 
 @every_check
 def test_it_reads_what_its_registration_names(id: str) -> None:
-    read = {evidence.answer.probe for _, judgement in evaluations(id) for evidence in judgement.evidence}
+    read = {evidence.answer.probe for _, judgement in list_judgements(id) for evidence in judgement.evidence}
     assert read <= {probe.id for probe in TELLERS[id].probes}
 
 
 @every_check
 def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
-    for snapshot, judgement in evaluations(id):
+    for snapshot, judgement in list_judgements(id):
         if judgement.outcome == "unknown":
             continue
         for evidence in (
@@ -62,7 +61,7 @@ def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
 
 @every_check
 def test_it_says_in_words_what_it_found(id: str) -> None:
-    for _, judgement in evaluations(id):
+    for _, judgement in list_judgements(id):
         if judgement.result:
             assert judgement.result.subject
             assert judgement.result.actual

@@ -1,4 +1,4 @@
-"""Every check of the doctor fails in one of its tests. A check that always returns ok would pass all others."""
+"""The tests let every check of the doctor fail. A check that always returns ok would pass all others."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the graph refuses, and what is above and below."""
+"""The graph knows ancestors and descendants, and refuses what is malformed."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ from gpustack.doctor.graph import join_layers
 from tests.worlds.results.graphs import entry, fault, graph
 
 
-def test_above_and_below() -> None:
+def test_ancestors_and_descendants_are_found() -> None:
     known = graph(["a -> b", "b -> st-c", "x -> st-c"])
     assert known.find_ancestors("st-c") == {"a", "b", "x"}
     assert known.find_descendants("a") == {"b", "st-c"}
@@ -30,7 +30,7 @@ def test_above_and_below() -> None:
         ({"odd": ("a -> b",)}, "a -> b: not a conditional edge"),
     ],
 )
-def test_what_is_refused(wrong: dict[str, Any], text: str) -> None:
+def test_a_malformed_graph_is_refused(wrong: dict[str, Any], text: str) -> None:
     whole: dict[str, Any] = {"faults": (fault("a"), fault("b")), "states": (), "edges": (), "groups": ()}
     with pytest.raises(ValueError, match=text):
         join_layers([Layer("host", **{**whole, **wrong})])
@@ -49,7 +49,7 @@ def test_files_are_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "why"),
+    ("values", "reason"),
     [
         ({"fault": []}, "unknown keys"),
         ({"faults": [{"id": "a"}]}, "host: a: (?s:.*)(missing|required)"),
@@ -58,8 +58,8 @@ def test_files_are_joined() -> None:
         ({"graph": ["a -> b?"]}, "no condition"),
     ],
 )
-def test_a_file_of_another_form_is_refused(values: dict[str, Any], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_a_file_of_another_form_is_refused(values: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
         build_layer("host", values)
 
 

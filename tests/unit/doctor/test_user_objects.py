@@ -1,4 +1,4 @@
-"""What is a user's own is no finding: a healthy cluster with their objects in it (user_objects.yaml) is as healthy."""
+"""A user's own objects are no finding: a healthy cluster with them in it (user_objects.yaml) is as healthy."""
 
 import json
 from dataclasses import replace
@@ -20,75 +20,75 @@ NODES = ("kube.nodes", CLUSTER)
 
 
 @cache
-def healthy() -> Snapshot:
+def build_healthy() -> Snapshot:
     return base()
 
 
-def but(*answers: Answer) -> Snapshot:
+def replace_answers(*answers: Answer) -> Snapshot:
     changed = {(answer.probe, answer.location): answer for answer in answers}
-    return replace(healthy(), answers={**healthy().answers, **changed})
+    return replace(build_healthy(), answers={**build_healthy().answers, **changed})
 
 
-def longer(probe: str, entries: list[Any]) -> Answer:
-    """A list of objects or of samples with more entries."""
-    before = healthy().answers.get((probe, CLUSTER), Answer(probe, CLUSTER, 0, '{"items": []}'))
+def extend_list(probe: str, entries: list[Any]) -> Answer:
+    """Extend a list of objects or of samples."""
+    before = build_healthy().answers.get((probe, CLUSTER), Answer(probe, CLUSTER, 0, '{"items": []}'))
     document = json.loads(before.stdout)
     (document["items"] if "items" in document else document["data"]["result"]).extend(entries)
     return replace(before, stdout=json.dumps(document))
 
 
-def worded(place: str, words: dict[str, str]) -> Answer:
+def replace_words(place: str, words: dict[str, str]) -> Answer:
     probe, _, where = place.partition("@")
-    answers = healthy().answers[probe, where or CLUSTER]
+    answers = build_healthy().answers[probe, where or CLUSTER]
     for old, new in words.items():
         assert old in answers.stdout, f"{probe} does not say {old}"
         answers = replace(answers, stdout=answers.stdout.replace(old, new))
     return answers
 
 
-def noded(fields: dict[str, Any]) -> Answer:
-    """The worker's node with other fields in its spec."""
-    document = json.loads(healthy().answers[NODES].stdout)
+def change_node(fields: dict[str, Any]) -> Answer:
+    """Change fields in the spec of the worker's node."""
+    document = json.loads(build_healthy().answers[NODES].stdout)
     (node,) = (one for one in document["items"] if one["metadata"]["name"] == "k2")
     node["spec"] |= fields["spec"]
-    return replace(healthy().answers[NODES], stdout=json.dumps(document))
+    return replace(build_healthy().answers[NODES], stdout=json.dumps(document))
 
 
-def world(values: dict[str, Any]) -> Snapshot:
-    answers = [longer(probe, entries) for probe, entries in values.get("more", {}).items()]
-    answers += [worded(place, words) for place, words in values.get("words", {}).items()]
-    return but(*answers, *([noded(values["node"])] if "node" in values else []))
+def build_snapshot(values: dict[str, Any]) -> Snapshot:
+    answers = [extend_list(probe, entries) for probe, entries in values.get("more", {}).items()]
+    answers += [replace_words(place, words) for place, words in values.get("words", {}).items()]
+    return replace_answers(*answers, *([change_node(values["node"])] if "node" in values else []))
 
 
-def results(found: Diagnosis) -> dict[str, set[Any]]:
+def list_results(diagnosis: Diagnosis) -> dict[str, set[Any]]:
     return {
-        "roots": {root.id for root in found.roots},
-        "unexplained": {one.id for one in found.unexplained_symptoms},
-        "notes": {note.id for note in found.verdict.notes},
-        "drift": {(one.step, one.check) for one in found.drift},
-        "unknown": {judgement.place for judgement in found.unknown},
+        "roots": {root.id for root in diagnosis.roots},
+        "unexplained": {one.id for one in diagnosis.unexplained_symptoms},
+        "notes": {note.id for note in diagnosis.verdict.notes},
+        "drift": {(one.step, one.check) for one in diagnosis.drift},
+        "unknown": {judgement.place for judgement in diagnosis.unknown},
     }
 
 
-@pytest.mark.parametrize("own", OWN)
-def test_a_users_own_is_no_finding(own: str) -> None:
-    found, calm = results(diagnose(world(OWN[own]))), results(diagnose(healthy()))
-    assert found == calm | {"notes": calm["notes"] | set(OWN[own].get("notes", ()))}
+@pytest.mark.parametrize("case", OWN)
+def test_a_users_own_is_no_finding(case: str) -> None:
+    found, calm = list_results(diagnose(build_snapshot(OWN[case]))), list_results(diagnose(build_healthy()))
+    assert found == calm | {"notes": calm["notes"] | set(OWN[case].get("notes", ()))}
 
 
-def ours(text: str) -> str:
+def move_namespace(text: str) -> str:
     return text.replace('"shop"', '"monitoring"')
 
 
 @pytest.mark.parametrize(
-    ("own", "found"),
+    ("case", "finding"),
     [
         ("a typing mistake in an image", "image-registry-down-or-not-found"),
         ("a node-exporter of theirs that finds the port taken", "mon-node-exporter-port-other-pod"),
         ("a monitor of theirs that the operator leaves out", "mon-operator-rejected-object"),
     ],
 )
-def test_the_same_in_a_namespace_of_ours_is_one(own: str, found: str) -> None:
+def test_the_same_in_a_namespace_of_ours_is_one(case: str, finding: str) -> None:
     """So that the entries say what they should."""
-    document = json.loads(ours(json.dumps(OWN[own])))
-    assert {root.id for root in diagnose(world(document)).roots} == {found}
+    document = json.loads(move_namespace(json.dumps(OWN[case])))
+    assert {root.id for root in diagnose(build_snapshot(document)).roots} == {finding}

@@ -1,4 +1,4 @@
-"""What changed from one diagnosis to the next."""
+"""Two diagnoses are compared, one after the other."""
 
 from gpustack.doctor.watch import Change, Line, compare_diagnoses
 from tests.worlds.results.diagnoses import (
@@ -11,7 +11,7 @@ from tests.worlds.results.diagnoses import (
 OFF = {"host-ip-forward-off@gpu1": "!0"}
 
 
-def test_nothing_changed() -> None:
+def test_equal_diagnoses_have_no_change() -> None:
     assert compare_diagnoses(make_ufw_diagnosis(), make_ufw_diagnosis()) == ()
 
 

@@ -193,7 +193,7 @@ def test_what_makes_no_sense_is_refused(make: "Callable[[], Operation]") -> None
         make()
 
 
-def test_words_of_dcgmi() -> None:
+def test_operations_become_words_of_dcgmi() -> None:
     """DCGM 4.6.0, dcgmi/CommandLineParser.cpp."""
     start = operations.start_job("train-7", 10, 3600)
     assert start.lines == (
@@ -240,7 +240,7 @@ def test_a_load_whose_pods_are_still_there_keeps_its_mark() -> None:
 
 
 def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
-    """Also on a node without an engine, and by the control plane."""
+    """The control plane removes it, on a node without an engine, too."""
     hosts = Hosts()
     times = {"gpu1": -1, "gpu4": -1, "gpu2": 5}
     marks = {

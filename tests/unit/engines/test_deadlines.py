@@ -1,4 +1,4 @@
-"""What is set for a time: the values before it stand on the node, and come back, whatever happens in between."""
+"""A temporary change keeps the values before it on the node, and they come back, whatever happens in between."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -32,8 +32,8 @@ def make(hosts: LiveHosts, work: Operation, later: timedelta = timedelta()) -> C
     return change(hosts, later).apply_operation(work)[0]
 
 
-def mark_of(hosts: LiveHosts, node: str, what: str) -> Mark:
-    mark = parse_mark(node, what, hosts.annotations[node, what], TAKEN)
+def mark_of(hosts: LiveHosts, node: str, kind: str) -> Mark:
+    mark = parse_mark(node, kind, hosts.annotations[node, kind], TAKEN)
     assert mark
     return mark
 
@@ -72,7 +72,7 @@ def test_a_policy_comes_back(former: str) -> None:
 
 
 class KilledError(Exception):
-    """As kill -9: nothing that follows in this process happens."""
+    """Stand for kill -9: nothing that follows in this process happens."""
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -84,9 +84,9 @@ def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Operation
     for last in range(len(whole.typed)):
         hosts, typed = LiveHosts(), list[str]()
 
-        def kill(command: str, typed: list[str] = typed, last: int = last) -> None:
-            typed.append(command)
-            if len(typed) > last:
+        def kill(command: str, commands: list[str] = typed, last: int = last) -> None:
+            commands.append(command)
+            if len(commands) > last:
                 raise KilledError
 
         setattr(hosts, moment, kill)
@@ -184,20 +184,20 @@ def test_set_to_stay_is_no_longer_temporary() -> None:
     assert hosts.in_force("SM_Application_Clock") == {"1980"}
 
 
-@pytest.mark.parametrize("changed", [0, 1])
-def test_a_refusal_keeps_the_mark_where_a_gpu_was_changed(changed: int) -> None:
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_refusal_keeps_the_mark_where_a_gpu_was_changed(count: int) -> None:
     """DCGM sets the GPUs of a node one after the other, and goes on behind one that refuses."""
     hosts = LiveHosts(answers={SET_1: (227, "Error: Unable to set some of the configuration properties.\n")})
 
     def set_in_part(command: str) -> None:
-        for gpu in hosts.gpus["gpu1"][:changed] if SET_1 in command else ():
+        for gpu in hosts.gpus["gpu1"][:count] if SET_1 in command else ():
             gpu.values["Power_Limit"] = "250"
 
     hosts.before = set_in_part
     done = make(hosts, LIMIT)
     assert done.endings[0].ending == "refused"
-    assert (("gpu1", "power-limit") in hosts.annotations) == bool(changed)
-    assert [mark.node for mark in done.marks] == ["gpu1", "gpu2"][1 - changed :]
+    assert (("gpu1", "power-limit") in hosts.annotations) == bool(count)
+    assert [mark.node for mark in done.marks] == ["gpu1", "gpu2"][1 - count :]
 
 
 @pytest.mark.parametrize("value", ["Not Supported", "400"])

@@ -12,12 +12,12 @@ from tests.worlds.programs.engines import ENGINES, ONE, diagnostic, format_json,
 BROKEN = ("GPU 1 has a pending row remap.  ", 87, 6)
 
 
-def judged(out: str, status: int = 0) -> Diagnostic:
-    return judge_level(1, [Reply("gpu1", "dcgmi diag", status, out)], {})
+def judge_output(output: str, status: int = 0) -> Diagnostic:
+    return judge_level(1, [Reply("gpu1", "dcgmi diag", status, output)], {})
 
 
-def test_all_passed() -> None:
-    found = judged(diagnostic(software(result(0, "Pass"), result(1, "Pass"))))
+def test_passed_tests_make_a_good_diagnostic() -> None:
+    found = judge_output(diagnostic(software(result(0, "Pass"), result(1, "Pass"))))
     assert [verdict.outcome for verdict in found.verdicts] == ["passed", "passed"]
     assert found.versions == {"gpu1": "DCGM 4.6.0, driver 580.95.05"}
     assert found.exit_status == 0
@@ -25,7 +25,7 @@ def test_all_passed() -> None:
 
 @pytest.mark.parametrize("status", [-30, -51])
 def test_a_test_failed_on_one_gpu(status: int) -> None:
-    found = judged(diagnostic(software(result(0, "Pass"), result(1, "Fail", BROKEN), status="Fail")), status)
+    found = judge_output(diagnostic(software(result(0, "Pass"), result(1, "Fail", BROKEN), status="Fail")), status)
     assert [(verdict.entity, verdict.outcome) for verdict in found.verdicts] == [
         ("GPU 0", "passed"),
         ("GPU 1", "failed"),
@@ -35,24 +35,24 @@ def test_a_test_failed_on_one_gpu(status: int) -> None:
 
 
 def test_what_is_of_no_gpu_is_of_the_node() -> None:
-    found = judged(diagnostic(software(result(0, "Pass"), status="Fail")), -30)
+    found = judge_output(diagnostic(software(result(0, "Pass"), status="Fail")), -30)
     assert [(verdict.entity, verdict.outcome) for verdict in found.verdicts] == [("GPU 0", "passed"), ("", "failed")]
 
 
 def test_to_skip_all_is_not_to_pass() -> None:
-    found = judged(diagnostic(software(result(0, "Skip"), status="Skip")))
+    found = judge_output(diagnostic(software(result(0, "Skip"), status="Skip")))
     assert found.unproven_nodes == ("gpu1",)
     assert found.exit_status == 8
 
 
 def test_what_did_not_run_is_unknown() -> None:
-    found = judged(diagnostic(software(result(0, "Pass")), {"name": "memory"}))
+    found = judge_output(diagnostic(software(result(0, "Pass")), {"name": "memory"}))
     assert [verdict.outcome for verdict in found.verdicts] == ["passed", "unknown"]
     assert found.exit_status == 8
 
 
 @pytest.mark.parametrize(
-    ("out", "status", "why"),
+    ("output", "status", "reason"),
     [
         (
             format_json(
@@ -69,14 +69,14 @@ def test_what_did_not_run_is_unknown() -> None:
         (diagnostic(software(result(0, "Pass")))[:-30], 0, "another shape"),
     ],
 )
-def test_what_gives_no_results_is_unknown(out: str, status: int, why: str) -> None:
-    diagnostic = judged(out, status)
-    assert why in diagnostic.unread["gpu1"]
+def test_what_gives_no_results_is_unknown(output: str, status: int, reason: str) -> None:
+    diagnostic = judge_output(output, status)
+    assert reason in diagnostic.unread["gpu1"]
     assert diagnostic.exit_status == 8
 
 
 @pytest.mark.parametrize(("offers", "code"), [({"gpu1": 2}, 0), ({"gpu1": 1}, 1), ({}, 8)])
 def test_a_gpu_that_is_lost_under_load_is_a_failure(offers: dict[str, int], code: int) -> None:
     before = replace(ENGINES, members=(replace(ONE, gpus=2),), unread={})
-    found = judged(diagnostic(software(result(0, "Pass"))))
+    found = judge_output(diagnostic(software(result(0, "Pass"))))
     assert add_losses(found, *compare_offers(before, offers)).exit_status == code

@@ -1,4 +1,4 @@
-"""Which host engines are found, and through whom."""
+"""Host engines are found, and the pod or host that reaches them."""
 
 import json
 from datetime import timedelta
@@ -21,7 +21,7 @@ HOSTS = (KUBE1, Host("box3", "10.0.0.3"))
 IDS = {"gpu1": "1" * 32, "gpu2": "2" * 32, "gpu3": "3" * 32}
 
 
-def node(name: str, gpus: str = "2", replicas: str = "1") -> dict[str, object]:
+def build_node(name: str, gpus: str = "2", replicas: str = "1") -> dict[str, object]:
     status = {
         "capacity": {"nvidia.com/gpu": gpus},
         "allocatable": {"nvidia.com/gpu": gpus},
@@ -31,7 +31,7 @@ def node(name: str, gpus: str = "2", replicas: str = "1") -> dict[str, object]:
     return {"metadata": {"name": name, "labels": {"nvidia.com/gpu.replicas": replicas}}, "status": status}
 
 
-def pod(node: str, phase: str) -> dict[str, object]:
+def build_pod(node: str, phase: str) -> dict[str, object]:
     return {
         "metadata": {"name": f"nvidia-dcgm-{node}", "namespace": "gpu-operator"},
         "spec": {"nodeName": node},
@@ -39,7 +39,7 @@ def pod(node: str, phase: str) -> dict[str, object]:
     }
 
 
-def user(node: str, name: str) -> dict[str, object]:
+def build_user_pod(node: str, name: str) -> dict[str, object]:
     namespace, _, pod = name.partition("/")
     containers = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
     # What a gpustack of this machine left that has ended.
@@ -48,10 +48,10 @@ def user(node: str, name: str) -> dict[str, object]:
     return {"metadata": metadata, "spec": {"nodeName": node, "containers": containers}}
 
 
-def taken(
+def build_snapshot(
     *, engine: str = "engine nvidia-dcgm.service *:5555", nodes: bool = True, replicas: str = "1", mark: str = ""
 ) -> Snapshot:
-    def listed(*items: Any) -> str:
+    def render_list(*items: Any) -> str:
         return json.dumps({"items": items})
 
     paused = {"gpustack.io/temporary-profiling": mark} if mark else {}
@@ -62,23 +62,25 @@ def taken(
         }
     }
     answers = {
-        ("gpu.engine-pods", "@cluster"): listed(pod("gpu1", "Running"), pod("gpu2", "Pending")),
-        ("gpu.temporary", "@cluster"): listed(marked),
-        ("proof.pods", "@cluster"): listed(user("gpu3", "team-a/train-0"), user("gpu1", "gpustack-proof/hold-1")),
+        ("gpu.engine-pods", "@cluster"): render_list(build_pod("gpu1", "Running"), build_pod("gpu2", "Pending")),
+        ("gpu.temporary", "@cluster"): render_list(marked),
+        ("proof.pods", "@cluster"): render_list(
+            build_user_pod("gpu3", "team-a/train-0"), build_user_pod("gpu1", "gpustack-proof/hold-1")
+        ),
         ("gpu.host-engines", "box3"): f"{engine}\n",
         ("system.identity", "box3"): f"{IDS['gpu3']}\n\n",
     }
     if nodes:
-        answers["proof.nodes", "@cluster"] = listed(
-            *(node(name, replicas=replicas) for name in IDS), node("kube1", "0")
+        answers["proof.nodes", "@cluster"] = render_list(
+            *(build_node(name, replicas=replicas) for name in IDS), build_node("kube1", "0")
         )
     ids = {probe.id for probe in PROBES}
     assert {key[0] for key in answers} <= ids, ids
     return build(HOSTS, {key: Answer(key[0], key[1], 0, out) for key, out in answers.items()})
 
 
-def test_in_a_pod_or_on_the_host() -> None:
-    engines = find_engines(taken())
+def test_engines_are_found_in_pods_and_on_hosts() -> None:
+    engines = find_engines(build_snapshot())
     engine, three = engines.members
     assert (engine.node, engine.via, three.node, three.via) == ("gpu1", KUBE1, "gpu3", HOSTS[1])
     assert engine.build_command(("group", "--list")) == (
@@ -91,44 +93,44 @@ def test_in_a_pod_or_on_the_host() -> None:
     assert engines.standing == {}
 
 
-def test_only_the_nodes_that_are_named() -> None:
-    assert [engine.node for engine in find_engines(taken(), ["gpu3"]).members] == ["gpu3"]
+def test_only_named_nodes_are_asked() -> None:
+    assert [engine.node for engine in find_engines(build_snapshot(), ["gpu3"]).members] == ["gpu3"]
     with pytest.raises(UsageError) as raised:
-        find_engines(taken(), ["kube1"])
+        find_engines(build_snapshot(), ["kube1"])
     assert raised.value.reference == "gpu-no-node"
 
 
-def test_no_engine_at_all() -> None:
+def test_a_cluster_without_engines_is_refused() -> None:
     with pytest.raises(UsageError) as raised:
-        find_engines(taken(engine="package datacenter-gpu-manager-4-core installed 4.6.0"), ["gpu3"])
+        find_engines(build_snapshot(engine="package datacenter-gpu-manager-4-core installed 4.6.0"), ["gpu3"])
     assert raised.value.reference == "gpu-no-engine"
     assert NO_ENGINE in raised.value.reason
 
 
-def test_an_engine_without_a_port() -> None:
+def test_an_engine_without_a_port_is_refused() -> None:
     with pytest.raises(UsageError) as raised:
-        find_engines(taken(engine="engine nvidia-dcgm.service -"), ["gpu3"])
+        find_engines(build_snapshot(engine="engine nvidia-dcgm.service -"), ["gpu3"])
     assert "no TCP port" in raised.value.reason
 
 
-def test_an_api_that_keeps_silent() -> None:
+def test_a_silent_api_is_an_error() -> None:
     with pytest.raises(UnreachableError):
-        find_engines(taken(nodes=False))
+        find_engines(build_snapshot(nodes=False))
 
 
 def test_only_nodes_whose_gpus_are_all_free_are_tested_under_load() -> None:
     """Pods of an earlier test do not count: they are removed before."""
-    engines = select_free(find_engines(taken()))
+    engines = select_free(find_engines(build_snapshot()))
     assert [(engine.node, engine.gpus) for engine in engines.members] == [("gpu1", 2)]
     assert engines.unread["gpu3"] == "its GPUs are in use: team-a/train-0"
     with pytest.raises(UsageError) as raised:
-        select_free(find_engines(taken(), ["gpu3"]))
+        select_free(find_engines(build_snapshot(), ["gpu3"]))
     assert raised.value.reference == "gpu-busy"
 
 
-def test_free_gpus_of_nodes_with_and_without_an_engine() -> None:
-    """Of gpu3 a pod has one of two; gpu2 has no engine; pods of an earlier load are removed before."""
-    idle = find_idle(taken())
+def test_free_gpus_are_found_with_and_without_an_engine() -> None:
+    """A pod has one of gpu3's two GPUs; gpu2 has no engine; pods of an earlier load are removed before."""
+    idle = find_idle(build_snapshot())
     assert [(one.node, one.free, one.gpus, one.address) for one in idle.members] == [
         ("gpu1", 2, 2, "localhost"), ("gpu2", 2, 2, ""), ("gpu3", 1, 2, "127.0.0.1:5555"),
     ]  # fmt: skip
@@ -137,7 +139,7 @@ def test_free_gpus_of_nodes_with_and_without_an_engine() -> None:
 
 def test_shared_gpus_are_not_loaded() -> None:
     with pytest.raises(UsageError) as raised:
-        find_idle(taken(replicas="4"))
+        find_idle(build_snapshot(replicas="4"))
     assert raised.value.reference == "gpu-none-free"
     assert raised.value.reason.splitlines()[1:] == [
         "gpu2: its GPUs are shared by time-slicing or MPS: several pods get the same one",
@@ -147,8 +149,8 @@ def test_shared_gpus_are_not_loaded() -> None:
 
 @pytest.mark.parametrize(("minutes", "free"), [(5, ["gpu2", "gpu3"]), (-5, ["gpu1", "gpu2", "gpu3"])])
 def test_a_node_whose_profiling_is_paused_is_not_loaded(minutes: int, free: list[str]) -> None:
-    """Its metrics are missing. What is overdue is put back before."""
+    """The metrics of such a node are missing. An overdue change is put back before."""
     paused = Mark("gpu1", PROFILING, TAKEN + timedelta(minutes=minutes), "bob").text
-    idle = find_idle(taken(mark=paused))
+    idle = find_idle(build_snapshot(mark=paused))
     assert [engine.node for engine in idle.members] == free
     assert ("profiling is paused there until 05:05 UTC" in idle.unread.get("gpu1", "")) == (minutes > 0)

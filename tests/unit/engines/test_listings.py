@@ -1,4 +1,4 @@
-"""What dcgmi prints becomes rows; what has another shape is unknown."""
+"""Output of dcgmi becomes rows; what has another shape is unknown."""
 
 import pytest
 from hypothesis import given, settings
@@ -34,39 +34,39 @@ TEXTS: dict[Topic, str] = {
 }
 
 
-def listed(about: Topic, out: str, rc: int = 0) -> Listing:
-    return list_topic(ALONE, about, Hosts({"dcgmi": (rc, out)}).execute)
+def parse_listing(topic: Topic, output: str, rc: int = 0) -> Listing:
+    return list_topic(ALONE, topic, Hosts({"dcgmi": (rc, output)}).execute)
 
 
-def test_groups() -> None:
-    assert listed("groups", engines.GROUPS).rows == (
+def test_groups_are_parsed() -> None:
+    assert parse_listing("groups", engines.GROUPS).rows == (
         Group("gpu1", 0, "DCGM_ALL_SUPPORTED_GPUS", ("GPU 0", "GPU 1")),
         Group("gpu1", 2, "training", ()),
     )
-    assert listed("groups", "No groups found. Please create one. \n") == Listing("groups", ())
+    assert parse_listing("groups", "No groups found. Please create one. \n") == Listing("groups", ())
 
 
 def test_policies_are_of_each_gpu() -> None:
-    assert listed("policies", engines.POLICIES).rows == (
+    assert parse_listing("policies", engines.POLICIES).rows == (
         Policy("gpu1", "0", (), "None", "None"),
         Policy("gpu1", "1", ("Double-bit ECC errors", "Max temperature threshold - 85"), "None", "None"),
     )
 
 
 def test_settings_are_of_each_gpu_but_sync_boost_which_is_the_first_ones() -> None:
-    rows = listed("settings", engines.SETTINGS).rows
+    rows = parse_listing("settings", engines.SETTINGS).rows
     assert Setting("gpu1", "1", "NVIDIA H100 80GB HBM3", "Power Limit", "Not Configured", "700") in rows
     assert not any(isinstance(row, Setting) and row.setting == "Sync Boost" for row in rows)
     assert len(rows) == 10
 
 
-def test_metrics() -> None:
-    rows = listed("metrics", engines.METRICS).rows
+def test_metrics_are_parsed() -> None:
+    rows = parse_listing("metrics", engines.METRICS).rows
     assert rows[-1] == MetricGroup("gpu1", "B.0", 1009, "pcie_tx_bytes")
-    assert listed("metrics", "null\n") == Listing("metrics", ())
+    assert parse_listing("metrics", "null\n") == Listing("metrics", ())
 
 
-def test_figures_of_a_job() -> None:
+def test_figures_of_a_job_are_parsed() -> None:
     hosts = Hosts({"stats --job train-7 --verbose": (0, engines.job(0, 1))})
     rows = list_figures(ALONE, "train-7", hosts.execute).rows
     compute = "Compute Process Utilization"
@@ -81,7 +81,7 @@ def test_figures_of_a_job() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rc", "out", "why"),
+    ("rc", "output", "reason"),
     [
         (235, "Error: Unable to connect to host engine. …\n", "DCGM returned -21: Error: Unable to connect"),
         (254, "", "DCGM returned -2"),
@@ -91,10 +91,10 @@ def test_figures_of_a_job() -> None:
         (124, "", "no answer within 30 s"),
     ],
 )
-def test_what_is_no_answer_is_unknown(rc: int, out: str, why: str) -> None:
-    listing = listed("groups", out, rc)
+def test_what_is_no_answer_is_unknown(rc: int, output: str, reason: str) -> None:
+    listing = parse_listing("groups", output, rc)
     assert listing.rows == ()
-    assert why in listing.unread["gpu1"]
+    assert reason in listing.unread["gpu1"]
 
 
 def test_a_node_without_an_engine_stays_unknown() -> None:
@@ -105,11 +105,11 @@ def test_a_node_without_an_engine_stays_unknown() -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(min_value=0), st.text(max_size=20))
-def test_a_spoiled_answer_raises_nothing(about: Topic, at: int, noise: str) -> None:
-    text = TEXTS[about]
-    at %= len(text)
-    listing = listed(about, text[:at] + noise + text[at + len(noise) :])
-    assert listing.rows or listing.unread or about in ("groups", "metrics")
+def test_a_spoiled_answer_raises_nothing(topic: Topic, position: int, noise: str) -> None:
+    text = TEXTS[topic]
+    position %= len(text)
+    listing = parse_listing(topic, text[:position] + noise + text[position + len(noise) :])
+    assert listing.rows or listing.unread or topic in ("groups", "metrics")
 
 
 def test_samples_stand_below_their_names() -> None:
@@ -138,8 +138,8 @@ def test_what_is_no_field_is_refused(word: str) -> None:
         choose_fields([word])
 
 
-def test_violations_within_a_time() -> None:
-    """It is timeout(1) that ends dcgmi; what ended by itself listened to nothing."""
+def test_violations_within_a_time_are_parsed() -> None:
+    """timeout(1) ends dcgmi; a dcgmi that ended by itself listened to nothing."""
     hosts = Hosts({"timeout --signal=INT 60 dcgmi policy --reg": (0, engines.VIOLATIONS)})
     listing = list_violations(ALONE, 60, hosts.execute)
     ecc = "A double-bit ECC error has violated policy manager values."

@@ -37,13 +37,13 @@ KINDS = {
 }
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
 
 def wait_for_step(url: str) -> dict[str, Family]:
-    """Its metrics, by name, once a step is done."""
+    """Wait until a step is done, and return its metrics by name."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:
@@ -60,7 +60,7 @@ def wait_for_step(url: str) -> dict[str, Family]:
 def test_it_trains_serves_its_metrics_and_stops(tmp_path: Path) -> None:
     shutil.copy(EXAMPLE / "train.py", tmp_path)
     shutil.copy(ROOT / "logs" / "gpustack_logs.py", tmp_path)
-    port = free_port()
+    port = find_free_port()
     argv = [sys.executable, str(tmp_path / "train.py"), "--address", "127.0.0.1", "--port", str(port)]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as job:
         try:
@@ -76,39 +76,41 @@ def test_it_trains_serves_its_metrics_and_stops(tmp_path: Path) -> None:
     assert '"gpu": {"source": "nvml"' in err
 
 
-def strange(manifest: Any, kind: str, where: str = "") -> list[str]:
-    """Keys that the API does not have, by the client's own list of them."""
+def find_unknown_keys(manifest: Any, kind: str, path: str = "") -> list[str]:
+    """Find keys that the API does not have, by the client's own list of them."""
     if match := re.fullmatch(r"list\[(.+)\]", kind):
-        return [found for one in manifest for found in strange(one, match[1], where)]
+        return [found for one in manifest for found in find_unknown_keys(one, match[1], path)]
     model = getattr(client, kind, None)
     if not isinstance(manifest, dict) or model is None:
         return []
     names = {value: key for key, value in model.attribute_map.items()}
-    unknown = [f"{where}.{key}" for key in manifest if key not in names]
+    unknown = [f"{path}.{key}" for key in manifest if key not in names]
     kinds = {key: model.openapi_types[names[key]] for key in manifest if key in names}
-    return unknown + [found for key in kinds for found in strange(manifest[key], kinds[key], f"{where}.{key}")]
+    return unknown + [found for key in kinds for found in find_unknown_keys(manifest[key], kinds[key], f"{path}.{key}")]
 
 
 def test_the_job_has_no_key_that_the_api_does_not_know() -> None:
-    assert strange(JOB, "V1Job") == []
-    assert strange({"spec": {"template": {"spec": {"container": []}}}}, "V1Job") == [".spec.template.spec.container"]
+    assert find_unknown_keys(JOB, "V1Job") == []
+    assert find_unknown_keys({"spec": {"template": {"spec": {"container": []}}}}, "V1Job") == [
+        ".spec.template.spec.container"
+    ]
 
 
 @pytest.mark.skipif(not CRDS, reason="no schema of PodMonitor in the bundle's cache (make bundle)")
 def test_the_monitor_has_the_form_of_its_kind() -> None:
     (version,) = yaml.safe_load(CRDS[0].read_text())["spec"]["versions"]
-    schema = closed(version["schema"]["openAPIV3Schema"])
+    schema = close_schema(version["schema"]["openAPIV3Schema"])
     metadata: dict[str, Any] = {"apiVersion": {}, "kind": {}, "metadata": {}}
     Draft202012Validator({**schema, "properties": {**schema["properties"], **metadata}}).validate(MONITOR)
 
 
-def closed(schema: Any) -> Any:
-    """With no other keys than those of the schema: the API server drops them without a word."""
+def close_schema(schema: Any) -> Any:
+    """Close a schema to other keys: the API server drops them without a word."""
     if isinstance(schema, list):
-        return [closed(one) for one in schema]
+        return [close_schema(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: closed(value) for key, value in schema.items()}
+    found = {key: close_schema(value) for key, value in schema.items()}
     return found | {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else found
 
 

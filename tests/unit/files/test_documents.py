@@ -26,7 +26,7 @@ documents = st.recursive(
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("text", HOSTILE_YAML.values(), ids=HOSTILE_YAML)
-def test_small_texts_that_stand_for_much(text: str, rules: Rules) -> None:
+def test_small_texts_that_stand_for_much_are_refused(text: str, rules: Rules) -> None:
     with pytest.raises(LimitError) as raised:
         parse_yaml(text, rules)
     assert raised.value.line
@@ -45,10 +45,10 @@ def count(value: Any) -> int:
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=8))
-def test_what_is_accepted_is_no_larger_than_the_bound(chosen: list[list[int]]) -> None:
+def test_what_is_accepted_is_no_larger_than_the_bound(choices: list[list[int]]) -> None:
     """Aliases to aliases, in any order that YAML allows."""
     lines = ["a0: &a0 [x, y]"]
-    for at, numbers in enumerate(chosen, start=1):
+    for at, numbers in enumerate(choices, start=1):
         lines.append(f"a{at}: &a{at} [{', '.join(f'*a{min(number, at - 1)}' for number in numbers)}]")
     text = "\n".join(lines)
     try:
@@ -88,7 +88,7 @@ def test_any_bytes_are_json_or_an_error(content: bytes) -> None:
         "[" * (DEPTH + 1) + "]" * (DEPTH + 1), "9" * 5000, "1" + "0" * 30, '{"a": ', "", "\ufeff\ufeff{}",
     ],
 )  # fmt: skip
-def test_json_that_is_refused(text: str) -> None:
+def test_json_beyond_the_standard_is_refused(text: str) -> None:
     with pytest.raises(DocumentError):
         parse_json(text)
 
@@ -101,7 +101,7 @@ def test_json_that_is_refused(text: str) -> None:
         "a: 1\n---\nb: 2", "a: " + "9" * 5000, "a: \x00", 'a: "\\ud800"', "a: b: c", "*x", "x" * (5 * 2**20),
     ],
 )  # fmt: skip
-def test_yaml_that_is_refused(text: str) -> None:
+def test_yaml_beyond_json_is_refused(text: str) -> None:
     with pytest.raises(DocumentError):
         parse_yaml(text, ALIASES)
 
@@ -112,7 +112,7 @@ def test_json_without_a_word_for_it_is_not_written(value: Any) -> None:
         dump_json(value)
 
 
-def test_the_line_of_an_error() -> None:
+def test_an_error_has_its_line_and_column() -> None:
     with pytest.raises(DocumentError) as raised:
         parse_yaml("a: 1\nb: [1\nc: 2\n")
     assert raised.value.line in (2, 3)

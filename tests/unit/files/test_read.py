@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(20)
 
 @pytest.mark.parametrize("make", UNREADABLE)
 @pytest.mark.parametrize("read", [read_file, read_text, open_file])
-def test_what_is_not_a_regular_file_of_some_size(
+def test_only_regular_files_are_read(
     tmp_path: Path, make: Callable[[Path], None], read: Callable[[Path], object]
 ) -> None:
     make(tmp_path / "file")
@@ -23,7 +23,7 @@ def test_what_is_not_a_regular_file_of_some_size(
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "/dev/tty", "/dev/stdin", "/proc/self/fd"])
-def test_devices_and_folders(path: str) -> None:
+def test_devices_and_folders_are_refused(path: str) -> None:
     with pytest.raises(OSError, match=r"file|directory|device"):
         read_file(Path(path))
 
@@ -59,7 +59,7 @@ def test_nothing_is_opened_that_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 @pytest.mark.parametrize("read", [read_file, read_text, open_file])
-def test_what_no_file_can_be_called(tmp_path: Path, name: str, read: Callable[[Path], object]) -> None:
+def test_names_that_no_file_can_have_are_refused(tmp_path: Path, name: str, read: Callable[[Path], object]) -> None:
     """YAML and JSON can write such a name."""
     with pytest.raises(OSError, match="no name that a file can have"):
         read(tmp_path / name)

@@ -14,7 +14,7 @@ from gpustack.files.write import Readers, append_line, open_log, write_file
 from tests.unit.files.irregular import UNWRITABLE
 
 
-def mode(path: Path) -> int:
+def read_mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
@@ -23,7 +23,7 @@ def test_a_file_that_others_could_read_is_closed_and_emptied(tmp_path: Path) -> 
     path.write_text("a longer text")
     path.chmod(0o644)
     write_file(path, "text")
-    assert (path.read_text(), mode(path)) == ("text", 0o600)
+    assert (path.read_text(), read_mode(path)) == ("text", 0o600)
 
 
 @pytest.mark.parametrize(
@@ -37,27 +37,27 @@ def test_a_file_that_others_could_read_is_closed_and_emptied(tmp_path: Path) -> 
         ("all", 0o000, 0o644),
     ],
 )
-def test_readers(tmp_path: Path, readers: Readers, umask: int, expected: int) -> None:
+def test_readers_decide_the_mode(tmp_path: Path, readers: Readers, umask: int, expected: int) -> None:
     before = os.umask(umask)
     try:
         write_file(tmp_path / "file", "text", readers=readers)
     finally:
         os.umask(before)
-    assert mode(tmp_path / "file") == expected
+    assert read_mode(tmp_path / "file") == expected
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "\ud800/file", "a\0b/file"])
 @pytest.mark.parametrize(
     "act", [lambda path: write_file(path, "ours"), lambda path: append_line(path, "ours\n"), open_log]
 )
-def test_what_no_file_can_be_called(tmp_path: Path, name: str, act: Callable[[Path], None]) -> None:
+def test_names_that_no_file_can_have_are_refused(tmp_path: Path, name: str, act: Callable[[Path], None]) -> None:
     """YAML and JSON can write such a name."""
     with pytest.raises(OSError, match="no name that a file can have"):
         act(tmp_path / name)
-    assert names(tmp_path) == []
+    assert list_names(tmp_path) == []
 
 
-def names(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -74,7 +74,7 @@ def test_what_is_not_a_regular_file_is_left_as_it_is(
         act(tmp_path / "file")
     assert (tmp_path / "file").lstat() == before
     assert (tmp_path / "precious").read_text() == "as it was"
-    assert names(tmp_path) == ["file", "precious"]
+    assert list_names(tmp_path) == ["file", "precious"]
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout", ".", "/", ".."])
@@ -88,10 +88,10 @@ def test_no_name_that_lies_beside_it_is_followed_or_overwritten(tmp_path: Path) 
     (tmp_path / "precious").write_text("as it was")
     for name in (".a.json.part", "a.json.part", "a.json.tmp", ".a.json.tmp", "a.json~"):
         (tmp_path / name).symlink_to("precious")
-    before = names(tmp_path)
+    before = list_names(tmp_path)
     write_file(tmp_path / "a.json", "ours")
     assert (tmp_path / "precious").read_text() == "as it was"
-    assert names(tmp_path) == sorted([*before, "a.json"])
+    assert list_names(tmp_path) == sorted([*before, "a.json"])
     assert not (tmp_path / "a.json").is_symlink()
 
 
@@ -106,41 +106,41 @@ def test_a_folder_that_is_swapped_meanwhile_gets_nothing(tmp_path: Path) -> None
     (tmp_path / "chosen").mkdir()
     (tmp_path / "victim").mkdir()
 
-    def chunks() -> Iterator[str]:
+    def generate_chunks() -> Iterator[str]:
         (tmp_path / "chosen").rename(tmp_path / "moved")
         (tmp_path / "chosen").symlink_to("victim")
         yield "ours"
 
-    write_file(tmp_path / "chosen" / "file", chunks())
-    assert names(tmp_path / "victim") == []
+    write_file(tmp_path / "chosen" / "file", generate_chunks())
+    assert list_names(tmp_path / "victim") == []
     assert (tmp_path / "moved" / "file").read_text() == "ours"
 
 
 def test_a_new_file_is_never_one_that_is_there(tmp_path: Path) -> None:
     path = tmp_path / "file"
 
-    def chunks() -> Iterator[str]:
+    def generate_chunks() -> Iterator[str]:
         path.write_text("of another, meanwhile")
         yield "ours"
 
     with pytest.raises(FileExistsError):
-        write_file(path, chunks(), new=True)
+        write_file(path, generate_chunks(), new=True)
     assert path.read_text() == "of another, meanwhile"
-    assert names(tmp_path) == ["file"]
+    assert list_names(tmp_path) == ["file"]
 
 
 def test_an_error_while_it_is_made_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("as it was")
 
-    def chunks() -> Iterator[str]:
+    def generate_chunks() -> Iterator[str]:
         yield "begin"
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        write_file(path, chunks())
+        write_file(path, generate_chunks())
     assert path.read_text() == "as it was"
-    assert names(tmp_path) == ["file"]
+    assert list_names(tmp_path) == ["file"]
 
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full here")
@@ -149,16 +149,16 @@ def test_a_full_disk_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.Monk
     path.write_text("as it was")
     real = os.fdopen
 
-    def full(descriptor: int, how: str) -> object:
+    def open_full_device(descriptor: int, mode: str) -> object:
         os.close(descriptor)
-        return real(os.open("/dev/full", os.O_WRONLY), how)
+        return real(os.open("/dev/full", os.O_WRONLY), mode)
 
-    monkeypatch.setattr(os, "fdopen", full)
+    monkeypatch.setattr(os, "fdopen", open_full_device)
     with pytest.raises(OSError, match="No space") as raised:
         write_file(path, "text")
     assert raised.value.errno == errno.ENOSPC
     assert path.read_text() == "as it was"
-    assert names(tmp_path) == ["file"]
+    assert list_names(tmp_path) == ["file"]
 
 
 KILLED = """
@@ -186,9 +186,9 @@ def test_it_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monkeypatch: p
     def record_calls(name: str) -> Callable[..., object]:
         real = getattr(os, name)
 
-        def call(*given: object, **more: object) -> object:
+        def call(*arguments: object, **options: object) -> object:
             calls.append(name)
-            return real(*given, **more)
+            return real(*arguments, **options)
 
         return call
 
@@ -203,7 +203,7 @@ def test_a_text_that_is_no_unicode_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "a \\ud800 b"
 
 
-def test_the_longest_name_that_a_folder_takes(tmp_path: Path) -> None:
+def test_names_of_255_bytes_are_written(tmp_path: Path) -> None:
     write_file(tmp_path / ("n" * 255), "text")
     with pytest.raises(OSError, match="too long"):
         write_file(tmp_path / ("n" * 256), "text")
@@ -217,4 +217,4 @@ def test_a_log_grows_and_is_private(tmp_path: Path) -> None:
     os.write(log, b"after\n")
     os.close(log)
     assert path.read_text() == "before\nafter\n"
-    assert mode(path) == 0o600
+    assert read_mode(path) == 0o600

@@ -15,13 +15,13 @@ class Pool:
     had had if nobody had had to wait."""
 
     demand: Demand
-    wanted: tuple[float, ...]
-    asked: tuple[float, ...]
+    gpus_wanted: tuple[float, ...]
+    gpus_requested: tuple[float, ...]
 
     def find_full(self) -> int | None:
         """The day, 1 is the first that came, with an hour at the limit of the last known day; None without one."""
         limit = self.demand.limit
-        full = [limit is not None and hour >= limit for hour in self.wanted]
+        full = [limit is not None and hour >= limit for hour in self.gpus_wanted]
         days = (any(full[at : at + HOURS_A_DAY]) for at in range(0, len(full), HOURS_A_DAY))
         return next((day for day, reached in enumerate(days, 1) if reached), None)
 
@@ -32,8 +32,8 @@ def find_peak(hours: tuple[float, ...], last: int) -> float:
 
 
 def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list[Pool]:
-    """By resource, as without `--nodes`; `by_model` as with it: of nodes by name, and nobody knows who waits for them.
-    `history`: days."""
+    """Read pools by resource, as without `--nodes`; `by_model` as with it: of nodes by name, and nobody knows who waits
+    for them. `history`: days."""
     truth, gaps = life.truth, life.scrapes.gaps(life.start, life.truth.known)
     hours = range(int(truth.known) - history * DAY, int(truth.known), HOUR)
     lost = {at for at in hours if sum(cut(*gap, at, at + HOUR) for gap in gaps) >= HOUR}
@@ -43,7 +43,7 @@ def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list
     first, known = int(hours.start - life.start) // HOUR, truth.days * HOURS_A_DAY
     pools = []
     for name, of in named.items():
-        taken, waiting, room, asked = (
+        taken, waiting, room, gpus_requested = (
             add_up(truth.hourly(one, what, until=truth.end) for one in of)
             for what in ("allocated", "queued", "schedulable", "demand")
         )
@@ -52,8 +52,8 @@ def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list
             for row in (taken, waiting, room)
         )
         demand = build_demand(name, hours, allocated, {} if by_model else queued, capacity)
-        wanted = tuple(have + wait for have, wait in zip(taken[known:], waiting[known:], strict=True))
-        pools.append(Pool(demand, wanted, tuple(asked[known:])))
+        gpus_wanted = tuple(have + wait for have, wait in zip(taken[known:], waiting[known:], strict=True))
+        pools.append(Pool(demand, gpus_wanted, tuple(gpus_requested[known:])))
     return pools
 
 

@@ -1,4 +1,4 @@
-"""What earlier forecasts would have been worth."""
+"""Earlier forecasts are compared with what came."""
 
 import random
 

@@ -7,40 +7,40 @@ from gpustack.forecast.demand import HOURS_A_DAY, Day, Demand, fold
 CLOCK = [10.0 + (20.0 if 9 <= hour < 17 else 0.0) for hour in range(HOURS_A_DAY)]
 
 
-def demand(days: int = 5, capacity: float = 100.0, queued: float | None = 0.0, **more: object) -> Demand:
+def build_demand(days: int = 5, capacity: float = 100.0, queue: float | None = 0.0, **fields: object) -> Demand:
     count = days * HOURS_A_DAY
-    made = Demand("nvidia_com_gpu", 0, CLOCK * days, [queued] * count, [capacity] * count)
-    return replace(made, **more)  # type: ignore[arg-type]
+    made = Demand("nvidia_com_gpu", 0, CLOCK * days, [queue] * count, [capacity] * count)
+    return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def without(hours: range, made: Demand) -> Demand:
+def remove_hours(hours: range, demand: Demand) -> Demand:
     return replace(
-        made, allocated_gpus=[None if at in hours else value for at, value in enumerate(made.allocated_gpus)]
+        demand, allocated_gpus=[None if at in hours else value for at, value in enumerate(demand.allocated_gpus)]
     )
 
 
 def test_a_day_is_its_highest_hour_with_what_waits() -> None:
-    assert fold(demand(queued=4.0)) == (Day(34.0),) * 5
+    assert fold(build_demand(queue=4.0)) == (Day(34.0),) * 5
 
 
 def test_a_day_that_is_not_over_is_none() -> None:
-    made = demand()
+    made = build_demand()
     assert len(fold(replace(made, allocated_gpus=made.allocated_gpus[:-1]))) == 4
 
 
 def test_a_day_with_too_few_hours_is_unknown() -> None:
-    assert fold(without(range(24, 31), demand()))[1] == Day(None)
+    assert fold(remove_hours(range(24, 31), build_demand()))[1] == Day(None)
 
 
 def test_the_highest_hours_may_be_among_the_missing_ones() -> None:
     """The usual course of a day says so: the six hours that are left of the night are 10 of 30."""
-    made = demand(days=9)
-    assert fold(without(range(33, 39), made))[1] == Day(30.0)
+    made = build_demand(days=9)
+    assert fold(remove_hours(range(33, 39), made))[1] == Day(30.0)
     night = replace(
         made,
         allocated_gpus=[5.0 if at in range(24, 48) and value == 10 else value for at, value in enumerate(CLOCK * 9)],
     )
-    gone = without(range(33, 39), night)
+    gone = remove_hours(range(33, 39), night)
     gone = replace(
         gone, allocated_gpus=[15.0 if at in (39, 40) else value for at, value in enumerate(gone.allocated_gpus)]
     )
@@ -48,18 +48,18 @@ def test_the_highest_hours_may_be_among_the_missing_ones() -> None:
 
 
 def test_all_taken_and_nobody_known_to_wait_is_a_bound() -> None:
-    full = demand(capacity=31.0)
+    full = build_demand(capacity=31.0)
     assert fold(replace(full, whole_queue=False)) == (Day(30.0, bound=True),) * 5
     assert fold(full) == (Day(30.0),) * 5
     assert fold(replace(full, queued_gpus=[None] * 120)) == (Day(30.0, bound=True),) * 5
 
 
 def test_who_waits_is_known_where_somebody_does() -> None:
-    assert fold(demand(capacity=31.0, queued=2.0, whole_queue=False)) == (Day(32.0),) * 5
+    assert fold(build_demand(capacity=31.0, queue=2.0, whole_queue=False)) == (Day(32.0),) * 5
 
 
 def test_a_node_that_restarts_is_not_missing() -> None:
-    made = demand()
+    made = build_demand()
     assert replace(made, capacity=[100.0] * 118 + [92.0, 92.0]).limit == 100
     assert replace(made, capacity=[100.0] * 90 + [92.0] * 30).limit == 92
     assert replace(made, capacity=[100.0] * 96 + [None] * 24).limit is None

@@ -15,17 +15,20 @@ LINEAR, EXPONENTIAL = (next(one for one in MODELS if one.id == id) for id in ("l
 WEEKDAYS = (4.0, 3.0, 5.0, 2.0, 1.0, -8.0, -7.0)
 
 
-def series(count: int = 60, slope: float = 0.5, noise: float = 0.0, seed: int = 1) -> dict[int, float]:
+def build_series(count: int = 60, slope: float = 0.5, noise: float = 0.0, seed: int = 1) -> dict[int, float]:
     rng = random.Random(seed)
     return {day: 50 + slope * day + WEEKDAYS[day % WEEK] + rng.gauss(0, noise) for day in range(count)}
 
 
-def days(values: dict[int, float], missing: tuple[int, ...] = (), most: float = 1e9) -> list[Day]:
-    return [Day(None) if day in missing else Day(min(value, most), bound=value > most) for day, value in values.items()]
+def build_days(values: dict[int, float], missing: tuple[int, ...] = (), ceiling: float = 1e9) -> list[Day]:
+    return [
+        Day(None) if day in missing else Day(min(value, ceiling), bound=value > ceiling)
+        for day, value in values.items()
+    ]
 
 
 def test_a_straight_line_with_weekdays_is_continued() -> None:
-    found = fit_model(LINEAR, days(series(), missing=(3, 4, 20, 33)))
+    found = fit_model(LINEAR, build_days(build_series(), missing=(3, 4, 20, 33)))
     assert found.slope == pytest.approx(0.5)
     for after in (1, 8, 40):
         assert found.predict(after) == pytest.approx(50 + 0.5 * (59 + after) + WEEKDAYS[(59 + after) % WEEK])
@@ -37,20 +40,20 @@ def test_what_grows_by_a_share_is_continued() -> None:
 
 
 def test_nothing_is_below_zero() -> None:
-    assert fit_model(LINEAR, days(series(slope=-0.8))).predict(90) == 0
+    assert fit_model(LINEAR, build_days(build_series(slope=-0.8))).predict(90) == 0
 
 
 def test_a_few_odd_days_move_nothing() -> None:
-    odd = series(noise=1.0)
+    odd = build_series(noise=1.0)
     odd |= dict.fromkeys((10, 31, 58), 400.0)
     assert estimate_slope(odd) == pytest.approx(0.5, abs=0.05)
 
 
 def test_demand_above_a_bound_is_not_taken_for_the_bound() -> None:
-    """Of 60 days of growth the last weeks were cut at what there is: the slope remains, where the bounds alone flatten
+    """The last weeks of 60 days of growth were cut at what there is: the slope remains, where the bounds alone flatten
     it."""
-    values = series(noise=2.0)
-    cut = days(values, most=70.0)
+    values = build_series(noise=2.0)
+    cut = build_days(values, ceiling=70.0)
     assert sum(day.bound for day in cut) > 15
     taken = [Day(day.peak) for day in cut]
     assert fit_model(LINEAR, cut).slope > 1.2 * fit_model(LINEAR, taken).slope
@@ -58,13 +61,13 @@ def test_demand_above_a_bound_is_not_taken_for_the_bound() -> None:
 
 
 @given(st.floats(-100, 100), st.floats(0, 50), st.floats(-100, 100))
-def test_a_mean_above_a_bound_is_above_it(mean: float, sigma: float, least: float) -> None:
-    assert compute_mean_above(mean, sigma, least) >= max(mean, least) - 1e-6
+def test_a_mean_above_a_bound_is_above_it(mean: float, sigma: float, minimum: float) -> None:
+    assert compute_mean_above(mean, sigma, minimum) >= max(mean, minimum) - 1e-6
 
 
 @pytest.mark.parametrize("height", [25.0, -25.0])
 def test_a_step_is_found_and_taken_out(height: float) -> None:
-    values = {day: value + (height if day >= 33 else 0) for day, value in series(noise=1.5).items()}
+    values = {day: value + (height if day >= 33 else 0) for day, value in build_series(noise=1.5).items()}
     step = find_step(values)
     assert step is not None
     assert abs(step[0] - 33) <= 1
@@ -73,7 +76,7 @@ def test_a_step_is_found_and_taken_out(height: float) -> None:
 
 
 def test_noise_and_growth_have_no_step() -> None:
-    found = [find_step(series(noise=4.0, seed=seed)) for seed in range(60)]
+    found = [find_step(build_series(noise=4.0, seed=seed)) for seed in range(60)]
     assert sum(one is not None for one in found) <= 3
 
 
@@ -86,8 +89,8 @@ def test_neighbours_that_hang_together_make_a_mean_less_sure() -> None:
     assert compute_inflation({day: rng.gauss(0, 1) for day in range(200)}) < 1.6
 
 
-def test_how_unsure_a_slope_is_covers_how_it_varies() -> None:
+def test_the_error_of_a_slope_covers_its_variation() -> None:
     model = Model("linear")
-    fits = [fit_model(model, days(series(noise=5.0, seed=seed))) for seed in range(120)]
+    fits = [fit_model(model, build_days(build_series(noise=5.0, seed=seed))) for seed in range(120)]
     inside = sum(abs(one.slope - 0.5) <= 1.96 * one.tilt for one in fits)
     assert 0.88 <= inside / len(fits) <= 1.0

@@ -1,4 +1,4 @@
-"""When a pool is full, how many GPUs to order, and why there may be no forecast."""
+"""A pool has a day on which it is full and a number of GPUs to order, or a reason why there is no forecast."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -15,21 +15,21 @@ BEGIN = 1_780_272_000  # 2026-06-01
 
 
 def make(hourly: Callable[[float], float], days: int = 60, capacity: float = 200.0) -> Demand:
-    """By the time in days."""
+    """Make a demand of a function of the time in days."""
     hours: Sequence[float] = [hourly(hour / HOURS_A_DAY) for hour in range(days * HOURS_A_DAY)]
     taken = [min(value, capacity) for value in hours]
     waiting = [max(0.0, value - capacity) for value in hours]
     return Demand("nvidia_com_gpu", BEGIN, taken, waiting, [capacity] * len(hours))
 
 
-def growing(day: float, slope: float = 1.0) -> float:
-    """Up by one GPU a day, with days and weekends; the highest hour of day N is 100 + N, 15 less at weekends."""
+def compute_growth(day: float, slope: float = 1.0) -> float:
+    """Compute demand that grows by one GPU a day; the highest hour of day N is 100 + N, 15 less at weekends."""
     week = -15 if int(day) % 7 >= 5 else 0
     return 80 + slope * int(day) + week + 20 * sin(tau * (day % 1) / 2)
 
 
-def noisy(day: float) -> float:
-    return growing(day) + random.Random(str(int(day))).gauss(0, 3)
+def add_noise(day: float) -> float:
+    return compute_growth(day) + random.Random(str(int(day))).gauss(0, 3)
 
 
 def judge(demand: Demand, **terms: float) -> PoolForecast:
@@ -38,7 +38,7 @@ def judge(demand: Demand, **terms: float) -> PoolForecast:
 
 def test_what_grows_evenly_fills_on_its_day() -> None:
     """The highest hour is 200 on the hundredth day after the beginning, which is a working day: the 41st that comes."""
-    pool_forecast = judge(make(growing))
+    pool_forecast = judge(make(compute_growth))
     assert pool_forecast.outlook is not None
     assert pool_forecast.outlook.fills.p50 == 41
     assert (pool_forecast.outlook.fills.first, pool_forecast.outlook.fills.last) == (41, 41)
@@ -46,7 +46,7 @@ def test_what_grows_evenly_fills_on_its_day() -> None:
 
 
 def test_noise_makes_an_interval_around_it() -> None:
-    fills = judge(make(noisy)).outlook.fills  # type: ignore[union-attr]
+    fills = judge(make(add_noise)).outlook.fills  # type: ignore[union-attr]
     assert fills.first
     assert fills.p90
     assert fills.p50
@@ -56,8 +56,8 @@ def test_noise_makes_an_interval_around_it() -> None:
 
 
 def test_orders_serve_nine_of_ten_paths_at_the_lead_time() -> None:
-    """On day 60 the week's highest hour is about 219; of 200 GPUs 20 are missing, and a few for the doubt."""
-    sure, unsure = judge(make(growing), lead=60), judge(make(noisy), lead=60)
+    """The week's highest hour on day 60 is about 219; of 200 GPUs 20 are missing, and a few for the doubt."""
+    sure, unsure = judge(make(compute_growth), lead=60), judge(make(add_noise), lead=60)
     assert sure.outlook
     assert sure.outlook.order == pytest.approx(20, abs=1)
     assert unsure.outlook
@@ -68,7 +68,7 @@ def test_orders_serve_nine_of_ten_paths_at_the_lead_time() -> None:
 
 
 def test_a_reserve_is_kept_free() -> None:
-    plain, kept = judge(make(growing), lead=60), judge(make(growing), lead=60, reserve=20)
+    plain, kept = judge(make(compute_growth), lead=60), judge(make(compute_growth), lead=60, reserve=20)
     assert kept.limit == 180
     assert plain.outlook
     assert kept.outlook
@@ -77,7 +77,7 @@ def test_a_reserve_is_kept_free() -> None:
 
 
 def test_what_never_fills_needs_no_order() -> None:
-    pool_forecast = judge(make(noisy, capacity=2000.0))
+    pool_forecast = judge(make(add_noise, capacity=2000.0))
     assert pool_forecast.outlook
     assert pool_forecast.outlook.fills.first is None
     assert pool_forecast.outlook.fills.chance == 0
@@ -85,7 +85,7 @@ def test_what_never_fills_needs_no_order() -> None:
 
 
 def test_a_short_history_reaches_twice_as_far() -> None:
-    pool_forecast = judge(make(noisy, days=30), lead=70)
+    pool_forecast = judge(make(add_noise, days=30), lead=70)
     assert pool_forecast.outlook
     assert pool_forecast.outlook.horizon == 60
     assert pool_forecast.outlook.order is None
@@ -93,21 +93,21 @@ def test_a_short_history_reaches_twice_as_far() -> None:
 
 
 def test_the_same_demand_has_the_same_forecast() -> None:
-    assert judge(make(noisy)) == judge(make(noisy))
+    assert judge(make(add_noise)) == judge(make(add_noise))
 
 
 def test_full_days_are_counted() -> None:
-    assert judge(make(growing, capacity=150.0)).full >= 7
+    assert judge(make(compute_growth, capacity=150.0)).full >= 7
 
 
 def test_a_step_is_named_with_its_day() -> None:
-    pool_forecast = judge(make(lambda day: noisy(day) + (60 if day >= 30 else 0), capacity=400.0))
+    pool_forecast = judge(make(lambda day: add_noise(day) + (60 if day >= 30 else 0), capacity=400.0))
     assert any("Demand rose by" in note and "2026-07-01" in note for note in pool_forecast.notes)
 
 
-def away(made: Demand, hours: range) -> Demand:
+def remove_hours(demand: Demand, hours: range) -> Demand:
     return replace(
-        made, allocated_gpus=[None if at in hours else value for at, value in enumerate(made.allocated_gpus)]
+        demand, allocated_gpus=[None if at in hours else value for at, value in enumerate(demand.allocated_gpus)]
     )
 
 
@@ -119,11 +119,11 @@ def walk(day: float) -> float:
 
 
 REFUSED = {
-    "short-history": lambda: make(noisy, days=27),
-    "no-capacity": lambda: replace(make(noisy), capacity=[None] * 60 * HOURS_A_DAY),
-    "gaps": lambda: away(make(noisy), range(20 * 24, 40 * 24)),
+    "short-history": lambda: make(add_noise, days=27),
+    "no-capacity": lambda: replace(make(add_noise), capacity=[None] * 60 * HOURS_A_DAY),
+    "gaps": lambda: remove_hours(make(add_noise), range(20 * 24, 40 * 24)),
     "no-demand": lambda: make(lambda _: 0.0),
-    "hidden-demand": lambda: replace(make(growing, capacity=130.0), queued_gpus=[None] * 60 * HOURS_A_DAY),
+    "hidden-demand": lambda: replace(make(compute_growth, capacity=130.0), queued_gpus=[None] * 60 * HOURS_A_DAY),
     "no-skill": lambda: make(walk, capacity=2000.0),
 }
 
@@ -141,7 +141,7 @@ def test_nothing_at_all_is_no_forecast() -> None:
 
 
 def test_demand_that_was_cut_is_a_bound() -> None:
-    cut = replace(make(noisy, capacity=162.0), queued_gpus=[0.0] * 60 * HOURS_A_DAY, whole_queue=False)
+    cut = replace(make(add_noise, capacity=162.0), queued_gpus=[0.0] * 60 * HOURS_A_DAY, whole_queue=False)
     pool_forecast = judge(cut)
     assert "demand was that or more" in pool_forecast.notes[0]
     assert pool_forecast.outlook

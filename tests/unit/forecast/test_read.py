@@ -1,4 +1,4 @@
-"""What is asked of a Prometheus, and what is made of its answers."""
+"""A Prometheus is asked for demand, and its answers become hours."""
 
 import re
 
@@ -18,8 +18,8 @@ Values = dict[str, dict[int, float]]
 
 
 @pytest.fixture
-def there(monkeypatch: pytest.MonkeyPatch) -> Values:
-    """By kind and end of the hour; the test puts in what it wants."""
+def stored_values(monkeypatch: pytest.MonkeyPatch) -> Values:
+    """Values by kind and end of the hour, which the test puts in."""
     found: Values = {"capacity": {}, "queued": {}, "allocated": {}}
 
     def answer(self: Prometheus, expr: str, begin: float, end: float, step: float) -> QueryResult:
@@ -38,45 +38,45 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Values:
 PROMETHEUS = Prometheus(Access("http://prometheus.example.org"))
 
 
-def fill(there: Values, **values: float) -> None:
+def fill(history: Values, **values: float) -> None:
     for kind, value in values.items():
-        there[kind] = dict.fromkeys(range(END - 20 * DAY, END + DAY, HOUR), value)
+        history[kind] = dict.fromkeys(range(END - 20 * DAY, END + DAY, HOUR), value)
 
 
-def test_hours_are_those_before_the_last_midnight(there: Values) -> None:
-    fill(there, capacity=8, allocated=3, queued=0)
-    there["allocated"][END - 10 * DAY + HOUR] = 5
+def test_hours_are_those_before_the_last_midnight(stored_values: Values) -> None:
+    fill(stored_values, capacity=8, allocated=3, queued=0)
+    stored_values["allocated"][END - 10 * DAY + HOUR] = 5
     (demand,) = query_demands(PROMETHEUS, 10 * DAY)
     assert (demand.pool, demand.begin) == ("nvidia_com_gpu", END - 10 * DAY)
     assert list(demand.allocated_gpus) == [5, *[3] * 239]
     assert list(demand.capacity) == [8] * 240
 
 
-def test_what_prometheus_does_not_have_is_unknown(there: Values) -> None:
-    fill(there, capacity=8, allocated=3, queued=0)
-    del there["allocated"][END - 2 * DAY]
+def test_what_prometheus_does_not_have_is_unknown(stored_values: Values) -> None:
+    fill(stored_values, capacity=8, allocated=3, queued=0)
+    del stored_values["allocated"][END - 2 * DAY]
     (demand,) = query_demands(PROMETHEUS, 90 * DAY)
     assert list(demand.allocated_gpus).count(None) == 70 * 24 - 1 + 1
     assert demand.allocated_gpus[-49] is None
 
 
-def test_a_queue_that_was_never_there_may_be_elsewhere(there: Values) -> None:
-    fill(there, capacity=8, allocated=8, queued=0)
+def test_a_queue_that_was_never_there_may_be_elsewhere(stored_values: Values) -> None:
+    fill(stored_values, capacity=8, allocated=8, queued=0)
     assert not query_demands(PROMETHEUS, 10 * DAY)[0].whole_queue
-    there["queued"][END] = 2
+    stored_values["queued"][END] = 2
     assert query_demands(PROMETHEUS, 10 * DAY)[0].whole_queue
 
 
-def test_of_some_nodes_the_queue_is_not_known(there: Values) -> None:
-    fill(there, capacity=8, allocated=8, queued=3)
+def test_of_some_nodes_the_queue_is_not_known(stored_values: Values) -> None:
+    fill(stored_values, capacity=8, allocated=8, queued=3)
     (demand,) = query_demands(PROMETHEUS, 10 * DAY, nodes="h100-.+")
     assert set(demand.queued_gpus) == {None}
     assert not demand.whole_queue
 
 
 @pytest.mark.parametrize("resource", ["", "nvidia_com_mig_1g_10gb"])
-def test_nothing_of_the_kind_is_an_error(there: Values, resource: str) -> None:
+def test_nothing_of_the_kind_is_an_error(stored_values: Values, resource: str) -> None:
     if resource:
-        fill(there, capacity=8)
+        fill(stored_values, capacity=8)
     with pytest.raises(UsageError, match="knows no"):
         query_demands(PROMETHEUS, 10 * DAY, resource=resource)

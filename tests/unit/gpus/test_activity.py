@@ -7,7 +7,7 @@ NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 
-def test_a_busy_gpu() -> None:
+def test_a_busy_gpu_shows_its_activity() -> None:
     (work,) = activity(gpu_series("gpu1", 0, POD, **BUSY)).gpus
     assert (work.sm, work.tensor, work.dram) == (0.85, 0.4, 0.5)
     assert (work.power, work.power_limit, work.throttle_reasons) == (640, 700, ("power cap",))
@@ -66,9 +66,9 @@ def test_what_no_gpu_of_a_model_has_is_named() -> None:
     }
 
 
-@pytest.mark.parametrize("by", SORTS)
-def test_the_highest_stand_first_and_the_unknown_last(by: str) -> None:
-    values = [getattr(work, by, None) for work in sort_activity(make_working_gpus(), by).gpus]
+@pytest.mark.parametrize("order", SORTS)
+def test_the_highest_stand_first_and_the_unknown_last(order: str) -> None:
+    values = [getattr(work, order, None) for work in sort_activity(make_working_gpus(), order).gpus]
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=True)
     assert None not in values[: len(known)]

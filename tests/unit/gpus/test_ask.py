@@ -1,4 +1,4 @@
-"""What is asked beside the values: whose pods they are, where Prometheus renames labels and where it does not."""
+"""Owners of GPUs are queried beside the values, where Prometheus renames labels and where it does not."""
 
 import pytest
 
@@ -14,11 +14,11 @@ OWN = {"namespace": "gpu-operator", "pod": "gpu-metrics-x7k2p"}
 TRAIN = {"namespace": "team-a", "pod": "train-0", "container": "main"}
 
 
-def prometheus(monkeypatch: pytest.MonkeyPatch, asked: list[str], *series: list[Series]) -> Prometheus:
-    """One that scrapes an exporter whose pod has a name of its own."""
+def serve_prometheus(monkeypatch: pytest.MonkeyPatch, expressions: list[str], *series: list[Series]) -> Prometheus:
+    """Build a Prometheus that scrapes an exporter whose pod has a name of its own."""
 
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
-        asked.append(expr)
+    def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
+        expressions.append(expr)
         if expr.startswith("up"):
             return QueryResult((Series({"__name__": "up", **TARGET, **OWN}, ((1000.0, 1.0),)),))
         if expr.startswith("kube_node_labels"):
@@ -30,7 +30,7 @@ def prometheus(monkeypatch: pytest.MonkeyPatch, asked: list[str], *series: list[
     return Prometheus(Access("http://prometheus.example.org"))
 
 
-def owners(fleet: Fleet) -> list[list[str]]:
+def list_owners(fleet: Fleet) -> list[list[str]]:
     return [[owner.path for owner in card.owners] for card in fleet.cards]
 
 
@@ -40,20 +40,20 @@ def test_an_exporter_of_any_name_is_no_workload(monkeypatch: pytest.MonkeyPatch)
     free = gpu_series("gpu1", 0, TARGET | OWN | {"container": "main"})
     used = gpu_series("gpu1", 1, TARGET | OWN | {f"exported_{name}": value for name, value in TRAIN.items()})
     honoured = gpu_series("gpu1", 2, TARGET | TRAIN)
-    readings = query_readings(prometheus(monkeypatch, asked, free, used, honoured), FIELDS)
-    assert owners(build_fleet(readings, 1010.0)) == [[], ["team-a/train-0"], ["team-a/train-0"]]
+    readings = query_readings(serve_prometheus(monkeypatch, asked, free, used, honoured), FIELDS)
+    assert list_owners(build_fleet(readings, 1010.0)) == [[], ["team-a/train-0"], ["team-a/train-0"]]
     assert asked[1:] == ['up{job=~"metrics"}']
 
 
 def test_what_needs_no_second_question_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    query_readings(prometheus(monkeypatch, asked, gpu_series("gpu1", 0)), FIELDS)
+    query_readings(serve_prometheus(monkeypatch, asked, gpu_series("gpu1", 0)), FIELDS)
     assert len(asked) == 1
 
 
 def test_labels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    source = prometheus(monkeypatch, asked, [])
+    source = serve_prometheus(monkeypatch, asked, [])
     with pytest.raises(UsageError) as caught:
         query_readings(source, FIELDS, {"team": 'a"b'})
     assert asked[0].endswith(',team="a\\"b"}[120s]')
@@ -61,19 +61,19 @@ def test_labels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shared_gpus_have_all_pods_that_the_exporter_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the option --kubernetes-virtual-gpus of dcgm-exporter there are series for each, by label vgpu."""
+    """The option --kubernetes-virtual-gpus of dcgm-exporter makes a series for each pod, by label vgpu."""
     asked: list[str] = []
     pods = [{"exported_namespace": "team-a", "exported_pod": f"serve-{number}"} for number in range(2)]
     apart = [gpu_series("gpu1", 0, pod | {"vgpu": str(number)}) for number, pod in enumerate(pods)]
-    source = prometheus(monkeypatch, asked, *apart, gpu_series("gpu2", 0, pods[0]))
+    source = serve_prometheus(monkeypatch, asked, *apart, gpu_series("gpu2", 0, pods[0]))
     fleet = build_fleet(query_readings(source, FIELDS), 1010.0, query_sharing(source))
-    assert owners(fleet) == [["team-a/serve-0", "team-a/serve-1"], ["team-a/serve-0"]]
+    assert list_owners(fleet) == [["team-a/serve-0", "team-a/serve-1"], ["team-a/serve-0"]]
     assert [card.sharing for card in fleet.cards] == ["time-slicing", None]
     assert fleet.doubts == ()
 
 
 def test_a_shared_gpu_with_one_pod_is_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
     pod = {"exported_namespace": "team-a", "exported_pod": "serve-0"}
-    source = prometheus(monkeypatch, [], gpu_series("gpu1", 0, pod))
+    source = serve_prometheus(monkeypatch, [], gpu_series("gpu1", 0, pod))
     (doubt,) = build_fleet(query_readings(source, FIELDS), 1010.0, query_sharing(source)).doubts
     assert doubt.startswith("GPUs of gpu1 are shared")

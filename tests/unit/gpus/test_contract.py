@@ -1,4 +1,4 @@
-"""What exporters print, rightly and wrongly. Types and help texts are those of etc/default-counters.csv of
+"""Exporters print metrics, rightly and wrongly. Types and help texts are those of etc/default-counters.csv of
 dcgm-exporter 4.5.3-4.8.2; labels as its README shows them."""
 
 import json
@@ -21,74 +21,81 @@ NVLINK = ("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "counter", "Total number of NVLi
 TWICE = f'DCGM_FI_DEV_GPU_TEMP{{{LABELS},x="y"}} 47\n'
 
 
-def text(*metrics: tuple[str, str, str, str], labels: str = LABELS) -> str:
+def format_metrics(*metrics: tuple[str, str, str, str], labels: str = LABELS) -> str:
     return "".join(
         f"# HELP {name} {words}\n# TYPE {name} {kind}\n{name}{{{labels}}} {value}\n"
         for name, kind, words, value in metrics
     )
 
 
-def judged(first: str, later: str | None = None) -> Contract:
+def judge_texts(first: str, later: str | None = None) -> Contract:
     families = [parse_families(one) for one in (first, later) if one is not None]
     return judge_exporter(URL, families[0], families[1] if later is not None else None, 40)
 
 
-def outcomes(found: Contract) -> dict[str, str]:
-    return {verdict.check: verdict.outcome for verdict in found.verdicts}
+def list_outcomes(contract: Contract) -> dict[str, str]:
+    return {verdict.check: verdict.outcome for verdict in contract.verdicts}
 
 
-def test_a_good_exporter() -> None:
+def test_a_good_exporter_passes() -> None:
     used = f'{LABELS},pod="train-0",namespace="team-a",container="main"'
-    good = text(TEMPERATURE, ENERGY, ENGINE, labels=used)
-    contract = judged(good, good.replace(" 1000", " 2000"))
-    assert set(outcomes(contract).values()) == {"ok"}
+    good = format_metrics(TEMPERATURE, ENERGY, ENGINE, labels=used)
+    contract = judge_texts(good, good.replace(" 1000", " 2000"))
+    assert set(list_outcomes(contract).values()) == {"ok"}
     assert (contract.kept, contract.families, contract.gpus) == (True, 3, 1)
 
 
 def test_an_idle_exporter_that_was_asked_once_leaves_two_things_open() -> None:
-    contract = judged(text(TEMPERATURE, ENERGY))
-    assert {check for check, outcome in outcomes(contract).items() if outcome == "unknown"} == {"pods", "cadence"}
+    contract = judge_texts(format_metrics(TEMPERATURE, ENERGY))
+    assert {check for check, outcome in list_outcomes(contract).items() if outcome == "unknown"} == {"pods", "cadence"}
     assert contract.kept
 
 
 @pytest.mark.parametrize(
-    ("broken", "check", "where"),
+    ("text", "check", "name"),
     [
-        (text(NVLINK), "types", "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL is a gauge, typed counter"),
+        (format_metrics(NVLINK), "types", "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL is a gauge, typed counter"),
         (
-            text((*ENGINE[:2], "Ratio of time (in %).", "0.5")),
+            format_metrics((*ENGINE[:2], "Ratio of time (in %).", "0.5")),
             "units",
             "DCGM_FI_PROF_GR_ENGINE_ACTIVE is in ratio 0..1",
         ),
-        (text((*TEMPERATURE[:3], "9223372036854775794")), "blanks", "DCGM_FI_DEV_GPU_TEMP"),
-        (text(TEMPERATURE) + TWICE, "duplicates", "DCGM_FI_DEV_GPU_TEMP of GPU-a"),
-        (text(TEMPERATURE, labels='gpu="0",UUID="GPU-a",modelName="A100"'), "labels", "Hostname (1 series)"),
-        (text(TEMPERATURE, labels='gpu="0",Hostname="gpu1",modelName="A100"'), "labels", "UUID (1 series)"),
+        (format_metrics((*TEMPERATURE[:3], "9223372036854775794")), "blanks", "DCGM_FI_DEV_GPU_TEMP"),
+        (format_metrics(TEMPERATURE) + TWICE, "duplicates", "DCGM_FI_DEV_GPU_TEMP of GPU-a"),
+        (format_metrics(TEMPERATURE, labels='gpu="0",UUID="GPU-a",modelName="A100"'), "labels", "Hostname (1 series)"),
+        (format_metrics(TEMPERATURE, labels='gpu="0",Hostname="gpu1",modelName="A100"'), "labels", "UUID (1 series)"),
         ("# TYPE up gauge\nup 1\n", "names", ""),
     ],
 )
-def test_what_is_wrong_is_named(broken: str, check: str, where: str) -> None:
-    contract = judged(broken)
+def test_what_is_wrong_is_named(text: str, check: str, name: str) -> None:
+    contract = judge_texts(text)
     assert {verdict.check for verdict in contract.verdicts if verdict.outcome == "wrong"} == {check}
-    assert any(where in one for verdict in contract.verdicts for one in (*verdict.names, ""))
+    assert any(name in one for verdict in contract.verdicts for one in (*verdict.names, ""))
     assert not contract.kept
 
 
 def test_values_that_stand_still_are_wrong_and_another_exporter_is_not() -> None:
-    one = text(ENERGY)
-    assert outcomes(judged(one, one))["cadence"] == "wrong"
-    assert outcomes(judged(one, text(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))))["cadence"] == "unknown"
+    one = format_metrics(ENERGY)
+    assert list_outcomes(judge_texts(one, one))["cadence"] == "wrong"
+    assert (
+        list_outcomes(judge_texts(one, format_metrics(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))))["cadence"]
+        == "unknown"
+    )
 
 
 def test_generations_are_counted() -> None:
     new = ("DCGM_FI_DEV_FB_USED_BYTES", "gauge", "Used memory (in bytes).", "1000")
     renamed = ("DCGM_FI_DEV_GPU_TEMP_CELSIUS", "gauge", "GPU temperature (in C).", "47")
-    (names,) = [verdict for verdict in judged(text(new, renamed, TEMPERATURE)).verdicts if verdict.check == "names"]
+    (names,) = [
+        verdict
+        for verdict in judge_texts(format_metrics(new, renamed, TEMPERATURE)).verdicts
+        if verdict.check == "names"
+    ]
     assert names.message == "1 fields of DCGM 4.7 in base units, 1 names of DCGM 4.6, 1 names of old"
 
 
 def test_a_name_of_tomorrow_is_unknown_and_not_wrong() -> None:
-    contract = judged(text(TEMPERATURE, ("DCGM_FI_DEV_OF_TOMORROW", "gauge", "New.", "1")))
+    contract = judge_texts(format_metrics(TEMPERATURE, ("DCGM_FI_DEV_OF_TOMORROW", "gauge", "New.", "1")))
     assert contract.kept
     assert [verdict.names for verdict in contract.verdicts if verdict.names] == [("DCGM_FI_DEV_OF_TOMORROW",)]
 
@@ -105,7 +112,7 @@ def test_what_is_no_exporter_is_refused(status: int, content: bytes, monkeypatch
 
 
 def test_json_and_junit_agree() -> None:
-    contract = judged(text(NVLINK, TEMPERATURE))
+    contract = judge_texts(format_metrics(NVLINK, TEMPERATURE))
     document = json.loads(report.render_json(contract))
     assert document["compliant"] is False
     assert document["exit"]["code"] == 1
@@ -116,15 +123,15 @@ def test_json_and_junit_agree() -> None:
 
 @pytest.mark.parametrize("empty", ["# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n", 'DCGM_FI_FOO{x="y"} 1\n'])
 def test_without_a_gpu_nothing_can_be_relied_on(empty: str) -> None:
-    assert not judged(empty).kept
+    assert not judge_texts(empty).kept
 
 
 def test_a_moment_is_too_short_for_new_values() -> None:
-    families = parse_families(text(ENERGY))
-    assert outcomes(judge_exporter(URL, families, families, 5))["cadence"] == "unknown"
+    families = parse_families(format_metrics(ENERGY))
+    assert list_outcomes(judge_exporter(URL, families, families, 5))["cadence"] == "unknown"
 
 
 def test_one_gpu_that_stands_still_is_named() -> None:
-    one, two = text(ENERGY), text(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))
-    contract = judged(one + two, one.replace(" 1000", " 2000") + two)
+    one, two = format_metrics(ENERGY), format_metrics(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))
+    contract = judge_texts(one + two, one.replace(" 1000", " 2000") + two)
     assert [verdict.names for verdict in contract.verdicts if verdict.check == "cadence"] == [("GPU-b",)]

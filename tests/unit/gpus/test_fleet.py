@@ -13,9 +13,9 @@ NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 
-def shown(found: Fleet) -> str:
+def print_fleet(fleet_to_print: Fleet) -> str:
     out = io.StringIO()
-    text.render_human(Terminal(out, width=160), found)
+    text.render_human(Terminal(out, width=160), fleet_to_print)
     return out.getvalue()
 
 
@@ -24,16 +24,16 @@ def test_gpus_stand_by_node_and_number() -> None:
     assert [(card.gpu.node, card.gpu.index) for card in found.cards] == [("gpu1", "2"), ("gpu1", "10"), ("gpu2", "0")]
 
 
-def test_a_healthy_gpu() -> None:
+def test_a_healthy_gpu_is_ok() -> None:
     found = fleet(gpu_series("gpu1", 0, POD), gpu_series("gpu1", 1))
-    lines = shown(found).splitlines()
+    lines = print_fleet(found).splitlines()
     assert " ".join(lines[1].split()) == "gpu1 0 H100 80GB HBM3 80 GiB 5 x16 on 595.91.07 team-a/train-0 ok"
     assert lines[2].split()[-2:] == ["free", "ok"]
     assert lines[-1] == "2 GPUs on 1 node, 1 in use"
 
 
 @pytest.mark.parametrize(
-    ("values", "what"),
+    ("values", "health"),
     [
         ({"XID_ERRORS": 79}, "Xid 79: GPU has fallen off the bus"),
         ({"XID_ERRORS": 31}, "ok"),
@@ -45,9 +45,9 @@ def test_a_healthy_gpu() -> None:
         ({"ROW_REMAP_FAILURE": NAN, "ROW_REMAP_PENDING": NAN, "GET_GPU_RECOVERY_ACTION": NAN}, "unknown"),
     ],
 )
-def test_health(values: dict[str, float], what: str) -> None:
+def test_health_is_described_by_the_worst_reading(values: dict[str, float], health: str) -> None:
     (card,) = fleet(gpu_series("gpu1", 0, **values)).cards
-    assert text.describe_health(card, 1010.0) == what
+    assert text.describe_health(card, 1010.0) == health
 
 
 def test_the_age_of_old_values_is_shown() -> None:
@@ -75,11 +75,11 @@ def test_nvlink_is_there_where_it_is_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "most"),
+    ("values", "majority"),
     [([], None), ([None, None], None), ([1, 2], None), ([1, 1, 2], 1), ([1, 1, 2, 2], None), ([1, None], 1)],
 )
-def test_the_majority_is_of_those_that_say_anything(values: list[object], most: object) -> None:
-    assert find_majority(values) == most
+def test_the_majority_is_of_those_that_say_anything(values: list[object], majority: object) -> None:
+    assert find_majority(values) == majority
 
 
 def test_memory_is_the_sum_of_its_parts_where_nobody_says_it() -> None:
@@ -100,7 +100,7 @@ def test_the_memory_of_a_shared_gpu_is_not_that_of_one_pod(order: int) -> None:
 def test_instances_stand_after_their_gpu_and_count_with_it() -> None:
     part = {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb", **POD}
     found = fleet(gpu_series("gpu1", 0), gpu_series("gpu1", 0, part), gpu_series("gpu1", 1))
-    lines = shown(found).splitlines()
+    lines = print_fleet(found).splitlines()
     assert [line.split()[1] for line in lines[1:4]] == ["0", "0:7", "1"]
     assert lines[-1] == "2 GPUs on 1 node, 1 in use"
 
@@ -131,7 +131,7 @@ def test_json_and_csv_say_the_same() -> None:
 
 def test_an_escape_in_a_label_reaches_no_terminal() -> None:
     found = fleet(gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
-    assert "\x1b" not in shown(found) + as_json.render_json(found) + as_json.render_csv(found)
+    assert "\x1b" not in print_fleet(found) + as_json.render_json(found) + as_json.render_csv(found)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -143,7 +143,7 @@ def test_a_serious_xid_is_shown_beside_a_later_one_of_a_program(order: int) -> N
 
 def test_without_any_pod_no_gpu_is_called_free() -> None:
     """The exporters may not ask the kubelet."""
-    text_ = shown(fleet(gpu_series("gpu1", 0)))
+    text_ = print_fleet(fleet(gpu_series("gpu1", 0)))
     assert "free" not in text_
     assert "note: no GPU has a pod" in text_
 

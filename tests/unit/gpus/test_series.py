@@ -17,7 +17,7 @@ NAMES = {
 
 @pytest.fixture
 def prometheus(monkeypatch: pytest.MonkeyPatch) -> Prometheus:
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
+    def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
         place = ("count", "min", "max").index(expr.partition(" ")[0])
         found = [Series({"__name__": name}, ((1000.0, float(value[place])),)) for name, value in NAMES.items()]
         return QueryResult(tuple(found))

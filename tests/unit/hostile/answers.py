@@ -1,4 +1,4 @@
-"""What no tool should answer: recorded answers that were spoiled, and noise. A seed makes a case again."""
+"""Hostile answers are recorded answers that were spoiled, and noise. A seed makes a case again."""
 
 import json
 import string
@@ -43,86 +43,86 @@ MARKERS = (
 ODD: tuple[Any, ...] = (None, True, -1, 10**30, 1.5, "", "\x1b[31m", "\ud800", [], {}, [[[]]], {"name": {"name": 1}})
 
 
-def position(random: Random, text: str) -> int:
+def choose_position(random: Random, text: str) -> int:
     return random.randint(0, len(text))
 
 
 def cut(random: Random, text: str) -> str:
-    return text[: position(random, text)]
+    return text[: choose_position(random, text)]
 
 
-def beheaded(random: Random, text: str) -> str:
-    return text[position(random, text) :]
+def cut_head(random: Random, text: str) -> str:
+    return text[choose_position(random, text) :]
 
 
-def inserted(random: Random, text: str, what: str) -> str:
-    at = position(random, text)
-    return text[:at] + what + text[at:]
+def insert_text(random: Random, text: str, insertion: str) -> str:
+    at = choose_position(random, text)
+    return text[:at] + insertion + text[at:]
 
 
 def escape(random: Random, text: str) -> str:
-    return inserted(random, text, random.choice(ESCAPES))
+    return insert_text(random, text, random.choice(ESCAPES))
 
 
-def marker(random: Random, text: str) -> str:
-    return inserted(random, text, f"\n{random.choice(MARKERS)}\n")
+def insert_marker(random: Random, text: str) -> str:
+    return insert_text(random, text, f"\n{random.choice(MARKERS)}\n")
 
 
-def broken_off(random: Random, text: str) -> str:
+def cut_within_line(random: Random, text: str) -> str:
     """Cut within a line. Where a line ends, what is left is the answer of another host: that nothing got lost on the
     way is then known by the exit status alone."""
     positions = [at for at in range(1, len(text)) if text[at - 1] != "\n"]
     return text[: random.choice(positions)] if positions else "?"
 
 
-def noise(random: Random, text: str) -> str:
-    """Random bytes, decoded as the product decodes what comes from a host."""
+def generate_noise(random: Random, text: str) -> str:
+    """Generate random bytes, decoded as the product decodes what comes from a host."""
     return random.randbytes(random.randint(0, 200)).decode(errors="replace")
 
 
-def binary(random: Random, text: str) -> str:
-    return f"{noise(random, '')}\ufffd\0\n"
+def generate_binary(random: Random, text: str) -> str:
+    return f"{generate_noise(random, '')}\ufffd\0\n"
 
 
-def noise_within(random: Random, text: str) -> str:
-    return inserted(random, text, noise(random, ""))
+def insert_noise(random: Random, text: str) -> str:
+    return insert_text(random, text, generate_noise(random, ""))
 
 
-def message(random: Random, text: str) -> str:
+def choose_message(random: Random, text: str) -> str:
     return random.choice(MESSAGES)
 
 
-def foreign(random: Random, text: str) -> str:
-    """A message where an answer should be: not one word, which could be a name."""
+def choose_foreign_message(random: Random, text: str) -> str:
+    """Choose a message where an answer should be: not one word, which could be a name."""
     return random.choice([text for text in MESSAGES if " " in text or not text.isascii()])
 
 
-def doubled(random: Random, text: str) -> str:
+def repeat_text(random: Random, text: str) -> str:
     return text + text
 
 
-def flooded(random: Random, text: str) -> str:
-    """As much as travels at most. Seldom: each costs the time of a hundred others."""
+def repeat_to_limit(random: Random, text: str) -> str:
+    """Repeat a text to as much as travels at most. This is seldom: it costs the time of a hundred others."""
     return (text or "x") * (262144 // len(text or "x")) if random.random() < 0.01 else text * 3
 
 
-def line_dropped(random: Random, text: str) -> str:
+def drop_lines(random: Random, text: str) -> str:
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if random.random() < 0.8)
 
 
-def line_twice(random: Random, text: str) -> str:
+def repeat_lines(random: Random, text: str) -> str:
     return "".join(line * random.choice((1, 1, 1, 2)) for line in text.splitlines(keepends=True))
 
 
-def shuffled(random: Random, text: str) -> str:
+def shuffle_lines(random: Random, text: str) -> str:
     lines = text.splitlines(keepends=True)
     random.shuffle(lines)
     return "".join(lines)
 
 
 def number(random: Random, text: str) -> str:
-    """One run of digits is another."""
+    """Replace one run of digits by another."""
     runs = [at for at, char in enumerate(text) if char.isdigit() and not text[at - 1 : at].isdigit()]
     if not runs:
         return text
@@ -131,14 +131,14 @@ def number(random: Random, text: str) -> str:
     return text[:start] + random.choice(NUMBERS) + text[end:]
 
 
-def word_gone(random: Random, text: str) -> str:
+def drop_word(random: Random, text: str) -> str:
     words = text.split(" ")
     del words[random.randrange(len(words))]
     return " ".join(words)
 
 
-def char(random: Random, text: str) -> str:
-    at = position(random, text)
+def replace_character(random: Random, text: str) -> str:
+    at = choose_position(random, text)
     return (
         text[:at]
         + chr(random.choice((0, 9, 13, 34, 39, 92, 61, 58, 0xFFFD, 0x1F600, random.randrange(0xD800))))
@@ -146,8 +146,8 @@ def char(random: Random, text: str) -> str:
     )
 
 
-def shape(random: Random, text: str) -> str:
-    """JSON with one leaf or branch of another type, gone, or written twice."""
+def change_shape(random: Random, text: str) -> str:
+    """Change JSON: one leaf or branch has another type, is gone, or is written twice."""
     try:
         whole = [json.loads(text)]
     except (ValueError, RecursionError):
@@ -168,31 +168,31 @@ def walk(value: Any, places: list[tuple[Any, Any]]) -> None:
         walk(inner, places)
 
 
-GARBAGE: tuple[Spoil, ...] = (broken_off, binary, foreign, escape)
+GARBAGE: tuple[Spoil, ...] = (cut_within_line, generate_binary, choose_foreign_message, escape)
 """After these, text is no answer, unless by luck it is the same as before."""
 ALL: tuple[Spoil, ...] = (
-    *GARBAGE, cut, noise, message, beheaded, marker, noise_within, doubled, flooded, line_dropped, line_twice, shuffled,
-    number, word_gone, char, shape, shape,
+    *GARBAGE, cut, generate_noise, choose_message, cut_head, insert_marker, insert_noise, repeat_text, repeat_to_limit,
+    drop_lines, repeat_lines, shuffle_lines, number, drop_word, replace_character, change_shape, change_shape,
 )  # fmt: skip
 STATUSES = (0, 0, 0, 0, 0, 1, 2, 7, 22, 100, 124, 126, 127, 137, 139, 141, 255, -1, 256, 10**9)
 
 
 @cache
-def recorded(probe: str) -> tuple[Answer, ...]:
-    """All cases of a probe."""
+def list_recorded(probe: str) -> tuple[Answer, ...]:
+    """List all cases of a probe."""
     names = sorted(path.stem for path in (answers.CASES / probe).glob("*.json"))
     return tuple(answers.read_case(probe, name, where="host1") for name in names)
 
 
-def spoiled(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL, most: int = 3) -> str:
-    for spoil in random.choices(spoils, k=random.randint(1, most)):
+def spoil_text(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL, max_count: int = 3) -> str:
+    for spoil in random.choices(spoils, k=random.randint(1, max_count)):
         text = spoil(random, text)
     return text
 
 
-def hostile(probe: str, seed: int) -> Answer:
-    """A recorded answer of the probe, spoiled; the same one for the same seed."""
+def build_hostile_answer(probe: str, seed: int) -> Answer:
+    """Build a spoiled answer of the probe from a recorded one, the same for the same seed."""
     random = Random(seed)
-    before = random.choice(recorded(probe))
-    err = spoiled(random, before.stderr, most=1) if random.random() < 0.3 else before.stderr
-    return replace(before, rc=random.choice(STATUSES), stdout=spoiled(random, before.stdout), stderr=err)
+    before = random.choice(list_recorded(probe))
+    err = spoil_text(random, before.stderr, max_count=1) if random.random() < 0.3 else before.stderr
+    return replace(before, rc=random.choice(STATUSES), stdout=spoil_text(random, before.stdout), stderr=err)

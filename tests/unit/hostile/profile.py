@@ -1,4 +1,4 @@
-"""How many cases: as many as the profile says, and a few in any case."""
+"""The profile says how many cases there are, and a few are run in any case."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 ASKED = settings().max_examples
 
 
-def cases(number: int) -> settings:
+def build_settings(number: int) -> settings:
     return settings(max_examples=number, suppress_health_check=list(HealthCheck))
 
 
 # Answers of one draw: the draw costs ten times what an answer does.
 BATCH = 20
-CASES = cases(max(200, ASKED) // BATCH)
+CASES = build_settings(max(200, ASKED) // BATCH)
 # Judging a whole step takes as long as twenty readings of an answer.
-STEP_CASES = cases(max(50, ASKED // 5))
+STEP_CASES = build_settings(max(50, ASKED // 5))
 # One number decides everything.
 SEED = st.integers(0, 2**64 - 1)
 LIMIT = 1800

@@ -55,7 +55,7 @@ PROGRAMS = (
 
 
 def require_words(line: str) -> None:
-    """Fail where the text of somebody else is cut, or where the shell does not read the line."""
+    """Require that the text of somebody else stays one word, and that the shell reads the line."""
     words = shlex.split(line, comments=True)
     assert not [word for word in words if (BEGIN in word) != (END in word)], line
     assert not any(character in line for character in "\x1b\n\r\u202e"), line
@@ -76,7 +76,7 @@ def record(path: Path, host: str, answers: dict[tuple[str, str], Any]) -> Path:
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("words", [["plan"], ["plan", "-o", "json"], ["doctor"]], ids=" ".join)
-def test_a_host_of_a_recording(tmp_path: Path, words: list[str], text: str) -> None:
+def test_hosts_of_a_recording_are_quoted_in_commands(tmp_path: Path, words: list[str], text: str) -> None:
     foreign = make_answer("leftovers.kubernetes", "https://192.0.2.9:6443\n")
     nouveau = make_answer("gpu.driver", "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
     path = record(tmp_path / "snapshot.jsonl", text, place_answers("k2", foreign, nouveau))
@@ -94,8 +94,8 @@ def test_a_host_of_a_recording(tmp_path: Path, words: list[str], text: str) -> N
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_a_service_monitor_of_a_recording(tmp_path: Path, text: str) -> None:
-    """No API server accepts such a name: the answer is unknown, and nothing is said to be deleted."""
+def test_a_malformed_monitor_name_gives_no_command(tmp_path: Path, text: str) -> None:
+    """API servers accept no such name: the answer is unknown, and nothing is said to be deleted."""
     monitors = read_case("dcgm.monitors", "of-others")
     body = json.loads(monitors.stdout)
     for entry in body["items"]:
@@ -116,7 +116,7 @@ def test_a_service_monitor_of_a_recording(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_lines_of_the_catalogue_with_what_was_found(text: str) -> None:
+def test_values_in_commands_of_the_catalogue_stay_one_word(text: str) -> None:
     names = dict.fromkeys(("NODE", "NAME", "NAMESPACE", "RELEASE", "KEY", "BRANCH", "UNIT", "MOUNT", "HOST"), text)
     inventory = gpus.snapshot().inventory
     # A function of the shell is none of one word each.
@@ -127,7 +127,7 @@ def test_lines_of_the_catalogue_with_what_was_found(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_pods_that_are_deleted_and_a_host_that_is_reset(text: str) -> None:
+def test_pods_and_hosts_in_commands_stay_one_word(text: str) -> None:
     (line,) = Gpus(0, 0, None, (Pod(text, text, text),)).removal_commands
     require_words(line)
     snapshot = reset_hosts.snapshot({"k2": reset_hosts.WORKER | {"leftovers.kubernetes": "https://old:6443\n"}})

@@ -1,4 +1,4 @@
-"""What the operator wrote, or somebody for him: read, or refused with a reference; never a traceback."""
+"""Files that the operator wrote, or somebody for him, are read, or refused with a reference; never a traceback."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.spec import Spec
 from gpustack.config.validate import judge_inventory
 from gpustack.errors import ConfigError
-from tests.unit.hostile.answers import ALL, ESCAPES, noise, spoiled
+from tests.unit.hostile.answers import ALL, ESCAPES, generate_noise, spoil_text
 from tests.unit.hostile.profile import SEED, STEP_CASES
 
 CFG = "[defaults]\ninventory = hosts\nremote_user = ops\n[ssh_connection]\nssh_args = -o A=b\n[privilege_escalation]\n"
@@ -52,7 +52,7 @@ def test_variables_are_judged_or_complained_of(first: dict[str, Any], second: di
 @given(seed=SEED)
 def test_an_ansible_cfg_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     path = tmp_path_factory.getbasetemp() / "ansible.cfg"
-    path.write_bytes(spoiled(Random(seed), CFG).encode(errors="surrogatepass"))
+    path.write_bytes(spoil_text(Random(seed), CFG).encode(errors="surrogatepass"))
     try:
         assert isinstance(read_ansible_cfg({"ANSIBLE_CONFIG": str(path)}), AnsibleCfg)
     except ConfigError as refused:
@@ -64,7 +64,7 @@ def test_what_ssh_says_of_its_options_is_taken_or_refused(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "hostname 10.0.0.1\nport 22\nuser ops\nuserknownhostsfile ~/.ssh/known_hosts\nidentityfile ~/.ssh/id\n"
-    (tmp_path / "output").write_bytes(spoiled(Random(seed), text, ALL).encode(errors="surrogatepass") + b"\xff\n")
+    (tmp_path / "output").write_bytes(spoil_text(Random(seed), text, ALL).encode(errors="surrogatepass") + b"\xff\n")
     (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/output\n")
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -77,12 +77,12 @@ def test_what_ssh_says_of_its_options_is_taken_or_refused(
 @settings(STEP_CASES)
 @given(seed=SEED)
 def test_no_noise_hides_a_secret(seed: int) -> None:
-    """On lines of their own, between noise; and once is enough."""
+    """The secrets stand on lines of their own, between noise; redacting once is enough."""
     random = Random(seed)
     key = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----"
     forms = [f"password: {SECRET}", f'{{"token": "{SECRET}"}}', f"https://user:{SECRET}@proxy:3128/", key]
     forms += [f"Authorization: Bearer {SECRET}", f"client-key-data: {SECRET}", f"x --token {SECRET} y"]
-    text = f"{noise(random, '')}\n{random.choice(forms)}\n{noise(random, '')}"
+    text = f"{generate_noise(random, '')}\n{random.choice(forms)}\n{generate_noise(random, '')}"
     once = redact(text)
     assert SECRET not in once
     assert REDACTED in once

@@ -12,48 +12,48 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import CHECKS
 from gpustack.doctor.diagnose import diagnose, judge_by_checks
 from gpustack.doctor.graph import load_graph
-from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
+from tests.unit.hostile.answers import ALL, GARBAGE, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
 from tests.worlds.snapshots.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
-Asked = tuple[str, str]
+Place = tuple[str, str]
 # Where anything but `ok` is a way of not being ready: states, never roots.
 ANYTHING_ELSE = {"kube.readyz"}
 
 
 @cache
-def worlds() -> list[Snapshot]:
+def list_snapshots() -> list[Snapshot]:
     return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
 
 
-def evaluations(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:
+def judge_snapshot(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:
     return {by_check.place: by_check for by_check in judge_by_checks(load_graph(), CHECKS, snapshot)}
 
 
-def read(found: Judgement) -> set[Asked]:
-    return {(evidence.answer.probe, evidence.answer.location) for evidence in found.evidence}
+def read(judgement: Judgement) -> set[Place]:
+    return {(evidence.answer.probe, evidence.answer.location) for evidence in judgement.evidence}
 
 
-def asked(snapshot: Snapshot) -> list[Asked]:
+def list_asked_keys(snapshot: Snapshot) -> list[Place]:
     known = {probe.id for probe in (probe for check in CHECKS for probe in check.probes)}
     return sorted(key for key in snapshot.answers if key[0] in known)
 
 
-def one_spoiled(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, Asked]:
-    before = random.choice(worlds())
-    key = random.choice(asked(before))
+def spoil_one(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, Place]:
+    before = random.choice(list_snapshots())
+    key = random.choice(list_asked_keys(before))
     answer = before.answers[key]
-    bad = replace(answer, stdout=spoiled(random, answer.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3))
+    bad = replace(answer, stdout=spoil_text(random, answer.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3))
     return before, replace(before, answers={**before.answers, key: bad}), key
 
 
 @settings(STEP_CASES)
 @given(seed=SEED)
 def test_garbage_neither_confirms_nor_refutes(seed: int) -> None:
-    before, after, key = one_spoiled(Random(seed), garbage=True)
+    before, after, key = spoil_one(Random(seed), garbage=True)
     probe = next(probe for probe in (probe for check in CHECKS for probe in check.probes) if probe.id == key[0])
-    for evaluation in evaluations(after).values():
+    for evaluation in judge_snapshot(after).values():
         if key not in read(evaluation) or evaluation.outcome == "unknown":
             continue
         if evaluation.outcome == "ok" or key[0] not in ANYTHING_ELSE:
@@ -63,6 +63,6 @@ def test_garbage_neither_confirms_nor_refutes(seed: int) -> None:
 @settings(STEP_CASES)
 @given(seed=SEED)
 def test_whatever_the_answer_there_is_a_diagnosis(seed: int) -> None:
-    _, after, _ = one_spoiled(Random(seed), garbage=False)
+    _, after, _ = spoil_one(Random(seed), garbage=False)
     for judgement in diagnose(after).judgements.values():
         assert bool(judgement.reason) == (judgement.outcome == "unknown")

@@ -1,5 +1,5 @@
-"""Every file of others that a command reads: what is no regular file, and a document that stands for more than it has,
-is an error with the name of the file. Nothing waits, nothing grows, and nothing is a bug of gpustack's own."""
+"""Files of others that a command reads may be no regular files, or stand for more than they have: each is an error with
+the name of the file. Nothing waits, nothing grows, and nothing is a bug of gpustack's own."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ CHART = "kube-prometheus-stack-88.5.3"
 
 
 def read_values(path: Path) -> None:
-    """`path` is values/monitoring.yaml beside an inventory."""
+    """Read values beside an inventory. `path` is values/monitoring.yaml."""
     found, wrong = read_operator_values(path.parent.parent, "monitoring", CHART)
     assert found == {}
     if wrong:
@@ -47,7 +47,7 @@ def read_local(path: Path) -> None:
 
 
 def begin_listing(path: Path) -> None:
-    """`path` is hosts.yml, or group_vars/all.yml beside it."""
+    """Begin the listing of an inventory. `path` is hosts.yml, or group_vars/all.yml beside it."""
     source = path if path.name == "hosts.yml" else path.parent.parent / "hosts.yml"
     listing = start_listing(source)
     listing.process.kill()
@@ -89,7 +89,7 @@ LEFT: dict[str, set[Callable[[Path], None]]] = {
     [(name, make) for name in PLACES for make in UNREADABLE if make not in LEFT.get(name, ())],
     indirect=["place"],
 )
-def test_what_is_no_regular_file(place: Path, make: Callable[[Path], None], tmp_path: Path) -> None:
+def test_files_that_are_not_regular_are_refused(place: Path, make: Callable[[Path], None], tmp_path: Path) -> None:
     make(place)
     with pytest.raises(GpustackError) as raised:
         PLACES[str(place.relative_to(tmp_path))](place)
@@ -98,7 +98,7 @@ def test_what_is_no_regular_file(place: Path, make: Callable[[Path], None], tmp_
 
 @pytest.mark.parametrize("place", ["values/monitoring.yaml", "gpustack.yml"], indirect=True)
 @pytest.mark.parametrize("text", HOSTILE_YAML.values(), ids=HOSTILE_YAML)
-def test_yaml_that_stands_for_much(place: Path, text: str, tmp_path: Path) -> None:
+def test_yaml_that_stands_for_much_is_refused(place: Path, text: str, tmp_path: Path) -> None:
     place.write_text(text)
     with pytest.raises(ConfigError) as raised:
         PLACES[str(place.relative_to(tmp_path))](place)
@@ -121,7 +121,7 @@ def test_anchors_of_the_operator_stay(place: Path) -> None:
     begin_listing(place)
 
 
-def test_an_ansible_cfg_without_an_end(tmp_path: Path) -> None:
+def test_an_ansible_cfg_without_an_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ansible.cfg"
     path.touch()
     with path.open("r+b") as file:
@@ -137,7 +137,7 @@ def change_header(**fields: object) -> str:
 
 @pytest.mark.parametrize("command", [["--list"], ["--out", "-"], ["--redact", "addresses", "--out", "-"]])
 @pytest.mark.parametrize("levels", [8, 10])
-def test_a_bomb_within_the_values_of_a_recording(tmp_path: Path, command: list[str], levels: int) -> None:
+def test_a_bomb_in_the_values_of_a_recording_is_not_printed(tmp_path: Path, command: list[str], levels: int) -> None:
     path = tmp_path / "sent.jsonl"
     path.write_text(change_header(values={"monitoring": {"x": make_bomb(levels)}}))
     done = CliRunner().invoke(app, ["snapshot", "--from", str(path), *command])
@@ -161,7 +161,7 @@ def test_a_bomb_within_the_values_of_a_recording(tmp_path: Path, command: list[s
     ],
     ids=repr,
 )
-def test_a_header_out_of_bounds(tmp_path: Path, fields: dict[str, object]) -> None:
+def test_a_header_out_of_bounds_is_refused(tmp_path: Path, fields: dict[str, object]) -> None:
     path = tmp_path / "sent.jsonl"
     path.write_text(change_header(**fields))
     with pytest.raises(UsageError) as raised:
@@ -170,7 +170,7 @@ def test_a_header_out_of_bounds(tmp_path: Path, fields: dict[str, object]) -> No
 
 
 def test_documents_within_documents_end() -> None:
-    """Each level costs the reading of all below it."""
+    """A level costs the reading of all below it."""
     text = "a: 1\n"
     for _ in range(300):
         text = "a: |\n" + "".join(f" {line}\n" for line in text.splitlines())

@@ -1,7 +1,5 @@
-"""Every parser against what no tool should answer: a fact of its declared type, or none. Nothing else is raised.
-
-`--hypothesis-profile=hostile` asks 10,000 cases of each parser, the same ones every time (`make lab-test` does).
-"""
+"""Parsers meet what no tool should answer: a fact of the declared type comes out, or none. Nothing else is raised.
+`--hypothesis-profile=hostile` asks 10,000 cases of each parser, the same ones every time (`make lab-test` does)."""
 
 from itertools import product
 from typing import Any
@@ -19,7 +17,7 @@ from gpustack.proof.inventory import PROBES as OF_PROOF
 from gpustack.proof.services import ACCESS_PROBES
 from gpustack.rollout.removal import PROBES as OF_RESET
 from gpustack.steps import PROBES as OF_STEPS
-from tests.unit.hostile.answers import MESSAGES, hostile, recorded
+from tests.unit.hostile.answers import MESSAGES, build_hostile_answer, list_recorded
 from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
 from tests.worlds.snapshots.answers import probes
 
@@ -30,7 +28,7 @@ PROBES = tuple({probe.id: probe for probe in ALL}.values())
 
 def test_no_parser_is_forgotten() -> None:
     assert {probe.id for probe in PROBES} == set(probes())
-    assert [probe.id for probe in PROBES if not recorded(probe.id)] == []
+    assert [probe.id for probe in PROBES if not list_recorded(probe.id)] == []
     assert [probe.id for probe in PROBES if resolve_return_type(probe.parse) is Any] == []
 
 
@@ -43,7 +41,7 @@ def test_what_prints_lines_says_so() -> None:
 
 
 def is_fact_or_none(probe: Probe[Any], answer: Answer) -> bool:
-    """A fact of the declared type and of a status that has one, or none."""
+    """Tell whether an answer is a fact of the declared type and of a status that has one, or none."""
     try:
         fact = probe.extract_fact(answer)
     except FactUnavailable:
@@ -52,7 +50,7 @@ def is_fact_or_none(probe: Probe[Any], answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.id)
-def test_every_message_with_every_status(probe: Probe[Any]) -> None:
+def test_every_message_is_a_fact_or_none_with_every_status(probe: Probe[Any]) -> None:
     """Among them are JSON and YAML nested 5,000 deep, and YAML that stands for a document of gigabytes."""
     for message, rc in product(MESSAGES, {*probe.exit_codes, 1, 255}):
         assert is_fact_or_none(probe, Answer(probe.id, "host1", rc, message, "not found\n"))
@@ -61,6 +59,6 @@ def test_every_message_with_every_status(probe: Probe[Any]) -> None:
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.id)
 @settings(CASES)
 @given(seed=SEED)
-def test_a_fact_of_its_type_or_none(probe: Probe[Any], seed: int) -> None:
+def test_a_spoiled_answer_is_a_fact_of_its_type_or_none(probe: Probe[Any], seed: int) -> None:
     for one in range(seed * BATCH, (seed + 1) * BATCH):
-        assert is_fact_or_none(probe, hostile(probe.id, one)), one
+        assert is_fact_or_none(probe, build_hostile_answer(probe.id, one)), one

@@ -14,7 +14,7 @@ from gpustack.report import human, json, junit
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
-from tests.unit.hostile.answers import ALL, binary, hostile, shape, spoiled
+from tests.unit.hostile.answers import ALL, build_hostile_answer, change_shape, generate_binary, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
 from tests.worlds.snapshots.passing_steps import passing_steps
 
@@ -22,26 +22,28 @@ pytestmark = pytest.mark.timeout(LIMIT)
 
 
 @cache
-def recording() -> tuple[str, ...]:
-    """Of the hosts of the step prereqs, two of them."""
+def render_recording() -> tuple[str, ...]:
+    """Render a recording of the hosts of the step prereqs, two of them."""
     return tuple(render_lines(passing_steps()[0].snapshot))
 
 
-def damaged(random: Random) -> str:
-    """One line or the whole is spoiled; often the header, on which all depends."""
-    found = list(recording())
+def spoil_recording(random: Random) -> str:
+    """Spoil one line or the whole; often the header, on which all depends."""
+    found = list(render_recording())
     if random.random() < 0.2:
-        return spoiled(random, "".join(found))
+        return spoil_text(random, "".join(found))
     at = random.choice((0, 0, random.randrange(len(found))))
-    found[at] = random.choice((spoiled, lambda random, text: shape(random, text) + "\n", binary))(random, found[at])
+    found[at] = random.choice((spoil_text, lambda random, text: change_shape(random, text) + "\n", generate_binary))(
+        random, found[at]
+    )
     return "".join(found)
 
 
 @settings(STEP_CASES)
 @given(seed=SEED)
-def test_refused_or_judged(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+def test_a_damaged_recording_is_refused_or_judged(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged.jsonl"
-    path.write_bytes(damaged(Random(seed)).encode(errors="surrogatepass"))
+    path.write_bytes(spoil_recording(Random(seed)).encode(errors="surrogatepass"))
     try:
         snapshot = read_recording(path)
     except UsageError as refused:
@@ -54,11 +56,11 @@ def test_refused_or_judged(tmp_path_factory: pytest.TempPathFactory, seed: int) 
 
 
 def test_it_can_be_read_undamaged(tmp_path: Path) -> None:
-    (tmp_path / "whole.jsonl").write_text("".join(recording()))
+    (tmp_path / "whole.jsonl").write_text("".join(render_recording()))
     assert plan(read_recording(tmp_path / "whole.jsonl"), STEPS[:1], ("h1",)).converged
 
 
 def test_the_cases_are_not_all_refused() -> None:
-    assert {hostile("system.os", seed).rc for seed in range(50)} > {0, 1}
-    assert len({damaged(Random(seed)) for seed in range(50)}) > 45
+    assert {build_hostile_answer("system.os", seed).rc for seed in range(50)} > {0, 1}
+    assert len({spoil_recording(Random(seed)) for seed in range(50)}) > 45
     assert len(ALL) > 10

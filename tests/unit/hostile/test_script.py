@@ -53,47 +53,49 @@ LIES = {
 """Well-formed in the end; what they say is for the parser to judge."""
 
 
-def output(answer: Answer) -> str:
+def extract_output(answer: Answer) -> str:
     return answer.stdout
 
 
-def between(script: str) -> tuple[dict[str, Answer], float]:
-    """What a hostile probe and its two neighbours print, as the product asks."""
+def run_between(script: str) -> tuple[dict[str, Answer], float]:
+    """Run a hostile probe between two neighbours, and return what they print, as the product asks."""
     marker, started = secrets.token_hex(16), time.monotonic()
     texts = {"t.before": "echo before; echo e1 >&2", "t.hostile": script, "t.after": "echo after; echo e2 >&2; exit 7"}
-    probes = {id: Probe(id, Lines(text), output, limit=1) for id, text in texts.items()}
+    probes = {id: Probe(id, Lines(text), extract_output, limit=1) for id, text in texts.items()}
     lines = run_script(HERE, render_script(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker))
     answers = {answer.probe: answer for answer in parse_answers(lines, marker, "here", probes)}
     return answers, time.monotonic() - started
 
 
-def neighbours(found: dict[str, Answer]) -> None:
-    before, after = found["t.before"], found["t.after"]
+def assert_neighbours(answers: dict[str, Answer]) -> None:
+    before, after = answers["t.before"], answers["t.after"]
     assert (before.stdout, before.stderr, before.rc) == ("before\n", "e1\n", 0)
     assert (after.stdout, after.stderr, after.rc) == ("after\n", "e2\n", 7)
 
 
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_is_no_fact_and_harms_no_neighbour(name: str) -> None:
-    answers, took = between(GARBAGE[name])
-    neighbours(answers)
+    answers, took = run_between(GARBAGE[name])
+    assert_neighbours(answers)
     with pytest.raises(FactUnavailable):
-        Probe("t.hostile", Lines(""), output, limit=1).extract_fact(answers["t.hostile"])
+        Probe("t.hostile", Lines(""), extract_output, limit=1).extract_fact(answers["t.hostile"])
     assert took < 15
 
 
 @pytest.mark.parametrize("name", LIES)
 def test_lies_harm_no_neighbour(name: str) -> None:
-    answers, took = between(LIES[name])
-    neighbours(answers)
+    answers, took = run_between(LIES[name])
+    assert_neighbours(answers)
     assert answers["t.hostile"].rc == 0
     assert not answers["t.hostile"].missing_reason
     assert took < 15
 
 
 def test_a_stray_child_that_goes_on_printing_ends_no_run() -> None:
-    """It may spoil the output while it prints; it is never taken for a marker of ours."""
-    answers, took = between("{ for i in 1 2 3 4 5 6 7 8 9; do printf '\\033[31mstray\\n'; sleep 0.1; done; } & echo x")
+    """The child may spoil the output while it prints; it is never taken for a marker of ours."""
+    answers, took = run_between(
+        "{ for i in 1 2 3 4 5 6 7 8 9; do printf '\\033[31mstray\\n'; sleep 0.1; done; } & echo x"
+    )
     assert set(answers) == {"t.before", "t.hostile", "t.after"}
     assert answers["t.before"].stdout == "before\n"
     assert "after\n" in answers["t.after"].stdout
@@ -101,18 +103,18 @@ def test_a_stray_child_that_goes_on_printing_ends_no_run() -> None:
 
 
 def test_one_that_kills_the_shell_that_asks_loses_what_comes_after_it() -> None:
-    answers, took = between("kill -9 $(awk '/^PPid/ {print $2}' /proc/$PPID/status)")
+    answers, took = run_between("kill -9 $(awk '/^PPid/ {print $2}' /proc/$PPID/status)")
     assert answers["t.before"].stdout == "before\n"
     for late in ("t.hostile", "t.after"):
         with pytest.raises(FactUnavailable):
-            Probe(late, Lines(""), output).extract_fact(
+            Probe(late, Lines(""), extract_output).extract_fact(
                 answers.get(late, Answer(late, "here", -1, "", missing_reason="never came"))
             )
     assert took < 15
 
 
 def test_a_talkative_login_is_passed_over() -> None:
-    """Its errors are not sudo's, its last line need not end, and it may say what a script of ours could."""
+    """Errors of the login are not sudo's, its last line need not end, and it may say what a script of ours could."""
     mark = secrets.token_hex(16)
     noise = "printf 'welcome\\033[2J\\nheld\\nno newline'; echo 'sudo: x' >&2"
     line = f"{noise}; {build_root_command(mark, password=False)}"

@@ -1,4 +1,4 @@
-"""No step is ever ok for an answer that is none: with one answer spoiled, a step where all held is broken or unknown,
+"""Steps are never ok for an answer that is none: with one answer spoiled, a step where all held is broken or unknown,
 unless the fact is the same all the same."""
 
 from dataclasses import replace
@@ -10,20 +10,20 @@ from hypothesis import given, settings
 
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.steps import PROBES, STEPS
-from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
+from tests.unit.hostile.answers import ALL, GARBAGE, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
 from tests.worlds.snapshots.passing_steps import PassingStep, passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
-Asked = tuple[str, str]
+Place = tuple[str, str]
 # What steps of the cluster ask of every host, and the step that judges one that cannot tell.
 OF_EACH_HOST = {"gpu.devices": "gpu-driver", "network.listeners": "prereqs", "system.identity": "prereqs"}
 
 
 @cache
-def read(place: PassingStep) -> list[Asked]:
-    """What the checks of a step read of their own place, in a world where all of them hold. A host that cannot tell
-    who it is, or which GPUs it has, is judged for that itself."""
+def read(place: PassingStep) -> list[Place]:
+    """List what the checks of a step read of their own place, in a world where all of them hold. A host that cannot
+    tell who it is, or which GPUs it has, is judged for that itself."""
     step_state = place.judged({})
     assert {judgement.id: judgement.outcome for judgement in step_state.judgements if judgement.outcome != "ok"} == {}
     all_read = {
@@ -35,7 +35,7 @@ def read(place: PassingStep) -> list[Asked]:
 
 
 def test_what_is_asked_of_each_host_is_judged_there() -> None:
-    """By a step that is for every host, and that is spoiled here as well."""
+    """A step that is for every host judges it, and the answer is spoiled here as well."""
     for probe, id in OF_EACH_HOST.items():
         (place,) = (place for place in PLACES if place.step.id == id)
         assert place.step.scope == "host"
@@ -43,11 +43,11 @@ def test_what_is_asked_of_each_host_is_judged_there() -> None:
         assert (probe, place.where) in read(place)
 
 
-def one_spoiled(place: PassingStep, random: Random, *, garbage: bool) -> tuple[Asked, Answer]:
+def spoil_one(place: PassingStep, random: Random, *, garbage: bool) -> tuple[Place, Answer]:
     asked = random.choice(read(place))
     before = place.snapshot.answers[asked]
     return asked, replace(
-        before, stdout=spoiled(random, before.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3)
+        before, stdout=spoil_text(random, before.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3)
     )
 
 
@@ -67,7 +67,7 @@ def test_no_step_and_no_probe_is_forgotten() -> None:
 @settings(STEP_CASES)
 @given(seed=SEED)
 def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
-    asked, answer = one_spoiled(place, Random(seed), garbage=True)
+    asked, answer = spoil_one(place, Random(seed), garbage=True)
     if place.judged({asked: answer}).outcome == "ok":
         probe = next(probe for probe in place.step.probes if probe.id == answer.probe)
         assert probe.extract_fact(answer) == probe.extract_fact(place.snapshot.answers[asked])
@@ -78,7 +78,7 @@ def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
 @given(seed=SEED)
 def test_whatever_the_answer_each_check_judges(place: PassingStep, seed: int) -> None:
     """Well-formed lies too: every check has an outcome, and one that is unknown says why."""
-    asked, answer = one_spoiled(place, Random(seed), garbage=False)
+    asked, answer = spoil_one(place, Random(seed), garbage=False)
     step_state = place.judged({asked: answer})
     assert len(step_state.judgements) == len(place.step.checks)
     for judgement in step_state.judgements:

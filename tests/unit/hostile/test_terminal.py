@@ -41,13 +41,14 @@ class Screen(io.StringIO):
         return True
 
 
-def odd(shown: str) -> set[str]:
-    """The characters that no output may have, our own colours left out."""
-    return {char for char in ALLOWED_SEQUENCES.sub("", shown) if not is_printable(char)}
+def find_odd_characters(output: str) -> set[str]:
+    """Find the characters that no output may have, our own colours left out."""
+    return {char for char in ALLOWED_SEQUENCES.sub("", output) if not is_printable(char)}
 
 
-def spoken(text: str) -> Plan:
-    """A plan in which everything that can come from elsewhere says it: host names, answers, reasons, hints."""
+def build_plan(text: str) -> Plan:
+    """Build a plan in which everything that can come from elsewhere says the text: host names, answers, reasons,
+    hints."""
     name = f"kube1{text}"
     answers = [
         Answer(SWAP.id, name, 1, text, text),
@@ -59,41 +60,43 @@ def spoken(text: str) -> Plan:
     return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
 
 
-def done(text: str) -> Outcome:
+def build_outcome(text: str) -> Outcome:
     bad = TaskFailure(f"kube1{text}", text, text, text)
     played = plans.make_run("ground", (f"kube1{text}",), (), [bad])
     return Outcome(
-        spoken(text), (played,), Verification(spoken(text), 0.1, 3), ((text, "ground"),), 1.0, stop_reason=text
+        build_plan(text), (played,), Verification(build_plan(text), 0.1, 3), ((text, "ground"),), 1.0, stop_reason=text
     )
 
 
-def drawn(draw: Callable[[Terminal], None], **settings: str) -> str:
+def draw_text(draw: Callable[[Terminal], None], **settings: str) -> str:
     stream = Screen()
     draw(Terminal(stream, width=80, **settings))
     return stream.getvalue()
 
 
 RENDERERS: dict[str, Callable[[str], str]] = {
-    "plan": lambda text: drawn(lambda to: human.render_plan(to, spoken(text), verbose=True), color_system="standard"),
-    "verify": lambda text: drawn(
-        lambda to: human.render_verification(to, Verification(spoken(text), 1.0, 3), verbose=True),
+    "plan": lambda text: draw_text(
+        lambda to: human.render_plan(to, build_plan(text), verbose=True), color_system="standard"
+    ),
+    "verify": lambda text: draw_text(
+        lambda to: human.render_verification(to, Verification(build_plan(text), 1.0, 3), verbose=True),
         color_system="standard",
     ),
-    "install": lambda text: drawn(
-        lambda to: human.render_outcome(to, done(text), verbose=True, evidence=text), color_system="standard"
+    "install": lambda text: draw_text(
+        lambda to: human.render_outcome(to, build_outcome(text), verbose=True, evidence=text), color_system="standard"
     ),
-    "plan json": lambda text: json.render_plan(spoken(text), verbose=True),
-    "install json": lambda text: json.render_outcome(done(text), verbose=True, evidence=text),
-    "plan junit": lambda text: junit.render_plan(spoken(text)),
-    "install junit": lambda text: junit.render_outcome(done(text)),
+    "plan json": lambda text: json.render_plan(build_plan(text), verbose=True),
+    "install json": lambda text: json.render_outcome(build_outcome(text), verbose=True, evidence=text),
+    "plan junit": lambda text: junit.render_plan(build_plan(text)),
+    "install junit": lambda text: junit.render_outcome(build_outcome(text)),
     "error": lambda text: render_error(GpustackError("locked", text, text, Command(text))),
-    "progress, a log": lambda text: reported(text, io.StringIO()),
-    "progress, a terminal": lambda text: reported(text, Screen()),
+    "progress, a log": lambda text: report_text(text, io.StringIO()),
+    "progress, a terminal": lambda text: report_text(text, Screen()),
 }
 renderers = pytest.mark.parametrize("name", RENDERERS)
 
 
-def reported(text: str, stream: io.StringIO) -> str:
+def report_text(text: str, stream: io.StringIO) -> str:
     report = build_progress_reporter(stream)
     for kind in ("ask", "asked", "note", "step", "task", "changed", "waiting", "failed", "done"):
         report(Event(kind, text, text, 1.0))
@@ -104,7 +107,7 @@ def reported(text: str, stream: io.StringIO) -> str:
 @renderers
 def test_the_worst_text_is_shown_harmlessly(name: str) -> None:
     shown = RENDERERS[name](WORST)
-    assert odd(shown) == set()
+    assert find_odd_characters(shown) == set()
     assert "next line" in shown, "a string that never ends hides nothing"
     for sequence in ("\x1b[2J", "\x1b]", "\x1b[H", "\x1bP"):
         assert sequence not in shown
@@ -117,7 +120,7 @@ def test_the_worst_text_is_shown_harmlessly(name: str) -> None:
 @example(text="\x1b")
 def test_only_printable_text_comes_out(name: str, text: str) -> None:
     shown = RENDERERS[name](text)
-    assert odd(shown) == set()
+    assert find_odd_characters(shown) == set()
     shown.encode()
     if name.endswith("json"):
         stdlib.loads(shown)
@@ -135,7 +138,7 @@ def test_no_line_of_a_host_passes_for_one_of_ours(name: str) -> None:
 @given(text=TEXTS)
 def test_plain_twice_is_plain_once(text: str) -> None:
     once = clean_text(text)
-    assert odd(once) == set()
+    assert find_odd_characters(once) == set()
     assert clean_text(once) == once
 
 
@@ -151,7 +154,7 @@ def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
 def test_what_is_written_past_all_renderers_is_guarded(screen: bool) -> None:
     stream = Screen() if screen else io.StringIO()
     GuardedStream(stream).writelines([WORST, "\x1b[31mours\x1b[0m"])
-    assert odd(stream.getvalue()) == set()
+    assert find_odd_characters(stream.getvalue()) == set()
     assert ("\x1b[31mours\x1b[0m" in stream.getvalue()) is screen
 
 
@@ -164,7 +167,7 @@ def test_what_was_typed_is_shown_harmlessly(words: list[str], tmp_path: Path) ->
     command = [sys.executable, "-m", "gpustack.cli.app", *words]
     ran = subprocess.run(command, capture_output=True, env=env, timeout=60, check=False)
     assert ran.returncode in (2, 3)
-    assert odd((ran.stdout + ran.stderr).decode()) == set()
+    assert find_odd_characters((ran.stdout + ran.stderr).decode()) == set()
 
 
 @pytest.mark.parametrize("coding", ["ascii", "latin-1"])

@@ -1,4 +1,4 @@
-"""No test here sees the labs of who runs it."""
+"""Tests of the lab never see the labs of who runs them."""
 
 from pathlib import Path
 

@@ -45,8 +45,8 @@ WORK: tuple[tuple[ModuleType, str], ...] = (
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """What was done to the machine, in order."""
+def actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The actions on the machine, in order."""
     log: list[str] = []
     monkeypatch.setattr(locks, "MACHINE", tmp_path / "machine")
     monkeypatch.setattr(state, "read_boot_id", lambda: "another boot")
@@ -56,7 +56,7 @@ def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return log
 
 
-def test_a_stopped_lab_starts_with_the_options_of_its_creation(done: list[str]) -> None:
+def test_a_stopped_lab_starts_with_the_options_of_its_creation(actions: list[str]) -> None:
     fitted = (replace(HOSTS[0], gpus=2, model="L4"), HOSTS[1])
     stopped = replace(
         record(state.locate_state("two"), source=SOURCE), hosts=fitted, stopped=True, bundle="/srv/bundle"
@@ -65,20 +65,20 @@ def test_a_stopped_lab_starts_with_the_options_of_its_creation(done: list[str]) 
     (locks.MACHINE / "two.json").unlink()  # as after a boot of the machine
     started = bring_up.start("two", mirror=MIRROR, report=lambda _: None)
     assert started == replace(stopped, stopped=False, boot="another boot") == state.read_running("two")
-    assert done == [name for _, name in WORK[:8]] + ["make"] + [name for _, name in WORK[8:]]
+    assert actions == [name for _, name in WORK[:8]] + ["make"] + [name for _, name in WORK[8:]]
 
 
-def test_a_lab_keeps_a_mirror_that_others_run(done: list[str]) -> None:
+def test_a_lab_keeps_a_mirror_that_others_run(actions: list[str]) -> None:
     state.write(record(state.locate_state("two"), source=SOURCE))
     assert bring_up.start("two", mirror=None, report=lambda _: None).source == SOURCE
-    assert done.count("boot") == 1
-    assert "start" not in done
+    assert actions.count("boot") == 1
+    assert "start" not in actions
 
 
-def test_a_lab_does_not_start_in_the_subnet_of_another(done: list[str]) -> None:
+def test_a_lab_does_not_start_in_the_subnet_of_another(actions: list[str]) -> None:
     state.write(replace(record(state.locate_state("two")), stopped=True))
     state.write(replace(record(state.locate_state("three")), name="three"))
     with pytest.raises(LabError, match="is that of lab three") as caught:
         bring_up.start("two", mirror=None, report=lambda _: None)
     assert caught.value.reference == "lab-no-free-subnet"
-    assert "boot" not in done
+    assert "boot" not in actions

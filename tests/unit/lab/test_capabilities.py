@@ -16,7 +16,9 @@ ALL = "CapEff:\t000001ffffffffff\n"
         ("Linux", (), False, "lab-needs-root", "sudo gpustack lab up"),
     ],
 )
-def test_refusals(system: str, missing: tuple[str, ...], root: bool, reference: str, hint: str) -> None:
+def test_an_incapable_machine_is_refused(
+    system: str, missing: tuple[str, ...], root: bool, reference: str, hint: str
+) -> None:
     with pytest.raises(LabError) as caught:
         refuse(system, missing=missing, root=root)
     assert caught.value.reference == reference
@@ -52,7 +54,7 @@ def test_the_kernel_s_gaps_are_named_all_at_once(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("status", "expected"), [(NO_RESOURCE, False), (ALL, True)])
-def test_sys_resource(status: str, expected: bool) -> None:
+def test_cap_sys_resource_is_detected(status: str, expected: bool) -> None:
     assert has_capability(status, CAP_SYS_RESOURCE) is expected
 
 
@@ -60,7 +62,7 @@ SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
 
 @pytest.mark.parametrize(
-    ("listed", "expected"),
+    ("swaps", "expected"),
     [
         ("", False),
         (SWAPS, False),
@@ -68,5 +70,5 @@ SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
         (f"{SWAPS}/swapfile                               file\t\t2097148\t\t512\t\t-2\n", True),
     ],
 )
-def test_swap_of_the_machine(listed: str, *, expected: bool) -> None:
-    assert has_swap(listed) is expected
+def test_swap_of_the_machine_is_detected(swaps: str, *, expected: bool) -> None:
+    assert has_swap(swaps) is expected

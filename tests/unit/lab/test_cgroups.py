@@ -21,7 +21,7 @@ def without_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("mounts", "expected"), [(V1, 1), (V2, 2)])
-def test_version(mounts: str, expected: int) -> None:
+def test_the_cgroup_version_is_detected(mounts: str, expected: int) -> None:
     assert cgroups.detect_version(mounts) == expected
 
 
@@ -30,22 +30,22 @@ def test_v1_has_a_directory_in_every_hierarchy_that_is_mounted_in_place() -> Non
     assert found == [f"/sys/fs/cgroup/{name}/gpustack-lab-x-host1" for name in ("memory", "systemd", "unified")]
 
 
-def test_v2_has_one() -> None:
+def test_v2_has_one_directory() -> None:
     assert cgroups.list_directories("g", V2) == [Path("/sys/fs/cgroup/g")]
 
 
 def test_under_systemd_it_is_the_unit_s(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
-    class Done:
+    class Completion:
         stdout = "/system.slice/g.service\n"
 
-    def attempt(argv: list[str]) -> Done:
+    def run_command(argv: list[str]) -> Completion:
         asked.append(argv)
-        return Done()
+        return Completion()
 
     monkeypatch.setattr(cgroups, "has_systemd", lambda: True)
-    monkeypatch.setattr(cgroups, "try_run", attempt)
+    monkeypatch.setattr(cgroups, "try_run", run_command)
     assert cgroups.list_directories("g", V2) == [Path("/sys/fs/cgroup/system.slice/g.service")]
     assert asked[0][-1] == "g.service"
 
@@ -60,7 +60,7 @@ def tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return top
 
 
-def test_processes_of_all_groups_below(tree: Path) -> None:
+def test_processes_of_all_groups_below_are_listed(tree: Path) -> None:
     (tree / "cgroup.procs").write_text("12\n7\n0\n")
     (tree / "init.scope" / "cgroup.procs").write_text("99\n7\n")
     assert cgroups.list_processes("g") == [7, 12, 99]

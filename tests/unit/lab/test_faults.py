@@ -52,17 +52,17 @@ class Fake(Lab):
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Fake:
+def fake(tmp_path: Path) -> Fake:
     (tmp_path / "state").mkdir()
     return Fake(record(tmp_path / "state"))
 
 
-def words(made: Fake) -> list[tuple[str, str]]:
-    """Host and the last line of each script."""
-    return [(host, text.strip().splitlines()[-1]) for host, text in made.ran]
+def list_words(fake_lab: Fake) -> list[tuple[str, str]]:
+    """List the host and the last line of each script."""
+    return [(host, text.strip().splitlines()[-1]) for host, text in fake_lab.ran]
 
 
-def test_each_is_of_the_catalogue_and_can_be_undone() -> None:
+def test_each_injector_is_of_the_catalogue_and_can_be_undone() -> None:
     assert {injector.fault for injector in read_injectors().values()} <= set(load_graph().faults)
     for one in (*read_injectors().values(), *read_decoys().values(), *read_healthy_changes().values()):
         assert any("break" in part for part in (one.host, one.plane, one.gpu)), one.name
@@ -88,26 +88,26 @@ def test_what_is_reported_most_is_made_in_two_ways() -> None:
     assert [fault for fault in MOST if ways[fault] < 2] == []
 
 
-def test_decoys_are_given_to_every_host_once_and_taken_away(made: Fake) -> None:
+def test_decoys_are_given_to_every_host_once_and_taken_away(fake: Fake) -> None:
     assert len(read_decoys()) >= 10
-    given = inject.inject_decoys(made)
+    given = inject.inject_decoys(fake)
     assert {(one.injector, one.host) for one in given} == {(name, host) for name in read_decoys() for host in HOSTS}
-    assert inject.inject_decoys(made) == []
-    assert {one.injector for one in inject.undo_faults(made, "decoy")} == set(read_decoys())
+    assert inject.inject_decoys(fake) == []
+    assert {one.injector for one in inject.undo_faults(fake, "decoy")} == set(read_decoys())
     assert not set(read_decoys()) & set(read_injectors())
 
 
-def scripts(one: Injector) -> list[str]:
-    return [*one.host.values(), *one.plane.values()]
+def list_scripts(injector: Injector) -> list[str]:
+    return [*injector.host.values(), *injector.plane.values()]
 
 
-def test_shellcheck(tmp_path: Path) -> None:
+def test_shellcheck_accepts_all_scripts(tmp_path: Path) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"
     # What inject.run says before a script; then all scripts, each in a function, since the prelude is long to check.
     whole = inject.read_functions() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
     for injector in (*read_injectors().values(), *read_decoys().values(), *read_healthy_changes().values()):
-        for number, script in enumerate(scripts(injector)):
+        for number, script in enumerate(list_scripts(injector)):
             name = re.sub(r"\W", "_", injector.name)
             whole += f"{name}_{number}() {{\n{script}\n}}\n"
     path = tmp_path / "all.sh"
@@ -118,74 +118,74 @@ def test_shellcheck(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_it_is_made_on_a_worker_waited_for_and_undone(made: Fake) -> None:
-    assert [one.host for one in inject.inject_fault(made, FAULT)] == ["host2"]
-    assert words(made) == [
+def test_it_is_made_on_a_worker_waited_for_and_undone(fake: Fake) -> None:
+    assert [one.host for one in inject.inject_fault(fake, FAULT)] == ["host2"]
+    assert list_words(fake) == [
         ("host2", "sysctl -qw net.ipv4.ip_forward=0"),
         ("host2", 'test "$(cat /proc/sys/net/ipv4/ip_forward)" = 0'),
     ]
-    assert "NODE=host2 ADDRESS=10.77.3.12 PLANE=10.77.3.11" in made.ran[0][1]
-    inject.undo_faults(made)
-    assert words(made)[-1] == ("host2", "sysctl -qw net.ipv4.ip_forward=1")
-    assert active_faults.read(made.record) == []
+    assert "NODE=host2 ADDRESS=10.77.3.12 PLANE=10.77.3.11" in fake.ran[0][1]
+    inject.undo_faults(fake)
+    assert list_words(fake)[-1] == ("host2", "sysctl -qw net.ipv4.ip_forward=1")
+    assert active_faults.read(fake.record) == []
 
 
 def test_the_first_way_is_that_of_the_bare_name() -> None:
     assert find("host-ip-forward-off").name == FAULT
 
 
-def test_where_it_is_named(made: Fake) -> None:
-    inject.inject_fault(made, FAULT, "host1", wait=False)
-    assert words(made) == [("host1", "sysctl -qw net.ipv4.ip_forward=0")]
+def test_a_fault_is_injected_on_the_named_host(fake: Fake) -> None:
+    inject.inject_fault(fake, FAULT, "host1", wait=False)
+    assert list_words(fake) == [("host1", "sysctl -qw net.ipv4.ip_forward=0")]
 
 
-def test_twice_is_refused(made: Fake) -> None:
-    inject.inject_fault(made, FAULT)
+def test_injecting_twice_is_refused(fake: Fake) -> None:
+    inject.inject_fault(fake, FAULT)
     with pytest.raises(LabError, match="was made before"):
-        inject.inject_fault(made, FAULT)
+        inject.inject_fault(fake, FAULT)
 
 
-def test_recovered_from_the_last_on_or_by_name(made: Fake) -> None:
-    inject.inject_fault(made, FAULT, wait=False)
-    inject.inject_fault(made, SECOND, wait=False)
-    assert [one.injector for one in inject.undo_faults(made, "host-ip-forward-off")] == [FAULT]
-    assert [one.injector for one in active_faults.read(made.record)] == [SECOND]
-    inject.inject_fault(made, FAULT, wait=False)
-    assert [one.injector for one in inject.undo_faults(made)] == [SECOND, FAULT]
-    assert words(made)[-1] == (
+def test_faults_are_recovered_from_the_last_on_or_by_name(fake: Fake) -> None:
+    inject.inject_fault(fake, FAULT, wait=False)
+    inject.inject_fault(fake, SECOND, wait=False)
+    assert [one.injector for one in inject.undo_faults(fake, "host-ip-forward-off")] == [FAULT]
+    assert [one.injector for one in active_faults.read(fake.record)] == [SECOND]
+    inject.inject_fault(fake, FAULT, wait=False)
+    assert [one.injector for one in inject.undo_faults(fake)] == [SECOND, FAULT]
+    assert list_words(fake)[-1] == (
         "host2",
         "await crictl --runtime-endpoint unix:///run/containerd/containerd.sock version",
     )
 
 
-def test_one_of_two_is_recovered_without_waiting_for_the_other(made: Fake) -> None:
-    inject.inject_fault(made, FAULT, wait=False)
-    inject.inject_fault(made, SECOND, wait=False)
-    made.ran.clear()
-    inject.undo_faults(made)
-    assert ["BESIDE=yes" in text for _, text in made.ran] == [True, False]
+def test_one_of_two_is_recovered_without_waiting_for_the_other(fake: Fake) -> None:
+    inject.inject_fault(fake, FAULT, wait=False)
+    inject.inject_fault(fake, SECOND, wait=False)
+    fake.ran.clear()
+    inject.undo_faults(fake)
+    assert ["BESIDE=yes" in text for _, text in fake.ran] == [True, False]
 
 
-def test_what_failed_half_way_is_remembered(made: Fake) -> None:
-    made.fails.append("ip_forward=0")
+def test_what_failed_half_way_is_remembered(fake: Fake) -> None:
+    fake.fails.append("ip_forward=0")
     with pytest.raises(LabError, match="could not be done on host2") as error:
-        inject.inject_fault(made, FAULT)
+        inject.inject_fault(fake, FAULT)
     assert error.value.reason == "it did not work"
-    assert [one.injector for one in active_faults.read(made.record)] == [FAULT]
+    assert [one.injector for one in active_faults.read(fake.record)] == [FAULT]
 
 
-def test_what_cannot_be_recovered_stays_on_the_list(made: Fake) -> None:
-    inject.inject_fault(made, FAULT, wait=False)
-    inject.inject_fault(made, SECOND, wait=False)
-    made.fails.append("ip_forward=1")
+def test_what_cannot_be_recovered_stays_on_the_list(fake: Fake) -> None:
+    inject.inject_fault(fake, FAULT, wait=False)
+    inject.inject_fault(fake, SECOND, wait=False)
+    fake.fails.append("ip_forward=1")
     with pytest.raises(LabError):
-        inject.undo_faults(made)
-    assert [one.injector for one in active_faults.read(made.record)] == [FAULT]
+        inject.undo_faults(fake)
+    assert [one.injector for one in active_faults.read(fake.record)] == [FAULT]
 
 
-def test_unknown_names_are_refused_with_similar_ones(made: Fake) -> None:
+def test_unknown_names_are_refused_with_similar_ones(fake: Fake) -> None:
     with pytest.raises(LabError) as error:
-        inject.inject_fault(made, "host-ip-forward-of")
+        inject.inject_fault(fake, "host-ip-forward-of")
     assert "host-ip-forward-off" in error.value.reason
     with pytest.raises(LabError, match="no host 'host9'"):
-        inject.inject_fault(made, FAULT, "host9")
+        inject.inject_fault(fake, FAULT, "host9")

@@ -56,16 +56,16 @@ def test_all_errors_are_reported_at_once(name: str, releases: list[str], address
     assert len(caught.value.reason.splitlines()) == complaints
 
 
-@pytest.mark.parametrize("found", [(0, ""), (2, "T4"), (1, "H100")])
-def test_a_lab_with_other_gpus_is_another(tmp_path: Path, found: tuple[int, str]) -> None:
+@pytest.mark.parametrize("gpus", [(0, ""), (2, "T4"), (1, "H100")])
+def test_a_lab_with_other_gpus_is_another(tmp_path: Path, gpus: tuple[int, str]) -> None:
     there = replace(record(tmp_path), hosts=tuple(replace(host, gpus=2, model="H100") for host in HOSTS))
     releases = [host.os for host in HOSTS]
     require_same(there, Request("two", releases, gpus="2"))
     with pytest.raises(LabError, match="up with other hosts") as caught:
-        require_same(there, Request("two", releases, gpus=f"host1:2,host2:{found[0]}x{found[1] or 'H100'}"))
+        require_same(there, Request("two", releases, gpus=f"host1:2,host2:{gpus[0]}x{gpus[1] or 'H100'}"))
     assert "host1 with 2 GPUs H100" in caught.value.reason
 
 
-def test_a_good_request() -> None:
+def test_a_good_request_is_accepted() -> None:
     """`judge` raises LabError otherwise."""
     judge_request(Request("demo-2", ["debian-12", "debian-13"], 30), mirrored=False)

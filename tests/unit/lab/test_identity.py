@@ -18,7 +18,7 @@ def test_a_host_is_known_by_every_name_and_address_it_answers_at(tmp_path: Path)
     assert line == "host1,10.77.3.11,n01,10.77.3.100,n03,10.77.3.102 ssh-ed25519 AAAA\n"
 
 
-def test_network_unit() -> None:
+def test_the_network_unit_has_all_addresses() -> None:
     lines = render_network_unit("Name=host0", "10.77.3.1", ["10.77.3.11", "10.77.3.100"]).splitlines()
     assert lines[:3] == ["[Match]", "Name=host0", "[Network]"]
     assert lines[3:6] == ["Address=10.77.3.11/24", "Address=10.77.3.100/24", "Gateway=10.77.3.1"]

@@ -31,7 +31,7 @@ def test_every_host_of_the_version_sets_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "target", "found"),
+    ("host", "target", "file"),
     [
         ("pkgs.k8s.io", "/core:/stable:/v1.36/deb/InRelease", "/pkgs.k8s.io/core:/stable:/v1.36/deb/InRelease"),
         ("github.com", "/v2/of-a-repository", "/github.com/v2/of-a-repository"),
@@ -40,8 +40,8 @@ def test_every_host_of_the_version_sets_is_known() -> None:
         ("registry-1.docker.io", "/v2/library/busybox/tags/list?n=1", "/v2/library/busybox/tags/list?n=1&ns=docker.io"),
     ],
 )
-def test_where_the_mirror_has_what_is_asked(host: str, target: str, found: str) -> None:
-    assert build_mirror_path(host, target) == found
+def test_a_vendor_address_becomes_a_path_of_the_mirror(host: str, target: str, file: str) -> None:
+    assert build_mirror_path(host, target) == file
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -66,14 +66,14 @@ def internet(tmp_path: Path) -> Iterator[tuple[Internet, ssl.SSLContext]]:
     create_certificates(lab)
     mirror = HTTPServer(("127.0.0.1", 0), Echo)
 
-    def twist(request: Request, host: str, path: str) -> bool:
+    def is_spoilt(request: Request, host: str, path: str) -> bool:
         if host == "quay.io":
             request.reply(404, b"gone")
         if path.endswith("/spoilt"):
             request.forward(host, lambda body: body[:5])
         return host == "quay.io" or path.endswith("/spoilt")
 
-    server = Internet("127.0.0.1", f"127.0.0.1:{mirror.server_port}", locate_certificates(lab), twist, port=0)
+    server = Internet("127.0.0.1", f"127.0.0.1:{mirror.server_port}", locate_certificates(lab), is_spoilt, port=0)
     for one in (mirror, server):
         threading.Thread(target=one.serve_forever, daemon=True).start()
     yield server, ssl.create_default_context(cafile=str(locate_certificates(lab) / "ca.crt"))
@@ -82,8 +82,8 @@ def internet(tmp_path: Path) -> Iterator[tuple[Internet, ssl.SSLContext]]:
         one.server_close()
 
 
-def asked(internet: tuple[Internet, ssl.SSLContext], host: str, *paths: str) -> list[tuple[int, str]]:
-    """All on one connection, as apt and containerd do. The name is checked against the certificate."""
+def request_all(internet: tuple[Internet, ssl.SSLContext], host: str, *paths: str) -> list[tuple[int, str]]:
+    """Request all on one connection, as apt and containerd do. The name is checked against the certificate."""
     server, trust = internet
     connection = http.client.HTTPSConnection(host, server.server_port, context=trust, timeout=10)
     connection._create_connection = lambda _, *rest: socket.create_connection(  # type: ignore[attr-defined]
@@ -99,7 +99,7 @@ def asked(internet: tuple[Internet, ssl.SSLContext], host: str, *paths: str) -> 
 
 
 def test_names_are_answered_over_tls_from_below_them(internet: tuple[Internet, ssl.SSLContext]) -> None:
-    assert asked(internet, "pkgs.k8s.io", "/a", "/part", "/endless", "/b") == [
+    assert request_all(internet, "pkgs.k8s.io", "/a", "/part", "/endless", "/b") == [
         (200, "/pkgs.k8s.io/a None"),
         (206, "/pkgs.k8s.io/part bytes=1-"),
         (200, "/pkgs.k8s.io/endless None"),
@@ -108,13 +108,13 @@ def test_names_are_answered_over_tls_from_below_them(internet: tuple[Internet, s
 
 
 def test_answers_can_be_spoilt(internet: tuple[Internet, ssl.SSLContext]) -> None:
-    assert asked(internet, "quay.io", "/a") == [(404, "gone")]
-    assert asked(internet, "github.com", "/spoilt", "/a") == [(200, "/gith"), (200, "/github.com/a None")]
+    assert request_all(internet, "quay.io", "/a") == [(404, "gone")]
+    assert request_all(internet, "github.com", "/spoilt", "/a") == [(200, "/gith"), (200, "/github.com/a None")]
 
 
 def test_a_name_that_is_none_of_them_has_no_certificate(internet: tuple[Internet, ssl.SSLContext]) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
-        asked(internet, "example.com", "/a")
+        request_all(internet, "example.com", "/a")
 
 
 def test_the_inventory_names_the_key_and_no_mirror(tmp_path: Path) -> None:

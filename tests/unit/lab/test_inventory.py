@@ -23,7 +23,7 @@ def test_a_capable_machine_needs_almost_nothing(tmp_path: Path) -> None:
     }
 
 
-def test_a_nested_machine_with_v1_and_swap(tmp_path: Path) -> None:
+def test_a_nested_machine_relaxes_the_spec(tmp_path: Path) -> None:
     spec = Spec.model_validate(build_cluster_spec(record(tmp_path), NESTED))
     assert spec.kubernetes.ignore_preflight == ("SystemVerification",)
     assert spec.kubelet.fail_cgroup_v1 is False
@@ -54,7 +54,7 @@ def test_the_first_host_is_the_control_plane_and_all_are_nodes(tmp_path: Path) -
     assert children["kube_node"]["hosts"]["host2"] == {"ansible_host": "10.77.3.12"}
 
 
-def test_no_root_login_and_the_lab_s_own_ssh_settings(tmp_path: Path) -> None:
+def test_hosts_use_sudo_and_the_lab_s_own_ssh_settings(tmp_path: Path) -> None:
     variables = build_hosts_file(record(tmp_path), [("host1", "10.77.3.11")])["all"]["vars"]
     assert variables["ansible_user"] == "ops"
     assert variables["ansible_become"] is True
@@ -70,7 +70,7 @@ def test_many_addresses_are_an_inventory_of_their_own(tmp_path: Path) -> None:
     assert (tmp_path / "addresses" / "group_vars" / "all" / "gpustack.yml").exists()
 
 
-def test_an_unknown_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_unknown_lab_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(locks, "MACHINE", tmp_path)
     with pytest.raises(LabError) as caught:
         locate_inventory("nobodys")
@@ -78,7 +78,7 @@ def test_an_unknown_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert caught.value.hint == "gpustack lab up --name nobodys"
 
 
-def test_a_known_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_known_lab_has_its_inventories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(locks, "MACHINE", tmp_path)
     state.write(record(tmp_path / "state"))
     assert locate_inventory("two") == tmp_path / "state" / "inventory"

@@ -27,25 +27,25 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def typed(*words: str) -> str:
+def run_lab(*words: str) -> str:
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
-def refused(*words: str) -> LabError:
+def expect_refusal(*words: str) -> LabError:
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, LabError), done.output
     return done.exception
 
 
-def test_status_without_a_lab() -> None:
-    assert typed("status") == "there is no lab\n"
+def test_status_says_that_there_is_no_lab() -> None:
+    assert run_lab("status") == "there is no lab\n"
 
 
 def test_status_names_net_inventory_and_mirror(tmp_path: Path) -> None:
     state.write(record(tmp_path / "state", source=Source("http://10.77.3.1:8480", "A" * 40)))
-    first, *hosts = typed("status").splitlines()
+    first, *hosts = run_lab("status").splitlines()
     assert first.split() == ["two", "10.77.3.0/24", f"{tmp_path}/state/inventory", "mirror", "http://10.77.3.1:8480"]
     assert [line.split() for line in hosts] == [
         ["host1", "debian-12", "10.77.3.11", "stopped"],
@@ -55,12 +55,12 @@ def test_status_names_net_inventory_and_mirror(tmp_path: Path) -> None:
 
 def test_status_names_virtual_machines(tmp_path: Path) -> None:
     state.write(replace(record(tmp_path / "state"), vm="kvm"))
-    assert typed("status").splitlines()[0].endswith("virtual machines")
+    assert run_lab("status").splitlines()[0].endswith("virtual machines")
 
 
 def test_status_names_a_stopped_lab(tmp_path: Path) -> None:
     state.write(replace(record(tmp_path / "state"), stopped=True))
-    assert typed("status").splitlines()[0].endswith("  stopped")
+    assert run_lab("status").splitlines()[0].endswith("  stopped")
 
 
 def test_start_needs_no_option_of_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_start_needs_no_option_of_up(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (tmp_path / "bundle").mkdir()
     for bundle in ("", str(tmp_path / "bundle")):
         state.write(replace(record(tmp_path / "state"), stopped=True, bundle=bundle))
-        first, *_, last = typed("start", "--name", "two").splitlines()
+        first, *_, last = run_lab("start", "--name", "two").splitlines()
         assert (first, last) == ("host1  debian-12  10.77.3.11", f"inventory: {tmp_path}/inventory")
     without, served = mirrors
     assert without is None
@@ -87,7 +87,7 @@ def test_start_needs_no_option_of_up(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_commands_on_hosts_name_the_start_of_a_stopped_lab(tmp_path: Path) -> None:
     state.write(replace(record(tmp_path / "state"), stopped=True))
     for words in (("ssh", "host1"), ("save", "s"), ("gpu", "list")):
-        assert refused(*words, "--name", "two").hint == "gpustack lab start --name two"
+        assert expect_refusal(*words, "--name", "two").hint == "gpustack lab start --name two"
 
 
 def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -115,17 +115,17 @@ def test_exec_passes_words_and_status_through(monkeypatch: pytest.MonkeyPatch, t
 @pytest.mark.parametrize(
     "words", [("ssh", "host1"), ("exec", "host1", "true"), ("save", "s"), ("restore", "s"), ("stop",), ("start",)]
 )
-def test_without_a_lab(words: tuple[str, ...]) -> None:
-    assert refused(*words).reference == "lab-not-up"
+def test_commands_without_a_lab_are_refused(words: tuple[str, ...]) -> None:
+    assert expect_refusal(*words).reference == "lab-not-up"
 
 
 def test_a_mirror_is_a_directory_or_a_url_with_a_key(tmp_path: Path) -> None:
-    assert refused("up", "--mirror", "http://mirror.example").reference == "lab-mirror-unknown-key"
-    assert refused("up", "--mirror", str(tmp_path / "none")).reference == "lab-mirror-missing"
+    assert expect_refusal("up", "--mirror", "http://mirror.example").reference == "lab-mirror-unknown-key"
+    assert expect_refusal("up", "--mirror", str(tmp_path / "none")).reference == "lab-mirror-missing"
 
 
 @pytest.fixture
-def fitted(tmp_path: Path) -> Path:
+def host_root(tmp_path: Path) -> Path:
     """The root of host1, a host with two GPUs, of a lab that says so; host2 has none."""
     made = record(tmp_path / "state")
     made = replace(made, hosts=(replace(made.hosts[0], gpus=2, model="H100"), made.hosts[1]))
@@ -135,28 +135,28 @@ def fitted(tmp_path: Path) -> Path:
     return root
 
 
-def test_gpus_are_listed_with_what_was_set(fitted: Path) -> None:
-    typed("gpu", "set", "host1:1", "temp=92", "xid=79", "--name", "two")
-    first, second = typed("gpu", "list", "--name", "two").splitlines()
+def test_gpus_are_listed_with_what_was_set(host_root: Path) -> None:
+    run_lab("gpu", "set", "host1:1", "temp=92", "xid=79", "--name", "two")
+    first, second = run_lab("gpu", "list", "--name", "two").splitlines()
     assert first.startswith("host1:0  GPU-")
     assert first.endswith("  NVIDIA H100 80GB HBM3  -")
     assert second.endswith("  NVIDIA H100 80GB HBM3  temp=92 xid=79")
-    assert "host1  debian-12  10.77.3.11  stopped  2 GPUs H100 (simulated)" in typed("status")
+    assert "host1  debian-12  10.77.3.11  stopped  2 GPUs H100 (simulated)" in run_lab("status")
 
 
-def test_a_gpu_is_shown_with_all_that_is_known(fitted: Path) -> None:
-    typed("gpu", "set", "host1:0", "power-brake", "--name", "two")
-    shown = dict(line.split() for line in typed("gpu", "show", "host1:0", "--name", "two").splitlines()[1:])
+def test_a_gpu_is_shown_with_all_that_is_known(host_root: Path) -> None:
+    run_lab("gpu", "set", "host1:0", "power-brake", "--name", "two")
+    shown = dict(line.split() for line in run_lab("gpu", "show", "host1:0", "--name", "two").splitlines()[1:])
     assert (shown["bus"], shown["mem"], shown["viol_brake"]) == ("0000:17:00.0", "81559", "1")
 
 
-def test_all_gpus_of_a_host_are_set_by_its_name(fitted: Path) -> None:
-    assert len(typed("gpu", "set", "host1", "load=training", "--name", "two").splitlines()) == 2
-    assert all("util=98" in line for line in typed("gpu", "list", "--name", "two").splitlines())
+def test_all_gpus_of_a_host_are_set_by_its_name(host_root: Path) -> None:
+    assert len(run_lab("gpu", "set", "host1", "load=training", "--name", "two").splitlines()) == 2
+    assert all("util=98" in line for line in run_lab("gpu", "list", "--name", "two").splitlines())
 
 
 @pytest.mark.parametrize(
-    ("gpu", "reference", "why"),
+    ("gpu", "reference", "reason"),
     [
         ("host1:2", "lab-unknown-gpu", "The host has host1:0, host1:1."),
         ("host2:0", "lab-unknown-gpu", "The host has none."),
@@ -165,17 +165,17 @@ def test_all_gpus_of_a_host_are_set_by_its_name(fitted: Path) -> None:
         ("host1:", "lab-unknown-gpu", "A GPU is written as host1:0, all of a host as host1."),
     ],
 )
-def test_a_gpu_that_there_is_not(fitted: Path, gpu: str, reference: str, why: str) -> None:
-    error = refused("gpu", "set", gpu, "lost", "--name", "two")
-    assert (error.reference, error.reason) == (reference, why)
+def test_an_unknown_gpu_is_refused(host_root: Path, gpu: str, reference: str, reason: str) -> None:
+    error = expect_refusal("gpu", "set", gpu, "lost", "--name", "two")
+    assert (error.reference, error.reason) == (reference, reason)
 
 
-def test_a_lab_without_gpus(tmp_path: Path) -> None:
+def test_a_lab_without_gpus_lists_none(tmp_path: Path) -> None:
     state.write(record(tmp_path / "state"))
-    assert typed("gpu", "list", "--name", "two") == "lab two has no GPUs\n"
+    assert run_lab("gpu", "list", "--name", "two") == "lab two has no GPUs\n"
 
 
-def test_completion_knows_gpus_models_and_words(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_knows_gpus_models_and_words(host_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "compute_default_name", lambda: "two")
     assert lab_gpu.complete_gpu("host1") == ["host1:0", "host1:1"]
     assert lab_gpu.complete_word("l") == ["lost", "load=idle", "load=inference", "load=training", "limit="]

@@ -1,4 +1,4 @@
-"""What removing one lab takes along depends on whether it was the last; only real hosts show that it works."""
+"""Removing a lab takes more along when it was the last; only real hosts show that it works."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +14,8 @@ from tests.unit.lab.records import record
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """What was done to the machine, in order; nothing runs on it."""
+def actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The actions on the machine, in order; nothing runs on it."""
     log: list[str] = []
     monkeypatch.setattr(locks, "MACHINE", tmp_path / "machine")
     (tmp_path / "machine").mkdir()
@@ -32,7 +32,7 @@ def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def two(done: list[str], tmp_path: Path) -> Record:
+def two(actions: list[str], tmp_path: Path) -> Record:
     """A lab with files."""
     made = record(tmp_path / "labs" / "two")
     (made.state / "ssh").mkdir(parents=True)
@@ -42,27 +42,29 @@ def two(done: list[str], tmp_path: Path) -> Record:
     return made
 
 
-def test_the_last_lab_takes_everything_along(done: list[str], two: Record) -> None:
+def test_the_last_lab_takes_everything_along(actions: list[str], two: Record) -> None:
     leftovers.remove(two)
-    assert done == ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
+    assert actions == ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
     assert not two.state.exists()
     assert list(locks.MACHINE.iterdir()) == []
 
 
-def test_another_lab_keeps_pool_and_sysctls(done: list[str], two: Record) -> None:
+def test_another_lab_keeps_pool_and_sysctls(actions: list[str], two: Record) -> None:
     state.write(replace(two, name="three", net="10.77.4"))
     leftovers.remove(two)
-    assert done == ["kill two", "end mirror", "end internet", "network"]
+    assert actions == ["kill two", "end mirror", "end internet", "network"]
     assert [lab.name for lab in state.list_records()] == ["three"]
 
 
-def test_a_lab_of_another_user_keeps_sysctls_but_not_our_pool(done: list[str], two: Record, tmp_path: Path) -> None:
+def test_a_lab_of_another_user_keeps_sysctls_but_not_our_pool(actions: list[str], two: Record, tmp_path: Path) -> None:
     state.write(replace(two, name="three", net="10.77.4", pool=tmp_path / "elsewhere"))
     leftovers.remove(two)
-    assert done == ["kill two", "end mirror", "end internet", "network", "pool"]
+    assert actions == ["kill two", "end mirror", "end internet", "network", "pool"]
 
 
-def test_an_interrupted_removal_keeps_the_record(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_removal_keeps_the_record(
+    actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(lab: Record) -> None:
         raise LabError("lab-command-failed", "no")
 
@@ -75,7 +77,7 @@ def test_an_interrupted_removal_keeps_the_record(done: list[str], two: Record, m
     assert state.read("two") is None
 
 
-def test_only_dead_labs_are_swept(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_dead_labs_are_swept(actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     state.write(replace(two, name="alive", net="10.77.4"))
     monkeypatch.setattr(background, "is_running", lambda lab, part: (lab.name, part) == ("alive", "mirror"))
     events: list[Event] = []
@@ -84,14 +86,14 @@ def test_only_dead_labs_are_swept(done: list[str], two: Record, monkeypatch: pyt
     assert [event.subject for event in events] == ["two"]
 
 
-def test_a_lab_that_somebody_works_on_is_left_alone(done: list[str], two: Record) -> None:
+def test_a_lab_that_somebody_works_on_is_left_alone(actions: list[str], two: Record) -> None:
     with locks.hold_lock("two"):
         leftovers.remove_dead_labs(lambda event: pytest.fail(event.message))
-    assert done == []
+    assert actions == []
 
 
 def test_after_a_boot_of_the_machine_every_lab_is_dead(
-    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+    actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "is_running", lambda lab, part: True)
     assert not leftovers.is_dead(two)
@@ -100,7 +102,7 @@ def test_after_a_boot_of_the_machine_every_lab_is_dead(
 
 
 def test_a_stopped_lab_is_kept_over_a_boot_of_the_machine(
-    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+    actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state.write(replace(two, stopped=True))
     monkeypatch.setattr(state, "read_boot_id", lambda: "another")
@@ -109,43 +111,43 @@ def test_a_stopped_lab_is_kept_over_a_boot_of_the_machine(
 
 
 def test_a_lab_is_noted_as_stopped_before_its_hosts_are_powered_off(
-    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+    actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(lab: Record, _: object, __: object) -> None:
-        done.append(f"power off {lab.name}, {state.read_existing('two').stopped}")
+        actions.append(f"power off {lab.name}, {state.read_existing('two').stopped}")
 
     monkeypatch.setattr(capabilities, "require_root", lambda: None)
     monkeypatch.setattr(hosts, "stop", stop)
     stop_lab("two")
     ended = ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
-    assert done == ["power off two, True", *ended]
+    assert actions == ["power off two, True", *ended]
     assert (two.state / "ssh_config").exists()
 
 
-def test_a_stopped_lab_keeps_nothing_of_the_machine_for_itself(done: list[str], two: Record) -> None:
+def test_a_stopped_lab_keeps_nothing_of_the_machine_for_itself(actions: list[str], two: Record) -> None:
     state.write(replace(two, name="three", net="10.77.4", stopped=True))
     leftovers.remove(two)
-    assert done[-3:] == ["pool", "sysctls", "tables"]
+    assert actions[-3:] == ["pool", "sysctls", "tables"]
 
 
-def test_a_dead_lab_with_a_broken_record_is_swept(done: list[str], two: Record) -> None:
+def test_a_dead_lab_with_a_broken_record_is_swept(actions: list[str], two: Record) -> None:
     (locks.MACHINE / "two.json").write_text("{")
     leftovers.remove_dead_labs(lambda event: None)
-    assert done[0] == "kill two"
+    assert actions[0] == "kill two"
     assert list(locks.MACHINE.iterdir()) == []
 
 
 def test_a_dead_lab_without_a_record_is_swept_by_its_rules(
-    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+    actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "list_lab_names", lambda: {"two", "lost", "lives"})
     monkeypatch.setattr(background, "is_running", lambda lab, part: lab.name in {"two", "lives"})
     leftovers.remove_dead_labs(lambda event: None)
-    assert [line for line in done if line.startswith("kill")] == ["kill lost"]
+    assert [line for line in actions if line.startswith("kill")] == ["kill lost"]
 
 
 def test_only_rules_tell_of_a_lab_without_a_record(
-    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+    actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "list_lab_names", lambda: {"two", "lost"})
     assert leftovers.find("two") == two
@@ -153,7 +155,7 @@ def test_only_rules_tell_of_a_lab_without_a_record(
     assert leftovers.find("never") is None
 
 
-def test_files_without_a_record_go(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_without_a_record_go(actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     gone: list[str] = []
     monkeypatch.setattr(pool, "delete_tree", lambda path: gone.append(path.name))
     for name in ("two", "old"):

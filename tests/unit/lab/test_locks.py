@@ -33,7 +33,7 @@ def test_waiting_for_a_lock_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_program_that_was_started_keeps_the_lock_of_its_killed_starter(machine: Path) -> None:
-    """What it still does is done before the next one looks."""
+    """The program finishes before the next one looks."""
     starter = (
         "import os; from pathlib import Path; from gpustack_lab.lab import commands, locks\n"
         f"locks.MACHINE = Path({str(machine)!r})\n"
@@ -51,7 +51,7 @@ def test_a_program_that_was_started_keeps_the_lock_of_its_killed_starter(machine
 def test_holders_come_one_after_the_other(machine: Path) -> None:
     inside, most = 0, 0
 
-    def work() -> None:
+    def count_holders() -> None:
         nonlocal inside, most
         for _ in range(20):
             with locks.hold_lock("two"):
@@ -59,7 +59,7 @@ def test_holders_come_one_after_the_other(machine: Path) -> None:
                 most = max(most, inside)
                 inside -= 1
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
+    threads = [threading.Thread(target=count_holders) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

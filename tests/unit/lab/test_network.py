@@ -19,7 +19,7 @@ networks = st.builds(
 )
 
 
-def test_the_first_net_of_an_empty_machine() -> None:
+def test_an_empty_machine_gets_the_first_net() -> None:
     assert find_free_net([IPv4Network("192.168.1.0/24")], []) == "10.77.0"
 
 
@@ -35,20 +35,20 @@ def test_a_single_address_takes_its_net() -> None:
     assert find_free_net([IPv4Network("10.77.0.200/32")], []) == "10.77.1"
 
 
-def test_nothing_free() -> None:
+def test_a_machine_without_a_free_net_is_refused() -> None:
     with pytest.raises(LabError) as caught:
         find_free_net([IPv4Network("10.0.0.0/8")], [])
     assert caught.value.reference == "lab-no-free-subnet"
 
 
 @given(st.lists(networks, max_size=20))
-def test_what_is_chosen_overlaps_nothing(used: list[IPv4Network]) -> None:
+def test_what_is_chosen_overlaps_nothing(nets: list[IPv4Network]) -> None:
     try:
-        chosen = IPv4Network(f"{find_free_net(used, [])}.0/24")
+        chosen = IPv4Network(f"{find_free_net(nets, [])}.0/24")
     except LabError:
-        assert all(any(net.overlaps(other) for other in used) for net in BLOCK.subnets(new_prefix=24))
+        assert all(any(net.overlaps(other) for other in nets) for net in BLOCK.subnets(new_prefix=24))
     else:
-        assert not any(chosen.overlaps(other) for other in (*used, PODS, SERVICES))
+        assert not any(chosen.overlaps(other) for other in (*nets, PODS, SERVICES))
 
 
 def test_untranslated_addresses_are_rejected_before_anything_is_accepted(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_names_of_labs_are_read_from_their_rules(monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where the kernel shows links; none of them can be deleted."""
+    """The folder in which the kernel shows links; none of them can be deleted."""
     monkeypatch.setattr(network, "LINKS", tmp_path)
     monkeypatch.setattr(network, "try_run", lambda argv: subprocess.CompletedProcess(argv, 1))
     for name in ("eth0", "vb-gp0123456701", "vb-gp0123456712", "vb-gp89abcdef01"):
@@ -119,12 +119,12 @@ def test_only_links_of_that_name_are_deleted(links: Path, monkeypatch: pytest.Mo
 def test_a_link_that_the_kernel_deletes_first_is_no_error_and_one_that_stays_is(
     links: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(argv: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    def fail_command(argv: Sequence[str]) -> "subprocess.CompletedProcess[str]":
         (links / argv[-1]).rmdir()
         return subprocess.CompletedProcess(argv, 1)
 
     with pytest.raises(LabError, match="ip link delete eth0"):
         network.drop_links("eth0")
-    monkeypatch.setattr(network, "try_run", gone)
+    monkeypatch.setattr(network, "try_run", fail_command)
     network.drop_links("eth0")
     assert not (links / "eth0").exists()

@@ -29,11 +29,11 @@ def test_hosts_take_turns() -> None:
         ("ID=arch\n", "debian-12"),
     ],
 )
-def test_the_machine_s_own_release(os_release: str, expected: str) -> None:
+def test_the_machine_s_own_release_is_parsed(os_release: str, expected: str) -> None:
     assert parse_own_release(os_release) == expected
 
 
-def test_only_the_archive_itself_and_with_the_codename_asked_for() -> None:
+def test_sources_name_the_archive_with_the_codename_alone() -> None:
     found = render_sources("trixie", TARGETS, SUITES)
     suites = [line.split()[1] for line in found.splitlines() if line.startswith("Suites:")]
     assert suites == ["trixie", "trixie-updates", "trixie-security"]
@@ -51,7 +51,7 @@ def test_a_second_suite_is_of_the_archive_alone() -> None:
     ]
 
 
-def test_a_machine_without_a_debian_archive() -> None:
+def test_a_machine_without_a_debian_archive_is_refused() -> None:
     with pytest.raises(LabError) as caught:
         render_sources("bookworm", "Packages http://archive.example/ubuntu/ noble main\n", SUITES)
     assert caught.value.reference == "lab-no-debian-archive"

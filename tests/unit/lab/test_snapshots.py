@@ -1,4 +1,4 @@
-"""What a restore that is cut off leaves; real disks are restored in tests/lab."""
+"""A restore that is cut off is finished later; real disks are restored in tests/lab."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +16,9 @@ def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
     """A lab whose roots are files: those of the hosts say old, those of snapshot `clean` say saved."""
     monkeypatch.setattr(locks, "MACHINE", tmp_path / "machine")
     (tmp_path / "machine").mkdir()
-    monkeypatch.setattr(hosts, "kill", lambda lab, which: None)
-    monkeypatch.setattr(hosts, "boot", lambda lab, which: None)
-    monkeypatch.setattr(hosts, "wait_for_ssh", lambda lab, which, report: None)
+    monkeypatch.setattr(hosts, "kill", lambda lab, names: None)
+    monkeypatch.setattr(hosts, "boot", lambda lab, names: None)
+    monkeypatch.setattr(hosts, "wait_for_ssh", lambda lab, names, report: None)
     monkeypatch.setattr(pool, "delete", Path.unlink)
     monkeypatch.setattr(pool, "copy", lambda source, target: target.write_text(source.read_text()))
     made = record(tmp_path / "state")
@@ -30,13 +30,16 @@ def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
     return made
 
 
-def roots(made: Record) -> list[str]:
-    return [path.read_text() if path.exists() else "" for path in (made.locate_root(host) for host in made.hosts)]
+def read_roots(lab_record: Record) -> list[str]:
+    return [
+        path.read_text() if path.exists() else ""
+        for path in (lab_record.locate_root(host) for host in lab_record.hosts)
+    ]
 
 
-def test_restored_and_forgotten(two: Record) -> None:
+def test_a_snapshot_is_restored_and_forgotten(two: Record) -> None:
     snapshots.restore(two, "clean", lambda event: None)
-    assert roots(two) == ["saved", "saved"]
+    assert read_roots(two) == ["saved", "saved"]
     assert state.read("two") == two
 
 
@@ -48,11 +51,11 @@ def test_a_restore_that_was_cut_off_is_finished_and_never_mixed(two: Record, mon
         short.setattr(pool, "copy", cut)
         with pytest.raises(KeyboardInterrupt):
             snapshots.restore(two, "clean", lambda event: None)
-    assert roots(two) == ["", "old"]
+    assert read_roots(two) == ["", "old"]
     noted = state.read_existing("two")
     assert noted == replace(two, restoring="clean")
     assert snapshots.replace_roots(noted) == two
-    assert roots(two) == ["saved", "saved"]
+    assert read_roots(two) == ["saved", "saved"]
     assert state.read("two") == two
 
 
@@ -64,5 +67,5 @@ def test_a_snapshot_that_was_cut_off_is_none(two: Record) -> None:
         snapshots.restore(two, "half", lambda event: None)
     assert caught.value.reference == "lab-unknown-snapshot"
     assert caught.value.reason == "There are: clean."
-    assert roots(two) == ["old", "old"]
+    assert read_roots(two) == ["old", "old"]
     assert state.read("two") == two

@@ -84,7 +84,7 @@ def test_a_stopped_lab_is_no_running_one(tmp_path: Path) -> None:
     assert (caught.value.reference, caught.value.hint) == ("lab-stopped", "gpustack lab start --name two")
 
 
-def test_forgotten(tmp_path: Path, machine: Path) -> None:
+def test_a_record_is_forgotten(tmp_path: Path, machine: Path) -> None:
     state.write(record(tmp_path))
     (machine / "two.new").write_text("{")
     state.forget("two")

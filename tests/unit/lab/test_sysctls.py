@@ -23,7 +23,7 @@ def proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return proc
 
 
-def test_raised_and_put_back(proc: Path) -> None:
+def test_limits_are_raised_and_restored(proc: Path) -> None:
     before = {path: path.read_text() for path in proc.rglob("*") if path.is_file()}
     sysctls.raise_limits()
     assert (proc / "net/ipv4/ip_forward").read_text() == "1"
@@ -34,7 +34,7 @@ def test_raised_and_put_back(proc: Path) -> None:
     assert {path: path.read_text() for path in proc.rglob("*") if path.is_file()} == before
 
 
-def test_nothing_recorded_nothing_restored(proc: Path) -> None:
+def test_without_a_record_nothing_is_restored(proc: Path) -> None:
     sysctls.restore()
     assert (proc / "kernel/panic").read_text() == "1\n"
 
@@ -50,7 +50,7 @@ def test_a_module_that_was_loaded_for_a_lab_does_not_filter_the_machine_s_bridge
                 (proc / name).parent.mkdir(parents=True, exist_ok=True)
                 (proc / name).write_text("1\n")
 
-    required(monkeypatch, load)
+    require_capabilities(monkeypatch, load)
     assert {(proc / name).read_text() for name in sysctls.BRIDGES} == {"0\n"}
     sysctls.raise_limits()
     (proc / sysctls.BRIDGES[0]).write_text("1\n")  # as a host does where the kernel has one setting for all
@@ -62,11 +62,11 @@ def test_a_machine_that_has_the_module_keeps_what_it_set(proc: Path, monkeypatch
     for name, value in zip(sysctls.BRIDGES, ("1\n", "1\n", "0\n"), strict=True):
         (proc / name).parent.mkdir(parents=True, exist_ok=True)
         (proc / name).write_text(value)
-    required(monkeypatch, lambda argv, **_: None)
+    require_capabilities(monkeypatch, lambda argv, **_: None)
     assert [(proc / name).read_text() for name in sysctls.BRIDGES] == ["1\n", "1\n", "0\n"]
 
 
-def required(monkeypatch: pytest.MonkeyPatch, attempt: Callable[..., None]) -> None:
+def require_capabilities(monkeypatch: pytest.MonkeyPatch, attempt: Callable[..., None]) -> None:
     monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
     monkeypatch.setattr(capabilities, "detect_features", lambda **_: {})
     monkeypatch.setattr(capabilities, "LOADED", Path("/proc"))

@@ -76,7 +76,7 @@ def test_no_two_hosts_have_one_hardware_address_or_socket(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("script", "found"),
+    ("script", "expected"),
     [
         ("echo SeaBIOS; echo '[    0.000000] Linux version 6.12.48+deb13-cloud-amd64'; sleep 60", "kvm"),
         ("echo 'Booting from ROM..'; exec sleep 60", EMULATION),
@@ -84,13 +84,13 @@ def test_no_two_hosts_have_one_hardware_address_or_socket(tmp_path: Path) -> Non
     ],
 )
 def test_kvm_counts_when_a_kernel_has_spoken(
-    script: str, found: str, program: Callable[[str, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, expected: str, program: Callable[[str, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qemu, "KVM", tmp_path / "kvm")
     monkeypatch.setattr(qemu, "PROOF_LIMIT", 2.0)
     (tmp_path / "kvm").touch()
     program(qemu.PROGRAM, script)
-    assert qemu.find_accelerator(tmp_path) == found
+    assert qemu.find_accelerator(tmp_path) == expected
 
 
 def test_without_kvm_there_is_nothing_to_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,15 +112,15 @@ def test_an_emulated_machine_needs_patience_and_nothing_of_a_container(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("asked", "complaint"),
+    ("lab_request", "complaint"),
     [
         (Request("ok", ["debian-13"], gpus="2", vm=True), "simulated GPUs"),
         (Request("ok", ["noble"], internet=True, vm=True, image="/tmp/noble.img"), "from an image"),
     ],
 )
-def test_what_machines_cannot_have_is_refused(asked: Request, complaint: str) -> None:
+def test_what_machines_cannot_have_is_refused(lab_request: Request, complaint: str) -> None:
     with pytest.raises(LabError) as caught:
-        judge_request(asked, mirrored=True)
+        judge_request(lab_request, mirrored=True)
     assert complaint in caught.value.reason
 
 
@@ -143,7 +143,7 @@ def test_a_file_that_is_no_image_is_refused(program: Callable[[str, str], None],
 
 
 @pytest.mark.parametrize(
-    "about",
+    "message",
     [
         '{"format": "qcow2", "backing-filename": "/etc/shadow"}',
         '{"format": "qcow2", "format-specific": {"data": {"data-file": "/etc/shadow"}}}',
@@ -151,9 +151,9 @@ def test_a_file_that_is_no_image_is_refused(program: Callable[[str, str], None],
     ],
 )
 def test_an_image_that_refers_to_other_files_is_refused(
-    program: Callable[[str, str], None], tmp_path: Path, about: str
+    program: Callable[[str, str], None], tmp_path: Path, message: str
 ) -> None:
-    program("qemu-img", f"echo '{about}'")
+    program("qemu-img", f"echo '{message}'")
     (tmp_path / "x.qcow2").write_bytes(b"QFI\xfb")
     with pytest.raises(LabError) as caught:
         image.find(str(tmp_path / "x.qcow2"))

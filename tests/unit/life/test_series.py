@@ -18,14 +18,14 @@ REQUESTS, PHASE, ACTIVE = (
 lives = pytest.mark.parametrize("life", [draw(seed, small=True) for seed in (1, 2)], ids=(1, 2))
 
 
-def first(life: Life, track: Track) -> bool:
-    """Of the first kube-state-metrics, or the first monitor."""
+def is_first(life: Life, track: Track) -> bool:
+    """Tell whether a track is of the first kube-state-metrics, or the first monitor."""
     target = life.scrapes.kube_state[0].generations
     instances = {labels["instance"] for _, _, labels in target} if "uid" in track.labels else set()
     return track.labels["instance"] in instances or track.labels["job"] == "nvidia-dcgm-exporter"
 
 
-def hours_of(track: Track) -> float:
+def compute_hours(track: Track) -> float:
     return sum(count * value for _, count, value in track.runs) * track.step / 3600
 
 
@@ -34,12 +34,12 @@ def test_requests_of_pods_that_have_not_ended_are_what_is_allocated(life: Life) 
     units, ended = defaultdict[str, float](float), defaultdict[str, float](float)
     for track in life.series(STEP, {REQUESTS, PHASE}):
         labels = track.labels
-        if not first(life, track):
+        if not is_first(life, track):
             continue
         if labels["__name__"] == PHASE and labels["phase"] in ("Succeeded", "Failed"):
-            ended[labels["uid"]] += hours_of(track)
+            ended[labels["uid"]] += compute_hours(track)
         elif labels.get("unit") == "integer" and labels.get("node"):
-            units[labels["uid"]] += hours_of(track)
+            units[labels["uid"]] += compute_hours(track)
     truth = life.truth.hours(("uid",), unit="units", holes=life.scrapes.gaps(life.start, life.truth.known))
     sizes = {pod.uid: pod.units for pod in life.truth.pods}
     found = {uid: hours - sizes[uid] * ended[uid] for uid, hours in units.items()}
@@ -53,9 +53,9 @@ def test_engines_are_as_busy_as_the_pods_that_have_them(life: Life) -> None:
     sliced = {node.name for node in life.nodes if node.pool.sharing == "time-slicing"}
     active, idle = defaultdict[str, float](float), defaultdict[str, float](float)
     for track in life.series(STEP, {ACTIVE}):
-        if first(life, track) and track.labels["hostname"] not in sliced:
+        if is_first(life, track) and track.labels["hostname"] not in sliced:
             namespace = track.labels.get("exported_namespace", "")
-            active[namespace] += hours_of(track)
+            active[namespace] += compute_hours(track)
             idle[namespace] += sum(count for _, count, value in track.runs if value == 0) * STEP / 3600
     assert active.pop("") == pytest.approx(0, abs=0.1)  # a free GPU does nothing
     assert idle.pop("") > 100
@@ -91,20 +91,20 @@ def test_two_monitors_say_the_same_twice() -> None:
     life = next(life for seed in range(20) if len((life := draw(seed, small=True)).scrapes.exporters["h100-1"]) > 1)
     hours = defaultdict[str, float](float)
     for track in life.series(STEP, {ACTIVE}):
-        hours[track.labels["job"]] += hours_of(track)
+        hours[track.labels["job"]] += compute_hours(track)
     assert 0 < hours["gpustack-dcgm"] < hours["nvidia-dcgm-exporter"]
 
 
 def test_mig_has_instances_only_and_free_gpus_have_no_pod() -> None:
     life = draw(2, small=True)
     kinds = {node.name: node.pool for node in life.nodes}
-    for labels in labels_of(life, {ACTIVE, "DCGM_FI_DEV_GPU_UTIL"}):
+    for labels in list_labels(life, {ACTIVE, "DCGM_FI_DEV_GPU_UTIL"}):
         mig = kinds[labels["hostname"]].sharing == "mig"
         assert ("GPU_I_ID" in labels) == mig
         assert not (mig and labels["__name__"] == "DCGM_FI_DEV_GPU_UTIL")
         assert labels["pod"].startswith("nvidia-dcgm-exporter-")
-    assert any("exported_pod" not in labels for labels in labels_of(life, {ACTIVE}))
+    assert any("exported_pod" not in labels for labels in list_labels(life, {ACTIVE}))
 
 
-def labels_of(life: Life, names: set[str]) -> Iterator[dict[str, str]]:
+def list_labels(life: Life, names: set[str]) -> Iterator[dict[str, str]]:
     return (dict(track.labels) for track in life.series(STEP, names))

@@ -1,4 +1,4 @@
-"""Each trap is there in some of the lives, and not in all where it is one of chance."""
+"""Traps are there in some of the lives, and not in all where they are of chance."""
 
 from collections import Counter, defaultdict
 
@@ -14,8 +14,8 @@ def lives() -> list[Life]:
     return [draw(seed) for seed in range(12)]
 
 
-def traps(life: Life) -> Counter[str]:
-    """How often each is there."""
+def count_traps(life: Life) -> Counter[str]:
+    """Count how often each trap is there."""
     pods, nodes, known = life.truth.pods, life.nodes, life.truth.known
     mine = [pod for pod in pods if pod.deleted > life.start]
     names = defaultdict(set)
@@ -66,7 +66,7 @@ CHANCE = {
 
 
 def test_each_trap_is_there(lives: list[Life]) -> None:
-    found = [traps(life) for life in lives]
+    found = [count_traps(life) for life in lives]
     often = {name: sum(bool(one[name]) for one in found) for name in found[0]}
     assert {name: count for name, count in often.items() if not count} == {}
     assert {name for name in CHANCE if often[name] == len(lives)} == set()

@@ -93,13 +93,13 @@ def test_nobody_waits_for_what_is_free(life: Life) -> None:
 
 
 @lives
-@pytest.mark.parametrize("what", ["allocated", "attributed", "busy", "active", "idle"])
-def test_parts_make_the_whole(life: Life, what: str) -> None:
-    whole = life.truth.hours((), what)[()]
+@pytest.mark.parametrize("kind", ["allocated", "attributed", "busy", "active", "idle"])
+def test_parts_make_the_whole(life: Life, kind: str) -> None:
+    whole = life.truth.hours((), kind)[()]
     for by in (("team",), ("namespace",), ("label", "pool"), ("uid",), ("on",), ("kind", "model", "resource")):
-        assert sum(life.truth.hours(by, what).values()) == pytest.approx(whole)
+        assert sum(life.truth.hours(by, kind).values()) == pytest.approx(whole)
     middle = life.start + 30.3 * DAY
-    halves = (life.truth.hours((), what, until=middle), life.truth.hours((), what, since=middle))
+    halves = (life.truth.hours((), kind, until=middle), life.truth.hours((), kind, since=middle))
     assert sum(half[()] for half in halves) == pytest.approx(whole)
 
 

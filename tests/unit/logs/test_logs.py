@@ -24,15 +24,15 @@ FIELDS = {"utilization_ratio": "GPU_UTIL", "memory_used_bytes": "FB_USED"}
 FIELDS |= {"memory_total_bytes": "FB_TOTAL", "temperature_celsius": "GPU_TEMP"}
 
 
-def exposition(uuid: str = "GPU-a", more: str = POD, **values: object) -> str:
-    """As dcgm-exporter's README shows it."""
+def format_exposition(uuid: str = "GPU-a", labels: str = POD, **values: object) -> str:
+    """Format metrics as dcgm-exporter's README shows them."""
     return "".join(
-        f'# TYPE {name} gauge\n{name}{{gpu="0",UUID="{uuid}",modelName="NVIDIA H100",{more}}} {value}\n'
+        f'# TYPE {name} gauge\n{name}{{gpu="0",UUID="{uuid}",modelName="NVIDIA H100",{labels}}} {value}\n'
         for name, value in {f"DCGM_FI_DEV_{name}": value for name, value in values.items()}.items()
     )
 
 
-TEXT = exposition(GPU_UTIL=85, FB_USED=1000, FB_TOTAL=81559, GPU_TEMP=40)
+TEXT = format_exposition(GPU_UTIL=85, FB_USED=1000, FB_TOTAL=81559, GPU_TEMP=40)
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -70,9 +70,9 @@ def wait_for_sample(sampler: Sampler, reason: str | None) -> dict[str, Any]:
     raise AssertionError(sampler.read())
 
 
-def line(sampler: Sampler, message: object, arguments: tuple[object, ...], **more: Any) -> dict[str, Any]:
+def log_line(sampler: Sampler, message: object, arguments: tuple[object, ...], **options: Any) -> dict[str, Any]:
     record = logging.LogRecord("train", logging.INFO, "train.py", 1, message, arguments, None)
-    vars(record).update(more)
+    vars(record).update(options)
     text = JsonFormatter(sampler).format(record)
     assert "\n" not in text
     loads: dict[str, Any] = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
@@ -82,7 +82,7 @@ def line(sampler: Sampler, message: object, arguments: tuple[object, ...], **mor
 def test_a_line_has_the_sample_of_this_pods_gpu(exporter: str) -> None:
     sampler = Sampler(exporter, interval=60)
     wait_for_sample(sampler, None)
-    found = line(sampler, "step %d", (3,), loss=2.5)
+    found = log_line(sampler, "step %d", (3,), loss=2.5)
     assert (found["message"], found["loss"], found["level"]) == ("step 3", 2.5, "INFO")
     assert 0 <= found["gpu"].pop("age_seconds") < 30
     assert found["gpu"] == {
@@ -114,7 +114,7 @@ def test_an_exporter_that_hangs_delays_no_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         sampler = Sampler(f"http://127.0.0.1:{silent.getsockname()[1]}/metrics", interval=60)
         started = time.monotonic()
-        assert line(sampler, "x", ())["gpu"]["gpus"] is None
+        assert log_line(sampler, "x", ())["gpu"]["gpus"] is None
         assert time.monotonic() - started < 1
         wait_for_sample(sampler, "the exporter did not answer: ")
 
@@ -140,31 +140,31 @@ def test_an_old_sample_is_not_that_of_now(exporter: str, monkeypatch: pytest.Mon
     assert "does not answer" in found["reason"]
 
 
-def only(text: str, uuids: tuple[str, ...] = ()) -> dict[str, Any]:
+def parse_sample(text: str, uuids: tuple[str, ...] = ()) -> dict[str, Any]:
     (found,) = read_exporter(text, uuids)
     return found
 
 
 @pytest.mark.parametrize("value", ["NaN", "9223372036854775794", "2147483632", "-1", "+Inf", "x"])
 def test_a_blank_value_is_unknown_and_not_0(value: str) -> None:
-    found = only(exposition(GPU_UTIL=value, FB_USED=value, GPU_TEMP=value))
+    found = parse_sample(format_exposition(GPU_UTIL=value, FB_USED=value, GPU_TEMP=value))
     assert [found[name] for name in FIELDS] == [None] * 4
     assert set(found["unknown"]) == set(FIELDS)
 
 
 def test_gpus_of_other_pods_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = exposition("GPU-b", POD.replace("train-0", "serve-0"), GPU_UTIL=1)
-    assert only(TEXT + other)["uuid"] == "GPU-a"
-    assert only(TEXT + other, ("GPU-b",))["utilization_ratio"] == 0.01
-    twin = exposition("GPU-c", POD.replace("team-a", "team-b"), GPU_UTIL=1)
+    other = format_exposition("GPU-b", POD.replace("train-0", "serve-0"), GPU_UTIL=1)
+    assert parse_sample(TEXT + other)["uuid"] == "GPU-a"
+    assert parse_sample(TEXT + other, ("GPU-b",))["utilization_ratio"] == 0.01
+    twin = format_exposition("GPU-c", POD.replace("team-a", "team-b"), GPU_UTIL=1)
     with pytest.raises(Unknown, match="set POD_NAMESPACE"):
         read_exporter(TEXT + twin, ())
     monkeypatch.setenv("POD_NAMESPACE", "team-b")
-    assert only(TEXT + twin)["uuid"] == "GPU-c"
+    assert parse_sample(TEXT + twin)["uuid"] == "GPU-c"
 
 
 def test_a_mig_instance_is_a_line_of_its_own() -> None:
-    part = exposition(more=f'GPU_I_ID="7",{POD}', FB_USED=1)
+    part = format_exposition(labels=f'GPU_I_ID="7",{POD}', FB_USED=1)
     assert [found["instance"] for found in read_exporter(TEXT + part, ())] == ["7", None]
 
 
@@ -175,7 +175,7 @@ def test_no_text_of_an_exporter_breaks_it(noise: str, good: str, cut: int) -> No
             assert read_exporter(text, ("GPU-",))
 
 
-class Broken:
+class Unprintable:
     def __str__(self) -> str:
         raise RuntimeError
 
@@ -186,31 +186,36 @@ QUIET = Sampler("none", interval=3600)
 CYCLE: list[object] = []
 CYCLE.append(CYCLE)
 values = st.recursive(
-    st.none() | st.text() | st.floats() | st.binary() | st.builds(Broken) | st.sampled_from([{1j: 1}, CYCLE, set()]),
+    st.none()
+    | st.text()
+    | st.floats()
+    | st.binary()
+    | st.builds(Unprintable)
+    | st.sampled_from([{1j: 1}, CYCLE, set()]),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=5,
 )
 
 
-@given(st.text() | st.builds(Broken), st.tuples() | st.tuples(values), values)
+@given(st.text() | st.builds(Unprintable), st.tuples() | st.tuples(values), values)
 def test_whatever_is_logged_is_a_line_of_json(message: object, arguments: tuple[object, ...], extra: object) -> None:
-    assert "extra" in line(QUIET, message, arguments, extra=extra)
+    assert "extra" in log_line(QUIET, message, arguments, extra=extra)
 
 
 def test_nan_of_a_loss_is_its_text() -> None:
-    assert line(QUIET, "x", (), loss=math.nan, level="mine")["loss"] == "nan"
+    assert log_line(QUIET, "x", (), loss=math.nan, level="mine")["loss"] == "nan"
 
 
 def test_an_exception_stands_in_the_line() -> None:
     try:
         raise ValueError("out of memory")
     except ValueError as error:
-        found = line(QUIET, "x", (), exc_info=(ValueError, error, error.__traceback__))
+        found = log_line(QUIET, "x", (), exc_info=(ValueError, error, error.__traceback__))
     assert found["exception"].endswith("ValueError: out of memory")
 
 
 def test_metrics_are_those_of_the_table() -> None:
-    """In base units; without the name that two fields have."""
+    """The metrics are in base units, without the name that two fields have."""
     names = {name for field in FIELDS.values() for name in list_spellings(frozenset([f"DCGM_FI_DEV_{field}"]))}
     assert set(METRICS) == {name for name in names if not is_ambiguous(name)}
     for name, (measure, factor, most) in METRICS.items():

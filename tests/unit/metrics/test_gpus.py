@@ -23,7 +23,7 @@ EXPORTED = {f"exported_{key}": value for key, value in WORKLOAD.items()}
     ],
     ids=["free", "used", "free-scraped", "used-scraped", "used-honor-labels", "free-honor-labels", "old-exporter"],
 )
-def test_whose_a_gpu_is(labels: dict[str, str], owner: Owner | None) -> None:
+def test_the_owner_of_a_gpu_is_read_from_its_labels(labels: dict[str, str], owner: Owner | None) -> None:
     assert extract_owner(labels) == owner
 
 

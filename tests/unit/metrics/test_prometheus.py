@@ -21,7 +21,7 @@ VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "valu
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Answer], str]]:
-    """Its address; it answers by the function."""
+    """Serve answers of a function, and return the address."""
     with ExitStack() as opened:
         yield lambda answer: opened.enter_context(web_server(answer))
 
@@ -32,7 +32,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "READ_LIMIT", 1.0)
 
 
-def test_one_moment(serve: Callable[[Answer], str]) -> None:
+def test_one_moment_is_queried_with_token_and_tenant(serve: Callable[[Answer], str]) -> None:
     asked: list[Any] = []
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
@@ -124,13 +124,13 @@ def test_half_an_answer_is_none(serve: Callable[[Answer], str]) -> None:
     """The connection ends before what was announced has come."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def half() -> None:
+        def send_half() -> None:
             connection, _ = listener.accept()
             with connection:
                 connection.recv(65536)
                 connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"status":')
 
-        threading.Thread(target=half, daemon=True).start()
+        threading.Thread(target=send_half, daemon=True).start()
         with pytest.raises(UnreachableError) as caught:
             Prometheus(Access(f"http://127.0.0.1:{listener.getsockname()[1]}")).query_instant("up")
     assert caught.value.reference == "prometheus-unreachable"
@@ -174,7 +174,7 @@ def test_values_that_are_no_numbers_come_through(serve: Callable[[Answer], str])
     assert [str(series.points[0][1]) for series in instant.series] == ["nan", "inf", "-inf"]
 
 
-def test_what_exporters_say_of_a_metric(serve: Callable[[Answer], str]) -> None:
+def test_help_texts_of_a_metric_are_fetched_once(serve: Callable[[Answer], str]) -> None:
     texts = [{"type": "gauge", "help": "GPU utilization (in %).", "unit": ""}] * 2
     address = serve(lambda *_: make_success({"DCGM_FI_DEV_GPU_UTIL": texts}))
     assert Prometheus(Access(address)).fetch_help_texts("DCGM_FI_DEV_GPU_UTIL") == ("GPU utilization (in %).",)

@@ -13,7 +13,7 @@ GPU = {"gpu": "0", "UUID": "GPU-a", "hostname": "gpu1", "job": "dcgm"}
 CLASH = "DCGM_FI_DEV_GPU_UTIL_RATIO"
 
 
-def series(name: str, *values: float, **labels: str) -> Series:
+def build_series(name: str, *values: float, **labels: str) -> Series:
     points = tuple((1000.0 + 15 * n, value) for n, value in enumerate(values))
     return Series({"__name__": name, **GPU, **labels}, points)
 
@@ -38,7 +38,7 @@ def series(name: str, *values: float, **labels: str) -> Series:
     ],
 )
 def test_values_are_in_base_units(name: str, raw: float, value: float, unit: str) -> None:
-    (reading,) = build_readings([series(name, raw)], {}).newest
+    (reading,) = build_readings([build_series(name, raw)], {}).newest
     assert reading.value == pytest.approx(value)
     assert reading.unit == unit
 
@@ -55,13 +55,13 @@ def test_values_are_in_base_units(name: str, raw: float, value: float, unit: str
 )
 def test_a_blank_value_is_no_reading(name: str, blank: float) -> None:
     below_zero = name.endswith("CELSIUS") and blank == -1.0
-    assert [reading.value for reading in build_readings([series(name, blank)], {}).newest] == (
+    assert [reading.value for reading in build_readings([build_series(name, blank)], {}).newest] == (
         [blank] if below_zero else []
     )
 
 
 def test_a_blank_after_a_value_does_not_leave_the_old_value() -> None:
-    assert build_readings([series("DCGM_FI_PROF_SM_ACTIVE", 0.5, float("nan"))], {}).newest == ()
+    assert build_readings([build_series("DCGM_FI_PROF_SM_ACTIVE", 0.5, float("nan"))], {}).newest == ()
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_a_name_of_two_fields_is_settled_by_what_exporters_say(helps: Sequence[s
 
 def test_one_field_is_one_whichever_generation_says_it() -> None:
     """MiB, and bytes since DCGM 4.7."""
-    (reading,) = build_readings([series("DCGM_FI_DEV_FB_USED", 1000)], {}).newest
-    (other,) = build_readings([series("DCGM_FI_DEV_FB_USED_BYTES", 1000 * 2**20)], {}).newest
+    (reading,) = build_readings([build_series("DCGM_FI_DEV_FB_USED", 1000)], {}).newest
+    (other,) = build_readings([build_series("DCGM_FI_DEV_FB_USED_BYTES", 1000 * 2**20)], {}).newest
     assert reading == other
 
 
@@ -105,14 +105,14 @@ def test_every_twin_is_in_the_same_base_unit() -> None:
 
 
 def test_an_unproven_unit_is_no_number_and_a_doubt() -> None:
-    readings = build_readings([series(CLASH, 0.5)], {})
+    readings = build_readings([build_series(CLASH, 0.5)], {})
     assert readings.newest == ()
     assert CLASH in readings.doubts[0]
 
 
 def test_two_scrapes_of_one_gpu_are_named_and_not_doubled() -> None:
     readings = build_readings(
-        [series("DCGM_FI_DEV_GPU_TEMP", 60), series("DCGM_FI_DEV_GPU_TEMP", 60, 61, job="other")], {}
+        [build_series("DCGM_FI_DEV_GPU_TEMP", 60), build_series("DCGM_FI_DEV_GPU_TEMP", 60, 61, job="other")], {}
     )
     assert [reading.value for reading in readings.newest] == [61]
     assert readings.doubts == ("GPUs are scraped by 2 jobs, dcgm, other: each is counted once",)
@@ -121,10 +121,10 @@ def test_two_scrapes_of_one_gpu_are_named_and_not_doubled() -> None:
 def test_codes_and_instances_stay_apart() -> None:
     readings = build_readings(
         [
-            series("DCGM_EXP_XID_ERRORS_COUNT", 1, xid="79"),
-            series("DCGM_EXP_XID_ERRORS_COUNT", 2, xid="31"),
-            series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.1),
-            series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9, GPU_I_ID="7", GPU_I_PROFILE="1g.10gb"),
+            build_series("DCGM_EXP_XID_ERRORS_COUNT", 1, xid="79"),
+            build_series("DCGM_EXP_XID_ERRORS_COUNT", 2, xid="31"),
+            build_series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.1),
+            build_series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9, GPU_I_ID="7", GPU_I_PROFILE="1g.10gb"),
         ],
         {},
     )
@@ -133,7 +133,8 @@ def test_codes_and_instances_stay_apart() -> None:
 
 def test_what_is_not_of_dcgm_is_left_out() -> None:
     assert (
-        build_readings([series("up", 1), Series({"__name__": "DCGM_FI_DEV_GPU_TEMP"}, ((1.0, 2.0),))], {}).newest == ()
+        build_readings([build_series("up", 1), Series({"__name__": "DCGM_FI_DEV_GPU_TEMP"}, ((1.0, 2.0),))], {}).newest
+        == ()
     )
 
 

@@ -39,21 +39,26 @@ class OwnedRoot:
         return place.read_text() if place.is_file() else None
 
     def run(
-        self, *words: str, given: Any = None, before: Sequence[str] = (), program: str = PROGRAM, timeout: float = 60
+        self,
+        *words: str,
+        stdin_document: Any = None,
+        before: Sequence[str] = (),
+        program: str = PROGRAM,
+        timeout: float = 60,
     ) -> subprocess.CompletedProcess[str]:
         """Run the program with words, and a value as JSON on its standard input; `before` are words before Python."""
         return subprocess.run(
             [*before, sys.executable, "-I", "-c", program, *words],
-            input=json.dumps(given), env={"OWNERSHIP_ROOT": str(self.path), "PATH": os.environ["PATH"]},
+            input=json.dumps(stdin_document), env={"OWNERSHIP_ROOT": str(self.path), "PATH": os.environ["PATH"]},
             capture_output=True, text=True, timeout=timeout, check=False,
         )  # fmt: skip
 
-    def record(self, command: str, declared: Mapping[str, Sequence[str]], **more: Any) -> None:
+    def record(self, command: str, declaration: Mapping[str, Sequence[str]], **options: Any) -> None:
         """Run begin or finish of a step; it must succeed."""
-        done = self.run(command, given={"declared": declared, **more})
+        done = self.run(command, stdin_document={"declared": declaration, **options})
         assert done.returncode == 0, done.stderr
 
-    def records(self) -> dict[str, dict[str, str]]:
+    def read_records(self) -> dict[str, dict[str, str]]:
         text = self.read(RECORD)
         return {} if text is None else dict(json.loads(text)["records"])
 
@@ -64,7 +69,7 @@ class OwnedRoot:
         head, *lines = map(json.loads, done.stdout.splitlines())
         return head["cluster"], {line["path"]: line for line in lines}
 
-    def tree(self) -> dict[str, tuple[int, bytes]]:
-        """Mode and content of every file, without what the record itself is."""
+    def read_tree(self) -> dict[str, tuple[int, bytes]]:
+        """Read mode and content of every file, without what the record itself is."""
         files = [path for path in self.path.rglob("*") if path.is_file() and "gpustack-cluster" not in path.parts]
         return {str(path.relative_to(self.path)): (path.stat().st_mode, path.read_bytes()) for path in files}

@@ -50,11 +50,11 @@ def judge(root: OwnedRoot, *data: str, foreign: bool = False) -> HostOwnership:
     return judge_things(ownership, foreign=foreign, storage=True)
 
 
-def drop(root: OwnedRoot, owned: HostOwnership, *paths: str) -> subprocess.CompletedProcess[str]:
+def drop(root: OwnedRoot, ownership: HostOwnership, *paths: str) -> subprocess.CompletedProcess[str]:
     """Run the functions that resets use, with what was agreed on."""
     agreed = {
         agreement.path: {"action": agreement.action, "kind": agreement.kind, "state": agreement.state}
-        for agreement in owned.agreements
+        for agreement in ownership.agreements
     }
     words = {"AGREED": json.dumps(agreed), "OWNERSHIP": PROGRAM, "OWNERSHIP_ROOT": str(root.path)}
     return subprocess.run(
@@ -86,9 +86,9 @@ def test_the_site_s_own_backups_and_choices_stay(root: OwnedRoot) -> None:
     root.write(FSTAB, f"# {SWAP}")
     root.write(f"{FSTAB}.1234.2024-03-01@10:00:00~", SWAP)
     install(root)
-    before = {name: value for name, value in root.tree().items() if "modules-load" not in name}
+    before = {name: value for name, value in root.read_tree().items() if "modules-load" not in name}
     drop(root, judge(root), OURS, FSTAB)
-    assert root.tree() == before
+    assert root.read_tree() == before
 
 
 @pytest.mark.parametrize("path", [OURS, FSTAB])
@@ -126,7 +126,7 @@ def test_no_digest_of_a_secret_file_leaves_the_host(root: OwnedRoot) -> None:
     root.write("/etc/gpustack-cluster/proxy.env", "HTTP_PROXY=http://user:pw@proxy\n", 0o600)
     root.record("finish", declared)
     done = root.run("read")
-    (digest,) = {word for record in root.records().values() for word in record["after"].split() if len(word) == 64}
+    (digest,) = {word for record in root.read_records().values() for word in record["after"].split() if len(word) == 64}
     assert digest not in done.stdout
     assert drop(root, judge(root), "/etc/gpustack-cluster/proxy.env").stdout.startswith("changed: removed")
 
@@ -142,28 +142,28 @@ def test_data_of_a_cluster_without_a_record_is_foreign(root: OwnedRoot, path: st
     root.write(f"{path}/x" if "." not in path.rpartition("/")[2] else path, "of somebody else")
     owned = judge(root, *DATA)
     assert (owned.agreements, owned.foreign_data, owned.cluster) == ((), (path,), False)
-    before = root.tree()
+    before = root.read_tree()
     drop(root, owned, *DATA)
-    assert root.tree() == before
+    assert root.read_tree() == before
     drop(root, judge(root, *DATA, foreign=True), *DATA)
-    assert root.tree().keys() == {"etc/machine-id"}
+    assert root.read_tree().keys() == {"etc/machine-id"}
 
 
 FLANNEL = "/var/lib/cni/flannel"
 
 
-@pytest.mark.parametrize("emptied", ["before it is shown", "after it is shown"])
-def test_a_folder_of_a_cluster_that_programs_emptied_goes(root: OwnedRoot, emptied: str) -> None:
+@pytest.mark.parametrize("moment", ["before it is shown", "after it is shown"])
+def test_a_folder_of_a_cluster_that_programs_emptied_goes(root: OwnedRoot, moment: str) -> None:
     """Flannel's plugin removes its files as pods end, and leaves the folder."""
     root.record("begin", {"data": [FLANNEL]})
     root.write("/etc/kubernetes/pki/ca.crt", CERTIFICATE)
     file = root.write(f"{FLANNEL}/5f0c", "{}")
     root.record("finish", {"data": [FLANNEL]})
-    shown = judge(root) if emptied == "after it is shown" else None
+    shown = judge(root) if moment == "after it is shown" else None
     file.unlink()
     assert drop(root, shown or judge(root), FLANNEL).stdout == f"changed: removed {FLANNEL}\n"
     assert root.run("clear").returncode == 0
-    assert FLANNEL not in root.records()
+    assert FLANNEL not in root.read_records()
 
 
 @pytest.mark.parametrize("record", ["none", "it was there before"])
@@ -178,7 +178,7 @@ def test_an_empty_folder_of_others_stays(root: OwnedRoot, record: str) -> None:
     assert (root.path / FLANNEL[1:]).is_dir()
 
 
-class Somebody:
+class Neighbour:
     """Choose the events of one file: before the step, in the step, after it."""
 
     before = st.sampled_from([None, SWAP, "overlay\n", f"{SWAP}x\n"])
@@ -188,18 +188,18 @@ class Somebody:
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(Somebody.before, Somebody.killed, Somebody.later, Somebody.again, st.sampled_from([OURS, FSTAB]))
+@given(Neighbour.before, Neighbour.killed, Neighbour.later, Neighbour.again, st.sampled_from([OURS, FSTAB]))
 def test_bytes_of_others_survive_whatever_happens(
-    tmp_path_factory: pytest.TempPathFactory, before: str | None, killed: str, later: str, again: bool, path: str
+    tmp_path_factory: pytest.TempPathFactory, before: str | None, kill_moment: str, later: str, twice: bool, path: str
 ) -> None:
     root = OwnedRoot(tmp_path_factory.mktemp("root"))
     if before is not None:
         root.write(path, before)
-    if killed == "no":
+    if kill_moment == "no":
         install(root)
     else:
         root.record("begin", DECLARED, edits=EDITS)
-        if killed == "written":
+        if kill_moment == "written":
             root.write(OURS, "overlay\n")
     written = root.read(path)
     if later == "edited" and written is not None:
@@ -208,7 +208,7 @@ def test_bytes_of_others_survive_whatever_happens(
         (root.path / path[1:]).unlink(missing_ok=True)
     elif later == "replaced":
         root.write(path, "somebody's\n")
-    if again:
+    if twice:
         root.record("begin", DECLARED, edits=EDITS)
         root.record("finish", DECLARED, edits=EDITS)
     present = root.read(path)
@@ -216,7 +216,7 @@ def test_bytes_of_others_survive_whatever_happens(
     result = root.read(path)
     if present is not None and "somebody's" in present:
         assert result == present, "what somebody wrote since is never touched"
-    elif later == "nothing" and killed == "no":
+    elif later == "nothing" and kill_moment == "no":
         assert result == before, "what nobody touched is as it was before the step"
     else:
         assert result in {present, before}
@@ -261,4 +261,4 @@ def test_a_folder_of_the_kubelet_that_others_have_used_is_theirs(root: OwnedRoot
     (root.path / "var/lib").mkdir(parents=True)
     (root.path / "var/lib/kubelet").symlink_to(root.path / "srv/kubelet")
     root.record("begin", {"data": ["/var/lib/kubelet"]})
-    assert root.records()["/var/lib/kubelet"]["before"] == "present"
+    assert root.read_records()["/var/lib/kubelet"]["before"] == "present"

@@ -30,21 +30,21 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("record", "actual", "rendered", "expected"), ROWS)
+@pytest.mark.parametrize(("record", "actual", "rendering", "expected"), ROWS)
 def test_each_row_of_the_table_has_its_decision(
-    record: Record | None, actual: str | None, rendered: str, expected: Decision
+    record: Record | None, actual: str | None, rendering: str, expected: Decision
 ) -> None:
-    assert decide(record, actual, rendered) is expected
+    assert decide(record, actual, rendering) is expected
 
 
-@given(record=RECORDS | st.none(), actual=STATES | st.none(), rendered=STATES | st.just(""))
+@given(record=RECORDS | st.none(), actual=STATES | st.none(), rendering=STATES | st.just(""))
 def test_only_what_is_as_gpustack_left_it_may_be_changed(
-    record: Record | None, actual: str | None, rendered: str
+    record: Record | None, actual: str | None, rendering: str
 ) -> None:
-    decision = decide(record, actual, rendered)
+    decision = decide(record, actual, rendering)
     if decision in MAY_CHANGE:
         assert record is not None
-        assert actual == (record.after or rendered)
+        assert actual == (record.after or rendering)
         assert actual != record.before
         assert (decision is Decision.REMOVE) == (record.before == ABSENT)
 

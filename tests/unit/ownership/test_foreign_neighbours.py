@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> OwnedRoot:
 
 
 def play(root: OwnedRoot, step: str, names: list[str], text: str, foreign: str = "") -> None:
-    """Do as the play of a step does; somebody adds a file while it runs."""
+    """Record, write and record as the play of a step does, while somebody adds a file."""
     folder, declared = WRITTEN[step][0], read_declaration()[step]
     written = [f"{folder}/{name}" for name in names]
     root.record("begin", declared, written=written)

@@ -32,7 +32,7 @@ MOST = 60
 def run_killed(root: OwnedRoot, command: str, point: int) -> int:
     given = {"declared": DECLARED, "edits": EDITS}
     words = [command, *([FSTAB] if command == "restore" else [])]
-    return root.run(*words, str(point), given=given, program=POINTS + PROGRAM).returncode
+    return root.run(*words, str(point), stdin_document=given, program=POINTS + PROGRAM).returncode
 
 
 def prepare(path: Path, command: str) -> OwnedRoot:
@@ -55,7 +55,7 @@ def test_a_kill_at_each_call_leaves_a_record_that_can_be_read_and_everybody_s_fi
     ends = []
     for point in range(MOST):
         root = prepare(tmp_path / str(point), command)
-        files = root.tree()
+        files = root.read_tree()
         ends.append(run_killed(root, command, point))
         after = root.read(RECORD)
         if after is not None:
@@ -64,11 +64,12 @@ def test_a_kill_at_each_call_leaves_a_record_that_can_be_read_and_everybody_s_fi
         assert fstab in ({SWAP, f"# {SWAP}"} if command == "restore" else {files["etc/fstab"][1].decode()})
         # What was killed is done again, to its end.
         done = root.run(
-            *([command, FSTAB] if command == "restore" else [command]), given={"declared": DECLARED, "edits": EDITS}
+            *([command, FSTAB] if command == "restore" else [command]),
+            stdin_document={"declared": DECLARED, "edits": EDITS},
         )
         assert done.returncode == 0 or (command == "restore" and fstab == SWAP), done.stderr
         if command in {"begin", "finish"}:
-            assert root.records()[FSTAB]["before"].startswith("file ")
+            assert root.read_records()[FSTAB]["before"].startswith("file ")
             (copy,) = (
                 path for path in (root.path / RECORD).parent.joinpath("before").iterdir() if "new" not in path.name
             )

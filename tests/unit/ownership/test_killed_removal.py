@@ -28,13 +28,13 @@ def root(tmp_path: Path) -> OwnedRoot:
 
 
 def replace_etcd(root: OwnedRoot) -> None:
-    """Do as somebody who removes the rest by hand and has another etcd there, without a CA of Kubernetes."""
+    """Remove the rest by hand and put another etcd there, without a CA of Kubernetes."""
     (root.path / ETCD[1:]).rename(root.path / "var/lib/etcd/old")
     (root.path / MANIFEST[1:]).unlink()
     root.write(f"{ETCD}/snap/db", "of Patroni")
 
 
-def test_the_rest_of_what_was_ours_goes(root: OwnedRoot) -> None:
+def test_the_rest_of_our_data_goes(root: OwnedRoot) -> None:
     owned = judge(root, *DATA["data"])
     assert {agreement.path for agreement in owned.agreements} == {ETCD, MANIFEST}
     drop(root, owned, ETCD, MANIFEST)
@@ -51,4 +51,6 @@ def test_a_later_installation_forgets_that_data_was_being_removed(root: OwnedRoo
     (root.path / ETCD[1:]).rename(root.path / "var/lib/etcd/old")
     (root.path / MANIFEST[1:]).unlink()
     root.record("begin", DATA)
-    assert not [record for record in root.records().values() if "removing" in record], json.dumps(root.records())
+    assert not [record for record in root.read_records().values() if "removing" in record], json.dumps(
+        root.read_records()
+    )

@@ -20,11 +20,11 @@ def root(tmp_path: Path) -> OwnedRoot:
 
 
 def make_cluster(root: OwnedRoot) -> None:
-    """Do as the step of the control plane does, until kubeadm refuses."""
+    """Run the step of the control plane until kubeadm refuses."""
     root.record("begin", DATA)
     root.write(CA, CERTIFICATE)
     root.write(KEY, "key")
-    assert root.run("cluster", "-", given={"declared": DATA}).returncode == 0
+    assert root.run("cluster", "-", stdin_document={"declared": DATA}).returncode == 0
 
 
 def test_data_that_others_put_there_between_two_attempts_is_theirs(root: OwnedRoot) -> None:

@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> OwnedRoot:
 
 
 def install(root: OwnedRoot) -> None:
-    """Do as a step does: record, change, record."""
+    """Record, change and record, as a step does."""
     root.record("begin", DECLARED, edits=EDITS)
     root.write(OURS, MODULES)
     if text := root.read(FSTAB):
@@ -32,10 +32,10 @@ def install(root: OwnedRoot) -> None:
 
 def test_a_new_file_is_absent_before_and_known_after(root: OwnedRoot) -> None:
     install(root)
-    record = root.records()[OURS]
+    record = root.read_records()[OURS]
     assert record["before"] == "absent"
     assert record["after"].startswith("file 0644 ")
-    assert FSTAB not in root.records(), "what the step did not change has no record"
+    assert FSTAB not in root.read_records(), "what the step did not change has no record"
     assert oct((root.path / RECORD).stat().st_mode)[-3:] == "600"
 
 
@@ -67,12 +67,12 @@ def test_an_existing_record_keeps_what_was_before(root: OwnedRoot) -> None:
     assert root.read(OURS) == "of somebody else\n"
 
 
-@pytest.mark.parametrize("when", ["during", "after"])
-def test_lines_of_others_make_a_file_theirs(root: OwnedRoot, when: str) -> None:
+@pytest.mark.parametrize("moment", ["during", "after"])
+def test_lines_of_others_make_a_file_theirs(root: OwnedRoot, moment: str) -> None:
     """A mount that somebody adds while the step runs, or later, would be lost with the whole file."""
     root.write(FSTAB, SWAP)
     mount = "server:/data /data nfs defaults 0 0\n"
-    if when == "during":
+    if moment == "during":
         root.record("begin", DECLARED, edits=EDITS)
         root.write(FSTAB, f"# {SWAP}{mount}")
         root.record("finish", DECLARED, edits=EDITS)
@@ -80,7 +80,7 @@ def test_lines_of_others_make_a_file_theirs(root: OwnedRoot, when: str) -> None:
         install(root)
         root.write(FSTAB, f"# {SWAP}{mount}")
         install(root)
-    assert root.records()[FSTAB]["after"] == "edited"
+    assert root.read_records()[FSTAB]["after"] == "edited"
     assert root.run("restore", FSTAB).returncode == 1
     assert root.read(FSTAB) == f"# {SWAP}{mount}"
 
@@ -90,7 +90,7 @@ def test_a_file_of_another_s_that_appears_meanwhile_is_not_ours(root: OwnedRoot)
     root.write(HOSTS, 'server = "https://mirror.example"\n')
     root.write(FSTAB, SWAP)
     root.record("finish", DECLARED)
-    assert root.records() == {}
+    assert root.read_records() == {}
 
 
 def test_what_was_changed_since_and_is_not_written_again_stays_somebody_else_s(root: OwnedRoot) -> None:
@@ -106,10 +106,10 @@ def test_a_step_that_was_killed_leaves_its_intention(root: OwnedRoot) -> None:
     root.write(FSTAB, SWAP)
     root.record("begin", DECLARED)
     root.write(OURS, MODULES)
-    assert {path: record["after"] for path, record in root.records().items()} == {OURS: "", FSTAB: "", HOSTS: ""}
+    assert {path: record["after"] for path, record in root.read_records().items()} == {OURS: "", FSTAB: "", HOSTS: ""}
     install(root)
-    assert root.records()[OURS]["before"] == "absent"
-    assert root.records()[FSTAB]["after"].startswith("file ")
+    assert root.read_records()[OURS]["before"] == "absent"
+    assert root.read_records()[FSTAB]["after"].startswith("file ")
 
 
 def test_files_named_by_their_digest_are_replaced_where_nobody_changed_them(root: OwnedRoot) -> None:
@@ -129,7 +129,7 @@ def test_files_named_by_their_digest_are_replaced_where_nobody_changed_them(root
 
 
 def test_a_path_that_is_not_declared_is_refused(root: OwnedRoot) -> None:
-    done = root.run("begin", given={"declared": {"file": ["/etc/s/rules-*"]}, "written": ["/etc/shadow"]})
+    done = root.run("begin", stdin_document={"declared": {"file": ["/etc/s/rules-*"]}, "written": ["/etc/shadow"]})
     assert done.returncode == 1
     assert "/etc/shadow" in done.stderr
     assert not (root.path / RECORD).exists()
@@ -151,12 +151,12 @@ def test_a_path_that_is_not_declared_is_refused(root: OwnedRoot) -> None:
 def test_a_torn_record_ends_every_command_and_changes_nothing(root: OwnedRoot, text: str, command: str) -> None:
     root.write(RECORD, text.replace("MACHINE", root.machine))
     root.write(OURS, MODULES)
-    before = root.tree(), root.read(RECORD)
-    done = root.run(command, given={"declared": DECLARED})
+    before = root.read_tree(), root.read(RECORD)
+    done = root.run(command, stdin_document={"declared": DECLARED})
     assert done.returncode == 1
     assert "ownership-record-unusable" in done.stderr
     assert "Traceback" not in done.stderr
-    assert (root.tree(), root.read(RECORD)) == before
+    assert (root.read_tree(), root.read(RECORD)) == before
 
 
 def test_a_record_of_another_machine_is_unusable(root: OwnedRoot) -> None:
@@ -171,7 +171,7 @@ def test_a_record_of_another_machine_is_unusable(root: OwnedRoot) -> None:
 def test_a_folder_that_cannot_be_written_ends_the_step_before_it_begins(root: OwnedRoot) -> None:
     root.write("/var/lib/x", "")
     (root.path / "var/lib").chmod(0o500)
-    done = root.run("begin", given={"declared": DECLARED})
+    done = root.run("begin", stdin_document={"declared": DECLARED})
     assert done.returncode == 1
     assert "cannot be" in done.stderr
 
@@ -184,7 +184,7 @@ def test_a_full_disk_ends_the_step_before_it_begins_and_keeps_the_record(root: O
     root.write(FSTAB, SWAP * 40)
     shell = f"import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
     shell += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-    done = root.run("begin", given={"declared": DECLARED}, program=shell + PROGRAM)
+    done = root.run("begin", stdin_document={"declared": DECLARED}, program=shell + PROGRAM)
     assert done.returncode == 1
     assert "nothing was changed" in done.stderr
     assert root.read(RECORD) == before
@@ -212,7 +212,7 @@ def test_what_an_earlier_release_wrote_is_adopted_where_the_step_changes_nothing
     root.record("begin", declared)
     root.write(other, "of this release\n")
     root.record("finish", declared, adopt=adopt)
-    records = root.records()
+    records = root.read_records()
     assert (records[OURS]["before"], records[OURS]["after"][:4]) == ("absent", "file")
     assert records[data]["before"] == "absent"
     assert records[other]["before"].startswith("file "), "it was not what this release writes: the copy stays"
@@ -224,14 +224,14 @@ def test_what_an_earlier_release_wrote_is_adopted_where_the_step_changes_nothing
 def test_nothing_is_adopted_unasked(root: OwnedRoot) -> None:
     root.write(OURS, MODULES)
     install(root)
-    assert OURS not in root.records()
+    assert OURS not in root.read_records()
 
 
 def test_a_registry_s_file_that_is_replaced_while_it_is_adopted_is_not_ours(root: OwnedRoot) -> None:
     root.write(HOSTS, 'server = "https://mirror.example"\n')
     root.record("begin", DECLARED)
     root.record("finish", DECLARED, adopt=[HOSTS])
-    assert HOSTS not in root.records()
+    assert HOSTS not in root.read_records()
 
 
 def test_a_machine_id_behind_a_link_is_read(root: OwnedRoot) -> None:
@@ -268,7 +268,7 @@ def test_folders_without_end_are_no_reason_to_begin(root: OwnedRoot) -> None:
         os.close(descriptor)
         descriptor = below
     os.close(descriptor)
-    done = root.run("begin", given={"declared": {"file": ["/etc/tree"]}})
+    done = root.run("begin", stdin_document={"declared": {"file": ["/etc/tree"]}})
     # Deeper than what pytest can remove.
     subprocess.run(["rm", "-r", folder], check=True)
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)

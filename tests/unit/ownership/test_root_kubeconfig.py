@@ -20,7 +20,7 @@ def test_a_kubeconfig_that_somebody_gives_root_meanwhile_is_not_ours(root: Owned
     root.record("begin", CREDENTIALS)
     root.write(KUBECONFIG, "of another cluster\n")
     root.record("finish", CREDENTIALS)
-    assert root.records() == {}
+    assert root.read_records() == {}
 
 
 def test_a_kubeconfig_that_somebody_edits_meanwhile_is_theirs(root: OwnedRoot) -> None:
@@ -31,11 +31,11 @@ def test_a_kubeconfig_that_somebody_edits_meanwhile_is_theirs(root: OwnedRoot) -
     root.write(ADMIN, "of the administrator, renewed\n")
     root.record("begin", CREDENTIALS)
     root.record("finish", CREDENTIALS)
-    assert root.records()[KUBECONFIG]["after"].startswith("file "), "nobody has touched it"
+    assert root.read_records()[KUBECONFIG]["after"].startswith("file "), "nobody has touched it"
     root.record("begin", CREDENTIALS)
     root.write(KUBECONFIG, "of the administrator, with my context\n")
     root.record("finish", CREDENTIALS)
-    assert root.records()[KUBECONFIG]["after"] == "edited"
+    assert root.read_records()[KUBECONFIG]["after"] == "edited"
 
 
 @pytest.mark.parametrize(("text", "adopted"), [("of another cluster\n", False), ("of the administrator\n", True)])
@@ -46,4 +46,4 @@ def test_root_s_kubeconfig_is_adopted_only_where_it_is_the_administrator_s(
     root.write(KUBECONFIG, text)
     root.record("begin", CREDENTIALS)
     root.record("finish", CREDENTIALS, adopt=[KUBECONFIG])
-    assert (KUBECONFIG in root.records()) is adopted
+    assert (KUBECONFIG in root.read_records()) is adopted

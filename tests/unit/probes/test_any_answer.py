@@ -24,12 +24,12 @@ WORDS = ["Not After : ", "Subject: CN=a", "DNS:b", "server a b", "600 /x", "READ
 @given(
     probe=st.sampled_from(PROBES),
     rc=st.sampled_from([0, 0, 0, 1, 7, 22, 127]),
-    out=st.text() | JSON.map(json.dumps) | st.lists(st.sampled_from(WORDS) | st.text(max_size=4)).map("".join),
+    stdout=st.text() | JSON.map(json.dumps) | st.lists(st.sampled_from(WORDS) | st.text(max_size=4)).map("".join),
     err=st.text(max_size=20),
 )
-def test_fact_or_unavailable(probe: Probe[Any], rc: int, out: str, err: str) -> None:
+def test_any_answer_is_a_fact_or_unavailable(probe: Probe[Any], rc: int, stdout: str, err: str) -> None:
     try:
-        fact = probe.extract_fact(Answer(probe.id, "host1", rc, out, err))
+        fact = probe.extract_fact(Answer(probe.id, "host1", rc, stdout, err))
     except FactUnavailable:
         return
     assert fits(fact, get_type_hints(probe.parse)["return"])

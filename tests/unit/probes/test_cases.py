@@ -1,8 +1,6 @@
-"""Every case file: an answer as it was recorded (or constructed after its source) and the fact it must become.
-
-A case is tests/cases/<probe-id>/<name>.json with `answer` {rc, stdout, stderr}, `fact` and `source`. A fact of
-{"unavailable": true} is an answer whose shape the parser must not know.
-"""
+"""A case file is an answer as it was recorded (or constructed after its source) and the fact it must become. A case is
+tests/cases/<probe-id>/<name>.json with `answer` {rc, stdout, stderr}, `fact` and `source`. A fact of {"unavailable":
+true} is an answer whose shape the parser must not know."""
 
 import json
 from dataclasses import asdict, is_dataclass, replace
@@ -18,21 +16,21 @@ from tests.worlds.snapshots.answers import CASES, probes
 FILES = sorted(CASES.glob("*/*.json"))
 
 
-def plain(value: Any) -> Any:
-    """A fact as JSON would have it."""
+def convert_fact(value: Any) -> Any:
+    """Convert a fact to what JSON would have."""
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        return convert_fact(asdict(value))
     if isinstance(value, dict):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): convert_fact(entry) for key, entry in value.items()}
     if isinstance(value, (set, frozenset)):
-        return sorted(plain(entry) for entry in value)
+        return sorted(convert_fact(entry) for entry in value)
     if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
+        return [convert_fact(entry) for entry in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_case(path: Path) -> None:
+def test_a_recorded_answer_parses_to_its_fact(path: Path) -> None:
     case = json.loads(path.read_text())
     assert set(case) == {"answer", "fact", "source"}
     assert case["source"].startswith(("recorded on ", "constructed: ")), "say where the answer comes from"
@@ -42,7 +40,7 @@ def test_case(path: Path) -> None:
         with pytest.raises(FactUnavailable):
             probe.extract_fact(answer)
     else:
-        assert plain(probe.extract_fact(answer)) == case["fact"]
+        assert convert_fact(probe.extract_fact(answer)) == case["fact"]
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if probes()[path.parent.name].pruner], ids=str)
@@ -57,7 +55,7 @@ def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
         with pytest.raises(FactUnavailable):
             probe.extract_fact(answer)
     else:
-        assert plain(probe.extract_fact(answer)) == case["fact"]
+        assert convert_fact(probe.extract_fact(answer)) == case["fact"]
 
 
 def test_every_folder_is_a_probe() -> None:

@@ -26,7 +26,7 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-def stanza(package: str, version: str) -> str:
+def format_stanza(package: str, version: str) -> str:
     return f"Package: {package}\nArchitecture: {ARCH}\nVersion: {version}\nFilename: {POOL}/{package}_{version}.deb\n"
 
 
@@ -46,15 +46,17 @@ def world(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     server.server_close()
 
 
-def offer(folder: Path, *versions: str, gone: tuple[str, ...] = ()) -> None:
+def offer(folder: Path, *versions: str, absent_versions: tuple[str, ...] = ()) -> None:
     served = folder / "linux" / "debian"
-    text = "\n".join([stanza("docker-ce", "5:29.8.2-1"), *(stanza("containerd.io", version) for version in versions)])
+    text = "\n".join(
+        [format_stanza("docker-ce", "5:29.8.2-1"), *(format_stanza("containerd.io", version) for version in versions)]
+    )
     (served / f"dists/bookworm/stable/binary-{ARCH}/Packages.gz").write_bytes(gzip.compress(text.encode()))
-    for one in set(versions) - set(gone):
+    for one in set(versions) - set(absent_versions):
         (served / POOL / f"containerd.io_{one}.deb").touch()
 
 
-def asked(world: tuple[Path, str], wanted: str = "2.3") -> tuple[Offer, ...]:
+def list_offers(world: tuple[Path, str], version: str = "2.3") -> tuple[Offer, ...]:
     folder, root = world
     script = (
         format_command(CONTAINERD_OFFERS)
@@ -62,7 +64,7 @@ def asked(world: tuple[Path, str], wanted: str = "2.3") -> tuple[Offer, ...]:
         .replace("/etc/gpustack-cluster", str(folder))
     )
     script = script.replace("$(dpkg --print-architecture)", ARCH)
-    env = {"PATH": os.environ["PATH"], "CONTAINERD": wanted, "CONTAINERD_ROOT": root,
+    env = {"PATH": os.environ["PATH"], "CONTAINERD": version, "CONTAINERD_ROOT": root,
            "DPKG_ADMINDIR": f"{folder}/dpkg", "LC_ALL": "C", "no_proxy": "127.0.0.1"}  # fmt: skip
     done = subprocess.run(["/bin/sh", "-uc", script], capture_output=True, text=True, env=env, check=False, timeout=60)
     return CONTAINERD_OFFERS.extract_fact(
@@ -70,28 +72,28 @@ def asked(world: tuple[Path, str], wanted: str = "2.3") -> tuple[Offer, ...]:
     )
 
 
-def test_the_newest_of_the_line(world: tuple[Path, str]) -> None:
+def test_the_newest_patch_of_the_line_is_offered(world: tuple[Path, str]) -> None:
     offer(world[0], "2.2.5-1", "2.3.10-1", "2.3.9-1", "2.3.11~rc.1-1", "2.4.0-1", "2.30.0-1")
-    assert asked(world) == (Offer("2.3.10", available=True),)
-    assert asked(world, "2.2") == (Offer("2.2.5", available=True),)
-    assert asked(world, "2.5") == ()
+    assert list_offers(world) == (Offer("2.3.10", available=True),)
+    assert list_offers(world, "2.2") == (Offer("2.2.5", available=True),)
+    assert list_offers(world, "2.5") == ()
 
 
-def test_a_file_that_is_not_there(world: tuple[Path, str]) -> None:
-    offer(world[0], "2.3.5-1", "2.3.6-1", "2.3.7-1", gone=("2.3.7-1",))
-    assert asked(world) == (Offer("2.3.7", available=False), Offer("2.3.6", available=True))
+def test_a_missing_file_is_not_offered(world: tuple[Path, str]) -> None:
+    offer(world[0], "2.3.5-1", "2.3.6-1", "2.3.7-1", absent_versions=("2.3.7-1",))
+    assert list_offers(world) == (Offer("2.3.7", available=False), Offer("2.3.6", available=True))
 
 
 def test_nothing_is_fetched_where_it_is_known_already(world: tuple[Path, str]) -> None:
     """The spec has a full version, or containerd.io is there: the server has no index here."""
-    assert asked(world, "2.3.7") == ()
+    assert list_offers(world, "2.3.7") == ()
     (world[0] / "dpkg" / "status").write_text(
         "Package: containerd.io\nStatus: hold ok installed\nVersion: 2.3.4-1\nArchitecture: amd64\n"
         "Maintainer: x <x@example.org>\nDescription: x\n"
     )
-    assert asked(world) == ()
+    assert list_offers(world) == ()
 
 
 def test_no_index_is_no_answer(world: tuple[Path, str]) -> None:
     with pytest.raises(FactUnavailable):
-        asked(world)
+        list_offers(world)

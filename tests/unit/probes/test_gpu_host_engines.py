@@ -25,8 +25,8 @@ def engine(tmp_path: Path) -> Iterator[int]:
         process.kill()
 
 
-def asked(programs: Path, listening: str) -> HostEngines:
-    """With a `ss` and a `dpkg-query` of our own, on a host with a GPU."""
+def find_engines(programs: Path, listening: str) -> HostEngines:
+    """Find engines on a host with a GPU, with a `ss` and a `dpkg-query` of our own."""
     programs.mkdir()
     for name, text in (
         ("ss", listening),
@@ -46,10 +46,10 @@ def asked(programs: Path, listening: str) -> HostEngines:
 def test_a_process_of_that_name_is_found_with_its_address(engine: int, tmp_path: Path) -> None:
     line = 'LISTEN 0 128 {} 0.0.0.0:* users:(("{}",pid={},fd=6))'
     others = line.format("127.0.0.1:9400", "other", f"{engine}1")
-    host_engines = asked(tmp_path / "bin", f"{others}\n{line.format('127.0.0.1:5555', 'nv-hostengine', engine)}")
+    host_engines = find_engines(tmp_path / "bin", f"{others}\n{line.format('127.0.0.1:5555', 'nv-hostengine', engine)}")
     assert "127.0.0.1:5555" in [host_engine.address for host_engine in host_engines.running]
     assert host_engines.packages == {"datacenter-gpu-manager": "3.3.5"}
 
 
-def test_one_that_listens_on_no_port(engine: int, tmp_path: Path) -> None:
-    assert "" in [host_engine.address for host_engine in asked(tmp_path / "bin", "").running]
+def test_an_engine_without_a_port_has_no_address(engine: int, tmp_path: Path) -> None:
+    assert "" in [host_engine.address for host_engine in find_engines(tmp_path / "bin", "").running]

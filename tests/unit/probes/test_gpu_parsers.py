@@ -23,14 +23,14 @@ GPU_LABELS = st.dictionaries(st.builds("nvidia.com/{}".format, NAME), NAME, max_
 OTHER_LABELS = st.dictionaries(st.builds("example.com/{}".format, NAME), NAME, max_size=3)
 
 
-def fact(probe: Probe[Any], body: Any) -> Any:
+def parse_fact(probe: Probe[Any], body: Any) -> Any:
     return probe.extract_fact(Answer(probe.id, "@cluster", 0, body if isinstance(body, str) else json.dumps(body)))
 
 
 @given(st.dictionaries(BUS, st.integers(0, 0xFFFF).map("{:04x}".format)))
-def test_each_device_of_the_bus_once_and_sorted(found: dict[str, str]) -> None:
-    text = "".join(f"{bus} 0x{device}\n" for bus, device in found.items())
-    assert fact(GPU_DEVICES, text) == tuple(Device(bus, found[bus]) for bus in sorted(found))
+def test_devices_are_listed_once_and_sorted(devices: dict[str, str]) -> None:
+    text = "".join(f"{bus} 0x{device}\n" for bus, device in devices.items())
+    assert parse_fact(GPU_DEVICES, text) == tuple(Device(bus, devices[bus]) for bus in sorted(devices))
 
 
 def test_the_bus_of_a_host_says_what_each_function_is_bound_to(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_the_bus_of_a_host_says_what_each_function_is_bound_to(tmp_path: Path) -
             (device / "driver").symlink_to(tmp_path / "drivers" / driver)
     script = SCRIPT.replace("/sys/bus/pci/devices", str(tmp_path / "devices"))
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True, timeout=10)
-    assert fact(GPU_DEVICES, done.stdout) == (
+    assert parse_fact(GPU_DEVICES, done.stdout) == (
         Device("0000:03:00.0", "20b0", "0300"),
         Device("0000:17:00.0", "20b0", "0302", "nvidia"),
         Device("0000:2a:00.0", "20b0", "0302", "vfio-pci"),
@@ -63,29 +63,31 @@ def test_the_bus_of_a_host_says_what_each_function_is_bound_to(tmp_path: Path) -
 @given(st.text(min_size=1).filter(lambda text: text.strip("\n")))
 def test_a_line_that_is_no_device_is_no_answer(line: str) -> None:
     with pytest.raises(FactUnavailable):
-        fact(GPU_DEVICES, f"0000:17:00.0 0x2330\n{line}\n")
+        parse_fact(GPU_DEVICES, f"0000:17:00.0 0x2330\n{line}\n")
 
 
 @given(NAME, GPU_LABELS, OTHER_LABELS, COUNT, COUNT, st.dictionaries(NAME, COUNT, max_size=3))
-def test_a_node(
-    name: str, labels: dict[str, str], others: dict[str, str], capacity: int, free: int, slices: dict[str, int]
+def test_a_node_is_parsed_with_gpus_and_slices(
+    name: str, labels: dict[str, str], other_labels: dict[str, str], capacity: int, free: int, slices: dict[str, int]
 ) -> None:
     parts = {f"nvidia.com/mig-{profile}": count for profile, count in slices.items()}
     allocatable = {"cpu": "2", "nvidia.com/gpu": str(free), **{key: str(count) for key, count in parts.items()}}
     status = {"nodeInfo": {"machineID": "a"}, "capacity": {"nvidia.com/gpu": str(capacity)}, "allocatable": allocatable}
-    (found,) = fact(GPU_NODES, {"items": [{"metadata": {"name": name, "labels": labels | others}, "status": status}]})
+    (found,) = parse_fact(
+        GPU_NODES, {"items": [{"metadata": {"name": name, "labels": labels | other_labels}, "status": status}]}
+    )
     assert (found.name, found.labels, found.slices) == (name, labels, parts)
     assert (found.capacity, found.allocatable) == (capacity, free)
 
 
-@pytest.mark.parametrize("where", ["capacity", "allocatable"])
+@pytest.mark.parametrize("field", ["capacity", "allocatable"])
 @given(text=st.text() | st.integers() | st.none() | st.sampled_from(["2k", "-1", "1.5", "٢", "+2", " 2"]))
-def test_a_count_that_is_no_number_is_no_answer(where: str, text: Any) -> None:
+def test_a_count_that_is_no_number_is_no_answer(field: str, text: Any) -> None:
     if isinstance(text, str) and text.isascii() and text.isdigit():
         return
-    status = {"nodeInfo": {"machineID": "a"}, where: {"nvidia.com/gpu": text}}
+    status = {"nodeInfo": {"machineID": "a"}, field: {"nvidia.com/gpu": text}}
     with pytest.raises(FactUnavailable):
-        fact(GPU_NODES, {"items": [{"metadata": {"name": "a"}, "status": status}]})
+        parse_fact(GPU_NODES, {"items": [{"metadata": {"name": "a"}, "status": status}]})
 
 
 @given(NAME, st.booleans(), NAME, NAME, NAME)
@@ -96,51 +98,53 @@ def test_a_policy_says_its_error_first(state: str, failed: bool, good: str, bad:
     ]
     metadata = {"name": "a", "annotations": {"meta.helm.sh/release-name": release}}
     body = {"items": [{"metadata": metadata, "status": {"state": state, "conditions": conditions}}]}
-    (found,) = fact(CLUSTER_POLICIES, body)
+    (found,) = parse_fact(CLUSTER_POLICIES, body)
     words = (bad, "not fine") if failed else (good, "fine")
     assert (found.state, found.reason, found.message, found.release) == (state, *words, release)
 
 
 @given(COUNT, COUNT, COUNT, st.integers(1, 9), st.integers(1, 9))
 def test_a_daemon_set_runs_only_with_all_its_pods_of_the_present_template(
-    wanted: int, ready: int, updated: int, generation: int, observed: int
+    desired_pods: int, ready: int, up_to_date: int, generation: int, observed_generation: int
 ) -> None:
     status = {
-        "desiredNumberScheduled": wanted, "numberReady": ready, "updatedNumberScheduled": updated,
-        "observedGeneration": observed,
+        "desiredNumberScheduled": desired_pods, "numberReady": ready, "updatedNumberScheduled": up_to_date,
+        "observedGeneration": observed_generation,
     }  # fmt: skip
     body = {"items": [{"metadata": {"name": "a", "generation": generation}, "spec": {}, "status": status}]}
-    found = fact(GPU_DAEMON_SETS, body)["a"]
-    assert (found.desired_pods, found.ready) == (wanted, ready)
-    assert found.runs == (ready >= wanted and updated >= wanted and observed == generation)
+    found = parse_fact(GPU_DAEMON_SETS, body)["a"]
+    assert (found.desired_pods, found.ready) == (desired_pods, ready)
+    assert found.runs == (ready >= desired_pods and up_to_date >= desired_pods and observed_generation == generation)
 
 
 @given(COUNT, st.none() | COUNT, st.none() | COUNT)
-def test_a_deployment_without_pods_has_no_counts(wanted: int, ready: int | None, updated: int | None) -> None:
-    counts = {"readyReplicas": ready, "updatedReplicas": updated}
+def test_a_deployment_without_pods_has_no_counts(desired_pods: int, ready: int | None, up_to_date: int | None) -> None:
+    counts = {"readyReplicas": ready, "updatedReplicas": up_to_date}
     status = {"observedGeneration": 1, **{key: count for key, count in counts.items() if count is not None}}
-    body = {"items": [{"metadata": {"name": "a", "generation": 1}, "spec": {"replicas": wanted}, "status": status}]}
-    found = fact(GPU_DEPLOYMENTS, body)["a"]
-    assert found.runs == ((ready or 0) >= wanted and (updated or 0) >= wanted)
+    body = {
+        "items": [{"metadata": {"name": "a", "generation": 1}, "spec": {"replicas": desired_pods}, "status": status}]
+    }
+    found = parse_fact(GPU_DEPLOYMENTS, body)["a"]
+    assert found.runs == ((ready or 0) >= desired_pods and (up_to_date or 0) >= desired_pods)
 
 
 @given(st.dictionaries(st.sampled_from(["app", "tier", "release"]), st.sampled_from([EXPORTER, "other"])))
 def test_a_monitor_is_the_exporter_s_when_its_selector_takes_the_exporter(labels: dict[str, str]) -> None:
     spec = {"selector": {"matchLabels": labels}}
-    found = fact(MONITORS, {"items": [{"metadata": {"name": "a", "namespace": "b"}, "spec": spec}]})
+    found = parse_fact(MONITORS, {"items": [{"metadata": {"name": "a", "namespace": "b"}, "spec": spec}]})
     assert bool(found) == (labels == APP)
 
 
 @given(st.dictionaries(NAME, st.text(alphabet="abc,#\n ", max_size=20)))
 def test_the_table_as_it_is_written(tables: dict[str, str]) -> None:
     items = [{"metadata": {"name": name}, "data": {"dcgm-metrics.csv": text}} for name, text in tables.items()]
-    assert fact(COUNTERS, {"items": items}) == tables
+    assert parse_fact(COUNTERS, {"items": items}) == tables
 
 
 @given(st.lists(st.tuples(NAME, NAME, st.sampled_from(["hostname", "Hostname"])), max_size=6))
-def test_one_fact_for_each_series_whichever_exporter_says_it(series: list[tuple[str, str, str]]) -> None:
+def test_each_series_becomes_one_fact(series: list[tuple[str, str, str]]) -> None:
     result = [{"metric": {"UUID": uuid, label: host, "job": "j"}, "value": [0, "1"]} for uuid, host, label in series]
-    found = fact(SERIES, {"status": "success", "data": {"resultType": "vector", "result": result}})
+    found = parse_fact(SERIES, {"status": "success", "data": {"resultType": "vector", "result": result}})
     assert [(one.uuid, one.host, one.pod) for one in found] == [(uuid, host, "") for uuid, host, _ in series]
 
 

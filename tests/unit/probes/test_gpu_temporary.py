@@ -41,7 +41,7 @@ TIMES = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp
 
 
 @st.composite
-def marks(draw: st.DrawFn) -> Mark:
+def draw_marks(draw: st.DrawFn) -> Mark:
     what = draw(st.sampled_from([*KINDS]))
     values = draw(st.lists(VALUE[what], min_size=1, max_size=3))
     until, who = draw(TIMES), draw(st.text(max_size=20))
@@ -49,7 +49,7 @@ def marks(draw: st.DrawFn) -> Mark:
 
 
 @settings(deadline=None, max_examples=100)
-@given(marks())
+@given(draw_marks())
 def test_a_mark_comes_back_as_it_was_written(mark: Mark) -> None:
     assert parse_mark("gpu1", mark.kind, mark.text, TAKEN) == mark
     assert ("overdue since" in mark.description) == mark.overdue
@@ -61,13 +61,13 @@ def test_a_mark_comes_back_as_it_was_written(mark: Mark) -> None:
     st.dictionaries(st.sampled_from(["until", "who", "former", "values"]), st.text() | st.integers()),
     st.text(),
 )
-def test_another_text_is_no_mark(what: str, fields: dict[str, object], text: str) -> None:
-    assert parse_mark("gpu1", what, text, TAKEN) is None
-    assert parse_mark("gpu1", what, json.dumps(fields), TAKEN) is None
+def test_another_text_is_no_mark(kind: str, fields: dict[str, object], text: str) -> None:
+    assert parse_mark("gpu1", kind, text, TAKEN) is None
+    assert parse_mark("gpu1", kind, json.dumps(fields), TAKEN) is None
 
 
 @settings(deadline=None, max_examples=100)
-@given(marks(), st.sampled_from(["former", "values"]), st.text(min_size=1))
+@given(draw_marks(), st.sampled_from(["former", "values"]), st.text(min_size=1))
 def test_a_value_that_cannot_be_set_is_no_mark(mark: Mark, field: str, text: str) -> None:
     loads = json.loads(mark.text)
     loads[field] = [text] if field == "values" else text
@@ -79,7 +79,7 @@ def test_a_value_that_cannot_be_set_is_no_mark(mark: Mark, field: str, text: str
 @settings(deadline=None, max_examples=100)
 @given(WANTED, st.integers(0, 1), st.integers(0, 3))
 def test_a_policy_comes_back_from_dcgmi(wanted: dict[str, bool | int | None], action: int, validation: int) -> None:
-    """Also with an action or a validation, which others set."""
+    """The policy may have an action or a validation, which others set."""
     policy = format_policy(wanted)
     policy += f" action={action}" if policy and action else ""
     policy += f" validation={validation}" if policy and validation else ""

@@ -1,4 +1,4 @@
-"""How Grafana is asked, by the real script and the real curl: what its login is, and how often it is tried."""
+"""Grafana is asked by the real script and the real curl: this shows its login, and how often it is tried."""
 
 import base64
 import os
@@ -25,27 +25,27 @@ printf '%s/%s %s' "$AT" "$WHO" "$WORD"
 
 
 class Grafana(HTTPServer):
-    asked: list[str]
+    requests: list[str]
 
 
 class Answers(BaseHTTPRequestHandler):
     server: Grafana
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        self.server.requests.append(self.path)
         right = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         self.send_response(200 if self.headers["Authorization"] == f"Basic {right}" else 401)
         self.end_headers()
         self.wfile.write(b'{"data":{"result":[{"value":[1,"2"]}]}}')
 
     def log_message(self, *words: object) -> None:
-        """Quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def grafana() -> Iterator[Grafana]:
     server = Grafana(("127.0.0.1", 0), Answers)
-    server.asked = []
+    server.requests = []
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server
@@ -54,7 +54,7 @@ def grafana() -> Iterator[Grafana]:
     thread.join()
 
 
-def asked(grafana: Grafana, folder: Path, password: str) -> str:
+def query_grafana(grafana: Grafana, folder: Path, password: str) -> str:
     (folder / "kubectl").write_text(KUBECTL)
     (folder / "kubectl").chmod(0o755)
     (folder / "admin.conf").touch()
@@ -67,9 +67,9 @@ def asked(grafana: Grafana, folder: Path, password: str) -> str:
 
 
 def test_a_password_of_odd_characters_is_sent_as_it_is(grafana: Grafana, tmp_path: Path) -> None:
-    assert asked(grafana, tmp_path, PASSWORD) == "200 200 yes\n"
+    assert query_grafana(grafana, tmp_path, PASSWORD) == "200 200 yes\n"
 
 
 def test_a_password_that_is_refused_is_tried_once(grafana: Grafana, tmp_path: Path) -> None:
-    assert asked(grafana, tmp_path, "another") == "401 0 no\n"
-    assert grafana.asked == ["/api/org"]
+    assert query_grafana(grafana, tmp_path, "another") == "401 0 no\n"
+    assert grafana.requests == ["/api/org"]

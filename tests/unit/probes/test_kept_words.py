@@ -1,4 +1,4 @@
-"""Of texts and objects of others a probe keeps what it reads: a secret beside it never becomes an answer."""
+"""Probes keep of texts and objects of others what they read: a secret beside it never becomes an answer."""
 
 import json
 from typing import Any
@@ -29,35 +29,36 @@ EXPORTER = {"template": {"spec": {"containers": [{"name": "dcgm", "env": ENV}], 
 NOTED = {"kubectl.kubernetes.io/last-applied-configuration": "figleaf", "gpustack/digest": "d"}
 
 
-def item(name: str, data: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"metadata": {"name": name, "namespace": "n"}, "data": data, **more}
+def build_object(name: str, data: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "n"}, "data": data, **fields}
 
 
-def listed(*items: dict[str, Any]) -> str:
+def render_list(*items: dict[str, Any]) -> str:
     return json.dumps({"items": items})
 
 
-MAPS = listed(
-    item("kubeadm-config", {"ClusterConfiguration": "a: 1", "x": "figleaf"}), item("y", {"kubelet": "figleaf"})
+MAPS = render_list(
+    build_object("kubeadm-config", {"ClusterConfiguration": "a: 1", "x": "figleaf"}),
+    build_object("y", {"kubelet": "figleaf"}),
 )
 GIVEN: tuple[tuple[Probe[Any], str], ...] = (
     (containerd.RUNTIME, json.dumps({"config": CONTAINERD | LOGINS, "status": "figleaf"}, indent=2)),
     (kubeadm.SETTINGS, MAPS),
-    (grafana.DATA_SOURCES, listed(item("d", {"d.yaml": SOURCES}))),
-    (grafana.DASHBOARDS, listed(item("d", {"d.json": PANELS, "e.json": "figleaf"}))),
-    (gpu_settings.GPU_CONFIG_MAPS, listed(item("c", {"key": "figleaf"}))),
-    (gpu_settings.EXPORTERS, listed(item("e", {}, spec=EXPORTER))),
+    (grafana.DATA_SOURCES, render_list(build_object("d", {"d.yaml": SOURCES}))),
+    (grafana.DASHBOARDS, render_list(build_object("d", {"d.json": PANELS, "e.json": "figleaf"}))),
+    (gpu_settings.GPU_CONFIG_MAPS, render_list(build_object("c", {"key": "figleaf"}))),
+    (gpu_settings.EXPORTERS, render_list(build_object("e", {}, spec=EXPORTER))),
     (alerting.RECEIVERS, json.dumps({"config": {"original": ORIGINAL}})),
-    (flannel.NET_CONF, listed(item("z", {"token": "figleaf"}))),
-    (resolver.FORWARDS, listed(item("coredns", {"Corefile": "x", "y": "figleaf"}))),
-    (applied_objects.build_probe("a.b", "/x"), listed(
+    (flannel.NET_CONF, render_list(build_object("z", {"token": "figleaf"}))),
+    (resolver.FORWARDS, render_list(build_object("coredns", {"Corefile": "x", "y": "figleaf"}))),
+    (applied_objects.build_probe("a.b", "/x"), render_list(
         {"metadata": {"name": "p", "namespace": "n", "annotations": NOTED}})),
-    (gpu_cluster.CLUSTER_POLICIES, listed(
+    (gpu_cluster.CLUSTER_POLICIES, render_list(
         {"metadata": {"name": "p", "annotations": NOTED}, "status": {}})),
 )  # fmt: skip
 
 
-def answered(probe: Probe[Any], text: str) -> Answer:
+def build_answer(probe: Probe[Any], text: str) -> Answer:
     api = [f"{MARK} @api 1.00 {probe.id}", *text.splitlines(), "", f"{MARK} = 0 200 0.004 ", f"{MARK} . 0 1.30"]
     host = [f"{MARK} {probe.id} 1.00", *text.splitlines(), f"{MARK} . 0 1.30"]
     (answer,) = parse_answers(api if probe.scope == "cluster" else host, MARK, "h1", {probe.id: probe})
@@ -67,10 +68,10 @@ def answered(probe: Probe[Any], text: str) -> Answer:
 @pytest.mark.parametrize(("probe", "text"), GIVEN, ids=lambda value: getattr(value, "id", ""))
 def test_what_is_not_read_is_not_kept(probe: Probe[Any], text: str) -> None:
     assert "figleaf" in text
-    answer = answered(probe, text)
+    answer = build_answer(probe, text)
     assert "figleaf" not in answer.stdout
     assert probe.extract_fact(answer) == probe.extract_fact(Answer(probe.id, answer.location, 0, text))
 
 
 def test_of_what_cannot_be_shortened_nothing_is_kept() -> None:
-    assert answered(containerd.RUNTIME, '{"password": "figleaf"').stdout == ""
+    assert build_answer(containerd.RUNTIME, '{"password": "figleaf"').stdout == ""

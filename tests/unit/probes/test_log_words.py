@@ -1,4 +1,4 @@
-"""What lines of logs say, without their headers. The lines are of recorded outputs."""
+"""Lines of logs are read without their headers. The lines are of recorded outputs."""
 
 import pytest
 
@@ -26,5 +26,5 @@ MANIFEST = """E1122 17:47:35.901944  252669 file.go:186] "Could not process mani
         ("", ""),
     ],
 )
-def test_words(line: str, words: str) -> None:
+def test_prefixes_of_log_lines_are_stripped(line: str, words: str) -> None:
     assert strip_prefix(line) == words

@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(root: Path, path: str = "") -> Sources:
+def read_sources(root: Path, path: str = "") -> Sources:
     script = f"LC_ALL=C; export LC_ALL\n{format_command(SOURCES)}".replace("/etc/apt", str(root))
     env = {"PATH": path or os.environ["PATH"], "APT_CONFIG": str(root / "apt.conf")}
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
@@ -45,11 +45,11 @@ def write(root: Path, name: str, text: str) -> None:
     (root / "sources.list.d" / name).write_text(text.replace("{keys}", str(root)))
 
 
-def test_a_vendor_s_stanza_with_its_armoured_key(root: Path) -> None:
+def test_a_vendor_s_stanza_is_read_with_its_armoured_key(root: Path) -> None:
     one = Vendor(root / "vendor", "2y")
     (root / "docker.asc").write_bytes(one.public)
     write(root, "docker.sources", DOCKER)
-    found = asked(root)
+    found = read_sources(root)
     key = f"{root}/docker.asc"
     assert found.sources == (Source("sources.list.d/docker.sources", DOCKER_PLACE, "bookworm", key, "stable"),)
     assert found.keyrings[key].fingerprints == (one.fingerprint,)
@@ -63,18 +63,18 @@ def test_a_key_that_has_ended_is_read_with_its_end(root: Path) -> None:
     time.sleep(2)
     (root / "docker.asc").write_bytes(one.public)
     write(root, "docker.sources", DOCKER)
-    ring = asked(root).keyrings[f"{root}/docker.asc"]
+    ring = read_sources(root).keyrings[f"{root}/docker.asc"]
     assert ring.fingerprints == (one.fingerprint,)
     assert ring.expires_at
     assert ring.expires_at < datetime.now(UTC)
     one.end()
 
 
-@pytest.mark.parametrize("off", ["Enabled: no", "enabled: No", "Enabled:  false"])
-def test_a_stanza_that_is_off_is_no_source(root: Path, off: str) -> None:
-    """What do-release-upgrade leaves behind."""
-    write(root, "docker.sources", f"{DOCKER}{off}\n\n{DOCKER.replace('bookworm', 'trixie')}")
-    assert [source.suites for source in asked(root).sources] == ["trixie"]
+@pytest.mark.parametrize("line", ["Enabled: no", "enabled: No", "Enabled:  false"])
+def test_a_stanza_that_is_off_is_no_source(root: Path, line: str) -> None:
+    """do-release-upgrade leaves such stanzas behind."""
+    write(root, "docker.sources", f"{DOCKER}{line}\n\n{DOCKER.replace('bookworm', 'trixie')}")
+    assert [source.suites for source in read_sources(root).sources] == ["trixie"]
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_a_stanza_that_is_off_is_no_source(root: Path, off: str) -> None:
         "deb [ signed-by=/k.gpg arch=amd64 ] https://nvidia.github.io/libnvidia-container/stable/deb/$(ARCH) /  # x",
     ],
 )
-def test_a_line_with_options(root: Path, line: str) -> None:
+def test_a_line_with_options_is_read(root: Path, line: str) -> None:
     write(root, "nvidia.list", f"# deb https://x.example.org /\n{line}\n")
-    (source,) = asked(root).sources
+    (source,) = read_sources(root).sources
     assert source.uri == "https://nvidia.github.io/libnvidia-container/stable/deb/$(ARCH)"
     assert (source.suites, source.components, source.key) == ("/", "", "/k.gpg")
 
 
-def test_fields_that_go_on_in_the_next_line(root: Path) -> None:
+def test_fields_are_continued_on_the_next_line(root: Path) -> None:
     text = (
         "types: deb deb-src\nuris: https://a.example.org\n https://b.example.org\n# so\nSUITES: s\nComponents: x\n y\n"
     )
     write(root, "two.sources", f"{text}Signed-By: /k.gpg\n")
-    assert [(source.uri, source.components, source.key) for source in asked(root).sources] == [
+    assert [(source.uri, source.components, source.key) for source in read_sources(root).sources] == [
         ("https://a.example.org", "x y", "/k.gpg"), ("https://b.example.org", "x y", "/k.gpg"),
     ]  # fmt: skip
 
@@ -116,7 +116,7 @@ def test_fields_that_go_on_in_the_next_line(root: Path) -> None:
 )
 def test_a_source_whose_signature_does_not_count_names_no_key(root: Path, name: str, text: str) -> None:
     write(root, name, text)
-    assert [source.key for source in asked(root).sources] == [""]
+    assert [source.key for source in read_sources(root).sources] == [""]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_source_whose_signature_does_not_count_names_no_key(root: Path, name: 
 )
 def test_what_apt_cannot_read_is_reported_in_its_words(root: Path, name: str, text: str, words: str) -> None:
     write(root, name, text)
-    refused = asked(root).errors
+    refused = read_sources(root).errors
     assert words in refused[0]
     assert name in refused[0] or "http://x/ s: /a.gpg != /b.gpg" in refused[0]
 
@@ -148,5 +148,5 @@ def test_without_gpg_it_is_not_known_which_keys_a_file_holds(root: Path, tmp_pat
     (programs / "apt-get").write_text("#!/bin/sh\n")
     (programs / "apt-get").chmod(0o755)
     write(root, "docker.sources", DOCKER)
-    sources = asked(root, str(programs))
+    sources = read_sources(root, str(programs))
     assert sources.keyrings[f"{root}/docker.asc"].fingerprints is None

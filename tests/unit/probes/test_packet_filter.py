@@ -1,4 +1,4 @@
-"""What the walk through rules says of a packet, for rules as iptables and nft print them."""
+"""The walk through rules judges a packet, for rules as iptables and nft print them."""
 
 import json
 
@@ -14,12 +14,12 @@ THROUGH = Packet("10.244.1.5", "tcp", 443, "cni0", "192.0.2.7", "eth0", "forward
 OPEN = ["-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT"]
 
 
-def rules(*lines: str, policy: str = "ACCEPT") -> Filter:
+def parse_rules(*lines: str, policy: str = "ACCEPT") -> Filter:
     return iptables.parse_filter([f"-P INPUT {policy}", "-P FORWARD ACCEPT", *lines])
 
 
-def why(found: Filter, packet: Packet) -> str:
-    return str(find_stop(found, packet) or "")
+def explain_stop(packet_filter: Filter, packet: Packet) -> str:
+    return str(find_stop(packet_filter, packet) or "")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def why(found: Filter, packet: Packet) -> str:
     ],
 )
 def test_iptables_stops(line: str) -> None:
-    assert why(rules(line), PEER) == f"chain ip filter INPUT: {line}"
+    assert explain_stop(parse_rules(line), PEER) == f"chain ip filter INPUT: {line}"
 
 
 @pytest.mark.parametrize(
@@ -56,38 +56,38 @@ def test_iptables_stops(line: str) -> None:
     ],
 )
 def test_iptables_lets_pass(line: str) -> None:
-    assert why(rules(line), PEER) == ""
+    assert explain_stop(parse_rules(line), PEER) == ""
 
 
 def test_the_first_verdict_counts() -> None:
     accept = "-A INPUT -s 10.0.0.2/32 -p tcp -m tcp --dport 10250 -j ACCEPT"
-    assert why(rules(accept, "-A INPUT -j DROP"), PEER) == ""
-    assert why(rules("-A INPUT -j DROP", accept), PEER) != ""
-    assert why(rules(accept, policy="DROP"), STRANGER) == "the policy DROP of chain ip filter INPUT"
+    assert explain_stop(parse_rules(accept, "-A INPUT -j DROP"), PEER) == ""
+    assert explain_stop(parse_rules("-A INPUT -j DROP", accept), PEER) != ""
+    assert explain_stop(parse_rules(accept, policy="DROP"), STRANGER) == "the policy DROP of chain ip filter INPUT"
 
 
 def test_chains_are_walked_and_returned_from() -> None:
     site = ["-N SITE", "-A SITE -p tcp -m tcp --dport 9 -j RETURN", "-A SITE -j DROP", "-A INPUT -j SITE"]
-    assert why(rules(*site), STRANGER) == ""
-    found = find_stop(rules(*site), PEER)
+    assert explain_stop(parse_rules(*site), STRANGER) == ""
+    found = find_stop(parse_rules(*site), PEER)
     assert found
     assert found.general
     assert str(found) == "chain ip filter INPUT: -A INPUT -j SITE > -A SITE -j DROP"
 
 
 def test_goto_does_not_come_back() -> None:
-    assert why(rules("-N SITE", "-A INPUT -g SITE", "-A INPUT -j ACCEPT", policy="DROP"), PEER) != ""
+    assert explain_stop(parse_rules("-N SITE", "-A INPUT -g SITE", "-A INPUT -j ACCEPT", policy="DROP"), PEER) != ""
 
 
 def test_a_loop_of_chains_ends() -> None:
-    assert why(rules("-N A", "-A A -j A", "-A INPUT -j A", policy="DROP"), PEER) != ""
+    assert explain_stop(parse_rules("-N A", "-A A -j A", "-A INPUT -j A", policy="DROP"), PEER) != ""
 
 
 def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
     """Flannel accepts at the end of FORWARD: before the policy, and after a rule that ends it."""
     policy = ["-P INPUT ACCEPT", "-P FORWARD DROP"]
-    assert why(iptables.parse_filter(policy), THROUGH) == ""
-    assert "REJECT" in why(iptables.parse_filter([*policy, "-A FORWARD -j REJECT"]), THROUGH)
+    assert explain_stop(iptables.parse_filter(policy), THROUGH) == ""
+    assert "REJECT" in explain_stop(iptables.parse_filter([*policy, "-A FORWARD -j REJECT"]), THROUGH)
 
 
 @pytest.mark.parametrize(
@@ -102,21 +102,23 @@ def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
     ],
 )
 def test_what_a_host_sends_is_asked_too(lines: list[str], reason: str) -> None:
-    found = why(iptables.parse_filter(["-P INPUT ACCEPT", *lines]), SENT)
+    found = explain_stop(iptables.parse_filter(["-P INPUT ACCEPT", *lines]), SENT)
     assert found.endswith(reason)
     assert bool(found) is bool(reason)
     assert str(SENT) == "tcp 10250 to 10.0.0.2"
 
 
 def test_only_a_rule_for_everything_is_general() -> None:
-    specific, general = (find_stop(rules(f"-A INPUT {what}-j DROP"), PEER) for what in ("-s 10.0.0.2/32 ", "-p tcp "))
+    specific, general = (
+        find_stop(parse_rules(f"-A INPUT {what}-j DROP"), PEER) for what in ("-s 10.0.0.2/32 ", "-p tcp ")
+    )
     assert specific
     assert not specific.general
     assert general
     assert general.general
 
 
-def table(policy: str, *expressions: list[object], hook: str = "input", family: str = "inet") -> str:
+def format_table(policy: str, *expressions: list[object], hook: str = "input", family: str = "inet") -> str:
     chain = {"family": family, "table": "t", "name": "c", "type": "filter", "hook": hook, "policy": policy}
     entries = [
         {"rule": {"family": family, "table": "t", "chain": "c", "expr": expression}} for expression in expressions
@@ -124,8 +126,8 @@ def table(policy: str, *expressions: list[object], hook: str = "input", family: 
     return json.dumps({"nftables": [{"metainfo": {}}, {"chain": chain}, *entries]})
 
 
-def match(left: object, right: object, op: str = "==") -> dict[str, object]:
-    return {"match": {"op": op, "left": left, "right": right}}
+def match(expression: object, right: object, op: str = "==") -> dict[str, object]:
+    return {"match": {"op": op, "left": expression, "right": right}}
 
 
 SADDR = {"payload": {"protocol": "ip", "field": "saddr"}}
@@ -150,8 +152,8 @@ STATE = {"ct": {"key": "state"}}
     ],
 )
 def test_nft_stops(matches: list[object]) -> None:
-    assert find_stop(nftables.parse_filter([table("accept", [*matches, {"drop": None}])]), PEER)
-    assert not find_stop(nftables.parse_filter([table("drop", [*matches, {"accept": None}])]), PEER)
+    assert find_stop(nftables.parse_filter([format_table("accept", [*matches, {"drop": None}])]), PEER)
+    assert not find_stop(nftables.parse_filter([format_table("drop", [*matches, {"accept": None}])]), PEER)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_nft_stops(matches: list[object]) -> None:
     ],
 )
 def test_nft_lets_pass(matches: list[object]) -> None:
-    assert not find_stop(nftables.parse_filter([table("accept", [*matches, {"drop": None}])]), PEER)
+    assert not find_stop(nftables.parse_filter([format_table("accept", [*matches, {"drop": None}])]), PEER)
 
 
 SADDR6 = {"payload": {"protocol": "ip6", "field": "saddr"}}
@@ -178,7 +180,7 @@ PEER6 = Packet("2001:db8::2", "tcp", 10250, "eth0", "2001:db8::1")
 
 
 @pytest.mark.parametrize(
-    ("family", "left", "right", "stops"),
+    ("family", "expression", "right", "stops"),
     [
         ("inet", SADDR6, {"prefix": {"addr": "2001:db8::", "len": 32}}, True),
         ("ip6", SADDR6, {"set": [{"range": ["2001:db8::1", "2001:db8::9"]}]}, True),
@@ -190,32 +192,32 @@ PEER6 = Packet("2001:db8::2", "tcp", 10250, "eth0", "2001:db8::1")
         ("ip", DPORT, 10250, False),
     ],
 )
-def test_nft_and_ipv6(family: str, left: object, right: object, stops: bool) -> None:
-    found = nftables.parse_filter([table("accept", [match(left, right), {"drop": None}], family=family)])
+def test_nft_matches_ipv6_addresses(family: str, expression: object, right: object, stops: bool) -> None:
+    found = nftables.parse_filter([format_table("accept", [match(expression, right), {"drop": None}], family=family)])
     assert bool(find_stop(found, PEER6)) is stops
 
 
 def test_iptables_of_each_version_asks_its_own_packets() -> None:
     lines = ["-P INPUT DROP", "-A INPUT -s 2001:db8::/32 -p tcp -m tcp --dport 22 -j ACCEPT"]
     found = iptables.parse_filter(lines, "ip6")
-    assert why(found, PEER6) == "the policy DROP of chain ip6 filter INPUT"
-    assert why(found, PEER) == ""
-    assert why(rules(policy="DROP"), PEER6) == ""
+    assert explain_stop(found, PEER6) == "the policy DROP of chain ip6 filter INPUT"
+    assert explain_stop(found, PEER) == ""
+    assert explain_stop(parse_rules(policy="DROP"), PEER6) == ""
 
 
 def test_a_verdict_map_is_read() -> None:
     states = {"set": [["established", {"accept": None}], ["invalid", {"drop": None}], ["new", {"drop": None}]]}
-    assert find_stop(nftables.parse_filter([table("accept", [{"vmap": {"key": STATE, "data": states}}])]), PEER)
+    assert find_stop(nftables.parse_filter([format_table("accept", [{"vmap": {"key": STATE, "data": states}}])]), PEER)
 
 
 def test_every_base_chain_is_asked() -> None:
     """An accept in one table does not keep the next from dropping: nft(8)."""
-    first = table("accept", [{"accept": None}]).replace('"t"', '"a"')
-    assert "inet t c" in why(nftables.parse_filter([first, table("drop")]), PEER)
+    first = format_table("accept", [{"accept": None}]).replace('"t"', '"a"')
+    assert "inet t c" in explain_stop(nftables.parse_filter([first, format_table("drop")]), PEER)
 
 
 def test_tables_of_other_families_are_not_ours_to_judge() -> None:
-    assert not find_stop(nftables.parse_filter([table("drop", family="ip6")]), PEER)
+    assert not find_stop(nftables.parse_filter([format_table("drop", family="ip6")]), PEER)
 
 
 def test_own_passes_say_what_is_let_in() -> None:
@@ -243,8 +245,8 @@ def test_own_passes_say_what_is_sent() -> None:
 
 def test_a_chain_that_nobody_jumps_to_is_not_asked() -> None:
     lines = ["-N OWN", "-A OWN -j ACCEPT"]
-    assert list(rules(*lines).chains) == []
-    assert list(rules(*lines, "-A INPUT -j OWN").chains) == ["ip filter INPUT", "ip filter OWN"]
+    assert list(parse_rules(*lines).chains) == []
+    assert list(parse_rules(*lines, "-A INPUT -j OWN").chains) == ["ip filter INPUT", "ip filter OWN"]
 
 
 @pytest.mark.parametrize(

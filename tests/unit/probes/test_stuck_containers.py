@@ -1,6 +1,5 @@
-"""What is told of containerd's journal: containers that do not end, and a pause image that is not pulled.
-
-The lines are in words recorded of 2.3.7, shortened."""
+"""containerd's journal tells of containers that do not end, and of a pause image that is not pulled. The lines are in
+words recorded of 2.3.7, shortened."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What of containerd's files leaves a host: run as the probes do, on files with secrets in every place."""
+"""containerd's files leave a host without secrets: the probes run on files with secrets in every place."""
 
 import json
 import shutil
@@ -55,7 +55,7 @@ server = "https://mirror.example.com"
 """
 
 
-def asked(probe: Probe[Any], folder: Path, awk: str = "awk") -> Answer:
+def run_probe(probe: Probe[Any], folder: Path, awk: str = "awk") -> Answer:
     assert isinstance(probe.question, Shell)
     text = probe.question.script.replace("/etc/containerd 2>", f"{folder} 2>").replace(
         "/etc/containerd/certs.d", str(folder)
@@ -79,7 +79,7 @@ def awk(request: pytest.FixtureRequest) -> str:
 
 def test_of_the_configuration_no_text_leaves_but_what_is_read(tmp_path: Path, awk: str) -> None:
     (tmp_path / "config.toml").write_text(CONFIG)
-    answer = asked(CONFIGURATION, tmp_path, awk)
+    answer = run_probe(CONFIGURATION, tmp_path, awk)
     assert "leaf" not in answer.stdout
     fact = CONFIGURATION.extract_fact(answer)
     assert (fact.imports, fact.parse_errors) == (("/etc/containerd/conf.d/*.toml",), {})
@@ -92,7 +92,7 @@ def test_of_the_mirrors_no_header_leaves(tmp_path: Path, awk: str) -> None:
     (tmp_path / "docker.io").mkdir()
     (tmp_path / "docker.io" / "hosts.toml").write_text(HOSTS)
     (tmp_path / "docker.io" / "hosts.toml").chmod(0o600)
-    answer = asked(MIRRORS, tmp_path, awk)
+    answer = run_probe(MIRRORS, tmp_path, awk)
     assert "figleaf" not in answer.stdout
     fact = MIRRORS.extract_fact(answer)["docker.io"]
     assert (fact.is_managed, fact.server, fact.login) == (True, "https://mirror.example.com", "other, mode 0600")
@@ -118,7 +118,7 @@ def test_of_the_mirrors_no_header_leaves(tmp_path: Path, awk: str) -> None:
 )
 def test_of_lines_that_are_no_toml_no_word_leaves(tmp_path: Path, awk: str, text: str) -> None:
     (tmp_path / "config.toml").write_text(f"version = 2\n{text}\n")
-    answer = asked(CONFIGURATION, tmp_path, awk)
+    answer = run_probe(CONFIGURATION, tmp_path, awk)
     assert "figleaf" not in answer.stdout
     assert CONFIGURATION.extract_fact(answer).parse_errors
 
@@ -131,7 +131,7 @@ def test_numbers_times_and_lines_of_windows_stay(tmp_path: Path, awk: str) -> No
     )
     for end in ("\n", "\r\n"):
         (tmp_path / "config.toml").write_bytes(text.replace("\n", end).encode())
-        answer = asked(CONFIGURATION, tmp_path, awk)
+        answer = run_probe(CONFIGURATION, tmp_path, awk)
         assert (CONFIGURATION.extract_fact(answer).parse_errors, "figleaf" in answer.stdout) == ({}, False)
         assert CONFIGURATION.extract_fact(answer).imports == ("a#b", "c")
 
@@ -139,14 +139,14 @@ def test_numbers_times_and_lines_of_windows_stay(tmp_path: Path, awk: str) -> No
 @pytest.mark.parametrize("line", ['password = "figleaf', "password = figleaf = 1", "[plugins", 'x = ["figleaf"'])
 def test_what_is_broken_stays_broken_in_the_same_line(tmp_path: Path, line: str) -> None:
     (tmp_path / "config.toml").write_text(f"version = 2\n# one\n{line}\nimports = []\n")
-    (wrong,) = CONFIGURATION.extract_fact(asked(CONFIGURATION, tmp_path)).parse_errors.values()
+    (wrong,) = CONFIGURATION.extract_fact(run_probe(CONFIGURATION, tmp_path)).parse_errors.values()
     assert wrong
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 @pytest.mark.parametrize("probe", [CONFIGURATION, CONFIG_TABLES], ids=lambda probe: probe.id)
 def test_recorded_files_say_the_same(path: Path, probe: Probe[Any], tmp_path: Path) -> None:
-    """But for the time at which a file was written, and the column of a mistake."""
+    """The time at which a file was written, and the column of a mistake, may differ."""
     answer = Answer(probe.id, "h1", **json.loads(path.read_text())["answer"])
     times = dict[str, str]()
     name = ""
@@ -158,7 +158,7 @@ def test_recorded_files_say_the_same(path: Path, probe: Probe[Any], tmp_path: Pa
         else:
             with (tmp_path / name).open("a") as file:
                 file.write(f"{line}\n")
-    again = asked(CONFIGURATION, tmp_path)
+    again = run_probe(CONFIGURATION, tmp_path)
     for line in again.stdout.splitlines():
         if line.startswith("== "):
             name, time = line.removeprefix("== ").rsplit(" ", 1)

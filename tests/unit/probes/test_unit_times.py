@@ -1,5 +1,5 @@
-"""What asks systemd for times, run with a systemctl as that of systemd 247 to 250: it prints times for the zone of TZ,
-and does not know `--timestamp=unix`, which came with systemd 251 (systemd/systemd pull request 22568)."""
+"""Times are asked of a systemctl as that of systemd 247 to 250: it prints times for the zone of TZ, and does not know
+`--timestamp=unix`, which came with systemd 251 (systemd/systemd pull request 22568)."""
 
 import os
 import subprocess
@@ -50,19 +50,19 @@ def run(tools: Path, script: str, **env: str) -> subprocess.CompletedProcess[str
     return subprocess.run(["sh", "-c", script], env=path | env, capture_output=True, text=True, timeout=20, check=False)
 
 
-def output(tools: Path, script: str, **env: str) -> str:
+def run_script(tools: Path, script: str, **env: str) -> str:
     done = run(tools, script, **env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def text(probe: Probe[Any]) -> str:
+def extract_script(probe: Probe[Any]) -> str:
     assert isinstance(probe.question, Shell)
     return probe.question.script
 
 
-def test_since_when_units_are_active(tools: Path) -> None:
-    fact = UNITS.extract_fact(Answer("units.services", "h1", 0, output(tools, text(UNITS))))
+def test_the_start_of_active_units_is_read(tools: Path) -> None:
+    fact = UNITS.extract_fact(Answer("units.services", "h1", 0, run_script(tools, extract_script(UNITS))))
     assert {name: unit.active_since for name, unit in fact.items() if unit} == {
         "containerd": STARTED,
         "kubelet": STARTED,
@@ -71,26 +71,26 @@ def test_since_when_units_are_active(tools: Path) -> None:
 
 def test_a_systemctl_that_fails_is_no_answer(tools: Path) -> None:
     (tools / "systemctl").write_text("#!/bin/sh\nexit 3\n")
-    assert run(tools, text(UNITS)).returncode == 3
+    assert run(tools, extract_script(UNITS)).returncode == 3
 
 
 def test_a_time_that_date_cannot_read_is_no_answer(tools: Path) -> None:
     (tools / "date").write_text('#!/bin/sh\n[ "$1" != -d ] || exit 1\necho 1\n')
     (tools / "date").chmod(0o755)
     (tools / "systemctl").write_text("#!/bin/sh\necho ActiveEnterTimestamp=soon\n")
-    assert run(tools, text(UNITS)).returncode == 1
+    assert run(tools, extract_script(UNITS)).returncode == 1
 
 
-def test_containerd_that_does_not_answer(tools: Path) -> None:
-    script = text(RUNTIME).split("\n", 1)[1]
+def test_containerd_that_does_not_answer_is_no_answer(tools: Path) -> None:
+    script = extract_script(RUNTIME).split("\n", 1)[1]
     done = run(tools, script)
     assert done.returncode == 1
     times = {name: block["ActiveEnterTimestamp"] for name, block, _ in parse_unit_blocks(done.stdout)}
     assert times["containerd"] == f"@{STARTED}"
 
 
-def test_when_the_host_was_booted(tools: Path) -> None:
-    assert f"== booted\n@{STARTED}\n== files" in output(tools, text(TIMES).split("cd /etc")[0])
+def test_the_boot_time_of_the_host_is_printed(tools: Path) -> None:
+    assert f"== booted\n@{STARTED}\n== files" in run_script(tools, extract_script(TIMES).split("cd /etc")[0])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_when_the_host_was_booted(tools: Path) -> None:
     [("containerd/files/daemon.sh", "/etc/containerd/config.toml"), ("kubernetes/files/proxy.sh", "proxy.env")],
 )
 @pytest.mark.parametrize(("later", "restart"), [(0, False), (1, True)])
-def test_files_that_are_newer_than_the_daemon(
+def test_files_newer_than_the_daemon_restart_it(
     tools: Path, script: str, file: str, later: int, *, restart: bool
 ) -> None:
     there = tools / Path(file).name
@@ -106,5 +106,5 @@ def test_files_that_are_newer_than_the_daemon(
     words = (locate_playbooks() / "roles" / script).read_text()
     for path in ("/etc/containerd/config.toml", "/etc/gpustack-cluster/proxy.env"):
         words = words.replace(path, str(there) if path.endswith(there.name) else "/nowhere")
-    text = output(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
+    text = run_script(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
     assert (f"restart: {there} is newer" in text) is restart

@@ -1,4 +1,4 @@
-"""What is made of a profile besides its class: stretches, what is usual, thresholds of one's own."""
+"""A profile has stretches, what is usual, and thresholds of one's own, besides its class."""
 
 import random
 
@@ -17,14 +17,14 @@ from tests.worlds.prometheus.windows import COMPUTE, DECODE, window
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 
-def joined(*levels: tuple[dict[str, float], int]) -> Job:
+def join_windows(*levels: tuple[dict[str, float], int]) -> Job:
     windows = [window(values, samples) for values, samples in levels]
     tracks = {name: [value for gpu_window in windows for value in gpu_window.tracks[name]] for name in DECODE}
     return Job((window(DECODE, sum(samples for _, samples in levels), tracks=tracks),))
 
 
 def test_stretches_have_a_class_each() -> None:
-    analysis = analyze(build_profile(joined((COMPUTE, 60), (DECODE, 120)), "x", "", 0, 1))
+    analysis = analyze(build_profile(join_windows((COMPUTE, 60), (DECODE, 120)), "x", "", 0, 1))
     assert [(stretch.verdict.id, round(stretch.seconds)) for stretch in analysis.stretches] == [
         ("tensor-bound", 900),
         ("memory-bound", 1800),
@@ -34,12 +34,12 @@ def test_stretches_have_a_class_each() -> None:
 
 
 def test_a_short_stretch_may_be_idle() -> None:
-    analysis = analyze(build_profile(joined((COMPUTE, 60), (dict.fromkeys(DECODE, 0.001), 60)), "x", "", 0, 1))
+    analysis = analyze(build_profile(join_windows((COMPUTE, 60), (dict.fromkeys(DECODE, 0.001), 60)), "x", "", 0, 1))
     assert [stretch.verdict.id for stretch in analysis.stretches] == ["tensor-bound", "idle"]
 
 
 def test_one_time_has_no_stretches() -> None:
-    assert analyze(build_profile(joined((DECODE, 90)), "x", "", 0, 1)).stretches == ()
+    assert analyze(build_profile(join_windows((DECODE, 90)), "x", "", 0, 1)).stretches == ()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -51,7 +51,7 @@ def test_there_are_as_many_stretches_as_are_counted(name: str) -> None:
 
 
 def test_what_is_usual_is_sorted_by_how_near_it_is() -> None:
-    analysis = analyze(build_profile(joined((DECODE, 90)), "x", "", 0, 1), workload="inference")
+    analysis = analyze(build_profile(join_windows((DECODE, 90)), "x", "", 0, 1), workload="inference")
     assert (analysis.usual[0].name, analysis.usual[0].outliers) == ("language model, decode", ())
     assert analysis.usual[1].outliers
     assert "Continuous batching" in analysis.verdict.advice[0]

@@ -17,16 +17,16 @@ from tests.worlds.prometheus.windows import COMPUTE, window
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 
-def profile(*windows: GpuWindow, label: str = "") -> Profile:
+def make_profile(*windows: GpuWindow, label: str = "") -> Profile:
     return build_profile(Job(windows), "x", label, 0, 1)
 
 
 def run(seed: int, **levels: float) -> Profile:
-    return profile(window(COMPUTE | levels, seed=seed))
+    return make_profile(window(COMPUTE | levels, seed=seed))
 
 
-def outcome(found: Comparison, words: str) -> str:
-    return evaluate_gate(found, parse_gates([words])[0]).outcome
+def evaluate_outcome(comparison: Comparison, words: str) -> str:
+    return evaluate_gate(comparison, parse_gates([words])[0]).outcome
 
 
 def test_equals_are_equal() -> None:
@@ -52,14 +52,14 @@ def test_a_change_of_a_percent_is_none_unless_it_is_asked_for() -> None:
 def test_on_another_machine_there_is_no_winner() -> None:
     gpu_window = window(COMPUTE, gpu=Gpu("gpu1", "0", "GPU-0", driver="580.95"), settings={"ecc": 1.0})
     other = window(COMPUTE | {"tensor": 0.5}, gpu=Gpu("gpu1", "0", "GPU-0", driver="595.91"), settings={"ecc": 1.0})
-    comparison = compare_profiles(profile(gpu_window), profile(other))
+    comparison = compare_profiles(make_profile(gpu_window), make_profile(other))
     assert (comparison.outcome, comparison.refusals) == ("another-machine", ("driver: 580.95, then 595.91",))
-    assert outcome(comparison, "tensor<-5%") == "unknown"
+    assert evaluate_outcome(comparison, "tensor<-5%") == "unknown"
 
 
 @pytest.mark.parametrize("setting", ["ecc", "mig", "pcie_lanes", "pcie_generation"])
 def test_settings_are_of_the_machine(setting: str) -> None:
-    pair = [profile(window(COMPUTE, settings={setting: value})) for value in (0.0, 1.0)]
+    pair = [make_profile(window(COMPUTE, settings={setting: value})) for value in (0.0, 1.0)]
     assert compare_profiles(pair[0], pair[1]).outcome == "another-machine"
 
 
@@ -70,23 +70,23 @@ def test_what_is_not_known_of_the_machine_is_noted() -> None:
 
 
 def test_too_few_samples_have_no_winner() -> None:
-    comparison = compare_profiles(profile(window(COMPUTE, 9), label="run1"), run(2))
+    comparison = compare_profiles(make_profile(window(COMPUTE, 9), label="run1"), run(2))
     assert (comparison.outcome, comparison.changes) == ("insufficient-data", ())
     assert comparison.refusals[0].startswith("run1: There are 9 distinct samples")
 
 
 def test_idle_runs_did_no_work() -> None:
     nothing = dict.fromkeys(COMPUTE, 0.001)
-    comparison = compare_profiles(profile(window(nothing, 130)), profile(window(nothing, 130, seed=3)))
+    comparison = compare_profiles(make_profile(window(nothing, 130)), make_profile(window(nothing, 130, seed=3)))
     assert (comparison.outcome, comparison.work) == ("insufficient-data", "")
 
 
 def test_a_gate_fails_beyond_its_share_only() -> None:
     comparison = compare_profiles(run(1), run(2, tensor=0.6))
-    assert outcome(comparison, "tensor<-5%") == "failed"
-    assert outcome(comparison, "tensor < -20 %") == "passed"
-    assert outcome(comparison, "tensor>5%") == "passed"
-    assert outcome(comparison, "fp64<-5%") == "unknown"
+    assert evaluate_outcome(comparison, "tensor<-5%") == "failed"
+    assert evaluate_outcome(comparison, "tensor < -20 %") == "passed"
+    assert evaluate_outcome(comparison, "tensor>5%") == "passed"
+    assert evaluate_outcome(comparison, "fp64<-5%") == "unknown"
 
 
 def test_what_the_noise_hides_is_no_pass() -> None:
@@ -94,8 +94,8 @@ def test_what_the_noise_hides_is_no_pass() -> None:
     noisy = []
     for _ in range(2):
         tracks = dict(window(COMPUTE).tracks)
-        noisy.append(profile(window(COMPUTE, tracks=tracks | {"tensor": [rng.uniform(0, 1) for _ in range(90)]})))
-    assert outcome(compare_profiles(noisy[0], noisy[1]), "tensor<-5%") == "unknown"
+        noisy.append(make_profile(window(COMPUTE, tracks=tracks | {"tensor": [rng.uniform(0, 1) for _ in range(90)]})))
+    assert evaluate_outcome(compare_profiles(noisy[0], noisy[1]), "tensor<-5%") == "unknown"
 
 
 def test_all_gates_that_are_none_are_named() -> None:
@@ -113,7 +113,8 @@ def test_two_times_of_the_same_work_are_seldom_different(name: str) -> None:
         if min(window.samples for window in job.windows) < 45:
             continue
         halves = [
-            profile(*(cut_window(gpu_window, begin, begin + 0.5) for gpu_window in job.windows)) for begin in (0.0, 0.5)
+            make_profile(*(cut_window(gpu_window, begin, begin + 0.5) for gpu_window in job.windows))
+            for begin in (0.0, 0.5)
         ]
         times += 1
         wrong += compare_profiles(halves[0], halves[1]).outcome in ("more", "less")

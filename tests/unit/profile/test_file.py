@@ -26,7 +26,7 @@ TEXT = ADAPTER.dump_json(WHOLE, indent=1)
 LIST = TEXT.index(b'"windows"')
 
 
-def ends_of_gpus() -> list[int]:
+def list_gpu_ends() -> list[int]:
     ends, depth = list[int](), 0
     for at in range(LIST, len(TEXT)):
         depth += {ord("{"): 1, ord("}"): -1}.get(TEXT[at], 0)
@@ -35,7 +35,7 @@ def ends_of_gpus() -> list[int]:
     return ends
 
 
-ENDS = ends_of_gpus()
+ENDS = list_gpu_ends()
 
 
 @settings(deadline=None, max_examples=60)
@@ -68,9 +68,9 @@ def test_without_a_whole_gpu_it_is_refused_with_a_sentence(size: int, tmp_path: 
     assert raised.value.message == f"{tmp_path / 'run1.json'} was cut off."
 
 
-@pytest.mark.parametrize("spoiled", [TEXT.replace(b'"seconds"', b'"other"', 1), TEXT[: ENDS[1]] + b"x"])
-def test_what_is_spoiled_is_not_cut_off(spoiled: bytes, tmp_path: Path) -> None:
-    (tmp_path / "run1.json").write_bytes(spoiled)
+@pytest.mark.parametrize("content", [TEXT.replace(b'"seconds"', b'"other"', 1), TEXT[: ENDS[1]] + b"x"])
+def test_what_is_spoiled_is_not_cut_off(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "run1.json").write_bytes(content)
     with pytest.raises(UsageError) as raised:
         read_profile(tmp_path / "run1.json", cut=True)
     assert raised.value.message.endswith("is no profile.")

@@ -11,30 +11,32 @@ from gpustack.profile.noise import compute_block_length, compute_difference, com
 DOUBT = 0.05
 
 
-def walk(count: int, held: float, rng: random.Random, mean: float = 0.5) -> list[float]:
-    """Samples that share `held` of what the one before had: an autoregressive process."""
+def walk(count: int, correlation: float, rng: random.Random, mean: float = 0.5) -> list[float]:
+    """Draw samples that share `correlation` of the one before: an autoregressive process."""
     value, found = 0.0, []
     for _ in range(count + 50):
-        value = held * value + rng.gauss(0, sqrt(1 - held * held))
+        value = correlation * value + rng.gauss(0, sqrt(1 - correlation * correlation))
         found.append(mean + 0.1 * value)
     return found[50:]
 
 
-def called_different(count: int, held: float, times: int = 150) -> float:
-    rng, wrong = random.Random(f"{count} {held}"), 0
+def count_false_differences(count: int, correlation: float, times: int = 150) -> float:
+    rng, wrong = random.Random(f"{count} {correlation}"), 0
     for _ in range(times):
-        found = compute_difference(estimate_mean(walk(count, held, rng)), estimate_mean(walk(count, held, rng)), DOUBT)
+        found = compute_difference(
+            estimate_mean(walk(count, correlation, rng)), estimate_mean(walk(count, correlation, rng)), DOUBT
+        )
         wrong += abs(found.value) > found.noise
     return wrong / times
 
 
-@pytest.mark.parametrize(("count", "held"), [(30, 0.0), (90, 0.0), (90, 0.5), (360, 0.5), (360, 0.9)])
-def test_equals_are_seldom_called_different(count: int, held: float) -> None:
-    assert called_different(count, held) <= 0.13
+@pytest.mark.parametrize(("count", "correlation"), [(30, 0.0), (90, 0.0), (90, 0.5), (360, 0.5), (360, 0.9)])
+def test_equals_are_seldom_called_different(count: int, correlation: float) -> None:
+    assert count_false_differences(count, correlation) <= 0.13
 
 
 def test_without_blocks_they_would_often_be() -> None:
-    """What the blocks are for."""
+    """The test shows the purpose of the blocks."""
     rng, wrong = random.Random(1), 0
     for _ in range(150):
         tracks = [walk(360, 0.9, rng) for _ in range(2)]
@@ -75,6 +77,6 @@ def test_what_never_changes_has_none() -> None:
 @pytest.mark.parametrize(
     ("share", "freedom", "quantile"), [(0.975, 4, 2.776), (0.975, 10, 2.228), (0.995, 5, 4.032), (0.999, 30, 3.385)]
 )
-def test_quantiles_of_student(share: float, freedom: float, quantile: float) -> None:
-    """Any printed table of the t distribution."""
+def test_quantiles_of_student_are_those_of_tables(share: float, freedom: float, quantile: float) -> None:
+    """The quantiles are those of any printed table of the t distribution."""
     assert compute_t_quantile(share, freedom) == pytest.approx(quantile, rel=0.01)

@@ -28,7 +28,7 @@ FIELDS = {
 }
 
 
-def series(labels: dict[str, str], times: list[float] = TIMES) -> list[Series]:
+def build_series(labels: dict[str, str], times: list[float] = TIMES) -> list[Series]:
     found = [
         Series({"__name__": name, **GPU, **labels}, tuple((at, value) for at in times))
         for name, value in FIELDS.items()
@@ -41,24 +41,24 @@ def series(labels: dict[str, str], times: list[float] = TIMES) -> list[Series]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Queries; every answer has the same series."""
     queries: list[str] = []
 
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
+    def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
         queries.append(expr)
-        return QueryResult(tuple(series(POD)))
+        return QueryResult(tuple(build_series(POD)))
 
     monkeypatch.setattr(Prometheus, "query_instant", answer)
     return queries
 
 
-def job(which: Selection, end: float = 2800.0) -> Job:
-    return query_job(Prometheus(Access("http://prometheus.example.org")), which, 1000.0, end)
+def query_window(selection: Selection, end: float = 2800.0) -> Job:
+    return query_job(Prometheus(Access("http://prometheus.example.org")), selection, 1000.0, end)
 
 
-def test_repeated_scrapes_are_no_samples(asked: list[str]) -> None:
-    (window,) = job(Selection("team-a", "train-0")).windows
+def test_repeated_scrapes_are_no_samples(queries: list[str]) -> None:
+    (window,) = query_window(Selection("team-a", "train-0")).windows
     assert (window.samples, window.interval) == (60, 30.0)
     assert window.pods == ("team-a/train-0",)
     assert window.pcie_peak == pytest.approx(63e9, rel=0.01)
@@ -67,50 +67,50 @@ def test_repeated_scrapes_are_no_samples(asked: list[str]) -> None:
     assert window.gaps < 0.05
 
 
-def test_only_the_pod_s_series_are_asked_for_whatever_its_labels_are_called(asked: list[str]) -> None:
-    job(Selection("team-a", "train-0"))
-    assert ['exported_pod="train-0"' in query for query in asked] == [True, False]
-    assert all(query.endswith("[1800s]") for query in asked)
+def test_only_the_pod_s_series_are_asked_for_whatever_its_labels_are_called(queries: list[str]) -> None:
+    query_window(Selection("team-a", "train-0"))
+    assert ['exported_pod="train-0"' in query for query in queries] == [True, False]
+    assert all(query.endswith("[1800s]") for query in queries)
 
 
-def test_a_name_cannot_end_the_query(asked: list[str]) -> None:
+def test_a_name_cannot_end_the_query(queries: list[str]) -> None:
     with pytest.raises(UsageError):
-        job(Selection("team-a", 'x"} or vector(1) #'))
-    assert all('pod="x\\"}' in query for query in asked)
+        query_window(Selection("team-a", 'x"} or vector(1) #'))
+    assert all('pod="x\\"}' in query for query in queries)
 
 
-def test_another_pod_s_gpu_is_not_taken(asked: list[str]) -> None:
+def test_another_pod_s_gpu_is_not_taken(queries: list[str]) -> None:
     with pytest.raises(UsageError) as caught:
-        job(Selection("team-a", "train-1"))
+        query_window(Selection("team-a", "train-1"))
     assert caught.value.reference == "profile-nothing"
 
 
 def test_a_time_without_samples_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        Prometheus, "query_instant", lambda *_: QueryResult(tuple(series(POD, [*TIMES[:40], *TIMES[80:]])))
+        Prometheus, "query_instant", lambda *_: QueryResult(tuple(build_series(POD, [*TIMES[:40], *TIMES[80:]])))
     )
-    (window,) = job(Selection(uuid="GPU-a")).windows
+    (window,) = query_window(Selection(uuid="GPU-a")).windows
     assert window.gaps == pytest.approx(600 / 1800, abs=0.05)
 
 
-def test_a_pod_that_ended_early_leaves_a_gap_at_the_end(asked: list[str]) -> None:
-    assert job(Selection(node="gpu1"), end=4600.0).windows[0].gaps == pytest.approx(0.5, abs=0.05)
+def test_a_pod_that_ended_early_leaves_a_gap_at_the_end(queries: list[str]) -> None:
+    assert query_window(Selection(node="gpu1"), end=4600.0).windows[0].gaps == pytest.approx(0.5, abs=0.05)
 
 
-def test_a_pod_s_time_begins_and_ends_with_it(asked: list[str]) -> None:
-    """Not with the time that was asked for: it is no gap that the pod was not there yet."""
-    (window,) = job(Selection("team-a", "train-0"), end=4600.0).windows
+def test_a_pod_s_time_begins_and_ends_with_it(queries: list[str]) -> None:
+    """The time that was asked for does not count: it is no gap that the pod was not there yet."""
+    (window,) = query_window(Selection("team-a", "train-0"), end=4600.0).windows
     assert window.seconds == pytest.approx(1800, abs=40)
     assert window.gaps == 0
 
 
-@pytest.mark.parametrize(("values", "more"), [([0, 5, 9], 9), ([5, 9, 2, 4], 8), ([3], 0), ([], 0)])
-def test_a_counter_that_begins_anew_goes_on(values: list[float], more: float) -> None:
-    assert compute_increase(dict(enumerate(values))) == more
+@pytest.mark.parametrize(("values", "increase"), [([0, 5, 9], 9), ([5, 9, 2, 4], 8), ([3], 0), ([], 0)])
+def test_a_counter_that_begins_anew_goes_on(values: list[float], increase: float) -> None:
+    assert compute_increase(dict(enumerate(values))) == increase
 
 
-def test_a_file_keeps_everything(asked: list[str], tmp_path: Path) -> None:
-    profile = Profile(SCHEMA, "run1", "team-a/train-0", 1000.0, 2800.0, job(Selection("team-a", "train-0")))
+def test_a_file_keeps_everything(queries: list[str], tmp_path: Path) -> None:
+    profile = Profile(SCHEMA, "run1", "team-a/train-0", 1000.0, 2800.0, query_window(Selection("team-a", "train-0")))
     write_profile(profile, tmp_path / "run1.json")
     again = read_profile(tmp_path / "run1.json")
     assert analyze(again).verdict == analyze(profile).verdict
@@ -130,9 +130,9 @@ def test_what_is_no_profile_is_refused(content: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("version", "release"), [("v1", "An older release"), ("v3", "A newer release")])
 def test_a_file_of_another_release_is_named_as_that(
-    asked: list[str], tmp_path: Path, version: str, release: str
+    queries: list[str], tmp_path: Path, version: str, release: str
 ) -> None:
-    profile = Profile(f"gpustack/profile/{version}", "", "x", 0, 1, job(Selection(node="gpu1")))
+    profile = Profile(f"gpustack/profile/{version}", "", "x", 0, 1, query_window(Selection(node="gpu1")))
     write_profile(profile, tmp_path / "x")
     with pytest.raises(UsageError) as caught:
         read_profile(tmp_path / "x")

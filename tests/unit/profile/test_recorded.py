@@ -64,7 +64,7 @@ def read(name: str) -> Analysis:
 
 
 @pytest.mark.parametrize(("name", "kind"), sorted((KINDS | LATER).items()))
-def test_what_a_workload_was_written_to_be(name: str, kind: tuple[str, str]) -> None:
+def test_a_recorded_workload_is_classified_as_written(name: str, kind: tuple[str, str]) -> None:
     verdict = read(name).verdict
     assert (verdict.id, verdict.confidence) == kind
 
@@ -77,7 +77,7 @@ def test_small_batches_that_python_starts_are_not_surely_input_bound() -> None:
 
 
 def test_what_is_reachable_is_reached() -> None:
-    """Not by much more, or shares of it say too little."""
+    """A peak far above it would make its shares say too little."""
     means = {name: dict(read(name).verdict.means) for name in KINDS}
     assert means["matrix-product-bf16"]["tensor"] == pytest.approx(1.0, abs=0.02)
     assert means["elementwise-add"]["dram"] == pytest.approx(1.0, abs=0.02)

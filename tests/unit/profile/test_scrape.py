@@ -11,18 +11,18 @@ from gpustack.profile.selection import Selection
 from tests.worlds.prometheus.exporter_page import render_page
 
 
-def scraped(which: Selection, seconds: int = 1800, collected: int = 10) -> tuple[Scrapes, int]:
-    """By an exporter that collects every ten seconds; and how often it was asked."""
-    scrapes, at, times = Scrapes(which), 0.0, 0
+def collect_scrapes(selection: Selection, seconds: int = 1800, interval: int = 10) -> tuple[Scrapes, int]:
+    """Collect scrapes of an exporter that collects every ten seconds, and count how often it was asked."""
+    scrapes, at, times = Scrapes(selection), 0.0, 0
     while at <= seconds:
-        scrapes.add(parse_families(render_page(1e6 + at // collected * 15_000)), at)
+        scrapes.add(parse_families(render_page(1e6 + at // interval * 15_000)), at)
         at, times = at + scrapes.pause, times + 1
     return scrapes, times
 
 
 def test_an_exporter_is_asked_at_its_own_pace() -> None:
     """Twice as often as it collects, once that is known: no new value is missed."""
-    scrapes, times = scraped(Selection("team-a", "train-0"))
+    scrapes, times = collect_scrapes(Selection("team-a", "train-0"))
     assert scrapes.pause == 5.0
     assert times < 1800 / 5 + 50
     (window,) = scrapes.build_job("http://gpu1:9400/metrics").windows
@@ -34,7 +34,7 @@ def test_an_exporter_is_asked_at_its_own_pace() -> None:
 
 
 def test_what_it_does_not_send_is_in_the_profile() -> None:
-    scrapes, _ = scraped(Selection())
+    scrapes, _ = collect_scrapes(Selection())
     profile = build_profile(scrapes.build_job("x"), "gpu1", "", 0, 1800)
     assert "power" in profile.missing
     assert "engine" not in profile.missing
@@ -43,7 +43,7 @@ def test_what_it_does_not_send_is_in_the_profile() -> None:
 
 
 def test_another_pod_is_not_taken() -> None:
-    scrapes, _ = scraped(Selection("team-a", "train-1"), 100)
+    scrapes, _ = collect_scrapes(Selection("team-a", "train-1"), 100)
     with pytest.raises(UsageError) as caught:
         scrapes.build_job("http://gpu1:9400/metrics")
     assert caught.value.reference == "profile-nothing"

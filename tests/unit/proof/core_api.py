@@ -13,7 +13,7 @@ class Body:
         self.data = document if isinstance(document, bytes) else json.dumps(document).encode()
 
 
-def refusal(status: int, message: str) -> ApiException:
+def build_refusal(status: int, message: str) -> ApiException:
     error = ApiException(status=status, reason="refused")
     error.body = json.dumps({"message": message})
     return error
@@ -42,7 +42,7 @@ class Api:
             self.ends -= 1
             self.space = self.space if self.ends > 0 else None
         if self.space is None:
-            raise refusal(404, "not found")
+            raise build_refusal(404, "not found")
         return Body(self.space)
 
     def create_namespace(self, body: dict[str, Any], **_: Any) -> None:
@@ -64,7 +64,7 @@ class Api:
             kinds = (
                 ["configmaps", "persistentvolumeclaims", "pods", "serviceaccounts"] if url == "/api" else ["widgets"]
             )
-            return Response(200, discovery("" if url == "/api" else "example.com", kinds))
+            return Response(200, build_discovery("" if url == "/api" else "example.com", kinds))
         place, query = url.split("?")
         resource = place.rpartition("/")[2]
         assert query == "limit=50"
@@ -75,26 +75,28 @@ class Api:
     def create_namespaced_pod(self, space: str, body: dict[str, Any], **_: Any) -> None:
         if self.accounts > 0:
             self.accounts -= 1
-            raise refusal(403, f'error looking up service account {space}/default: serviceaccount "default" not found')
+            raise build_refusal(
+                403, f'error looking up service account {space}/default: serviceaccount "default" not found'
+            )
         uid = f"uid-{len(self.pods)}-{body['metadata']['name']}"
         self.pods[body["metadata"]["name"]] = {**body, "metadata": {**body["metadata"], "uid": uid}}
 
     def list_namespaced_pod(self, space: str, label_selector: str = "", **_: Any) -> Body:
-        wanted = [part.partition("=") for part in label_selector.split(",")]
-        assert wanted
-        chosen = [pod for pod in self.pods.values() if is_selected(pod["metadata"].get("labels", {}), wanted)]
+        requirements = [part.partition("=") for part in label_selector.split(",")]
+        assert requirements
+        chosen = [pod for pod in self.pods.values() if is_selected(pod["metadata"].get("labels", {}), requirements)]
         return Body({"items": chosen})
 
     def delete_namespaced_pod(self, name: str, space: str, body: dict[str, Any], **_: Any) -> None:
         if name not in self.pods:
-            raise refusal(404, "not found")
+            raise build_refusal(404, "not found")
         if body != {"preconditions": {"uid": self.pods[name]["metadata"]["uid"]}}:
-            raise refusal(409, "the UID in the precondition does not match")
+            raise build_refusal(409, "the UID in the precondition does not match")
         del self.pods[name]
 
     def read_namespaced_pod_log(self, name: str, space: str, container: str, **_: Any) -> Body:
         if name not in self.pods:
-            raise refusal(404, "not found")
+            raise build_refusal(404, "not found")
         return Body(b"Test PASSED\n\xff")
 
     def list_namespaced_event(self, space: str, field_selector: str, **_: Any) -> Body:
@@ -113,7 +115,7 @@ class Response:
         return json.dumps(self.document)
 
 
-def discovery(group: str, kinds: list[str]) -> dict[str, Any]:
+def build_discovery(group: str, kinds: list[str]) -> dict[str, Any]:
     """Return the kinds of one version of a group as Kubernetes 1.36 lists them."""
     resources = [
         {"resource": kind, "scope": "Namespaced", "verbs": ["create", "delete", "get", "list"]} for kind in kinds
@@ -125,5 +127,5 @@ def discovery(group: str, kinds: list[str]) -> dict[str, Any]:
     return {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": group}, "versions": versions}]}
 
 
-def is_selected(labels: dict[str, str], wanted: list[tuple[str, str, str]]) -> bool:
-    return all(key in labels and (not equals or labels[key] == value) for key, equals, value in wanted)
+def is_selected(labels: dict[str, str], requirements: list[tuple[str, str, str]]) -> bool:
+    return all(key in labels and (not equals or labels[key] == value) for key, equals, value in requirements)

@@ -20,28 +20,28 @@ GPUS = tuple(
 UUIDS = tuple(uuid for uuid, _, _ in GPUS)
 
 
-def target(node: str) -> str:
+def format_target(node: str) -> str:
     return f"nvidia-dcgm-exporter {node}:9400"
 
 
-def place(node: str, **other: object) -> Place:
-    return replace(Place(node, 2, 2, 2, devices=2, model=MODEL), **other)  # type: ignore[arg-type]
+def place(node: str, **fields: object) -> Place:
+    return replace(Place(node, 2, 2, 2, devices=2, model=MODEL), **fields)  # type: ignore[arg-type]
 
 
-def pod(number: int) -> PodResult:
+def build_pod(number: int) -> PodResult:
     uuid, node, bus = GPUS[number]
     return PodResult(f"proof-{number}", node, "held", ran=True, gpus=(VisibleGpu(uuid, bus, MODEL),))
 
 
-def sample(number: int, **other: object) -> Sample:
+def build_sample(number: int, **fields: object) -> Sample:
     uuid, node, bus = GPUS[number]
     owner = f"gpustack-proof/proof-{number}"
-    found = Sample(uuid, node, bus, str(number % 2), MODEL, NOW - 4, 40.0 + number, owner, target(node))
-    return replace(found, **other)  # type: ignore[arg-type]
+    proof_answers = Sample(uuid, node, bus, str(number % 2), MODEL, NOW - 4, 40.0 + number, owner, format_target(node))
+    return replace(proof_answers, **fields)  # type: ignore[arg-type]
 
 
-def series(samples: Sequence[Sample]) -> Series:
-    scrapes = {target(node): Scrape(EVERY) for node in ("gpu1", "gpu2")}
+def build_series(samples: Sequence[Sample]) -> Series:
+    scrapes = {format_target(node): Scrape(EVERY) for node in ("gpu1", "gpu2")}
     return Series("DCGM_FI_DEV_GPU_TEMP", NOW, tuple(samples), scrapes)
 
 
@@ -52,18 +52,18 @@ def build_comparison(samples: Sequence[Sample]) -> PanelComparison:
     )
 
 
-def make_answers(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **other: object) -> ProofAnswers:
-    """All is well, but for what is given otherwise."""
-    some = tuple(samples) or tuple(sample(number) for number in range(4))
-    results = tuple(pods) or tuple(pod(number) for number in range(4))
-    found = ProofAnswers((place("gpu1"), place("gpu2")), results, series(some), build_comparison(some))
-    return replace(found, **other)  # type: ignore[arg-type]
+def make_answers(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **fields: object) -> ProofAnswers:
+    """Make answers where all is well, but for what is given otherwise."""
+    some = tuple(samples) or tuple(build_sample(number) for number in range(4))
+    results = tuple(pods) or tuple(build_pod(number) for number in range(4))
+    proof_answers = ProofAnswers((place("gpu1"), place("gpu2")), results, build_series(some), build_comparison(some))
+    return replace(proof_answers, **fields)  # type: ignore[arg-type]
 
 
-def marks(rows: Sequence[Row]) -> list[str]:
-    """`gpu1 00 ooo`: node, end of the UUID, first letters of the three outcomes."""
+def list_marks(rows: Sequence[Row]) -> list[str]:
+    """Format rows as `gpu1 00 ooo`: node, end of the UUID, first letters of the three outcomes."""
     return [f"{row.node} {row.uuid[-2:] or '--'} {''.join(link.outcome[0] for _, link in row.links)}" for row in rows]
 
 
-def judge_marks(found: ProofAnswers) -> list[str]:
-    return marks(judge(found))
+def judge_marks(proof_answers: ProofAnswers) -> list[str]:
+    return list_marks(judge(proof_answers))

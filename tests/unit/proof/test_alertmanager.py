@@ -59,7 +59,7 @@ class Answers(Web):
         return status, value if isinstance(value, str) else json.dumps(value)
 
 
-def test_counters_by_integration() -> None:
+def test_counters_are_parsed_by_integration() -> None:
     counts = parse_counts(METRICS)
     assert counts.process == 1795311695.24
     mail, hook = ("", "email"), ("", "webhook")
@@ -67,13 +67,13 @@ def test_counters_by_integration() -> None:
     assert counts.failed_notifications == {(*hook, "clientError"): 1, (*hook, "other"): 0}
 
 
-def test_counters_by_receiver() -> None:
+def test_counters_are_parsed_by_receiver() -> None:
     line = 'alertmanager_notification_requests_total{integration="webhook",receiver_name="%s"} %d\n'
     counts = parse_counts(line % ("a", 2) + line % ('b\\"{}, x=\\"1', 3) + "process_start_time_seconds 1\n")
     assert counts.requests == {("a", "webhook"): 2, ('b"{}, x="1', "webhook"): 3}
 
 
-def test_what_was_added() -> None:
+def test_added_counts_are_differences() -> None:
     before, after = (
         parse_counts(METRICS),
         parse_counts(METRICS.replace('{integration="webhook"} 10', '{integration="webhook"} 12')),
@@ -86,12 +86,12 @@ def test_what_was_added() -> None:
 @pytest.mark.parametrize(
     "text", ["", "<html>", "process_start_time_seconds 1\n", METRICS.replace("} 10", "} ten"), METRICS + "x"]
 )
-def test_no_counters(text: str) -> None:
+def test_text_without_counters_is_no_answer(text: str) -> None:
     with pytest.raises(NoAnswer, match="shape"):
         parse_counts(text)
 
 
-def test_an_alert_as_alertmanager_has_it() -> None:
+def test_an_alert_is_read_as_alertmanager_has_it() -> None:
     web = Answers(alerts=(200, [ALERT]))
     alert = Alertmanager(web).find_alert({"alertname": "GpustackTest", "test": "904b300f"})
     assert alert
@@ -102,7 +102,7 @@ def test_an_alert_as_alertmanager_has_it() -> None:
     assert filters == ['alertname="GpustackTest"', 'test="904b300f"']
 
 
-def test_an_alert_that_is_not_there_or_kept_back() -> None:
+def test_a_missing_alert_is_none_and_a_muted_one_has_its_reason() -> None:
     assert Alertmanager(Answers(alerts=(200, []))).find_alert({}) is None
     status = {"inhibitedBy": ["a1", "b2"], "silencedBy": ["c3"], "mutedBy": []}
     alert = Alertmanager(Answers(alerts=(200, [ALERT | {"status": status}]))).find_alert({})
@@ -110,7 +110,7 @@ def test_an_alert_that_is_not_there_or_kept_back() -> None:
     assert alert.mute_reason == "silenced by c3; inhibited by a1, b2"
 
 
-def test_ways_of_receivers() -> None:
+def test_integrations_of_receivers_are_read() -> None:
     integrations = Alertmanager(Answers(status=(200, {"config": {"original": CONFIG}}))).fetch_integrations()
     assert integrations == {"null": (), "gpustack": ("webhook",), "both": ("slack", "pagerduty", "pagerduty")}
 
@@ -118,14 +118,14 @@ def test_ways_of_receivers() -> None:
 @pytest.mark.parametrize(
     "value", ["Not Found", {}, [], {"config": {"original": "- 1"}}, {"config": {"original": "a: *b"}}]
 )
-def test_answers_of_another_shape(value: Any) -> None:
+def test_answers_of_another_shape_are_no_answers(value: Any) -> None:
     alertmanager = Alertmanager(Answers(status=(200, value), alerts=(200, {"a": 1}), metrics=(200, "")))
     for ask in (alertmanager.fetch_integrations, lambda: alertmanager.find_alert({}), alertmanager.fetch_counts):
         with pytest.raises(NoAnswer, match="shape"):
             ask()
 
 
-def test_refusals() -> None:
+def test_refusals_are_no_answers() -> None:
     alertmanager = Alertmanager(Answers(status=(500, "x"), alerts=(503, "shutting down"), metrics=(404, "")))
     for ask in (alertmanager.fetch_integrations, lambda: alertmanager.find_alert({}), alertmanager.fetch_counts):
         with pytest.raises(NoAnswer, match="HTTP"):

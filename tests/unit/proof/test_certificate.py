@@ -66,22 +66,22 @@ MORE_CLUSTERS = [{"name": "kubernetes", "cluster": {"server": "https://evil.exam
 MORE_CONTEXTS = [{"name": "evil", "context": {"cluster": "evil", "user": "evil"}}]
 
 
-def now() -> datetime:
+def read_clock() -> datetime:
     return datetime.now(UTC)
 
 
-def signed(**others: str) -> str:
-    return share_authority().print_kubeconfig(REQUEST, **others)
+def sign_request(**fields: str) -> str:
+    return share_authority().print_kubeconfig(REQUEST, **fields)
 
 
-def refusal(text: str, request: Request = REQUEST, at: datetime | None = None) -> str:
+def expect_refusal(text: str, request: Request = REQUEST, time: datetime | None = None) -> str:
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - the text is compared
-        parse_credential(text, request, at or now())
+        parse_credential(text, request, time or read_clock())
     return str(raised.value)
 
 
-def written(text: str) -> str:
-    return write_kubeconfig(Access(SERVER, parse_credential(text, REQUEST, now())), "lab", REQUEST.client)
+def write_access(text: str) -> str:
+    return write_kubeconfig(Access(SERVER, parse_credential(text, REQUEST, read_clock())), "lab", REQUEST.client)
 
 
 def choose(fields: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -89,18 +89,18 @@ def choose(fields: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     return names.map(lambda chosen: {name: fields[name] for name in sorted(chosen)})
 
 
-def add_fields(text: str, user: Any, cluster: Any, context: Any, config: Any, more: tuple[Any, ...]) -> str:
+def add_fields(text: str, user: Any, cluster: Any, context: Any, config: Any, documents: tuple[Any, ...]) -> str:
     document = yaml.safe_load(text)
     document["users"][0]["user"] |= user
     document["clusters"][0]["cluster"] |= cluster
     document["contexts"][0]["context"] |= context
-    for key, entries in zip(("users", "clusters", "contexts"), more, strict=True):
+    for key, entries in zip(("users", "clusters", "contexts"), documents, strict=True):
         document[key] += entries
     return str(yaml.safe_dump({**document, **config}, width=10**6))
 
 
 def test_a_document_of_kubeadm_becomes_ours() -> None:
-    found = yaml.safe_load(written(signed()))
+    found = yaml.safe_load(write_access(sign_request()))
     assert found == {
         "apiVersion": "v1",
         "kind": "Config",
@@ -114,9 +114,9 @@ def test_a_document_of_kubeadm_becomes_ours() -> None:
 
 
 def test_a_program_that_a_host_names_is_not_written() -> None:
-    document = yaml.safe_load(signed())
+    document = yaml.safe_load(sign_request())
     document["users"][0]["user"]["exec"] = EXEC
-    text = written(yaml.safe_dump(document, width=10**6))
+    text = write_access(yaml.safe_dump(document, width=10**6))
     assert "exec" not in text
     assert "sh" not in text.split()
 
@@ -128,10 +128,10 @@ def test_a_program_that_a_host_names_is_not_written() -> None:
     choose(OF_CONFIG),
     st.tuples(*(st.lists(st.sampled_from(more), max_size=2) for more in (MORE_USERS, MORE_CLUSTERS, MORE_CONTEXTS))),
 )
-def test_no_other_field_goes_on(user: Any, cluster: Any, context: Any, config: Any, more: tuple[Any, ...]) -> None:
+def test_no_other_field_goes_on(user: Any, cluster: Any, context: Any, config: Any, documents: tuple[Any, ...]) -> None:
     """The document is determined by the four values: whatever stands beside them, its bytes are the same."""
-    text = signed()
-    assert written(add_fields(text, user, cluster, context, config, more)) == written(text)
+    text = sign_request()
+    assert write_access(add_fields(text, user, cluster, context, config, documents)) == write_access(text)
 
 
 @pytest.mark.parametrize(
@@ -145,44 +145,50 @@ def test_no_other_field_goes_on(user: Any, cluster: Any, context: Any, config: A
     ],
 )
 def test_what_yaml_can_hide_does_not_go_on(change: Any) -> None:
-    text = signed()
-    assert written(change(text)) == written(text)
+    text = sign_request()
+    assert write_access(change(text)) == write_access(text)
 
 
 @pytest.mark.parametrize("key", [AUTHORITY, CERTIFICATE, KEY])
 def test_each_value_stands_in_it_once(key: str) -> None:
-    (line,) = (line for line in signed().splitlines() if key in line)
+    (line,) = (line for line in sign_request().splitlines() if key in line)
     wanted = "it does not have one CA, one client certificate and one key"
-    assert refusal(signed().replace(key, "x")) == wanted
-    assert refusal(f"{signed()}{line}\n") == wanted
-    assert refusal(signed().replace(f"{key}: ", f"{key}: &a ")) == wanted
-    assert refusal(signed() + f"    {key}: {'QQ' * LONGEST}\n") == wanted
+    assert expect_refusal(sign_request().replace(key, "x")) == wanted
+    assert expect_refusal(f"{sign_request()}{line}\n") == wanted
+    assert expect_refusal(sign_request().replace(f"{key}: ", f"{key}: &a ")) == wanted
+    assert expect_refusal(sign_request() + f"    {key}: {'QQ' * LONGEST}\n") == wanted
 
 
 def test_a_value_that_is_too_long_is_not_decoded() -> None:
-    assert refusal(signed(key="QUFB" * LONGEST)) == f"{KEY} is longer than {LONGEST} characters"
+    assert expect_refusal(sign_request(key="QUFB" * LONGEST)) == f"{KEY} is longer than {LONGEST} characters"
 
 
 @pytest.mark.parametrize("text", ["", "hello", "apiVersion: v1\nkind: Config\nusers: []\n", "\x00", "{" * 10**5])
 def test_what_is_no_kubeconfig_is_refused(text: str) -> None:
-    assert refusal(text) == "it does not have one CA, one client certificate and one key"
+    assert expect_refusal(text) == "it does not have one CA, one client certificate and one key"
 
 
 def test_a_certificate_of_another_ca_is_refused() -> None:
     other = Authority().sign_client(REQUEST)
-    assert refusal(signed(authority=other["authority"])) == "the client certificate is not signed by the CA beside it"
+    assert (
+        expect_refusal(sign_request(authority=other["authority"]))
+        == "the client certificate is not signed by the CA beside it"
+    )
     named = Authority("another").sign_client(REQUEST)
-    assert refusal(signed(authority=named["authority"])) == "the client certificate is not signed by the CA beside it"
+    assert (
+        expect_refusal(sign_request(authority=named["authority"]))
+        == "the client certificate is not signed by the CA beside it"
+    )
 
 
 def test_a_ca_that_may_sign_nothing_is_refused() -> None:
     leaf = Authority(signs=False)
-    assert refusal(leaf.print_kubeconfig(REQUEST)) == "the CA is a certificate that may sign no other"
+    assert expect_refusal(leaf.print_kubeconfig(REQUEST)) == "the CA is a certificate that may sign no other"
 
 
 def test_a_key_of_another_certificate_is_refused() -> None:
     other = share_authority().sign_client(REQUEST)
-    assert refusal(signed(key=other["key"])) == "the key does not fit the client certificate"
+    assert expect_refusal(sign_request(key=other["key"])) == "the key does not fit the client certificate"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +196,7 @@ def test_a_key_of_another_certificate_is_refused() -> None:
 )
 def test_a_key_of_another_kind_is_refused(key: Any) -> None:
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    assert refusal(signed(key=encode(pem))) == "the key is neither RSA of 2048 bits or more nor ECDSA"
+    assert expect_refusal(sign_request(key=encode(pem))) == "the key is neither RSA of 2048 bits or more nor ECDSA"
 
 
 @pytest.mark.parametrize(
@@ -199,47 +205,47 @@ def test_a_key_of_another_kind_is_refused(key: Any) -> None:
 )
 def test_a_certificate_for_others_is_refused(request_: Request) -> None:
     wanted = "the client certificate is not for the user ann@desk in the group kubeadm:cluster-admins"
-    assert refusal(share_authority().print_kubeconfig(request_)) == wanted
+    assert expect_refusal(share_authority().print_kubeconfig(request_)) == wanted
     more = share_authority().sign_client(REQUEST, groups=(REQUEST.group, "system:masters"))
-    assert refusal(DOCUMENT.format(**more)) == wanted
+    assert expect_refusal(DOCUMENT.format(**more)) == wanted
 
 
 def test_a_certificate_for_servers_is_refused() -> None:
     made = share_authority().sign_client(REQUEST, usage=ExtendedKeyUsageOID.SERVER_AUTH)
-    assert refusal(DOCUMENT.format(**made)) == "the client certificate is not for clients"
+    assert expect_refusal(DOCUMENT.format(**made)) == "the client certificate is not for clients"
 
 
 @pytest.mark.parametrize("hours", [-30, -3, 3, 24 * 365])
 def test_a_certificate_of_another_validity_is_refused(hours: int) -> None:
-    assert "and should at" in refusal(signed(), REQUEST, now() - timedelta(hours=hours))
-    parse_credential(signed(), REQUEST, now() + timedelta(minutes=50 if hours > 0 else -50))
+    assert "and should at" in expect_refusal(sign_request(), REQUEST, read_clock() - timedelta(hours=hours))
+    parse_credential(sign_request(), REQUEST, read_clock() + timedelta(minutes=50 if hours > 0 else -50))
 
 
 def test_a_certificate_may_end_with_its_ca() -> None:
     long = Request(REQUEST.client, REQUEST.group, 24 * 365 * 20)
     authority = share_authority()
     values = authority.sign_client(Request(REQUEST.client, REQUEST.group, 24 * 3650))
-    parse_credential(DOCUMENT.format(**values), long, now())
+    parse_credential(DOCUMENT.format(**values), long, read_clock())
 
 
 @given(st.sampled_from([AUTHORITY, CERTIFICATE, KEY]), st.binary(max_size=300), st.integers(0, 900), st.booleans())
-def test_malformed_values_are_refused_or_are_values(key: str, noise: bytes, at: int, keep: bool) -> None:
+def test_malformed_values_are_refused_or_are_values(key: str, noise: bytes, position: int, keep: bool) -> None:
     """Whatever bytes a value has, parsing ends with a reason. Of a CA the serial number, for one, may be any."""
-    text = signed()
+    text = sign_request()
     whole = find_values(text)[key]
-    other = whole[:at] + noise + whole[at + (len(noise) if keep else 0) :]
+    other = whole[:position] + noise + whole[position + (len(noise) if keep else 0) :]
     changed = text.replace(b64encode(whole).decode(), b64encode(other).decode())
     try:
-        found = written(changed)
+        found = write_access(changed)
     except ValueError:
         return
-    differing = [(a, b) for a, b in zip(found.splitlines(), written(text).splitlines(), strict=True) if a != b]
+    differing = [(a, b) for a, b in zip(found.splitlines(), write_access(text).splitlines(), strict=True) if a != b]
     assert all(AUTHORITY in line for pair in differing for line in pair)
 
 
 def test_names_of_the_api_server_are_read() -> None:
     authority = share_authority()
-    credential = parse_credential(signed(), REQUEST, now())
+    credential = parse_credential(sign_request(), REQUEST, read_clock())
     names = read_server_names(authority.sign_server("Kube.example.com", "10.78.0.11", "10.96.0.1"), credential)
     assert names == {"kube.example.com", "10.78.0.11", "10.96.0.1"}
     for foreign in (Authority().sign_server("kube1"), "", "hello", 2 * authority.sign_server("kube1")):

@@ -13,44 +13,44 @@ from tests.unit.proof.proof_inputs import (
     NOW,
     UUIDS,
     build_comparison,
+    build_pod,
+    build_sample,
+    build_series,
+    format_target,
     judge_marks,
     make_answers,
     place,
-    pod,
-    sample,
-    series,
-    target,
 )
 
-ALL = [sample(number) for number in range(4)]
-PODS = [pod(number) for number in range(4)]
+ALL = [build_sample(number) for number in range(4)]
+PODS = [build_pod(number) for number in range(4)]
 GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
 
 
-def but(number: int, mark: str) -> list[str]:
-    """All good but one GPU."""
-    return [mark if at == number else one for at, one in enumerate(GOOD)]
+def replace_mark(number: int, mark: str) -> list[str]:
+    """Replace the mark of one GPU; all others are good."""
+    return [mark if at == number else first for at, first in enumerate(GOOD)]
 
 
-def swapped(one: int, other: int) -> ProofAnswers:
-    """In the exporters only: each says of its GPU that it is the other one."""
+def swap_gpus(first: int, second: int) -> ProofAnswers:
+    """Swap two GPUs in the exporters only: each says of its GPU that it is the other one."""
     samples = list(ALL)
-    samples[one], samples[other] = (
-        replace(ALL[one], uuid=UUIDS[other]),
-        replace(ALL[other], uuid=UUIDS[one]),
+    samples[first], samples[second] = (
+        replace(ALL[first], uuid=UUIDS[second]),
+        replace(ALL[second], uuid=UUIDS[first]),
     )
     return make_answers(samples)
 
 
-def lost(*, recent: bool) -> ProofAnswers:
-    """The second GPU of gpu1 fell off the bus: one less allocatable, its series has ended."""
+def lose_gpu(*, recent: bool) -> ProofAnswers:
+    """Let the second GPU of gpu1 fall off the bus: one less is allocatable, its series has ended."""
     old = [replace(ALL[1], timestamp=NOW - 90, owner="")] if recent else []
     places = (place("gpu1", allocatable=1), place("gpu2"))
     samples = [ALL[0], *old, *ALL[2:]]
     return make_answers(samples, [PODS[0], *PODS[2:]], places=places)
 
 
-def test_all_is_well() -> None:
+def test_good_answers_prove_every_gpu() -> None:
     rows = judge(make_answers())
     assert judge_marks(make_answers()) == GOOD
     assert [(row.uuid, row.node, row.bus) for row in rows] == list(GPUS)
@@ -58,19 +58,22 @@ def test_all_is_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("proof_answers", "expected"),
     [
-        (swapped(0, 1), ["gpu1 00 ofo", "gpu1 01 ofo", *GOOD[2:]]),
-        (swapped(1, 2), [GOOD[0], "gpu1 01 ofo", "gpu2 00 ofo", GOOD[3]]),
-        (make_answers([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 ofo")),
+        (swap_gpus(0, 1), ["gpu1 00 ofo", "gpu1 01 ofo", *GOOD[2:]]),
+        (swap_gpus(1, 2), [GOOD[0], "gpu1 01 ofo", "gpu2 00 ofo", GOOD[3]]),
+        (make_answers([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY - 10)]), replace_mark(3, "gpu2 01 ofo")),
         (make_answers([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY)]), GOOD),
-        (make_answers(ALL[:3]), but(3, "gpu2 01 ofu")),
-        (lost(recent=False), but(1, "gpu1 -- fuu")),
-        (lost(recent=True), but(1, "gpu1 01 ffo")),
-        (make_answers(refusal="no such host"), [one[:-1] + "f" for one in GOOD]),
-        (make_answers(comparison="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
-        (make_answers(series="Prometheus did not answer", comparison="not asked"), [one[:-2] + "uu" for one in GOOD]),
-        (make_answers(comparison=PanelComparison({}, {})), [one[:-1] + "f" for one in GOOD]),
+        (make_answers(ALL[:3]), replace_mark(3, "gpu2 01 ofu")),
+        (lose_gpu(recent=False), replace_mark(1, "gpu1 -- fuu")),
+        (lose_gpu(recent=True), replace_mark(1, "gpu1 01 ffo")),
+        (make_answers(refusal="no such host"), [first[:-1] + "f" for first in GOOD]),
+        (make_answers(comparison="Grafana did not answer"), [first[:-1] + "u" for first in GOOD]),
+        (
+            make_answers(series="Prometheus did not answer", comparison="not asked"),
+            [first[:-2] + "uu" for first in GOOD],
+        ),
+        (make_answers(comparison=PanelComparison({}, {})), [first[:-1] + "f" for first in GOOD]),
     ],
     ids=[
         "swapped-on-a-node",
@@ -86,87 +89,89 @@ def test_all_is_well() -> None:
         "panel-of-another-prometheus",
     ],
 )
-def test_exactly_the_links_that_do_not_hold(found: ProofAnswers, expected: list[str]) -> None:
-    assert judge_marks(found) == expected
+def test_exactly_the_broken_links_fail(proof_answers: ProofAnswers, expected: list[str]) -> None:
+    assert judge_marks(proof_answers) == expected
 
 
 def test_another_value_in_the_panel_is_found() -> None:
     right = build_comparison(ALL)
     wrong = PanelComparison({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
     rows = judge(make_answers(comparison=wrong))
-    assert judge_marks(make_answers(comparison=wrong)) == but(2, "gpu2 00 oof")
+    assert judge_marks(make_answers(comparison=wrong)) == replace_mark(2, "gpu2 00 oof")
     assert rows[2].panel.reason == "the dashboard shows 99, and Prometheus has 42 at that time"
 
 
 def test_why_a_scrape_failed_is_reported() -> None:
-    old = [*ALL[:2], *(replace(one, timestamp=NOW - 60) for one in ALL[2:])]
-    scrapes = {target("gpu1"): Scrape(EVERY), target("gpu2"): Scrape(EVERY, "connection refused")}
-    found = make_answers(series=replace(series(old), scrapes=scrapes))
-    assert judge(found)[3].series.reason == (
+    old = [*ALL[:2], *(replace(first, timestamp=NOW - 60) for first in ALL[2:])]
+    scrapes = {format_target("gpu1"): Scrape(EVERY), format_target("gpu2"): Scrape(EVERY, "connection refused")}
+    proof_answers = make_answers(series=replace(build_series(old), scrapes=scrapes))
+    assert judge(proof_answers)[3].series.reason == (
         "its newest sample is 60 s old, and it is scraped every 15 s; the last scrape failed: connection refused"
     )
 
 
 def test_gpus_in_use_are_left_alone() -> None:
-    """One by a pod that the exporter names, one by nobody knows whom."""
+    """A pod that the exporter names uses one GPU, an unknown user the other."""
     samples = [ALL[0], replace(ALL[1], owner="default/train-0"), ALL[2], replace(ALL[3], owner="")]
     places = (place("gpu1", busy=1), place("gpu2", busy=1))
-    found = make_answers(samples, [PODS[0], PODS[2]], places=places)
-    assert [one.pod_count for one in places] == [1, 1]
-    assert judge_marks(found) == [GOOD[0], "gpu1 01 soo", GOOD[2], "gpu2 01 soo"]
-    assert [row.kernel.reason for row in judge(found)] == ["", "in use by default/train-0", "", "in use"]
+    proof_answers = make_answers(samples, [PODS[0], PODS[2]], places=places)
+    assert [first.pod_count for first in places] == [1, 1]
+    assert judge_marks(proof_answers) == [GOOD[0], "gpu1 01 soo", GOOD[2], "gpu2 01 soo"]
+    assert [row.kernel.reason for row in judge(proof_answers)] == ["", "in use by default/train-0", "", "in use"]
 
 
 def test_a_pod_of_ours_is_no_user() -> None:
     """The exporter says of a GPU that no pod met that our pod uses it: that is not whom it was left to."""
     samples = [ALL[0], replace(ALL[1], owner="gpustack-proof/proof-0"), *ALL[2:]]
     for busy, mark, why in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
-        found = make_answers(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
-        assert judge_marks(found) == but(1, f"gpu1 01 {mark}oo")
-        assert judge(found)[1].kernel.reason == why
+        proof_answers = make_answers(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
+        assert judge_marks(proof_answers) == replace_mark(1, f"gpu1 01 {mark}oo")
+        assert judge(proof_answers)[1].kernel.reason == why
 
 
-def test_no_gpu_at_all() -> None:
-    assert judge(ProofAnswers((), (), series([]), build_comparison([]))) == ()
+def test_without_gpus_there_are_no_rows() -> None:
+    assert judge(ProofAnswers((), (), build_series([]), build_comparison([]))) == ()
 
 
-def test_devices_that_no_node_offers() -> None:
-    found = ProofAnswers((place("gpu1", gpus=0, capacity=0, allocatable=0),), (), series([]), build_comparison([]))
-    assert judge_marks(found) == ["gpu1 -- fuu", "gpu1 -- fuu"]
-    assert judge(found)[0].kernel.reason == "the host has 2 NVIDIA devices, the node offers 0"
+def test_devices_that_no_node_offers_fail() -> None:
+    proof_answers = ProofAnswers(
+        (place("gpu1", gpus=0, capacity=0, allocatable=0),), (), build_series([]), build_comparison([])
+    )
+    assert judge_marks(proof_answers) == ["gpu1 -- fuu", "gpu1 -- fuu"]
+    assert judge(proof_answers)[0].kernel.reason == "the host has 2 NVIDIA devices, the node offers 0"
 
 
 @pytest.mark.parametrize(("stage", "mark"), [("ended", "f"), ("stuck", "u")])
-def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
+def test_a_pod_that_met_no_gpu_fails_its_row(stage: str, mark: str) -> None:
     bad = PodResult("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
-    found = make_answers(ALL, [PODS[0], bad, *PODS[2:]])
-    assert judge_marks(found) == but(1, f"gpu1 01 {mark}oo")
-    assert judge(found)[1].kernel.reason == "in the kubelet's words"
-    blind = replace(found, series="Prometheus did not answer", comparison="not asked")
+    proof_answers = make_answers(ALL, [PODS[0], bad, *PODS[2:]])
+    assert judge_marks(proof_answers) == replace_mark(1, f"gpu1 01 {mark}oo")
+    assert judge(proof_answers)[1].kernel.reason == "in the kubelet's words"
+    blind = replace(proof_answers, series="Prometheus did not answer", comparison="not asked")
     assert judge_marks(blind) == ["gpu1 00 ouu", f"gpu1 -- {mark}uu", "gpu2 00 ouu", "gpu2 01 ouu"]
 
 
 def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
     both = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, gpus=(*PODS[0].gpus, *PODS[1].gpus))
-    found = make_answers(ALL, [both, *PODS[1:]])
-    assert judge_marks(found) == but(0, "gpu1 00 foo")
+    proof_answers = make_answers(ALL, [both, *PODS[1:]])
+    assert judge_marks(proof_answers) == replace_mark(0, "gpu1 00 foo")
 
 
-def test_a_kernel_that_failed() -> None:
-    found = make_answers(ALL, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
-    assert judge_marks(found) == but(0, "gpu1 00 foo")
+def test_a_failed_kernel_fails_its_row() -> None:
+    proof_answers = make_answers(ALL, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
+    assert judge_marks(proof_answers) == replace_mark(0, "gpu1 00 foo")
 
 
-def test_time_slicing() -> None:
-    """As many pods as GPUs; two that were given the same one count once, and the other GPU is not known."""
+def test_time_slicing_counts_each_gpu_once() -> None:
+    """Two of four pods were given the same GPU: it counts once, and the other GPU is not known."""
     shared = place("gpu1", capacity=8, allocatable=8, replicas=4)
     assert shared.pod_count == 2
     assert judge_marks(make_answers(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
     twice = [PODS[0], replace(PODS[0], name="proof-1"), *PODS[2:]]
-    found = make_answers(ALL, twice, places=(shared, place("gpu2")))
-    assert judge_marks(found) == but(1, "gpu1 01 uoo")
+    proof_answers = make_answers(ALL, twice, places=(shared, place("gpu2")))
+    assert judge_marks(proof_answers) == replace_mark(1, "gpu1 01 uoo")
     withdrawn = make_answers(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
-    assert judge_marks(withdrawn) == but(1, "gpu1 01 foo")
+    assert judge_marks(withdrawn) == replace_mark(1, "gpu1 01 foo")
 
 
 def test_mig_devices_of_one_gpu_are_one_row() -> None:
@@ -187,12 +192,13 @@ def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
 
 
 def test_what_is_worth_knowing_is_a_note() -> None:
-    twice = [*ALL, sample(0, target="mine gpu1:9400")]
+    twice = [*ALL, build_sample(0, target="mine gpu1:9400")]
     assert judge(make_answers(twice, comparison=build_comparison(ALL)))[0].series.note == (
         "it is scraped twice, as mine gpu1:9400 and nvidia-dcgm-exporter gpu1:9400"
     )
     assert (
-        judge(make_answers([sample(0, owner=""), *ALL[1:]]))[0].series.note == "the exporter names no pod that uses it"
+        judge(make_answers([build_sample(0, owner=""), *ALL[1:]]))[0].series.note
+        == "the exporter names no pod that uses it"
     )
-    old_pod = [*ALL, sample(0, timestamp=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
+    old_pod = [*ALL, build_sample(0, timestamp=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
     assert judge(make_answers(old_pod, comparison=build_comparison(ALL)))[0].series.note == ""

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from gpustack.proof.chain import PanelComparison, ProofAnswers, judge
 from gpustack.proof.workload import PodResult
-from tests.unit.proof.proof_inputs import NOW, UUIDS, make_answers, place, pod, sample, series
+from tests.unit.proof.proof_inputs import NOW, UUIDS, build_pod, build_sample, build_series, make_answers, place
 
 NUMBERS = st.integers(0, 3)
 SAMPLES = st.builds(
-    lambda number, uuid, age, node, owner: sample(number, uuid=uuid, timestamp=NOW - age, node=node, owner=owner),
+    lambda number, uuid, age, node, owner: build_sample(number, uuid=uuid, timestamp=NOW - age, node=node, owner=owner),
     NUMBERS,
     st.sampled_from([*UUIDS, "GPU-00000009-0000-0000-0000-000000000009"]),
     st.sampled_from([1.0, 29.0, 33.0, 200.0]),
@@ -20,10 +20,10 @@ SAMPLES = st.builds(
 )
 PODS = st.builds(
     lambda number, ran, named, stage: replace(
-        pod(number),
+        build_pod(number),
         ran=ran,
         stage=stage if not named else "held",
-        gpus=pod(number).gpus if named else (),
+        gpus=build_pod(number).gpus if named else (),
         reason="why",
     ),
     NUMBERS,
@@ -46,7 +46,7 @@ POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.samp
 TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
 WORLDS = st.builds(
     lambda places, value, samples, points, truths: make_answers(
-        places=places, pods=tuple(value), series=series(samples), comparison=PanelComparison(points, truths)
+        places=places, pods=tuple(value), series=build_series(samples), comparison=PanelComparison(points, truths)
     ),
     PLACES,
     st.lists(PODS, max_size=6),
@@ -98,6 +98,6 @@ def test_the_panel_holds_only_where_both_say_the_same(world: ProofAnswers) -> No
 
 
 @given(st.lists(PODS, max_size=4))
-def test_pods_alone(pods: list[PodResult]) -> None:
+def test_pods_alone_make_rows(pods: list[PodResult]) -> None:
     rows = judge(make_answers(pods=tuple(pods), series="no answer", comparison="no answer"))
     assert len(rows) >= 4

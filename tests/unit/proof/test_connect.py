@@ -1,4 +1,4 @@
-"""How a command reaches the monitoring: through a control plane, or on the only host without Kubernetes."""
+"""A command reaches the monitoring through a control plane, or on the only host without Kubernetes."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

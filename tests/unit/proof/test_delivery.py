@@ -19,166 +19,176 @@ ROUTED = RoutedAlert(("a",), "", BEGAN)
 
 
 @dataclass
-class There:
+class FakeAlertmanager:
     """An Alertmanager: `looks` are what it says of alert and counters, the last one again and again."""
 
     looks: list[tuple[Any, Any]]
-    known: Any = field(default_factory=lambda: {"a": ("webhook",), "b": ("slack",), "null": ()})
-    posted: list[Mapping[str, Any]] = field(default_factory=list)
+    receivers: Any = field(default_factory=lambda: {"a": ("webhook",), "b": ("slack",), "null": ()})
+    posts: list[Mapping[str, Any]] = field(default_factory=list)
     deaf: Callable[[Mapping[str, Any]], str] = lambda _: ""
     first: Any = ZERO
-    at: int = -1
+    position: int = -1
 
     def fetch_integrations(self) -> Any:
-        return answered(self.known)
+        return raise_or_return(self.receivers)
 
     def post_alert(self, alert: Mapping[str, Any]) -> None:
         if why := self.deaf(alert):
             raise NoAnswer(why)
-        self.posted.append(alert)
+        self.posts.append(alert)
 
     def find_alert(self, labels: Mapping[str, str]) -> Any:
-        assert labels == self.posted[0]["labels"]
-        self.at += 1
-        return answered(self.look[0])
+        assert labels == self.posts[0]["labels"]
+        self.position += 1
+        return raise_or_return(self.current_answers[0])
 
     def fetch_counts(self) -> Any:
-        return answered(self.first if self.at < 0 else self.look[1])
+        return raise_or_return(self.first if self.position < 0 else self.current_answers[1])
 
     @property
-    def look(self) -> tuple[Any, Any]:
-        return self.looks[min(self.at, len(self.looks) - 1)]
+    def current_answers(self) -> tuple[Any, Any]:
+        return self.looks[min(self.position, len(self.looks) - 1)]
 
 
-def answered(answer: Any) -> Any:
+def raise_or_return(answer: Any) -> Any:
     if isinstance(answer, str):
         raise NoAnswer(answer)
     return answer
 
 
-def tried(there: There, cancelled: Callable[[], str] = lambda: "", events: list[Event] | None = None) -> Delivery:
+def run_trial(
+    alertmanager: FakeAlertmanager, cancel_reason: Callable[[], str] = lambda: "", events: list[Event] | None = None
+) -> Delivery:
     clock = [0.0]
 
     def sleep(seconds: float) -> None:
         clock[0] += seconds
 
     report = (events if events is not None else []).append
-    trial = Trial(there, report, cancelled, "demo", "warning", clock=lambda: clock[0], sleep=sleep)  # type: ignore[arg-type]
+    trial = Trial(alertmanager, report, cancel_reason, "demo", "warning", clock=lambda: clock[0], sleep=sleep)  # type: ignore[arg-type]
     return trial.run_test()
 
 
-def more(sent: int = 0, refused: int = 0, **given_up: int) -> Counts:
+def add_counts(requests: int = 0, failures: int = 0, **given_up: int) -> Counts:
     added = {
         (*HOOK, reason): ZERO.failed_notifications.get((*HOOK, reason), 0) + count for reason, count in given_up.items()
     }
     return replace(
         ZERO,
-        requests={**ZERO.requests, HOOK: 5 + sent},
-        failed_requests={HOOK: 2 + refused},
+        requests={**ZERO.requests, HOOK: 5 + requests},
+        failed_requests={HOOK: 2 + failures},
         failed_notifications={**ZERO.failed_notifications, **added},
     )
 
 
-def reasons(done: Delivery) -> str:
-    return "; ".join([done.reason, *(arrival.reason for arrival in done.arrivals)]).strip("; ")
+def join_reasons(delivery: Delivery) -> str:
+    return "; ".join([delivery.reason, *(arrival.reason for arrival in delivery.arrivals)]).strip("; ")
 
 
-def test_delivered_at_the_second_look() -> None:
-    there, events = There([(None, ZERO), (ROUTED, ZERO), (ROUTED, more(sent=1))]), list[Event]()
-    done = tried(there, events=events)
+def test_an_alert_is_delivered_at_the_second_look() -> None:
+    there, events = FakeAlertmanager([(None, ZERO), (ROUTED, ZERO), (ROUTED, add_counts(requests=1))]), list[Event]()
+    done = run_trial(there, events=events)
     assert done == Delivery("warning", "delivered", "", (Arrival("a", "webhook", "delivered"),), 2.0)
     assert [event.kind for event in events] == ["step", "waiting", "waiting", "done"]
-    first, last = there.posted
+    first, last = there.posts
     assert (first["labels"]["alertname"], first["labels"]["severity"]) == ("GpustackTest", "warning")
     assert "endsAt" not in first
     assert (last["labels"], last["endsAt"]) == (first["labels"], "2026-11-22T01:00:01+00:00")
 
 
 def test_no_two_tests_are_one_alert() -> None:
-    one, other = There([(ROUTED, more(sent=1))]), There([(ROUTED, more(sent=1))])
-    tried(one)
-    tried(other)
-    assert one.posted[0]["labels"] != other.posted[0]["labels"]
+    one, other = (
+        FakeAlertmanager([(ROUTED, add_counts(requests=1))]),
+        FakeAlertmanager([(ROUTED, add_counts(requests=1))]),
+    )
+    run_trial(one)
+    run_trial(other)
+    assert one.posts[0]["labels"] != other.posts[0]["labels"]
 
 
 @pytest.mark.parametrize(
-    ("looks", "outcome", "why", "seconds"),
+    ("looks", "outcome", "reason", "seconds"),
     [
-        ([(ROUTED, more(sent=1, refused=1)), (ROUTED, more(sent=2, refused=1))], "delivered", "", 1),
-        ([(ROUTED, more(sent=1, refused=1, clientError=1))], "failed", "it refused the alert (HTTP 4xx)", 0),
         (
-            [(ROUTED, more(sent=7, refused=7)), (ROUTED, more(sent=7, refused=7, serverError=1))],
+            [(ROUTED, add_counts(requests=1, failures=1)), (ROUTED, add_counts(requests=2, failures=1))],
+            "delivered",
+            "",
+            1,
+        ),
+        ([(ROUTED, add_counts(requests=1, failures=1, clientError=1))], "failed", "it refused the alert (HTTP 4xx)", 0),
+        (
+            [(ROUTED, add_counts(requests=7, failures=7)), (ROUTED, add_counts(requests=7, failures=7, serverError=1))],
             "failed",
             "HTTP 5xx",
             1,
         ),
-        ([(ROUTED, more(sent=1, refused=1, strange=1))], "failed", "strange", 0),
-        ([(ROUTED, more(sent=9, refused=9))], "failed", "9 attempts failed, and Alertmanager goes on", 60),
-        ([(ROUTED, more())], "unknown", "no notification within 60 s", 60),
-        ([(None, more(sent=1))], "unknown", "did not show the alert within 60 s", 60),
+        ([(ROUTED, add_counts(requests=1, failures=1, strange=1))], "failed", "strange", 0),
+        ([(ROUTED, add_counts(requests=9, failures=9))], "failed", "9 attempts failed, and Alertmanager goes on", 60),
+        ([(ROUTED, add_counts())], "unknown", "no notification within 60 s", 60),
+        ([(None, add_counts(requests=1))], "unknown", "did not show the alert within 60 s", 60),
         ([(replace(ROUTED, mute_reason="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
         (
-            [(replace(ROUTED, receivers=("null",)), more(sent=1))],
+            [(replace(ROUTED, receivers=("null",)), add_counts(requests=1))],
             "failed",
             "gives it to null, which has no integration",
             0,
         ),
         ([("it hung up", ZERO)], "unknown", "it hung up", 60),
-        ([(ROUTED, "it hung up"), (ROUTED, more(sent=1))], "delivered", "", 1),
-        ([(ROUTED, replace(more(sent=1), process=2.0))], "unknown", "restarted, or there are several", 60),
+        ([(ROUTED, "it hung up"), (ROUTED, add_counts(requests=1))], "delivered", "", 1),
+        ([(ROUTED, replace(add_counts(requests=1), process=2.0))], "unknown", "restarted, or there are several", 60),
     ],
 )
-def test_outcomes(looks: list[Any], outcome: str, why: str, seconds: float) -> None:
-    there = There(looks)
-    done = tried(there)
+def test_counts_decide_the_outcome(looks: list[Any], outcome: str, reason: str, seconds: float) -> None:
+    there = FakeAlertmanager(looks)
+    done = run_trial(there)
     assert (done.outcome, done.seconds, done.unresolved_reason) == (outcome, seconds, "")
-    assert why in reasons(done)
-    assert bool(reasons(done)) is bool(why)
-    assert [("endsAt" in alert) for alert in there.posted] == [False, True]
+    assert reason in join_reasons(done)
+    assert bool(join_reasons(done)) is bool(reason)
+    assert [("endsAt" in alert) for alert in there.posts] == [False, True]
 
 
-def outcomes(done: Delivery) -> dict[str, str]:
-    return {arrival.receiver: arrival.outcome for arrival in done.arrivals}
+def list_outcomes(delivery: Delivery) -> dict[str, str]:
+    return {arrival.receiver: arrival.outcome for arrival in delivery.arrivals}
 
 
 def test_each_receiver_is_judged_by_its_own_counter() -> None:
     both = replace(ROUTED, receivers=("a", "b"))
-    counts, two = more(sent=1), replace(more(sent=1), requests={HOOK: 6, SLACK: 1})
-    done = tried(There([(both, counts)]))
-    assert (done.outcome, outcomes(done)) == ("unknown", {"a": "delivered", "b": "unknown"})
-    done = tried(There([(both, counts), (both, two)]))
-    assert (done.outcome, outcomes(done)) == ("delivered", {"a": "delivered", "b": "delivered"})
+    counts, two = add_counts(requests=1), replace(add_counts(requests=1), requests={HOOK: 6, SLACK: 1})
+    done = run_trial(FakeAlertmanager([(both, counts)]))
+    assert (done.outcome, list_outcomes(done)) == ("unknown", {"a": "delivered", "b": "unknown"})
+    done = run_trial(FakeAlertmanager([(both, counts), (both, two)]))
+    assert (done.outcome, list_outcomes(done)) == ("delivered", {"a": "delivered", "b": "delivered"})
     lost = replace(counts, failed_notifications={(*SLACK, "clientError"): 1})
-    done = tried(There([(both, lost)]))
-    assert (done.outcome, outcomes(done)) == ("failed", {"a": "delivered", "b": "failed"})
+    done = run_trial(FakeAlertmanager([(both, lost)]))
+    assert (done.outcome, list_outcomes(done)) == ("failed", {"a": "delivered", "b": "failed"})
 
 
 def test_a_receiver_with_two_of_a_way_has_to_get_both() -> None:
     known = {"a": ("webhook", "webhook")}
-    assert tried(There([(ROUTED, more(sent=1))], known)).outcome == "unknown"
-    assert tried(There([(ROUTED, more(sent=3, refused=1))], known)).outcome == "delivered"
+    assert run_trial(FakeAlertmanager([(ROUTED, add_counts(requests=1))], known)).outcome == "unknown"
+    assert run_trial(FakeAlertmanager([(ROUTED, add_counts(requests=3, failures=1))], known)).outcome == "delivered"
 
 
 def test_counters_without_receivers_prove_nothing() -> None:
     blind = Counts(1.0, {("", "webhook"): 9}, {("", "webhook"): 0}, {})
-    done = tried(There([(ROUTED, blind)], first=replace(blind, requests={("", "webhook"): 5})))
-    assert (done.outcome, "does not count by receiver" in reasons(done)) == ("unknown", True)
+    done = run_trial(FakeAlertmanager([(ROUTED, blind)], first=replace(blind, requests={("", "webhook"): 5})))
+    assert (done.outcome, "does not count by receiver" in join_reasons(done)) == ("unknown", True)
 
 
 def test_severities_are_tested_one_after_the_other_until_one_is_stopped() -> None:
-    def trial(severity: str, stopped: str = "") -> Trial:
-        there = There([(ROUTED, more(sent=1))])
-        return Trial(there, lambda _: None, lambda: stopped, "demo", severity)  # type: ignore[arg-type]
+    def build_trial(severity: str, stop_reason: str = "") -> Trial:
+        there = FakeAlertmanager([(ROUTED, add_counts(requests=1))])
+        return Trial(there, lambda _: None, lambda: stop_reason, "demo", severity)  # type: ignore[arg-type]
 
-    done = run_trials([trial("critical"), trial("warning")], ["info"])
+    done = run_trials([build_trial("critical"), build_trial("warning")], ["info"])
     assert (done.outcome, done.stop_reason, done.unrouted_severities) == ("delivered", "", ("info",))
     assert [delivery.severity for delivery in done.deliveries] == ["critical", "warning"]
-    done = run_trials([trial("critical", "interrupted"), trial("warning")], [])
+    done = run_trials([build_trial("critical", "interrupted"), build_trial("warning")], [])
     assert (done.outcome, done.stop_reason, len(done.deliveries)) == ("unknown", "interrupted", 1)
 
 
 @pytest.mark.parametrize(
-    ("each", "outcome"),
+    ("outcomes", "outcome"),
     [
         (["delivered", "delivered"], "delivered"),
         (["delivered", "unknown"], "unknown"),
@@ -186,42 +196,44 @@ def test_severities_are_tested_one_after_the_other_until_one_is_stopped() -> Non
         ([], "unknown"),
     ],
 )
-def test_the_outcome_of_all(each: list[Outcome], outcome: str) -> None:
-    assert Deliveries(tuple(Delivery("info", one) for one in each)).outcome == outcome
+def test_the_worst_outcome_counts(outcomes: list[Outcome], outcome: str) -> None:
+    assert Deliveries(tuple(Delivery("info", one) for one in outcomes)).outcome == outcome
 
 
-@pytest.mark.parametrize("before", [{"known": "refused"}, {"first": "refused"}])
-def test_nothing_is_sent_where_nothing_can_be_known(before: dict[str, str]) -> None:
-    there = There([(ROUTED, ZERO)], **before)  # type: ignore[arg-type]
-    done = tried(there)
-    assert (done.outcome, done.reason, there.posted) == ("unknown", "refused; no alert was sent", [])
+@pytest.mark.parametrize("refused_field", [{"receivers": "refused"}, {"first": "refused"}])
+def test_nothing_is_sent_where_nothing_can_be_known(refused_field: dict[str, str]) -> None:
+    there = FakeAlertmanager([(ROUTED, ZERO)], **refused_field)  # type: ignore[arg-type]
+    done = run_trial(there)
+    assert (done.outcome, done.reason, there.posts) == ("unknown", "refused; no alert was sent", [])
 
 
-def test_an_alert_that_is_not_taken() -> None:
-    done = tried(There([(ROUTED, ZERO)], deaf=lambda _: "HTTP 400"))
+def test_an_alert_that_is_not_taken_is_unknown() -> None:
+    done = run_trial(FakeAlertmanager([(ROUTED, ZERO)], deaf=lambda _: "HTTP 400"))
     assert (done.outcome, done.reason) == ("unknown", "HTTP 400")
     assert done.unresolved_reason == "HTTP 400; it ends by itself within minutes"
 
 
 def test_an_alert_that_cannot_be_ended_says_so() -> None:
-    done = tried(There([(ROUTED, more(sent=1))], deaf=lambda alert: "gone" if "endsAt" in alert else ""))
+    done = run_trial(
+        FakeAlertmanager([(ROUTED, add_counts(requests=1))], deaf=lambda alert: "gone" if "endsAt" in alert else "")
+    )
     assert (done.outcome, done.unresolved_reason) == ("delivered", "gone; it ends by itself within minutes")
 
 
 def test_an_interrupted_test_ends_its_alert() -> None:
-    there = There([(ROUTED, ZERO)])
+    there = FakeAlertmanager([(ROUTED, ZERO)])
     asked = iter(["", "", "interrupted"])
-    done = tried(there, cancelled=lambda: next(asked))
+    done = run_trial(there, cancel_reason=lambda: next(asked))
     assert (done.outcome, done.stop_reason) == ("unknown", "interrupted")
-    assert "endsAt" in there.posted[-1]
+    assert "endsAt" in there.posts[-1]
 
 
 def test_a_second_ctrl_c_ends_the_alert_too() -> None:
-    there = There([(ROUTED, ZERO)])
+    there = FakeAlertmanager([(ROUTED, ZERO)])
 
-    def pressed() -> str:
+    def press_ctrl_c() -> str:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tried(there, cancelled=pressed)
-    assert ["endsAt" in alert for alert in there.posted] == [False, True]
+        run_trial(there, cancel_reason=press_ctrl_c)
+    assert ["endsAt" in alert for alert in there.posts] == [False, True]

@@ -21,25 +21,25 @@ class Answers(Web):
         return found
 
 
-def frame(values: list[list[Any]], **labels: str) -> dict[str, Any]:
+def build_frame(values: list[list[Any]], **labels: str) -> dict[str, Any]:
     fields = [{"name": "Time", "type": "time"}, {"name": "Value", "type": "number", "labels": {**LABELS, **labels}}]
     return {"schema": {"fields": fields}, "data": {"values": values}}
 
 
-def panel(status: int, value: Any) -> dict[str, tuple[float, float]]:
+def query_panel(status: int, value: Any) -> dict[str, tuple[float, float]]:
     sources = (200, {"uid": "prometheus", "url": "http://elsewhere:9090"})
     return Grafana(Answers(query=(status, value), sources=sources)).query_panel("m", 1000.0)
 
 
-def test_the_last_point_of_each_gpu() -> None:
+def test_the_last_point_of_each_gpu_counts() -> None:
     frames = [
-        frame([[985000, 1000000], [40, 41.5]]),
-        frame([[985000, 1000000], [7, None]], UUID="GPU-2"),
-        frame([[], []], UUID="GPU-3"),
-        frame([[985000], [50]], GPU_I_ID="1"),
-        frame([[985000], [50]], UUID=""),
+        build_frame([[985000, 1000000], [40, 41.5]]),
+        build_frame([[985000, 1000000], [7, None]], UUID="GPU-2"),
+        build_frame([[], []], UUID="GPU-3"),
+        build_frame([[985000], [50]], GPU_I_ID="1"),
+        build_frame([[985000], [50]], UUID=""),
     ]
-    assert panel(200, {"results": {"A": {"status": 200, "frames": frames}}}) == {
+    assert query_panel(200, {"results": {"A": {"status": 200, "frames": frames}}}) == {
         "GPU-1": (1000.0, 41.5),
         "GPU-2": (985.0, 7.0),
     }
@@ -55,7 +55,7 @@ def test_the_last_point_of_each_gpu() -> None:
 )
 def test_a_data_source_that_fails_is_an_answer(status: int, value: Any, words: str) -> None:
     with pytest.raises(Refusal, match=words) as raised:
-        panel(status, value)
+        query_panel(status, value)
     assert status == 404 or "(http://elsewhere:9090)" in str(raised.value)
 
 
@@ -65,20 +65,20 @@ def test_a_data_source_that_fails_is_an_answer(status: int, value: Any, words: s
 )
 def test_a_grafana_that_fails_is_none(status: int, value: Any, words: str) -> None:
     with pytest.raises(NoAnswer, match=words):
-        panel(status, value)
+        query_panel(status, value)
 
 
 def test_the_password_is_in_no_text() -> None:
     assert "hunter2" not in repr(Answers())
 
 
-def test_a_panel_s_question() -> None:
+def test_a_panel_is_queried_as_grafana_does() -> None:
     asked = build_question("m", 1000.0)
     assert (asked["from"], asked["to"]) == ("700000", "1000000")
     assert asked["queries"][0]["datasource"] == {"type": "prometheus", "uid": "prometheus"}
 
 
-def good(data: Any) -> tuple[int, Any]:
+def build_reply(data: Any) -> tuple[int, Any]:
     return 200, {"status": "success", "data": data}
 
 
@@ -92,12 +92,12 @@ class Server(Web):
     def get(self, path: str, words: Any = None) -> tuple[int, Any]:
         self.asked.append((path, dict(words)))  # type: ignore[attr-defined]
         if path.endswith("targets"):
-            return good({"activeTargets": [{"labels": {"job": "a", "instance": "b"}, "scrapeInterval": "15s"}]})
+            return build_reply({"activeTargets": [{"labels": {"job": "a", "instance": "b"}, "scrapeInterval": "15s"}]})
         if words["query"] == "time()":
-            return good({"resultType": "scalar", "result": [1000.5, "1000.5"]})
+            return build_reply({"resultType": "scalar", "result": [1000.5, "1000.5"]})
         if "[" in words["query"]:
-            return good({"result": [{"metric": LABELS, "values": [[990.0, "41"]]}]})
-        return good({"result": [{"metric": LABELS, "value": [990.0, value]} for value in ("41", "40")]})
+            return build_reply({"result": [{"metric": LABELS, "values": [[990.0, "41"]]}]})
+        return build_reply({"result": [{"metric": LABELS, "value": [990.0, value]} for value in ("41", "40")]})
 
 
 def test_prometheus_is_asked_for_raw_samples() -> None:
@@ -114,12 +114,12 @@ def test_prometheus_is_asked_for_raw_samples() -> None:
 
 
 @pytest.mark.parametrize("value", ["<html>", {"status": "error", "error": "query timed out"}, None])
-def test_what_is_no_answer_of_prometheus(value: Any) -> None:
+def test_malformed_answers_of_prometheus_are_refusals(value: Any) -> None:
     web = Answers(query=(503, value), targets=(503, value))
     with pytest.raises(NoAnswer, match="Prometheus refused the question"):
         Prometheus(web, [], {}).query_series()
 
 
-def test_nobody_listens() -> None:
+def test_a_closed_port_is_no_answer() -> None:
     with pytest.raises(NoAnswer, match=r"Prometheus could not be asked: .*refused"):
         Web("Prometheus", "127.0.0.1", 1).get("/")

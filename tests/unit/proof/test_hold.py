@@ -25,8 +25,8 @@ def test_all_gpus_of_a_node_are_kept() -> None:
             (container,) = pod["spec"]["containers"]
             assert container["resources"] == {"limits": {"nvidia.com/gpu": "1"}}
             assert "initContainers" not in pod["spec"]
-        assert api.removed == 0
-    assert api.removed == 1
+        assert api.removals == 0
+    assert api.removals == 1
 
 
 def test_a_node_that_was_taken_meanwhile_is_left_out_at_once() -> None:
@@ -34,23 +34,23 @@ def test_a_node_that_was_taken_meanwhile_is_left_out_at_once() -> None:
     with hold(api, {"gpu1": 1, "gpu2": 2}) as refused:
         assert refused == {"gpu2": "Its GPUs could not be kept for the test: Unschedulable: 0/2 nodes"}
         assert len(api.pods) == 1
-        assert api.now <= 30
+        assert api.time <= 30
 
 
 def test_they_are_given_back_when_the_test_breaks_off() -> None:
     api = PodApi()
     with pytest.raises(KeyboardInterrupt), hold(api, {"gpu1": 1}):
         raise KeyboardInterrupt
-    assert api.removed == 1
+    assert api.removals == 1
 
 
-@pytest.mark.parametrize(("what", "removed"), [("open", 0), ("create", 1), ("list", 1)])
-def test_what_the_api_refuses_holds_nothing(what: str, removed: int) -> None:
-    api = PodApi(refuses=lambda asked: "quota exceeded" if asked == what else "")
+@pytest.mark.parametrize(("verb", "removals"), [("open", 0), ("create", 1), ("list", 1)])
+def test_what_the_api_refuses_holds_nothing(verb: str, removals: int) -> None:
+    api = PodApi(refuses=lambda asked: "quota exceeded" if asked == verb else "")
     with pytest.raises(RolloutError) as raised, hold(api, {"gpu1": 1}):
         raise AssertionError
     assert (raised.value.reference, raised.value.reason) == ("gpu-not-held", "quota exceeded")
-    assert (api.removed, api.now) == (removed, 0)
+    assert (api.removals, api.time) == (removals, 0)
 
 
 def test_what_cannot_be_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

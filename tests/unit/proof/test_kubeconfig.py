@@ -16,7 +16,7 @@ from gpustack.proof.kubeconfig import Server, parse_server, refuse_unnamed
         ("https://[2001:DB8::1]:6443", Server("2001:db8::1", 6443)),
     ],
 )
-def test_servers(url: str, server: Server) -> None:
+def test_servers_are_parsed(url: str, server: Server) -> None:
     assert parse_server(url) == server
     assert parse_server(server.url) == server
 
@@ -30,7 +30,7 @@ def test_servers(url: str, server: Server) -> None:
         "https://::1:6443", "https://{{ x }}:6443", "exec://kube1:6443",
     ],
 )  # fmt: skip
-def test_what_is_no_server(url: str) -> None:
+def test_other_texts_are_no_servers(url: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of urllib too
         parse_server(url)
 
@@ -44,7 +44,7 @@ def test_a_server_is_a_name_and_a_port_and_nothing_else(text: str) -> None:
     assert set(server.url) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-:[]/")
 
 
-def test_a_server_that_its_certificate_does_not_name() -> None:
+def test_a_server_that_its_certificate_does_not_name_is_refused() -> None:
     refuse_unnamed(Server("kube1", 6443), {"kube1", "10.0.0.1"})
     with pytest.raises(ValueError, match=r"it is for 10\.0\.0\.1, kube1, and not for kube2"):
         refuse_unnamed(Server("kube2", 6443), {"kube1", "10.0.0.1"})

@@ -14,7 +14,7 @@ from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import name_process
 from gpustack.proof.pod import ApiRefused, Pods
 from gpustack.proof.workload import NAMESPACE, OURS, build_namespace, build_proof_pod
-from tests.unit.proof.core_api import Api, refusal
+from tests.unit.proof.core_api import Api, build_refusal
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def pods(api: Api) -> Pods:
     return Pods(api, lambda seconds: passed.__setitem__(0, passed[0] + seconds), lambda: passed[0])
 
 
-def test_made_used_and_removed(api: Api, pods: Pods) -> None:
+def test_pods_are_made_used_and_removed(api: Api, pods: Pods) -> None:
     assert pods.open() == 0
     assert api.space is not None
     assert api.space["metadata"]["labels"].items() >= OURS.items()
@@ -82,14 +82,14 @@ def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> 
     assert api.space is not None
 
 
-@pytest.mark.parametrize("what", ["persistentvolumeclaims/data", "configmaps/settings", "widgets/one", "pods/debug"])
-def test_a_namespace_with_something_else_in_it_stays(api: Api, pods: Pods, what: str) -> None:
+@pytest.mark.parametrize("kind", ["persistentvolumeclaims/data", "configmaps/settings", "widgets/one", "pods/debug"])
+def test_a_namespace_with_something_else_in_it_stays(api: Api, pods: Pods, kind: str) -> None:
     pods.open()
     pods.create(build_proof_pod("proof-0", "gpu1", "a", 60))
-    api.others.append(what)
+    api.others.append(kind)
     assert pods.remove("a")
     assert (api.pods, api.space is None) == ({}, False)
-    api.others.remove(what)
+    api.others.remove(kind)
     assert pods.remove("a")
     assert api.space is None
 
@@ -121,14 +121,14 @@ def test_a_namespace_of_somebody_else_is_left_alone(api: Api, pods: Pods, labels
     assert (api.space, list(api.pods)) == (theirs, ["theirs"])
 
 
-def test_one_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
+def test_a_namespace_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
     api.space = {**build_namespace(), "status": {"phase": "Terminating"}}
     assert pods.open() == 0
     assert api.space is not None
     assert "status" not in api.space
 
 
-def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
+def test_a_namespace_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
     api.space, api.ends = {**build_namespace(), "status": {"phase": "Terminating"}}, 10**6
     with pytest.raises(RolloutError) as raised:
         pods.open()
@@ -146,7 +146,7 @@ def test_the_service_account_of_a_new_namespace_is_waited_for(api: Api, pods: Po
 
 
 def test_errors_are_in_the_api_s_words(api: Api, pods: Pods) -> None:
-    api.fails = refusal(403, "namespaces is forbidden")
+    api.fails = build_refusal(403, "namespaces is forbidden")
     with pytest.raises(ApiRefused, match="namespaces is forbidden"):
         pods.open()
     api.fails = ConnectionResetError("reset by peer")
@@ -178,7 +178,7 @@ class Recorder(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def real() -> Iterator[Pods]:
-    """With the real client, which checks types of arguments and of whole manifests."""
+    """Pods through the real client, which checks types of arguments and of whole manifests."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     Recorder.requests.clear()
@@ -226,7 +226,7 @@ def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pyt
     assert api.space is not None
 
 
-def test_the_pod_as_it_is_made() -> None:
+def test_the_pod_asks_for_its_gpu_and_node() -> None:
     made = build_proof_pod("proof-0", "gpu1", "a", 180)
     spec = made["spec"]
     assert spec["activeDeadlineSeconds"] == 240

@@ -9,7 +9,7 @@ import pytest
 from gpustack.proof.pod import ApiRefused
 from gpustack.proof.pod_run import Cluster, PodRun
 from gpustack.proof.workload import PodResult, build_proof_pod
-from tests.worlds.programs.pod_api import PodApi, make_run, status
+from tests.worlds.programs.pod_api import PodApi, build_status, make_run
 
 
 def build(name: str, node: str, run: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def test_a_pod_that_is_refused_ends_the_run_unless_others_are_enough() -> None:
     run = make_run(api)
     with pytest.raises(ApiRefused, match="exceeded quota"):
         run.create("proof", {"gpu1": 2}, build)
-    assert (run.remove(), api.removed) == ("", 1)
+    assert (run.remove(), api.removals) == ("", 1)
 
 
 def test_a_partial_run_follows_the_pods_that_were_created() -> None:
@@ -53,7 +53,7 @@ def test_an_interruption_creates_no_more_pods() -> None:
     run.create("proof", {"gpu1": 3}, build)
     assert run.follow(judge) == "interrupted"
     assert (len(api.pods), list_stages(run)) == (1, [("stuck", "interrupted")] * 3)
-    assert (run.remove(), api.removed) == ("", 1)
+    assert (run.remove(), api.removals) == ("", 1)
 
 
 def test_an_api_that_stays_away_is_the_reason() -> None:
@@ -62,7 +62,7 @@ def test_an_api_that_stays_away_is_the_reason() -> None:
     run.create("proof", {"gpu1": 1}, build)
     assert run.follow(judge) == "the API was not reached"
     assert list_stages(run) == [("stuck", "the API was not reached")]
-    assert 30 < api.now <= 40
+    assert 30 < api.time <= 40
     assert [event.message for event in api.events if event.kind == "note"] == [
         "the pods could not be looked at: the API was not reached"
     ]
@@ -78,16 +78,16 @@ def test_nothing_is_removed_where_nothing_was_created() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "warning", "why"),
+    ("pod_status", "warning", "reason"),
     [
         ({"phase": "Pending"}, "", "it did not start within 35 s"),
         ({"phase": "Pending"}, "FailedMount: none", "FailedMount: none"),
-        (status(waiting={"reason": "ErrImagePull", "message": "not found"}), "", "ErrImagePull: not found"),
+        (build_status(waiting={"reason": "ErrImagePull", "message": "not found"}), "", "ErrImagePull: not found"),
     ],
 )
-def test_a_pod_that_does_not_start_has_a_reason(found: Mapping[str, Any], warning: str, why: str) -> None:
-    api = PodApi(statuses={0: found}, warning=warning)
+def test_a_pod_that_does_not_start_has_a_reason(pod_status: Mapping[str, Any], warning: str, reason: str) -> None:
+    api = PodApi(statuses={0: pod_status}, warning=warning)
     run = make_run(api, start_limit=30)
     run.create("proof", {"gpu1": 2}, build)
     assert run.follow(judge) == ""
-    assert list_stages(run) == [("stuck", why), ("held", "")]
+    assert list_stages(run) == [("stuck", reason), ("held", "")]

@@ -16,7 +16,7 @@ from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus, Sample, Series
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE
-from tests.unit.proof.proof_inputs import EVERY, GPUS, MODEL, NOW, UUIDS, marks, place, sample, series
+from tests.unit.proof.proof_inputs import EVERY, GPUS, MODEL, NOW, UUIDS, build_sample, build_series, list_marks, place
 
 GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
 DONE = {"terminated": {"exitCode": 0}}
@@ -36,7 +36,7 @@ class Clock:
     def wait(self, seconds: float) -> None:
         self.at += seconds
 
-    def now(self) -> float:
+    def read_time(self) -> float:
         return self.at
 
 
@@ -49,7 +49,7 @@ class Nodes:
         self.after = 2.0
         self.statuses: dict[str, Mapping[str, Any]] = {}
         self.left, self.removals, self.most = 0, 0, 0
-        self.refuse: Callable[[str], None] = lambda what: None
+        self.refuse: Callable[[str], None] = lambda verb: None
 
     def open(self) -> int:
         self.refuse("open")
@@ -87,7 +87,7 @@ class Nodes:
         return True
 
 
-class Watched(Prometheus):
+class RecordingPrometheus(Prometheus):
     """Scrapes each GPU every 15 s, but for those that are late."""
 
     def __init__(self, clock: Clock) -> None:
@@ -101,35 +101,35 @@ class Watched(Prometheus):
 
     def query_series(self, *, targets: bool = False) -> Series:
         self.looks += 1
-        return Series(self.metric, self.query_time(), tuple(self.samples()), series([]).scrapes)
+        return Series(self.metric, self.query_time(), tuple(self.list_samples()), build_series([]).scrapes)
 
-    def samples(self) -> list[Sample]:
+    def list_samples(self) -> list[Sample]:
         last = NOW + self.clock.at // EVERY * EVERY
-        return [sample(at, timestamp=NOW - 20 if uuid in self.late else last) for at, uuid in enumerate(UUIDS)]
+        return [build_sample(at, timestamp=NOW - 20 if uuid in self.late else last) for at, uuid in enumerate(UUIDS)]
 
     def query_values(self, timestamp: float) -> dict[str, float]:
-        return {sample.uuid: sample.value for sample in self.samples()}
+        return {sample.uuid: sample.value for sample in self.list_samples()}
 
 
 class Panels(Grafana):
-    def __init__(self, prometheus: Watched) -> None:
+    def __init__(self, prometheus: RecordingPrometheus) -> None:
         object.__setattr__(self, "prometheus", prometheus)
         object.__setattr__(self, "wrong", {})
 
-    def query_panel(self, metric: str, now: float) -> dict[str, tuple[float, float]]:
-        found: dict[str, float] = self.prometheus.query_values(now) | self.wrong  # type: ignore[attr-defined]
-        return {uuid: (now - 5, value) for uuid, value in found.items()}
+    def query_panel(self, metric: str, time: float) -> dict[str, tuple[float, float]]:
+        found: dict[str, float] = self.prometheus.query_values(time) | self.wrong  # type: ignore[attr-defined]
+        return {uuid: (time - 5, value) for uuid, value in found.items()}
 
 
 class World:
     def __init__(self) -> None:
         self.clock = Clock()
-        self.nodes, self.prometheus = Nodes(self.clock), Watched(self.clock)
+        self.nodes, self.prometheus = Nodes(self.clock), RecordingPrometheus(self.clock)
         self.grafana = Panels(self.prometheus)
         self.events: list[Event] = []
         self.stop = ""
 
-    def prove(self, **other: Any) -> Proof:
+    def prove(self, **options: Any) -> Proof:
         given = {"places": (place("gpu1"), place("gpu2")), "prometheus": self.prometheus, "grafana": self.grafana}
         run = PodRun(
             lambda: nullcontext(self.nodes),
@@ -138,10 +138,10 @@ class World:
             "kernel",
             pause=0.5,
             wait=self.clock.wait,
-            clock=self.clock.now,
+            clock=self.clock.read_time,
             id="r",
         )
-        return Prover(run, **{**given, **other}).prove()
+        return Prover(run, **{**given, **options}).prove()
 
 
 @pytest.fixture
@@ -149,9 +149,9 @@ def world() -> World:
     return World()
 
 
-def refusing(what: str, error: Exception) -> Callable[[str], None]:
-    def refuse(asked: str) -> None:
-        if asked == what:
+def build_refusal(verb: str, error: Exception) -> Callable[[str], None]:
+    def refuse(call: str) -> None:
+        if call == verb:
             raise error
 
     return refuse
@@ -159,7 +159,7 @@ def refusing(what: str, error: Exception) -> Callable[[str], None]:
 
 def test_all_is_proven_and_nothing_is_left(world: World) -> None:
     done = world.prove()
-    assert marks(done.rows) == GOOD
+    assert list_marks(done.rows) == GOOD
     assert (done.stop_reason, done.remaining, world.nodes.pods, world.nodes.removals) == ("", "", {}, 1)
     assert world.nodes.most == 4, "all at the same time, so that each meets another GPU"
     assert done.seconds < 2 + EVERY + 2
@@ -181,14 +181,14 @@ def test_all_is_proven_and_nothing_is_left(world: World) -> None:
 def test_only_free_gpus_get_a_pod(world: World) -> None:
     done = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed_reason="cordoned")))
     assert world.nodes.most == 0
-    assert marks(done.rows) == ["gpu1 00 soo", "gpu1 01 soo", "gpu2 00 uoo", "gpu2 01 uoo"]
+    assert list_marks(done.rows) == ["gpu1 00 soo", "gpu1 01 soo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.removals == 0
 
 
 def test_a_late_scrape_is_waited_for_two_intervals_and_no_longer(world: World) -> None:
     world.prometheus.late = {UUIDS[3]}
     done = world.prove()
-    assert marks(done.rows) == [*GOOD[:3], "gpu2 01 ofo"]
+    assert list_marks(done.rows) == [*GOOD[:3], "gpu2 01 ofo"]
     assert 2 * EVERY < done.seconds < 2 * EVERY + 10
 
 
@@ -196,7 +196,7 @@ def test_pods_that_stay_pending_are_not_known_and_taken_away(world: World) -> No
     world.nodes.after = 10**6
     done = world.prove(timeout=30)
     assert {row.kernel.reason for row in done.rows} == {"FailedScheduling: nowhere"}
-    assert marks(done.rows) == ["gpu1 00 uoo", "gpu1 01 uoo", "gpu2 00 uoo", "gpu2 01 uoo"]
+    assert list_marks(done.rows) == ["gpu1 00 uoo", "gpu1 01 uoo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.pods == {}
     assert done.seconds < 40
 
@@ -213,15 +213,15 @@ def test_a_pod_that_was_refused_breaks_its_link_alone(world: World) -> None:
     world.nodes.statuses = {
         "proof-r-1": {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "unhealthy"}
     }
-    assert marks(world.prove().rows) == [GOOD[0], "gpu1 01 foo", *GOOD[2:]]
+    assert list_marks(world.prove().rows) == [GOOD[0], "gpu1 01 foo", *GOOD[2:]]
 
 
 def test_the_api_s_refusal_is_the_reason(world: World) -> None:
-    world.nodes.refuse = refusing("create", ApiRefused("exceeded quota", 403))
+    world.nodes.refuse = build_refusal("create", ApiRefused("exceeded quota", 403))
     done = world.prove()
     assert {row.kernel.outcome for row in done.rows} == {"unknown"}
     assert {row.kernel.reason for row in done.rows} == {"exceeded quota"}
-    world.nodes.refuse = refusing("open", ApiRefused("the API was not reached"))
+    world.nodes.refuse = build_refusal("open", ApiRefused("the API was not reached"))
     assert {row.kernel.reason for row in world.prove().rows} == {"the API was not reached"}
 
 
@@ -229,11 +229,11 @@ def test_ctrl_c_takes_the_pods_away_and_tells_what_is_known(world: World) -> Non
     world.nodes.after = 10**6
     wait = world.clock.wait
 
-    def pressed(seconds: float) -> None:
+    def press_ctrl_c(seconds: float) -> None:
         wait(seconds)
         world.stop = "interrupted" if world.clock.at > 5 else ""
 
-    world.clock.wait = pressed  # type: ignore[method-assign]
+    world.clock.wait = press_ctrl_c  # type: ignore[method-assign]
     done = world.prove()
     assert done.stop_reason == "interrupted"
     assert (world.nodes.pods, world.nodes.removals) == ({}, 1)
@@ -242,21 +242,21 @@ def test_ctrl_c_takes_the_pods_away_and_tells_what_is_known(world: World) -> Non
 
 
 def test_a_second_ctrl_c_still_takes_them_away(world: World) -> None:
-    world.nodes.refuse = refusing("all", KeyboardInterrupt())  # type: ignore[arg-type]
+    world.nodes.refuse = build_refusal("all", KeyboardInterrupt())  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         world.prove()
     assert (world.nodes.pods, world.nodes.removals) == ({}, 1)
 
 
 def test_a_namespace_that_is_not_ours_ends_it_before_anything_is_made(world: World) -> None:
-    world.nodes.refuse = refusing("open", RolloutError("proof-namespace-foreign", "not ours"))
+    world.nodes.refuse = build_refusal("open", RolloutError("proof-namespace-foreign", "not ours"))
     with pytest.raises(RolloutError):
         world.prove()
     assert (world.nodes.most, world.nodes.removals) == (0, 0)
 
 
 def test_what_cannot_be_removed_is_reported(world: World) -> None:
-    world.nodes.refuse = refusing("remove", ApiRefused("the API was not reached"))
+    world.nodes.refuse = build_refusal("remove", ApiRefused("the API was not reached"))
     left = world.prove().remaining
     assert left.startswith(
         "the pods could not be removed (the API was not reached); they end by themselves within 240 s"
@@ -268,28 +268,30 @@ def test_what_an_earlier_proof_left_is_reported(world: World) -> None:
     assert world.prove().removed_pods == 3
 
 
-def test_monitoring_that_cannot_be_asked(world: World) -> None:
-    assert marks(world.prove(grafana="no login").rows) == [one[:-1] + "u" for one in GOOD]
-    assert marks(world.prove(prometheus="no Service").rows) == [one[:-2] + "uu" for one in GOOD]
+def test_monitoring_that_cannot_be_asked_is_unknown(world: World) -> None:
+    assert list_marks(world.prove(grafana="no login").rows) == [one[:-1] + "u" for one in GOOD]
+    assert list_marks(world.prove(prometheus="no Service").rows) == [one[:-2] + "uu" for one in GOOD]
 
 
 @pytest.mark.parametrize(("error", "mark"), [(NoAnswer("down"), "u"), (Refusal("elsewhere"), "f")])
-def test_a_grafana_that_fails(world: World, error: Exception, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*_: object) -> None:
+def test_a_failing_grafana_marks_panels(
+    world: World, error: Exception, mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(Panels, "query_panel", failing)
-    assert marks(world.prove().rows) == [one[:-1] + mark for one in GOOD]
+    monkeypatch.setattr(Panels, "query_panel", fail)
+    assert list_marks(world.prove().rows) == [one[:-1] + mark for one in GOOD]
 
 
 def test_a_panel_is_asked_again_before_it_is_wrong(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    right, asked = Panels.query_panel, []
+    right, call = Panels.query_panel, []
 
-    def first_wrong(self: Panels, metric: str, now: float) -> dict[str, tuple[float, float]]:
-        asked.append(now)
-        found = right(self, metric, now)
-        return {uuid: (at, value + 1) for uuid, (at, value) in found.items()} if len(asked) == 1 else found
+    def spoil_first(self: Panels, metric: str, time: float) -> dict[str, tuple[float, float]]:
+        call.append(time)
+        found = right(self, metric, time)
+        return {uuid: (at, value + 1) for uuid, (at, value) in found.items()} if len(call) == 1 else found
 
-    monkeypatch.setattr(Panels, "query_panel", first_wrong)
-    assert marks(world.prove().rows) == GOOD
-    assert len(asked) == 2
+    monkeypatch.setattr(Panels, "query_panel", spoil_first)
+    assert list_marks(world.prove().rows) == GOOD
+    assert len(call) == 2

@@ -11,7 +11,7 @@ from gpustack.proof.prometheus import (
     parse_samples,
     parse_scrapes,
 )
-from tests.unit.proof.proof_inputs import NOW, sample
+from tests.unit.proof.proof_inputs import NOW, build_sample
 
 LABELS = {
     "__name__": "DCGM_FI_DEV_GPU_TEMP",
@@ -29,20 +29,20 @@ LABELS = {
 }
 
 
-def one(values: list[list[object]], **labels: str) -> list[dict[str, object]]:
+def build_result(values: list[list[object]], **labels: str) -> list[dict[str, object]]:
     return [{"metric": {**LABELS, **labels}, "values": values}]
 
 
 def test_the_newest_value_counts() -> None:
-    (sample,) = parse_samples(one([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
+    (sample,) = parse_samples(build_result([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
     assert (sample.uuid, sample.node, sample.bus, sample.index) == ("GPU-1", "gpu1", "0000:65:00.0", "0")
     assert (sample.timestamp, sample.value) == (16.0, 41.0)
     assert (sample.owner, sample.target) == ("default/train-0", "nvidia-dcgm-exporter 10.244.1.7:9400")
 
 
 def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
-    assert list(parse_samples(one([]), [], {})) == []
-    assert list(parse_samples(one([[1.0, "40"]], UUID=""), [], {})) == []
+    assert list(parse_samples(build_result([]), [], {})) == []
+    assert list(parse_samples(build_result([[1.0, "40"]], UUID=""), [], {})) == []
 
 
 @pytest.mark.parametrize(
@@ -56,15 +56,15 @@ def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
     ],
 )
 def test_the_exporter_s_own_pod_tells_the_node_best(labels: dict[str, str], pods: dict[str, str], node: str) -> None:
-    (sample,) = parse_samples(one([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
+    (sample,) = parse_samples(build_result([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
     assert sample.node == node
 
 
-def test_the_first_metric_that_most_gpus_have() -> None:
+def test_the_first_metric_that_most_gpus_have_is_chosen() -> None:
     temp, util, power = METRICS
     assert choose_metric({}) == ""
-    assert choose_metric({util: [sample(0), sample(1)], temp: [sample(0)]}) == util
-    assert choose_metric({power: [sample(0)], temp: [sample(1)]}) == temp
+    assert choose_metric({util: [build_sample(0), build_sample(1)], temp: [build_sample(0)]}) == util
+    assert choose_metric({power: [build_sample(0)], temp: [build_sample(1)]}) == temp
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_intervals_are_those_of_the_targets() -> None:
         [{"labels": labels, "scrapeInterval": "1m", "lastError": "refused"}, {"labels": {"job": "etcd"}}]
     )
     assert scrapes == {"a b": Scrape(60, "refused"), "etcd ": Scrape(30)}
-    mine = Series("m", NOW, (sample(0, target="a b"),), scrapes)
+    mine = Series("m", NOW, (build_sample(0, target="a b"),), scrapes)
     assert (mine.interval, mine.find_interval(mine.samples[0])) == (60, 60)
     assert Series("m", NOW).interval == 30

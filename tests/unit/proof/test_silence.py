@@ -1,4 +1,4 @@
-"""Only alerts of load are silenced, only of these nodes, and only until a time."""
+"""A silence is for alerts of load, for these nodes, and until a time."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from gpustack.proof.silence import LOAD_ALERTS, build_silence, silence, silence_
 RULES = Path(__file__).parents[3] / "values" / "rules" / "gpu-alerts.yaml"
 
 
-class There(Web):
+class FakeAlertmanager(Web):
     """An Alertmanager that keeps what it was asked."""
 
     def post(self, path: str, document: Any) -> tuple[int, Any]:
@@ -36,22 +36,22 @@ ASKED: list[str] = []
 ANSWERS: list[tuple[int, Any]] = [(200, {"silenceID": "s1"})]
 
 
-def test_it_is_taken_away_again() -> None:
+def test_the_silence_is_removed_afterwards() -> None:
     ASKED.clear()
-    with silence(There("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
+    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
         assert why == ""
     assert ASKED == ["POST /api/v2/silences", "DELETE /api/v2/silence/s1"]
 
 
-def test_where_there_is_none_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_silence_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     ASKED.clear()
     monkeypatch.setitem(globals(), "ANSWERS", [(403, "no")])
-    with silence(There("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
+    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
         assert why == "Alertmanager refused the silence (HTTP 403): no"
     assert ASKED == ["POST /api/v2/silences"]
 
 
-def test_what_it_matches() -> None:
+def test_the_silence_matches_alerts_of_the_nodes_alone() -> None:
     silence = build_silence(["gpu1.a", "gpu2"], 600, "ann")
     by_name = {one["name"]: re.compile(one["value"]) for one in silence["matchers"]}
     assert by_name["node"].fullmatch("gpu2")
@@ -61,7 +61,7 @@ def test_what_it_matches() -> None:
     assert (ends - began).total_seconds() == 600
 
 
-def test_these_alerts_exist() -> None:
+def test_silenced_alerts_exist() -> None:
     groups = yaml.safe_load(RULES.read_text())["groups"]
     assert set(LOAD_ALERTS) <= {rule["alert"] for group in groups for rule in group["rules"]}
 
@@ -88,7 +88,7 @@ def test_a_load_without_a_silence_is_noted_and_goes_on(
     run: Any = SimpleNamespace(hosts=None, record=events.append, lock=SimpleNamespace(holder="ann@desk"))
     monkeypatch.setitem(globals(), "ANSWERS", [answer])
     monkeypatch.setattr(module, "open_part", open_part)
-    monkeypatch.setattr(module, "Web", There)
+    monkeypatch.setattr(module, "Web", FakeAlertmanager)
     with silence_load(run, ["gpu1"], 600):
         done.append("loaded")
     assert done == ["loaded"]

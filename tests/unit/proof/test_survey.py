@@ -1,4 +1,4 @@
-"""What is known before a proof: places for pods, hosts that could not be asked, Services and their addresses."""
+"""A survey before a proof knows places for pods, hosts that could not be asked, Services and their addresses."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_host_is_the_node_with_its_machine_id() -> None:
     assert find_skipped_hosts(taken) == ()
 
 
-def test_only_the_hosts_that_were_named() -> None:
+def test_only_named_hosts_are_surveyed() -> None:
     taken = snapshot(CALM)
     assert [place.node for place in find_places(taken, ("h1",))] == ["gpu1"]
     assert find_places(taken, ("kube1",)) == ()
@@ -63,7 +63,7 @@ def test_a_closed_node_says_why() -> None:
     assert (place.closed_reason, place.pod_count) == ("the node is not Ready: Kubelet stopped posting node status.", 0)
 
 
-def test_devices_of_a_host_whose_node_offers_none() -> None:
+def test_devices_of_a_node_that_offers_none_are_counted() -> None:
     taken = snapshot(add_answers(*make_host_answers("kube1", "a" * 32, TWO)))
     assert [(place.node, place.gpus, place.devices) for place in find_places(taken)] == [
         ("kube1", 0, 2),
@@ -91,7 +91,7 @@ def test_without_the_api_there_is_no_place() -> None:
     assert locate_exporters(snapshot([])) == {}
 
 
-def test_where_exporters_run() -> None:
+def test_exporters_are_located_by_node() -> None:
     exporters = locate_exporters(snapshot([read_case(EXPORTERS, "two")]))
     assert exporters["gpu-operator/nvidia-dcgm-exporter-4x7k2"] == "gpu1"
 
@@ -99,14 +99,14 @@ def test_where_exporters_run() -> None:
 KNOWN = View(snapshot([read_case(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
 
 
-def made(part: Part, namespace: str, release: str = "", **other: Any) -> Service:
+def build_service(part: Part, namespace: str, release: str = "", **fields: Any) -> Service:
     label, value = LABELS[part]
     labels = {label: value} | ({"release": release} if release else {})
     given: dict[str, Any] = {"kind": "ClusterIP", "address": "10.96.0.9", "ports": {"": 80}, "node_ports": {}}
-    return Service(f"{release or 'x'}-{part}", namespace, labels=labels, external_addresses=(), **{**given, **other})
+    return Service(f"{release or 'x'}-{part}", namespace, labels=labels, external_addresses=(), **{**given, **fields})
 
 
-def test_services_by_the_labels_of_their_charts() -> None:
+def test_services_are_found_by_the_labels_of_their_charts() -> None:
     services = {part: find_service(part, KNOWN, SPEC) for part in LABELS}
     assert {part: service and (service.name, select_main_port(service)) for part, service in services.items()} == {
         "grafana": ("monitoring-grafana", 80),
@@ -117,37 +117,42 @@ def test_services_by_the_labels_of_their_charts() -> None:
 
 
 def test_the_release_of_the_inventory_comes_first() -> None:
-    several = [made("prometheus", "monitoring", "other"), made("prometheus", "monitoring", "monitoring")]
+    several = [
+        build_service("prometheus", "monitoring", "other"),
+        build_service("prometheus", "monitoring", "monitoring"),
+    ]
     service = find_service("prometheus", several, SPEC)
     assert service
     assert service.name == "monitoring-prometheus"
-    assert find_service("prometheus", [made("prometheus", "elsewhere")], SPEC)
-    assert find_service("prometheus", [made("prometheus", "a"), made("prometheus", "b")], SPEC) is None
-    assert find_service("prometheus", [made("prometheus", "monitoring", address="None")], SPEC) is None
+    assert find_service("prometheus", [build_service("prometheus", "elsewhere")], SPEC)
+    assert (
+        find_service("prometheus", [build_service("prometheus", "a"), build_service("prometheus", "b")], SPEC) is None
+    )
+    assert find_service("prometheus", [build_service("prometheus", "monitoring", address="None")], SPEC) is None
 
 
-def test_names_of_the_spec() -> None:
+def test_names_of_the_spec_are_used() -> None:
     assert [choose_namespace(part, SPEC) for part in ("grafana", "exporter")] == ["monitoring", "gpu-operator"]
     given = {"monitoring": {"namespace": "watch", "release": "kps"}, "gpu": {"namespace": "gpus"}}
     spec = Spec.model_validate(given)
     assert [choose_namespace(part, spec) for part in ("prometheus", "exporter")] == ["watch", "gpus"]
-    ours, other = made("prometheus", "watch", "kps"), made("prometheus", "watch")
+    ours, other = build_service("prometheus", "watch", "kps"), build_service("prometheus", "watch")
     assert find_service("prometheus", [other, ours], spec) == ours
 
 
-def urls(service: Service, *ingresses: Ingress) -> tuple[str, ...] | None:
+def list_urls(service: Service, *ingresses: Ingress) -> tuple[str, ...] | None:
     access = describe_access("grafana", [service], ingresses, ("10.0.0.1", "10.0.0.2"), SPEC)
     return access.urls if access else None
 
 
-def test_addresses_that_the_cluster_has_for_it() -> None:
-    plain = made("grafana", "monitoring")
-    assert urls(plain) == ()
-    node_port = made("grafana", "monitoring", kind="NodePort", node_ports={"": 30300})
-    assert urls(node_port) == ("http://10.0.0.1:30300",)
+def test_addresses_of_the_cluster_are_listed() -> None:
+    plain = build_service("grafana", "monitoring")
+    assert list_urls(plain) == ()
+    node_port = build_service("grafana", "monitoring", kind="NodePort", node_ports={"": 30300})
+    assert list_urls(node_port) == ("http://10.0.0.1:30300",)
     behind = Ingress("g", "monitoring", ("https://grafana.example.com/", "http://*/"), (plain.name,))
-    assert urls(plain, behind) == ("https://grafana.example.com/",)
-    assert urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
+    assert list_urls(plain, behind) == ("https://grafana.example.com/",)
+    assert list_urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
     (ingress,) = snapshot([read_case(INGRESSES, "grafana")]).require_fact(INGRESSES, "kube1")
     assert "monitoring-grafana" in ingress.services
     assert describe_access("exporter", KNOWN, (), (), SPEC) is None
@@ -164,7 +169,7 @@ def test_addresses_that_the_cluster_has_for_it() -> None:
         (Answer("g", "h", -1, "", missing_reason="no answer came"), "no answer came"),
     ],
 )
-def test_the_login_of_grafana(answer: Answer, expected: object) -> None:
+def test_the_login_of_grafana_is_parsed(answer: Answer, expected: object) -> None:
     assert parse_login(answer) == expected
 
 

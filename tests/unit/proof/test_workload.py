@@ -1,4 +1,4 @@
-"""What a pod says, as the API has it: what it waits for, why it failed, which GPU it met."""
+"""A pod's status, as the API has it, tells what it waits for, why it failed, and which GPU it met."""
 
 from typing import Any
 
@@ -13,87 +13,108 @@ VISIBLE = VisibleGpu("GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d", "0000:65:00.0",
 DONE: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
 
 
-def pod(status: dict[str, Any]) -> dict[str, Any]:
+def build_pod(status: dict[str, Any]) -> dict[str, Any]:
     return {"status": status}
 
 
-def statuses(kernel: dict[str, Any], asked: dict[str, Any], held: dict[str, Any], **more: Any) -> dict[str, Any]:
+def build_statuses(
+    kernel: dict[str, Any], second_init: dict[str, Any], main: dict[str, Any], **fields: Any
+) -> dict[str, Any]:
     return {
-        "initContainerStatuses": [{"name": KERNEL, "state": kernel}, {"name": ASKED, "state": asked}],
-        "containerStatuses": [{"name": HELD, "state": held}],
-        **more,
+        "initContainerStatuses": [{"name": KERNEL, "state": kernel}, {"name": ASKED, "state": second_init}],
+        "containerStatuses": [{"name": HELD, "state": main}],
+        **fields,
     }
 
 
 WAITS = {"waiting": {"reason": "PodInitializing"}}
 
 
-def scheduled(message: str) -> dict[str, Any]:
+def build_scheduled(message: str) -> dict[str, Any]:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-    return pod({"phase": "Pending", "conditions": [condition]})
+    return build_pod({"phase": "Pending", "conditions": [condition]})
 
 
-def waiting(reason: str, message: str = "") -> dict[str, Any]:
-    return pod(statuses({"waiting": {"reason": reason, "message": message}}, WAITS, WAITS, phase="Pending"))
+def build_waiting(reason: str, message: str = "") -> dict[str, Any]:
+    return build_pod(build_statuses({"waiting": {"reason": reason, "message": message}}, WAITS, WAITS, phase="Pending"))
 
 
-def ended(code: int, message: str = "", reason: str = "Error") -> dict[str, Any]:
+def build_ended(code: int, message: str = "", reason: str = "Error") -> dict[str, Any]:
     return {"terminated": {"exitCode": code, "reason": reason, "message": message}}
 
 
 @pytest.mark.parametrize(
-    ("found", "stage", "why"),
+    ("pod_status", "stage", "reason"),
     [
-        (pod({"phase": "Pending"}), "waiting", ""),
-        (scheduled("0/2 nodes: Insufficient nvidia.com/gpu."), "waiting", "Unschedulable: 0/2 nodes: Insufficient"),
-        (waiting("ContainerCreating"), "waiting", ""),
-        (waiting("ErrImagePull", "not found"), "waiting", "ErrImagePull: not found"),
-        (waiting("ImagePullBackOff", "Back-off\n pulling"), "stuck", "ImagePullBackOff: Back-off pulling"),
+        (build_pod({"phase": "Pending"}), "waiting", ""),
         (
-            pod({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no healthy devices present"}),
+            build_scheduled("0/2 nodes: Insufficient nvidia.com/gpu."),
+            "waiting",
+            "Unschedulable: 0/2 nodes: Insufficient",
+        ),
+        (build_waiting("ContainerCreating"), "waiting", ""),
+        (build_waiting("ErrImagePull", "not found"), "waiting", "ErrImagePull: not found"),
+        (build_waiting("ImagePullBackOff", "Back-off\n pulling"), "stuck", "ImagePullBackOff: Back-off pulling"),
+        (
+            build_pod(
+                {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no healthy devices present"}
+            ),
             "ended",
             "UnexpectedAdmissionError: no healthy devices",
         ),
-        (pod({"phase": "Failed", "reason": "Evicted", "message": "disk"}), "stuck", "Evicted: disk"),
+        (build_pod({"phase": "Failed", "reason": "Evicted", "message": "disk"}), "stuck", "Evicted: disk"),
         (
-            pod(statuses(ended(1, "the provided PTX\n was compiled"), WAITS, WAITS, phase="Failed")),
+            build_pod(build_statuses(build_ended(1, "the provided PTX\n was compiled"), WAITS, WAITS, phase="Failed")),
             "ended",
             "kernel ended with 1: Error: the provided PTX was",
         ),
         (
-            pod(statuses(ended(128, "unresolvable CDI devices", "StartError"), WAITS, WAITS, phase="Failed")),
+            build_pod(
+                build_statuses(build_ended(128, "unresolvable CDI devices", "StartError"), WAITS, WAITS, phase="Failed")
+            ),
             "ended",
             "kernel ended with 128: StartError: unresolvable CDI",
         ),
-        (pod(statuses(DONE, ended(9), WAITS, phase="Failed")), "ended", "uuid ended with 9"),
-        (pod(statuses(DONE, DONE, ended(0, "", "Completed"), phase="Succeeded")), "ended", "held ended with 0"),
-        (pod(statuses(DONE, DONE, {"running": {}}, phase="Running")), "running", ""),
-        (pod(statuses(DONE, DONE, ended(137, "", "OOMKilled"))), "ended", "held was ended by signal 9: OOMKilled"),
+        (build_pod(build_statuses(DONE, build_ended(9), WAITS, phase="Failed")), "ended", "uuid ended with 9"),
         (
-            pod(statuses(DONE, DONE, ended(137), phase="Failed", reason="DeadlineExceeded")),
+            build_pod(build_statuses(DONE, DONE, build_ended(0, "", "Completed"), phase="Succeeded")),
+            "ended",
+            "held ended with 0",
+        ),
+        (build_pod(build_statuses(DONE, DONE, {"running": {}}, phase="Running")), "running", ""),
+        (
+            build_pod(build_statuses(DONE, DONE, build_ended(137, "", "OOMKilled"))),
+            "ended",
+            "held was ended by signal 9: OOMKilled",
+        ),
+        (
+            build_pod(build_statuses(DONE, DONE, build_ended(137), phase="Failed", reason="DeadlineExceeded")),
             "ended",
             "DeadlineExceeded: held was ended by signal 9: Error",
         ),
     ],
 )
-def test_what_it_waits_for_or_failed_at(found: dict[str, Any], stage: str, why: str) -> None:
-    result = judge_pod(POD, found)
+def test_a_pod_status_has_its_stage_and_reason(pod_status: dict[str, Any], stage: str, reason: str) -> None:
+    result = judge_pod(POD, pod_status)
     assert (result.name, result.node, result.stage, result.gpus) == ("proof-1", "gpu1", stage, ())
-    assert result.reason.startswith(why)
-    assert bool(result.reason) == bool(why)
+    assert result.reason.startswith(reason)
+    assert bool(result.reason) == bool(reason)
 
 
-@pytest.mark.parametrize(("found", "code"), [(ended(0), 0), (ended(244), 244), (ended(137), None), (ended(143), None)])
-def test_a_container_that_was_killed_has_no_exit_status(found: dict[str, Any], code: int | None) -> None:
-    assert judge_pod(POD, pod({"containerStatuses": [{"name": "load", "state": found}]})).code == code
+@pytest.mark.parametrize(
+    ("pod_status", "code"),
+    [(build_ended(0), 0), (build_ended(244), 244), (build_ended(137), None), (build_ended(143), None)],
+)
+def test_a_container_that_was_killed_has_no_exit_status(pod_status: dict[str, Any], code: int | None) -> None:
+    assert judge_pod(POD, build_pod({"containerStatuses": [{"name": "load", "state": pod_status}]})).code == code
 
 
-def test_it_ran_and_names_its_gpu() -> None:
+def test_a_finished_pod_names_its_gpu() -> None:
     assert judge_output(POD, PASSED, LINE) == PodResult("proof-1", "gpu1", "held", "", True, (VISIBLE,))
 
 
 @pytest.mark.parametrize(
-    ("logs", "ran", "why"),
+    ("logs", "ran", "reason"),
     [
         ({}, None, "its output could not be read"),
         ({ASKED: LINE}, None, "its output could not be read"),
@@ -103,14 +124,14 @@ def test_it_ran_and_names_its_gpu() -> None:
         ({KERNEL: PASSED, ASKED: LINE * 2}, False, "the pod asked for one GPU and sees 2"),
     ],
 )
-def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str) -> None:
+def test_the_log_decides_whether_the_kernel_ran(logs: dict[str, str], ran: bool | None, reason: str) -> None:
     result = judge_output(POD, logs.get(KERNEL), logs.get(ASKED))
-    assert (result.stage, result.ran, result.reason) == ("held", ran, why)
+    assert (result.stage, result.ran, result.reason) == ("held", ran, reason)
 
 
 @pytest.mark.parametrize(
-    ("text", "same"),
+    ("text", "expected"),
     [("00000000:65:00.0", "0000:65:00.0"), ("0000:CA:00.0", "0000:ca:00.0"), ("", ""), ("[N/A]", "")],
 )
-def test_a_pci_address_has_one_form(text: str, same: str) -> None:
-    assert normalize_bus(text) == same
+def test_a_pci_address_has_one_form(text: str, expected: str) -> None:
+    assert normalize_bus(text) == expected

@@ -51,7 +51,7 @@ def try_to_take_back(copies: Copies, *refusals: str) -> None:
             raise
 
 
-def refusal(copies: Copies) -> RolloutError:
+def expect_refusal(copies: Copies) -> RolloutError:
     with pytest.raises(RolloutError) as raised:
         find_last_fix(copies, ["h1"])
     return raised.value

@@ -95,8 +95,8 @@ class ScratchHost:
         file.chmod(mode)
         return file
 
-    def inventory(self) -> dict[str, State]:
-        """Mode, owner, group and content of everything, by path."""
+    def list_files(self) -> dict[str, State]:
+        """List mode, owner, group and content of everything, by path."""
         found = {}
         for path in sorted(self.root.rglob("*")):
             about = path.lstat()
@@ -139,8 +139,8 @@ class ScratchHost:
         store.pop(f"ConfigMap {name}", None)
         (self.folder / "cluster").write_text(json.dumps(store))
 
-    def content(self) -> dict[str, Any]:
-        """The data of each object of the cluster."""
+    def read_objects(self) -> dict[str, Any]:
+        """Read the data of each object of the cluster."""
         return {name: document["data"] for name, document in self.cluster.items()}
 
 

@@ -13,7 +13,7 @@ import yaml
 Store = dict[str, Any]
 
 
-def key(document: Any) -> str:
+def format_key(document: Any) -> str:
     metadata = document["metadata"]
     return f"{document['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
 
@@ -34,13 +34,13 @@ def main(file: Path, words: list[str]) -> None:
     store: Store = json.loads(file.read_text())
     paths = [words[at + 1] for at, word in enumerate(words) if word == "-f"]
     if words[0] == "get":
-        wanted = [key(document) for path in paths for document in read(path)]
+        wanted = [format_key(document) for path in paths for document in read(path)]
         items = [store[name] for name in wanted if name in store]
         if items:
             sys.stdout.write(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=1))
     elif words[0] == "replace":
         (document,) = read(paths[0])
-        present = store.get(key(document))
+        present = store.get(format_key(document))
         if not present:
             refuse("NotFound", "not found")
         elif present["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
@@ -48,7 +48,7 @@ def main(file: Path, words: list[str]) -> None:
         else:
             kept = {name: present["metadata"][name] for name in ("uid", "managedFields")}
             version = {"resourceVersion": str(int(present["metadata"]["resourceVersion"]) + 1)}
-            store[key(document)] = {**document, "metadata": {**document["metadata"], **kept, **version}}
+            store[format_key(document)] = {**document, "metadata": {**document["metadata"], **kept, **version}}
     elif words[:2] == ["delete", "--raw"]:
         *_, space, plural, name = words[2].split("/")
         (conditions,) = (options["preconditions"] for options in read(paths[0]))

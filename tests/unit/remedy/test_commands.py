@@ -20,53 +20,53 @@ OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
 TAINTED = "op-gpu-node-tainted"
 
 
-def found(id: str, *locations: str) -> Finding:
+def build_finding(id: str, *locations: str) -> Finding:
     return Finding(id, tuple(Judgement(id, where, "failed") for where in locations), "certain")
 
 
-def of(id: str, *locations: str, snapshot: Snapshot | None = None) -> str:
-    return "\n".join(build_commands(found(id, *locations), snapshot or gpus.snapshot()).repairs)
+def format_repairs(id: str, *locations: str, snapshot: Snapshot | None = None) -> str:
+    return "\n".join(build_commands(build_finding(id, *locations), snapshot or gpus.snapshot()).repairs)
 
 
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
-    assert "ssh -v 10.78.0.12 true" in of(UNREACHED, "k2")
-    assert "spec.nodeName=k2" in of(TOOLKIT, "k2")
+    assert "ssh -v 10.78.0.12 true" in format_repairs(UNREACHED, "k2")
+    assert "spec.nodeName=k2" in format_repairs(TOOLKIT, "k2")
 
 
 def test_user_and_port_of_the_inventory_stand_in_commands() -> None:
     """ssh-keygen -R with the address alone forgets the key of another host, on port 22."""
     host = replace(cluster.K2, user="o$ps", port=2222)
-    text = of(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, host)))
+    text = format_repairs(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, host)))
     assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in text
     assert "ssh-keygen -R '[10.78.0.12]:2222' " in text
     six = replace(host, address="fd00::1")
-    text = of(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, six)))
+    text = format_repairs(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, six)))
     assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in text
 
 
 def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
-    assert "ssh -v HOST true" in of(UNREACHED, "k1", "k2")
-    assert "spec.nodeName=NODE" in of(TOOLKIT, "k1", "k2")
+    assert "ssh -v HOST true" in format_repairs(UNREACHED, "k1", "k2")
+    assert "spec.nodeName=NODE" in format_repairs(TOOLKIT, "k1", "k2")
 
 
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
     dead = gpus.snapshot(place_answers(CLUSTER, read_case("kube.nodes", "refused")))
-    assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
+    assert "spec.nodeName=NODE" in format_repairs(TOOLKIT, "k2", snapshot=dead)
 
 
-def tainted(**keys: str) -> Finding:
-    """By host, the key of a taint of its node."""
+def build_tainted(**keys: str) -> Finding:
+    """Build a finding with, by host, the key of a taint of its node."""
     values = {host: Result("taints", "tolerated", key, names=build_names(KEY=[key])) for host, key in keys.items()}
     return Finding(TAINTED, tuple(Judgement(TAINTED, host, "failed", values[host]) for host in keys), "certain")
 
 
 def test_what_was_found_stands_for_its_word() -> None:
-    """As it was found, for a shell; where it differs between hosts, the word stays."""
+    """The value stands as it was found, for a shell; where it differs between hosts, the word stays."""
     world = gpus.snapshot()
-    assert "kubectl taint node k2 team-" in build_commands(tainted(k2="team"), world).repairs
-    assert "kubectl taint node NODE team-" in build_commands(tainted(k1="team", k2="team"), world).repairs
-    assert "kubectl taint node NODE KEY-" in build_commands(tainted(k1="team", k2="other"), world).repairs
-    assert "kubectl taint node k2 '$(reboot)-'" in build_commands(tainted(k2="$(reboot)"), world).repairs
+    assert "kubectl taint node k2 team-" in build_commands(build_tainted(k2="team"), world).repairs
+    assert "kubectl taint node NODE team-" in build_commands(build_tainted(k1="team", k2="team"), world).repairs
+    assert "kubectl taint node NODE KEY-" in build_commands(build_tainted(k1="team", k2="other"), world).repairs
+    assert "kubectl taint node k2 '$(reboot)-'" in build_commands(build_tainted(k2="$(reboot)"), world).repairs
     assert build_names(KEY=["a", "b"], NAME=["c", "c"], UNIT=[]) == (("NAME", "c"),)
 
 
@@ -81,33 +81,39 @@ def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
     who = {(probe, "k2"): read_case(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname")}
     who["network.address", "k2"] = Answer("network.address", "k2", 0, "192.0.2.1 dev eth0 src 10.78.0.12 uid 0\n")
     snapshot = gpus.snapshot(who)
-    assert any("doctor --fix" in line for line in build_commands(found(FORWARD, "k2"), snapshot).hints)
-    assert not any("doctor --fix" in line for line in build_commands(found(UNREACHED, "k2"), snapshot).hints)
+    assert any("doctor --fix" in line for line in build_commands(build_finding(FORWARD, "k2"), snapshot).hints)
+    assert not any("doctor --fix" in line for line in build_commands(build_finding(UNREACHED, "k2"), snapshot).hints)
 
 
 def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
     """A device plugin of the host's own stack is none of the operator's."""
     snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
-    assert not any("doctor --fix" in line for line in build_commands(found(OF_OPERATOR, CLUSTER), snapshot).hints)
+    assert not any(
+        "doctor --fix" in line for line in build_commands(build_finding(OF_OPERATOR, CLUSTER), snapshot).hints
+    )
 
 
-def containerd(case: str) -> Snapshot:
+def build_containerd(case: str) -> Snapshot:
     configuration = "containerd.configuration"
     return gpus.snapshot(place_answers("k2", read_case(configuration, case)))
 
 
 def test_install_is_offered_where_it_would_do_something() -> None:
-    """With --force where its checks see no difference; not at all where it would refuse, as with somebody's file."""
-    assert "gpustack install --only monitoring --force" in of("mon-crd-stale", CLUSTER)
-    assert "--force" not in of(DISABLED, "k2", snapshot=containerd("prepared-debian-12"))
+    """Install gets --force where its checks see no difference, and is not offered where it would refuse, as with
+    somebody's file."""
+    assert "gpustack install --only monitoring --force" in format_repairs("mon-crd-stale", CLUSTER)
+    assert "--force" not in format_repairs(DISABLED, "k2", snapshot=build_containerd("prepared-debian-12"))
     assert not any(
-        "install" in line for line in build_commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).repairs
+        "install" in line
+        for line in build_commands(build_finding(DISABLED, "k2"), build_containerd("nvidia-toolkit")).repairs
     )
 
 
 def test_a_step_that_this_cluster_has_not_is_not_offered() -> None:
     snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
-    assert not any("gpu-operator" in line for line in build_commands(found(OF_OPERATOR, CLUSTER), snapshot).repairs)
+    assert not any(
+        "gpu-operator" in line for line in build_commands(build_finding(OF_OPERATOR, CLUSTER), snapshot).repairs
+    )
 
 
 def test_a_remark_stays_behind_the_inventory() -> None:
@@ -123,9 +129,9 @@ def test_a_remark_stays_behind_the_inventory() -> None:
 
 
 def test_why_install_leaves_it_to_a_person_is_reported() -> None:
-    (why,) = build_commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).manual
+    (why,) = build_commands(build_finding(DISABLED, "k2"), build_containerd("nvidia-toolkit")).manual
     assert "conf.d/site.toml" in why
-    assert build_commands(found(DISABLED, "k2"), containerd("prepared-debian-12")).manual == ()
+    assert build_commands(build_finding(DISABLED, "k2"), build_containerd("prepared-debian-12")).manual == ()
 
 
 def test_what_the_remedy_does_not_fix_as_it_was_found_is_for_a_person() -> None:

@@ -9,18 +9,28 @@ from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.scope import SYSCTL_FILE
 from gpustack.remedy.undo import find_last_fix
-from tests.unit.remedy.scratch_fix import CONTAINERD, CRI, FORWARD, IP, SITE, forward, make_fix, refusal, take_back
+from tests.unit.remedy.scratch_fix import (
+    CONTAINERD,
+    CRI,
+    FORWARD,
+    IP,
+    SITE,
+    expect_refusal,
+    forward,
+    make_fix,
+    take_back,
+)
 from tests.unit.remedy.scratch_host import ScratchHost, connect_copies
 
 
 def test_everything_is_as_it_was(host: ScratchHost, copies: Copies) -> None:
-    before = host.inventory()
+    before = host.list_files()
     record = make_fix(copies, lambda: forward(host))
     assert (record.files, record.keys) == ((SYSCTL_FILE,), ("net.ipv4.ip_forward 0 -> 1",))
     last_fix = find_last_fix(copies, ["h1"])
     assert (last_fix.fault, last_fix.hosts) == (IP, ("h1",))
     done = take_back(copies)
-    assert host.inventory() == before
+    assert host.list_files() == before
     assert done.actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
     assert done.remainders == ()
     assert not (host.folder / "fixes").exists()
@@ -30,9 +40,9 @@ def test_content_mode_owner_and_links_return(host: ScratchHost, copies: Copies) 
     site = host.write(SITE, "x = 1\n", 0o640)
     main = host.root / "etc/containerd/config.toml"
     main.symlink_to("nowhere")
-    before = host.inventory()
+    before = host.list_files()
 
-    def work() -> None:
+    def change_files() -> None:
         site.write_text("x = 2\n")
         site.chmod(0o600)
         main.unlink()
@@ -41,10 +51,10 @@ def test_content_mode_owner_and_links_return(host: ScratchHost, copies: Copies) 
         (host.folder / "startups" / "containerd").write_text("enabled\n")
 
     (host.folder / "startups" / "containerd").write_text("disabled\n")
-    record = make_fix(copies, work, fault=CRI, scope=CONTAINERD)
+    record = make_fix(copies, change_files, fault=CRI, scope=CONTAINERD)
     assert set(record.files) == {f"/{SITE}", "/etc/containerd/config.toml", "/etc/containerd/conf.d/gpustack.toml"}
     done = take_back(copies)
-    assert host.inventory() == before
+    assert host.list_files() == before
     assert {f"h1: restored /{SITE}", "h1: removed /etc/containerd/conf.d/gpustack.toml"} <= set(done.actions)
     assert {"systemctl --quiet disable containerd", "systemctl restart containerd"} <= set(host.calls)
     kept = host.folder / "fixes/1/after" / SITE
@@ -83,8 +93,8 @@ def test_five_fixes_are_kept_and_the_last_one_comes_first(host: ScratchHost, cop
         assert (host.root / SITE).read_text() == str(number - 1)
 
 
-def test_nothing_to_take_back(copies: Copies) -> None:
-    assert refusal(copies).reference == "undo-nothing"
+def test_without_a_fix_there_is_nothing_to_undo(copies: Copies) -> None:
+    assert expect_refusal(copies).reference == "undo-nothing"
 
 
 def test_a_fix_of_two_hosts_is_not_half_undone(host: ScratchHost, tmp_path: Path) -> None:
@@ -102,37 +112,37 @@ def test_where_one_host_keeps_no_copies_none_does(host: ScratchHost) -> None:
     assert not (host.folder / "fixes").exists()
 
 
-@pytest.mark.parametrize("how", ["torn", "other machine", "earlier release"])
-def test_a_record_that_cannot_be_used_restores_nothing(host: ScratchHost, copies: Copies, how: str) -> None:
+@pytest.mark.parametrize("damage", ["torn", "other machine", "earlier release"])
+def test_a_record_that_cannot_be_used_restores_nothing(host: ScratchHost, copies: Copies, damage: str) -> None:
     make_fix(copies, lambda: forward(host))
     record = host.folder / "fixes/1/record"
-    if how == "torn":
+    if damage == "torn":
         record.write_text(record.read_text()[:-20])
-    elif how == "other machine":
+    elif damage == "other machine":
         host.write("etc/machine-id", "f" * 32 + "\n")
     else:
         record.rename(record.with_name("finished"))
-    now = host.inventory()
-    refused = refusal(copies)
+    now = host.list_files()
+    refused = expect_refusal(copies)
     assert refused.reference == "undo-record-unreadable"
     assert str(host.folder / "fixes/1") in refused.message
-    assert host.inventory() == now
+    assert host.list_files() == now
 
 
 def test_an_undo_that_was_broken_off_is_taken_up_again(host: ScratchHost, copies: Copies) -> None:
     """Half of it is as it was before the fix, the other half as the fix left it."""
     host.write(SITE, "x = 1\n")
-    before = host.inventory()
+    before = host.list_files()
 
-    def work() -> None:
+    def change_files() -> None:
         host.write(SITE, "x = 2\n")
         host.write("etc/containerd/conf.d/gpustack.toml", "ours\n")
 
-    make_fix(copies, work, fault=CRI, scope=CONTAINERD)
+    make_fix(copies, change_files, fault=CRI, scope=CONTAINERD)
     record = copies.read("h1")
     assert record
     copies.restore(record, record.changes)
     host.write(SITE, "x = 2\n")
     take_back(copies)
-    assert host.inventory() == before
-    assert refusal(copies).reference == "undo-nothing"
+    assert host.list_files() == before
+    assert expect_refusal(copies).reference == "undo-nothing"

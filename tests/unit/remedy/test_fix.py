@@ -118,13 +118,13 @@ def test_what_has_become_unknown_is_not_resolved() -> None:
     assert world.acts[-1] == "undo"
 
 
-def test_no_copies_no_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_copies_nothing_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(FORWARD)
 
-    def full(*_: object) -> None:
+    def refuse_copies(*_: object) -> None:
         raise RolloutError("fix-copies", "No space.")
 
-    monkeypatch.setattr(world, "begin", full)
+    monkeypatch.setattr(world, "begin", refuse_copies)
     with pytest.raises(RolloutError):
         world.fix()
     assert [text for text in world.acts if text.startswith("play")] == []
@@ -147,7 +147,7 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
 
 
 def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be found again by the diagnosis after it."""
+    """The diagnosis after the fix may find the id again."""
     world = World(FORWARD)
     before = world.faults
     asked = world.gather
@@ -169,12 +169,12 @@ COMING = Drift("monitoring", "targets", (CLUSTER,), Result("targets", "all up", 
 
 
 @pytest.mark.parametrize(
-    "shown",
+    "answers_later",
     [{"verdict": Verdict((), (UnexplainedSymptom(DOWN.id, (DOWN,), (), (), (), ""),), ())}, {"drift": (COMING,)}],
     ids=["a symptom", "drift that passes"],
 )
 def test_what_shows_only_when_more_is_answered_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, shown: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch, answers_later: dict[str, Any]
 ) -> None:
     """Prometheus could not be asked while the fault was there, and a target is down for a moment still."""
     monkeypatch.setattr(module, "SYMPTOM_LIMIT", 1e9)
@@ -185,7 +185,7 @@ def test_what_shows_only_when_more_is_answered_is_waited_for(
         diagnosis = real(snapshot)
         if not any(text == "keep" for text in world.log) or not next(looks, False):
             return diagnosis
-        return replace(diagnosis, **shown)
+        return replace(diagnosis, **answers_later)
 
     monkeypatch.setattr(module, "diagnose", diagnose)
     done = world.fix()

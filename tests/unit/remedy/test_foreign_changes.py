@@ -16,9 +16,9 @@ from tests.unit.remedy.scratch_fix import (
     IP,
     SITE,
     TEXT,
+    expect_refusal,
     forward,
     make_fix,
-    refusal,
     take_back,
     try_to_take_back,
 )
@@ -29,12 +29,12 @@ def test_a_colleague_s_work_in_etc_survives(host: ScratchHost, copies: Copies) -
     """A fix that does not help, while somebody adds a cron file and a package changes its own."""
     app = host.write("etc/app.conf", "old\n")
 
-    def work() -> None:
+    def change_files() -> None:
         forward(host)
         host.write("etc/cron.d/nightly-backup", "0 3 * * * root backup\n")
         app.write_text("new\n")
 
-    make_fix(copies, work)
+    make_fix(copies, change_files)
     done = take_back(copies)
     assert (host.root / "etc/cron.d/nightly-backup").read_text() == "0 3 * * * root backup\n"
     assert app.read_text() == "new\n"
@@ -57,7 +57,7 @@ def test_a_killed_fix_leaves_what_nobody_knows(host: ScratchHost, copies: Copies
     host.write(SITE, "x = 1\n")
     copies.begin("1", CRI, {"h1": CONTAINERD})
     host.write(SITE, "x = 2\n")
-    refused = refusal(copies)
+    refused = expect_refusal(copies)
     assert refused.reference == "undo-changed-since"
     assert "interrupted" in refused.reason
     assert f"diff -u '/var/lib/gpustack-cluster/fixes/1/before/{SITE}' '/{SITE}'" in refused.reason
@@ -81,14 +81,14 @@ def test_a_later_change_stays(host: ScratchHost, copies: Copies, change: str) ->
         path.symlink_to("/etc/hosts")
     if change == "folder":
         host.write(f"{SYSCTL_FILE[1:]}/inside", "deep\n")
-    now = host.inventory()
+    now = host.list_files()
     if change == "gone":
         assert take_back(copies).actions == ()
     else:
-        refused = refusal(copies)
+        refused = expect_refusal(copies)
         assert refused.reference == "undo-changed-since"
         assert SYSCTL_FILE in refused.reason
-    assert host.inventory() == now
+    assert host.list_files() == now
 
 
 def test_what_is_as_left_goes_and_what_was_changed_stays(host: ScratchHost, copies: Copies) -> None:
@@ -96,11 +96,11 @@ def test_what_is_as_left_goes_and_what_was_changed_stays(host: ScratchHost, copi
     make_fix(copies, lambda: forward(host), "1")
     host.write(SITE, "x = 1\n")
 
-    def work() -> None:
+    def change_files() -> None:
         host.write(SITE, "x = 2\n")
         host.write("etc/containerd/conf.d/gpustack.toml", "ours\n")
 
-    make_fix(copies, work, "2", CRI, CONTAINERD)
+    make_fix(copies, change_files, "2", CRI, CONTAINERD)
     host.write(SITE, "x = 3\n")
     done = take_back(copies)
     assert "h1: removed /etc/containerd/conf.d/gpustack.toml" in done.actions
@@ -112,20 +112,20 @@ def test_what_is_as_left_goes_and_what_was_changed_stays(host: ScratchHost, copi
 
 
 @pytest.mark.parametrize(
-    ("after", "now", "expected"), [("1", "1", "0"), ("1", "0", "0"), ("1", "2", "2"), ("2", "2", "2")]
+    ("after", "later", "expected"), [("1", "1", "0"), ("1", "0", "0"), ("1", "2", "2"), ("2", "2", "2")]
 )
 def test_a_parameter_returns_only_from_the_value_that_the_fix_set(
-    host: ScratchHost, copies: Copies, after: str, now: str, expected: str
+    host: ScratchHost, copies: Copies, after: str, later: str, expected: str
 ) -> None:
     key = host.folder / "keys" / "net.ipv4.ip_forward"
     make_fix(copies, lambda: key.write_text(f"{after}\n"))
-    key.write_text(f"{now}\n")
+    key.write_text(f"{later}\n")
     try_to_take_back(copies)
     assert key.read_text() == f"{expected}\n"
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "now", "calls"),
+    ("before", "after", "later", "calls"),
     [
         ("inactive", "active", "active", ["systemctl stop kubelet"]),
         ("active", "failed", "failed", ["systemctl start kubelet"]),
@@ -136,7 +136,7 @@ def test_a_parameter_returns_only_from_the_value_that_the_fix_set(
     ],
 )
 def test_a_unit_returns_only_from_the_state_that_the_fix_left(
-    host: ScratchHost, copies: Copies, before: str, after: str, now: str, calls: list[str]
+    host: ScratchHost, copies: Copies, before: str, after: str, later: str, calls: list[str]
 ) -> None:
     unit = host.folder / "units" / "kubelet"
     unit.write_text(f"{before}\n")
@@ -146,7 +146,7 @@ def test_a_unit_returns_only_from_the_state_that_the_fix_left(
         fault="kubelet-not-running",
         scope=Scope((HostResource("unit", "kubelet", ("active", "failed")),)),
     )
-    unit.write_text(f"{now}\n")
+    unit.write_text(f"{later}\n")
     try_to_take_back(copies)
     assert [call for call in host.calls if " start " in call or " stop " in call] == calls
 
@@ -189,16 +189,16 @@ def test_a_unit_that_the_fix_brought_is_stopped_and_disabled_before_its_file_goe
 ) -> None:
     unit = "gpustack-firewall-metrics"
 
-    def work() -> None:
+    def change_files() -> None:
         host.write(f"etc/systemd/system/{unit}.service", "[Service]\n")
         (host.folder / "units" / unit).write_text("active\n")
         (host.folder / "startups" / unit).write_text("enabled\n")
 
     host.give_tool("rm", '#!/bin/sh\necho "rm $*" >>"$ROOT/../calls"\nexec /bin/rm "$@"\n')
-    before = host.inventory()
-    make_fix(copies, work, fault="host-ufw-blocks-pods", scope=Scope(declare_resources("firewall")))
+    before = host.list_files()
+    make_fix(copies, change_files, fault="host-ufw-blocks-pods", scope=Scope(declare_resources("firewall")))
     take_back(copies)
-    assert {path: state for path, state in host.inventory().items() if path in before} == before
+    assert {path: state for path, state in host.list_files().items() if path in before} == before
     calls = [call for call in host.calls if unit in call]
     assert calls[:2] == [f"systemctl stop {unit}", f"systemctl --quiet disable {unit}"]
     assert calls[2].startswith("rm ")

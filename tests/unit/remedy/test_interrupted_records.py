@@ -43,12 +43,12 @@ class MortalHost(ScratchHost):
         for name in WRITES:
             self.give_tool(name, KILLER.format(name=name))
 
-    def die_at(self, number: int) -> None:
+    def kill_at(self, number: int) -> None:
         (self.folder / "count").write_text("0\n")
         (self.folder / "kill-at").write_text(f"{number}\n")
 
     @property
-    def died(self) -> bool:
+    def is_dead(self) -> bool:
         return int((self.folder / "count").read_text()) >= int((self.folder / "kill-at").read_text())
 
     def run(self, script: str) -> list[str]:
@@ -64,37 +64,37 @@ class MortalHost(ScratchHost):
         return [*out.splitlines(), *err.splitlines()]
 
 
-def fix_until_killed(copies: Copies, host: MortalHost, phase: str, number: int) -> bool:
+def run_fix_until_killed(copies: Copies, host: MortalHost, phase: str, number: int) -> bool:
     """Make a fix that edits a file of the host and creates two, with the script killed in one phase. Returns whether
     it died there."""
 
-    def work() -> None:
+    def change_files() -> None:
         host.write(SITE, "x = 2\n")
         host.write("etc/containerd/conf.d/gpustack.toml", "ours\n")
 
-    host.die_at(number if phase == "begin" else 0)
+    host.kill_at(number if phase == "begin" else 0)
     try:
         copies.begin("1", CRI, {"h1": CONTAINERD})
         began = True
     except RolloutError:
         began = False
-    if phase == "begin" and host.died:
-        host.die_at(0)
+    if phase == "begin" and host.is_dead:
+        host.kill_at(0)
         if not began:
             return True
-    work()
+    change_files()
     host.write("etc/cron.d/nightly", "theirs\n")
-    host.die_at(number if phase == "finish" else 0)
+    host.kill_at(number if phase == "finish" else 0)
     with suppress(RolloutError):
         copies.finish("1", ["h1"])
-    died = phase == "finish" and host.died
+    died = phase == "finish" and host.is_dead
     if phase == "restore":
         last_fix = find_last_fix(copies, ["h1"])
-        host.die_at(number)
+        host.kill_at(number)
         with suppress(RolloutError):
             roll_back(copies, last_fix, lambda _: None)
-        died = host.died
-    host.die_at(0)
+        died = host.is_dead
+    host.kill_at(0)
     return died
 
 
@@ -106,10 +106,10 @@ def test_killed_at_each_write_nothing_of_others_is_lost(tmp_path: Path, phase: s
         host = MortalHost(tmp_path / str(number))
         copies = connect_copies({"h1": host})
         host.write(SITE, "x = 1\n", 0o640)
-        before = host.inventory()
-        died = fix_until_killed(copies, host, phase, number)
+        before = host.list_files()
+        died = run_fix_until_killed(copies, host, phase, number)
         try_to_take_back(copies, "undo-nothing")
-        now = host.inventory()
+        now = host.list_files()
         theirs = now.pop("/etc/cron.d/nightly", None)
         now.pop("/etc/cron.d", None)
         assert theirs is None or theirs[3] == b"theirs\n"
@@ -134,11 +134,11 @@ def test_with_a_full_disk_nothing_is_changed_and_no_record_is_left(tmp_path: Pat
     if mounted.returncode:
         pytest.skip("no right to mount here")
     try:
-        before = host.inventory()
+        before = host.list_files()
         with pytest.raises(RolloutError) as raised:
             copies.begin("1", CRI, {"h1": CONTAINERD})
         assert raised.value.reference == "fix-copies"
-        assert host.inventory() == before
+        assert host.list_files() == before
         assert list((tmp_path / "fixes").iterdir()) == []
     finally:
         subprocess.run(["umount", tmp_path / "fixes"], check=True)
@@ -149,11 +149,11 @@ def test_a_program_that_finds_no_space_stops_the_fix(host: ScratchHost, copies: 
     host.write(SITE, "x = 1\n")
     for name in ("cp", "sync"):
         host.give_tool(name, "#!/bin/sh\necho 'No space left on device' >&2\nexit 1\n")
-        before = host.inventory()
+        before = host.list_files()
         with pytest.raises(RolloutError) as raised:
             copies.begin("1", CRI, {"h1": CONTAINERD})
         assert (raised.value.reference, raised.value.hint) == ("fix-copies", "df -h /var/lib")
-        assert host.inventory() == before
+        assert host.list_files() == before
         assert not (host.folder / "fixes").exists()
         (host.folder / "tools" / name).unlink()
 

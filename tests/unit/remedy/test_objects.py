@@ -38,10 +38,10 @@ def cluster(host: ScratchHost) -> ScratchHost:
     return host
 
 
-def make_fix(copies: Copies, host: ScratchHost, *others: Callable[[], object]) -> None:
+def make_fix(copies: Copies, host: ScratchHost, *changes: Callable[[], object]) -> None:
     copies.begin("1", FAULT, {"h1": SCOPE})
     play(host)
-    for act in others:
+    for act in changes:
         act()
     copies.finish("1", ["h1"])
 
@@ -51,10 +51,10 @@ def take_back(copies: Copies) -> Rollback:
 
 
 def test_objects_are_put_back_and_what_was_made_goes(cluster: ScratchHost, copies: Copies) -> None:
-    before = cluster.content()
+    before = cluster.read_objects()
     make_fix(copies, cluster)
     done = take_back(copies)
-    assert cluster.content() == before
+    assert cluster.read_objects() == before
     assert done.actions == (
         "h1: restored ConfigMap monitoring/changed", "h1: removed ConfigMap monitoring/created",
     )  # fmt: skip
@@ -70,33 +70,33 @@ def test_objects_are_read_by_name_only(cluster: ScratchHost, copies: Copies) -> 
 
 
 def test_a_team_that_deploys_edits_and_deletes_during_the_fix(cluster: ScratchHost, copies: Copies) -> None:
-    def work() -> None:
+    def change_objects() -> None:
         cluster.apply("team-a/web", {"image": "web:2"}, "kubectl", LATER)
         cluster.apply("team-b/training", {"image": "training:1"}, "argocd", LATER)
         cluster.delete("team-a/old")
 
-    make_fix(copies, cluster, work)
+    make_fix(copies, cluster, change_objects)
     cluster.apply("team-a/web", {"image": "web:3"}, "kubectl", LATER)
-    theirs = {name: text for name, text in cluster.content().items() if "team-" in name}
+    theirs = {name: text for name, text in cluster.read_objects().items() if "team-" in name}
     take_back(copies)
-    assert {name: text for name, text in cluster.content().items() if "team-" in name} == theirs
+    assert {name: text for name, text in cluster.read_objects().items() if "team-" in name} == theirs
     assert theirs["ConfigMap team-a/web"] == {"image": "web:3"}
 
 
-@pytest.mark.parametrize("when", ["during", "after"])
+@pytest.mark.parametrize("moment", ["during", "after"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_person_s_edit_of_an_object_of_the_fix_stays(
-    cluster: ScratchHost, copies: Copies, name: str, when: str
+    cluster: ScratchHost, copies: Copies, name: str, moment: str
 ) -> None:
     def edit() -> None:
         cluster.apply(name, {"a": "2", "mine": "yes"}, "kubectl-edit", LATER)
 
-    make_fix(copies, cluster, *([edit] if when == "during" else []))
-    if when == "after":
+    make_fix(copies, cluster, *([edit] if moment == "during" else []))
+    if moment == "after":
         edit()
     done = take_back(copies)
-    assert cluster.content()[f"ConfigMap {name}"] == {"a": "2", "mine": "yes"}
-    if (name, when) != ("monitoring/same", "after"):
+    assert cluster.read_objects()[f"ConfigMap {name}"] == {"a": "2", "mine": "yes"}
+    if (name, moment) != ("monitoring/same", "after"):
         (left,) = done.remainders
         assert left.comparison == Command(
             "kubectl", "-n", "monitoring", "get", "ConfigMap", name.partition("/")[2], "-o", "yaml",
@@ -143,9 +143,9 @@ def test_objects_of_a_release_are_those_that_its_manifest_names(cluster: Scratch
     assert "password" not in names
     assert "others.example.org" not in names
     done = take_back(copies)
-    assert cluster.content()["ConfigMap monitoring/changed"] == {"a": "patched"}
-    assert cluster.content()["ConfigMap kube-system/elsewhere"] == {"a": "1"}
-    assert "ConfigMap monitoring/created" in cluster.content(), "the release did not have it before"
+    assert cluster.read_objects()["ConfigMap monitoring/changed"] == {"a": "patched"}
+    assert cluster.read_objects()["ConfigMap kube-system/elsewhere"] == {"a": "1"}
+    assert "ConfigMap monitoring/created" in cluster.read_objects(), "the release did not have it before"
     assert len(done.actions) == 2
 
 
@@ -161,21 +161,21 @@ def test_what_was_deleted_is_not_created_again(cluster: ScratchHost, copies: Cop
     make_fix(copies, cluster, lambda: cluster.delete("monitoring/same"))
     cluster.delete("monitoring/created")
     done = take_back(copies)
-    assert set(cluster.content()) & {"ConfigMap monitoring/same", "ConfigMap monitoring/created"} == set()
+    assert set(cluster.read_objects()) & {"ConfigMap monitoring/same", "ConfigMap monitoring/created"} == set()
     assert [line.text for line in done.remainders] == [
         "h1: ConfigMap monitoring/same stays: it was deleted meanwhile (the fix left absent; it is absent)"
     ]
 
 
 def test_an_object_without_a_mark_is_never_removed(cluster: ScratchHost, copies: Copies) -> None:
-    """It has a name that the step declares; another client of the same manager made it."""
+    """The object has a name that the step declares; another client of the same manager made it."""
     copies.begin("1", FAULT, {"h1": SCOPE})
     cluster.apply("monitoring/created", {"a": "theirs"}, "helm", PLAY, {"app.kubernetes.io/managed-by": "Helm"})
     copies.finish("1", ["h1"])
     with pytest.raises(RolloutError) as raised:
         take_back(copies)
     assert raised.value.reference == "undo-changed-since"
-    assert cluster.content()["ConfigMap monitoring/created"] == {"a": "theirs"}
+    assert cluster.read_objects()["ConfigMap monitoring/created"] == {"a": "theirs"}
 
 
 def test_a_killed_fix_leaves_the_objects_of_a_week(cluster: ScratchHost, copies: Copies) -> None:
@@ -183,11 +183,11 @@ def test_a_killed_fix_leaves_the_objects_of_a_week(cluster: ScratchHost, copies:
     play(cluster)
     cluster.apply("team-b/training", {"image": "training:1"}, "argocd", LATER)
     cluster.apply("team-b/settings", {"a": "1"}, "kubectl", LATER)
-    now = cluster.content()
+    now = cluster.read_objects()
     with pytest.raises(RolloutError) as raised:
         take_back(copies)
     assert "interrupted" in raised.value.reason
-    assert cluster.content() == now
+    assert cluster.read_objects() == now
 
 
 def test_a_write_between_the_question_and_the_restore_is_refused_by_the_api(
@@ -198,7 +198,7 @@ def test_a_write_between_the_question_and_the_restore_is_refused_by_the_api(
     for name in NAMES[:2]:
         cluster.apply(name, {"a": "mine"}, "kubectl", LATER)
     done = roll_back(copies, last_fix, lambda _: None)
-    assert {cluster.content()[f"ConfigMap {name}"]["a"] for name in NAMES[:2]} == {"mine"}
+    assert {cluster.read_objects()[f"ConfigMap {name}"]["a"] for name in NAMES[:2]} == {"mine"}
     assert done.actions == ()
     assert [str(remainder) for remainder in done.remainders] == [
         f"h1: ConfigMap {name} stays: it was changed at this moment" for name in NAMES[:2]

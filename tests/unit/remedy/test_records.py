@@ -51,7 +51,7 @@ def test_objects_of_any_shape_are_read_or_refused(texts: list[str]) -> None:
 
 
 def test_managed_fields_of_any_shape_are_refused() -> None:
-    def text(fields: object, data: str) -> str:
+    def render_object(fields: object, data: str) -> str:
         metadata = {"name": "a", "namespace": "n", "resourceVersion": "1", "uid": "u", "managedFields": fields}
         return json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata, "data": {"a": data}})
 
@@ -64,7 +64,11 @@ def test_managed_fields_of_any_shape_are_refused() -> None:
     ]
     for fields in shapes:
         with pytest.raises(RolloutError):
-            compare_objects("h1", [text(fields, "1"), text(fields, "2"), text(fields, "2")], finished=True)
+            compare_objects(
+                "h1",
+                [render_object(fields, "1"), render_object(fields, "2"), render_object(fields, "2")],
+                finished=True,
+            )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +96,7 @@ def test_managed_fields_of_any_shape_are_refused() -> None:
         (B, "", B, (), Decision.FORGET),
     ],
 )
-def test_the_table_of_decisions(
+def test_a_resource_is_restored_only_as_the_fix_left_it(
     before: str, after: str, actual: str, possible: tuple[str, ...], decision: Decision
 ) -> None:
     assert judge_resource("h1", Record("file", "/etc/x", before, after), actual, possible).decision == decision

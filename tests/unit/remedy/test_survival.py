@@ -38,7 +38,7 @@ def stubborn(host: ScratchHost, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def run_fix(world: World, host: ScratchHost, copies: Copies, *, agree: bool) -> Any:
-    """The protocol as it is, with the scripts as they are. A colleague works while the playbook runs."""
+    """Run the protocol and the scripts as they are. A colleague works while the playbook runs."""
 
     def play(offer: Offer, snapshot: Snapshot) -> PlaybookRun:
         forward(host)
@@ -55,7 +55,7 @@ def run_fix(world: World, host: ScratchHost, copies: Copies, *, agree: bool) -> 
 def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
     stubborn: World, host: ScratchHost, copies: Copies
 ) -> None:
-    """It was agreed to set a parameter, and nobody else lost a file by it."""
+    """The operator agreed to set a parameter, and nobody else lost a file by it."""
     done = run_fix(stubborn, host, copies, agree=True)
     assert endings(done) == {IP: "not-resolved"}
     assert done.attempts[0].rollback_actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
@@ -126,7 +126,7 @@ def play(host: ScratchHost, scope: str) -> None:
 @example(IP, [(SYSCTL_FILE[1:], "write", 1)], [], [(SYSCTL_FILE[1:], "write", 2)], False)
 @given(st.sampled_from([CRI, IP]), ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, FINISHED)
 def test_files_of_others_survive(
-    fault: str, before: Sequence[Act], during: Sequence[Act], after: Sequence[Act], finished: bool
+    fault: str, before: Sequence[Act], acts_meanwhile: Sequence[Act], after: Sequence[Act], completion: bool
 ) -> None:
     """A path is as it was before the fix only if the fix was the last to write it; else it is as its last writer left
     it, byte for byte, or in the copies if nobody could know that it was not the fix."""
@@ -136,24 +136,24 @@ def test_files_of_others_survive(
         copies = connect_copies({"h1": host})
         for act in before:
             do(host, act)
-        first = host.inventory()
+        first = host.list_files()
 
-        def work() -> None:
+        def run_acts() -> None:
             play(host, fault)
-            for act in during:
+            for act in acts_meanwhile:
                 do(host, act)
 
-        if finished:
-            make_fix(copies, work, fault=fault, scope=scope)
+        if completion:
+            make_fix(copies, run_acts, fault=fault, scope=scope)
         else:
             copies.begin("1", fault, {"h1": scope})
-            work()
+            run_acts()
         for act in after:
             do(host, act)
-        theirs = {f"/{name}" for name, _, _ in (*during, *after)}
-        now = host.inventory()
+        theirs = {f"/{name}" for name, _, _ in (*acts_meanwhile, *after)}
+        now = host.list_files()
         try_to_take_back(copies)
-        last = host.inventory()
+        last = host.list_files()
         kept = host.folder / "fixes/1/after"
         for path, state in now.items():
             of_person = any(path == name or path.startswith(f"{name}/") for name in theirs)
@@ -185,7 +185,7 @@ WRITES = st.lists(WRITE, max_size=3)
 @example([(NAMES[0], "kubectl", 1)], [(NAMES[2], "argocd", 2)], [], False)
 @given(WRITES, WRITES, WRITES, FINISHED)
 def test_objects_of_others_survive(
-    before: Sequence[Act], during: Sequence[Act], after: Sequence[Act], finished: bool
+    before: Sequence[Act], acts_meanwhile: Sequence[Act], after: Sequence[Act], completion: bool
 ) -> None:
     """An object that anybody but gpustack wrote or deleted since the fix began is as that one left it."""
 
@@ -200,22 +200,22 @@ def test_objects_of_others_survive(
         host = ScratchHost(Path(folder))
         copies = connect_copies({"h1": host})
         write(before, 0)
-        first = host.content()
+        first = host.read_objects()
         copies.begin("1", "mon-grafana-dashboard-not-loaded", {"h1": TARGETS})
         for name in NAMES[:2]:
             host.apply(
                 name, {"ours": "1"}, "gpustack", "2026-11-28T05:10:00Z", {"app.kubernetes.io/managed-by": "gpustack"}
             )
-        write(during, 20)
-        if finished:
+        write(acts_meanwhile, 20)
+        if completion:
             copies.finish("1", ["h1"])
         write(after, 30)
-        now = host.content()
-        theirs = {f"ConfigMap {name}" for name, _, _ in (*during, *after)}
+        now = host.read_objects()
+        theirs = {f"ConfigMap {name}" for name, _, _ in (*acts_meanwhile, *after)}
         try_to_take_back(copies)
-        last = host.content()
+        last = host.read_objects()
         for name in {*now, *last}:
-            if name in theirs or not finished or name == "ConfigMap team-a/web":
+            if name in theirs or not completion or name == "ConfigMap team-a/web":
                 assert last.get(name) == now.get(name), name
             else:
                 assert last.get(name) == first.get(name), name

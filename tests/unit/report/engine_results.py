@@ -1,4 +1,4 @@
-"""What came of asking and changing the host engines of engines.py."""
+"""Results of asking and changing the host engines of engines.py."""
 
 from datetime import timedelta
 

@@ -48,9 +48,9 @@ def diagnose_forwarding() -> Diagnosis:
     return make_diagnosis({f"{IP}@gpu1": "!0"})
 
 
-def offer(found: Diagnosis) -> Offer:
-    """Of a firewall, or of forwarding."""
-    (root,) = (finding for finding in found.roots if finding.id != "host-ssh-unreachable")
+def offer(diagnosis: Diagnosis) -> Offer:
+    """Offer the fix of a firewall, or of forwarding."""
+    (root,) = (finding for finding in diagnosis.roots if finding.id != "host-ssh-unreachable")
     if root.id == IP:
         scopes = {"gpu1": declare_sysctl({"net.ipv4.ip_forward": "1"})}
         typed = (Command("sysctl", "-w", "net.ipv4.ip_forward=1"),)
@@ -73,7 +73,7 @@ def make_good_fix() -> FixResult:
 
 
 def make_mixed_fix() -> FixResult:
-    """One that was not resolved, and one for a person."""
+    """Make a fix with one fault that was not resolved, and one for a person."""
     diagnosis = make_ufw_diagnosis()
     changes = (
         make_change("file", "/etc/ufw/user.rules", EARLIER, FILE),

@@ -6,7 +6,7 @@ VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """What a browser would make of it. Fails at a tag that is not closed where it should be."""
+    """A page as a browser would parse it. Parsing fails at a tag that is not closed where it should be."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         self.texts.append((self.opened[-1] if self.opened else "", data))
 
-    def of(self, name: str) -> list[str]:
+    def list_values(self, name: str) -> list[str]:
         return [value for attribute, value in self.attributes if attribute == name]
 
     @property

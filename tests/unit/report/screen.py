@@ -1,4 +1,4 @@
-"""What a report prints on a terminal of 80 columns."""
+"""Reports are printed on a terminal of 80 columns."""
 
 import io
 from collections.abc import Callable

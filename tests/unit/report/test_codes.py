@@ -20,14 +20,14 @@ NAMES = ["kube1", "kube2"]
 PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 
 
-def unknown_plan() -> Plan:
+def build_unknown_plan() -> Plan:
     lost = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
     return make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), lost, PODS_GOOD])
 
 
-def done(after: Plan, **other: object) -> Outcome:
+def build_outcome(after: Plan, **fields: object) -> Outcome:
     played = (plans.make_run("ground", NAMES, NAMES),)
-    return replace(Outcome(plans.make_bare_plan(), played, Verification(after, 0.1, 1), (), 1.0), **other)  # type: ignore[arg-type]
+    return replace(Outcome(plans.make_bare_plan(), played, Verification(after, 0.1, 1), (), 1.0), **fields)  # type: ignore[arg-type]
 
 
 def test_the_table_is_whole() -> None:
@@ -66,28 +66,28 @@ def test_only_what_converges_ends_with_the_words_of_a_plan() -> None:
     assert schemas == {"plan", "verification", "outcome", "error", ""}
 
 
-def test_of_a_look() -> None:
+def test_a_plan_ends_with_its_outcome() -> None:
     assert plans.make_converged_plan().exit_status == 0
     assert plans.make_bare_plan().exit_status == 1
-    assert unknown_plan().exit_status == 8
+    assert build_unknown_plan().exit_status == 8
     good = [*make_answers("kube1"), PODS_GOOD]
     assert make_plan(["kube1", "kube3"], good, [STRANGER]).exit_status == 8
 
 
-def test_of_an_install() -> None:
+def test_an_install_ends_with_its_outcome() -> None:
     drifted = make_plan(NAMES, [*make_answers("kube1", swap="on"), *make_answers("kube2"), PODS_GOOD])
     by_hand = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2"), PODS_GOOD])
-    assert done(plans.make_converged_plan()).exit_status == 0
-    assert done(drifted).exit_status == 6
-    assert done(drifted, playbook_runs=()).exit_status == 1
-    assert done(by_hand).exit_status == 5
-    assert done(unknown_plan()).exit_status == 8
-    assert done(drifted, playbook_runs=plans.make_failed_outcome().playbook_runs).exit_status == 5
-    assert done(plans.make_converged_plan(), stop_reason="interrupted").exit_status == 130
-    assert done(plans.make_converged_plan(), stop_reason="the lock on h1 was lost").exit_status == 5
+    assert build_outcome(plans.make_converged_plan()).exit_status == 0
+    assert build_outcome(drifted).exit_status == 6
+    assert build_outcome(drifted, playbook_runs=()).exit_status == 1
+    assert build_outcome(by_hand).exit_status == 5
+    assert build_outcome(build_unknown_plan()).exit_status == 8
+    assert build_outcome(drifted, playbook_runs=plans.make_failed_outcome().playbook_runs).exit_status == 5
+    assert build_outcome(plans.make_converged_plan(), stop_reason="interrupted").exit_status == 130
+    assert build_outcome(plans.make_converged_plan(), stop_reason="the lock on h1 was lost").exit_status == 5
 
 
-def test_of_a_proof() -> None:
+def test_a_proof_ends_with_its_outcome() -> None:
     assert proofs.make_good_proof().exit_status == 0
     assert proofs.make_mixed_proof().exit_status == 1
     assert proofs.make_empty_proof().exit_status == 0
@@ -103,7 +103,7 @@ def test_gpus_in_use_do_not_count_unless_nothing_else_is_there() -> None:
     assert replace(good, rows=(*good.rows[:3], busy.rows[3])).exit_status == 0
 
 
-def test_of_a_diagnosis() -> None:
+def test_a_diagnosis_ends_with_its_outcome() -> None:
     assert diagnoses.make_healthy_diagnosis().exit_status == 0
     assert diagnoses.make_ufw_diagnosis().exit_status == 1
     open_one = diagnoses.make_unexplained_diagnosis()

@@ -22,12 +22,13 @@ UFW = diagnoses.make_ufw_diagnosis()
 EVERY = ("healthy", "ufw", "unexplained", "joint")
 
 
-def page(name: str) -> Page:
+def render_page(name: str) -> Page:
     return Page(render_html(getattr(diagnoses, f"make_{name}_diagnosis")()))
 
 
-def hostile(text: str) -> Diagnosis:
-    """Every place where a host has a word: the answer, what was found, why it was not reached, why it is unknown."""
+def build_hostile(text: str) -> Diagnosis:
+    """Build a diagnosis with the text in every place where a host has a word: the answer, the actual value, and
+    reasons."""
     diagnosis, root = UFW, UFW.roots[0]
     result = root.judgements[0].evidence[0]
     evidence = replace(result, answer=replace(result.answer, stdout=text, stderr=text))
@@ -54,32 +55,32 @@ def hostile(text: str) -> Diagnosis:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_it_loads_nothing_and_runs_nothing(name: str) -> None:
-    found = page(name)
+    found = render_page(name)
     assert {"script", "link", "img", "iframe", "object", "base", "form"} & set(found.tags) == set()
-    assert [value for value in found.of("href") if not value.startswith("#")] == []
+    assert [value for value in found.list_values("href") if not value.startswith("#")] == []
     assert [one for one, _ in found.attributes if one.startswith("on") or one in ("src", "srcset", "style")] == []
     style = "".join(data for tag, data in found.texts if tag == "style")
     assert "{" in style
     assert not {"url(", "@import", "//"} & {word for word in ("url(", "@import", "//") if word in style}
-    assert "default-src 'none'" in " ".join(found.of("content"))
+    assert "default-src 'none'" in " ".join(found.list_values("content"))
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_addresses_are_there_once_and_lead_somewhere(name: str) -> None:
-    found = page(name)
-    assert len(found.of("id")) == len(set(found.of("id")))
-    assert {value[1:] for value in found.of("href")} <= set(found.of("id"))
+    found = render_page(name)
+    assert len(found.list_values("id")) == len(set(found.list_values("id")))
+    assert {value[1:] for value in found.list_values("href")} <= set(found.list_values("id"))
 
 
 def test_addresses_are_those_of_the_catalogue() -> None:
     names = ["root-host-ufw-blocks-pods", "root-host-ssh-unreachable", "unknown"]
-    assert page("ufw").of("id") == names
-    assert {"unexplained-st-node-notready", "differs"} <= set(page("unexplained").of("id"))
-    assert "root-containerd-cgroup-driver" in page("joint").of("id")
+    assert render_page("ufw").list_values("id") == names
+    assert {"unexplained-st-node-notready", "differs"} <= set(render_page("unexplained").list_values("id"))
+    assert "root-containerd-cgroup-driver" in render_page("joint").list_values("id")
 
 
-def test_healthy_is_three_calm_lines() -> None:
-    found = page("healthy")
+def test_a_healthy_diagnosis_is_three_lines() -> None:
+    found = render_page("healthy")
     text = found.text.partition("API reachable")[2].partition("Exit status 0")[0]
     assert "no fault found (" in text
     assert text.rstrip().endswith("healthy")
@@ -87,7 +88,7 @@ def test_healthy_is_three_calm_lines() -> None:
 
 
 def test_a_root_tells_all_that_a_ticket_needs() -> None:
-    text = page("ufw").text
+    text = render_page("ufw").text
     for words in (
         "2 root causes 3 hosts, API reachable, 9 facts, 4.2 s",
         "ufw drops pod traffic on gpu1 host-ufw-blocks-pods certain",
@@ -112,7 +113,7 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
 def test_what_is_confirmed_below_a_root_cause_is_its_impact_and_nothing_else() -> None:
     diagnosis = diagnoses.make_ufw_diagnosis()
     confirmed_ones = {id for (id, _), judgement in diagnosis.judgements.items() if judgement.outcome == "failed"}
-    assert set(page("ufw").of("title")) == confirmed_ones - {root.id for root in diagnosis.roots}
+    assert set(render_page("ufw").list_values("title")) == confirmed_ones - {root.id for root in diagnosis.roots}
 
 
 def test_verbose_unfolds_everything() -> None:
@@ -124,7 +125,7 @@ def test_no_secret_and_no_escape_is_left() -> None:
     for name in EVERY:
         assert PASSWORD not in render_html(getattr(diagnoses, f"make_{name}_diagnosis")())
     output = render_html(
-        hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>")
+        build_hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>")
     )
     assert PASSWORD not in output
     assert "<script" not in output
@@ -132,7 +133,7 @@ def test_no_secret_and_no_escape_is_left() -> None:
     assert [char for char in output if not is_printable(char)] == []
 
 
-CALM = Page(render_html(hostile("calm")))
+CALM = Page(render_html(build_hostile("calm")))
 
 
 @given(
@@ -142,19 +143,19 @@ CALM = Page(render_html(hostile("calm")))
 @settings(max_examples=150, deadline=None)
 def test_no_word_of_a_host_changes_the_page(word: str) -> None:
     """Whatever the text, the tags and addresses are those of plain words."""
-    page = Page(render_html(hostile(f"a{word}")))
+    page = Page(render_html(build_hostile(f"a{word}")))
     assert page.tags == CALM.tags
     assert page.attributes == CALM.attributes
 
 
 def test_a_hundred_megabytes_are_cut() -> None:
     began = time.process_time()
-    output = render_html(hostile("spam <b> " * 11_000_000))
+    output = render_html(build_hostile("spam <b> " * 11_000_000))
     assert [len(output) < 60_000, "… cut here" in output] == [True, True]
     assert time.process_time() - began < 20
 
 
 def test_a_secret_at_the_cut_is_not_half_shown() -> None:
     for length in (395, 1_995, 7_995, 31_995):
-        shown = render_html(hostile("x" * length + PASSWORD + "y" * 90_000))
+        shown = render_html(build_hostile("x" * length + PASSWORD + "y" * 90_000))
         assert (PASSWORD[:5] in shown) is False

@@ -15,13 +15,13 @@ from tests.worlds.results import diagnoses
 from tests.worlds.results.plans import TAKEN
 
 
-def series(found: Diagnosis) -> dict[str, float]:
-    lines = [line for line in render_metrics(found).splitlines() if not line.startswith("#")]
+def parse_series(diagnosis: Diagnosis) -> dict[str, float]:
+    lines = [line for line in render_metrics(diagnosis).splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
-def test_healthy() -> None:
-    assert series(diagnoses.make_healthy_diagnosis()) == {
+def test_a_healthy_diagnosis_writes_no_finding() -> None:
+    assert parse_series(diagnoses.make_healthy_diagnosis()) == {
         "gpustack_doctor_findings": 0,
         "gpustack_doctor_drift": 0,
         "gpustack_doctor_unknown_checks": 0,
@@ -31,8 +31,8 @@ def test_healthy() -> None:
     }
 
 
-def test_roots_and_what_is_unknown() -> None:
-    found = series(diagnoses.make_ufw_diagnosis())
+def test_roots_and_unknown_checks_are_written() -> None:
+    found = parse_series(diagnoses.make_ufw_diagnosis())
     ufw = 'gpustack_finding{certainty="certain",fault="host-ufw-blocks-pods",host="gpu1",layer="host"}'
     assert (
         found[ufw]
@@ -44,7 +44,7 @@ def test_roots_and_what_is_unknown() -> None:
 
 
 def test_what_is_unknown_is_not_healthy() -> None:
-    values = series(diagnoses.make_diagnosis({"host-ip-forward-off@cp1": "?cut"}))
+    values = parse_series(diagnoses.make_diagnosis({"host-ip-forward-off@cp1": "?cut"}))
     assert (values["gpustack_doctor_findings"], values["gpustack_doctor_healthy"]) == (0, 0)
 
 
@@ -56,21 +56,21 @@ def pair() -> Diagnosis:
     return replace(together, verdict=replace(together.verdict, roots=roots))
 
 
-def test_every_host_and_every_fault_of_one_act() -> None:
-    names = [name for name in series(pair()) if name.startswith("gpustack_finding")]
+def test_each_host_and_fault_has_one_series() -> None:
+    names = [name for name in parse_series(pair()) if name.startswith("gpustack_finding")]
     assert [name.partition('fault="')[2].partition('"')[0] for name in names] == [
         *["containerd-cgroup-driver"] * 3,
         "op-nvidia-runtime-handler-missing",
     ]
     open_ones = [
-        name for name in series(diagnoses.make_unexplained_diagnosis()) if name.startswith("gpustack_unexplained")
+        name for name in parse_series(diagnoses.make_unexplained_diagnosis()) if name.startswith("gpustack_unexplained")
     ]
     assert open_ones == ['gpustack_unexplained{host="gpu1",layer="kubeadm",state="st-node-notready"}']
 
 
 def test_series_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_metrics, "SERIES", 2)
-    found = series(pair())
+    found = parse_series(pair())
     assert (sum(name.startswith("gpustack_finding") for name in found), found["gpustack_doctor_findings"]) == (2, 4)
 
 
@@ -105,10 +105,10 @@ def test_a_disk_that_is_full_leaves_the_file_of_before(tmp_path: Path, monkeypat
     path = tmp_path / "gpustack.prom"
     path.write_text("older")
 
-    def full(_: int) -> None:
+    def fill_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", fill_disk)
     with pytest.raises(UsageError, match="was not written"):
         write_metrics(diagnoses.make_ufw_diagnosis(), path)
     assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "older")]
@@ -127,7 +127,7 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         write_metrics(diagnoses.make_ufw_diagnosis(), tmp_path / "none" / "gpustack.prom")
     assert caught.value.reference == "metrics-not-written"

@@ -1,4 +1,4 @@
-"""Below a finding stands what to type, and the line that its check quotes."""
+"""A finding is followed by the command to type, and the line that its check quotes."""
 
 import json
 from dataclasses import replace
@@ -17,31 +17,34 @@ REFUSED = Evidence("h1", "crictl info", Answer("containerd.runtime", "h1", 1, ""
 LOST = Evidence("h1", "crictl ps", Answer("containerd.pods", "h1", -1, "", missing_reason="no answer within 5 s"))
 
 
-def shown(*results: Evidence, quote: str = "") -> list[str]:
+def show_commands(*results: Evidence, quote: str = "") -> list[str]:
     return list_commands(Judgement("id", "h1", "failed", Result("link", "up", "down", quote=quote), "", results), str)
 
 
 def test_a_command_is_one_that_can_be_typed() -> None:
-    assert shown(FILES, NODES, FILES) == ["h1 $ ls /etc", "the cluster $ kubectl get --raw /api/v1/nodes"]
+    assert show_commands(FILES, NODES, FILES) == ["h1 $ ls /etc", "the cluster $ kubectl get --raw /api/v1/nodes"]
 
 
 def test_what_is_quoted_comes_first_with_its_line() -> None:
-    assert shown(FILES, LINKS, quote="eth0 DOWN") == ["h1 $ ip -o link\n  → eth0 DOWN", "h1 $ ls /etc"]
-    assert shown(FILES, LINKS, quote="eth1") == ["h1 $ ls /etc", "h1 $ ip -o link"]
+    assert show_commands(FILES, LINKS, quote="eth0 DOWN") == ["h1 $ ip -o link\n  → eth0 DOWN", "h1 $ ls /etc"]
+    assert show_commands(FILES, LINKS, quote="eth1") == ["h1 $ ls /etc", "h1 $ ip -o link"]
 
 
 def test_a_command_that_failed_says_so() -> None:
-    assert shown(REFUSED, LOST) == ["h1 $ crictl info\n  → (ended with 1)", "h1 $ crictl ps\n  → no answer within 5 s"]
+    assert show_commands(REFUSED, LOST) == [
+        "h1 $ crictl info\n  → (ended with 1)",
+        "h1 $ crictl ps\n  → no answer within 5 s",
+    ]
 
 
 def test_no_line_is_quoted_that_is_too_long_for_one() -> None:
     long = Evidence("h1", "cat a", Answer("a", "h1", 0, json.dumps({"a": "b" * MAX_LINE, "c": "d"})[1:]))
-    assert shown(long, quote="d") == ["h1 $ cat a"]
+    assert show_commands(long, quote="d") == ["h1 $ cat a"]
 
 
 def test_no_line_of_json_is_quoted() -> None:
     pods = replace(NODES, answer=replace(NODES.answer, stdout='{"a": 1}'))
-    assert shown(pods, quote="a") == ["the cluster $ kubectl get --raw /api/v1/nodes"]
+    assert show_commands(pods, quote="a") == ["the cluster $ kubectl get --raw /api/v1/nodes"]
 
 
 def test_a_quoted_line_is_cleaned() -> None:

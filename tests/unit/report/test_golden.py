@@ -1,7 +1,5 @@
-"""Every report as text, compared with tests/golden.
-
-`GOLDEN=write pytest tests/unit/report` writes them anew; the difference is then to be read in git.
-"""
+"""Reports are compared as text with tests/golden. `GOLDEN=write pytest tests/unit/report` writes them anew; the
+difference is then to be read in git."""
 
 import io
 import os
@@ -57,8 +55,8 @@ from tests.worlds.results import burns, diagnoses, plans, proofs, resets, scaled
 GOLDEN = Path(__file__).parents[2] / "golden"
 
 
-def without_counts(draw: Callable[[Terminal], None]) -> str:
-    """A reset asks every probe of what gpustack owns: another one changes no golden."""
+def strip_counts(draw: Callable[[Terminal], None]) -> str:
+    """Strip counts: a reset asks every probe of what gpustack owns, and another one changes no golden."""
     return re.sub(r"\b\d+ facts", "N facts", print_screen(draw))
 
 
@@ -79,7 +77,7 @@ REFUSED = Deliveries(
 )
 
 
-def verified(plan: Plan) -> Verification:
+def build_verification(plan: Plan) -> Verification:
     return Verification(plan, 0.64, len(plan.snapshot.answers))
 
 
@@ -96,11 +94,11 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     ),
     "plan-wide.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_wide_plan())),
     "verify-converged.txt": lambda: print_screen(
-        lambda out: human.render_verification(out, verified(plans.make_converged_plan()))
+        lambda out: human.render_verification(out, build_verification(plans.make_converged_plan()))
     ),
-    "verify-converged.json": lambda: json.render_verification(verified(plans.make_converged_plan())),
+    "verify-converged.json": lambda: json.render_verification(build_verification(plans.make_converged_plan())),
     "verify-bare.txt": lambda: print_screen(
-        lambda out: human.render_verification(out, verified(plans.make_bare_plan()))
+        lambda out: human.render_verification(out, build_verification(plans.make_bare_plan()))
     ),
     "install-good.txt": lambda: print_screen(lambda out: human.render_outcome(out, plans.make_installed_outcome())),
     "install-good.json": lambda: json.render_outcome(plans.make_installed_outcome()),
@@ -114,14 +112,10 @@ RENDERINGS: dict[str, Callable[[], str]] = {
             out, replace(plans.make_failed_outcome(), playbook_runs=(), stop_reason="interrupted")
         )
     ),
-    "reset-shown.txt": lambda: without_counts(lambda out: removal.render_removal(out, resets.make_preview())),
-    "reset-nothing.txt": lambda: without_counts(
-        lambda out: removal.print_empty_reset(out, resets.make_empty_preview())
-    ),
-    "reset-good.txt": lambda: without_counts(
-        lambda out: removal.render_outcome(out, resets.make_good_reset(), "runs/1")
-    ),
-    "reset-left.txt": lambda: without_counts(
+    "reset-shown.txt": lambda: strip_counts(lambda out: removal.render_removal(out, resets.make_preview())),
+    "reset-nothing.txt": lambda: strip_counts(lambda out: removal.print_empty_reset(out, resets.make_empty_preview())),
+    "reset-good.txt": lambda: strip_counts(lambda out: removal.render_outcome(out, resets.make_good_reset(), "runs/1")),
+    "reset-left.txt": lambda: strip_counts(
         lambda out: removal.render_outcome(out, resets.make_partial_reset(), "runs/1")
     ),
     "reset-left.json": lambda: removal_json.render_json(resets.make_partial_reset(), "runs/1"),
@@ -220,7 +214,7 @@ RENDERINGS: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("name", RENDERINGS)
-def test_rendering(name: str) -> None:
+def test_each_rendering_is_as_its_golden_file(name: str) -> None:
     text, path = RENDERINGS[name](), GOLDEN / name
     if os.environ.get("GOLDEN") == "write":
         path.write_text(text)

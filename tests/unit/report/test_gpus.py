@@ -18,30 +18,30 @@ from tests.worlds.snapshots.gpus import snapshot
 STRANDED = ("gpu.stranded-pods", CLUSTER)
 
 
-def planned(changed: Mapping[tuple[str, str], Any]) -> Plan:
-    return plan(snapshot(changed), [step for step in STEPS if step.id == "gpu-operator"])
+def plan_operator(changes: Mapping[tuple[str, str], Any]) -> Plan:
+    return plan(snapshot(changes), [step for step in STEPS if step.id == "gpu-operator"])
 
 
-def printed(found: Plan) -> str:
+def print_plan(plan_to_print: Plan) -> str:
     stream = io.StringIO()
-    human.render_plan(Terminal(stream, width=120, color_system=None), found)
+    human.render_plan(Terminal(stream, width=120, color_system=None), plan_to_print)
     return stream.getvalue()
 
 
-def test_none_are_not_spoken_of() -> None:
-    plan = planned({STRANDED: read_case(STRANDED[0], "none")})
-    assert "4 GPUs on 2 hosts, 4 allocatable" in printed(plan)
-    assert "UnexpectedAdmissionError" not in printed(plan)
+def test_without_stranded_pods_nothing_is_reported() -> None:
+    plan = plan_operator({STRANDED: read_case(STRANDED[0], "none")})
+    assert "4 GPUs on 2 hosts, 4 allocatable" in print_plan(plan)
+    assert "UnexpectedAdmissionError" not in print_plan(plan)
 
 
 def test_what_is_not_counted_is_reported_with_the_reason() -> None:
-    plan = planned(
+    plan = plan_operator(
         {
             ("gpu.devices", "k1"): read_case("gpu.devices", "two-of-four-for-virtual-machines"),
             ("gpu.devices", "k2"): read_case("gpu.devices", "display-card-beside-two"),
         }
     )
-    shown = printed(plan)
+    shown = print_plan(plan)
     count = count_series(merge_counters(()))
     head = f"4 GPUs on 2 hosts, 4 allocatable; {count} series each"
     assert f"{head}\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in shown
@@ -50,14 +50,14 @@ def test_what_is_not_counted_is_reported_with_the_reason() -> None:
 
 
 def test_those_that_got_no_gpu_are_reported_with_the_command_and_no_others() -> None:
-    plan = planned({STRANDED: read_case(STRANDED[0], "others")})
+    plan = plan_operator({STRANDED: read_case(STRANDED[0], "others")})
     assert plan.converged
-    assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in printed(plan)
-    assert "  kubectl -n team delete pod train-0\n" in printed(plan)
+    assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in print_plan(plan)
+    assert "  kubectl -n team delete pod train-0\n" in print_plan(plan)
     assert '"stranded_pod_commands": [\n      "kubectl -n team delete pod train-0"\n    ]' in json.render_plan(plan)
 
 
-def test_one_command_for_each_namespace() -> None:
+def test_each_namespace_has_one_command() -> None:
     pods = [Pod("b", "two", "h1"), Pod("a", "x", "h1"), Pod("b", "one", "h2")]
     assert Gpus(0, 0, None, tuple(pods)).removal_commands == [
         "kubectl -n a delete pod x",
@@ -66,4 +66,4 @@ def test_one_command_for_each_namespace() -> None:
 
 
 def test_what_is_unknown_is_no_pod() -> None:
-    assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: make_answer(STRANDED[0], "", 1)}))
+    assert "4 GPUs on 2 hosts" in print_plan(plan_operator({STRANDED: make_answer(STRANDED[0], "", 1)}))

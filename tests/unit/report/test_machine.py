@@ -1,4 +1,4 @@
-"""What programs read: JSON of the published shape, JUnit that an XML parser takes, one document per run."""
+"""Programs read JSON of the published shape, JUnit that an XML parser takes, and one document per run."""
 
 import json as stdlib
 from dataclasses import replace
@@ -84,12 +84,12 @@ def test_no_secret_stands_in_a_diagnosis() -> None:
 
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
-    def evidence(*, verbose: bool) -> list[int]:
+    def count_evidence(*, verbose: bool) -> list[int]:
         document = stdlib.loads(json.render_plan(plans.make_converged_plan(), verbose=verbose))
         return [len(check["evidence"]) for state in document["states"] for check in state["checks"]]
 
-    assert set(evidence(verbose=False)) == {0}
-    assert set(evidence(verbose=True)) == {1}
+    assert set(count_evidence(verbose=False)) == {0}
+    assert set(count_evidence(verbose=True)) == {1}
 
 
 def test_long_answers_are_cut_and_say_so() -> None:
@@ -172,7 +172,7 @@ def test_junit_survives_what_xml_cannot_hold() -> None:
     assert "<&" in "".join(fromstring(junit.render_plan(plan)).itertext())
 
 
-def test_nothing_failed_is_no_failure() -> None:
+def test_without_failures_junit_has_none() -> None:
     done = replace(plans.make_installed_outcome(), playbook_runs=())
     assert fromstring(junit.render_outcome(done)).get("failures") == "0"
 
@@ -190,11 +190,11 @@ def test_nothing_failed_is_no_failure() -> None:
         (7500, "2 h 5 min"),
     ],
 )
-def test_durations(seconds: float, text: str) -> None:
+def test_durations_are_formatted(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
 
 
-def test_names_and_counts() -> None:
+def test_names_and_counts_are_formatted() -> None:
     assert format_locations(["a", "b", "a", "@cluster"]) == "a, b, the cluster"
     assert format_locations([f"n{n}" for n in range(5)]) == "n0, n1, n2, n3, n4"
     assert format_locations([f"n{n}" for n in range(30)]) == "n0, n1, n2, n3 and 26 more"

@@ -1,4 +1,4 @@
-"""What to type next, by how things stand."""
+"""A report ends with the command to type next."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ LOOK = "gpustack plan -v -i site/hosts.yml"
 MANUAL = "gpustack explain ground/cpus"
 
 
-def test_nothing_to_do() -> None:
+def test_nothing_to_do_suggests_nothing() -> None:
     assert suggest_after_plan(plans.make_converged_plan()) == ""
 
 
@@ -35,7 +35,7 @@ def test_a_control_plane_that_needs_a_person_comes_first() -> None:
     assert suggest_after_plan(plan) == MANUAL
 
 
-def test_only_a_person_can_help() -> None:
+def test_a_manual_fix_is_explained_first() -> None:
     assert (
         suggest_after_plan(make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2", cpus="1"), PODS_GOOD]))
         == MANUAL
@@ -44,7 +44,7 @@ def test_only_a_person_can_help() -> None:
     assert suggest_after_plan(upgrade) == "gpustack explain upgrade-needed"
 
 
-def test_a_host_that_was_not_reached() -> None:
+def test_an_unreached_host_is_explained() -> None:
     good = [*make_answers("kube1"), *make_answers("kube2"), PODS_GOOD]
     assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
     asked = Reach(
@@ -62,7 +62,7 @@ def test_what_is_unknown_is_looked_at() -> None:
     )
 
 
-def test_after_an_install() -> None:
+def test_an_install_suggests_the_next_command() -> None:
     assert (
         suggest_after_install(plans.make_installed_outcome())
         == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
@@ -79,7 +79,7 @@ def test_gpus_want_to_be_proven() -> None:
         assert suggest_after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
 
 
-def test_after_a_proof() -> None:
+def test_a_proof_suggests_the_next_command() -> None:
     verbs = [
         (proofs.make_good_proof(), "access grafana"),
         (proofs.make_mixed_proof(), "verify"),

@@ -23,7 +23,7 @@ def test_every_verdict_is_a_well_formed_page(name: str) -> None:
     assert analysis.verdict.title in page.text
     assert all(reason in page.text for reason in analysis.verdict.reasons)
     assert "script" not in page.tags
-    assert page.of("src") == page.of("href") == []
+    assert page.list_values("src") == page.list_values("href") == []
 
 
 def test_a_comparison_is_a_well_formed_page() -> None:

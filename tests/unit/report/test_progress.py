@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def progress_of(stream: io.StringIO, events: tuple[Event, ...]) -> str:
+def render_progress(stream: io.StringIO, events: tuple[Event, ...]) -> str:
     report = build_progress_reporter(stream)
     for event in events:
         report(event)
@@ -37,7 +37,7 @@ def progress_of(stream: io.StringIO, events: tuple[Event, ...]) -> str:
 
 
 def test_a_log_has_a_line_for_all_that_matters() -> None:
-    text = re.sub(r"\d+\.\d s", "0.0 s", progress_of(io.StringIO(), INSTALL))
+    text = re.sub(r"\d+\.\d s", "0.0 s", render_progress(io.StringIO(), INSTALL))
     assert text.splitlines() == [
         "asking 45 questions to 2 hosts",
         "containerd: kube1, kube2",
@@ -52,7 +52,7 @@ def test_lines_are_redacted() -> None:
     """They stay in the logs of whatever ran the command."""
     events = (Event("failed", "kube1", "Ensure it: http://kube:fig-leaf@proxy: 407"), Event("note", "", "password=fig"))
     for stream in (io.StringIO(), Terminal()):
-        assert "fig" not in progress_of(stream, events)
+        assert "fig" not in render_progress(stream, events)
 
 
 def test_parts_of_a_bundle_may_be_made_at_once() -> None:
@@ -63,7 +63,7 @@ def test_parts_of_a_bundle_may_be_made_at_once() -> None:
         Event("changed", "etcd", "built", 2.0),
         Event("done", "bundle", "/srv/bundle", 63.0),
     )
-    assert progress_of(io.StringIO(), events).splitlines() == [
+    assert render_progress(io.StringIO(), events).splitlines() == [
         "runc: building",
         "etcd: building",
         "runc: built (1 min 1 s)",

@@ -14,7 +14,7 @@ HEADINGS = ("NODE", "POD")
 CELLS = st.text(st.characters(categories=("L", "N", "P")), max_size=12)
 
 
-def shown(rows: list[tuple[str, ...]], **settings: Any) -> list[str]:
+def render_rows(rows: list[tuple[str, ...]], **settings: Any) -> list[str]:
     stream = io.StringIO()
     console = Terminal(stream, **settings)
     console.print(draw_table(console, HEADINGS, rows))
@@ -23,28 +23,28 @@ def shown(rows: list[tuple[str, ...]], **settings: Any) -> list[str]:
 
 def test_in_a_pipe_a_row_is_one_line_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert shown([("n1", "p" * 200), ("n22", "q")]) == ["NODE  POD", f"n1    {'p' * 200}", "n22   q"]
+    assert render_rows([("n1", "p" * 200), ("n22", "q")]) == ["NODE  POD", f"n1    {'p' * 200}", "n22   q"]
 
 
 def test_a_terminal_folds_what_is_too_wide() -> None:
-    lines = shown([("n1", "p" * 30)], width=20)
+    lines = render_rows([("n1", "p" * 30)], width=20)
     assert all(len(line) <= 20 for line in lines)
     assert sum(line.count("p") for line in lines) == 30
 
 
 def test_a_width_that_was_set_counts_in_a_pipe_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    assert all(len(line) <= 20 for line in shown([("n1", "p" * 30)]))
+    assert all(len(line) <= 20 for line in render_rows([("n1", "p" * 30)]))
 
 
 def test_without_rows_there_are_headings() -> None:
-    assert shown([]) == ["NODE  POD"]
+    assert render_rows([]) == ["NODE  POD"]
 
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6))
 def test_each_row_is_a_line_with_its_cells(rows: list[tuple[str, ...]]) -> None:
-    lines = shown(rows, width=80)
+    lines = render_rows(rows, width=80)
     assert len(lines) == len(rows) + 1
     assert all(cell in line for row, line in zip(rows, lines[1:], strict=True) for cell in row)
 
@@ -52,9 +52,9 @@ def test_each_row_is_a_line_with_its_cells(rows: list[tuple[str, ...]]) -> None:
 @given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=4))
 def test_a_row_is_one_line_whatever_its_cells_hold(rows: list[tuple[str, ...]]) -> None:
     """A label with a newline would move a column down, so that a fault stood beside another GPU."""
-    assert len(shown(rows, width=200)) == len(rows) + 1
+    assert len(render_rows(rows, width=200)) == len(rows) + 1
 
 
 def test_a_newline_in_a_label_moves_no_column() -> None:
-    lines = shown([("gpu0\nspare", "ok"), ("gpu1", "Xid 79")], width=200)
+    lines = render_rows([("gpu0\nspare", "ok"), ("gpu1", "Xid 79")], width=200)
     assert lines == ["NODE        POD", "gpu0 spare  ok", "gpu1        Xid 79"]

@@ -24,11 +24,11 @@ HOSTS = tuple(
 INVENTORY = Inventory(None, HOSTS, Spec())
 
 
-def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *, passing: bool = False) -> Step:
+def build_step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *, passing: bool = False) -> Step:
     probe = Probe(name, Shell("true"), lambda answer: answer.stdout)
 
-    def check(here: View) -> Result | None:
-        found = here[probe]
+    def check(view: View) -> Result | None:
+        found = view[probe]
         return None if found == "good" else Result(name, "good", found, cure, passing=passing)
 
     return Step(name, "host", (probe,), (check,), needs, settle_seconds=0)
@@ -44,9 +44,9 @@ class World:
         self.plays: list[tuple[str, tuple[str, ...]]] = []
         self.asks: list[set[str]] = []
 
-    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+    def gather(self, probes: Sequence[Probe[Any]], host_names: Sequence[str]) -> Snapshot:
         self.asks.append({probe.id for probe in probes})
-        names = [host.name for host in HOSTS if not wanted or host.name in wanted]
+        names = [host.name for host in HOSTS if not host_names or host.name in host_names]
         reach = {name: Reach(name, "host-ssh-unreachable" if name in self.dead else "", "gone") for name in names}
         answers = {
             (probe.id, name): Answer(probe.id, name, 0, self.facts.get((probe.id, name), "bad"))
@@ -56,11 +56,13 @@ class World:
         }
         return Snapshot(datetime.now(UTC), INVENTORY, reach, answers)
 
-    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        self.plays.append((played.id, tuple(hosts)))
-        failed = tuple(host for host in hosts if (played.id, host) in self.fails)
+    def play(self, step_to_play: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
+        self.plays.append((step_to_play.id, tuple(hosts)))
+        failed = tuple(host for host in hosts if (step_to_play.id, host) in self.fails)
         for host in hosts:
             if host not in failed:
-                self.facts[played.id, host] = "good"
+                self.facts[step_to_play.id, host] = "good"
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
-        return PlaybookRun(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, Command("ansible-playbook"))
+        return PlaybookRun(
+            step_to_play.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, Command("ansible-playbook")
+        )

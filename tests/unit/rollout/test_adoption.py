@@ -17,18 +17,18 @@ KUBELET, ETCD = "/etc/kubernetes/kubelet.conf", "/var/lib/etcd/member"
 CONFIG = "/etc/kubernetes/gpustack-kubeadm.yaml"
 
 
-def adoptable(name: str, world: dict[str, str], *paths: str) -> tuple[str, ...]:
+def find_adoptable(name: str, world: dict[str, str], *paths: str) -> tuple[str, ...]:
     answers = {name: world | {"owned.unrecorded": "".join(f"{path}\n" for path in paths)}}
     return list_adoptable(snapshot(answers, more_probes=(UNRECORDED,))).get(name, ())
 
 
 def test_files_and_the_data_of_our_cluster_are_offered() -> None:
-    assert adoptable("k2", WORKER, OURS, KUBELET) == (OURS, KUBELET)
-    assert adoptable("k1", PLANE, CONFIG, KUBELET, ETCD) == (CONFIG, KUBELET, ETCD)
+    assert find_adoptable("k2", WORKER, OURS, KUBELET) == (OURS, KUBELET)
+    assert find_adoptable("k1", PLANE, CONFIG, KUBELET, ETCD) == (CONFIG, KUBELET, ETCD)
 
 
 @pytest.mark.parametrize(
-    ("name", "world", "paths", "offered"),
+    ("name", "world", "paths", "expected"),
     [
         ("k2", WORKER | {"leftovers.kubernetes": "https://old:6443\n"}, (OURS, KUBELET), (OURS,)),
         ("k2", WORKER, (OURS, KUBELET, ETCD), (OURS, KUBELET)),
@@ -39,13 +39,13 @@ def test_files_and_the_data_of_our_cluster_are_offered() -> None:
     ids=["another cluster", "an etcd beside a worker", "recorded before", "a plane of others", "an etcd alone"],
 )
 def test_data_of_others_is_not_offered(
-    name: str, world: dict[str, str], paths: tuple[str, ...], offered: tuple[str, ...]
+    name: str, world: dict[str, str], paths: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    assert adoptable(name, world, *paths) == offered
+    assert find_adoptable(name, world, *paths) == expected
 
 
 def test_a_host_that_lies_names_no_other_path() -> None:
-    assert adoptable("k2", WORKER, OURS, "/etc/shadow") == ()
+    assert find_adoptable("k2", WORKER, OURS, "/etc/shadow") == ()
 
 
 def test_the_list_is_shown_and_given_to_the_plays() -> None:

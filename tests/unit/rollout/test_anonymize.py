@@ -26,24 +26,24 @@ SNAPSHOTS = {
 }
 
 
-def verdict(found: Diagnosis) -> dict[str, object]:
-    """With places by their number, as names differ."""
-    order = {host.name: at for at, host in enumerate(found.snapshot.inventory.hosts)}
+def summarize_verdict(diagnosis: Diagnosis) -> dict[str, object]:
+    """Summarize a diagnosis with places by their number, as names differ."""
+    order = {host.name: at for at, host in enumerate(diagnosis.snapshot.inventory.hosts)}
 
-    def at(locations: tuple[str, ...]) -> tuple[object, ...]:
+    def number_locations(locations: tuple[str, ...]) -> tuple[object, ...]:
         return tuple(order.get(where, where) for where in locations)
 
     return {
-        "roots": [(root.id, at(root.locations), root.certainty) for root in found.roots],
-        "unexplained": [(one.id, at(one.locations)) for one in found.unexplained_symptoms],
-        "drift": [(one.step, one.check, at(one.locations)) for one in found.drift],
+        "roots": [(root.id, number_locations(root.locations), root.certainty) for root in diagnosis.roots],
+        "unexplained": [(one.id, number_locations(one.locations)) for one in diagnosis.unexplained_symptoms],
+        "drift": [(one.step, one.check, number_locations(one.locations)) for one in diagnosis.drift],
         "judged": {
-            (id, order.get(where, where)): judgement.outcome for (id, where), judgement in found.judgements.items()
+            (id, order.get(where, where)): judgement.outcome for (id, where), judgement in diagnosis.judgements.items()
         },
     }
 
 
-def text(snapshot: Snapshot) -> str:
+def render_text(snapshot: Snapshot) -> str:
     return "".join(render_lines(snapshot))
 
 
@@ -51,7 +51,7 @@ def text(snapshot: Snapshot) -> str:
 def test_the_verdict_is_the_same(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
     other, _ = anonymize(snapshot, list_probes())
-    assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
+    assert summarize_verdict(diagnose(other)) == summarize_verdict(diagnose(snapshot))
 
 
 def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought() -> None:
@@ -65,13 +65,13 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
     answers = {key: replace(answer, stdout=answer.stdout.replace(before, now)) for key, answer in found.answers.items()}
     snapshot = replace(valued, answers=answers)
     other, _ = anonymize(snapshot, list_probes())
-    assert now not in text(other)
-    assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
+    assert now not in render_text(other)
+    assert summarize_verdict(diagnose(other)) == summarize_verdict(diagnose(snapshot))
     assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(other).drift}
 
 
 def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
-    """Of an inventory that was read before they were refused."""
+    """The inventory was read before such values were refused."""
     found = cluster.snapshot()
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
     inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
@@ -82,14 +82,14 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     answers = {key: replace(answer, stdout=answer.stdout.replace(before, now)) for key, answer in found.answers.items()}
     snapshot = replace(valued, answers=answers)
     other = remove_secrets(snapshot)
-    assert "figleaf" not in text(other)
-    assert "fig-leaf-77" not in text(other)
+    assert "figleaf" not in render_text(other)
+    assert "fig-leaf-77" not in render_text(other)
     assert other.inventory.values == {
         "monitoring": {"grafana": {"adminPassword": "REDACTED", "note": "it is REDACTED"}}
     }
     again = replace(other, inventory=replace(other.inventory, file_secrets=()))
-    assert text(remove_secrets(again)) == text(again)
-    assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
+    assert render_text(remove_secrets(again)) == render_text(again)
+    assert summarize_verdict(diagnose(other)) == summarize_verdict(diagnose(snapshot))
     assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(other).drift}
 
 
@@ -97,18 +97,20 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
 def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
     other, given = anonymize(snapshot, list_probes())
-    output = text(other)
+    output = render_text(other)
     assert given.unchanged_names == ()
     for host in snapshot.inventory.hosts:
         assert not re.search(rf"(?<![A-Za-z0-9]){re.escape(host.name)}(?![A-Za-z0-9])", output)
         assert host.address not in output
     macs = {
-        mac for mac in re.findall(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", text(snapshot)) if not int(mac[:2], 16) & 1
+        mac
+        for mac in re.findall(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", render_text(snapshot))
+        if not int(mac[:2], 16) & 1
     }
     assert [mac for mac in macs - {"00:00:00:00:00:00"} if mac in output] == []
 
 
-def planted(*texts: str) -> Snapshot:
+def build_planted(*texts: str) -> Snapshot:
     snapshot = hosts.snapshot()
     answers = {("planted", "h1"): Answer("planted", "h1", 0, "\n".join(texts), "\n".join(texts))}
     renamed = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in snapshot.inventory.hosts)
@@ -116,13 +118,13 @@ def planted(*texts: str) -> Snapshot:
     return Snapshot(snapshot.started_at, inventory, snapshot.reach, {**snapshot.answers, **answers}, snapshot.seconds)
 
 
-def out(*texts: str) -> list[str]:
-    other, _ = anonymize(planted(*texts), list_probes())
+def list_output(*texts: str) -> list[str]:
+    other, _ = anonymize(build_planted(*texts), list_probes())
     return other.answers["planted", other.inventory.hosts[0].name].stdout.splitlines()
 
 
 def test_the_same_is_the_same_everywhere() -> None:
-    one, two, three, text_ = out(
+    one, two, three, text_ = list_output(
         "10.9.8.7",
         "x=10.9.8.7:6443,",
         r"{\"a\":\"b\n10.9.8.7\"}",
@@ -144,7 +146,7 @@ def test_the_same_is_the_same_everywhere() -> None:
     ],
 )  # fmt: skip
 def test_what_says_nothing_of_a_site_stays(text: str) -> None:
-    assert out(text) == [text]
+    assert list_output(text) == [text]
 
 
 @pytest.mark.parametrize(
@@ -156,13 +158,13 @@ def test_what_says_nothing_of_a_site_stays(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_says_something_goes(text: str) -> None:
-    assert text.lower() not in out(f"a {text}, b")[0].lower()
+    assert text.lower() not in list_output(f"a {text}, b")[0].lower()
 
 
 def test_networks_keep_their_members() -> None:
     from ipaddress import ip_address, ip_network
 
-    net, inside, outside, wide, six, of_six = out(
+    net, inside, outside, wide, six, of_six = list_output(
         "192.168.7.0/24", "192.168.7.33", "192.168.9.33", "172.20.16.0/20", "2a00:1450::/32", "2a00:1450:4001::5"
     )
     assert ip_address(inside) in ip_network(net)
@@ -173,7 +175,7 @@ def test_networks_keep_their_members() -> None:
 
 
 def test_pseudonyms_differ_from_file_to_file() -> None:
-    assert len({out("10.9.8.7")[0] for _ in range(4)}) > 1
+    assert len({list_output("10.9.8.7")[0] for _ in range(4)}) > 1
 
 
 def test_a_name_that_is_a_word_of_ours_stays_and_is_reported() -> None:
@@ -197,7 +199,7 @@ def test_many_names_cost_little() -> None:
 
 
 def test_secrets_are_gone_as_well() -> None:
-    other, _ = anonymize(planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), list_probes())
-    output = text(other)
+    other, _ = anonymize(build_planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), list_probes())
+    output = render_text(other)
     assert not {word for word in ("hunter2hunter2", "s3cr3t99", "10.9.8.7") if word in output}
     assert all(json.loads(line) for line in output.splitlines())

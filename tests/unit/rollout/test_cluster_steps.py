@@ -16,15 +16,15 @@ from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, PlaybookRun, TaskFailure, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.unit.rollout.rollout_run import INVENTORY, World, step
+from tests.unit.rollout.rollout_run import INVENTORY, World, build_step
 
 
-def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:
-    """Its only fact is the cluster's."""
+def build_cluster_step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:
+    """Build a step whose only fact is the cluster's."""
     probe = Probe(name, Api("/"), lambda answer: answer.stdout)
 
-    def check(here: View) -> Result | None:
-        found = here[probe]
+    def check(view: View) -> Result | None:
+        found = view[probe]
         return None if found == "good" else Result(name, "good", found, cure)
 
     return Step(name, "cluster", (probe,), (check,), needs, settle_seconds=0)
@@ -37,8 +37,8 @@ class Cluster(World):
         super().__init__(facts, [(name, "h1") for name in fails])
         self.idle = idle
 
-    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
-        snapshot = super().gather(probes, wanted)
+    def gather(self, probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
+        snapshot = super().gather(probes, names)
         cluster = {
             (probe.id, CLUSTER): Answer(probe.id, CLUSTER, 0, self.facts.get((probe.id, CLUSTER), "bad"))
             for probe in probes
@@ -48,10 +48,10 @@ class Cluster(World):
         answers = {key: answer for key, answer in {**snapshot.answers, **cluster}.items() if key not in unknown}
         return Snapshot(datetime.now(UTC), INVENTORY, snapshot.reach, answers)
 
-    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        done = super().play(played, hosts, snapshot)
-        if played.id not in self.idle and not done.failed_hosts:
-            self.facts[played.id, CLUSTER] = "good"
+    def play(self, step_to_play: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
+        done = super().play(step_to_play, hosts, snapshot)
+        if step_to_play.id not in self.idle and not done.failed_hosts:
+            self.facts[step_to_play.id, CLUSTER] = "good"
         return done
 
 
@@ -65,10 +65,10 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "PAUSE", 0.0)
 
 
-MONITORING, DASHBOARDS = of_cluster("monitoring"), of_cluster("dashboards", ("monitoring",))
-BOARDS_OF_BOARDS = of_cluster("third", ("dashboards",))
-GPUS = of_cluster("gpus")
-ALL = (MONITORING, DASHBOARDS, BOARDS_OF_BOARDS, GPUS, step("hosts"))
+MONITORING, DASHBOARDS = build_cluster_step("monitoring"), build_cluster_step("dashboards", ("monitoring",))
+BOARDS_OF_BOARDS = build_cluster_step("third", ("dashboards",))
+GPUS = build_cluster_step("gpus")
+ALL = (MONITORING, DASHBOARDS, BOARDS_OF_BOARDS, GPUS, build_step("hosts"))
 OTHERS = [("monitoring", ("h1",)), ("gpus", ("h1",)), ("hosts", ("h1", "h2", "h3"))]
 
 
@@ -85,10 +85,10 @@ def test_what_needs_it_is_not_played_also_not_at_second_hand_and_the_others_are(
     assert not outcome.verification.plan.converged
 
 
-@pytest.mark.parametrize("found", ["unknown", "bad"])
-def test_what_is_unknown_or_for_a_person_blocks_as_well(found: str) -> None:
-    world = Cluster({("monitoring", CLUSTER): found})
-    first = of_cluster("monitoring", cure="operator") if found == "bad" else MONITORING
+@pytest.mark.parametrize("answer", ["unknown", "bad"])
+def test_what_is_unknown_or_for_a_person_blocks_as_well(answer: str) -> None:
+    world = Cluster({("monitoring", CLUSTER): answer})
+    first = build_cluster_step("monitoring", cure="operator") if answer == "bad" else MONITORING
     outcome = run(world, first, *ALL[1:])
     assert world.plays == OTHERS[1:]
     assert not outcome.stop_reason
@@ -102,7 +102,7 @@ def test_one_that_holds_blocks_nothing() -> None:
 
 def test_a_control_plane_that_fails_a_step_of_hosts_stops_as_before() -> None:
     world = Cluster({}, fails=["hosts"])
-    outcome = run(world, step("hosts"), *ALL[:1])
+    outcome = run(world, build_step("hosts"), *ALL[:1])
     assert [name for name, _ in world.plays] == ["hosts"]
     assert "h1" in outcome.stop_reason
 
@@ -120,31 +120,31 @@ class Slow(Cluster):
         super().__init__({}, idle=[slow])
         self.slow, self.after = slow, after
 
-    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        done = super().play(played, hosts, snapshot)
-        if played.id == self.after:
+    def play(self, step_to_play: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
+        done = super().play(step_to_play, hosts, snapshot)
+        if step_to_play.id == self.after:
             self.facts[self.slow, CLUSTER] = "good"
         return done
 
 
 def test_a_step_of_the_cluster_settles_while_others_are_played() -> None:
     world = Slow("monitoring", after="hosts")
-    steps = (MONITORING, GPUS, step("hosts"), DASHBOARDS)
+    steps = (MONITORING, GPUS, build_step("hosts"), DASHBOARDS)
     assert run(world, *steps).verification.plan.converged
     assert [name for name, _ in world.plays] == ["monitoring", "gpus", "hosts", "dashboards"]
 
 
 def test_what_follows_is_played_before_the_other_has_settled_and_settles_after_it() -> None:
-    follower = replace(of_cluster("storage"), predecessors=("monitoring",))
+    follower = replace(build_cluster_step("storage"), predecessors=("monitoring",))
     world = Slow("monitoring", after="storage")
-    assert run(world, MONITORING, follower, step("hosts")).verification.plan.converged
-    failing = run(Cluster({}, idle=["monitoring"]), MONITORING, follower, of_cluster("on-it", ("storage",)))
+    assert run(world, MONITORING, follower, build_step("hosts")).verification.plan.converged
+    failing = run(Cluster({}, idle=["monitoring"]), MONITORING, follower, build_cluster_step("on-it", ("storage",)))
     assert [one.step for one in failing.playbook_runs] == ["monitoring", "storage"]
 
 
 def test_a_step_of_hosts_settles_after_what_it_follows() -> None:
     events: list[Event] = []
-    joining = replace(step("hosts"), predecessors=("monitoring",))
+    joining = replace(build_step("hosts"), predecessors=("monitoring",))
     world = Slow("monitoring", after="hosts")
     before = plan(world.gather([*MONITORING.probes, *joining.probes], ()), (MONITORING, joining))
     outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)
@@ -154,7 +154,7 @@ def test_a_step_of_hosts_settles_after_what_it_follows() -> None:
 
 def test_a_step_of_hosts_does_not_wait_for_what_failed_before_it() -> None:
     events: list[Event] = []
-    joining = replace(step("hosts"), predecessors=("monitoring",))
+    joining = replace(build_step("hosts"), predecessors=("monitoring",))
     world = Cluster({}, idle=["monitoring"])
     before = plan(world.gather([*MONITORING.probes, *joining.probes], ()), (MONITORING, joining))
     outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)

@@ -22,8 +22,8 @@ OWN, OTHER = "a" * 16, "b" * 16
 
 
 def render(folder: Path, run: str, *, check: bool = False) -> str:
-    """The text of the task as Ansible gives it to the shell, with its lock in this folder, and one second of patience
-    in place of fifteen."""
+    """Render the task as Ansible gives it to the shell, with its lock in this folder, and one second of patience in
+    place of fifteen."""
     (task,) = yaml.safe_load(TASKS.read_text())
     engine = jinja2.Environment(autoescape=False)
     engine.filters["quote"] = lambda value: shlex.quote(str(value))
@@ -46,8 +46,8 @@ def play(folder: Path, run: str = "", *, check: bool = False) -> "subprocess.Com
 
 
 @contextmanager
-def held(folder: Path, note: str | None) -> Iterator[None]:
-    """The lock is held by this process, and the note says so."""
+def hold_lock(folder: Path, note: str | None) -> Iterator[None]:
+    """Hold the lock in this process, with a note that says so."""
     folder.mkdir(exist_ok=True)
     if note is not None:
         (folder / "holder").write_text(note)
@@ -58,14 +58,14 @@ def held(folder: Path, note: str | None) -> Iterator[None]:
 
 
 def test_the_run_that_holds_the_lock_goes_on(tmp_path: Path) -> None:
-    with held(tmp_path, f"ann@desk (pid 7)\n{OWN}\n"):
+    with hold_lock(tmp_path, f"ann@desk (pid 7)\n{OWN}\n"):
         done = play(tmp_path, OWN)
     assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("run", [OWN, ""], ids=["another run", "by hand"])
 def test_a_host_that_another_run_holds_is_refused_with_its_name(tmp_path: Path, run: str) -> None:
-    with held(tmp_path, f"ann@desk (pid 7)\n{OTHER}\n"):
+    with hold_lock(tmp_path, f"ann@desk (pid 7)\n{OTHER}\n"):
         done = play(tmp_path, run)
     assert done.returncode == 1
     assert "The lock of h1 is not held by this run, and nothing was changed on it" in done.stdout
@@ -76,38 +76,38 @@ def test_a_host_that_another_run_holds_is_refused_with_its_name(tmp_path: Path, 
 @pytest.mark.parametrize("run", [OWN, ""], ids=["a run", "by hand"])
 def test_a_torn_note_is_of_nobody(tmp_path: Path, note: str | None, run: str) -> None:
     """The lock is held, and who holds it is unknown: that is no permission."""
-    with held(tmp_path, note):
+    with hold_lock(tmp_path, note):
         assert play(tmp_path, run).returncode == 1
 
 
 def test_a_lock_that_this_run_does_not_hold_any_more_is_refused(tmp_path: Path) -> None:
     """A note may outlive its lock: that of a process that was killed on the host, or of an earlier boot."""
-    with held(tmp_path, f"ann@desk (pid 7)\n{OWN}\n"):
+    with hold_lock(tmp_path, f"ann@desk (pid 7)\n{OWN}\n"):
         pass
     done = play(tmp_path, OWN)
     assert done.returncode == 1
     assert done.stdout.endswith("It is held by nobody\n")
 
 
-@pytest.mark.parametrize("left", ["nothing", "a lock file", "the note of a dead run"])
-def test_by_hand_a_free_host_may_be_changed(tmp_path: Path, left: str) -> None:
+@pytest.mark.parametrize("note", ["nothing", "a lock file", "the note of a dead run"])
+def test_by_hand_a_free_host_may_be_changed(tmp_path: Path, note: str) -> None:
     """Take the lock of a free host as the printed command does."""
-    if left != "nothing":
+    if note != "nothing":
         (tmp_path / "lock").touch()
-    if left == "the note of a dead run":
+    if note == "the note of a dead run":
         (tmp_path / "holder").write_text(f"ann@desk (pid 7)\n{OTHER}\n")
     assert play(tmp_path).returncode == 0
 
 
 def test_a_look_at_a_host_needs_no_lock(tmp_path: Path) -> None:
-    with held(tmp_path, f"ann@desk (pid 7)\n{OTHER}\n"):
+    with hold_lock(tmp_path, f"ann@desk (pid 7)\n{OTHER}\n"):
         assert play(tmp_path, check=True).returncode == 0
 
 
 @pytest.mark.parametrize("name", ["$(touch sprung)", "'; touch sprung; '", "a`touch sprung`", "-n", "\\c"])
 def test_the_name_of_a_holder_is_text(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with held(tmp_path, f"{name}\n{OTHER}\n"):
+    with hold_lock(tmp_path, f"{name}\n{OTHER}\n"):
         assert play(tmp_path, OWN).returncode == 1
     assert not (tmp_path / "sprung").exists()
 
@@ -119,20 +119,20 @@ def test_a_lock_that_is_taken_again_is_waited_for(tmp_path: Path) -> None:
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as process:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.5)
-        with held(tmp_path, f"ann@desk (pid 7)\n{OWN}\n"):
+        with hold_lock(tmp_path, f"ann@desk (pid 7)\n{OWN}\n"):
             assert process.wait(10) == 0
 
 
-def script_of(folder: Path, run: str = OWN) -> str:
-    """Return the script that gpustack sends to hold a host's lock, in this folder."""
+def format_script(folder: Path, run: str = OWN) -> str:
+    """Format the script that gpustack sends to hold a host's lock, in this folder."""
     words = {"held": lock.HELD, "taken": lock.TAKEN, "beat": lock.BEAT, "limit": lock.HOLD_LIMIT}
     return lock.HOLD.format(folder=folder, who=shlex.quote("bob@desk (pid 8)"), run=run, **words)
 
 
 @contextmanager
-def holding(folder: Path) -> Iterator["subprocess.Popen[str]"]:
+def run_holder(folder: Path) -> Iterator["subprocess.Popen[str]"]:
     with subprocess.Popen(
-        ["sh", "-c", script_of(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ["sh", "-c", format_script(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             yield process
@@ -142,7 +142,7 @@ def holding(folder: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def test_what_gpustack_holds_is_what_the_task_looks_for(tmp_path: Path) -> None:
-    with holding(tmp_path) as process:
+    with run_holder(tmp_path) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"
         assert play(tmp_path, OWN).returncode == 0
@@ -155,7 +155,7 @@ def test_what_gpustack_holds_is_what_the_task_looks_for(tmp_path: Path) -> None:
 def test_the_note_of_a_dead_run_keeps_nobody_out(tmp_path: Path, note: str) -> None:
     """The kernel ends the lock with its holder, and with the boot: no file does."""
     (tmp_path / "holder").write_text(note)
-    with holding(tmp_path) as process:
+    with run_holder(tmp_path) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"
         assert (tmp_path / "holder").read_text() == f"bob@desk (pid 8)\n{OWN}\n"
@@ -172,7 +172,7 @@ def test_where_the_note_cannot_be_written_nothing_is_held(tmp_path: Path, full: 
             (tmp_path / "filling").write_bytes(b"0" * 4096)
         else:
             (tmp_path / "one").touch()
-        with holding(tmp_path) as process:
+        with run_holder(tmp_path) as process:
             assert process.stdout
             text = process.stdout.read()
         assert text.startswith(f"{tmp_path}/holder could not be written: tmpfs ")

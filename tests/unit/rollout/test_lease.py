@@ -50,7 +50,7 @@ class World:
     order: list[str] = field(default_factory=list)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def session(self, host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    def open_session(self, host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
         if host.name in self.silent:
             raise HostRefused(Reach(host.name, "host-ssh-unreachable", "nobody answers"))
         if host.name in self.odd:
@@ -72,7 +72,7 @@ class World:
             del self.holders[host.name]
 
 
-def until(ask: Callable[[], object]) -> bool:
+def wait_until(ask: Callable[[], object]) -> bool:
     end = time.monotonic() + 5
     while not ask() and time.monotonic() < end:
         time.sleep(0.01)
@@ -81,7 +81,7 @@ def until(ask: Callable[[], object]) -> bool:
 
 def test_all_hosts_are_held_by_one_run_and_all_are_let_go() -> None:
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.session) as held:
+    with hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.open_session) as held:
         assert set(world.holders) == {"k1", "k2", "k3"}
         assert world.order[0] == "k1"
         assert len({hold.run for hold in held.holds}) == 1
@@ -92,13 +92,13 @@ def test_all_hosts_are_held_by_one_run_and_all_are_let_go() -> None:
     assert world.holders == {}
 
 
-@pytest.mark.parametrize("taken", ["k1", "k2", "k3"])
-def test_where_another_run_has_one_of_them_none_is_held_and_the_holder_is_named(taken: str) -> None:
-    world = World(holders={taken: object()})
+@pytest.mark.parametrize("host", ["k1", "k2", "k3"])
+def test_where_another_run_has_one_of_them_none_is_held_and_the_holder_is_named(host: str) -> None:
+    world = World(holders={host: object()})
     others = dict(world.holders)
     with (
-        pytest.raises(LockedError, match=f"Another gpustack is changing .*{taken}") as caught,
-        hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.session),
+        pytest.raises(LockedError, match=f"Another gpustack is changing .*{host}") as caught,
+        hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.open_session),
     ):
         raise AssertionError
     assert caught.value.reason == "ann@desk (pid 7)"
@@ -108,7 +108,7 @@ def test_where_another_run_has_one_of_them_none_is_held_and_the_holder_is_named(
 def test_a_worker_that_cannot_be_locked_is_left_out_and_noted() -> None:
     notes: list[str] = []
     world = World(silent={"k2"}, odd={"k3"})
-    with hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.session, notes.append) as held:
+    with hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.open_session, notes.append) as held:
         assert dict(held.missing) == {"k2": "nobody answers", "k3": "no-flock"}
         with pytest.raises(LockedError, match="k2") as caught:
             held.require(["k1", "k2"])
@@ -120,7 +120,10 @@ def test_a_worker_that_cannot_be_locked_is_left_out_and_noted() -> None:
     ("world", "error"), [(World(silent={"k1"}), UnreachableError), (World(odd={"k1"}), LockedError)]
 )
 def test_a_required_one_must_be_held(world: World, error: type[Exception]) -> None:
-    with pytest.raises(error), hold_locks(Places((PLANE,), (WORKER,), frozenset({"k1"})), "install", world.session):
+    with (
+        pytest.raises(error),
+        hold_locks(Places((PLANE,), (WORKER,), frozenset({"k1"})), "install", world.open_session),
+    ):
         raise AssertionError
     assert world.holders == {}
 
@@ -128,31 +131,31 @@ def test_a_required_one_must_be_held(world: World, error: type[Exception]) -> No
 def test_a_worker_that_restarts_ends_no_run_and_is_held_again() -> None:
     """The plays of a worker that restarts wait for it, or fail; the others go on."""
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.session) as held:
+    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as held:
         world.silent.add("k2")
-        assert until(lambda: "k2" not in world.holders)
+        assert wait_until(lambda: "k2" not in world.holders)
         time.sleep(0.6)
         assert held.loss_reason == ""
         with pytest.raises(LockedError):
             held.require(["k2"])
         world.silent.clear()
-        assert until(lambda: "k2" in world.holders)
+        assert wait_until(lambda: "k2" in world.holders)
         held.require(["k2"])
 
 
 def test_a_worker_that_another_run_took_meanwhile_ends_the_run() -> None:
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.session) as held:
+    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as held:
         world.holders["k2"] = object()
-        assert until(lambda: held.loss_reason)
+        assert wait_until(lambda: held.loss_reason)
         assert (held.loss_reason, held.expiry) == ("the lock on k2 was lost: now it is held by ann@desk (pid 7)", 0.0)
 
 
 def test_the_host_on_which_a_run_depends_ends_it_with_its_silence() -> None:
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.session) as held:
+    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as held:
         world.silent.add("k1")
-        assert until(lambda: held.loss_reason)
+        assert wait_until(lambda: held.loss_reason)
         assert held.loss_reason.startswith("the lock on k1 was lost: ")
 
 
@@ -161,7 +164,7 @@ def test_a_run_that_was_stopped_has_lost_its_lock_also_where_nobody_took_it(monk
     slept, clock = [0.0], time.clock_gettime
     monkeypatch.setattr(time, "clock_gettime", lambda kind: clock(kind) + slept[0] * (kind == time.CLOCK_BOOTTIME))
     world = World()
-    with hold_locks(Places((PLANE,)), "install", world.session) as held:
+    with hold_locks(Places((PLANE,)), "install", world.open_session) as held:
         slept[0] = 70.0
         assert held.loss_reason.startswith("the lock on k1 was lost: "), "before any thread has noticed"
         time.sleep(1)
@@ -169,20 +172,20 @@ def test_a_run_that_was_stopped_has_lost_its_lock_also_where_nobody_took_it(monk
         assert held.expiry < lock.read_clock()
 
 
-def snapshot(planes: str, others: str, away: str = "") -> Snapshot:
-    """Hosts named by one letter; their machine-ids have another order than their names."""
+def snapshot(planes: str, workers: str, silent: str = "") -> Snapshot:
+    """Build a snapshot of hosts named by one letter; their machine-ids have another order than their names."""
     made = [Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in planes]
-    made += [Host(name, name, groups=frozenset({NODE if planes else STANDALONE})) for name in others]
-    reach = [Reach(name, "host-ssh-unreachable", "refused") for name in away]
+    made += [Host(name, name, groups=frozenset({NODE if planes else STANDALONE})) for name in workers]
+    reach = [Reach(name, "host-ssh-unreachable", "refused") for name in silent]
     answers: dict[tuple[str, str], Answer] = {}
-    for name in {*planes, *others} - {*away}:
+    for name in {*planes, *workers} - {*silent}:
         machine = f"{ord('z') - ord(name):032x}\n\n"
         answers |= place_answers(name, replace(make_answer("system.identity", machine), location=name))
     return build(made, answers, {}, reach)
 
 
-def choose(planes: str, others: str, away: str = "", names: str = "") -> tuple[str, str]:
-    places = choose_places(snapshot(planes, others, away), names)
+def choose(planes: str, workers: str, silent: str = "", names: str = "") -> tuple[str, str]:
+    places = choose_places(snapshot(planes, workers, silent), names)
     return "".join(host.name for host in places.first_hosts), "".join(host.name for host in places.other_hosts)
 
 
@@ -195,21 +198,24 @@ def test_a_limited_run_locks_the_control_plane_all_the_same() -> None:
 
 
 @given(st.permutations("abcd"), st.permutations("abcd"))
-def test_the_order_of_an_inventory_changes_nothing(left: list[str], right: list[str]) -> None:
-    assert choose("", "".join(left)) == choose("", "".join(right))
-    assert choose("".join(left[:2]), "".join(left[2:]))[0] == choose("".join(sorted(left[:2])), "".join(left[2:]))[0]
+def test_the_order_of_an_inventory_changes_nothing(first_order: list[str], second_order: list[str]) -> None:
+    assert choose("", "".join(first_order)) == choose("", "".join(second_order))
+    assert (
+        choose("".join(first_order[:2]), "".join(first_order[2:]))[0]
+        == choose("".join(sorted(first_order[:2])), "".join(first_order[2:]))[0]
+    )
 
 
 def test_hosts_that_were_not_reached_are_not_locked() -> None:
-    assert choose("", "abc", away="b") == ("ca", "ca")
-    assert choose("a", "bc", away="a") == ("cb", "cb")
+    assert choose("", "abc", silent="b") == ("ca", "ca")
+    assert choose("a", "bc", silent="a") == ("cb", "cb")
 
 
 @pytest.mark.parametrize(
-    ("planes", "away", "silent"), [("a", "", ""), ("a", "a", "a"), ("ab", "b", "b"), ("", "b", "")]
+    ("planes", "unreachable", "silent"), [("a", "", ""), ("a", "a", "a"), ("ab", "b", "b"), ("", "b", "")]
 )
-def test_silent_control_planes_are_found(planes: str, away: str, silent: str) -> None:
-    assert "".join(host.name for host in find_silent_planes(snapshot(planes, "bcd", away))) == silent
+def test_silent_control_planes_are_found(planes: str, unreachable: str, silent: str) -> None:
+    assert "".join(host.name for host in find_silent_planes(snapshot(planes, "bcd", unreachable))) == silent
 
 
 def test_without_a_host_the_next_command_names_the_inventory() -> None:
@@ -225,22 +231,22 @@ def test_two_operators_with_inventories_in_another_order_exclude_each_other() ->
     world = World()
     first, second = (choose_places(snapshot("", names)) for names in ("ab", "ba"))
     with (
-        hold_locks(first, "install", world.session),
+        hold_locks(first, "install", world.open_session),
         pytest.raises(LockedError),
-        hold_locks(second, "install", world.session),
+        hold_locks(second, "install", world.open_session),
     ):
         raise AssertionError
 
 
 @given(st.sets(st.sampled_from("abcd"), min_size=1), st.sets(st.sampled_from("abcd"), min_size=1))
 @settings(max_examples=20, deadline=None)
-def test_two_runs_that_start_at_once_never_hold_a_common_host(left: set[str], right: set[str]) -> None:
+def test_two_runs_that_start_at_once_never_hold_a_common_host(first_names: set[str], second_names: set[str]) -> None:
     world, ready, active, met = World(), threading.Barrier(2), list[set[str]](), list[set[str]]()
 
     def change(names: set[str]) -> None:
         places = choose_places(snapshot("", "".join(names)))
         ready.wait()
-        with suppress(LockedError), hold_locks(places, "install", world.session) as lease:
+        with suppress(LockedError), hold_locks(places, "install", world.open_session) as lease:
             assert {hold.host.name for hold in lease.holds} == names
             met.extend(other & names for other in active)
             active.append(names)
@@ -249,11 +255,11 @@ def test_two_runs_that_start_at_once_never_hold_a_common_host(left: set[str], ri
             done.append(names)
 
     done: list[set[str]] = []
-    threads = [threading.Thread(target=change, args=(names,)) for names in (left, right)]
+    threads = [threading.Thread(target=change, args=(names,)) for names in (first_names, second_names)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(timeout=10)
     assert [common for common in met if common] == []
-    if left == right or not left & right:
-        assert left in done or right in done
+    if first_names == second_names or not first_names & second_names:
+        assert first_names in done or second_names in done

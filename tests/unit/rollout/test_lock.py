@@ -44,34 +44,34 @@ class Plane:
         return self.conversations[min(self.begun, len(self.conversations)) - 1](beats)
 
 
-def faithful(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+def answer_beats(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
     yield "held"
     while beats.get() is not None:
         yield "beat"
 
 
-def breaks(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+def break_off(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
     yield "held"
     beats.get()
 
 
-def deaf(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
-    """The other end is gone, and nobody says so."""
+def answer_nothing(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    """Answer nothing: the other end is gone, and nobody says so."""
     yield "held"
     while beats.get() is not None:
         pass
 
 
-def refuses(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+def refuse_session(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
     yield from ()
     raise REFUSED
 
 
-def taken(by: str) -> Callable[["queue.Queue[bytes | None]"], Iterator[str]]:
-    return lambda beats: iter(("taken", by))
+def answer_taken(holder: str) -> Callable[["queue.Queue[bytes | None]"], Iterator[str]]:
+    return lambda beats: iter(("taken", holder))
 
 
-def until(ask: Callable[[], object]) -> bool:
+def wait_until(ask: Callable[[], object]) -> bool:
     end = time.monotonic() + 5
     while not ask() and time.monotonic() < end:
         time.sleep(0.01)
@@ -79,7 +79,7 @@ def until(ask: Callable[[], object]) -> bool:
 
 
 def test_it_is_kept_as_long_as_heartbeats_are_answered() -> None:
-    plane = Plane(faithful)
+    plane = Plane(answer_beats)
     with lock(HOST, "install", plane) as held:
         time.sleep(0.6)
         assert held.loss_reason == ""
@@ -89,13 +89,16 @@ def test_it_is_kept_as_long_as_heartbeats_are_answered() -> None:
 
 
 def test_another_holder_is_named() -> None:
-    with pytest.raises(LockedError, match="Another") as caught, lock(HOST, "install", Plane(taken("ann@desk (pid 7)"))):
+    with (
+        pytest.raises(LockedError, match="Another") as caught,
+        lock(HOST, "install", Plane(answer_taken("ann@desk (pid 7)"))),
+    ):
         pass
     assert caught.value.reason == "ann@desk (pid 7)"
 
 
 def test_a_host_that_cannot_be_asked_is_named() -> None:
-    with pytest.raises(UnreachableError) as caught, lock(HOST, "install", Plane(refuses)):
+    with pytest.raises(UnreachableError) as caught, lock(HOST, "install", Plane(refuse_session)):
         pass
     assert caught.value.reference == "host-ssh-unreachable"
 
@@ -106,11 +109,11 @@ def test_an_answer_of_another_kind_is_no_lock() -> None:
     assert (caught.value.reference, caught.value.reason) == ("lock-failed", "no-flock")
 
 
-@pytest.mark.parametrize("first", [breaks, deaf])
+@pytest.mark.parametrize("first", [break_off, answer_nothing])
 def test_a_connection_that_broke_is_made_again(first: Callable[..., Iterator[str]]) -> None:
-    plane = Plane(first, refuses, faithful)
+    plane = Plane(first, refuse_session, answer_beats)
     with lock(HOST, "install", plane) as held:
-        assert until(lambda: plane.begun == 3)
+        assert wait_until(lambda: plane.begun == 3)
         time.sleep(0.3)
         assert held.loss_reason == ""
         assert plane.begun == 3
@@ -121,55 +124,55 @@ def test_time_that_this_machine_slept_counts(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "SILENCE", 1000)
     slept, clock = [0], time.clock_gettime
     monkeypatch.setattr(time, "clock_gettime", lambda kind: clock(kind) + slept[0] * (kind == time.CLOCK_BOOTTIME))
-    plane = Plane(deaf, faithful)
+    plane = Plane(answer_nothing, answer_beats)
     with lock(HOST, "install", plane):
         time.sleep(0.1)
         assert plane.begun == 1
         slept[0] = 2000
-        assert until(lambda: plane.begun == 2)
+        assert wait_until(lambda: plane.begun == 2)
 
 
 def test_it_is_lost_to_another_who_came_meanwhile() -> None:
-    with lock(HOST, "install", Plane(breaks, taken("ann@desk (pid 7)"))) as held:
-        assert until(lambda: held.loss_reason)
+    with lock(HOST, "install", Plane(break_off, answer_taken("ann@desk (pid 7)"))) as held:
+        assert wait_until(lambda: held.loss_reason)
     assert held.loss_reason == "the lock on plane was lost: now it is held by ann@desk (pid 7)"
 
 
 def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
-    """Its end of a broken connection takes up to a minute to notice."""
+    """The host takes up to a minute to notice its end of a broken connection."""
     own = module.describe_holder("install")
-    ours = [taken(own)] * 20
-    plane = Plane(breaks, *ours, faithful)
+    ours = [answer_taken(own)] * 20
+    plane = Plane(break_off, *ours, answer_beats)
     with lock(HOST, "install", plane) as held:
-        assert until(lambda: plane.begun == 22)
+        assert wait_until(lambda: plane.begun == 22)
         assert held.loss_reason == ""
 
 
 def test_nobody_holds_it_for_us_for_longer_than_the_host_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is another's, whose note is missing."""
+    """The lock is another's, whose note is missing."""
     monkeypatch.setattr(module, "HOLD_LIMIT", 0.1)
     own = module.describe_holder("install")
-    with lock(HOST, "install", Plane(breaks, *[taken(own)] * 1000)) as held:
-        assert until(lambda: held.loss_reason)
+    with lock(HOST, "install", Plane(break_off, *[answer_taken(own)] * 1000)) as held:
+        assert wait_until(lambda: held.loss_reason)
     assert held.loss_reason == f"the lock on plane was lost: now it is held by {own}"
 
 
 def test_it_is_lost_when_the_host_stays_away() -> None:
-    with lock(HOST, "install", Plane(breaks, refuses)) as held:
-        assert until(lambda: held.loss_reason)
+    with lock(HOST, "install", Plane(break_off, refuse_session)) as held:
+        assert wait_until(lambda: held.loss_reason)
     assert held.loss_reason == "the lock on plane was lost: nobody answers"
 
 
-def script_of(monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
-    """What is sent to the host, with the lock in this folder."""
+def record_script(monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
+    """Record what is sent to the host, with the lock in this folder."""
     monkeypatch.setattr(module, "FOLDER", str(folder))
     sent: list[str] = []
 
-    def session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    def open_session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
         sent.append(script)
-        return faithful(beats)
+        return answer_beats(beats)
 
-    with lock(HOST, "install", session):
+    with lock(HOST, "install", open_session):
         return sent[0]
 
 
@@ -177,7 +180,7 @@ def test_the_lock_is_where_nobody_but_root_comes(tmp_path: Path, monkeypatch: py
     """/run/lock is for everybody: whoever can open a file there can hold its flock for ever, or make the file first."""
     assert Path(module.FOLDER).parent == Path("/run")
     folder = tmp_path / "gpustack-cluster"
-    script = script_of(monkeypatch, folder)
+    script = record_script(monkeypatch, folder)
     assert "/run/lock" not in script
     first = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with first:
@@ -196,6 +199,11 @@ def test_a_folder_that_others_may_enter_is_closed(tmp_path: Path, monkeypatch: p
     folder.mkdir()
     folder.chmod(0o777)
     done = subprocess.run(
-        ["sh", "-c", script_of(monkeypatch, folder)], input="", capture_output=True, text=True, check=True, timeout=30
+        ["sh", "-c", record_script(monkeypatch, folder)],
+        input="",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
     )
     assert (done.stdout, folder.stat().st_mode & 0o777) == ("held\n", 0o700)

@@ -84,8 +84,8 @@ def test_the_machine_that_was_asked_is_changed(tmp_path: Path) -> None:
     assert (done.returncode, "goes on" in done.stdout) == (0, True), done.stdout
 
 
-@pytest.mark.parametrize(("text", "shown"), [("0" * 32, "0" * 32), (None, "unknown")])
-def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, shown: str) -> None:
+@pytest.mark.parametrize(("text", "identity"), [("0" * 32, "0" * 32), (None, "unknown")])
+def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, identity: str) -> None:
     """Nor one that did not tell its machine-id."""
     done = ask_machine(tmp_path, text)
     assert done.returncode == 2
@@ -93,7 +93,7 @@ def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, shown:
         "h1 answers as another machine, and nothing was changed on it (gpustack explain host-another-machine)."
         in done.stdout
     )
-    assert f"the one that was asked is {shown}, here it is" in done.stdout
+    assert f"the one that was asked is {identity}, here it is" in done.stdout
     assert "goes on" not in done.stdout
 
 
@@ -113,7 +113,7 @@ def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:
 
     Plain.add_constructor("!unsafe", lambda loader, node: str(node.value))
     assert yaml.load(text, Loader=Plain) == build_overlay(found)
-    assert [value for value in expanded(yaml.compose(text)) if "{" in value] == []
+    assert [value for value in list_template_values(yaml.compose(text)) if "{" in value] == []
 
 
 def test_ansible_reads_every_value_as_what_it_is(tmp_path: Path) -> None:
@@ -150,9 +150,9 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     assert dump_yaml(hosts) == found
 
 
-def expanded(node: Any) -> Iterator[str]:
-    """Values that Ansible would look for templates in."""
+def list_template_values(node: Any) -> Iterator[str]:
+    """List the values that Ansible would look for templates in."""
     if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str"):
         yield node.value
     for inner in node.value if not isinstance(node, yaml.ScalarNode) else ():
-        yield from expanded(inner[1] if isinstance(inner, tuple) else inner)
+        yield from list_template_values(inner[1] if isinstance(inner, tuple) else inner)

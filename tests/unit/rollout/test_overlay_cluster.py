@@ -1,4 +1,4 @@
-"""What the roles of the cluster's steps read: releases and objects, and nothing of what is unknown."""
+"""The roles of the cluster's steps read releases and objects, and nothing of what is unknown."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from tests.worlds.snapshots.cluster import K1, K2, snapshot
 from tests.worlds.snapshots.hosts import snapshot as of_hosts
 
 
-def test_every_release_and_all_objects_of_a_known_cluster() -> None:
+def test_a_known_cluster_gets_every_release_and_all_objects() -> None:
     none = place_answers(CLUSTER, read_case("autoscaling.external-metrics", "none"))
     found = build_cluster_variables(gpus.snapshot(none, {"autoscaling": {"enabled": True}}))
     assert set(found["gpustack_releases"]) == set(RELEASES)
@@ -28,7 +28,7 @@ def test_every_release_and_all_objects_of_a_known_cluster() -> None:
 
 
 def test_what_is_unknown_is_left_out_and_takes_nothing_with_it() -> None:
-    """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
+    """The hosts decide who brings the drivers; Prometheus does not depend on them."""
     silent = {("gpu.devices", host): make_answer("gpu.devices", "", 127) for host in ("k1", "k2")}
     found = build_cluster_variables(snapshot(silent, {}, (K1, K2)))
     assert set(found["gpustack_releases"]) == {"monitoring", "autoscaling"}
@@ -66,7 +66,7 @@ def test_a_webhooks_secret_is_no_value() -> None:
 
 
 def test_without_a_gpu_there_is_nothing_to_bring() -> None:
-    """With --force the roles are played all the same, on a cluster that nobody monitors and that has no GPU."""
+    """The roles are played with --force all the same, on a cluster that nobody monitors and that has no GPU."""
     found = build_cluster_variables(snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
     assert found["gpustack_releases"] == {"monitoring": {}, "gpu-operator": {}, "autoscaling": {}}
     assert found["gpustack_objects"]["gpu-metrics"] == {

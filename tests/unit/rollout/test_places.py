@@ -1,4 +1,4 @@
-"""Where a run keeps its things on the controller: the private folder, the record, and what a full disk does to them."""
+"""A run keeps its things on the controller in a private folder and a record, and a full disk ends it."""
 
 import errno
 import json
@@ -64,7 +64,7 @@ def test_a_link_of_our_name_is_left_alone(memory: Path) -> None:
     assert (other / "file").exists()
 
 
-def full(*_: object, **__: object) -> int:
+def fill_disk(*_: object, **__: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -85,7 +85,7 @@ def test_without_room_nothing_is_begun(memory: Path, state: Path, monkeypatch: p
 
 
 def test_a_folder_that_cannot_be_made_is_reported(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "mkdir", full)
+    monkeypatch.setattr(Path, "mkdir", fill_disk)
     with pytest.raises(RolloutError) as caught:
         evidence.open_folder("install")
     assert "No space left" in caught.value.reason
@@ -127,7 +127,7 @@ def test_a_disk_that_runs_full_ends_the_record_and_is_reported_once(
 ) -> None:
     events: list[Event] = []
     record = evidence.build_recorder(evidence.open_folder("install"), events.append)
-    monkeypatch.setattr(os, "write", full)
+    monkeypatch.setattr(os, "write", fill_disk)
     record(Event("task", "workers", "one"))
     record(Event("task", "workers", "two"))
     assert [event.message for event in events if event.kind == "task"] == ["one", "two"]

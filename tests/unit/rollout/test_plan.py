@@ -18,16 +18,16 @@ FIRST = Probe("first", Shell("true"), lambda answer: answer.stdout)
 SECOND = Probe("second", Shell("true"), lambda answer: answer.stdout)
 
 
-def first(here: View) -> Result | None:
-    return expect("first", "good", here[FIRST])
+def first(view: View) -> Result | None:
+    return expect("first", "good", view[FIRST])
 
 
-def second(here: View) -> Result | None:
-    return expect("second", "good", here[SECOND])
+def second(view: View) -> Result | None:
+    return expect("second", "good", view[SECOND])
 
 
-def everywhere(here: View) -> Result | None:
-    return expect("all", ["good", "good"], [here.select_host(host.name)[FIRST] for host in here.hosts])
+def everywhere(view: View) -> Result | None:
+    return expect("all", ["good", "good"], [view.select_host(host.name)[FIRST] for host in view.hosts])
 
 
 BASE = Step("base", "host", (FIRST,), (first,))
@@ -35,23 +35,23 @@ TOP = Step("top", "host", (SECOND,), (second,), needs=("base",))
 WHOLE = Step("whole", "cluster", (FIRST,), (everywhere,), needs=("base",))
 
 
-def snapshot(answers: dict[tuple[str, str], str], unreached: tuple[str, ...] = ()) -> Snapshot:
+def snapshot(answers: dict[tuple[str, str], str], silent: tuple[str, ...] = ()) -> Snapshot:
     return Snapshot(
         datetime.now(UTC),
         Inventory(None, (ONE, TWO), Spec()),
         {
-            host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "", "gone")
+            host.name: Reach(host.name, "host-ssh-unreachable" if host.name in silent else "", "gone")
             for host in (ONE, TWO)
         },
         {key: Answer(*key, 0, out) for key, out in answers.items()},
     )
 
 
-def outcomes(found: Snapshot, *steps: Step) -> dict[tuple[str, str], str]:
-    return {(state.step, state.location): state.outcome for state in plan(found, steps).states}
+def list_outcomes(facts: Snapshot, *steps: Step) -> dict[tuple[str, str], str]:
+    return {(state.step, state.location): state.outcome for state in plan(facts, steps).states}
 
 
-def test_holds_everywhere_is_converged() -> None:
+def test_a_step_that_holds_everywhere_is_converged() -> None:
     found = snapshot({("first", "h1"): "good", ("first", "h2"): "good"})
     assert plan(found, [BASE, WHOLE]).converged
 
@@ -78,7 +78,7 @@ def test_what_a_need_needs_counts_too() -> None:
 
 
 def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
-    found = snapshot({("first", "h1"): "good"}, unreached=("h2",))
+    found = snapshot({("first", "h1"): "good"}, silent=("h2",))
     result = plan(found, [BASE, TOP])
     assert {(s.step, s.location): s.outcome for s in result.states}["base", "h2"] == "unknown"
     assert not result.converged
@@ -87,10 +87,10 @@ def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
 
 def test_a_cluster_check_waits_for_any_host() -> None:
     found = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
-    assert outcomes(found, BASE, WHOLE)["whole", "@cluster"] == "failed"
+    assert list_outcomes(found, BASE, WHOLE)["whole", "@cluster"] == "failed"
 
 
-def test_limit_leaves_the_other_hosts_out() -> None:
+def test_limit_selects_the_named_hosts_alone() -> None:
     found = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
     assert plan(found, [BASE], limit=["h1"]).converged
 

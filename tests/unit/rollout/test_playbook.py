@@ -1,4 +1,4 @@
-"""What is made of the runner's events, and what Ansible gets about the way to hosts."""
+"""The runner's events become results, and Ansible gets its environment and the way to hosts."""
 
 import shlex
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ def test_a_task_that_is_tried_again_says_why() -> None:
 def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: Any) -> tuple[str, int]:
+    def fill_memory(*_: Any) -> tuple[str, int]:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(playbook, "run", full)
+    monkeypatch.setattr(playbook, "run", fill_memory)
     hosts: Sequence[str] = ("h1", "h2")
     done = play(STEPS[0].id, hosts, Ansible(["overlay.yml"], tmp_path, ignore_event))
     assert done.failed_hosts == ("h1", "h2")
@@ -78,13 +78,13 @@ def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hidden", "sum_", "texts"), [(["t"], 2, ["t"]), (["t", "u"], 2, ["one of: t, u"]), (["t"], 1, [])]
+    ("keys", "sum_", "texts"), [(["t"], 2, ["t"]), (["t", "u"], 2, ["one of: t, u"]), (["t"], 1, [])]
 )
-def test_a_change_without_details_counts(hidden: list[str], sum_: int, texts: list[str]) -> None:
-    """Of a task with no_log the runner says neither its result nor whether it changed something."""
+def test_a_change_without_details_counts(keys: list[str], sum_: int, texts: list[str]) -> None:
+    """The runner says neither the result of a task with no_log nor whether it changed something."""
     events: list[Event] = []
     tally = Tally(events.append, "prereqs")
-    for task in hidden:
+    for task in keys:
         tally.record_event(
             {"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}}
         )
@@ -107,7 +107,7 @@ def test_a_failure_that_is_kept_secret_says_so() -> None:
 
 
 def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
-    """As ansible-core 2.19 tells them in check mode: also of what stays as it is, with no line in it."""
+    """ansible-core 2.19 tells them so in check mode: also of what stays as it is, with no line in it."""
     tally = Tally(lambda event: None, "containerd")
     diff = {"before_header": "/etc/x", "before": "a\n", "after_header": "/etc/x", "after": "z\n"}
     rounds = [{"changed": True, "diff": diff, "item": "a"}, {"changed": False, "item": "q"}]
@@ -117,8 +117,8 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     assert tally.diffs == [("h1", "loop", diff)]
 
 
-def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the tasks of a real play on this machine, as h1, resulted in. `module` is the script of `told`."""
+def play_tasks(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Play the tasks on this machine, as h1, and return their results. `module` is the script of `told`."""
     for name in ("library", "private"):
         (folder / name).mkdir()
     (folder / "library" / "told").write_text(f"#!/bin/sh\n# WANT_JSON\n{module}\n")
@@ -139,7 +139,7 @@ def test_what_a_module_is_given_goes_to_no_journal(tmp_path: Path, monkeypatch: 
     one answers its arguments, in a real play, with an operator who set it otherwise."""
     monkeypatch.setenv("ANSIBLE_NO_TARGET_SYSLOG", "False")
     module = 'printf \'{"told": %s}\' "$(cat "$1")"'
-    (result,) = played(tmp_path, module, "{name: t, told: {of: values}}", monkeypatch)
+    (result,) = play_tasks(tmp_path, module, "{name: t, told: {of: values}}", monkeypatch)
     assert (result["told"]["of"], result["told"]["_ansible_no_log"]) == ("values", True)
 
 
@@ -148,7 +148,7 @@ def test_no_answer_of_a_host_replaces_a_variable(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("ANSIBLE_INJECT_FACT_VARS", "True")
     module = 'echo \'{"ansible_facts": {"ours": "hostile"}}\''
     tasks = "{name: t, told: {of: x}}, {name: u, ansible.builtin.debug: {var: ours}}"
-    _, shown = played(tmp_path, module, tasks, monkeypatch)
+    _, shown = play_tasks(tmp_path, module, tasks, monkeypatch)
     assert shown["ours"] == "asked"
 
 

@@ -34,7 +34,9 @@ time.sleep(60)
 
 
 @pytest.fixture
-def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["subprocess.Popen[str]", set[int]]]:
+def starter_and_pids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple["subprocess.Popen[str]", set[int]]]:
     """The starter, and the ids of the program and of its child."""
     real = tmp_path / "real"
     real.mkdir()
@@ -61,9 +63,9 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["
 
 
 def test_all_of_it_ends_when_its_starter_is_killed(
-    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
+    starter_and_pids: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
 ) -> None:
-    starter, _ = started
+    starter, _ = starter_and_pids
     starter.send_signal(signal.SIGKILL)
     starter.wait()
     until = time.monotonic() + 10
@@ -74,7 +76,7 @@ def test_all_of_it_ends_when_its_starter_is_killed(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_it_does_not_go_on_without_its_watcher(
-    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path, number: signal.Signals
+    starter_and_pids: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path, number: signal.Signals
 ) -> None:
     """Were gpustack stopped afterwards, nobody would end the program in time."""
     assert reaper.is_watched(tmp_path)
@@ -84,14 +86,14 @@ def test_it_does_not_go_on_without_its_watcher(
         time.sleep(0.1)
     assert left == []
     assert reaper.is_lapsed(tmp_path)
-    assert started[0].poll() is None
+    assert starter_and_pids[0].poll() is None
 
 
 def test_what_it_started_lives_on_when_it_was_let_go(
-    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
+    starter_and_pids: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
 ) -> None:
     """ssh's master connections serve the next play."""
-    starter, pids = started
+    starter, pids = starter_and_pids
     assert starter.stdin
     assert starter.stdout
     starter.stdin.write("\n")
@@ -103,16 +105,16 @@ def test_what_it_started_lives_on_when_it_was_let_go(
     assert pids <= set(find_processes(tmp_path))
 
 
-def test_all_of_it_can_be_ended(started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path) -> None:
+def test_all_of_it_can_be_ended(starter_and_pids: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path) -> None:
     kill_all(tmp_path)
     assert find_processes(tmp_path) == []
 
 
 def test_what_is_not_of_this_play_is_left_alone(
-    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
+    starter_and_pids: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
 ) -> None:
     assert os.getpid() not in find_processes(tmp_path)
-    assert started[0].pid not in find_processes(tmp_path)
+    assert starter_and_pids[0].pid not in find_processes(tmp_path)
     assert find_processes(tmp_path / "other") == []
 
 

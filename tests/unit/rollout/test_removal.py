@@ -1,4 +1,4 @@
-"""What a reset would take: whose cluster, which node, what stays, who would be left alone, what is unknown."""
+"""A reset would take a cluster and a node, leave what others own, and name what is unknown."""
 
 import json
 from dataclasses import replace
@@ -95,7 +95,7 @@ ALL_CLAIMS = CLAIM | {
 
 
 @pytest.mark.parametrize(
-    ("values", "victim", "unreached"),
+    ("values", "victim", "silent"),
     [
         (CLAIM, node("k3"), ()),
         (CLAIM, node("k3"), ("k3",)),
@@ -107,10 +107,10 @@ ALL_CLAIMS = CLAIM | {
     ids=["its id", "of a dead host", "all of it", "all of a dead host's", "of a host outside", "its name"],
 )
 def test_a_host_that_tells_another_s_machine_id_does_not_get_that_node_drained(
-    values: dict[str, str], victim: dict[str, Any], unreached: tuple[str, ...]
+    values: dict[str, str], victim: dict[str, Any], silent: tuple[str, ...]
 ) -> None:
     hosts = {"k1": PLANE, "k2": WORKER | values, "k3": WORKER}
-    (two,) = judge_removal(snapshot(hosts, nodes(node("k1"), victim), unreached=unreached), ["k2"]).hosts
+    (two,) = judge_removal(snapshot(hosts, nodes(node("k1"), victim), unreached=silent), ["k2"]).hosts
     assert (two.node, two.drain) == ("", False)
     assert "machine-id" in two.unknown[0]
 
@@ -145,7 +145,7 @@ def test_a_host_of_an_unknown_cluster_counts_as_foreign() -> None:
     assert "is unknown" in two.foreign
 
 
-def unrecorded(*paths: str, cluster: str = "") -> str:
+def list_foreign(*paths: str, cluster: str = "") -> str:
     """Build the answer about data of a cluster that is there and has no record."""
     state = f"present of {cluster or 'no cluster'}"
     names = ("before", "after", "cluster", "run", "at")
@@ -170,7 +170,7 @@ FOREIGN_DATA = {
 def test_data_of_a_cluster_that_gpustack_has_no_record_of_is_refused(path: str) -> None:
     """An etcd of its own, "the hard way", Patroni's: no kubeconfig says whose they are, and that proves nothing."""
     member = BARE["owned.membership"].replace("== etcd\nno", "== etcd\nyes")
-    world = {"owned.records": unrecorded(path), "owned.control-plane": f"file {path}\n", "owned.membership": member}
+    world = {"owned.records": list_foreign(path), "owned.control-plane": f"file {path}\n", "owned.membership": member}
     found = judge_removal(snapshot({"k3": world}), ["k3"])
     (three,) = found.foreign_hosts
     assert path in three.foreign
@@ -191,7 +191,7 @@ def test_what_other_programs_store_is_never_agreed_on_without_a_record(path: str
 
 
 def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
-    lines = records(("/var/lib/kubelet", "data")) + unrecorded("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
+    lines = records(("/var/lib/kubelet", "data")) + list_foreign("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
     (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).hosts
     assert two.foreign == ""
     assert [agreement.path for agreement in two.ownership.agreements] == ["/var/lib/kubelet"]

@@ -22,8 +22,8 @@ def run(
 ) -> tuple[ResetOutcome, dict[str, Any]]:
     values: dict[str, Any] = {}
 
-    def play(hosts: Sequence[str], more: Mapping[str, Mapping[str, Any]]) -> PlaybookRun:
-        values.update(hosts=list(hosts), more=more)
+    def play(hosts: Sequence[str], variables: Mapping[str, Mapping[str, Any]]) -> PlaybookRun:
+        values.update(hosts=list(hosts), more=variables)
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in fails)
         return PlaybookRun(
             "reset", tuple(hosts), tuple(hosts), tuple(fails), failures, 1.0, Command("ansible-playbook")
@@ -74,7 +74,7 @@ def test_a_node_that_is_still_there_is_left() -> None:
     ],
     ids=["a task failed", "interrupted", "a host is gone", "no answer"],
 )
-def test_exit_codes(after: Snapshot, fails: list[str], cancelled: bool, code: int) -> None:
+def test_a_reset_ends_with_its_outcome(after: Snapshot, fails: list[str], cancelled: bool, code: int) -> None:
     assert run(after, (), fails, cancelled)[0].exit_status == code
 
 

@@ -16,7 +16,7 @@ from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, PlaybookRun, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.unit.rollout.rollout_run import HOSTS, INVENTORY, World, step
+from tests.unit.rollout.rollout_run import HOSTS, INVENTORY, World, build_step
 
 
 def run(world: World, *steps: Step, **options: Any) -> Outcome:
@@ -24,7 +24,7 @@ def run(world: World, *steps: Step, **options: Any) -> Outcome:
     return Rollout(INVENTORY, steps, world.gather, world.play, ignore_event, **options).run(before)
 
 
-A, B = step("a"), step("b", ("a",))
+A, B = build_step("a"), build_step("b", ("a",))
 
 
 @pytest.fixture(autouse=True)
@@ -48,13 +48,13 @@ def test_what_somebody_else_did_before_we_had_the_lock_counts() -> None:
     assert world.plays == [("a", ("h3",)), ("b", ("h1", "h2", "h3"))]
 
 
-def test_converged_plays_nothing() -> None:
+def test_a_converged_cluster_plays_nothing() -> None:
     world = World({(name, host.name): "good" for name in "ab" for host in HOSTS})
     assert run(world, A, B).verification.plan.converged
     assert world.plays == []
 
 
-def test_force_plays_all() -> None:
+def test_force_plays_all_steps() -> None:
     world = World({(name, host.name): "good" for name in "ab" for host in HOSTS})
     run(world, A, B, force=True)
     assert [name for name, _ in world.plays] == ["a", "b"]
@@ -86,7 +86,7 @@ def test_a_dead_host_is_left_out() -> None:
 @pytest.mark.parametrize("cure", ["upgrade", "operator"])
 def test_what_install_may_not_fix_is_not_played(cure: Cure) -> None:
     world = World({("a", "h1"): "good", ("a", "h3"): "good"})
-    outcome = run(world, step("a", cure=cure), B)
+    outcome = run(world, build_step("a", cure=cure), B)
     assert world.plays == [("b", ("h1", "h3"))]
     assert outcome.stopped_hosts == (("h2", "a"),)
 
@@ -118,11 +118,11 @@ def test_cancelled_before_the_first_step_plays_nothing() -> None:
 
 def test_facts_from_before_a_play_are_asked_again() -> None:
     world = World({("a", "h1"): "good", ("b", "h1"): "good", ("c", "h1"): "stale"})
-    c = step("c", ("a",), cure="operator")
+    c = build_step("c", ("a",), cure="operator")
 
-    def play(played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
+    def play(step_to_play: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         world.facts.update({(name, host.name): "good" for name in "abc" for host in HOSTS})
-        return PlaybookRun(played.id, tuple(hosts), tuple(hosts), (), (), 0.0, Command())
+        return PlaybookRun(step_to_play.id, tuple(hosts), tuple(hosts), (), (), 0.0, Command())
 
     before = plan(world.gather([probe for one in (A, B, c) for probe in one.probes], ()), (A, B, c))
     outcome = Rollout(INVENTORY, (A, B, c), world.gather, play, ignore_event).run(before)
@@ -130,16 +130,16 @@ def test_facts_from_before_a_play_are_asked_again() -> None:
     assert outcome.verification.plan.converged
 
 
-@pytest.mark.parametrize("b", [step("b", ("a",), cure="operator"), step("b", ("a",), passing=True)])
+@pytest.mark.parametrize("b", [build_step("b", ("a",), cure="operator"), build_step("b", ("a",), passing=True)])
 def test_what_a_play_restarted_gets_its_time_to_come_back(b: Step) -> None:
     world = World({("a", "h2"): "good", ("a", "h3"): "good", ("b", "h2"): "good", ("b", "h3"): "good"})
     b = replace(b, settle_seconds=5)
     asked = world.gather
 
-    def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+    def gather(probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
         if sum("b" in ids for ids in world.asks) >= 4:
             world.facts["b", "h1"] = "good"
-        return asked(probes, wanted)
+        return asked(probes, names)
 
     before = plan(world.gather([*A.probes, *b.probes], ()), (A, b))
     outcome = Rollout(INVENTORY, (A, b), gather, world.play, ignore_event).run(before)
@@ -149,36 +149,36 @@ def test_what_a_play_restarted_gets_its_time_to_come_back(b: Step) -> None:
 
 def test_what_passes_by_itself_is_played_when_nothing_was_restarted() -> None:
     world = World({("a", host.name): "good" for host in HOSTS})
-    run(world, A, step("b", ("a",), passing=True))
+    run(world, A, build_step("b", ("a",), passing=True))
     assert [name for name, _ in world.plays] == ["b"]
 
 
-@pytest.mark.parametrize(("cure", "waited"), [("operator", 6), ("install", 60)])
+@pytest.mark.parametrize(("cure", "pauses"), [("operator", 6), ("install", 60)])
 def test_what_only_a_person_fixes_is_not_waited_for_to_the_end(
-    monkeypatch: pytest.MonkeyPatch, cure: Cure, waited: int
+    monkeypatch: pytest.MonkeyPatch, cure: Cure, pauses: int
 ) -> None:
-    """What may come right by itself has a while before it is played."""
+    """A step that may settle by itself has a while before it is played."""
     clock = [0.0]
     monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(waiting, "PERSON", 5.0)
-    late = replace(step("b", cure=cure, passing=cure == "install"), settle_seconds=400)
+    late = replace(build_step("b", cure=cure, passing=cure == "install"), settle_seconds=400)
     run(World({}), A, late)
-    assert clock[0] == waited
+    assert clock[0] == pauses
 
 
 def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later play moved what an earlier step had seen settled; what does not pass by itself is reported at once."""
     monkeypatch.setattr(waiting, "LAST", 60.0)
-    first, moving = step("a"), step("b", passing=True)
+    first, moving = build_step("a"), build_step("b", passing=True)
     world = World({("b", host.name): "good" for host in HOSTS})
     looks = iter(["bad", "bad", "good"])
 
-    def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
-        if world.plays and len(probes) == 2 and not wanted:
+    def gather(probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
+        if world.plays and len(probes) == 2 and not names:
             text = next(looks)
             world.facts |= {("b", host.name): text for host in HOSTS}
-        return world.gather(probes, wanted)
+        return world.gather(probes, names)
 
     before = plan(world.gather([*first.probes, *moving.probes], ()), (first, moving))
     outcome = Rollout(INVENTORY, (first, moving), gather, world.play, ignore_event).run(before)
@@ -199,7 +199,7 @@ def test_what_passes_and_does_not_is_played_after_a_while(monkeypatch: pytest.Mo
         played.append(clock[0])
         return world.play(step, hosts, snapshot)
 
-    late = replace(step("b", passing=True), settle_seconds=400)
+    late = replace(build_step("b", passing=True), settle_seconds=400)
     before = plan(world.gather([*A.probes, *late.probes], ()), (A, late))
     outcome = Rollout(INVENTORY, (A, late), world.gather, play, ignore_event).run(before)
     assert outcome.verification.plan.converged

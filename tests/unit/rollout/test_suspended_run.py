@@ -81,20 +81,20 @@ class Operator:
             start_new_session=True,
         )
 
-    def lines(self) -> int:
+    def count_lines(self) -> int:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
-    def playing(self) -> list[int]:
+    def list_players(self) -> list[int]:
         """List the ids of the processes of its plays, and of the watcher."""
         return [pid for play in (self.folder / "private").glob("play-*") for pid in find_processes(play)]
 
-    def send(self, number: int, *others: int) -> None:
-        for pid in others:
+    def send(self, number: int, *numbers: int) -> None:
+        for pid in numbers:
             with suppress(ProcessLookupError):  # a task of the play has ended meanwhile
                 os.kill(pid, number)
         os.kill(self.process.pid, number)
 
-    def until(self, ask: Callable[[], object], limit: float = 60) -> None:
+    def wait_until(self, ask: Callable[[], object], limit: float = 60) -> None:
         end = time.monotonic() + limit
         while not ask():
             assert time.monotonic() < end
@@ -106,51 +106,51 @@ class Operator:
 
 @pytest.fixture
 def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]:
-    """It plays, and a second operator is refused."""
+    """A run that plays, while a second operator is refused."""
     for name, seconds in TIMES.items():
         monkeypatch.setattr(lock, name, seconds)
     monkeypatch.setattr(lock, "FOLDER", str(tmp_path / "lock"))
     made = Operator(tmp_path)
     try:
-        made.until(lambda: made.lines() > 2 or made.process.poll() is not None)
+        made.wait_until(lambda: made.count_lines() > 2 or made.process.poll() is not None)
         assert made.process.poll() is None, made.end()
-        assert f"(pid {made.process.pid})" in refused()
+        assert f"(pid {made.process.pid})" in try_lock()
         yield made
     finally:
         made.process.kill()
-        for pid in made.playing():
+        for pid in made.list_players():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         made.process.communicate(timeout=30)
 
 
-@pytest.mark.parametrize(("left", "right"), [("ab", "ba"), ("ab", "b"), ("a", "ba")])
+@pytest.mark.parametrize(("first_order", "second_order"), [("ab", "ba"), ("ab", "b"), ("a", "ba")])
 def test_real_locks_keep_operators_apart_whatever_their_order(
-    left: str, right: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    first_order: str, second_order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each host has its own folder for the lock on this machine."""
+    """The hosts have their own folders for the lock on this machine."""
 
-    def session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    def open_session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
         return interact(HERE, script.replace(lock.FOLDER, f"{tmp_path}/{host.name}"), beats)
 
     def hold(names: str, doing: str) -> AbstractContextManager[Lease]:
         hosts = tuple(Host(name, name) for name in sorted(names))
-        return hold_locks(Places(hosts, hosts), doing, session)
+        return hold_locks(Places(hosts, hosts), doing, open_session)
 
-    with hold(left, "install") as first:
-        with pytest.raises(LockedError) as caught, hold(right, "reset"):
+    with hold(first_order, "install") as first:
+        with pytest.raises(LockedError) as caught, hold(second_order, "reset"):
             raise AssertionError
         assert caught.value.reason == first.holder
-        notes = [(tmp_path / name / "holder").read_text() for name in left]
-        assert notes == [f"{first.holder}\n{first.run}\n"] * len(left), "none of them was touched"
+        notes = [(tmp_path / name / "holder").read_text() for name in first_order]
+        assert notes == [f"{first.holder}\n{first.run}\n"] * len(first_order), "none of them was touched"
         assert first.loss_reason == ""
-    with hold(right, "reset") as second:
-        assert {one.host.name for one in second.holds} == set(right)
+    with hold(second_order, "reset") as second:
+        assert {one.host.name for one in second.holds} == set(second_order)
     assert list(tmp_path.glob("*/holder")) == []
 
 
-def refused() -> str:
-    """Who holds the lock, in the words of the error of another operator; empty where that one is let in."""
+def try_lock() -> str:
+    """Try the lock, and return its holder in the words of another operator's error; empty where that one is let in."""
     try:
         with hold_locks(Places((HERE,)), "install"):
             return ""
@@ -166,11 +166,11 @@ def assert_lost(output: str) -> None:
 
 def test_what_a_stopped_run_plays_ends_before_another_is_let_in(first: Operator) -> None:
     first.send(signal.SIGSTOP)
-    first.until(lambda: not refused())
-    lines = first.lines()
-    assert first.playing() == []
+    first.wait_until(lambda: not try_lock())
+    lines = first.count_lines()
+    assert first.list_players() == []
     time.sleep(1)
-    assert first.lines() == lines
+    assert first.count_lines() == lines
     first.send(signal.SIGCONT)
     assert_lost(first.end())
 
@@ -179,33 +179,33 @@ def test_a_run_that_is_stopped_for_a_moment_goes_on(first: Operator) -> None:
     first.send(signal.SIGSTOP)
     time.sleep(0.7)
     first.send(signal.SIGCONT)
-    lines = first.lines()
-    first.until(lambda: first.lines() > lines + 5)
-    assert f"(pid {first.process.pid})" in refused()
+    lines = first.count_lines()
+    first.wait_until(lambda: first.count_lines() > lines + 5)
+    assert f"(pid {first.process.pid})" in try_lock()
 
 
 def test_what_is_frozen_with_its_run_ends_as_soon_as_it_goes_on(first: Operator) -> None:
     """Freeze the whole run, as a cgroup or a laptop that sleeps does."""
-    everything = first.playing()
+    everything = first.list_players()
     first.send(signal.SIGSTOP, *everything)
-    first.until(lambda: not refused())
-    lines = first.lines()
+    first.wait_until(lambda: not try_lock())
+    lines = first.count_lines()
     first.send(signal.SIGCONT, *everything)
-    first.until(lambda: not first.playing(), 5)
-    assert first.lines() <= lines + 2
+    first.wait_until(lambda: not first.list_players(), 5)
+    assert first.count_lines() <= lines + 2
     assert_lost(first.end())
 
 
 def test_a_terminal_suspends_no_run(first: Operator) -> None:
     first.send(signal.SIGTSTP)
-    lines = first.lines()
-    first.until(lambda: first.lines() > lines + 5)
-    assert f"(pid {first.process.pid})" in refused()
+    lines = first.count_lines()
+    first.wait_until(lambda: first.count_lines() > lines + 5)
+    assert f"(pid {first.process.pid})" in try_lock()
     first.send(signal.SIGKILL)
     assert "Ctrl-Z is refused while hosts are changed" in first.end()
 
 
 def test_a_killed_run_keeps_nobody_out(first: Operator) -> None:
     first.send(signal.SIGKILL)
-    first.until(lambda: not refused(), 3)
-    first.until(lambda: not first.playing(), 10)
+    first.wait_until(lambda: not try_lock(), 3)
+    first.wait_until(lambda: not first.list_players(), 10)

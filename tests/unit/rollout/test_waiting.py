@@ -17,31 +17,31 @@ from gpustack.rollout import rollout, waiting
 from gpustack.rollout.plan import PlaybookRun, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.unit.rollout.rollout_run import HOSTS, World, step
+from tests.unit.rollout.rollout_run import HOSTS, World, build_step
 from tests.worlds.programs.clock import Clock
 
-STEP = replace(step("a"), settle_seconds=30, pulls=True)
+STEP = replace(build_step("a"), settle_seconds=30, pulls=True)
 ROUND = 10.0
 
 
 class Pulling(World):
     """h1 has its step right after `rounds` looks; until then its images are as `arrived` says, `BYTES SNAPSHOTS`."""
 
-    def __init__(self, arrived: Iterator[str], rounds: int) -> None:
+    def __init__(self, layers: Iterator[str], rounds: int) -> None:
         super().__init__({("a", host.name): "good" for host in HOSTS[1:]})
-        self.arrived, self.left = arrived, rounds
+        self.arrived, self.left = layers, rounds
 
-    def play(self, played: Any, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        done = super().play(played, hosts, snapshot)
+    def play(self, step: Any, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
+        done = super().play(step, hosts, snapshot)
         self.facts["a", "h1"] = "still pulling"
         return done
 
-    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+    def gather(self, probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
         if self.plays:
             self.left -= 1
             if self.left == 0:
                 self.facts["a", "h1"] = "good"
-        snapshot = super().gather(probes, wanted)
+        snapshot = super().gather(probes, names)
         if PULL_PROGRESS not in probes:
             return snapshot
         lines = next(self.arrived).replace(" ", "\n") + "\n"
@@ -59,32 +59,32 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def run(world: World, factor: int = 1, played: Step = STEP) -> tuple[bool, list[str]]:
+def run(world: World, factor: int = 1, step: Step = STEP) -> tuple[bool, list[str]]:
     events: list[Event] = []
     inventory = Inventory(None, HOSTS, Spec(timeout_factor=factor))
-    before = plan(replace(world.gather(played.probes, ()), inventory=inventory), [played])
-    outcome = Rollout(inventory, [played], world.gather, world.play, events.append).run(before)
+    before = plan(replace(world.gather(step.probes, ()), inventory=inventory), [step])
+    outcome = Rollout(inventory, [step], world.gather, world.play, events.append).run(before)
     failed = [event.message for event in events if event.kind == "failed"]
     return outcome.verification.plan.converged, failed
 
 
 @pytest.mark.parametrize(
-    "arrived",
+    "layers",
     [(f"{n} 7" for n in count(1000, 100)), (f"1000 {n}" for n in count(7))],
     ids=["bytes arrive", "layers are unpacked"],
 )
-def test_a_slow_pull_is_waited_for(clock: Clock, arrived: Iterator[str]) -> None:
-    assert run(Pulling(arrived, rounds=20)) == (True, [])
+def test_a_slow_pull_is_waited_for(clock: Clock, layers: Iterator[str]) -> None:
+    assert run(Pulling(layers, rounds=20)) == (True, [])
     assert clock.now > 5 * STEP.settle_seconds
 
 
 @pytest.mark.parametrize(
-    "arrived",
+    "layers",
     [repeat("1000 7"), (f"1000 {7 + n % 2}" for n in count())],
     ids=["nothing arrives", "a container is begun again and again"],
 )
-def test_a_pull_that_is_stuck_is_named_with_its_limit(clock: Clock, arrived: Iterator[str]) -> None:
-    converged, failed = run(Pulling(arrived, rounds=200))
+def test_a_pull_that_is_stuck_is_named_with_its_limit(clock: Clock, layers: Iterator[str]) -> None:
+    converged, failed = run(Pulling(layers, rounds=200))
     assert not converged
     assert "still pulling" in failed[0]
     assert f"with no progress of an image in the last {STEP.settle_seconds} s" in failed[0]
@@ -94,7 +94,7 @@ def test_a_pull_that_is_stuck_is_named_with_its_limit(clock: Clock, arrived: Ite
 def test_a_step_without_images_has_its_time_and_no_more(clock: Clock) -> None:
     """Somebody else's images arrive meanwhile."""
     world = Pulling((f"{n} 7" for n in count(1000)), rounds=2000)
-    converged, failed = run(world, played=replace(STEP, pulls=False))
+    converged, failed = run(world, step=replace(STEP, pulls=False))
     assert not converged
     assert failed[0].endswith("still pulling (after 30 s)")
     assert clock.now < 3 * STEP.settle_seconds + waiting.LAST
@@ -120,12 +120,12 @@ def test_between_two_times_of_asking_a_slow_host_has_as_long_for_its_work(clock:
     asked: list[tuple[float, float]] = []
 
     class Slow(Pulling):
-        def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        def gather(self, probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
             begun = clock.now
             clock.now += 20.0
             asked.append((begun, clock.now))
-            return super().gather(probes, wanted)
+            return super().gather(probes, names)
 
-    run(Slow(repeat("1000 7"), rounds=6), played=replace(STEP, settle_seconds=300))
+    run(Slow(repeat("1000 7"), rounds=6), step=replace(STEP, settle_seconds=300))
     waits = [after - ended for (_, ended), (after, _) in pairwise(asked)]
     assert sum(wait >= 20.0 for wait in waits) >= 4

@@ -1,4 +1,4 @@
-"""Who is answered: by the name that a request says, and by how many connections a client has."""
+"""Clients are answered by the name that a request says, and by how many connections they have."""
 
 import socket
 import time
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpustack.serve import clients
 from gpustack.serve.allowed_hosts import is_allowed, read_host
 from gpustack.serve.clients import PER_CLIENT, Clients
-from tests.unit.serve.test_server import connect, get, serving, talk, wait
+from tests.unit.serve.test_server import connect, get, send_bytes, serve_moments, wait
 
 NAMES = frozenset({"gpus.example.com"})
 
@@ -33,7 +33,7 @@ def test_its_own_names_and_addresses_are_answered(host: str) -> None:
      "notlocalhost", "", "[::1].evil.example", "localhost:9460:evil.example", "localhost evil.example", "1.2.3",
      "localhost@evil", "[fe80::1%25evil.example]", "[fe80::1%evil.example]:9460", "[::1%25]"],
 )  # fmt: skip
-def test_names_of_others_are_not(host: str) -> None:
+def test_names_of_others_are_not_answered(host: str) -> None:
     assert not is_allowed([host], NAMES)
 
 
@@ -49,16 +49,16 @@ def test_any_header_is_read(header: str) -> None:
 
 def test_a_page_that_was_rebound_reads_nothing() -> None:
     request = "GET /v1/gpus HTTP/1.1\r\nHost: {}\r\nOrigin: http://evil.example\r\n\r\n"
-    with serving(hosts=("gpus.example.com",)) as server:
-        status, text = talk(server, request.format("evil.example").encode())
+    with serve_moments(hosts=("gpus.example.com",)) as server:
+        status, text = send_bytes(server, request.format("evil.example").encode())
         assert status == HTTPStatus.MISDIRECTED_REQUEST
         assert b"serve-host" in text
         assert b"GPU-" not in text
-        assert talk(server, request.format("gpus.example.com:9460").encode())[0] == HTTPStatus.OK
+        assert send_bytes(server, request.format("gpus.example.com:9460").encode())[0] == HTTPStatus.OK
 
 
 def test_idle_sockets_of_a_client_silence_it_not_even_for_itself() -> None:
-    with serving() as server, ExitStack() as stack:
+    with serve_moments() as server, ExitStack() as stack:
         sockets = [stack.enter_context(closing(connect(server))) for _ in range(40)]
         wait(lambda: len(server.clients.pending) == PER_CLIENT)
         time.sleep(clients.IDLE_SECONDS)

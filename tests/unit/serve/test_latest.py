@@ -1,4 +1,4 @@
-"""One reading for many requests."""
+"""Many requests share one reading."""
 
 import threading
 import time
@@ -79,7 +79,7 @@ def test_a_prometheus_without_gpus_has_answered() -> None:
 
 
 def test_nobody_waits_for_one_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And it is not asked a second time meanwhile; what it answers in the end is taken."""
+    """Prometheus is not asked a second time meanwhile; what it answers in the end is taken."""
     monkeypatch.setattr(latest, "WAIT_LIMIT", 0.05)
     gate, asked = threading.Event(), []
 

@@ -1,4 +1,4 @@
-"""What each path answers, and why it does not."""
+"""Paths have their answers, or a reason why there is none."""
 
 import json
 import time
@@ -21,13 +21,13 @@ from tests.worlds.prometheus.moments import NAN, labels, make_served_series, mom
 SERVED = moment(make_served_series())
 
 
-def get(target: str, found: Moment = SERVED) -> Any:
-    return json.loads(respond(target, lambda: found, render_openapi))
+def get(target: str, moment: Moment = SERVED) -> Any:
+    return json.loads(respond(target, lambda: moment, render_openapi))
 
 
-def refuse(target: str, found: Moment = SERVED) -> tuple[int, str, str]:
+def refuse(target: str, moment: Moment = SERVED) -> tuple[int, str, str]:
     with pytest.raises(Refusal) as caught:
-        respond(target, lambda: found, render_openapi)
+        respond(target, lambda: moment, render_openapi)
     return caught.value.status, caught.value.reference, caught.value.reason
 
 
@@ -39,7 +39,7 @@ def test_a_value_has_its_unit_time_and_age() -> None:
     assert found == {"value": 0.85, "unit": "ratio", "measured_at": "1970-01-01T00:16:40Z", "warnings": []}
 
 
-def test_a_gpu() -> None:
+def test_a_gpu_is_served_with_its_values() -> None:
     found = get("/v1/gpus/GPU-gpu1-0")
     assert (found["node"], found["index"], found["model"]) == ("gpu1", "0", "NVIDIA H100 80GB HBM3")
     assert found["owners"] == [{"namespace": "team-a", "pod": "vllm-7d9-x2k", "container": None}]
@@ -108,7 +108,7 @@ def test_a_gpu_without_uuid_is_found_by_node_and_index() -> None:
     assert get("/v1/gpus/gpu1:0/sm", moment(gpu_series("gpu1", 0, {"UUID": ""}, **BUSY)))["value"] == 0.85
 
 
-def test_lists() -> None:
+def test_gpus_pods_and_nodes_are_listed() -> None:
     assert len(get("/v1/gpus")["gpus"]) == 8
     assert [gpu["index"] for gpu in get("/v1/gpus?node=gpu2")["gpus"]] == ["0", "1", "2"]
     assert [pod["pod"] for pod in get("/v1/pods")["pods"]] == ["vllm-7d9-q8f", "vllm-7d9-x2k", "train-0", "small"]
@@ -155,7 +155,7 @@ def test_a_unit_that_is_not_proven_is_the_reason() -> None:
         ("/v1/gpus/..%2f..%2fetc%2fpasswd", 404, "serve-no-gpu", ""),
     ],
 )
-def test_what_is_refused(target: str, status: int, reference: str, word: str) -> None:
+def test_malformed_requests_are_refused(target: str, status: int, reference: str, word: str) -> None:
     found = refuse(target)
     assert found[:2] == (status, reference)
     assert word in found[2]

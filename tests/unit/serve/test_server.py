@@ -24,7 +24,7 @@ MOMENT = moment(make_served_series())
 
 
 @contextmanager
-def serving(
+def serve_moments(
     latest: Callable[[], Moment] = lambda: MOMENT, *, access_log: bool = False, hosts: tuple[str, ...] = ()
 ) -> Iterator[Server]:
     server = Server(("127.0.0.1", 0), latest, access_log=access_log, hosts=hosts)
@@ -38,23 +38,23 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def here() -> Iterator[Server]:
-    with serving() as server:
+def running_server() -> Iterator[Server]:
+    with serve_moments() as server:
         yield server
 
 
-def get(found: Server, target: str, method: str = "GET") -> urllib3.BaseHTTPResponse:
-    return urllib3.request(method, f"{found.url}{target}", retries=False, timeout=30)
+def get(http_server: Server, target: str, method: str = "GET") -> urllib3.BaseHTTPResponse:
+    return urllib3.request(method, f"{http_server.url}{target}", retries=False, timeout=30)
 
 
-def connect(found: Server) -> socket.socket:
-    host, port = found.server_address[:2]
+def connect(http_server: Server) -> socket.socket:
+    host, port = http_server.server_address[:2]
     return socket.create_connection((str(host), int(port)), timeout=30)
 
 
-def busy(found: Server) -> int:
-    """Threads that answer."""
-    return server.THREADS - found.slots._value
+def count_busy(http_server: Server) -> int:
+    """Count the threads that answer."""
+    return server.THREADS - http_server.slots._value
 
 
 def wait(until: Callable[[], bool]) -> None:
@@ -64,43 +64,43 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def talk(found: Server, data: bytes) -> tuple[int, bytes]:
-    """Status and all that comes, until the server closes."""
-    with closing(connect(found)) as connection:
+def send_bytes(http_server: Server, data: bytes) -> tuple[int, bytes]:
+    """Send bytes, and return the status and all that comes, until the server closes."""
+    with closing(connect(http_server)) as connection:
         connection.sendall(data)
         text = b"".join(iter(lambda: connection.recv(65536), b""))
     return int(text.split(b" ", 2)[1]) if text else 0, text
 
 
-def test_an_answer(here: Server) -> None:
-    answer = get(here, "/v1/pods/team-a/vllm-*/sm")
+def test_answers_are_json_with_headers(running_server: Server) -> None:
+    answer = get(running_server, "/v1/pods/team-a/vllm-*/sm")
     assert (answer.status, answer.json()["unit"]) == (200, "ratio")
     headers = {name.lower(): value for name, value in answer.headers.items()}
     assert headers["content-type"] == "application/json"
     assert (headers["cache-control"], headers["connection"], headers["server"]) == ("no-store", "close", "gpustack")
-    assert get(here, "/healthz").json() == {"outcome": "ok"}
-    assert get(here, "/openapi.json").json()["openapi"] == "3.1.0"
+    assert get(running_server, "/healthz").json() == {"outcome": "ok"}
+    assert get(running_server, "/openapi.json").json()["openapi"] == "3.1.0"
 
 
-def test_no_data_is_a_problem_with_the_reason(here: Server) -> None:
-    answer = get(here, "/v1/pods/team-b/train-0/sm")
+def test_no_data_is_a_problem_with_the_reason(running_server: Server) -> None:
+    answer = get(running_server, "/v1/pods/team-b/train-0/sm")
     assert (answer.status, answer.headers["Content-Type"]) == (404, "application/problem+json")
     document = answer.json()
     assert (document["status"], document["title"], document["reference"]) == (404, "Not Found", "serve-not-measured")
     assert "value" not in document
 
 
-def test_head_is_get_without_the_body(here: Server) -> None:
-    status, text = talk(here, b"HEAD /v1/gpus HTTP/1.1\r\nHost: localhost\r\n\r\n")
+def test_head_is_get_without_the_body(running_server: Server) -> None:
+    status, text = send_bytes(running_server, b"HEAD /v1/gpus HTTP/1.1\r\nHost: localhost\r\n\r\n")
     head, _, body = text.partition(b"\r\n\r\n")
     assert (status, body) == (200, b"")
     assert int(head.lower().partition(b"content-length: ")[2].split()[0]) > 1000
-    assert talk(here, b"HEAD /v1/no HTTP/1.1\r\nHost: localhost\r\n\r\n")[1].endswith(b"\r\n\r\n")
+    assert send_bytes(running_server, b"HEAD /v1/no HTTP/1.1\r\nHost: localhost\r\n\r\n")[1].endswith(b"\r\n\r\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW", "get"])
-def test_nothing_can_be_changed(here: Server, method: str) -> None:
-    status, text = talk(here, f"{method} /v1/gpus HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello".encode())
+def test_nothing_can_be_changed(running_server: Server, method: str) -> None:
+    status, text = send_bytes(running_server, f"{method} /v1/gpus HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello".encode())
     assert status == 405
     assert b"\r\nAllow: GET, HEAD\r\n" in text
 
@@ -133,25 +133,25 @@ LONG = b"a" * 9000
         (b"GET /v1/gpus HTTP/1.1\r\n: no name\r\n no\r\n\r\n", 200),
     ],
 )
-def test_hostile_requests(here: Server, data: bytes, status: int) -> None:
-    found, text = talk(here, data)
+def test_hostile_requests_are_refused_and_the_server_goes_on(running_server: Server, data: bytes, status: int) -> None:
+    found, text = send_bytes(running_server, data)
     assert found == status
     assert b"\r\nX: y" not in text
     assert not status or text.partition(b"\r\n\r\n")[0].count(b"HTTP/1.1 ") == 1
-    assert get(here, "/healthz").status == 200
+    assert get(running_server, "/healthz").status == 200
 
 
-def test_only_the_first_of_two_requests_is_answered(here: Server) -> None:
-    """No connection is kept: nothing can be smuggled in behind a request."""
-    _, text = talk(here, b"GET /healthz HTTP/1.1\r\nConnection: keep-alive\r\n\r\n" * 2)
+def test_only_the_first_of_two_requests_is_answered(running_server: Server) -> None:
+    """A connection is not kept: nothing can be smuggled in behind a request."""
+    _, text = send_bytes(running_server, b"GET /healthz HTTP/1.1\r\nConnection: keep-alive\r\n\r\n" * 2)
     assert text.count(b"HTTP/1.1 200") == 1
 
 
-def test_a_slow_client_is_let_go(here: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one that sends a little all the time."""
+def test_a_slow_client_is_let_go(running_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that sends a little all the time is slow, too."""
     monkeypatch.setattr(request_head, "READ_LIMIT", 0.4)
     began = time.monotonic()
-    with closing(connect(here)) as connection:
+    with closing(connect(running_server)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         connection.settimeout(0.05)
         answer = b""
@@ -171,26 +171,26 @@ def test_a_client_that_takes_nothing_is_let_go(
     monkeypatch.setattr(handler, "WRITE_LIMIT", 0.1)
     monkeypatch.setattr(request_head, "CLOSE_LIMIT", 0.1)
     monkeypatch.setattr(handler, "respond", lambda *_: "x" * 50_000_000)
-    with serving() as server, closing(connect(server)) as connection:
+    with serve_moments() as server, closing(connect(server)) as connection:
         connection.sendall(b"GET /v1/gpus HTTP/1.1\r\n\r\n")
-        wait(lambda: busy(server) == 1)
-        wait(lambda: busy(server) == 0)
+        wait(lambda: count_busy(server) == 1)
+        wait(lambda: count_busy(server) == 0)
     assert capsys.readouterr().err == ""
 
 
-def test_a_client_that_goes_away_leaves_no_word(here: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_goes_away_leaves_no_word(running_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     for data in (b"", b"GET /v1/gpus HTTP/1.1\r\n", b"GET /v1/gpus HTTP/1.1\r\n\r\n"):
-        with closing(connect(here)) as connection:
+        with closing(connect(running_server)) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # with a reset
             connection.sendall(data)
-    assert get(here, "/healthz").status == 200
+    assert get(running_server, "/healthz").status == 200
     assert capsys.readouterr().err == ""
 
 
 def test_more_than_there_are_threads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "THREADS", 2)
-    with serving() as found, closing(connect(found)) as one, closing(connect(found)) as two:
-        status, text = talk(found, b"")
+    with serve_moments() as found, closing(connect(found)) as one, closing(connect(found)) as two:
+        status, text = send_bytes(found, b"")
         assert status == 503
         assert b"serve-busy" in text
         assert b"Retry-After" in text
@@ -209,7 +209,7 @@ def test_many_at_once_ask_prometheus_once() -> None:
 
     with web_server(answer) as url:
         prometheus = Prometheus(Access(url))
-        with serving(LatestMoment(lambda: read_moment(prometheus), 60)) as server, ThreadPoolExecutor(20) as pool:
+        with serve_moments(LatestMoment(lambda: read_moment(prometheus), 60)) as server, ThreadPoolExecutor(20) as pool:
             answers = list(pool.map(lambda _: get(server, "/v1/pods/team-a/vllm-*/sm"), range(40)))
     assert {answer.status for answer in answers} <= {200, 503}
     assert [answer.status for answer in answers].count(200) >= 20
@@ -220,7 +220,7 @@ def test_many_at_once_ask_prometheus_once() -> None:
 def test_a_prometheus_that_does_not_answer_is_503_with_the_reason() -> None:
     with web_server(lambda *_: make_error(422, "too many samples")) as url:
         prometheus = Prometheus(Access(url, token="very-secret"))
-        with serving(LatestMoment(lambda: read_moment(prometheus), 60)) as server:
+        with serve_moments(LatestMoment(lambda: read_moment(prometheus), 60)) as server:
             answer = get(server, "/v1/gpus")
             assert (answer.status, answer.json()["reference"]) == (503, "prometheus-query")
             assert "too many samples" in answer.json()["detail"]
@@ -230,10 +230,10 @@ def test_a_prometheus_that_does_not_answer_is_503_with_the_reason() -> None:
 
 
 def test_a_bug_is_500_and_described_in_our_own_output_only(capsys: pytest.CaptureFixture[str]) -> None:
-    def latest() -> Moment:
+    def read_latest() -> Moment:
         raise ZeroDivisionError("password=hunter2abc")
 
-    with serving(latest) as server:
+    with serve_moments(read_latest) as server:
         answer = get(server, "/v1/gpus")
     assert (answer.status, answer.json()["reference"]) == (500, "serve-bug")
     assert "ZeroDivision" not in answer.data.decode()
@@ -242,11 +242,11 @@ def test_a_bug_is_500_and_described_in_our_own_output_only(capsys: pytest.Captur
     assert "hunter2abc" not in err
 
 
-def test_requests_are_logged_only_when_asked_for(here: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    get(here, "/healthz")
+def test_requests_are_logged_only_when_asked_for(running_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    get(running_server, "/healthz")
     assert capsys.readouterr().err == ""
-    with serving(access_log=True) as server:
-        talk(server, b"GET /v1/gpus/\x1b[31m HTTP/1.1\r\nAuthorization: Bearer very-secret\r\n\r\n")
+    with serve_moments(access_log=True) as server:
+        send_bytes(server, b"GET /v1/gpus/\x1b[31m HTTP/1.1\r\nAuthorization: Bearer very-secret\r\n\r\n")
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith('127.0.0.1 "GET /v1/gpus/')
     assert line.isprintable()
@@ -256,19 +256,19 @@ def test_requests_are_logged_only_when_asked_for(here: Server, capsys: pytest.Ca
 def test_closing_waits_for_what_was_begun() -> None:
     gate = threading.Event()
 
-    def latest() -> Moment:
+    def read_latest() -> Moment:
         assert gate.wait(30)
         return MOMENT
 
     with ThreadPoolExecutor(1) as pool:
-        with serving(latest) as server:
+        with serve_moments(read_latest) as server:
             waiting = pool.submit(get, server, "/v1/gpus")
-            wait(lambda: busy(server) == 1)
+            wait(lambda: count_busy(server) == 1)
             threading.Timer(0.2, gate.set).start()
         assert waiting.result().status == 200
 
 
-def test_ipv6() -> None:
+def test_the_server_listens_on_ipv6() -> None:
     try:
         server = Server(("::1", 0), lambda: MOMENT)
     except OSError:

@@ -18,12 +18,12 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def state(root: Path) -> Path:
+def locate_state(root: Path) -> Path:
     return root / hardware.DIRECTORY / "state"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "model", "fitted"),
+    ("text", "model", "expected"),
     [
         ("", "", [(0, ""), (0, "")]),
         ("2", "", [(2, "H100"), (2, "H100")]),
@@ -33,21 +33,21 @@ def state(root: Path) -> Path:
         ("2,host1:0", "", [(0, ""), (2, "H100")]),
     ],
 )
-def test_a_fleet_as_asked(wanted: str, model: str, fitted: list[tuple[int, str]]) -> None:
-    assert list(hardware.parse_fleet(HOSTS, wanted, model).values()) == fitted
+def test_a_fleet_is_parsed(text: str, model: str, expected: list[tuple[int, str]]) -> None:
+    assert list(hardware.parse_fleet(HOSTS, text, model).values()) == expected
 
 
-@pytest.mark.parametrize("wanted", ["two", "host3:1", "17", "-1", "host1:", ":2", "1x", "host1:1:1", "host1=1", "1,,1"])
-def test_a_fleet_that_cannot_be(wanted: str) -> None:
+@pytest.mark.parametrize("text", ["two", "host3:1", "17", "-1", "host1:", ":2", "1x", "host1:1:1", "host1=1", "1,,1"])
+def test_an_impossible_fleet_is_refused(text: str) -> None:
     with pytest.raises(LabError) as caught:
-        hardware.parse_fleet(HOSTS, wanted)
+        hardware.parse_fleet(HOSTS, text)
     assert caught.value.reference == "lab-bad-request"
 
 
-@pytest.mark.parametrize(("wanted", "model"), [("2", "H1000"), ("2xV2", ""), ("", "G200")])
-def test_a_model_that_there_is_not_names_those_there_are(wanted: str, model: str) -> None:
+@pytest.mark.parametrize(("text", "model"), [("2", "H1000"), ("2xV2", ""), ("", "G200")])
+def test_an_unknown_model_names_the_known_ones(text: str, model: str) -> None:
     with pytest.raises(LabError) as caught:
-        hardware.parse_fleet(HOSTS, wanted, model)
+        hardware.parse_fleet(HOSTS, text, model)
     assert "H100" in caught.value.reason
 
 
@@ -69,7 +69,7 @@ def test_what_runs_keeps_its_state(root: Path) -> None:
 
 
 def test_fitting_goes_on_where_it_was_broken_off(root: Path) -> None:
-    state(root).unlink()
+    locate_state(root).unlink()
     (root / hardware.DIRECTORY / "pci" / pci.format_bus(1) / "vendor").unlink()
     hardware.install_gpus(root, "lab", "host1", 2, "H100")
     assert (root / hardware.DIRECTORY / "pci" / pci.format_bus(1) / "vendor").read_text() == "0x10de\n"
@@ -84,24 +84,24 @@ def test_a_host_without_gpus_has_nothing(tmp_path: Path) -> None:
 def test_a_change_is_written_in_place_longer_and_shorter(root: Path, tmp_path: Path) -> None:
     """Containers have the file mounted: another file of that name would be invisible to them."""
     path = tmp_path / "mounted"
-    path.hardlink_to(state(root))
+    path.hardlink_to(locate_state(root))
     hardware.change(root, [0, 1], ["load=training"])
     assert [gpu.live["util"] for gpu in parse(path.read_text()).gpus] == ["98", "98"]
     hardware.change(root, [0, 1], ["recover"])
-    assert path.read_text() == state(root).read_text()
+    assert path.read_text() == locate_state(root).read_text()
     assert "\n\n" not in path.read_text()
 
 
 def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, states, before = os.pwrite, [], parse(state(root).read_text())
+    write, states, before = os.pwrite, [], parse(locate_state(root).read_text())
     assert before.unknown_lines
 
-    def slow(file: int, data: bytes, at: int) -> int:
-        written = write(file, data, at)
-        states.append(parse(state(root).read_text()))
+    def write_slowly(file: int, data: bytes, position: int) -> int:
+        written = write(file, data, position)
+        states.append(parse(locate_state(root).read_text()))
         return written
 
-    monkeypatch.setattr(os, "pwrite", slow)
+    monkeypatch.setattr(os, "pwrite", write_slowly)
     hardware.change(root, [0, 1], ["load=training"])
     hardware.change(root, [0, 1], ["recover"])
     assert [[len(gpu.live) for gpu in moment.gpus] for moment in states] == [[10, 10], [0, 0]]
@@ -117,28 +117,28 @@ def test_events_are_appended(root: Path) -> None:
 
 
 def test_of_a_wrong_change_nothing_is_done(root: Path) -> None:
-    before = state(root).read_text()
+    before = locate_state(root).read_text()
     with pytest.raises(LabError):
         hardware.change(root, [0, 1], ["temp=92", "nonsense"])
-    assert state(root).read_text() == before
+    assert locate_state(root).read_text() == before
     assert (root / hardware.DIRECTORY / "events").read_text() == ""
 
 
 def test_a_broken_state_is_reported(root: Path) -> None:
-    state(root).write_text("gpu what\n")
+    locate_state(root).write_text("gpu what\n")
     for use in (lambda: hardware.read(root), lambda: hardware.change(root, [0], ["recover"])):
         with pytest.raises(LabError) as caught:
             use()
         assert caught.value.reference == "lab-gpu-state-broken"
 
 
-@pytest.mark.parametrize(("text", "chosen"), [("host1:0", ("host1", 0)), ("host1", ("host1", None))])
-def test_a_gpu_by_its_name(text: str, chosen: tuple[str, int | None]) -> None:
-    assert hardware.parse_gpu_name(text) == chosen
+@pytest.mark.parametrize(("text", "expected"), [("host1:0", ("host1", 0)), ("host1", ("host1", None))])
+def test_a_gpu_name_is_parsed(text: str, expected: tuple[str, int | None]) -> None:
+    assert hardware.parse_gpu_name(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", ":0", "host1:", "host1:x", "host1:-1", "host1:0:0", "host1:²"])
-def test_what_is_no_name(text: str) -> None:
+def test_other_texts_are_no_gpu_names(text: str) -> None:
     with pytest.raises(LabError, match="no GPU"):
         hardware.parse_gpu_name(text)
 

@@ -63,6 +63,6 @@ def test_what_cannot_be_read_is_named(line: str, complaint: str) -> None:
         parse(f"driver 1\n{line}\n")
 
 
-def test_no_driver() -> None:
+def test_a_state_without_a_driver_is_refused() -> None:
     with pytest.raises(ValueError, match="driver VERSION"):
         parse("")

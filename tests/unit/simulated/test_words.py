@@ -25,7 +25,7 @@ FRESH = build_gpu("lab", "host1", 0, MODELS["H100"])
         (["xid=79", "recover"], {}, (79, 0)),
     ],
 )
-def test_words(texts: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
+def test_words_change_the_live_state(texts: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
     done = apply(FRESH, texts)
     assert (done.gpu.live, done.xids) == (live, xids)
     assert done.gpu.facts == FRESH.facts

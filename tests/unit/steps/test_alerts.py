@@ -8,7 +8,7 @@ RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
 BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
 
 
-def test_rules_that_are_missing() -> None:
+def test_missing_rules_are_for_install() -> None:
     for case in ("none", "unknown-kind"):
         assert failures(judge(STEP, {RULES: read_case(RULES[0], case)})) == {"rules": (f"{BOTH} missing", "install")}
 
@@ -18,7 +18,7 @@ def test_an_address_of_runbooks_is_another_content() -> None:
     assert found == {"rules": ("gpustack-gpu-alerts with different content", "install")}
 
 
-def test_rules_that_somebody_edited() -> None:
+def test_edited_rules_are_for_install() -> None:
     out = build_answers()[RULES].stdout
     rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
     assert rules in out
@@ -28,7 +28,7 @@ def test_rules_that_somebody_edited() -> None:
     }
 
 
-def test_a_group_that_prometheus_has_not_read_or_not_wholly() -> None:
+def test_a_group_that_prometheus_has_not_read_is_waited_for() -> None:
     out = build_answers()[LOADED].stdout
     gone = make_answer(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
     assert failures(judge(STEP, {LOADED: gone})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}

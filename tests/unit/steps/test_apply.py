@@ -59,7 +59,7 @@ def test_what_others_changed_in_an_object_of_ours_is_put_back(world: Path, mark:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "theirs",
+    "metadata",
     [
         {"managers": [OTHERS]},
         {},
@@ -69,9 +69,9 @@ def test_what_others_changed_in_an_object_of_ours_is_put_back(world: Path, mark:
     ],
     ids=["others", "without managers", "a Helm release", "another operation", "another manager"],
 )
-def test_an_object_of_others_survives_and_is_named(world: Path, kind: str, theirs: dict[str, Any]) -> None:
+def test_an_object_of_others_survives_and_is_named(world: Path, kind: str, metadata: dict[str, Any]) -> None:
     space = "" if kind in ("ClusterRole", "Namespace") else "space"
-    path = put(world, document(kind, "a", space, data={"a": "theirs"}, **theirs))
+    path = put(world, document(kind, "a", space, data={"a": "theirs"}, **metadata))
     before = path.read_bytes()
     wanted = document(kind, "a", space, labels=LABEL, data={"a": "ours"})
     done = run(world, f"{SCRIPT}\napply", stream(document("ConfigMap", "first", labels=LABEL), wanted))

@@ -47,7 +47,7 @@ def run(world: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
 
 
-def asked(world: Path) -> list[str]:
+def read_calls(world: Path) -> list[str]:
     path = world / "asked"
     return path.read_text().splitlines() if path.exists() else []
 
@@ -55,12 +55,12 @@ def asked(world: Path) -> list[str]:
 def test_what_is_there_is_not_asked_for(world: Path) -> None:
     (world / "socat").write_text("install installed 1.0")
     assert run(world).stdout == ""
-    assert asked(world) == []
+    assert read_calls(world) == []
 
 
 def test_nothing_of_others_is_removed(world: Path) -> None:
     assert run(world).stdout == "changed: installed socat\n"
-    assert all("--no-remove" in line for line in asked(world) if "install socat" in line)
+    assert all("--no-remove" in line for line in read_calls(world) if "install socat" in line)
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_one_of_our_own_that_outlived_its_installation_is_waited_for(world: Path
 def test_a_dpkg_that_was_killed_is_taken_up_again(world: Path) -> None:
     (world / "broken").write_text("socat half-configured\n")
     assert run(world).stdout == "changed: installed socat\n"
-    assert any("--configure -a" in line for line in asked(world))
+    assert any("--configure -a" in line for line in read_calls(world))
 
 
 def test_what_a_killed_dpkg_left_without_its_dependencies_is_completed(world: Path) -> None:
     (world / "broken").write_text("socat half-installed\n")
     (world / "unmet").touch()
     assert run(world).stdout == "changed: installed socat\n"
-    assert any("--fix-broken" in line and "--no-remove" in line for line in asked(world))
+    assert any("--fix-broken" in line and "--no-remove" in line for line in read_calls(world))
 
 
 def test_an_error_of_apt_is_shown(world: Path) -> None:

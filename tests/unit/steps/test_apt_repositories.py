@@ -56,19 +56,19 @@ def run(
     return subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
 
 
-def keyring(world: Path) -> Path:
+def locate_keyring(world: Path) -> Path:
     return world / "apt" / "keyrings" / "gpustack-kubernetes.gpg"
 
 
-def source(world: Path) -> Path:
+def locate_source(world: Path) -> Path:
     return world / "apt" / "sources.list.d" / "gpustack-kubernetes.sources"
 
 
-def served(world: Path, key: bytes) -> None:
+def serve_key(world: Path, key: bytes) -> None:
     (world / "served").write_bytes(key)
 
 
-def times_fetched(world: Path) -> int:
+def count_fetches(world: Path) -> int:
     path = world / "fetched"
     return len(path.read_text().splitlines()) if path.exists() else 0
 
@@ -76,72 +76,72 @@ def times_fetched(world: Path) -> int:
 @pytest.mark.parametrize("armour", [True, False])
 def test_a_key_and_a_source_are_put_in_place_once(world: Path, vendor: Make, armour: bool) -> None:
     one = vendor("2y", armour=armour)
-    served(world, one.public)
+    serve_key(world, one.public)
     first = run(world, one.fingerprint)
     assert (first.returncode, first.stdout.splitlines()) == (
-        0, [f"changed: key {one.fingerprint}", f"changed: {source(world)}"]
+        0, [f"changed: key {one.fingerprint}", f"changed: {locate_source(world)}"]
     )  # fmt: skip
     assert run(world, one.fingerprint).stdout == ""
-    assert times_fetched(world) == 1
+    assert count_fetches(world) == 1
 
 
 @pytest.mark.parametrize("had", ["seconds=1", "40d"], ids=["ended", "ends-soon"])
 def test_a_prolonged_key_of_the_same_fingerprint_is_taken_over(world: Path, vendor: Make, had: str) -> None:
     """The key of pkgs.k8s.io ended in 2024 and was prolonged by its owner; it ends again on 2026-12-29."""
     one = vendor(had)
-    keyring(world).parent.mkdir()
-    keyring(world).write_bytes(one.gpg("--export"))
+    locate_keyring(world).parent.mkdir()
+    locate_keyring(world).write_bytes(one.gpg("--export"))
     if had.startswith("seconds"):
         time.sleep(2)
     one.prolong("2y")
-    served(world, one.public)
+    serve_key(world, one.public)
     end = 0 if had.startswith("seconds") else int(time.time()) + 700 * 86400
     done = run(world, one.fingerprint, end=end)
     assert done.returncode == 0, done.stderr
     assert f"changed: key {one.fingerprint}" in done.stdout
-    assert keyring(world).read_bytes() == one.gpg("--export")
+    assert locate_keyring(world).read_bytes() == one.gpg("--export")
     assert run(world, one.fingerprint, end=end).stdout == ""
-    assert times_fetched(world) == 1
+    assert count_fetches(world) == 1
 
 
 def test_a_key_that_is_not_known_to_be_prolonged_is_left_alone(world: Path, vendor: Make) -> None:
     one = vendor("40d")
-    served(world, one.public)
+    serve_key(world, one.public)
     assert "changed: key" in run(world, one.fingerprint).stdout
     one.prolong("2y")
-    served(world, one.public)
+    serve_key(world, one.public)
     assert run(world, one.fingerprint, end=int(time.time())).stdout == ""
-    assert times_fetched(world) == 1
+    assert count_fetches(world) == 1
 
 
 def test_an_ended_key_is_refused_with_its_page(world: Path, vendor: Make) -> None:
     one = vendor("seconds=1")
     time.sleep(2)
-    served(world, one.public)
+    serve_key(world, one.public)
     done = run(world, one.fingerprint)
     assert done.returncode == 1
     assert f"found expired:{one.fingerprint}" in done.stderr
     assert done.stderr.rstrip().endswith("(gpustack explain repository-key-refused)")
-    assert not source(world).exists()
+    assert not locate_source(world).exists()
 
 
 def test_a_key_of_another_fingerprint_is_refused_with_its_page(world: Path, vendor: Make) -> None:
-    """Also where the old one has ended, and the vendor shows another in its place."""
+    """The old key may have ended, and the vendor may show another in its place."""
     old, new = vendor("seconds=1"), vendor("2y")
-    keyring(world).parent.mkdir()
-    keyring(world).write_bytes(old.gpg("--export"))
+    locate_keyring(world).parent.mkdir()
+    locate_keyring(world).write_bytes(old.gpg("--export"))
     time.sleep(2)
-    served(world, new.public)
+    serve_key(world, new.public)
     done = run(world, old.fingerprint)
     assert done.returncode == 1
     assert f"expected the key {old.fingerprint} and no other, found {new.fingerprint}" in done.stderr
     assert "(gpustack explain repository-key-refused)" in done.stderr
-    assert keyring(world).read_bytes() == old.gpg("--export")
+    assert locate_keyring(world).read_bytes() == old.gpg("--export")
 
 
 def test_two_keys_are_one_too_many(world: Path, vendor: Make) -> None:
     one, other = vendor("2y", armour=False), vendor("2y", armour=False)
-    served(world, one.public + other.public)
+    serve_key(world, one.public + other.public)
     done = run(world, one.fingerprint)
     assert done.returncode == 1
     assert f"found {one.fingerprint} {other.fingerprint}" in done.stderr
@@ -150,31 +150,31 @@ def test_two_keys_are_one_too_many(world: Path, vendor: Make) -> None:
 def test_a_source_that_would_break_apt_is_taken_back(world: Path, vendor: Make) -> None:
     """Somebody else's file names the place with another keyring: apt would read none of any file."""
     one = vendor("2y")
-    served(world, one.public)
+    serve_key(world, one.public)
     (world / "apt" / "sources.list.d" / "a.list").write_text(f"deb [signed-by=/other.gpg] {PLACE} /\n")
     done = run(world, one.fingerprint)
     assert done.returncode == 1
     assert "Conflicting values set for option Signed-By regarding source https://pkgs.example.org/deb/" in done.stderr
     assert "(gpustack explain apt-sources-refused)" in done.stderr
-    assert not source(world).exists()
+    assert not locate_source(world).exists()
 
 
 def test_a_source_of_somebody_else_stands_for_ours(world: Path, vendor: Make) -> None:
     one = vendor("2y")
-    served(world, one.public)
+    serve_key(world, one.public)
     run(world, one.fingerprint)
     theirs = world / "apt" / "sources.list.d" / "kubernetes.list"
     theirs.write_text(f"deb [signed-by=/etc/keyrings/k.gpg] {PLACE} /\n")
     done = run(world, one.fingerprint, str(theirs))
     assert done.stdout.splitlines() == [
-        f"changed: removed {source(world)}, as {theirs} says the same",
-        f"changed: removed {keyring(world)}, as {theirs} says the same",
+        f"changed: removed {locate_source(world)}, as {theirs} says the same",
+        f"changed: removed {locate_keyring(world)}, as {theirs} says the same",
     ]
     assert run(world, one.fingerprint, str(theirs)).stdout == ""
     assert theirs.exists()
 
 
-def policy(world: Path, package: str) -> str:
+def query_policy(world: Path, package: str) -> str:
     """Ask apt which priority it gives to a package of pkgs.example.org."""
     release = "Origin: Example\nLabel: Example\nSuite: stable\nDate: Sat, 28 Nov 2026 00:00:00 UTC\n"
     lists = world / "lists"
@@ -189,14 +189,14 @@ def policy(world: Path, package: str) -> str:
 
 def test_apt_takes_only_the_named_packages_before_those_of_other_sources(world: Path, vendor: Make) -> None:
     one = vendor("2y")
-    served(world, one.public)
+    serve_key(world, one.public)
     preferences = world / "apt" / "preferences.d" / "gpustack-kubernetes.pref"
     assert f"changed: {preferences}" in run(world, one.fingerprint, packages="kubelet,kubeadm").stdout
     assert run(world, one.fingerprint, packages="kubelet,kubeadm").stdout == ""
-    assert "\n     9 500\n" in policy(world, "kubelet")
-    assert "\n     9 100\n" in policy(world, "openssh-server")
+    assert "\n     9 500\n" in query_policy(world, "kubelet")
+    assert "\n     9 100\n" in query_policy(world, "openssh-server")
     assert f"changed: removed {preferences}" in run(world, one.fingerprint).stdout
-    assert "\n     9 500\n" in policy(world, "openssh-server")
+    assert "\n     9 500\n" in query_policy(world, "openssh-server")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_apt_takes_only_the_named_packages_before_those_of_other_sources(world: 
 )
 def test_a_host_that_another_source_names_gets_no_preferences(world: Path, vendor: Make, line: str) -> None:
     one = vendor("2y")
-    served(world, one.public)
+    serve_key(world, one.public)
     (world / "apt" / "sources.list").write_text(f"{line}\n")
     done = run(world, one.fingerprint, packages="kubelet")
     assert done.returncode == 0, done.stderr

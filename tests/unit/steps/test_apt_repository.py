@@ -1,4 +1,4 @@
-"""Which key signs NVIDIA's packages for a host: each system's repository has its own."""
+"""A key of NVIDIA signs the packages for a host: each system's repository has its own."""
 
 from typing import Any
 
@@ -29,14 +29,14 @@ KEYS = [
 MIRROR = {"source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B" * 40}}
 
 
-def host(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
+def build_view(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
     release = f"{arch}\nID={name}\nVERSION_ID={version}\nVERSION_CODENAME=x\n"
     answers = place_answers("h1", make_answer("system.os", release), read_case("gpu.repository", "fresh-debian-12"))
     return View(snapshot(answers, {"source": "official", **spec}), "h1")
 
 
-def role_words(spec: dict[str, Any], name: str, version: str, arch: str) -> list[str]:
-    """The words that the role gives to apt-repositories.sh."""
+def build_role_words(spec: dict[str, Any], name: str, version: str, arch: str) -> list[str]:
+    """Build the words that the role gives to apt-repositories.sh."""
     variables = yaml.safe_load((locate_playbooks() / "roles" / "gpu_driver" / "vars" / "main.yml").read_text())
     gpustack = {"apt": build_apt_repositories(Spec.model_validate(spec))}
     known = {"gpustack": gpustack, "gpustack_host": {"os": name, "version": version, "arch": arch, "sources": {}}}
@@ -50,7 +50,7 @@ def role_words(spec: dict[str, Any], name: str, version: str, arch: str) -> list
 @pytest.mark.parametrize(("name", "version", "key"), KEYS)
 def test_the_key_is_that_of_the_system(name: str, version: str, key: tuple[str, str], arch: str, platform: str) -> None:
     system = f"{name}{version.replace('.', '')}"
-    found = resolve_repository(host(name, version, arch, {}), "nvidia")
+    found = resolve_repository(build_view(name, version, arch, {}), "nvidia")
     assert found["key"] == f"{CUDA}/{system}/{platform}/{key[0]}"
     assert found["fingerprint"] == key[1]
 
@@ -59,7 +59,7 @@ def test_the_key_is_that_of_the_system(name: str, version: str, key: tuple[str, 
 @pytest.mark.parametrize(("name", "version"), [(name, version) for name, version, _ in KEYS])
 def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: dict[str, Any]) -> None:
     for arch, machine in (("amd64", "x86_64"), ("arm64", "aarch64")):
-        expected = resolve_repository(host(name, version, machine, spec), "nvidia")
+        expected = resolve_repository(build_view(name, version, machine, spec), "nvidia")
         words = [
             "nvidia",
             *(
@@ -67,11 +67,11 @@ def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: d
                 for word in ("uri", "suite", "components", "key", "fingerprint", "end", "packages")
             ),
         ]
-        assert role_words(spec, name, version, arch) == words
+        assert build_role_words(spec, name, version, arch) == words
 
 
 def test_a_mirror_signs_with_its_own_key_and_has_the_system_s_file() -> None:
-    found = resolve_repository(host("debian", "13", "x86_64", MIRROR), "nvidia")
+    found = resolve_repository(build_view("debian", "13", "x86_64", MIRROR), "nvidia")
     assert found["key"].endswith("/developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/8793F200.pub")
     assert found["fingerprint"] == "B" * 40
 
@@ -83,7 +83,7 @@ def test_every_system_that_is_taken_has_a_key() -> None:
 
 
 def test_a_system_without_a_known_key_is_refused_by_name() -> None:
-    mismatch = find_repository_mismatch(host("debian", "14", "x86_64", {}), "nvidia", GPU_REPOSITORY)
+    mismatch = find_repository_mismatch(build_view("debian", "14", "x86_64", {}), "nvidia", GPU_REPOSITORY)
     assert mismatch
     assert (mismatch.actual, mismatch.cure) == ("none for debian14", "operator")
     assert "gpu.driver.mode" in mismatch.hint

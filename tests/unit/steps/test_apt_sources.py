@@ -40,7 +40,7 @@ OURS = {"nvidia": "gpu.repository", "toolkit": "gpu.toolkit-repository"}
 NAMES = pytest.mark.parametrize("name", STEPS)
 
 
-def keys(path: str, *fingerprints: str, end: str = "") -> str:
+def format_keys(path: str, *fingerprints: str, end: str = "") -> str:
     lines = [
         f"pub:-:4096:1:{fingerprint[24:]}:1487788586:{end}::-:::scSC::::::23::0:\nfpr:::::::::{fingerprint}:"
         for fingerprint in fingerprints
@@ -48,28 +48,29 @@ def keys(path: str, *fingerprints: str, end: str = "") -> str:
     return "\n".join([f"key 3000 {path}", *lines])
 
 
-def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tuple[str, str], Any]:
-    """Of a host without a file of ours, with `lines` as sources; by default the vendor's own, with its key."""
+def build_answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tuple[str, str], Any]:
+    """Build the answers of a host without a file of ours, with `lines` as sources; by default the vendor's own, with
+    its key."""
     _, (uri, fingerprint), file, rest = STEPS[name]
     sources = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
-    rings = ring.get("keyring", keys("/k.gpg", fingerprint))
+    rings = ring.get("keyring", format_keys("/k.gpg", fingerprint))
     answer = make_answer(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
     probe = OURS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
     return {(SOURCES, "h1"): answer, (probe, "h1"): read_case(probe, state)}
 
 
-def repository(name: str, asked: dict[tuple[str, str], Any]) -> Any:
+def judge_repository(name: str, answers: dict[tuple[str, str], Any]) -> Any:
     spec = HOST_STACK if name in OURS else OFFICIAL
-    judgement = judge(STEPS[name][0], asked, spec)["repository"]
+    judgement = judge(STEPS[name][0], answers, spec)["repository"]
     assert judgement.outcome != "unknown", judgement.reason
     return judgement.result
 
 
 @NAMES
 def test_the_vendor_s_own_source_with_its_key_stands_for_ours(name: str) -> None:
-    asked = answers(name)
-    assert repository(name, asked) is None
+    asked = build_answers(name)
+    assert judge_repository(name, asked) is None
     facts = build_host_facts(snapshot(asked, HOST_STACK if name in OURS else OFFICIAL), "h1")
     assert facts
     assert facts["sources"] == {name: f"/etc/apt/{STEPS[name][2]}"}
@@ -78,8 +79,8 @@ def test_the_vendor_s_own_source_with_its_key_stands_for_ours(name: str) -> None
 @NAMES
 def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str) -> None:
     other = "F" * 40
-    asked = answers(name, keyring=keys("/k.gpg", other))
-    found = repository(name, asked)
+    asked = build_answers(name, keyring=format_keys("/k.gpg", other))
+    found = judge_repository(name, asked)
     file = STEPS[name][2]
     assert (found.cure, found.actual) == ("operator", f"/etc/apt/{file} (key {other})")
     assert found.hint.startswith(f"mv /etc/apt/{file} /etc/apt/{file}.disabled ")
@@ -89,44 +90,44 @@ def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str)
 
 
 @pytest.mark.parametrize(
-    ("line", "keyring", "why"),
+    ("line", "keyring", "reason"),
     [
         ("docker.list|https://download.docker.com/linux/debian|bookworm||yes|stable", "", "key nothing"),
         ("docker.list|https://download.docker.com/linux/debian/|bullseye|/k.gpg|yes|stable", "", "suite bullseye"),
         ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|test", "", "components test"),
         ("docker.list|http://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable", "", "http://download."),
         ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable",
-         keys("/k.gpg", DOCKER[1], "F" * 40), "key 9DC858229FC7DD38854AE2D88D81803C0EBFCD88, FFFF"),
+         format_keys("/k.gpg", DOCKER[1], "F" * 40), "key 9DC858229FC7DD38854AE2D88D81803C0EBFCD88, FFFF"),
         ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable",
-         keys("/k.gpg", DOCKER[1], end="1763000001"), "its key expired on 2025-11-13"),
+         format_keys("/k.gpg", DOCKER[1], end="1763000001"), "its key expired on 2025-11-13"),
         ("docker.list|https://download.docker.com/linux/debian|bookworm|/gone.gpg|yes|stable", "", "key /gone.gpg"),
     ],
 )  # fmt: skip
-def test_what_keeps_a_source_from_standing_for_ours(line: str, keyring: str, why: str) -> None:
+def test_a_source_that_cannot_stand_for_ours_has_its_reason(line: str, keyring: str, reason: str) -> None:
     more: dict[str, Any] = {"keyring": keyring} if keyring else {}
-    found = repository("containerd", answers("containerd", f"sources.list.d/{line}", **more))
+    found = judge_repository("containerd", build_answers("containerd", f"sources.list.d/{line}", **more))
     assert found.cure == "operator"
-    assert f"/etc/apt/sources.list.d/docker.list ({why}" in found.actual
+    assert f"/etc/apt/sources.list.d/docker.list ({reason}" in found.actual
 
 
 def test_a_file_that_names_other_places_too_is_not_moved_away() -> None:
     place = "|https://download.docker.com/linux/debian|trixie|/k.gpg|yes|stable"
     rest = "|http://example.org/debian|bookworm|/d.gpg|yes|main"
-    found = repository("containerd", answers("containerd", f"sources.list{place}", f"sources.list{rest}"))
+    found = judge_repository("containerd", build_answers("containerd", f"sources.list{place}", f"sources.list{rest}"))
     assert found.hint.startswith("put # before its line of https://download.docker.com/linux/debian in ")
     two = [f"sources.list.d/all.sources{one}" for one in (place, rest)]
-    found = repository("containerd", answers("containerd", *two))
+    found = judge_repository("containerd", build_answers("containerd", *two))
     assert found.hint.startswith("add the line `Enabled: no` to its stanza of ")
 
 
 def test_no_gpg_is_no_key() -> None:
-    asked = answers("containerd", keyring="key ? /k.gpg")
+    asked = build_answers("containerd", keyring="key ? /k.gpg")
     assert judge(containerd.STEP, asked, OFFICIAL)["repository"].outcome == "unknown"
 
 
 def test_ours_goes_where_somebody_brought_the_same() -> None:
     """The package cuda-keyring came after us: two files of one key break apt, as their keyrings have two names."""
-    found = repository("containerd", answers("containerd", ours=True))
+    found = judge_repository("containerd", build_answers("containerd", ours=True))
     assert (found.cure, found.actual) == ("install", "two, one of them by gpustack")
     assert "/etc/apt/sources.list.d/docker.sources with the same key" in found.expected
 
@@ -134,44 +135,44 @@ def test_ours_goes_where_somebody_brought_the_same() -> None:
 def test_a_source_that_is_off_or_of_another_place_is_nothing_to_us() -> None:
     off = "sources.list.d/docker.sources|https://download.docker.com/linux/debian|bookworm|/o.gpg|no|stable"
     other = "sources.list.d/u.list|https://download.docker.com/linux/ubuntu|noble|/o.gpg|yes|stable"
-    assert repository("containerd", answers("containerd", off, other)).actual == "nothing"
+    assert judge_repository("containerd", build_answers("containerd", off, other)).actual == "nothing"
 
 
 PREPARED = "1795283488:2110643488"
 RING = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
 
 
-def with_end(end: str) -> dict[tuple[str, str], Any]:
+def set_end(end: str) -> dict[tuple[str, str], Any]:
     return place_answers("h1", read_case(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}")))
 
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
-    found = failures(judge(kubernetes.STEP, with_end("1795000000")))["repository"]
+    found = failures(judge(kubernetes.STEP, set_end("1795000000")))["repository"]
     assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, expired on 2026-11-18", "install")
-    assert failures(judge(kubernetes.STEP, with_end("1796000000"))) == {}
+    assert failures(judge(kubernetes.STEP, set_end("1796000000"))) == {}
 
 
 @pytest.mark.parametrize(
-    ("end", "prolonged", "found"),
+    ("end", "served_end", "expected"),
     [("1798502400", "2028-12-29", ("valid until 2026-12-29", "install")), ("1798502400", "2026-12-29", None)],
     ids=["known to be prolonged", "not known"],
 )
 def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
-    end: str, prolonged: str, found: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
+    end: str, served_end: str, expected: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = read_version_set("2026-11")
-    apt = {**known.apt, "kubernetes": replace(known.apt["kubernetes"], expires=date.fromisoformat(prolonged))}
+    apt = {**known.apt, "kubernetes": replace(known.apt["kubernetes"], expires=date.fromisoformat(served_end))}
     monkeypatch.setattr(resolution, "read_version_set", lambda name: replace(known, apt=apt))
     file = read_case("packages.repositories", "prepared-debian-12")
     text = file.stdout.replace("http://10.77.1.1:8480/", "https://").replace(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
-    asked = {**with_end(end), ("packages.repositories", "h1"): make_answer("packages.repositories", text)}
-    assert failures(judge(kubernetes.STEP, asked, OFFICIAL)).get("repository") == found
+    asked = {**set_end(end), ("packages.repositories", "h1"): make_answer("packages.repositories", text)}
+    assert failures(judge(kubernetes.STEP, asked, OFFICIAL)).get("repository") == expected
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
     assert (resolution.find_key_expiry(Spec(), "kubernetes"), resolution.find_key_expiry(older, "kubernetes")) == (
-        date.fromisoformat(prolonged), None,
+        date.fromisoformat(served_end), None,
     )  # fmt: skip
 
 

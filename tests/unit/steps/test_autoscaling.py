@@ -18,22 +18,22 @@ from tests.worlds.snapshots.judge import failures, judgements
 API = "autoscaling.external-metrics"
 
 
-def failed(*answers: Answer, spec: dict[str, Any] = ON) -> dict[str, tuple[str, str]]:
+def find_failures(*answers: Answer, spec: dict[str, Any] = ON) -> dict[str, tuple[str, str]]:
     return failures(judgements(STEP, snapshot(spec, place_answers(CLUSTER, *answers))))
 
 
 def test_as_the_step_leaves_it_all_holds() -> None:
-    assert failed() == {}
+    assert find_failures() == {}
 
 
-def test_off_by_default() -> None:
+def test_autoscaling_is_off_by_default() -> None:
     assert states(STEP) == []
 
 
 def test_another_server_of_the_api_is_left_alone() -> None:
     """Nothing else is judged then, so that nothing is installed beside it."""
     other = read_case(API, "adapter")
-    assert failed(other, make_answer("helm.releases", '{"items":[]}')) == {
+    assert find_failures(other, make_answer("helm.releases", '{"items":[]}')) == {
         "other-server": ("monitoring/prometheus-adapter", "operator")
     }
     assert not needs_release(View(snapshot(changed=place_answers(CLUSTER, other)), CLUSTER))
@@ -41,7 +41,7 @@ def test_another_server_of_the_api_is_left_alone() -> None:
 
 def test_its_own_namespace_decides_whose_it_is() -> None:
     spec = {"autoscaling": {"enabled": True, "namespace": "scale"}}
-    assert failed(spec=spec) == {"other-server": ("keda/keda-operator-metrics-apiserver", "operator")}
+    assert find_failures(spec=spec) == {"other-server": ("keda/keda-operator-metrics-apiserver", "operator")}
 
 
 def test_what_the_operator_leaves_out_or_renames_is_not_missed() -> None:
@@ -54,9 +54,9 @@ def test_what_the_operator_leaves_out_or_renames_is_not_missed() -> None:
     assert set(failures(judgements(STEP, served))) == {"chart"}
 
 
-def test_before_it_is_installed() -> None:
+def test_before_installation_all_is_for_install() -> None:
     none = (make_answer("autoscaling.deployments", '{"items":[]}'), make_answer("helm.releases", '{"items":[]}'))
-    assert failed(read_case(API, "none"), *none) == {
+    assert find_failures(read_case(API, "none"), *none) == {
         "chart": ("nothing", "install"),
         "workloads": (
             "no keda-admission-webhooks, keda-operator, keda-operator-metrics-apiserver", "install",
@@ -66,7 +66,7 @@ def test_before_it_is_installed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "check", "found"),
+    ("answer", "check", "actual"),
     [
         (releases(digest="0"), "chart", "different values"),
         (releases(chart="2.19.0"), "chart", "keda 2.19.0"),
@@ -75,8 +75,8 @@ def test_before_it_is_installed() -> None:
         (read_case(API, "new"), "metrics-api", "not judged yet"),
     ],
 )
-def test_what_differs_is_named(answer: Answer, check: str, found: str) -> None:
-    assert {name: text for name, (text, _) in failed(answer).items()} == {check: found}
+def test_what_differs_is_named(answer: Answer, check: str, actual: str) -> None:
+    assert {name: text for name, (text, _) in find_failures(answer).items()} == {check: actual}
 
 
 def test_an_api_that_is_not_reached_is_a_fault_that_doctor_knows() -> None:

@@ -26,7 +26,7 @@ def test_layers_are_left_as_they_are(parts: list[dict[str, Any]]) -> None:
 
 @given(layers, layers, layers)
 def test_layers_merge_one_after_the_other(first: Any, second: Any, third: Any) -> None:
-    """From the first on, as Helm takes its files: a null or a number between two maps parts them for good."""
+    """Helm takes its files from the first on: a null or a number between two maps parts them for good."""
     assert merge_values(merge_values(first, second), third) == merge_values(first, second, third)
 
 

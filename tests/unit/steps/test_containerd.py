@@ -18,7 +18,7 @@ RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configurati
 IMAGES = "containerd.images"
 
 
-def test_a_fresh_host() -> None:
+def test_a_fresh_host_is_for_install() -> None:
     found = failures(judge(STEP, state="fresh"))
     assert {cure for _, cure in found.values()} == {"install"}
     assert found["version"] == ("nothing", "install")
@@ -36,27 +36,27 @@ def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
     assert result.hint.startswith(f"apt-get remove {name} ")
 
 
-def with_docker_ce() -> dict[tuple[str, str], Any]:
-    """As on DGX OS and in images for deep learning."""
+def add_docker_ce() -> dict[tuple[str, str], Any]:
+    """Add docker-ce, as on DGX OS and in images for deep learning."""
     known = read_case(PACKAGES, "prepared-debian-12")
     docker = "docker-ce install installed 5:29.8.2-1~ubuntu.24.04~noble\n"
     return {(PACKAGES, "h1"): replace(known, stdout=known.stdout + docker)}
 
 
 def test_docker_ce_shares_its_containerd() -> None:
-    assert failures(judge(STEP, with_docker_ce())) == {}
+    assert failures(judge(STEP, add_docker_ce())) == {}
 
 
 def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None:
     """Docker's package disables CRI."""
-    answers = {**with_docker_ce(), (CONFIGURATION, "h1"): read_case(CONFIGURATION, "vendor")}
+    answers = {**add_docker_ce(), (CONFIGURATION, "h1"): read_case(CONFIGURATION, "vendor")}
     found = failures(judge(STEP, answers))["configuration"]
     wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     restarts = "containerd is restarted for it, and the containers of Docker keep running"
     assert found == (f"{wrong}; {restarts}", "install")
 
 
-def test_a_loose_package() -> None:
+def test_a_package_that_is_not_held_is_for_install() -> None:
     edit = ("containerd.io hold", "containerd.io install")
     assert failures(judge(STEP, place_answers("h1", read_case(PACKAGES, "prepared-debian-12", edit)))) == {
         "packages-held": ("not held: containerd.io", "install")
@@ -89,7 +89,7 @@ def test_without_crictl_the_daemon_is_not_judged() -> None:
     assert [one.result for one in judgements.values() if one.result] == []
 
 
-def test_a_file_that_is_no_toml() -> None:
+def test_a_file_that_is_no_toml_is_for_the_operator() -> None:
     found = failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "broken"))))
     assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
 
@@ -107,7 +107,7 @@ def test_foreign_files_are_no_drift() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edits", "found"),
+    ("edits", "expected"),
     [
         (
             (('"SystemdCgroup": true', '"SystemdCgroup": false'),),
@@ -117,9 +117,9 @@ def test_foreign_files_are_no_drift() -> None:
         ((('"restrictOOMScoreAdj": true', '"restrictOOMScoreAdj": false'),), {"settings": ("no", "install")}),
     ],
 )
-def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], found: dict[str, tuple[str, str]]) -> None:
-    """All files are right in these cases."""
-    assert failures(judge(STEP, place_answers("h1", read_case(RUNTIME, "prepared-debian-12", *edits)))) == found
+def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], expected: dict[str, tuple[str, str]]) -> None:
+    """The files are right in all these cases."""
+    assert failures(judge(STEP, place_answers("h1", read_case(RUNTIME, "prepared-debian-12", *edits)))) == expected
 
 
 def test_the_cgroup_driver_names_its_fault() -> None:
@@ -154,7 +154,7 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
 
 
 def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
-    """It was started while containerd wanted it; containerd has been put right since."""
+    """The kubelet was started while containerd had another driver; containerd has been put right since."""
     answers = place_answers("h1", read_case("kubelet.cgroups", "cgroupfs"))
     mismatch = judge(STEP, answers)["cgroups"].result
     assert mismatch
@@ -163,7 +163,7 @@ def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
     assert judge(STEP, agrees)["cgroups"].result is None
 
 
-def test_a_daemon_older_than_its_files() -> None:
+def test_a_daemon_older_than_its_files_is_restarted() -> None:
     out = read_case(CONFIGURATION, "prepared-debian-12").stdout
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
     assert set(failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, newer))))) == {"up-to-date"}
@@ -218,7 +218,7 @@ def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
     assert found["proxy"] == ("none", "install")
 
 
-def test_a_proxy_that_the_spec_no_longer_has() -> None:
+def test_a_proxy_file_that_the_spec_no_longer_has_is_removed() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
     answers = place_answers("h1", make_answer("egress.files", f"{file} other 644 root\n"))
     assert failures(judge(STEP, answers)) == {"egress": (f"{file} left over", "install")}

@@ -46,7 +46,7 @@ def test_a_daemon_with_our_settings_is_left_running(tools: Path) -> None:
     ],
 )
 def test_a_daemon_with_other_settings_is_started_anew(tools: Path, old: str, new: str) -> None:
-    """Its files are right and older than it is: only the daemon itself can tell."""
+    """The files are right and older than the daemon: only the daemon itself can tell."""
     assert old in RIGHT
     answer = read_case("containerd.runtime", "prepared-debian-12", (old, new))
     assert json.loads(answer.stdout)
@@ -56,7 +56,7 @@ def test_a_daemon_with_other_settings_is_started_anew(tools: Path, old: str, new
 
 
 def test_a_setting_of_another_runtime_is_not_that_of_pods(tools: Path) -> None:
-    """With NVIDIA's container toolkit there are four runtimes, and three of them may say what the fourth does not."""
+    """NVIDIA's container toolkit makes four runtimes, and three of them may say what the fourth does not."""
     answer = json.loads(read_case("containerd.runtime", "prepared-debian-12").stdout)
     runtimes = answer["config"]["containerd"]["runtimes"]
     runtimes["nvidia"] = json.loads(json.dumps(runtimes["runc"]))

@@ -15,29 +15,29 @@ IMAGES, SERVED = "containerd.images", "mirror.checksums"
 OTHER = "f" * 64
 
 
-def images_broken(images: str, spec: dict[str, Any] | None = None, served: str = "prepared-debian-12") -> Any:
-    answers = place_answers("h1", read_case(IMAGES, images), read_case(SERVED, served))
+def judge_images(images: str, spec: dict[str, Any] | None = None, list_case: str = "prepared-debian-12") -> Any:
+    answers = place_answers("h1", read_case(IMAGES, images), read_case(SERVED, list_case))
     return failures(judge(STEP, answers, spec))
 
 
 def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -> None:
-    assert images_broken("before") == {"image-list": ("none", "install"), "image-verifier": ("none", "install")}
+    assert judge_images("before") == {"image-list": ("none", "install"), "image-verifier": ("none", "install")}
 
 
-def test_a_list_that_the_mirror_has_no_more() -> None:
+def test_an_outdated_image_list_is_for_install() -> None:
     answers = place_answers("h1", read_case(SERVED, "prepared-debian-12", ("5f0c", "0f0c")))
     assert failures(judge(STEP, answers)) == {"image-list": ("different", "install")}
 
 
-@pytest.mark.parametrize("served", ["no-answer", "older-release", "no-list"])
-def test_without_word_of_the_mirror_the_list_that_is_there_counts(served: str) -> None:
-    assert images_broken("prepared-debian-12", served=served) == {}
-    assert images_broken("before", served=served)["image-list"] == ("none", "install")
+@pytest.mark.parametrize("list_case", ["no-answer", "older-release", "no-list"])
+def test_without_word_of_the_mirror_the_list_that_is_there_counts(list_case: str) -> None:
+    assert judge_images("prepared-debian-12", list_case=list_case) == {}
+    assert judge_images("before", list_case=list_case)["image-list"] == ("none", "install")
 
 
 def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     official = {"source": "official"}
-    assert images_broken("prepared-debian-12", official)["image-list"] == ("different", "install")
+    assert judge_images("prepared-debian-12", official)["image-list"] == ("different", "install")
     pins = compute_digest(render_pinned_images(Spec.model_validate(official)))
     listed = make_answer(IMAGES, f"list {pins}\nverifier {compute_verifier_digest()} 755 root\n")
     assert not {"image-list", "image-verifier"} & failures(judge(STEP, {(IMAGES, "h1"): listed}, official)).keys()
@@ -48,24 +48,24 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
 @pytest.mark.parametrize(
     "verifier", [f"{OTHER} 755 root", f"{compute_verifier_digest()} 600 root", f"{compute_verifier_digest()} 755 ops"]
 )
-def test_another_program_in_the_place_of_ours(verifier: str) -> None:
+def test_another_verifier_in_the_place_of_ours_is_for_install(verifier: str) -> None:
     answer = read_case(IMAGES, "prepared-debian-12", (f"{compute_verifier_digest()} 755 root", verifier))
     mode = verifier.split(" ", 1)[1]
     assert failures(judge(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
 
 
-def test_images_that_are_there_with_another_digest() -> None:
+def test_images_with_another_digest_are_for_install() -> None:
     found = "with a different digest: ghcr.io/flannel-io/flannel:v0.28.9, registry.k8s.io/kube-proxy:v1.36.4"
-    assert images_broken("other-digest") == {"images-as-listed": (found, "install")}
+    assert judge_images("other-digest") == {"images-as-listed": (found, "install")}
 
 
-def test_images_by_their_tag_where_the_spec_says_so() -> None:
+def test_images_are_taken_by_tag_where_the_spec_says_so() -> None:
     off = {"containerd": SPEC["containerd"] | {"verify_images": False}}
-    assert images_broken("other-digest", off) == {
+    assert judge_images("other-digest", off) == {
         "image-list": ("present", "install"),
         "image-verifier": ("present", "install"),
     }
-    assert images_broken("before", off) == {}
+    assert judge_images("before", off) == {}
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
@@ -75,16 +75,16 @@ def test_what_cannot_be_read_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "found"),
+    ("case", "actual"),
     [
         ("tuned", "max_concurrent_downloads = 10, registry.mirrors, configs or auths"),
         ("containerd-2.0", "use_local_image_pull = (unknown option)"),
         ("containerd-2.0", "bin_dir = /srv/verifiers"),
     ],
 )
-def test_a_containerd_that_asks_no_verifier(case: str, found: str) -> None:
+def test_a_containerd_that_asks_no_verifier_is_for_the_operator(case: str, actual: str) -> None:
     text, cure = failures(judge(STEP, place_answers("h1", read_case(IMAGES, case))))["pulls-verified"]
-    assert found in text
+    assert actual in text
     assert cure == "operator"
     assert "pulls-verified" not in failures(
         judge(STEP, place_answers("h1", read_case(IMAGES, case)), {"containerd": {"verify_images": False}})

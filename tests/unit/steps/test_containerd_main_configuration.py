@@ -13,8 +13,8 @@ from gpustack.steps.containerd.files import CRI, IMPORTS
 ROLE = locate_playbooks() / "roles" / "containerd"
 
 
-def edited(text: str) -> str:
-    """What ansible.builtin.replace makes of config.toml: each expression with MULTILINE, in order."""
+def edit_text(text: str) -> str:
+    """Edit config.toml as ansible.builtin.replace does: each expression with MULTILINE, in order."""
     variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
     for edit in variables["containerd_main_configuration"]:
         text = re.sub(edit["regexp"], edit["replace"], text, flags=re.MULTILINE)
@@ -51,19 +51,19 @@ MAIN = {
 
 @pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
 def test_the_role_touches_three_keys_only(text: str) -> None:
-    before, after = tomllib.loads(text), tomllib.loads(edited(text))
+    before, after = tomllib.loads(text), tomllib.loads(edit_text(text))
     assert IMPORTS & set(after["imports"])
     assert set(before.get("imports", [])) <= set(after["imports"])
     disabled = before.get("disabled_plugins", [])
     assert after.get("disabled_plugins", []) == [name for name in disabled if name not in CRI]
     ours = {"imports", "disabled_plugins", "version"}
     assert {k: v for k, v in after.items() if k not in ours} == {k: v for k, v in before.items() if k not in ours}
-    assert all(line in edited(text) for line in text.splitlines() if line.startswith("#"))
+    assert all(line in edit_text(text) for line in text.splitlines() if line.startswith("#"))
     assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED) else None)
 
 
 def test_the_record_knows_every_edit() -> None:
-    """It makes the text anew of the copy that was kept, to see whether somebody else has changed it meanwhile."""
+    """The record edits the kept copy once more, to see whether somebody else has changed the file meanwhile."""
     variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
     (edit, *_) = variables["containerd_edits"]
     assert (edit["paths"], edit["edits"]) == (["/etc/containerd/config.toml"], "{{ containerd_main_configuration }}")
@@ -71,8 +71,8 @@ def test_the_record_knows_every_edit() -> None:
     assert f"echo '{edit['created'].strip()}' >config.toml" in layout
 
 
-def restored(text: str, before: str) -> str:
-    """What the reset makes of a config.toml that was changed after us, where `before` is the copy that was kept."""
+def restore_text(text: str, before: str) -> str:
+    """Restore a config.toml that was changed after us, where `before` is the copy that was kept."""
     variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
     for edit in variables["containerd_import_undone"]:
         regexp = edit["regexp"]
@@ -83,7 +83,7 @@ def restored(text: str, before: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "before", "left"),
+    ("text", "before", "remainder"),
     [
         # As the toolkit leaves it, seen on a lab host: its keys in alphabetical order, and no comments.
         ('disabled_plugins = []\nimports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\n', PACKAGED,
@@ -98,18 +98,18 @@ def restored(text: str, before: str) -> str:
     ids=["the toolkit", "another key", "behind others", "before others"],
 )  # fmt: skip
 def test_the_reset_takes_out_our_words_where_somebody_wrote_the_file_anew(
-    text: str, before: str, left: dict[str, Any]
+    text: str, before: str, remainder: dict[str, Any]
 ) -> None:
-    assert tomllib.loads(restored(text, before)) == left
+    assert tomllib.loads(restore_text(text, before)) == remainder
 
 
 def test_the_file_of_the_package_says_its_version() -> None:
     """nvidia-ctk takes a file without one for version 1, and adds tables of that."""
-    assert tomllib.loads(edited(PACKAGED)) == {
+    assert tomllib.loads(edit_text(PACKAGED)) == {
         "version": 3, "imports": ["/etc/containerd/conf.d/*.toml"], "disabled_plugins": [],
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
 def test_the_second_run_changes_nothing(text: str) -> None:
-    assert edited(edited(text)) == edited(text)
+    assert edit_text(edit_text(text)) == edit_text(text)

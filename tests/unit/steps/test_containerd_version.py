@@ -1,4 +1,4 @@
-"""Which containerd.io is right, and which one a host gets that has none."""
+"""A host has a right containerd.io, or gets one when it has none."""
 
 from typing import Any
 
@@ -14,19 +14,19 @@ PACKAGES, OFFERED = "packages.installed", "containerd.candidates"
 NEWEST = "the newest 2.3 of its repository"
 
 
-def with_version(version: str) -> dict[tuple[str, str], Any]:
+def install_version(version: str) -> dict[tuple[str, str], Any]:
     edit = ("installed 2.3.7-1", f"installed {version}-1")
     return place_answers("h1", read_case(PACKAGES, "prepared-debian-12", edit))
 
 
-def asking(version: str) -> dict[str, Any]:
-    """A spec with containerd.version, or without one."""
+def build_spec(version: str) -> dict[str, Any]:
+    """Build a spec with containerd.version, or without one."""
     version_set = {"version": version} if version else {}
     return {"containerd": {"restrict_oom_score_adj": True, **version_set}}
 
 
 @pytest.mark.parametrize(
-    ("there", "spec", "expected"),
+    ("version", "spec", "expected"),
     [
         ("2.3.6", "", ""),
         ("2.3.7", "", ""),
@@ -45,23 +45,23 @@ def asking(version: str) -> dict[str, Any]:
         ("2.4.1", "2.4", ""),
     ],
 )
-def test_another_patch_of_a_line_that_serves_is_no_drift(there: str, spec: str, expected: str) -> None:
-    result = judge(STEP, with_version(there), asking(spec))["version"].result
+def test_another_patch_of_a_line_that_serves_is_no_drift(version: str, spec: str, expected: str) -> None:
+    result = judge(STEP, install_version(version), build_spec(spec))["version"].result
     assert (result.expected if result else "") == expected
-    assert not result or (result.actual, result.cure) == (there, "upgrade")
+    assert not result or (result.actual, result.cure) == (version, "upgrade")
 
 
-def test_lines_by_kubernetes() -> None:
-    """containerd RELEASES.md, "Kubernetes Support"."""
-    older = {**asking(""), "kubernetes": {"version": "1.35.2"}}
-    assert judge(STEP, with_version("2.1.5"), older)["version"].result is None
-    assert judge(STEP, with_version("2.1.4"), older)["version"].result
+def test_each_kubernetes_has_its_lines_of_containerd() -> None:
+    """The source is containerd's RELEASES.md, "Kubernetes Support"."""
+    older = {**build_spec(""), "kubernetes": {"version": "1.35.2"}}
+    assert judge(STEP, install_version("2.1.5"), older)["version"].result is None
+    assert judge(STEP, install_version("2.1.4"), older)["version"].result
     versions = read_version_set("2026-11")
     assert versions.containerd_lines.keys() == versions.minors.keys()
 
 
 @pytest.mark.parametrize(
-    ("offered", "plane", "spec", "expected", "patch"),
+    ("offer", "plane", "spec", "expected", "patch"),
     [
         ("fresh-debian-12", "", "", f"2.3.7, {NEWEST}", "2.3.7"),
         (
@@ -80,21 +80,21 @@ def test_lines_by_kubernetes() -> None:
     ],
 )
 def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
-    offered: str, plane: str, spec: str, expected: str, patch: str
+    offer: str, plane: str, spec: str, expected: str, patch: str
 ) -> None:
-    answers = {**(with_version(plane) if plane else place_answers("h1", read_case(PACKAGES, "fresh-debian-12"))),
-               (OFFERED, "h1"): read_case(OFFERED, offered), (PACKAGES, "h2"): read_case(PACKAGES, "fresh-debian-13"),
+    answers = {**(install_version(plane) if plane else place_answers("h1", read_case(PACKAGES, "fresh-debian-12"))),
+               (OFFERED, "h1"): read_case(OFFERED, offer), (PACKAGES, "h2"): read_case(PACKAGES, "fresh-debian-13"),
                (OFFERED, "h2"): read_case(OFFERED, "fresh-debian-13")}  # fmt: skip
-    result = judge(STEP, answers, asking(spec), on="h2")["version"].result
+    result = judge(STEP, answers, build_spec(spec), on="h2")["version"].result
     assert result
     assert (result.expected, result.actual, result.cure) == (expected, "nothing", "install")
-    hosts = build_overlay(snapshot(answers, asking(spec)))["all"]["hosts"]
+    hosts = build_overlay(snapshot(answers, build_spec(spec)))["all"]["hosts"]
     assert {hosts[name]["gpustack"]["containerd"]["patch"] for name in ("h1", "h2")} == {patch}
 
 
 def test_an_old_containerd_of_docker_ce_is_another_version() -> None:
     answers = place_answers("h1", read_case(PACKAGES, "ubuntu-docker"))
-    judgements = judge(STEP, answers, asking(""))
+    judgements = judge(STEP, answers, build_spec(""))
     assert judgements["other-runtimes"].result is None
     wrong = judgements["version"].result
     assert wrong

@@ -13,7 +13,7 @@ UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
 ADMIN = "600 /etc/kubernetes/admin.conf\n"
 
 
-def files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+def build_files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     return place_answers("k1", read_case(FILES, "control-plane", *edits))
 
 
@@ -43,17 +43,17 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
 
 
 @pytest.mark.parametrize(
-    "lost", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
+    "file", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
 )
-def test_half_a_control_plane_is_never_reset(lost: str) -> None:
-    found, cure = failures(judge(STEP, files((lost, ""))))["cluster-initialised"]
+def test_half_a_control_plane_is_never_reset(file: str) -> None:
+    found, cure = failures(judge(STEP, build_files((file, ""))))["cluster-initialised"]
     assert cure == "operator"
-    assert lost.split()[1] in found
+    assert file.split()[1] in found
 
 
 @pytest.mark.parametrize(("name", "phase"), [("etcd", "etcd local"), ("kube-apiserver", "control-plane apiserver")])
 def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: str) -> None:
-    gone = files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
+    gone = build_files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
     result = judge(STEP, gone)["cluster-initialised"].result
     assert result
     assert result.fault == "control-plane-manifest-missing"
@@ -74,7 +74,7 @@ def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter()
     assert found["api"][1] == "install"
 
 
-def test_no_kubelet_at_all() -> None:
+def test_a_missing_kubelet_is_for_install() -> None:
     assert failures(judge(STEP, {("units.services", "k1"): units(ABSENT)}))["kubelet"] == ("not installed", "install")
 
 
@@ -104,7 +104,7 @@ def test_dns_must_be_deployed() -> None:
     assert failures(judge(STEP, answers)) == {"dns": ("nothing", "operator")}
 
 
-def test_certificates_that_end_soon() -> None:
+def test_certificates_that_end_soon_are_for_the_operator() -> None:
     answers = place_answers(
         "k1", read_case(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
     )
@@ -115,13 +115,15 @@ def test_certificates_that_end_soon() -> None:
 
 
 def test_admin_conf_is_for_root_alone() -> None:
-    assert failures(judge(STEP, files((ADMIN, "644 /etc/kubernetes/admin.conf\n")))) == {
+    assert failures(judge(STEP, build_files((ADMIN, "644 /etc/kubernetes/admin.conf\n")))) == {
         "credentials": ("mode 644", "install")
     }
 
 
 def test_root_has_a_kubeconfig() -> None:
-    assert failures(judge(STEP, files(("600 /root/.kube/config\n", "")))) == {"credentials": ("nothing", "install")}
+    assert failures(judge(STEP, build_files(("600 /root/.kube/config\n", "")))) == {
+        "credentials": ("nothing", "install")
+    }
 
 
 @pytest.mark.parametrize(
@@ -170,13 +172,13 @@ def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_miss
     assert found[1] == "operator"
 
 
-def test_metrics_on_the_loopback_only_when_asked_so() -> None:
+def test_metrics_listen_on_the_loopback_only_when_asked_so() -> None:
     loopback = place_answers("k1", read_case(LISTENING, "debian-13"))
     assert set(failures(judge(STEP, loopback))) == {"metrics"}
     assert not failures(judge(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}))
 
 
-def test_a_cluster_of_one_host_with_settings_of_its_own() -> None:
+def test_settings_of_a_host_count_for_its_own_cluster() -> None:
     """The other recorded cluster: Debian 13, nftables, names in the certificate, loopback, an endpoint by name."""
     from dataclasses import replace
     from ipaddress import IPv4Address

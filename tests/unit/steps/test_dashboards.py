@@ -14,8 +14,8 @@ from tests.worlds.snapshots.judge import failures, judgements
 MAPS = ("applied.config-maps", CLUSTER)
 
 
-def edited(*edits: tuple[str, str]) -> Answers:
-    """The healthy cluster's ConfigMaps, with words replaced; each must be there."""
+def edit_maps(*edits: tuple[str, str]) -> Answers:
+    """Edit the healthy cluster's ConfigMaps; each word to replace must be there."""
     out = build_answers()[MAPS].stdout
     for old, new in edits:
         assert old in out, old
@@ -29,7 +29,7 @@ def test_each_dashboard_is_a_config_map_of_one_file() -> None:
     }
 
 
-def test_missing_or_older_ones_are_for_install() -> None:
+def test_missing_or_older_dashboards_are_for_install() -> None:
     assert failures(judge(STEP, {MAPS: read_case(MAPS[0], "none")})) == {
         "config-maps": (
             f"{', '.join(f'gpustack-dashboard-{name}' for name in read_dashboards())} missing",
@@ -41,13 +41,13 @@ def test_missing_or_older_ones_are_for_install() -> None:
     assert (found.endswith("with different content"), cure) == (True, "install")
 
 
-def test_one_that_somebody_edited_or_relabelled() -> None:
+def test_an_edited_or_relabelled_dashboard_is_for_install() -> None:
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     name = "gpustack-dashboard-gpu-health"
     assert failures(
-        judge(STEP, edited((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}')))
+        judge(STEP, edit_maps((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}')))
     ) == {"config-maps": (f"{name} changed by kubectl-edit", "install")}
-    assert failures(judge(STEP, edited(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
+    assert failures(judge(STEP, edit_maps(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
         "config-maps": (f"{name} changed by an unknown client", "install")
     }
 
@@ -56,7 +56,7 @@ def test_what_somebody_adds_beside_ours_stays() -> None:
     """A note on it is not taken away by applying it again: to complain of it would be for ever."""
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     note = '{"manager":"kubectl-annotate","fieldsV1":{"f:metadata":{"f:annotations":{"f:note":{}}}}}'
-    assert failures(judge(STEP, edited((took, f"{took},{note}")))) == {}
+    assert failures(judge(STEP, edit_maps((took, f"{took},{note}")))) == {}
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
@@ -70,37 +70,37 @@ def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
 
 
 def test_a_config_map_of_the_same_name_elsewhere_is_another_one() -> None:
-    answers = edited(('"namespace":"monitoring"', '"namespace":"default"'))
+    answers = edit_maps(('"namespace":"monitoring"', '"namespace":"default"'))
     assert isinstance(answers[MAPS], Answer)
     assert "missing" in failures(judge(STEP, answers))["config-maps"][0]
 
 
-def with_files(*boards: Dashboard, answers: Answers | None = None, **dashboards: object) -> Snapshot:
-    """The healthy cluster, whose spec names files."""
+def add_files(*boards: Dashboard, answers: Answers | None = None, **dashboards: object) -> Snapshot:
+    """Build the healthy cluster whose spec names files."""
     found = snapshot(answers, {"dashboards": {"files": ("mine.json",), **dashboards}})
     return replace(found, inventory=replace(found.inventory, dashboards=boards))
 
 
 def test_dashboards_of_the_spec_are_config_maps_too() -> None:
     mine = Dashboard("mine", "own-mine", "Mine", '{"title":"Mine","uid":"own-mine"}')
-    snapshot = with_files(mine)
+    snapshot = add_files(mine)
     assert failures(judgements(STEP, snapshot)) == {
         "own-config-maps": ("gpustack-dashboard-own-mine missing", "install"),
     }
     (one,) = build_custom_config_maps(View(snapshot, CLUSTER))
     assert one["data"] == {"own-mine.json": mine.text}
     # Of theirs alone, ours go.
-    left = failures(judgements(STEP, with_files(mine, enabled=False)))
+    left = failures(judgements(STEP, add_files(mine, enabled=False)))
     assert left["no-others"] == (", ".join(f"gpustack-dashboard-{name}" for name in read_dashboards()), "install")
 
 
 def test_of_a_recording_those_of_the_spec_are_unknown() -> None:
-    """It has no files: neither are they missing, nor is one that is there too many."""
-    outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, with_files()).items()}
+    """A recording has no files: neither are they missing, nor is one that is there too many."""
+    outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, add_files()).items()}
     assert outcomes == {"config-maps": "ok", "own-config-maps": "unknown", "no-others": "unknown"}
 
 
-def test_one_that_is_no_longer_wanted_is_removed() -> None:
+def test_a_dashboard_that_is_no_longer_wanted_is_removed() -> None:
     listed = json.loads(build_answers()[MAPS].stdout)
     more = {"name": "gpustack-dashboard-own-old", "namespace": "monitoring", "annotations": {}, "managedFields": []}
     listed["items"].append({"metadata": more})

@@ -26,52 +26,54 @@ def world(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def definition(name: str, version: str, by: str = OPERATOR, **more: Any) -> dict[str, Any]:
-    where = "annotations" if by == OPERATOR else "labels"
-    versions = {where: {by: version}} if version else {}
-    return document("CustomResourceDefinition", name, "", spec={"versions": [f"of {version}"]}, **versions, **more)
+def build_definition(name: str, version: str, manager: str = OPERATOR, **fields: Any) -> dict[str, Any]:
+    where = "annotations" if manager == OPERATOR else "labels"
+    versions = {where: {manager: version}} if version else {}
+    return document("CustomResourceDefinition", name, "", spec={"versions": [f"of {version}"]}, **versions, **fields)
 
 
-def text(*definitions: dict[str, Any]) -> str:
+def render_definitions(*definitions: dict[str, Any]) -> str:
     """Write as Helm prints the CRDs of a chart, with a comment in front and an empty document."""
     return "---\n# Source: chart\n" + "---\n".join(yaml.safe_dump(item) for item in definitions) + "---\n"
 
 
-def versions(world: Path) -> dict[str, Any]:
+def read_versions(world: Path) -> dict[str, Any]:
     found = [json.loads(path.read_text()) for path in sorted((world / "objects").iterdir())]
     return {item["metadata"]["name"]: item["spec"]["versions"] for item in found}
 
 
-def test_missing_ones_are_created_without_force(world: Path) -> None:
-    done = run(world, SCRIPT, text(*(definition(name, "0.93.1") for name in NAMES)))
+def test_missing_definitions_are_created_without_force(world: Path) -> None:
+    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
-    assert versions(world) == {name: ["of 0.93.1"] for name in NAMES}
+    assert read_versions(world) == {name: ["of 0.93.1"] for name in NAMES}
     assert [line for line in calls(world, "apply") if "--force-conflicts" in line] == []
     assert calls(world, "wait", "--for=condition=Established")
 
 
-@pytest.mark.parametrize("by", [OPERATOR, CHART])
+@pytest.mark.parametrize("manager", [OPERATOR, CHART])
 @pytest.mark.parametrize("actual", ["0.94.0", "0.99.0", "0.93.10", "1.0.0", "0.100.0"])
 @pytest.mark.parametrize("managers", [[OTHERS], [APPLIED], [APPLIED, OTHERS]], ids=["theirs", "ours", "both"])
-def test_a_newer_one_is_never_put_back(world: Path, by: str, actual: str, managers: list[dict[str, Any]]) -> None:
-    path = put(world, definition(NAMES[0], actual, by, managers=managers))
+def test_a_newer_definition_is_never_downgraded(
+    world: Path, manager: str, actual: str, managers: list[dict[str, Any]]
+) -> None:
+    path = put(world, build_definition(NAMES[0], actual, manager, managers=managers))
     before = path.read_bytes()
-    done = run(world, SCRIPT, text(*(definition(name, "0.93.1", by) for name in NAMES)))
+    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1", manager) for name in NAMES)))
     assert done.returncode == 0
     assert path.read_bytes() == before
     assert (
         f"definition {NAMES[0]} has version {actual}, newer than 0.93.1 of this chart: it is left as it is\n"
         in done.stdout
     )
-    assert versions(world)[NAMES[1]] == ["of 0.93.1"]
+    assert read_versions(world)[NAMES[1]] == ["of 0.93.1"]
 
 
 @pytest.mark.parametrize("actual", ["0.92.9", "0.9.0", "0.93.0"])
 @pytest.mark.parametrize("managers", [[OTHERS], [APPLIED], []], ids=["theirs", "ours", "unknown"])
-def test_an_older_one_is_upgraded(world: Path, actual: str, managers: list[dict[str, Any]]) -> None:
-    put(world, definition(NAMES[0], actual, managers=managers))
-    done = run(world, SCRIPT, text(definition(NAMES[0], "0.93.1")))
-    assert (done.returncode, versions(world)) == (0, {NAMES[0]: ["of 0.93.1"]})
+def test_an_older_definition_is_upgraded(world: Path, actual: str, managers: list[dict[str, Any]]) -> None:
+    put(world, build_definition(NAMES[0], actual, managers=managers))
+    done = run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
+    assert (done.returncode, read_versions(world)) == (0, {NAMES[0]: ["of 0.93.1"]})
 
 
 @pytest.mark.parametrize(
@@ -84,57 +86,64 @@ def test_an_older_one_is_upgraded(world: Path, actual: str, managers: list[dict[
         ("", [APPLIED], True),
     ],
 )
-def test_one_without_a_version_is_changed_only_where_it_is_ours(
+def test_a_definition_without_a_version_is_changed_only_where_it_is_ours(
     world: Path, actual: str, managers: list[dict[str, Any]], written: bool
 ) -> None:
-    path = put(world, definition("nodefeatures.nfd.k8s-sigs.io", actual, managers=managers))
+    path = put(world, build_definition("nodefeatures.nfd.k8s-sigs.io", actual, managers=managers))
     before = path.read_bytes()
-    done = run(world, SCRIPT, text({**definition("nodefeatures.nfd.k8s-sigs.io", ""), "spec": {"versions": ["new"]}}))
+    done = run(
+        world,
+        SCRIPT,
+        render_definitions({**build_definition("nodefeatures.nfd.k8s-sigs.io", ""), "spec": {"versions": ["new"]}}),
+    )
     assert done.returncode == 0
-    assert (versions(world)["nodefeatures.nfd.k8s-sigs.io"] == ["new"]) == written
+    assert (read_versions(world)["nodefeatures.nfd.k8s-sigs.io"] == ["new"]) == written
     assert (path.read_bytes() == before) != written
     assert ("its version is unknown: it is left as it is (gpustack explain foreign-object)" in done.stdout) != written
 
 
 @pytest.mark.parametrize("managers", [[OTHERS], [APPLIED, OTHERS], []], ids=["theirs", "both", "unknown"])
-def test_one_of_others_with_the_same_version_keeps_what_they_changed(
+def test_a_definition_of_others_with_the_same_version_keeps_their_changes(
     world: Path, managers: list[dict[str, Any]]
 ) -> None:
     """Such as a conversion webhook, or a version that they serve for their own objects."""
-    theirs = {**definition(NAMES[0], "0.93.1", managers=managers), "spec": {"versions": ["of 0.93.1, and theirs"]}}
+    theirs = {
+        **build_definition(NAMES[0], "0.93.1", managers=managers),
+        "spec": {"versions": ["of 0.93.1, and theirs"]},
+    }
     path = put(world, theirs)
     before = path.read_bytes()
-    done = run(world, SCRIPT, text(*(definition(name, "0.93.1") for name in NAMES)))
+    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
     assert (done.returncode, path.read_bytes()) == (0, before)
     assert f"definition {NAMES[0]} is not from gpustack, and has version 0.93.1 already" in done.stdout
-    assert versions(world)[NAMES[1]] == ["of 0.93.1"]
+    assert read_versions(world)[NAMES[1]] == ["of 0.93.1"]
 
 
-def test_one_of_ours_with_the_same_version_is_repaired(world: Path) -> None:
-    ours = {**definition(NAMES[0], "0.93.1", managers=[APPLIED]), "spec": {"versions": ["damaged"]}}
+def test_a_definition_of_ours_with_the_same_version_is_repaired(world: Path) -> None:
+    ours = {**build_definition(NAMES[0], "0.93.1", managers=[APPLIED]), "spec": {"versions": ["damaged"]}}
     put(world, ours)
-    run(world, SCRIPT, text(definition(NAMES[0], "0.93.1")))
-    assert versions(world) == {NAMES[0]: ["of 0.93.1"]}
+    run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
+    assert read_versions(world) == {NAMES[0]: ["of 0.93.1"]}
 
 
-def test_one_that_a_person_gives_to_gpustack_is_upgraded(world: Path) -> None:
+def test_a_definition_that_a_person_gives_to_gpustack_is_upgraded(world: Path) -> None:
     mark = {"labels": {"app.kubernetes.io/managed-by": "gpustack"}, "managers": [OTHERS]}
-    put(world, definition(NAMES[0], "", CHART, **mark))
-    run(world, SCRIPT, text(definition(NAMES[0], "0.93.1")))
-    assert versions(world) == {NAMES[0]: ["of 0.93.1"]}
+    put(world, build_definition(NAMES[0], "", CHART, **mark))
+    run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
+    assert read_versions(world) == {NAMES[0]: ["of 0.93.1"]}
 
 
-def test_a_newer_one_that_others_bring_meanwhile_survives(world: Path) -> None:
-    theirs = definition(NAMES[0], "0.99.0", managers=[OTHERS])
+def test_a_newer_definition_that_others_bring_meanwhile_survives(world: Path) -> None:
+    theirs = build_definition(NAMES[0], "0.99.0", managers=[OTHERS])
     (world / "arrives.json").write_text(json.dumps(theirs))
-    done = run(world, SCRIPT, text(*(definition(name, "0.93.1") for name in NAMES)))
+    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
     assert done.returncode == 0
-    assert versions(world) == {NAMES[0]: ["of 0.99.0"], NAMES[1]: ["of 0.93.1"]}
+    assert read_versions(world) == {NAMES[0]: ["of 0.99.0"], NAMES[1]: ["of 0.93.1"]}
 
 
 def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
-    put(world, definition(NAMES[0], "0.93.1", managers=[APPLIED]))
-    assert run(world, SCRIPT, text(definition(NAMES[0], "0.93.1"))).stdout == ""
+    put(world, build_definition(NAMES[0], "0.93.1", managers=[APPLIED]))
+    assert run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1"))).stdout == ""
     assert len(calls(world)) == 1
 
 

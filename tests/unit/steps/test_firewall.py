@@ -27,15 +27,15 @@ from tests.worlds.snapshots.firewall import (
     snapshot,
 )
 
-every_manager = pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
+every_manager = pytest.mark.parametrize("firewall", ["firewalld", "ufw", "nftables", "iptables"])
 every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])
 
 
 @every_manager
 @every_release
-def test_before_and_after(who: str, release: str) -> None:
-    before, after = load_snapshot(f"{who}-{release}-before"), load_snapshot(f"{who}-{release}-after")
-    assert detect_manager(build_view(before)) == detect_manager(build_view(after)) == who
+def test_each_firewall_fails_before_and_passes_after_install(firewall: str, release: str) -> None:
+    before, after = load_snapshot(f"{firewall}-{release}-before"), load_snapshot(f"{firewall}-{release}-after")
+    assert detect_manager(build_view(before)) == detect_manager(build_view(after)) == firewall
     found = outcomes(before)
     assert set(found.values()) == {"install"}
     assert {"flows-pass", "ours-are-stored"} <= set(found)
@@ -62,9 +62,9 @@ def test_without_a_firewall_other_hosts_are_kept_out_and_no_more(release: str) -
 
 
 @every_manager
-def test_each_manager_lost_its_rules(who: str) -> None:
+def test_lost_rules_of_a_manager_are_for_install(firewall: str) -> None:
     """Loaded and not stored: `ours-are-stored` alone. Stored and not loaded: all that the kernel shows."""
-    before, after = load_snapshot(f"{who}-debian-12-before"), load_snapshot(f"{who}-debian-12-after")
+    before, after = load_snapshot(f"{firewall}-debian-12-before"), load_snapshot(f"{firewall}-debian-12-after")
     key = ("firewall.live", "host1"), ("firewall.stored", "host1")
     not_stored = snapshot(after.answers[key[0]], before.answers[key[1]])
     assert outcomes(not_stored) == {"ours-are-stored": "install"}
@@ -74,12 +74,12 @@ def test_each_manager_lost_its_rules(who: str) -> None:
 
 
 @every_manager
-def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
-    after = load_snapshot(f"{who}-debian-12-after")
+def test_an_address_that_is_no_node_is_too_much(firewall: str) -> None:
+    after = load_snapshot(f"{firewall}-debian-12-after")
     others = Inventory(None, HOSTS[:1], after.inventory.spec)
     snapshot = Snapshot(after.started_at, others, after.reach, after.answers)
     assert outcomes(snapshot).keys() == (
-        {"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"}
+        {"ours-are-stored"} if firewall == "ufw" else {"ours-are-stored", "ours-are-loaded"}
     )
     result = judge_rules(snapshot)["ours-are-stored"].result
     assert result
@@ -158,7 +158,7 @@ def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
     assert line in result.actual
 
 
-def table(policy: str) -> str:
+def format_table(policy: str) -> str:
     chain = {"family": "inet", "table": "site", "name": "in", "type": "filter", "hook": "input", "policy": policy}
     return "== nft\n" + json.dumps({"nftables": [{"metainfo": {}}, {"chain": chain}]}) + "\n"
 
@@ -166,7 +166,7 @@ def table(policy: str) -> str:
 def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
     after = load_snapshot("ufw-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
-    found = snapshot(f"{answer.stdout}\n{table('drop')}", after.answers["firewall.stored", "host1"])
+    found = snapshot(f"{answer.stdout}\n{format_table('drop')}", after.answers["firewall.stored", "host1"])
     result = judge_rules(found)["flows-pass"].result
     assert result
     assert result.cure == "operator"
@@ -174,12 +174,15 @@ def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
 
 
 def test_nftables_without_its_service_is_for_the_operator() -> None:
-    assert outcomes(snapshot(format_rules(more=table("drop")))) == {"flows-pass": "operator"}
-    assert outcomes(snapshot(format_rules(more=table("drop"), units=("nftables",))))["flows-pass"] == "install"
+    assert outcomes(snapshot(format_rules(rules_after=format_table("drop")))) == {"flows-pass": "operator"}
+    assert (
+        outcomes(snapshot(format_rules(rules_after=format_table("drop"), units=("nftables",))))["flows-pass"]
+        == "install"
+    )
 
 
 def test_an_older_iptables_beside_the_newer_is_for_the_operator() -> None:
-    found = snapshot(format_rules(more=f"== iptables-legacy\n{DROPPED}", units=("netfilter-persistent",)))
+    found = snapshot(format_rules(rules_after=f"== iptables-legacy\n{DROPPED}", units=("netfilter-persistent",)))
     assert outcomes(found) == {"flows-pass": "operator"}
 
 
@@ -202,7 +205,7 @@ def test_ssh_on_another_port_is_let_in() -> None:
 
 
 @pytest.mark.parametrize("spoil", [lambda text: "", lambda text: text.replace("-P INPUT ACCEPT", "iptables: denied")])
-def test_cannot_tell_is_unknown(spoil: Callable[[str], str]) -> None:
+def test_an_unreadable_firewall_is_unknown(spoil: Callable[[str], str]) -> None:
     assert set(outcomes(snapshot(spoil(format_rules()))).values()) == {"unknown"}
 
 

@@ -8,7 +8,7 @@ from gpustack.steps.firewall.flows import build_flow_entries, list_node_addresse
 NODES = ["10.0.0.2", "10.0.0.1"]
 
 
-def ports(spec: Spec, sources: str) -> set[str]:
+def list_ports(spec: Spec, sources: str) -> set[str]:
     return {
         f"{flow['proto']} {port}"
         for flow in build_flow_entries(spec, NODES)
@@ -17,23 +17,23 @@ def ports(spec: Spec, sources: str) -> set[str]:
     }
 
 
-def test_ports_of_the_cluster() -> None:
-    assert ports(Spec(), "any") == {"tcp 6443", "tcp 10256", "tcp 30000-32767", "udp 30000-32767"}
+def test_ports_of_the_cluster_are_listed_by_source() -> None:
+    assert list_ports(Spec(), "any") == {"tcp 6443", "tcp 10256", "tcp 30000-32767", "udp 30000-32767"}
     metrics = {"tcp 2381", "tcp 10249", "tcp 10257", "tcp 10259"}
-    assert ports(Spec(), "pods") == {"tcp 10250", "tcp 9100"} | metrics
-    assert ports(Spec(), "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081", "udp 8472"} | metrics
+    assert list_ports(Spec(), "pods") == {"tcp 10250", "tcp 9100"} | metrics
+    assert list_ports(Spec(), "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081", "udp 8472"} | metrics
 
 
-def test_settings_steer_them() -> None:
+def test_settings_change_the_ports() -> None:
     quiet = Spec.model_validate({"kubernetes": {"metrics_bind": "127.0.0.1"}, "flannel": {"backend": "host-gw"}})
-    assert ports(quiet, "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081"}
-    assert "udp 4789" in ports(Spec.model_validate({"flannel": {"port": 4789}}), "nodes")
+    assert list_ports(quiet, "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081"}
+    assert "udp 4789" in list_ports(Spec.model_validate({"flannel": {"port": 4789}}), "nodes")
     elsewhere = Spec.model_validate({"monitoring": {"node_exporter_port": 9101}})
-    assert "tcp 9101" in ports(elsewhere, "pods")
-    assert "tcp 9100" not in ports(elsewhere, "pods")
+    assert "tcp 9101" in list_ports(elsewhere, "pods")
+    assert "tcp 9100" not in list_ports(elsewhere, "pods")
 
 
-def test_addresses_by_kind() -> None:
+def test_addresses_are_listed_by_source() -> None:
     found = {
         flow["sources"]: flow["addresses"] for flow in build_flow_entries(Spec(), NODES) if flow["sources"] != "host"
     }
@@ -48,7 +48,7 @@ def test_a_host_sends_what_the_others_let_in() -> None:
         "nodes": ["10.0.0.1/32", "10.0.0.2/32"], "pods": ["10.244.0.0/16"],
     }  # fmt: skip
     ports_ = {f"{flow['proto']} {port}" for flow in sent for port in flow["ports"]}
-    assert ports_ == ports(Spec(), "nodes") | ports(Spec(), "any")
+    assert ports_ == list_ports(Spec(), "nodes") | list_ports(Spec(), "any")
     assert {flow["roles"] for flow in sent} == {"all"}, "a worker calls the API server too"
 
 

@@ -26,31 +26,31 @@ IPV6 = "== ipv6\nlo\ncni0\nveth0815\nhost0\n== ip6tables\n"
 OUT = "metrics-ports-blocked"
 
 
-def found(snapshot: Snapshot, check: str = OUT) -> str:
+def find_actual(snapshot: Snapshot, check: str = OUT) -> str:
     result = judge_rules(snapshot)[check].result
     return result.actual if result else ""
 
 
-def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
-    """Without our table."""
-    return snapshot(format_rules(rules, more=more, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
+def build_bare(rules: str = OPEN, *, rules_after: str = "", **settings: object) -> Snapshot:
+    """Build a snapshot without our table."""
+    return snapshot(format_rules(rules, rules_after=rules_after, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
 
 
-def test_a_host_without_a_firewall() -> None:
-    assert outcomes(bare()) == {OUT: "install"}
-    assert found(bare()) == "tcp 2381 from 192.0.2.77 is allowed (and 3 more)"
-    assert choose_guard_state(build_view(bare())) == "present"
+def test_a_host_without_a_firewall_gets_the_guard() -> None:
+    assert outcomes(build_bare()) == {OUT: "install"}
+    assert find_actual(build_bare()) == "tcp 2381 from 192.0.2.77 is allowed (and 3 more)"
+    assert choose_guard_state(build_view(build_bare())) == "present"
 
 
 def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
-    assert found(bare(where="host2")).startswith("tcp 10249 from 192.0.2.77 is allowed")
+    assert find_actual(build_bare(where="host2")).startswith("tcp 10249 from 192.0.2.77 is allowed")
 
 
-@pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
+@pytest.mark.parametrize("firewall", ["firewalld", "ufw", "nftables", "iptables"])
 @pytest.mark.parametrize("release", ["debian-12", "debian-13"])
-def test_a_firewall_that_stops_them_gets_nothing(who: str, release: str) -> None:
+def test_a_firewall_that_stops_them_gets_nothing(firewall: str, release: str) -> None:
     for when in ("before", "after"):
-        walled = load_snapshot(f"{who}-{release}-{when}")
+        walled = load_snapshot(f"{firewall}-{release}-{when}")
         assert OUT not in outcomes(walled)
         assert choose_guard_state(build_view(walled)) == "absent"
 
@@ -63,13 +63,13 @@ def test_a_firewall_that_stops_them_gets_nothing(who: str, release: str) -> None
         CLUSTER + "-A INPUT -s 192.0.0.0/8 -j ACCEPT",
     ],
 )
-def test_a_firewall_that_lets_them_in(rules: str) -> None:
-    assert outcomes(bare(DROPPED + rules))[OUT] == "install"
+def test_a_firewall_that_lets_strangers_in_gets_the_guard(rules: str) -> None:
+    assert outcomes(build_bare(DROPPED + rules))[OUT] == "install"
     assert OUT not in outcomes(snapshot(format_rules(DROPPED + rules)))
 
 
 def test_who_is_named_is_no_stranger() -> None:
-    assert OUT not in outcomes(bare(DROPPED + CLUSTER))
+    assert OUT not in outcomes(build_bare(DROPPED + CLUSTER))
 
 
 def test_each_interface_is_asked_but_those_of_pods() -> None:
@@ -83,48 +83,48 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
 def test_ipv6_is_asked_where_it_is_outside() -> None:
     """Go's 0.0.0.0 listens on :: too."""
     rules, shut = DROPPED + CLUSTER, "-P INPUT DROP\n-A INPUT -p tcp -s 2001:db8:1::/48 -j ACCEPT"
-    assert found(bare(rules, more=IPV6)) == "tcp 2381 from 2001:db8::77 is allowed (and 3 more)"
-    assert OUT not in outcomes(bare(rules, more=IPV6 + shut))
-    assert OUT not in outcomes(bare(rules, more=IPV6.replace("host0\n", "")))
-    assert OUT not in outcomes(snapshot(format_rules(rules, more=IPV6)))
+    assert find_actual(build_bare(rules, rules_after=IPV6)) == "tcp 2381 from 2001:db8::77 is allowed (and 3 more)"
+    assert OUT not in outcomes(build_bare(rules, rules_after=IPV6 + shut))
+    assert OUT not in outcomes(build_bare(rules, rules_after=IPV6.replace("host0\n", "")))
+    assert OUT not in outcomes(snapshot(format_rules(rules, rules_after=IPV6)))
 
 
 def test_a_stranger_s_address_is_in_no_network_of_the_cluster() -> None:
     taken = {"pod_cidr": "192.0.0.0/22", "service_cidr": "198.51.100.0/24"}
-    assert find_unused_address(build_view(bare(kubernetes=taken))) == "203.0.113.77"
+    assert find_unused_address(build_view(build_bare(kubernetes=taken))) == "203.0.113.77"
 
 
 def test_metrics_on_127_0_0_1_need_nothing() -> None:
     local = {"metrics_bind": "127.0.0.1"}
-    assert outcomes(bare(kubernetes=local)) == {}
-    assert choose_guard_state(build_view(bare(kubernetes=local))) == "absent"
+    assert outcomes(build_bare(kubernetes=local)) == {}
+    assert choose_guard_state(build_view(build_bare(kubernetes=local))) == "absent"
     left = snapshot(format_rules(), kubernetes=local)
     assert outcomes(left) == {"guard-is-kept": "install"}
     assert choose_guard_state(build_view(left)) == "absent"
 
 
 def test_firewall_manage_false_leaves_them_to_the_operator() -> None:
-    mine = bare(spec={"manage": False})
+    mine = build_bare(spec={"manage": False})
     assert outcomes(mine) == {}
     assert choose_guard_state(build_view(mine)) == ""
 
 
-def test_a_table_that_was_taken_away() -> None:
+def test_a_removed_table_is_for_install() -> None:
     flushed = snapshot(format_rules(guard=""))
     assert outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
-    assert found(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
-    assert found(snapshot(format_rules(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
+    assert find_actual(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
+    assert find_actual(snapshot(format_rules(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
 
 
-def test_a_table_that_would_not_come_back() -> None:
-    """At boot, or when nftables.service has flushed it."""
+def test_a_table_missing_at_boot_is_for_install() -> None:
+    """The table is missing at boot, or when nftables.service has flushed it."""
     disabled = KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled")
     uncalled = NOTHING + KEPT[KEPT.index("enabled\n") :]
     for kept in (disabled, uncalled):
         assert outcomes(snapshot(format_rules(), kept)) == {"guard-is-kept": "install"}
 
 
-def test_a_table_without_its_drop() -> None:
+def test_a_table_without_its_drop_is_for_install() -> None:
     spoiled = TABLE.replace('{"drop": null}', '{"counter": {"packets": 0, "bytes": 0}}')
     assert spoiled != TABLE
     assert outcomes(snapshot(format_rules(guard=spoiled))) == {OUT: "install"}
@@ -139,8 +139,10 @@ def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
 def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
     late = snapshot(format_rules(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
     assert outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
-    assert "tcp 10249 from 10.77.1.12 is blocked by chain inet gpustack_metrics input" in found(late, "flows-pass")
-    assert "4 unexpected: in tcp 10.77.1.99/32 10249" in found(late, "guard-is-kept")
+    assert "tcp 10249 from 10.77.1.12 is blocked by chain inet gpustack_metrics input" in find_actual(
+        late, "flows-pass"
+    )
+    assert "4 unexpected: in tcp 10.77.1.99/32 10249" in find_actual(late, "guard-is-kept")
 
 
 def test_a_node_that_left_is_too_much_and_one_that_is_away_is_not() -> None:

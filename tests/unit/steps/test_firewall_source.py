@@ -66,17 +66,17 @@ def play(world: Path, template: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def sources(world: Path) -> tuple[str, str]:
+def read_sources(world: Path) -> tuple[str, str]:
     return (world / "now").read_text(), (world / "stored").read_text()
 
 
 def test_a_source_that_gpustack_added_goes(world: Path) -> None:
     play(world, "firewalld.sh.j2")
-    assert sources(world) == (f"{PODS}\n", f"{PODS}\n")
+    assert read_sources(world) == (f"{PODS}\n", f"{PODS}\n")
     play(world, "firewalld.sh.j2")
     (world / POLICY[1:]).write_text(f'<destination address="{PODS}"/>\n')
     play(world, "reset-firewalld.sh.j2")
-    assert sources(world) == ("", "")
+    assert read_sources(world) == ("", "")
     assert not (world / SOURCE_NOTE[1:]).exists()
 
 
@@ -86,7 +86,7 @@ def test_a_source_that_the_operator_had_added_stays(world: Path) -> None:
     play(world, "firewalld.sh.j2")
     (world / POLICY[1:]).write_text(f'<destination address="{PODS}"/>\n')
     play(world, "reset-firewalld.sh.j2")
-    assert sources(world) == (f"{PODS}\n", f"{PODS}\n")
+    assert read_sources(world) == (f"{PODS}\n", f"{PODS}\n")
 
 
 def test_files_of_ours_go_without_the_package_of_firewalld(world: Path) -> None:

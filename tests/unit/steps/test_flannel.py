@@ -28,14 +28,14 @@ def test_another_version_is_for_upgrade() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "found"),
+    ("spec", "actual"),
     [
         ({"flannel": {"backend": "host-gw"}}, "10.244.0.0/16 over vxlan on port 8472"),
         ({"flannel": {"port": 4789}}, "10.244.0.0/16 over vxlan on port 8472"),
     ],
 )
-def test_another_backend_is_for_install(spec: dict[str, object], found: str) -> None:
-    assert failures(judge(STEP, spec=spec)) == {"settings": (found, "install")}
+def test_another_backend_is_for_install(spec: dict[str, object], actual: str) -> None:
+    assert failures(judge(STEP, spec=spec)) == {"settings": (actual, "install")}
 
 
 def test_without_a_port_it_is_that_of_linux() -> None:
@@ -44,7 +44,7 @@ def test_without_a_port_it_is_that_of_linux() -> None:
     assert failures(judge(STEP, answers)) == {}
 
 
-def test_a_network_that_is_not_that_of_the_pods() -> None:
+def test_another_pod_network_is_for_install() -> None:
     """Mistake 10 of the usual scripts: the manifest's own 10.244.0.0/16 whatever kubeadm was given."""
     found = failures(judge(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}))
     assert found == {
@@ -60,19 +60,19 @@ def test_a_network_that_is_not_that_of_the_pods() -> None:
         ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'),
     ],
 )
-def test_pods_of_an_older_template(edit: tuple[str, str]) -> None:
+def test_pods_of_an_older_template_are_for_install(edit: tuple[str, str]) -> None:
     answers = place_answers(CLUSTER, read_case(DAEMON_SET, "control-plane", edit))
     assert failures(judge(STEP, answers)) == {"rolled-out": ("some with an older template", "install")}
 
 
-def test_a_daemon_that_does_not_answer() -> None:
+def test_a_daemon_that_does_not_answer_is_for_install() -> None:
     answers = place_answers("k1", read_case(HOST, "control-plane", ("READY=yes", "READY=no")))
     assert failures(judge(STEP, answers)) == {"running": ("not ready", "install")}
     answers = place_answers("k1", read_case(HOST, "control-plane", ("CONFLIST=yes", "CONFLIST=no")))
     assert failures(judge(STEP, answers)) == {"running": ("no CNI configuration", "install")}
 
 
-def test_dns_without_a_pod() -> None:
+def test_dns_without_a_pod_is_for_the_operator() -> None:
     """The API calls a Deployment of no replicas available."""
     answers = place_answers(CLUSTER, read_case("kube.deployments", "control-plane", ('"replicas":2', '"replicas":0')))
     assert failures(judge(STEP, answers)) == {"dns": ("scaled to 0", "operator")}
@@ -96,12 +96,12 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     assert "cni plugin not initialized" in mismatch.actual
 
 
-def test_a_node_without_a_part_of_the_network() -> None:
+def test_a_node_without_a_range_is_for_the_operator() -> None:
     answers = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", ("10.244.0.0/24", "")))
     assert failures(judge(STEP, answers)) == {"node": ("none", "operator")}
 
 
-def test_dns_whose_pods_the_api_server_refuses() -> None:
+def test_dns_whose_pods_are_refused_has_the_reason() -> None:
     quota = 'pods "coredns-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0'
     failed = {"type": "ReplicaFailure", "status": "True", "message": quota}
     answer = read_case(

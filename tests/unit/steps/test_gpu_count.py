@@ -1,4 +1,4 @@
-"""Which display controllers of a host are GPUs for Kubernetes, and how many it is to give."""
+"""Display controllers of a host are GPUs for Kubernetes, or not; they are counted."""
 
 import pytest
 
@@ -20,31 +20,31 @@ A100, GT_710, GT_1030, T400 = "0x20b0 0x030200", "0x128b 0x030000", "0x1d01 0x03
 MACHINES = "two-of-four-for-virtual-machines"
 
 
-def bus(*lines: str) -> Answers:
+def build_bus(*lines: str) -> Answers:
     return place_answers("k1", make_answer("gpu.devices", "".join(f"{line}\n" for line in lines)))
 
 
-def case(name: str) -> Answers:
+def load_case(name: str) -> Answers:
     return place_answers("k1", read_case("gpu.devices", name))
 
 
-def counted(found: Answers, number: int | None = None) -> int:
+def count_on_host(devices: Answers, number: int | None = None) -> int:
     hosts = (K1 if number is None else set_gpus(K1, gpustack_gpus=number), K2)
-    return count_gpus(View(snapshot(found, hosts=hosts), "k1"))
+    return count_gpus(View(snapshot(devices, hosts=hosts), "k1"))
 
 
 @pytest.mark.parametrize(
     ("name", "number"),
     [(MACHINES, 2), ("display-card-beside-two", 2), ("virtual-machine-with-one", 1), ("none", 0)],
 )
-def test_hosts_as_there_are(name: str, number: int) -> None:
-    assert counted(case(name)) == number
+def test_gpus_of_real_hosts_are_counted(name: str, number: int) -> None:
+    assert count_on_host(load_case(name)) == number
 
 
 @pytest.mark.parametrize("driver", ["vfio-pci", "nvgrace-gpu-vfio-pci", "pci-stub", "pciback", "xen-pciback"])
 def test_what_is_handed_on_is_somebody_else_s(driver: str) -> None:
-    answers = bus(f"0000:17:00.0 {A100} {driver}", f"0000:65:00.0 {A100} nvidia")
-    assert counted(answers) == 1
+    answers = build_bus(f"0000:17:00.0 {A100} {driver}", f"0000:65:00.0 {A100} nvidia")
+    assert count_on_host(answers) == 1
     assert find_excluded_devices(View(snapshot(answers), "k1")[GPU_DEVICES]) == {"0000:17:00.0": f"bound to {driver}"}
 
 
@@ -53,22 +53,22 @@ def test_what_is_handed_on_is_somebody_else_s(driver: str) -> None:
     [(GT_710, "nouveau", 1), (GT_710, "-", 1), (GT_1030, "-", 1), (GT_1030, "nvidia", 2), (T400, "-", 2)],
 )
 def test_a_display_card_counts_where_a_driver_of_today_takes_it(card: str, driver: str, number: int) -> None:
-    assert counted(bus(f"0000:03:00.0 {card} {driver}", f"0000:41:00.0 {A100} -")) == number
+    assert count_on_host(build_bus(f"0000:03:00.0 {card} {driver}", f"0000:41:00.0 {A100} -")) == number
 
 
 def test_an_old_card_alone_or_one_that_computes_is_not_passed_over() -> None:
     """That the driver does not take it is to be reported, not hidden."""
-    assert counted(bus(f"0000:03:00.0 {GT_710} -")) == 1
-    assert counted(bus("0000:03:00.0 0x1db4 0x030200 -", f"0000:41:00.0 {A100} nvidia")) == 2
+    assert count_on_host(build_bus(f"0000:03:00.0 {GT_710} -")) == 1
+    assert count_on_host(build_bus("0000:03:00.0 0x1db4 0x030200 -", f"0000:41:00.0 {A100} nvidia")) == 2
 
 
-def test_a_console_card_of_a_host_whose_gpus_are_all_handed_on() -> None:
-    assert counted(bus(f"0000:03:00.0 {GT_710} -", f"0000:41:00.0 {A100} vfio-pci")) == 0
+def test_a_console_card_beside_passed_through_gpus_does_not_count() -> None:
+    assert count_on_host(build_bus(f"0000:03:00.0 {GT_710} -", f"0000:41:00.0 {A100} vfio-pci")) == 0
 
 
 def test_the_inventory_counts_more_than_the_bus() -> None:
-    assert counted(case("display-card-beside-two"), 3) == 3
-    assert counted(devices("k1", "0000:17:00.0", "0000:1f:00.0"), 1) == 1
+    assert count_on_host(load_case("display-card-beside-two"), 3) == 3
+    assert count_on_host(devices("k1", "0000:17:00.0", "0000:1f:00.0"), 1) == 1
 
 
 def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
@@ -82,19 +82,19 @@ def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 65, "two", 1.5])
-def test_a_number_that_is_none(number: object) -> None:
+def test_a_malformed_number_of_gpus_is_refused(number: object) -> None:
     with pytest.raises(ValueError, match="gpustack_gpus"):
         HostSpec.model_validate({"gpustack_gpus": number})
 
 
 def test_what_is_unknown_stays_so() -> None:
     with pytest.raises(FactUnavailable):
-        counted(bus("?"))
+        count_on_host(build_bus("?"))
 
 
 def test_every_step_expects_the_same() -> None:
     """The host that hands on two of four offers two, and nothing is missed: neither GPUs nor series of them."""
-    taken = snapshot(case(MACHINES))
+    taken = snapshot(load_case(MACHINES))
     view = View(taken, CLUSTER)
     assert count_node_gpus(view) == {"k1": 2, "k2": 2}
     step_states = [state(step, view) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")]

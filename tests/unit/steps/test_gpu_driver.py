@@ -19,22 +19,22 @@ NONE = {"gpu": {"driver": {"mode": "none"}}}
 UNGUARDED = {"gpu": {"driver": {"guard": False}}}
 
 
-def cases(**found: str) -> dict[tuple[str, str], Any]:
-    """Cases of h1 by probe: driver="mismatch" is gpu.driver/mismatch."""
-    return {(f"gpu.{probe}", "h1"): read_case(f"gpu.{probe}", case) for probe, case in found.items()}
+def load_cases(**names: str) -> dict[tuple[str, str], Any]:
+    """Load cases of h1 by probe: driver="mismatch" is gpu.driver/mismatch."""
+    return {(f"gpu.{probe}", "h1"): read_case(f"gpu.{probe}", case) for probe, case in names.items()}
 
 
-def edited(probe: str, *edits: tuple[str, str]) -> Answers:
+def edit_answer(probe: str, *edits: tuple[str, str]) -> Answers:
     return place_answers("h1", read_case(probe, "prepared-debian-12", *edits))
 
 
-def hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) -> str:
+def find_hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) -> str:
     mismatch = judge(STEP, answers, spec)[check].result
     assert mismatch
     return mismatch.hint
 
 
-def test_a_fresh_host() -> None:
+def test_a_fresh_host_is_for_install() -> None:
     assert failures(judge(STEP, state="fresh")) == {
         "nouveau": ("not blacklisted", "install"),
         "repository": ("nothing", "install"),
@@ -66,7 +66,7 @@ def test_no_driver_container_is_built_for_debian() -> None:
 
 
 def test_secure_boot_is_reported_before_anything_is_installed() -> None:
-    found = failures(judge(STEP, cases(driver="secure-boot"), state="fresh"))
+    found = failures(judge(STEP, load_cases(driver="secure-boot"), state="fresh"))
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
     enrolled = make_answer(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
     assert "secure-boot" not in failures(judge(STEP, {(DRIVER, "h1"): enrolled}, state="fresh"))
@@ -75,46 +75,46 @@ def test_secure_boot_is_reported_before_anything_is_installed() -> None:
 
 
 def test_the_hint_names_the_key_that_is_there() -> None:
-    assert "secure-boot" not in failures(judge(STEP, cases(driver="mok-of-ubuntu"), state="fresh"))
+    assert "secure-boot" not in failures(judge(STEP, load_cases(driver="mok-of-ubuntu"), state="fresh"))
     key = "/var/lib/shim-signed/mok/MOK.der"
     other = place_answers("h1", make_answer(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n"))
-    assert f"mokutil --import {key}" in hint("secure-boot", other)
+    assert f"mokutil --import {key}" in find_hint("secure-boot", other)
     ubuntu = {("system.os", "h1"): UBUNTU, **other}
-    assert "gpu.driver.mode: host" in hint("secure-boot", ubuntu, CONTAINER)
+    assert "gpu.driver.mode: host" in find_hint("secure-boot", ubuntu, CONTAINER)
 
 
 def test_a_module_that_is_loaded_is_signed() -> None:
-    assert failures(judge(STEP, edited(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot")))) == {}
+    assert failures(judge(STEP, edit_answer(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot")))) == {}
 
 
 def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
-    assert failures(judge(STEP, cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
+    assert failures(judge(STEP, load_cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
     both = make_answer(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
     assert failures(judge(STEP, {(DRIVER, "h1"): both}))["nouveau"] == ("loaded", "operator")
-    assert "reboot h1" in hint("nouveau", {(DRIVER, "h1"): both})
+    assert "reboot h1" in find_hint("nouveau", {(DRIVER, "h1"): both})
 
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
-    found = failures(judge(STEP, cases(driver="run-installer"), state="fresh"))
+    found = failures(judge(STEP, load_cases(driver="run-installer"), state="fresh"))
     assert found["other-drivers"] == ("the driver of the .run installer", "operator")
-    assert "nvidia-uninstall" in hint("other-drivers", cases(driver="run-installer"))
-    assert failures(judge(STEP, cases(driver="run-installer"), NONE)) == {}
+    assert "nvidia-uninstall" in find_hint("other-drivers", load_cases(driver="run-installer"))
+    assert failures(judge(STEP, load_cases(driver="run-installer"), NONE)) == {}
 
 
 def test_the_driver_of_debian_s_own_archive_is_left_alone() -> None:
-    found = failures(judge(STEP, cases(packages="debian-archive")))
+    found = failures(judge(STEP, load_cases(packages="debian-archive")))
     assert found["other-drivers"] == ("nvidia-smi", "operator")
     assert found["version"] == ("nvidia-kernel-dkms", "upgrade")
 
 
 def test_packages_on_the_host_are_in_the_way_of_a_driver_container() -> None:
-    ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
+    ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
     found = failures(judge(STEP, ubuntu, CONTAINER))
     assert found == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
 
 
-def test_names_of_ubuntu() -> None:
-    ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
+def test_the_repository_of_ubuntu_has_its_names() -> None:
+    ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
     found = failures(judge(STEP, ubuntu))
     assert set(found) == {"repository"}
     assert found["repository"][0].startswith("uri ")
@@ -138,8 +138,8 @@ def test_names_of_ubuntu() -> None:
         ),
     ],
 )
-def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> None:
-    """As NVIDIA/infra-controller installs 580.126.16; the role is given what the check asks for."""
+def test_packages_of_ubuntu_are_named_by_branch(driver: dict[str, str], names: list[str]) -> None:
+    """NVIDIA/infra-controller installs 580.126.16 so; the role is given what the check asks for."""
     ubuntu = {("system.os", "h1"): UBUNTU}
     spec = {"gpu": {"driver": {"mode": "host", **driver}}}
     missing = failures(judge(STEP, ubuntu, spec, state="fresh"))["packages-installed"]
@@ -151,14 +151,14 @@ def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> 
 
 
 def test_a_module_of_another_branch_is_another_version() -> None:
-    packages = edited(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
+    packages = edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
     found = failures(judge(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}}))
     assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
 def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> None:
     whole = read_case(PACKAGES, "ubuntu-nvidia").stdout
-    on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
+    on_ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(smi="fresh-debian-12")}
     half = make_answer(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
     assert failures(judge(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
     assert failures(judge(STEP, on_ubuntu | place_answers("h1", make_answer(PACKAGES, whole))))["answers"] == (
@@ -169,12 +169,12 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
 
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
     official = "https://developer.download.nvidia.com/compute/cuda/repos/"
-    mismatch = judge(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].result
+    mismatch = judge(STEP, load_cases(repository="fresh-debian-12"), {"source": "official"})["repository"].result
     assert mismatch
     key = "EB693B3035CD5710E231E123A4B469963BF863CC"
     assert mismatch.expected == f"{official}debian12/x86_64/, key {key}"
     arm = read_case("system.os", "prepared-debian-12", ("x86_64", "aarch64"))
-    answers = {("system.os", "h1"): arm, **cases(repository="fresh-debian-12")}
+    answers = {("system.os", "h1"): arm, **load_cases(repository="fresh-debian-12")}
     mismatch = judge(STEP, answers, {"source": "official"})["repository"].result
     assert mismatch
     assert mismatch.expected.startswith(f"{official}debian12/sbsa/")
@@ -200,34 +200,34 @@ def test_the_other_kind_of_module_is_another_version() -> None:
         ("nvidia-driver-pinning-610", False),
     ],
 )
-def test_the_pin(pin: str, *, holds: bool) -> None:
-    found = failures(judge(STEP, edited(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
+def test_a_pin_of_another_branch_is_for_install(pin: str, *, holds: bool) -> None:
+    found = failures(judge(STEP, edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
     assert found == ({} if holds else {"version-pinned": (pin, "install")})
 
 
-def test_the_guard() -> None:
-    loose = edited(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
+def test_an_unguarded_driver_is_for_install() -> None:
+    loose = edit_answer(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
     assert failures(judge(STEP, loose)) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
     assert failures(judge(STEP, loose, UNGUARDED)) == {}
-    found = failures(judge(STEP, cases(guard="others")))
+    found = failures(judge(STEP, load_cases(guard="others")))
     assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
-    assert failures(judge(STEP, cases(guard="others"), UNGUARDED)) == {}
+    assert failures(judge(STEP, load_cases(guard="others"), UNGUARDED)) == {}
 
 
-def test_the_headers_of_the_next_kernel() -> None:
+def test_missing_headers_of_the_next_kernel_are_for_install() -> None:
     """-28 is newer than -9, and an upgrade brought it without its headers."""
-    found = failures(judge(STEP, cases(kernels="newer-kernel")))
+    found = failures(judge(STEP, load_cases(kernels="newer-kernel")))
     assert found == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
-    assert failures(judge(STEP, cases(kernels="newer-kernel"), UNGUARDED)) == {}
-    unbuilt = edited(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
+    assert failures(judge(STEP, load_cases(kernels="newer-kernel"), UNGUARDED)) == {}
+    unbuilt = edit_answer(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
     assert failures(judge(STEP, unbuilt)) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
-    following = edited(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
+    following = edit_answer(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
     assert failures(judge(STEP, following)) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
 
 
 def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
     """linux-image-extra-virtual, as on Ubuntu's GPU VMs, has no linux-headers-extra-virtual."""
-    extra = edited(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
+    extra = edit_answer(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
     assert failures(judge(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
     kernels = f"{read_case(KERNELS, 'prepared-debian-12').stdout}unknown linux-headers-extra-virtual\n"
     assert failures(judge(STEP, {**extra, (KERNELS, "h1"): make_answer(KERNELS, kernels)})) == {}
@@ -236,20 +236,22 @@ def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
 def test_a_container_has_no_kernels_of_its_own() -> None:
     lines = read_case(PACKAGES, "prepared-debian-12").stdout.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
-    assert failures(judge(STEP, {(PACKAGES, "h1"): make_answer(PACKAGES, few), **cases(kernels="container")})) == {}
+    assert (
+        failures(judge(STEP, {(PACKAGES, "h1"): make_answer(PACKAGES, few), **load_cases(kernels="container")})) == {}
+    )
 
 
-def test_a_module_of_another_version_than_the_libraries() -> None:
-    found = failures(judge(STEP, cases(driver="mismatch", smi="mismatch")))
+def test_a_module_of_another_version_needs_a_reboot() -> None:
+    found = failures(judge(STEP, load_cases(driver="mismatch", smi="mismatch")))
     words = "module 595.71.05, libraries 595.91.07: driver/library version mismatch"
     assert found["matching"] == (words, "operator")
     assert found["answers"][1] == "operator"
-    assert "kubectl drain h1" in hint("matching", cases(driver="mismatch"))
+    assert "kubectl drain h1" in find_hint("matching", load_cases(driver="mismatch"))
 
 
-def test_a_module_that_is_not_loaded() -> None:
+def test_an_unloaded_module_is_reported() -> None:
     line = read_case(DRIVER, "prepared-debian-12").stdout.splitlines()[0]
-    answers = {**edited(DRIVER, (line, "module -")), **cases(smi="not-loaded")}
+    answers = {**edit_answer(DRIVER, (line, "module -")), **load_cases(smi="not-loaded")}
     found = failures(judge(STEP, answers))
     assert found["module-loaded"] == ("not loaded", "install")
     assert found["answers"][1] == "install"
@@ -257,10 +259,10 @@ def test_a_module_that_is_not_loaded() -> None:
     assert {cure for _, cure in failures(judge(STEP, answers, NONE)).values()} == {"operator"}
 
 
-def test_persistence() -> None:
-    found = failures(judge(STEP, edited(DRIVER, ("persistence active", "persistence inactive"))))
+def test_inactive_persistence_is_for_install() -> None:
+    found = failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence inactive"))))
     assert found == {"persistence": ("inactive", "install")}
-    assert failures(judge(STEP, edited(DRIVER, ("persistence active", "persistence none")))) == {}
+    assert failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence none")))) == {}
 
 
 @pytest.mark.parametrize(
@@ -272,13 +274,13 @@ def test_persistence() -> None:
         ("one-lost", "Unable to determine the device handle for GPU1"),
     ],
 )
-def test_nvidia_smi_in_words(case: str, words: str) -> None:
-    (text, cure) = failures(judge(STEP, cases(smi=case)))["answers"]
+def test_failures_of_nvidia_smi_are_explained(case: str, words: str) -> None:
+    (text, cure) = failures(judge(STEP, load_cases(smi=case)))["answers"]
     assert text.startswith(words)
     assert cure == "operator"
 
 
-def test_nvidia_smi_that_shows_nothing() -> None:
+def test_nvidia_smi_without_gpus_is_for_the_operator() -> None:
     assert (
         failures(judge(STEP, place_answers("h1", make_answer(SMI, "No devices were found\nrc 6\n"))))["answers"][1]
         == "operator"

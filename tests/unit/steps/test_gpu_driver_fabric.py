@@ -14,41 +14,41 @@ FILES, PACKAGES, DEVICES = "gpu.plugin-files", "gpu.packages", "gpu.devices"
 FABRIC = "nvidia-fabricmanager install installed 595.91.07-1\n"
 
 
-def switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
+def build_switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
     return place_answers("h1", read_case(FILES, "prepared-debian-12", ("0\nnone", f"{count}\n{unit}")))
 
 
 def test_a_host_with_switches_gets_the_fabric_manager() -> None:
-    found = failures(judge(STEP, switches("none"), state="fresh"))
+    found = failures(judge(STEP, build_switches("none"), state="fresh"))
     assert found["packages-installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
     assert found["fabric-manager"] == ("none", "install")
-    facts = build_host_facts(snapshot(switches("none"), {}), "h1")
+    facts = build_host_facts(snapshot(build_switches("none"), {}), "h1")
     assert facts
     assert "nvidia-fabricmanager=595.91.07-*" in facts["gpu_driver_packages"].split()
 
 
 def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
-    facts = build_host_facts(snapshot(switches("none"), {"gpu": {"driver": {"version": "570.195.03"}}}), "h1")
+    facts = build_host_facts(snapshot(build_switches("none"), {"gpu": {"driver": {"version": "570.195.03"}}}), "h1")
     assert facts
     assert "nvidia-fabricmanager-570=570.195.03-*" in facts["gpu_driver_packages"].split()
 
 
 @pytest.mark.parametrize("unit", ["inactive", "failed"])
-def test_it_runs(unit: str) -> None:
+def test_a_stopped_fabric_manager_is_for_install(unit: str) -> None:
     there = read_case(PACKAGES, "prepared-debian-12").stdout + FABRIC.replace("install", "hold", 1)
     packages = place_answers("h1", make_answer(PACKAGES, there))
-    assert failures(judge(STEP, switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
-    assert failures(judge(STEP, switches("active") | packages)) == {}
+    assert failures(judge(STEP, build_switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
+    assert failures(judge(STEP, build_switches("active") | packages)) == {}
 
 
 def test_it_is_held_and_of_the_driver_s_version() -> None:
     there = read_case(PACKAGES, "prepared-debian-12").stdout
     loose = place_answers("h1", make_answer(PACKAGES, there + FABRIC))
-    assert failures(judge(STEP, switches("active") | loose)) == {
+    assert failures(judge(STEP, build_switches("active") | loose)) == {
         "packages-held": ("not held: nvidia-fabricmanager", "install")
     }
     other = place_answers("h1", make_answer(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04")))
-    assert failures(judge(STEP, switches("active") | other))["version"] == (
+    assert failures(judge(STEP, build_switches("active") | other))["version"] == (
         "nvidia-fabricmanager 610.57.04",
         "upgrade",
     )
@@ -64,7 +64,7 @@ def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> N
     debian = judge(STEP, bus)["fabric"].result
     assert debian
     assert "container" not in debian.hint
-    assert judge(STEP, bus | switches("active", 0))["fabric"].result is None
+    assert judge(STEP, bus | build_switches("active", 0))["fabric"].result is None
     assert judge(STEP, ubuntu, {"gpu": {"driver": {"mode": "container"}}})["fabric"].result is None
 
 

@@ -36,7 +36,7 @@ def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
 
 
 def test_the_discovery_of_features_is_one_of_the_operands() -> None:
-    """Without it a new node with GPUs would never be known; labels that are there stay, and hide it."""
+    """A new node with GPUs would never be known without it; labels that are there stay, and hide it."""
     key = ("gpu.daemon-sets", CLUSTER)
     answer = next(iter(read_answers(key[0]).values()))
     gone = replace(answer, stdout=answer.stdout.replace("gpu-operator-node-feature-discovery-worker", "other"))

@@ -23,35 +23,35 @@ OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
 NAME = "gpustack-dcgm-counters"
 
 
-def case(probe: str, name: str) -> Answers:
+def load_case(probe: str, name: str) -> Answers:
     return place_answers(CLUSTER, read_case(probe, name))
 
 
-def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
+def build_objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
     return build_variables(View(snapshot(spec=spec), CLUSTER))
 
 
-def test_all_holds_with_every_gpu_in_prometheus() -> None:
+def test_the_step_holds_with_every_gpu_in_prometheus() -> None:
     assert failures(judge(STEP)) == {}
     assert failures(judge(STEP, read_answers(SERIES, "in-use"))) == {}
     assert failures(judge(STEP, read_answers(SERIES, "older-exporter"))) == {}
 
 
 def test_without_gpus_there_is_nothing_to_measure() -> None:
-    none = {**devices("k1"), **devices("k2"), **case(COUNTERS, "none"), **case(MONITORS, "no-such-kind")}
-    assert failures(judge(STEP, {**none, **case(SERIES, "none")})) == {}
-    assert failures(judge(STEP, {**none, **case(SERIES, "error")})) == {}, "Prometheus is not even asked"
+    none = {**devices("k1"), **devices("k2"), **load_case(COUNTERS, "none"), **load_case(MONITORS, "no-such-kind")}
+    assert failures(judge(STEP, {**none, **load_case(SERIES, "none")})) == {}
+    assert failures(judge(STEP, {**none, **load_case(SERIES, "error")})) == {}, "Prometheus is not even asked"
 
 
-def test_a_host_without_gpus_among_others() -> None:
+def test_a_host_without_gpus_needs_no_series() -> None:
     mixed = {**devices("k1"), **edit_answer(SERIES, lambda samples: samples.__delitem__(slice(2)))}
     assert failures(judge(STEP, mixed)) == {}
 
 
-def test_the_counters() -> None:
-    assert failures(judge(STEP, case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
-    assert failures(judge(STEP, case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
-    assert failures(judge(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
+def test_other_counters_are_for_install() -> None:
+    assert failures(judge(STEP, load_case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
+    assert failures(judge(STEP, load_case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
+    assert failures(judge(STEP, load_case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
     before = place_list(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
     assert failures(judge(STEP, spec=asked)) == {}
@@ -60,48 +60,48 @@ def test_the_counters() -> None:
 
 @pytest.mark.parametrize("spec", [{}, OURS])
 @pytest.mark.parametrize("name", ["none", "no-such-kind"])
-def test_no_monitor(spec: dict[str, Any], name: str) -> None:
-    assert failures(judge(STEP, case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
+def test_a_missing_monitor_is_for_install(spec: dict[str, Any], name: str) -> None:
+    assert failures(judge(STEP, load_case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
 
 
-def test_whose_monitor_it_is_to_be() -> None:
-    assert failures(judge(STEP, case(MONITORS, "ours"), spec=OURS)) == {}
-    assert failures(judge(STEP, case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
+def test_the_spec_decides_whose_monitor_it_is() -> None:
+    assert failures(judge(STEP, load_case(MONITORS, "ours"), spec=OURS)) == {}
+    assert failures(judge(STEP, load_case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
     assert failures(judge(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
     both = ("two, so every GPU counts twice", "install")
-    assert failures(judge(STEP, case(MONITORS, "both"))) == {"monitor": both}
-    assert failures(judge(STEP, case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
+    assert failures(judge(STEP, load_case(MONITORS, "both"))) == {"monitor": both}
+    assert failures(judge(STEP, load_case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
 
 
 def test_without_an_operator_it_is_ours() -> None:
     host = {"gpu": {"stack": "host"}}
-    assert failures(judge(STEP, case(MONITORS, "ours"), spec=host)) == {}
-    assert objects(host)["monitor"] == "gpustack-dcgm"
+    assert failures(judge(STEP, load_case(MONITORS, "ours"), spec=host)) == {}
+    assert build_objects(host)["monitor"] == "gpustack-dcgm"
 
 
 def test_the_monitor_of_somebody_else_is_left_alone() -> None:
-    found = failures(judge(STEP, case(MONITORS, "of-others")))
+    found = failures(judge(STEP, load_case(MONITORS, "of-others")))
     assert found == {"monitor": ("also observability/dcgm", "operator")}
-    mismatch = judge(STEP, case(MONITORS, "of-others"))["monitor"].result
+    mismatch = judge(STEP, load_case(MONITORS, "of-others"))["monitor"].result
     assert mismatch
     assert mismatch.hint.startswith("kubectl -n observability delete servicemonitor dcgm ")
 
 
-def test_a_gpu_that_is_not_in_prometheus() -> None:
+def test_a_gpu_missing_in_prometheus_is_named() -> None:
     answers = edit_answer(SERIES, lambda samples: samples.pop(0))
     assert failures(judge(STEP, answers)) == {"series": ("k1: 1 of 2", "install")}
     mismatch = judge(STEP, answers)["series"].result
     assert mismatch
     assert mismatch.passing
-    assert failures(judge(STEP, case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
+    assert failures(judge(STEP, load_case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
 
 
-def test_a_gpu_that_the_bus_no_longer_has() -> None:
+def test_a_series_of_a_gpu_that_is_gone_is_named() -> None:
     """A stale series is a GPU too many."""
     assert failures(judge(STEP, devices("k1", "0000:17:00.0"))) == {"series": ("k1: 2 of 1", "install")}
 
 
-def test_series_of_a_host_that_is_called_otherwise() -> None:
+def test_series_under_another_host_name_do_not_count() -> None:
     """An exporter that says its pod's name for the node's counts for nobody."""
 
     def renamed(samples: list[Any]) -> None:
@@ -110,7 +110,7 @@ def test_series_of_a_host_that_is_called_otherwise() -> None:
     assert failures(judge(STEP, edit_answer(SERIES, renamed))) == {"series": ("k1: 1 of 2", "install")}
 
 
-def test_a_gpu_that_is_scraped_twice() -> None:
+def test_a_gpu_that_is_scraped_twice_names_the_jobs() -> None:
     """Two jobs are two series for each GPU: every sum would be doubled, and no UUID would be missing."""
     words = "each from 2 jobs: dcgm, nvidia-dcgm-exporter"
     assert failures(judge(STEP, read_answers(SERIES, "scraped-twice"))) == {
@@ -118,39 +118,41 @@ def test_a_gpu_that_is_scraped_twice() -> None:
     }
 
 
-@pytest.mark.parametrize(("since", "twice"), [(60, True), (180, False)])
-def test_what_a_job_left_that_is_scraped_no_more_counts_for_nothing(since: int, *, twice: bool) -> None:
+@pytest.mark.parametrize(("seconds", "twice"), [(60, True), (180, False)])
+def test_what_a_job_left_that_is_scraped_no_more_counts_for_nothing(seconds: int, *, twice: bool) -> None:
     """Prometheus answers with its series for five minutes more."""
 
-    def left(samples: list[Any]) -> None:
+    def set_ages(samples: list[Any]) -> None:
         for sample in samples:
-            age = since if sample["metric"]["job"] == "dcgm" else 5
+            age = seconds if sample["metric"]["job"] == "dcgm" else 5
             sample["value"][1] = str(sample["value"][0] - age)
 
-    assert ("series" in failures(judge(STEP, edit_answer(SERIES, left, "scraped-twice")))) == twice
+    assert ("series" in failures(judge(STEP, edit_answer(SERIES, set_ages, "scraped-twice")))) == twice
 
 
 @pytest.mark.parametrize(("interval", "outcome"), [("15s", ("k1: 0 of 2; k2: 0 of 2", "install")), ("1m", None)])
 def test_samples_that_are_minutes_old_are_none(interval: str, outcome: Any) -> None:
-    """As many as three scrapes, or two minutes."""
+    """A sample counts for three scrapes, or two minutes."""
 
-    def old(samples: list[Any]) -> None:
+    def set_ages(samples: list[Any]) -> None:
         for sample in samples:
             sample["value"][1] = str(sample["value"][0] - 150)
 
     assert (
-        failures(judge(STEP, edit_answer(SERIES, old), spec={"gpu": {"metrics": {"interval": interval}}})).get("series")
+        failures(judge(STEP, edit_answer(SERIES, set_ages), spec={"gpu": {"metrics": {"interval": interval}}})).get(
+            "series"
+        )
         == outcome
     )
 
 
 def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
-    """With sharing there is a series for each pod."""
+    """Sharing makes a series for each pod."""
 
-    def shared(samples: list[Any]) -> None:
+    def share_gpu(samples: list[Any]) -> None:
         samples.append({**samples[0], "metric": {**samples[0]["metric"], "exported_pod": "b"}})
 
-    assert failures(judge(STEP, edit_answer(SERIES, shared, "in-use"))) == {}
+    assert failures(judge(STEP, edit_answer(SERIES, share_gpu, "in-use"))) == {}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
@@ -160,7 +162,7 @@ def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
 @pytest.mark.parametrize(
     ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
 )
-def test_what_is_unknown(probe: str, check: str) -> None:
+def test_lost_answers_are_unknown(probe: str, check: str) -> None:
     assert find_unknown(
         judge(STEP, {(probe, CLUSTER): replace(make_answer(probe, "", -1), missing_reason="no answer")})
     ) == {check}
@@ -168,18 +170,18 @@ def test_what_is_unknown(probe: str, check: str) -> None:
 
 @pytest.mark.parametrize(("probe", "name"), [(MONITORS, "refused"), (SERIES, "error"), (COUNTERS, "not-json")])
 def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
-    assert len(find_unknown(judge(STEP, case(probe, name)))) == 1
+    assert len(find_unknown(judge(STEP, load_case(probe, name)))) == 1
 
 
 @pytest.mark.parametrize(
-    ("until", "says", "hint"),
+    ("remaining", "says", "hint"),
     [
         (timedelta(hours=2), "temporary, until 2026-11-21 07:00 UTC", "gpustack explain gpu-metrics"),
         (-timedelta(hours=1), "temporary, overdue since 2026-11-21 04:00 UTC", "gpustack gpu config show"),
     ],
 )
-def test_a_temporary_change_is_named(until: timedelta, says: str, hint: str) -> None:
-    mark = Mark("k1", "power-limit", TAKEN + until, "bob", "300", ("250",)).text
+def test_a_temporary_change_is_named(remaining: timedelta, says: str, hint: str) -> None:
+    mark = Mark("k1", "power-limit", TAKEN + remaining, "bob", "300", ("250",)).text
     texts = {"gpustack.io/temporary-power-limit": mark, "gpustack.io/temporary-policy": "{}"}
     judgements = judge(STEP, place_list("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
     result = judgements["temporary"].result
@@ -195,13 +197,13 @@ def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
-    found = objects()
+    found = build_objects()
     assert found["monitor"] == "nvidia-dcgm-exporter"
     assert [one["kind"] for one in found["objects"]] == ["ConfigMap"]
 
 
 def test_our_monitor_is_as_the_operator_s() -> None:
-    found = objects({"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}})
+    found = build_objects({"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}})
     assert found["monitor"] == "gpustack-dcgm"
     _, monitor = found["objects"]
     assert (monitor["metadata"]["name"], monitor["metadata"]["namespace"]) == ("gpustack-dcgm", "gpu-operator")
@@ -211,13 +213,13 @@ def test_our_monitor_is_as_the_operator_s() -> None:
     assert (endpoint["port"], endpoint["interval"], endpoint["honorLabels"]) == ("gpu-metrics", "30s", False)
 
 
-def test_relabelings_as_the_prometheus_operator_spells_them() -> None:
+def test_relabelings_are_spelled_as_the_prometheus_operator_does() -> None:
     rules = [
         {"source_labels": ["exported_pod"], "target_label": "workload", "regex": "(.+)-[^-]+"},
         {"action": "labeldrop", "regex": "DCGM_FI_DEV_SERIAL"},
     ]
     ours = {"gpu": {"metrics": {"service_monitor": "ours", "relabelings": rules}}}
-    (endpoint,) = objects(ours)["objects"][1]["spec"]["endpoints"]
+    (endpoint,) = build_objects(ours)["objects"][1]["spec"]["endpoints"]
     assert endpoint["metricRelabelings"] == [
         {"action": "replace", "regex": "(.+)-[^-]+", "sourceLabels": ["exported_pod"], "targetLabel": "workload",
          "replacement": "$1"},
@@ -225,7 +227,7 @@ def test_relabelings_as_the_prometheus_operator_spells_them() -> None:
     ]  # fmt: skip
 
 
-def test_a_monitor_of_ours_with_other_settings() -> None:
+def test_a_monitor_of_ours_with_other_settings_is_for_install() -> None:
     ours = {"gpu": {"metrics": {"service_monitor": "ours"}}}
     changed = {"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}}
     before = {
@@ -239,7 +241,7 @@ def test_a_monitor_of_ours_with_other_settings() -> None:
 
 def test_the_table_has_no_label_of_ours() -> None:
     """The operator's release brings the same ConfigMap: of two owners of one label each would undo the other's."""
-    (table,) = objects({"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}})["objects"]
+    (table,) = build_objects({"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}})["objects"]
     assert table["metadata"] == {"name": NAME, "namespace": "gpu-operator"}
     assert table["data"] == {"dcgm-metrics.csv": merge_counters(("DCGM_FI_DEV_FAN_SPEED",))}
 

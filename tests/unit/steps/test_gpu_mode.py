@@ -1,4 +1,4 @@
-"""Who brings the driver, by the spec and by what is there."""
+"""The spec and the host decide who brings the driver."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.hosts import UBUNTU, snapshot
 
 
-def modes(spec: dict[str, Any], **cases: str) -> str:
-    """On Ubuntu; `cases` are recorded answers: driver="mismatch" is gpu.driver/mismatch."""
+def choose_mode(spec: dict[str, Any], **cases: str) -> str:
+    """Choose the mode on Ubuntu; `cases` are recorded answers: driver="mismatch" is gpu.driver/mismatch."""
     answers = {(f"gpu.{probe}", "h1"): read_case(f"gpu.{probe}", case) for probe, case in cases.items()}
     fresh = {(probe, "h1"): read_case(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     return choose_driver_mode(View(snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
 
 
-@pytest.mark.parametrize("chosen", ["host", "container", "none"])
-def test_the_mode_of_the_spec_counts(chosen: str) -> None:
-    assert modes({"gpu": {"driver": {"mode": chosen}}}) == chosen
+@pytest.mark.parametrize("mode", ["host", "container", "none"])
+def test_the_mode_of_the_spec_counts(mode: str) -> None:
+    assert choose_mode({"gpu": {"driver": {"mode": mode}}}) == mode
 
 
 def test_debian_has_no_driver_containers() -> None:
@@ -30,10 +30,10 @@ def test_debian_has_no_driver_containers() -> None:
 
 
 def test_ubuntu_takes_containers_unless_a_driver_is_there() -> None:
-    assert modes({}) == "container"
-    assert modes({}, packages="ubuntu-nvidia") == "host"
-    assert modes({}, packages="ubuntu-archive", driver="run-installer") == "none"
-    assert modes({}, driver="run-installer") == "none"
+    assert choose_mode({}) == "container"
+    assert choose_mode({}, packages="ubuntu-nvidia") == "host"
+    assert choose_mode({}, packages="ubuntu-archive", driver="run-installer") == "none"
+    assert choose_mode({}, driver="run-installer") == "none"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_ubuntu_takes_containers_unless_a_driver_is_there() -> None:
     [("610.43.02", "none"), ("595.91.08", "none"), ("595.91.07", "host"), ("595.71.05", "host"), ("580.95.05", "host")],
 )
 def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) -> None:
-    """It is not "upgraded" back; where the spec names a version, that is what is wanted."""
+    """The driver is not "upgraded" back; where the spec names a version, that one is installed."""
     packages = read_case("gpu.packages", "ubuntu-nvidia", ("595.91.07", version))
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): packages}
     assert choose_driver_mode(View(snapshot(answers, {}), "h1")) == by_default
@@ -52,7 +52,7 @@ def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) ->
 
 @pytest.mark.parametrize(("version", "by_default"), [("610.43.02", "none"), ("595.91.07", "host"), ("580.95", "host")])
 def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_default: str) -> None:
-    """On Debian, where no driver container would stand in for it."""
+    """The host is on Debian, where no driver container would stand in for it."""
     loaded = read_case("gpu.driver", "run-installer", ("550.163.01", version))
     bare: Answers = {("gpu.packages", "h1"): read_case("gpu.packages", "fresh-debian-12"), ("gpu.driver", "h1"): loaded}
     assert choose_driver_mode(View(snapshot(bare, {}), "h1")) == by_default
@@ -67,7 +67,7 @@ def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
 
 
 def test_without_an_operator_drivers_are_on_hosts() -> None:
-    assert modes({"gpu": {"stack": "host"}}) == "host"
+    assert choose_mode({"gpu": {"stack": "host"}}) == "host"
 
 
 def test_it_is_unknown_without_the_facts() -> None:
@@ -76,13 +76,13 @@ def test_it_is_unknown_without_the_facts() -> None:
         choose_driver_mode(View(whole, "h1"))
 
 
-def facts(answers: Answers) -> str:
+def format_facts(answers: Answers) -> str:
     found = build_host_facts(snapshot(answers, {}), "h1")
     assert found
     return str(found["gpu_driver"])
 
 
 def test_roles_get_nothing_where_there_is_no_gpu_or_no_answer() -> None:
-    assert facts({}) == "host"
-    assert facts(place_answers("h1", make_answer("gpu.devices", ""))) == ""
-    assert facts(place_answers("h1", make_answer("gpu.devices", "?\n"))) == ""
+    assert format_facts({}) == "host"
+    assert format_facts(place_answers("h1", make_answer("gpu.devices", ""))) == ""
+    assert format_facts(place_answers("h1", make_answer("gpu.devices", "?\n"))) == ""

@@ -38,57 +38,57 @@ LOST: dict[str, set[str]] = {
 }
 
 
-def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
+def load(probe: str, name: str) -> dict[tuple[str, str], Answer]:
     return place_answers(CLUSTER, read_case(probe, name))
 
 
-def lost(probe: str, where: str = CLUSTER) -> Answers:
-    return {(probe, where): replace(make_answer(probe, "", -1), missing_reason="no answer")}
+def lose_answer(probe: str, location: str = CLUSTER) -> Answers:
+    return {(probe, location): replace(make_answer(probe, "", -1), missing_reason="no answer")}
 
 
-def hint(check: str, changed: Answers) -> str:
-    mismatch = judge(STEP, changed)[check].result
+def find_hint(check: str, changes: Answers) -> str:
+    mismatch = judge(STEP, changes)[check].result
     assert mismatch
     return mismatch.hint
 
 
 def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
-    """Its image is pulled and the module compiled within 60 s and 120 times 10 s (values.yaml, driver.startupProbe)."""
+    """The chart grants 60 s and 120 times 10 s to pull and to compile (values.yaml, driver.startupProbe)."""
     ubuntu = make_answer("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     fresh = {(probe, "k2"): read_case(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     containers = View(snapshot({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
     assert STEP.compute_settle_seconds(containers) >= 1260
     assert STEP.compute_settle_seconds(View(snapshot(), CLUSTER)) == STEP.settle_seconds
-    away = View(snapshot({**lost("gpu.devices", "k1"), **lost("gpu.devices", "k2")}), CLUSTER)
+    away = View(snapshot({**lose_answer("gpu.devices", "k1"), **lose_answer("gpu.devices", "k2")}), CLUSTER)
     assert STEP.compute_settle_seconds(away) == STEP.settle_seconds
 
 
-def test_all_holds_with_two_gpus_on_each_host() -> None:
+def test_the_step_holds_with_two_gpus_on_each_host() -> None:
     assert failures(judge(STEP)) == {}
 
 
 @pytest.mark.parametrize("names", [(), ("of-others",), ("no-such-kind",), ("no-gpu-nodes",)])
 def test_without_gpus_nothing_is_asked_for(names: tuple[str, ...]) -> None:
     """Neither on a cluster that never had an operator nor on one where somebody else has one."""
-    empty = case(SETS, "none") | case("gpu.deployments", "none") | case(NODES, "empty")
-    bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): make_answer("", '{"items":[]}')}
+    empty = load(SETS, "none") | load("gpu.deployments", "none") | load(NODES, "empty")
+    bare = {**NO_GPUS, **empty, **load(POLICIES, "none"), ("helm.releases", CLUSTER): make_answer("", '{"items":[]}')}
     answers: Answers = {
         **bare,
         **namespace({}, "Terminating"),
-        **{k: v for n in names for k, v in case(POLICIES, n).items()},
+        **{k: v for n in names for k, v in load(POLICIES, n).items()},
     }
     assert failures(judge(STEP, answers)) == {}
 
 
-def test_a_host_without_gpus_among_others() -> None:
-    """It has no label, no operand and nothing to allocate, and none of that is missed there."""
+def test_a_host_without_gpus_needs_no_operands() -> None:
+    """A host without GPUs has no label, no operand and nothing to allocate, and none of that is missed there."""
 
-    def one(items: list[Any]) -> None:
+    def want_one_pod(items: list[Any]) -> None:
         for item in items:
             if item["status"]["desiredNumberScheduled"] == 2:
                 item["status"] |= dict.fromkeys(("desiredNumberScheduled", "numberReady", "updatedNumberScheduled"), 1)
 
-    mixed = {**devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, one)}
+    mixed = {**devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, want_one_pod)}
     assert failures(judge(STEP, mixed)) == {}
     assert set(failures(judge(STEP, {**mixed, **devices("k1", "0000:17:00.0")}))) == {
         "labels",
@@ -98,48 +98,48 @@ def test_a_host_without_gpus_among_others() -> None:
 
 
 @pytest.mark.parametrize(("probe", "checks"), LOST.items())
-def test_what_is_unknown(probe: str, checks: set[str]) -> None:
-    assert find_unknown(judge(STEP, lost(probe))) == checks
+def test_lost_answers_are_unknown(probe: str, checks: set[str]) -> None:
+    assert find_unknown(judge(STEP, lose_answer(probe))) == checks
 
 
 def test_who_brings_drivers_is_unknown() -> None:
-    assert find_unknown(judge(STEP, lost("system.os", "k2"))) == {"chart"}
+    assert find_unknown(judge(STEP, lose_answer("system.os", "k2"))) == {"chart"}
 
 
 def test_a_namespace_that_goes_is_for_a_person() -> None:
     assert failures(judge(STEP, namespace({}, "Terminating"))) == {"namespace": ("Terminating", "operator")}
-    assert "kubectl get namespace gpu-operator" in hint("namespace", namespace({}, "Terminating"))
+    assert "kubectl get namespace gpu-operator" in find_hint("namespace", namespace({}, "Terminating"))
 
 
-def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
+def test_a_namespace_that_refuses_privileged_pods_is_for_the_operator() -> None:
     assert failures(judge(STEP, namespace({}, level="baseline"))) == {"namespace": ("baseline", "operator")}
     assert failures(judge(STEP, namespace({}, level=""))) == {"namespace": ("unset", "install")}
     assert failures(judge(STEP, {("kube.namespaces", CLUSTER): make_answer("", '{"items":[]}')})) == {}
 
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
-    found = failures(judge(STEP, case(POLICIES, "of-others")))
+    found = failures(judge(STEP, load(POLICIES, "of-others")))
     assert found["policy-of-others"] == ("cluster-policy, second of another release", "operator")
-    assert "gpu.stack: host" in hint("policy-of-others", case(POLICIES, "of-others"))
+    assert "gpu.stack: host" in find_hint("policy-of-others", load(POLICIES, "of-others"))
 
 
 def test_what_stands_there_without_an_operator_goes_first() -> None:
-    def both(items: list[Any]) -> None:
+    def change_items(items: list[Any]) -> None:
         items.append(deepcopy(items[0]))
         items[-1]["metadata"]["name"] = "gpustack-device-plugin"
 
-    answers = edit_answer(SETS, both)
+    answers = edit_answer(SETS, change_items)
     assert failures(judge(STEP, answers)) == {"host-stack": ("gpustack-device-plugin", "operator")}
-    assert "gpu.stack: host" in hint("host-stack", answers)
+    assert "gpu.stack: host" in find_hint("host-stack", answers)
     assert failures(judge(STEP, {**NO_GPUS, **answers})) == {}
 
 
 def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
-    assert failures(judge(STEP, case(POLICIES, "ignored"))) == {}
+    assert failures(judge(STEP, load(POLICIES, "ignored"))) == {}
 
 
 @pytest.mark.parametrize(
-    ("labels", "found"),
+    ("labels", "actual"),
     [
         ({"digest": "0" * 40}, ("different values", "install")),
         ({"digest": ""}, ("not gpustack's, deployed", "operator")),
@@ -148,20 +148,20 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
         ({"status": "pending-upgrade"}, ("pending-upgrade", "install")),
     ],
 )
-def test_the_release(labels: dict[str, str], found: tuple[str, str]) -> None:
+def test_another_release_is_for_install(labels: dict[str, str], actual: tuple[str, str]) -> None:
     whole = snapshot()
     wanted = next(one for one in View(whole, CLUSTER)[STEP.probes[0]] if one.name == "gpu-operator")
-    assert failures(judge(STEP, releases({}, **({"digest": wanted.digest} | labels)))) == {"chart": found}
+    assert failures(judge(STEP, releases({}, **({"digest": wanted.digest} | labels)))) == {"chart": actual}
 
 
-def test_no_release() -> None:
+def test_a_missing_release_is_for_install() -> None:
     assert failures(judge(STEP, {("helm.releases", CLUSTER): make_answer("", '{"items":[]}')})) == {
         "chart": ("nothing", "install")
     }
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "actual"),
     [
         ("not-ready", "notReady, OperandNotReady: ClusterPolicy is not ready, states not ready"),
         ("no-gpu-nodes", "ready, NoGPUNodes: No GPU node found"),
@@ -170,17 +170,17 @@ def test_no_release() -> None:
         ("no-such-kind", "none"),
     ],
 )
-def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, found: str) -> None:
-    text, cure = failures(judge(STEP, case(POLICIES, name))).pop("policy")
-    assert text.startswith(found)
+def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, actual: str) -> None:
+    text, cure = failures(judge(STEP, load(POLICIES, name))).pop("policy")
+    assert text.startswith(actual)
     assert cure == "install"
 
 
-def test_a_policy_that_the_operator_has_not_read() -> None:
-    assert failures(judge(STEP, case(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
+def test_a_policy_that_the_operator_has_not_read_is_waited_for() -> None:
+    assert failures(judge(STEP, load(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
 
 
-def test_a_node_without_the_operator_s_label() -> None:
+def test_a_node_without_the_operator_s_label_is_for_install() -> None:
     answers = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
     assert failures(judge(STEP, answers)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
 
@@ -190,44 +190,44 @@ def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
     assert failures(judge(STEP, edit_answer(NODES, lambda items: items.pop(1)))) == {}
 
 
-def test_daemon_sets_that_want_no_pod_although_hosts_have_gpus() -> None:
-    """What Helm and the controllers take for done."""
-    found, cure = failures(judge(STEP, case(SETS, "no-pods-wanted")))["operands"]
+def test_daemon_sets_that_want_no_pod_for_gpus_are_reported() -> None:
+    """Helm and the controllers take such a DaemonSet for done."""
+    found, cure = failures(judge(STEP, load(SETS, "no-pods-wanted")))["operands"]
     assert all(f"{name} 0 of 2" in found for name in OPERANDS)
     assert cure == "install"
 
 
-def test_operands_on_the_way_or_missing() -> None:
-    found = failures(judge(STEP, case(SETS, "on-the-way")))
+def test_operands_on_the_way_or_missing_are_named() -> None:
+    found = failures(judge(STEP, load(SETS, "on-the-way")))
     assert found["operands"][0] == (
         "gpu-feature-discovery 2 of 2, nvidia-dcgm-exporter 1 of 2, nvidia-device-plugin-daemonset 2 of 2"
     )
     gone = edit_answer(SETS, lambda items: items.pop(0))
     assert failures(judge(STEP, gone))["operands"][0] == "no gpu-feature-discovery"
-    assert failures(judge(STEP, case(SETS, "none")))["operands"][0].startswith(
+    assert failures(judge(STEP, load(SETS, "none")))["operands"][0].startswith(
         "no gpu-feature-discovery, gpu-operator-node-feature"
     )
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "passing"),
+    ("name", "actual", "passing"),
     [
         ("none", "nothing", False),
         ("not-running", "not running", True),
         ("scaled-to-nothing", "scaled to 0", False),
     ],
 )
-def test_the_operator_itself_runs(name: str, found: str, *, passing: bool) -> None:
-    """One that somebody scaled to 0 runs as wanted, by its Deployment; Helm brings it back."""
-    mismatch = judge(STEP, case("gpu.deployments", name))["operands"].result
+def test_the_operator_itself_runs(name: str, actual: str, *, passing: bool) -> None:
+    """An operator that somebody scaled to 0 runs as wanted, by its Deployment; Helm brings it back."""
+    mismatch = judge(STEP, load("gpu.deployments", name))["operands"].result
     assert mismatch
-    assert (mismatch.actual, mismatch.cure, mismatch.passing) == (found, "install", passing)
+    assert (mismatch.actual, mismatch.cure, mismatch.passing) == (actual, "install", passing)
 
 
 def test_a_gpu_that_was_lost_is_for_a_person() -> None:
     answers = read_answers(NODES, "one-unhealthy")
     assert failures(judge(STEP, answers)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
-    assert "journalctl -k | grep NVRM" in hint("allocatable", answers)
+    assert "journalctl -k | grep NVRM" in find_hint("allocatable", answers)
 
 
 def test_a_gpu_lost_while_the_plugin_started_takes_all_of_the_node() -> None:
@@ -235,25 +235,25 @@ def test_a_gpu_lost_while_the_plugin_started_takes_all_of_the_node() -> None:
 
 
 def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
-    def both(items: list[Any]) -> None:
+    def change_items(items: list[Any]) -> None:
         items[1]["status"]["allocatable"]["nvidia.com/gpu"] = "0"
         items[1]["status"]["capacity"]["nvidia.com/gpu"] = "0"
 
-    found = failures(judge(STEP, edit_answer(NODES, both, "one-unhealthy")))
+    found = failures(judge(STEP, edit_answer(NODES, change_items, "one-unhealthy")))
     assert found == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
 
 
 def test_how_often_gpus_are_shared_is_another_step_s_matter() -> None:
-    """Which labels the nodes for it when this one is done."""
+    """The other step labels the nodes for it when this one is done."""
     hosts = (set_gpus(K1, gpustack_sharing="time-slicing:4"), K2)
     assert failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=hosts)) == {}
     assert failures(judge(STEP, hosts=hosts)) == {}
     assert failures(judge(STEP, read_answers(NODES, "time-slicing"))) == {}
 
-    def few(items: list[Any]) -> None:
+    def set_allocatable(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = "1"
 
-    assert failures(judge(STEP, edit_answer(NODES, few, "time-slicing"), hosts=hosts)) == {
+    assert failures(judge(STEP, edit_answer(NODES, set_allocatable, "time-slicing"), hosts=hosts)) == {
         "allocatable": ("k1: 1 of 2", "install")
     }
 
@@ -264,15 +264,15 @@ def test_mig_instances_are_counted_elsewhere() -> None:
 
 @pytest.mark.parametrize("probe", ["gpu.devices", "system.identity"])
 def test_a_host_that_cannot_tell_takes_no_other_with_it(probe: str) -> None:
-    assert failures(judge(STEP, lost(probe, "k2"))) == {}
+    assert failures(judge(STEP, lose_answer(probe, "k2"))) == {}
     ill = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].clear())
-    assert failures(judge(STEP, {**lost(probe, "k2"), **ill})) == {}
-    assert set(failures(judge(STEP, {**lost(probe, "k1"), **ill}))) == {"labels"}
+    assert failures(judge(STEP, {**lose_answer(probe, "k2"), **ill})) == {}
+    assert set(failures(judge(STEP, {**lose_answer(probe, "k1"), **ill}))) == {"labels"}
 
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
-    alone = {**devices("k1"), **lost("gpu.devices", "k2")}
+    alone = {**devices("k1"), **lose_answer("gpu.devices", "k2")}
     assert find_unknown(judge(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
     assert "k2 cannot tell" in judge(STEP, alone)["chart"].reason
 

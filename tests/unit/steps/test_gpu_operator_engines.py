@@ -23,40 +23,40 @@ HOST = {"gpu": {"dcgm": "host"}}
 STANDALONE = {"gpu": {"dcgm": "standalone"}}
 
 
-def engine(name: str, host: str = "k1") -> Answers:
+def load_engine(name: str, host: str = "k1") -> Answers:
     return place_answers(host, read_case(ENGINES, name))
 
 
-def hint(changed: Answers) -> str:
-    mismatch = judge(STEP, changed)["host-engine"].result
+def find_hint(changes: Answers) -> str:
+    mismatch = judge(STEP, changes)["host-engine"].result
     assert mismatch
     return mismatch.hint
 
 
-def valued(whole: Snapshot, values: Mapping[str, Any]) -> Snapshot:
-    """With values of the person's for the operator's release."""
-    return replace(whole, inventory=replace(whole.inventory, values={"gpu-operator": values}))
+def set_values(base: Snapshot, values: Mapping[str, Any]) -> Snapshot:
+    """Set values of the operator's for the release gpu-operator."""
+    return replace(base, inventory=replace(base.inventory, values={"gpu-operator": values}))
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "actual"),
     [
         ("dcgm-4", "k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0"),
         ("dcgm-3-all-addresses", "k1: dcgm.service (*:5555), DCGM 3.3.5"),
         ("socket", "k1: nvidia-dcgm.service (no TCP port)"),
     ],
 )
-def test_what_runs_is_named_before_the_exporter_is_brought(name: str, found: str) -> None:
-    assert failures(judge(STEP, engine(name))) == {"host-engine": (found, "operator")}
-    assert failures(judge(STEP, engine(name), spec=STANDALONE))["host-engine"] == (found, "operator")
+def test_what_runs_is_named_before_the_exporter_is_brought(name: str, actual: str) -> None:
+    assert failures(judge(STEP, load_engine(name))) == {"host-engine": (actual, "operator")}
+    assert failures(judge(STEP, load_engine(name), spec=STANDALONE))["host-engine"] == (actual, "operator")
 
 
-def test_both_ways_out() -> None:
-    found = hint({**engine("dcgm-4"), **engine("dcgm-3-all-addresses", "k2")})
+def test_the_hint_names_both_ways_out() -> None:
+    found = find_hint({**load_engine("dcgm-4"), **load_engine("dcgm-3-all-addresses", "k2")})
     assert found.startswith("systemctl disable --now dcgm; systemctl disable --now nvidia-dcgm    # ")
     assert found.endswith("gpu.dcgm: host")
     by_hand = place_answers("k1", make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n"))
-    assert hint(by_hand).startswith("nv-hostengine --term    # ")
+    assert find_hint(by_hand).startswith("nv-hostengine --term    # ")
 
 
 def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
@@ -65,33 +65,33 @@ def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
 
 
 def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
-    assert "host-engine" not in failures(judge(STEP, {**devices("k1"), **engine("dcgm-4")}))
+    assert "host-engine" not in failures(judge(STEP, {**devices("k1"), **load_engine("dcgm-4")}))
 
 
-def test_what_is_unknown() -> None:
-    assert find_unknown(judge(STEP, engine("odd"))) == {"host-engine"}
-    assert find_unknown(judge(STEP, engine("odd"), spec=HOST)) >= {"host-engine", "engine-pair"}
+def test_unreadable_engines_are_unknown() -> None:
+    assert find_unknown(judge(STEP, load_engine("odd"))) == {"host-engine"}
+    assert find_unknown(judge(STEP, load_engine("odd"), spec=HOST)) >= {"host-engine", "engine-pair"}
 
 
 def test_those_of_the_hosts_are_used() -> None:
-    """On every host with GPUs, at the address that the exporter is told."""
-    both = {**engine("dcgm-4"), **engine("dcgm-4", "k2")}
+    """The engine runs on every host with GPUs, at the address that the exporter is told."""
+    both = {**load_engine("dcgm-4"), **load_engine("dcgm-4", "k2")}
     assert failures(judge(STEP, both, spec=HOST)) == {}
     values = build_release(View(snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
     assert values["hostNetwork"] is True
     assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"} in values["env"]
-    assert failures(judge(STEP, engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
+    assert failures(judge(STEP, load_engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
     elsewhere = {"gpu": {"dcgm": "host", "metrics": {"engine": "localhost:5556"}}}
     found, _ = failures(judge(STEP, both, spec=elsewhere))["host-engine"]
     assert found == "; ".join(f"{host}: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0" for host in ("k1", "k2"))
-    assert judge(STEP, {**both, **engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
+    assert judge(STEP, {**both, **load_engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
 
 
 def test_an_engine_of_a_host_has_to_fit_the_exporter() -> None:
-    old = {**engine("dcgm-3-all-addresses"), **engine("dcgm-4", "k2")}
+    old = {**load_engine("dcgm-3-all-addresses"), **load_engine("dcgm-4", "k2")}
     assert failures(judge(STEP, old, spec=HOST)) == {"engine-pair": ("k1: 3.3.5", "operator")}
     unpacked = make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")
-    unclear = {**engine("dcgm-4"), **place_answers("k2", unpacked)}
+    unclear = {**load_engine("dcgm-4"), **place_answers("k2", unpacked)}
     assert find_unknown(judge(STEP, unclear, spec=HOST)) == {"engine-pair"}
 
 
@@ -99,11 +99,11 @@ def test_the_operator_s_is_an_operand() -> None:
     assert build_release(View(snapshot(spec=STANDALONE), CLUSTER)).values["dcgm"] == {"enabled": True}
     assert "dcgm" not in build_release(View(snapshot(), CLUSTER)).values
     assert failures(judge(STEP, spec=STANDALONE)) == {"operands": ("no nvidia-dcgm", "install")}
-    answers = edit_answer("gpu.daemon-sets", lambda items: items.append(named(items, "nvidia-dcgm")))
+    answers = edit_answer("gpu.daemon-sets", lambda items: items.append(copy_exporter(items, "nvidia-dcgm")))
     assert failures(judge(STEP, answers, spec=STANDALONE)) == {}
 
 
-def named(items: list[Any], name: str) -> Any:
+def copy_exporter(items: list[Any], name: str) -> Any:
     exporter = next(one for one in items if one["metadata"]["name"] == "nvidia-dcgm-exporter")
     return {**exporter, "metadata": {**exporter["metadata"], "name": name}}
 
@@ -119,23 +119,23 @@ def named(items: list[Any], name: str) -> Any:
         ("4.7.0-4.9.0-distroless", "4.6.0-1-ubuntu24.04", False),
     ],
 )
-def test_pairs_of_images(exporter: str | None, dcgm: str | None, *, fits: bool) -> None:
+def test_engines_and_exporters_pair_by_version(exporter: str | None, dcgm: str | None, *, fits: bool) -> None:
     given = {"dcgmExporter": {"version": exporter}, "dcgm": {"version": dcgm}}
     values = {operand: one for operand, one in given.items() if one["version"]}
-    judgement = judgements(STEP, valued(snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
+    judgement = judgements(STEP, set_values(snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
     assert (judgement.outcome == "ok") is fits
 
 
 def test_a_tag_of_somebody_else_s_is_unknown() -> None:
     values = {"dcgm": {"enabled": True}, "dcgmExporter": {"version": "ours-1"}}
-    assert "engine-pair" in find_unknown(judgements(STEP, valued(snapshot(), values), CLUSTER))
+    assert "engine-pair" in find_unknown(judgements(STEP, set_values(snapshot(), values), CLUSTER))
     assert "engine-pair" not in find_unknown(
-        judgements(STEP, valued(snapshot(), {"dcgmExporter": values["dcgmExporter"]}), CLUSTER)
+        judgements(STEP, set_values(snapshot(), {"dcgmExporter": values["dcgmExporter"]}), CLUSTER)
     )
 
 
 def test_a_port_is_open_only_where_the_exporter_has_the_host_s_network() -> None:
-    def opened(spec: dict[str, Any]) -> bool:
+    def is_open(spec: dict[str, Any]) -> bool:
         return any("9400" in flow.ports for flow in list_flows(Spec.model_validate(spec)) if flow.destination == "host")
 
-    assert [opened(spec) for spec in ({}, STANDALONE, HOST)] == [False, False, True]
+    assert [is_open(spec) for spec in ({}, STANDALONE, HOST)] == [False, False, True]

@@ -13,7 +13,7 @@ from tests.worlds.snapshots.judge import failures, find_unknown
 NODES = "gpu.nodes"
 
 
-def test_no_driver_container_beside_gpus_of_virtual_machines() -> None:
+def test_gpus_of_virtual_machines_exclude_driver_containers() -> None:
     """NVIDIA's driver manager would take them from the machines."""
     machines = place_answers("k1", read_case("gpu.devices", "two-of-four-for-virtual-machines"))
     ubuntu = make_answer("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
@@ -38,23 +38,23 @@ def test_the_operator_is_kept_from_a_node_whose_gpus_are_somebody_else_s() -> No
         "operator",
     )
 
-    def labelled(items: list[Any]) -> None:
+    def label_node(items: list[Any]) -> None:
         items[0]["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
 
-    assert "left-alone" not in failures(judge(STEP, edit_answer(NODES, labelled), hosts=hosts))
+    assert "left-alone" not in failures(judge(STEP, edit_answer(NODES, label_node), hosts=hosts))
     assert "left-alone" not in failures(judge(STEP, devices("k1"), hosts=hosts)), "nothing there to be left alone"
 
 
-def test_fewer_gpus_than_the_inventory_says() -> None:
+def test_fewer_gpus_than_the_inventory_says_are_reported() -> None:
     found = failures(judge(STEP, hosts=(set_gpus(K1, gpustack_gpus=3), K2)))
     assert found["gpus-on-bus"] == ("k1: 2 of 3", "operator")
 
 
 def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:
-    def opt_out(items: list[Any]) -> None:
+    def label_node(items: list[Any]) -> None:
         items[0]["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
 
-    answers = edit_answer(NODES, opt_out)
+    answers = edit_answer(NODES, label_node)
     text = "k1: excluded from the operator by label nvidia.com/gpu.deploy.operands=false"
     assert failures(judge(STEP, answers)) == {"operands": (text, "operator")}
     mismatch = judge(STEP, answers)["operands"].result

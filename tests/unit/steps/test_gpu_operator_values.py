@@ -1,4 +1,4 @@
-"""What the spec and the hosts mean for the values of the chart gpu-operator."""
+"""The spec and the hosts become values of the chart gpu-operator."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,56 +23,56 @@ CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"
 OFF = {"enabled": False}
 
 
-def values(changed: Answers | None = None, **more: Any) -> dict[str, Any]:
-    return dict(build_release(View(snapshot(changed, **more), CLUSTER)).values)
+def build_values(changes: Answers | None = None, **options: Any) -> dict[str, Any]:
+    return dict(build_release(View(snapshot(changes, **options), CLUSTER)).values)
 
 
-def driver(whole: Snapshot) -> Any:
-    return build_release(View(whole, CLUSTER)).values["driver"]
+def build_driver(base: Snapshot) -> Any:
+    return build_release(View(base, CLUSTER)).values["driver"]
 
 
-def away(whole: Snapshot, host: str) -> Snapshot:
-    return replace(whole, reach={**whole.reach, host: Reach(host, "host-ssh-unreachable")})
+def lose_host(base: Snapshot, host: str) -> Snapshot:
+    return replace(base, reach={**base.reach, host: Reach(host, "host-ssh-unreachable")})
 
 
-@pytest.mark.parametrize(("interval", "most"), [("5s", "5s"), ("10s", "10s"), ("15s", "10s"), ("1m", "10s")])
-def test_a_scrape_never_lasts_longer_than_its_interval(interval: str, most: str) -> None:
+@pytest.mark.parametrize(("interval", "longest"), [("5s", "5s"), ("10s", "10s"), ("15s", "10s"), ("1m", "10s")])
+def test_a_scrape_never_lasts_longer_than_its_interval(interval: str, longest: str) -> None:
     """Seen in a lab: the Prometheus operator leaves such a monitor out, and says so only in its log."""
-    assert format_scrape_timeout(interval) == most
+    assert format_scrape_timeout(interval) == longest
 
 
 def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
-    assert values()["driver"] == OFF
-    assert values(BARE)["driver"] == CONTAINER
-    assert values({**BARE, **DEBIAN})["driver"] == CONTAINER
-    assert values({**BARE, **DEBIAN, **devices("k2")})["driver"] == OFF
+    assert build_values()["driver"] == OFF
+    assert build_values(BARE)["driver"] == CONTAINER
+    assert build_values({**BARE, **DEBIAN})["driver"] == CONTAINER
+    assert build_values({**BARE, **DEBIAN, **devices("k2")})["driver"] == OFF
 
 
 @pytest.mark.parametrize(("mode", "enabled"), [("container", True), ("host", False), ("none", False)])
-def test_what_the_spec_says_of_drivers(mode: str, *, enabled: bool) -> None:
+def test_the_driver_mode_of_the_spec_becomes_values(mode: str, *, enabled: bool) -> None:
     given = {"gpu": {"driver": {"mode": mode, "version": "580.178.04", "kernel_module": "proprietary"}}}
-    found = values(BARE, spec=given)["driver"]
+    found = build_values(BARE, spec=given)["driver"]
     assert found == ({"enabled": True, "version": "580.178.04", "kernelModuleType": "proprietary"} if enabled else OFF)
 
 
 def test_a_host_that_is_away_keeps_its_driver_container() -> None:
     """k1 has packages, k2 a container, and k2 does not answer: the release is not to change."""
 
-    def driven(items: list[Any]) -> None:
+    def rename_daemon_set(items: list[Any]) -> None:
         items[0]["metadata"]["name"] = "nvidia-driver-daemonset-ubuntu24.04"
 
     fleet = {**BARE, **DEBIAN}
-    containers = {**fleet, **edit_answer("gpu.daemon-sets", driven)}
-    assert driver(away(snapshot(containers), "k2")) == CONTAINER
-    assert driver(away(snapshot(fleet), "k2")) == OFF
-    assert driver(away(snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
+    containers = {**fleet, **edit_answer("gpu.daemon-sets", rename_daemon_set)}
+    assert build_driver(lose_host(snapshot(containers), "k2")) == CONTAINER
+    assert build_driver(lose_host(snapshot(fleet), "k2")) == OFF
+    assert build_driver(lose_host(snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
 
 
 def test_it_is_unknown_without_the_operands_then() -> None:
-    whole = away(snapshot({**BARE, **DEBIAN}), "k2")
+    whole = lose_host(snapshot({**BARE, **DEBIAN}), "k2")
     asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):
-        driver(replace(whole, answers=asked))
+        build_driver(replace(whole, answers=asked))
     assert "gpu-operator" not in build_cluster_variables(replace(whole, answers=asked))["gpustack_releases"]
 
 
@@ -82,13 +82,13 @@ def test_a_gpu_more_is_no_other_release() -> None:
 
 
 def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
-    assert values()["devicePlugin"]["config"] == {}
-    assert values(hosts=(set_gpus(K1, gpustack_sharing="none"), K2))["devicePlugin"]["config"] == {}
+    assert build_values()["devicePlugin"]["config"] == {}
+    assert build_values(hosts=(set_gpus(K1, gpustack_sharing="none"), K2))["devicePlugin"]["config"] == {}
 
 
 def test_every_way_of_sharing_of_some_host_has_an_entry() -> None:
     hosts = (set_gpus(K1, gpustack_sharing="mps:2"), set_gpus(K2, gpustack_sharing="none"))
-    found = values(hosts=hosts, spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})
+    found = build_values(hosts=hosts, spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})
     config = found["devicePlugin"]["config"]
     assert (config["create"], config["name"], config["default"]) == (True, "gpustack-device-plugin", "none")
     assert sorted(config["data"]) == ["mps-2", "none"]
@@ -97,8 +97,8 @@ def test_every_way_of_sharing_of_some_host_has_an_entry() -> None:
     assert yaml.safe_load(config["data"]["mps-2"]) == {"version": "v1", "sharing": {"mps": resource}}
 
 
-def test_sharing_of_all() -> None:
-    found = values(spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})["devicePlugin"]["config"]
+def test_sharing_of_all_hosts_becomes_one_configuration() -> None:
+    found = build_values(spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})["devicePlugin"]["config"]
     assert sorted(found["data"]) == ["none", "time-slicing-3"]
     document = yaml.safe_load(found["data"]["time-slicing-3"])["sharing"]["timeSlicing"]
     assert document == {"resources": [{"name": "nvidia.com/gpu", "replicas": 3}]}
@@ -118,9 +118,9 @@ def test_sharing_of_all() -> None:
     ],
 )
 def test_the_mig_strategy_follows_the_layouts(layouts: tuple[str | None, str | None], strategy: str | None) -> None:
-    """With `single` a node's instances must all be alike; nodes may differ from each other."""
+    """A node's instances must all be alike with `single`; nodes may differ from each other."""
     hosts = tuple(set_gpus(host, gpustack_mig=layout) for host, layout in zip((K1, K2), layouts, strict=True))
-    assert values(hosts=hosts).get("mig", {}).get("strategy") == strategy
+    assert build_values(hosts=hosts).get("mig", {}).get("strategy") == strategy
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_the_mig_strategy_follows_the_layouts(layouts: tuple[str | None, str | N
         ({"monitoring": {"enabled": False}}, False),
     ],
 )
-def test_whose_service_monitor(spec: dict[str, Any], *, enabled: bool) -> None:
-    assert values(spec=spec)["dcgmExporter"]["serviceMonitor"]["enabled"] is enabled
+def test_the_spec_decides_whose_service_monitor_it_is(spec: dict[str, Any], *, enabled: bool) -> None:
+    assert build_values(spec=spec)["dcgmExporter"]["serviceMonitor"]["enabled"] is enabled
 
 
 def test_the_exporter_asks_as_often_as_it_is_asked() -> None:
-    exporter = values(spec={"gpu": {"metrics": {"interval": "1m"}}})["dcgmExporter"]
+    exporter = build_values(spec={"gpu": {"metrics": {"interval": "1m"}}})["dcgmExporter"]
     assert exporter["env"] == [{"name": "DCGM_EXPORTER_INTERVAL", "value": "60000"}]
     assert exporter["serviceMonitor"]["interval"] == "1m"
     assert exporter["config"] == {"name": "gpustack-dcgm-counters", "create": True, "data": read_own_counters()}
@@ -161,10 +161,10 @@ def test_the_operator_s_own_values_count_most() -> None:
     taken = replace(whole, inventory=replace(whole.inventory, values=theirs))
     found = build_release(View(taken, CLUSTER)).values
     assert (found["toolkit"], found["driver"], found["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
-    assert found["dcgmExporter"] == values()["dcgmExporter"]
+    assert found["dcgmExporter"] == build_values()["dcgmExporter"]
 
 
-def test_what_the_role_reads() -> None:
+def test_the_role_gets_the_release_and_its_values() -> None:
     found = build_cluster_variables(snapshot())["gpustack_releases"]["gpu-operator"]
     assert (found["name"], found["namespace"], found["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
     assert found["privileged"] is True
@@ -180,7 +180,7 @@ def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
         "pod_labels": ["^app$", "^team$"],
         "pod_uid": True,
     }
-    found = values(spec={"gpu": {"metrics": metrics}})["dcgmExporter"]
+    found = build_values(spec={"gpu": {"metrics": metrics}})["dcgmExporter"]
     assert {one["name"]: one["value"] for one in found["env"]} == {
         "DCGM_EXPORTER_INTERVAL": "30000",
         "DCGM_EXPORTER_DEVICES_STR": "g:0,1",
@@ -188,12 +188,12 @@ def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
     }
     assert (found["enablePodLabels"], found["enablePodUID"]) == (True, True)
     assert found["podLabelAllowlistRegex"] == ["^app$", "^team$"]
-    assert values()["dcgmExporter"].keys() == {"config", "env", "serviceMonitor"}
+    assert build_values()["dcgmExporter"].keys() == {"config", "env", "serviceMonitor"}
 
 
-@pytest.mark.parametrize(("devices", "watched"), [("f", 4), ("g", 4), ("g:0", 1), ("g:0,2-3", 3), ("g:1-9,1", 3)])
-def test_how_many_gpus_are_measured(devices: str, watched: int) -> None:
-    assert count_watched_gpus(devices, 4) == watched
+@pytest.mark.parametrize(("devices", "expected"), [("f", 4), ("g", 4), ("g:0", 1), ("g:0,2-3", 3), ("g:1-9,1", 3)])
+def test_measured_gpus_are_counted_by_the_devices_setting(devices: str, expected: int) -> None:
+    assert count_watched_gpus(devices, 4) == expected
 
 
 def test_fields_of_ours_can_be_left_out() -> None:

@@ -16,7 +16,7 @@ from tests.worlds.snapshots.host_stack import PRESENT, node, snapshot, workload
 from tests.worlds.snapshots.judge import failures, judgements
 
 
-def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
+def build_cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
     return place_answers(CLUSTER, make_list(probe, items))
 
 
@@ -25,19 +25,24 @@ def test_as_the_step_leaves_it() -> None:
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
-    changed = {("gpu.devices", "k1"): make_answer("gpu.devices", ""), **cluster("gpu.nodes", node("k1"), node("k2"))}
-    empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
-    taken = snapshot({}, {**changed, **empty, **cluster("gpu.daemon-sets")})
+    changed = {
+        ("gpu.devices", "k1"): make_answer("gpu.devices", ""),
+        **build_cluster("gpu.nodes", node("k1"), node("k2")),
+    }
+    empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
+    taken = snapshot({}, {**changed, **empty, **build_cluster("gpu.daemon-sets")})
     assert failures(judgements(STEP, taken, CLUSTER)) == {}
     assert gpu_plugin.build_variables(View(taken, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
 
 
-def test_before_the_first_installation() -> None:
-    empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
+def test_before_installation_all_is_for_install() -> None:
+    empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
     found = failures(
         judgements(
             STEP,
-            snapshot({}, {**empty, **cluster("gpu.daemon-sets"), **cluster("gpu.nodes", node("k1"), node("k2"))}),
+            snapshot(
+                {}, {**empty, **build_cluster("gpu.daemon-sets"), **build_cluster("gpu.nodes", node("k1"), node("k2"))}
+            ),
             CLUSTER,
         )
     )
@@ -53,30 +58,30 @@ def test_the_operator_is_still_there() -> None:
     labels = {"name": "gpu-operator", "version": "1", "status": "deployed", "owner": "helm"}
     release = {"metadata": {"name": "x", "namespace": "gpu-operator", "labels": labels}}
     policy = {"metadata": {"name": "cluster-policy"}, "status": {}}
-    taken = snapshot({}, {**cluster("helm.releases", release), **cluster("gpu.cluster-policies", policy)})
+    taken = snapshot({}, {**build_cluster("helm.releases", release), **build_cluster("gpu.cluster-policies", policy)})
     found = failures(judgements(STEP, taken, CLUSTER))["operators-stack"]
     assert found == ("ClusterPolicy cluster-policy, release gpu-operator/gpu-operator", "operator")
 
 
-def test_the_namespace() -> None:
+def test_a_namespace_without_its_level_is_for_install() -> None:
     going = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Terminating"}}
-    assert failures(judgements(STEP, snapshot({}, cluster("kube.namespaces", going)), CLUSTER))["namespace"] == (
+    assert failures(judgements(STEP, snapshot({}, build_cluster("kube.namespaces", going)), CLUSTER))["namespace"] == (
         "Terminating",
         "operator",
     )
     plain = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Active"}}
-    assert failures(judgements(STEP, snapshot({}, cluster("kube.namespaces", plain)), CLUSTER))["namespace"] == (
+    assert failures(judgements(STEP, snapshot({}, build_cluster("kube.namespaces", plain)), CLUSTER))["namespace"] == (
         "unset",
         "install",
     )
 
 
-def test_fewer_gpus_than_the_inventory_says() -> None:
+def test_fewer_gpus_than_the_inventory_says_are_reported() -> None:
     found = failures(judgements(STEP, snapshot({}, {}, HostSpec(gpustack_gpus=9)), CLUSTER))
     assert found["gpus-on-bus"] == ("k1: 2 of 9", "operator")
 
 
-def test_a_host_engine_that_is_there_already() -> None:
+def test_an_existing_host_engine_is_used_over_the_host_network() -> None:
     engine = place_answers("k1", read_case("gpu.host-engines", "dcgm-4"))
     found = failures(judgements(STEP, snapshot({}, engine), CLUSTER))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
@@ -87,13 +92,13 @@ def test_a_host_engine_that_is_there_already() -> None:
     assert exporter["spec"]["template"]["spec"]["hostNetwork"] is True
 
 
-def test_a_host_engine_of_another_pair() -> None:
+def test_a_host_engine_of_another_version_is_for_the_operator() -> None:
     old = place_answers("k1", read_case("gpu.host-engines", "dcgm-3-all-addresses"))
     found = failures(judgements(STEP, snapshot({"dcgm": "host"}, old), CLUSTER))
     assert found == {"engine-pair": ("k1: 3.3.5", "operator")}
 
 
-def test_an_engine_beside_the_exporter_that_no_other_pod_reaches() -> None:
+def test_the_engine_beside_the_exporter_has_no_service() -> None:
     """Found by dcgmi's users as the operator's is, by the name of its container."""
     taken = snapshot({"dcgm": "standalone"})
     made = build_objects(View(taken, CLUSTER))
@@ -111,12 +116,12 @@ def test_an_engine_beside_the_exporter_that_no_other_pod_reaches() -> None:
 
 def test_an_engine_with_a_service_of_an_earlier_release_goes() -> None:
     there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "dcgm-engine")]
-    taken = snapshot({"dcgm": "standalone"}, cluster("gpu.daemon-sets", *there))
+    taken = snapshot({"dcgm": "standalone"}, build_cluster("gpu.daemon-sets", *there))
     found = failures(judgements(STEP, taken, CLUSTER))
     assert found == {"stale-daemon-sets": ("also gpustack-dcgm-engine", "install")}
 
 
-def test_neither_mps_nor_mig_without_the_operator() -> None:
+def test_mps_and_mig_need_the_operator() -> None:
     mig = snapshot({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
     assert failures(judgements(STEP, mig, CLUSTER))["sharing-supported"] == (
         "k1: gpustack_mig: all-1g.10gb",
@@ -147,14 +152,14 @@ def test_time_slicing_has_a_plugin_of_its_own() -> None:
     ]  # fmt: skip
 
 
-def test_a_daemon_set_of_another_way_of_sharing() -> None:
+def test_a_daemon_set_of_another_sharing_mode_is_removed() -> None:
     there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")]
-    found = failures(judgements(STEP, snapshot({}, cluster("gpu.daemon-sets", *there)), CLUSTER))
+    found = failures(judgements(STEP, snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER))
     assert found == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
 
 
-def test_objects_that_somebody_changed() -> None:
-    """By kubectl set image: the field is theirs then. A restart takes nothing from us."""
+def test_changed_objects_are_for_install() -> None:
+    """kubectl set image changed a field, which is its own then. A restart takes nothing from us."""
     taken = snapshot()
     probe = PROBES["DaemonSet"].id
     loads = json.loads(taken.answers[probe, CLUSTER].stdout)["items"]
@@ -163,17 +168,17 @@ def test_objects_that_somebody_changed() -> None:
     }
     for item in loads:
         item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted})
-    assert failures(judgements(STEP, snapshot({}, cluster(probe, *loads)), CLUSTER)) == {}
+    assert failures(judgements(STEP, snapshot({}, build_cluster(probe, *loads)), CLUSTER)) == {}
     for item in loads:
         pod = item["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
         for container in pod["f:containers"].values():
             del container["f:image"]
-    found = failures(judgements(STEP, snapshot({}, cluster(probe, *loads)), CLUSTER))["objects-applied"]
+    found = failures(judgements(STEP, snapshot({}, build_cluster(probe, *loads)), CLUSTER))["objects-applied"]
     assert found == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
 
 
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
-    nodes = cluster("gpu.nodes", node("k1", 2, labels=PRESENT), node("k2", labels=PRESENT))
+    nodes = build_cluster("gpu.nodes", node("k1", 2, labels=PRESENT), node("k2", labels=PRESENT))
     assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
         "labels": ("k2: labelled, but without GPUs", "install")
     }
@@ -181,21 +186,21 @@ def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
 
 
 def test_a_gpu_that_is_ill_is_for_a_person() -> None:
-    nodes = cluster("gpu.nodes", node("k1", 2, 1, labels=PRESENT), node("k2"))
+    nodes = build_cluster("gpu.nodes", node("k1", 2, 1, labels=PRESENT), node("k2"))
     assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
         "allocatable": ("k1: 1 of 2 unhealthy", "operator")
     }
 
 
-def test_pods_that_are_not_ready() -> None:
+def test_pods_that_are_not_ready_are_for_install() -> None:
     there = [workload("gpustack-device-plugin", 1, 0), workload("gpustack-dcgm-exporter", 1, 1)]
-    assert failures(judgements(STEP, snapshot({}, cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
+    assert failures(judgements(STEP, snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
         "daemon-sets": ("device plugin on 0 of 1", "install")
     }
 
 
-def pods(snapshot: Snapshot) -> dict[str, Any]:
-    """Templates of the DaemonSets' pods, by name."""
+def list_templates(snapshot: Snapshot) -> dict[str, Any]:
+    """List the templates of the DaemonSets' pods, by name."""
     found = [
         all_object for all_object in build_all_objects(View(snapshot, CLUSTER)) if all_object["kind"] == "DaemonSet"
     ]
@@ -203,13 +208,16 @@ def pods(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def test_a_change_of_what_a_pod_reads_at_its_start_makes_a_new_one() -> None:
-    before, after = pods(snapshot()), pods(snapshot({"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}))
+    before, after = (
+        list_templates(snapshot()),
+        list_templates(snapshot({"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}})),
+    )
     assert before["gpustack-dcgm-exporter"] != after["gpustack-dcgm-exporter"]
     assert before["gpustack-device-plugin"] == after["gpustack-device-plugin"]
 
 
 def test_no_pod_runs_where_there_is_no_gpu_and_none_may_ask_the_api() -> None:
-    for template in pods(snapshot()).values():
+    for template in list_templates(snapshot()).values():
         pod = template["spec"]
         wanted = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         (term,) = wanted["nodeSelectorTerms"]
@@ -222,11 +230,11 @@ def test_both_stacks_at_once_are_refused_by_the_operator_s_step_too() -> None:
     result = host_stack(View(snapshot({"stack": "operator"}), CLUSTER))
     assert result
     assert (result.actual, result.cure) == ("gpustack-dcgm-exporter, gpustack-device-plugin", "operator")
-    none = snapshot({"stack": "operator"}, cluster("gpu.daemon-sets", workload("nvidia-dcgm-exporter", 1, 1)))
+    none = snapshot({"stack": "operator"}, build_cluster("gpu.daemon-sets", workload("nvidia-dcgm-exporter", 1, 1)))
     assert host_stack(View(none, CLUSTER)) is None
 
 
-def host_paths() -> dict[str, list[tuple[str, bool]]]:
+def list_host_paths() -> dict[str, list[tuple[str, bool]]]:
     """Collect (path, writable) of every hostPath that containers of the DaemonSets mount, by DaemonSet."""
     found: dict[str, list[tuple[str, bool]]] = {}
     view = View(snapshot({"dcgm": "standalone"}), CLUSTER)
@@ -254,13 +262,13 @@ def test_no_pod_sees_the_secrets_or_the_sockets_of_its_host() -> None:
         "/home/a",
         "/var/lib/kubelet/pods",
     )
-    for name, mounts in host_paths().items():
+    for name, mounts in list_host_paths().items():
         for path, _ in mounts:
             assert [file for file in private if f"{file}/".startswith(f"{path.rstrip('/')}/")] == [], (name, path)
 
 
 def test_pods_write_to_the_host_where_the_kubelet_and_containerd_look() -> None:
-    writable = {(name, path) for name, mounts in host_paths().items() for path, writes in mounts if writes}
+    writable = {(name, path) for name, mounts in list_host_paths().items() for path, writes in mounts if writes}
     assert writable == {
         ("gpustack-device-plugin", "/var/lib/kubelet/device-plugins"),
         ("gpustack-device-plugin", "/var/run/cdi"),

@@ -1,4 +1,4 @@
-"""What the roles gpu_metrics and gpu_sharing do to a cluster, with a kubectl that is put before them."""
+"""The roles gpu_metrics and gpu_sharing change a cluster through a kubectl that is put before the real one."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def run(cluster: Path, script: str, text: str, **variables: str) -> "subprocess.
     )
 
 
-def asked(cluster: Path, *verbs: str) -> list[str]:
+def read_calls(cluster: Path, *verbs: str) -> list[str]:
     path = cluster / "asked"
     lines = path.read_text().splitlines() if path.exists() else []
     return [line for line in lines if any(f" {verb} " in f" {line} " for verb in verbs)]
@@ -91,7 +91,7 @@ def test_labels_are_set_once(cluster: Path) -> None:
     assert (cluster / "nodes" / "k1" / LABEL).read_text() == "time-slicing-4"
     done = run(cluster, LABELS, LINES)
     assert (done.returncode, done.stdout) == (0, "")
-    assert len(asked(cluster, *CHANGES)) == 1
+    assert len(read_calls(cluster, *CHANGES)) == 1
 
 
 def test_labels_are_changed_and_taken_away(cluster: Path) -> None:
@@ -106,24 +106,24 @@ def test_labels_are_changed_and_taken_away(cluster: Path) -> None:
 @pytest.mark.parametrize("text", ["", "\n", "\n\n"])
 def test_no_line_is_nothing_to_do(cluster: Path, text: str) -> None:
     done = run(cluster, LABELS, text)
-    assert (done.returncode, done.stdout, asked(cluster, "get", *CHANGES)) == (0, "", [])
+    assert (done.returncode, done.stdout, read_calls(cluster, "get", *CHANGES)) == (0, "", [])
 
 
 def test_a_node_that_is_gone_ends_it(cluster: Path) -> None:
     done = run(cluster, LABELS, f"k9 nvidia.com/mig.config all-1g.10gb\n{LINES}")
     assert done.returncode != 0
     assert 'nodes "k9" not found' in done.stderr
-    assert asked(cluster, *CHANGES) == []
+    assert read_calls(cluster, *CHANGES) == []
 
 
 def test_an_api_that_is_silent_is_no_missing_label(cluster: Path) -> None:
     (cluster / "silent").touch()
     assert run(cluster, LABELS, LINES).returncode != 0
-    assert asked(cluster, *CHANGES) == []
+    assert read_calls(cluster, *CHANGES) == []
 
 
 def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
-    """What the step says is to be there is what its check then finds."""
+    """The check of the step finds then what its lines say."""
     hosts = (set_gpus(K1, gpustack_sharing="time-slicing:4"), set_gpus(K2, gpustack_mig="all-1g.10gb"))
     lines = gpu_sharing.build_variables(View(snapshot(read_answers("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
     assert run(cluster, LABELS, "\n".join(lines) + "\n").returncode == 0
@@ -142,7 +142,7 @@ def test_the_operator_s_monitor_is_left_to_the_operator(cluster: Path) -> None:
     assert run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).stdout == "changed: configmap/x serverside-applied\n"
     done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
     assert (done.returncode, done.stdout) == (0, "")
-    assert [line.split()[0] for line in asked(cluster, *CHANGES)] == ["apply"]
+    assert [line.split()[0] for line in read_calls(cluster, *CHANGES)] == ["apply"]
     assert list((cluster / "tmp").iterdir()) == []
 
 
@@ -154,7 +154,7 @@ def test_ours_goes_where_the_operator_has_its_own(cluster: Path) -> None:
         in run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).stdout
     )
     assert [path.name for path in (cluster / "monitors").iterdir()] == [OPERANDS[-1]]
-    assert asked(cluster, "rollout") == []
+    assert read_calls(cluster, "rollout") == []
 
 
 def test_one_of_our_name_from_others_stays_and_is_named(cluster: Path) -> None:
@@ -171,14 +171,14 @@ def test_an_operator_that_was_there_first_is_made_to_look_again(cluster: Path) -
     (cluster / "monitors" / f"{OPERANDS[-1]}-of-others").touch()
     done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
     assert "changed: the operator was made to look again\n" in done.stdout
-    assert asked(cluster, "rollout") == ["-n gpu-operator rollout restart deployment gpu-operator"]
+    assert read_calls(cluster, "rollout") == ["-n gpu-operator rollout restart deployment gpu-operator"]
 
 
 def test_ours_is_applied_and_the_operator_left_alone(cluster: Path) -> None:
     done = run(cluster, MONITOR, stream(service_monitor="ours"), MONITOR=MONITOR_NAME)
     assert (done.returncode, done.stdout) == (0, "changed: configmap/x serverside-applied\n")
     assert '"kind": "ServiceMonitor"' in (cluster / "applied").read_text()
-    assert asked(cluster, "rollout", "delete") == []
+    assert read_calls(cluster, "rollout", "delete") == []
 
 
 def test_a_refusal_is_reported_and_ends_it(cluster: Path) -> None:
@@ -186,16 +186,16 @@ def test_a_refusal_is_reported_and_ends_it(cluster: Path) -> None:
     done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
     assert done.returncode != 0
     assert done.stderr == "the server says no\n"
-    assert asked(cluster, "rollout") == []
+    assert read_calls(cluster, "rollout") == []
     assert list((cluster / "tmp").iterdir()) == []
 
 
 def test_an_api_that_is_silent_restarts_nobody(cluster: Path) -> None:
-    """Whether the operator has its monitor is unknown then."""
+    """The API does not tell whether the operator has its monitor."""
     broken_off = KUBECTL.replace("'get servicemonitors'*)", "'get servicemonitors'*) exit 1 ;; 'never'*)")
     (cluster / "bin" / "kubectl").write_text(broken_off)
     assert run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).returncode != 0
-    assert asked(cluster, "rollout", "delete") == []
+    assert read_calls(cluster, "rollout", "delete") == []
 
 
 def test_names_are_those_of_the_step() -> None:

@@ -15,15 +15,15 @@ ROLE = locate_playbooks() / "roles" / "gpu_runtime"
 HOST = {"gpu": {"stack": "host"}}
 
 
-def changed(probe: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Any]:
+def change_answer(probe: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Any]:
     return {**add_toolkit(), (probe, "h1"): read_case(probe, "prepared-debian-12", *edits)}
 
 
-def test_a_host_that_the_step_prepared() -> None:
+def test_a_prepared_host_passes() -> None:
     assert failures(judge(STEP, add_toolkit(), HOST)) == {}
 
 
-def test_a_fresh_host() -> None:
+def test_a_fresh_host_is_for_install() -> None:
     assert failures(judge(STEP, {}, HOST, state="fresh")) == {
         "repository": ("nothing", "install"),
         "packages-installed": ("missing: nvidia-container-toolkit, nvidia-container-toolkit-base", "install"),
@@ -51,20 +51,22 @@ def test_what_the_operator_s_toolkit_left_is_for_a_person() -> None:
     assert result
     assert (result.actual, result.cure) == (OPERATOR_DROP_IN, "operator")
     assert "helm uninstall gpu-operator -n gpu-operator" in result.hint
-    other = changed("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
+    other = change_answer("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
     result = judge(STEP, other, HOST)["other-runtimes"].result
     assert result
     assert result.hint.startswith("take the runtime nvidia out of /etc/containerd/config.toml")
 
 
-def test_the_repository_of_the_spec_with_its_key() -> None:
-    answers = changed("gpu.toolkit-repository", ("libnvidia-container/stable/deb/amd64/", "libnvidia-container/x/"))
+def test_another_repository_is_for_install() -> None:
+    answers = change_answer(
+        "gpu.toolkit-repository", ("libnvidia-container/stable/deb/amd64/", "libnvidia-container/x/")
+    )
     assert failures(judge(STEP, answers, HOST))["repository"][0].startswith(
         "uri http://10.77.1.1:8480/nvidia.github.io/"
     )
 
 
-def test_packages() -> None:
+def test_packages_are_held_at_their_version() -> None:
     assert failures(judge(STEP, add_toolkit(("hold", "install")), HOST)) == {
         "packages-held": ("not held: nvidia-container-toolkit, nvidia-container-toolkit-base", "install")
     }
@@ -76,16 +78,16 @@ def test_packages() -> None:
     }
 
 
-def test_our_file_and_what_runs() -> None:
-    answers = changed("gpu.runtime-files", (PROGRAM, "/usr/local/bin/another"))
+def test_a_changed_file_or_runtime_is_for_install() -> None:
+    answers = change_answer("gpu.runtime-files", (PROGRAM, "/usr/local/bin/another"))
     assert failures(judge(STEP, answers, HOST)) == {"configuration": ("different", "install")}
     older = {**add_toolkit(), ("containerd.runtime", "h1"): read_case("containerd.runtime", "prepared-debian-12")}
     assert failures(judge(STEP, older, HOST)) == {"running": ("nothing", "install")}
 
 
-def test_a_gpu_that_cdi_s_file_does_not_name() -> None:
+def test_a_gpu_missing_in_the_cdi_file_is_for_install() -> None:
     uuid = "GPU-6a8b1b0e-4f3a-5c1d-9d55-0b1f6d2f1a02\n"
-    assert failures(judge(STEP, changed("gpu.runtime-files", (uuid, "")), HOST)) == {"devices": ("1", "install")}
+    assert failures(judge(STEP, change_answer("gpu.runtime-files", (uuid, "")), HOST)) == {"devices": ("1", "install")}
 
 
 def test_the_role_writes_what_the_check_expects() -> None:

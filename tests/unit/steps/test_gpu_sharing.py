@@ -22,8 +22,8 @@ PARTED = (set_gpus(K1, gpustack_mig="all-1g.10gb"), K2)
 LOST: Answers = {(NODES, CLUSTER): replace(make_answer(NODES, "", -1), missing_reason="no answer")}
 
 
-def labelled(case: str = "two-hosts", **changes: str) -> Answers:
-    """k1 with labels of it changed; an empty one is taken away. Names: plugin, mig, state."""
+def label_node(case: str = "two-hosts", **changes: str) -> Answers:
+    """Change labels of k1; an empty one is taken away. Names: plugin, mig, state."""
     names = {"plugin": PLUGIN, "mig": MIG, "state": STATE}
 
     def change(items: list[Any]) -> None:
@@ -35,22 +35,22 @@ def labelled(case: str = "two-hosts", **changes: str) -> Answers:
     return edit_answer(NODES, change, case)
 
 
-def lines(changed: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **more: Any) -> list[str]:
-    found: list[str] = build_variables(View(snapshot(changed, hosts=hosts, **more), CLUSTER))["labels"]
+def list_lines(changes: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **options: Any) -> list[str]:
+    found: list[str] = build_variables(View(snapshot(changes, hosts=hosts, **options), CLUSTER))["labels"]
     return found
 
 
-def test_all_holds_without_sharing() -> None:
+def test_the_step_holds_without_sharing() -> None:
     """The MIG manager says `all-disabled` where nobody wanted a layout: that is its own word for none."""
     assert failures(judge(STEP)) == {}
-    assert failures(judge(STEP, labelled(mig="", state=""))) == {}
+    assert failures(judge(STEP, label_node(mig="", state=""))) == {}
 
 
 def test_without_gpus_there_is_nothing_to_share() -> None:
     none = {**devices("k1"), **devices("k2")}
     shared = {"gpu": {"sharing": {"mode": "time-slicing"}}}
     assert failures(judge(STEP, none, spec=shared)) == {}
-    assert lines(none, spec=shared) == []
+    assert list_lines(none, spec=shared) == []
 
 
 def test_a_host_without_gpus_gets_no_label() -> None:
@@ -58,33 +58,33 @@ def test_a_host_without_gpus_gets_no_label() -> None:
     mixed = {**devices("k1"), **read_answers(NODES, "one-without-gpus")}
     found = failures(judge(STEP, mixed, spec=shared))
     assert found == {"labels": (f"k2: {PLUGIN}=none instead of mps-2", "install")}
-    assert lines(mixed, spec=shared) == [f"k2 {PLUGIN} mps-2"]
+    assert list_lines(mixed, spec=shared) == [f"k2 {PLUGIN} mps-2"]
 
 
-def test_time_slicing() -> None:
+def test_time_slicing_sets_the_label_of_its_host() -> None:
     assert failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=SLICED)) == {}
     found = failures(judge(STEP, hosts=SLICED))
     assert found == {"labels": (f"k1: {PLUGIN}=none instead of time-slicing-4", "install")}
-    assert lines(hosts=SLICED) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
+    assert list_lines(hosts=SLICED) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
 
 
-@pytest.mark.parametrize(("there", "text"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
-def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, text: str) -> None:
-    """One with fewer than it has GPUs is reported by the step gpu-operator."""
+@pytest.mark.parametrize(("count", "text"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
+def test_a_node_that_does_not_share_yet_is_waited_for(count: str, text: str) -> None:
+    """The step gpu-operator reports a node with fewer than it has GPUs."""
 
-    def offers(items: list[Any]) -> None:
-        items[0]["status"]["allocatable"]["nvidia.com/gpu"] = there
-        items[0]["status"]["capacity"]["nvidia.com/gpu"] = "8" if there == "7" else there
+    def set_capacity(items: list[Any]) -> None:
+        items[0]["status"]["allocatable"]["nvidia.com/gpu"] = count
+        items[0]["status"]["capacity"]["nvidia.com/gpu"] = "8" if count == "7" else count
 
-    found = failures(judge(STEP, edit_answer(NODES, offers, "time-slicing"), hosts=SLICED))
-    cure = "operator" if there == "7" else "install"
+    found = failures(judge(STEP, edit_answer(NODES, set_capacity, "time-slicing"), hosts=SLICED))
+    cure = "operator" if count == "7" else "install"
     assert found == ({"shares": (f"k1: {text}", cure)} if text else {})
 
 
 def test_sharing_that_is_no_longer_wanted_is_taken_back() -> None:
     found = failures(judge(STEP, read_answers(NODES, "time-slicing")))
     assert found == {"labels": (f"k1: {PLUGIN}=time-slicing-4 instead of none", "install")}
-    assert lines(read_answers(NODES, "time-slicing")) == [f"k1 {PLUGIN} -", f"k2 {PLUGIN} -"]
+    assert list_lines(read_answers(NODES, "time-slicing")) == [f"k1 {PLUGIN} -", f"k2 {PLUGIN} -"]
 
 
 def test_a_host_s_own_word_counts_more_than_that_of_all() -> None:
@@ -94,9 +94,9 @@ def test_a_host_s_own_word_counts_more_than_that_of_all() -> None:
     assert found == {"labels": (f"k2: {PLUGIN}=none instead of time-slicing-8", "install")}
 
 
-def test_a_mig_layout() -> None:
+def test_a_mig_layout_sets_the_label_of_its_host() -> None:
     assert failures(judge(STEP, read_answers(NODES, "mig"), hosts=PARTED)) == {}
-    assert lines(hosts=PARTED) == [f"k1 {PLUGIN} -", f"k1 {MIG} all-1g.10gb", f"k2 {PLUGIN} -"]
+    assert list_lines(hosts=PARTED) == [f"k1 {PLUGIN} -", f"k1 {MIG} all-1g.10gb", f"k2 {PLUGIN} -"]
     assert failures(judge(STEP, hosts=PARTED)) == {
         "labels": (f"k1: {MIG}=all-disabled instead of all-1g.10gb", "install")
     }
@@ -105,12 +105,12 @@ def test_a_mig_layout() -> None:
 def test_a_layout_that_is_no_longer_wanted_is_taken_back() -> None:
     found = failures(judge(STEP, read_answers(NODES, "mig")))
     assert found == {"labels": (f"k1: {MIG}=all-1g.10gb instead of none", "install")}
-    assert f"k1 {MIG} -" in lines(read_answers(NODES, "mig"))
+    assert f"k1 {MIG} -" in list_lines(read_answers(NODES, "mig"))
 
 
 @pytest.mark.parametrize(("state", "text"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
-def test_the_mig_manager_has_not_come_to_its_end(state: str, text: str) -> None:
-    answers = labelled("mig", state=state)
+def test_a_mig_manager_at_work_is_waited_for(state: str, text: str) -> None:
+    answers = label_node("mig", state=state)
     assert failures(judge(STEP, answers, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
     mismatch = judge(STEP, answers, hosts=PARTED)["layout"].result
     assert mismatch
@@ -118,30 +118,30 @@ def test_the_mig_manager_has_not_come_to_its_end(state: str, text: str) -> None:
     assert "layout" not in failures(judge(STEP, answers)), "nobody asked for one"
 
 
-def test_a_layout_without_an_instance() -> None:
-    def none(items: list[Any]) -> None:
+def test_a_layout_without_an_instance_is_for_install() -> None:
+    def remove_instances(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = "0"
 
-    assert failures(judge(STEP, edit_answer(NODES, none, "mig"), hosts=PARTED)) == {
+    assert failures(judge(STEP, edit_answer(NODES, remove_instances, "mig"), hosts=PARTED)) == {
         "slices": ("k1: no MIG instance", "install")
     }
 
 
-def test_instances_that_are_called_gpus() -> None:
-    """With the strategy `single` they are nvidia.com/gpu."""
+def test_instances_that_are_called_gpus_count() -> None:
+    """The strategy `single` calls them nvidia.com/gpu."""
 
-    def single(items: list[Any]) -> None:
+    def count_as_gpus(items: list[Any]) -> None:
         items[0]["status"]["allocatable"] |= {"nvidia.com/mig-1g.10gb": "0", "nvidia.com/gpu": "14"}
 
-    assert failures(judge(STEP, edit_answer(NODES, single, "mig"), hosts=PARTED)) == {}
+    assert failures(judge(STEP, edit_answer(NODES, count_as_gpus, "mig"), hosts=PARTED)) == {}
 
 
 def test_two_labels_that_differ_are_both_reported() -> None:
-    found = failures(judge(STEP, labelled("mig", plugin="mps-2")))["labels"][0]
+    found = failures(judge(STEP, label_node("mig", plugin="mps-2")))["labels"][0]
     assert found == f"k1: {PLUGIN}=mps-2 instead of none, {MIG}=all-1g.10gb instead of none"
 
 
-def test_what_is_unknown() -> None:
+def test_lost_answers_are_unknown() -> None:
     assert find_unknown(judge(STEP, LOST, hosts=PARTED)) == {"labels", "layout", "slices", "shares"}
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
     assert find_unknown(judge(STEP, alone)) == {"labels", "layout", "slices", "shares"}
@@ -150,7 +150,7 @@ def test_what_is_unknown() -> None:
 def test_a_host_that_is_no_node_yet_is_left_out() -> None:
     gone = edit_answer(NODES, lambda items: items.pop(0))
     assert failures(judge(STEP, gone, hosts=PARTED)) == {}
-    assert lines(gone, hosts=PARTED) == [f"k2 {PLUGIN} -"]
+    assert list_lines(gone, hosts=PARTED) == [f"k2 {PLUGIN} -"]
 
 
 def test_it_is_for_clusters_with_the_operator() -> None:

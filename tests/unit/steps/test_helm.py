@@ -10,9 +10,9 @@ UNMONITORED = {"monitoring": {"enabled": False}}
 GPUS = place_answers("k2", read_case("gpu.devices", "prepared-debian-13"))
 
 
-@pytest.mark.parametrize(("out", "found"), [("\n", "nothing"), ("v4.2.4\n", "4.2.4")])
-def test_none_or_another_one_is_for_install(out: str, found: str) -> None:
-    assert failures(judge(STEP, {PROGRAM: make_answer("helm.program", out)})) == {"program": (found, "install")}
+@pytest.mark.parametrize(("output", "actual"), [("\n", "nothing"), ("v4.2.4\n", "4.2.4")])
+def test_a_missing_or_other_helm_is_for_install(output: str, actual: str) -> None:
+    assert failures(judge(STEP, {PROGRAM: make_answer("helm.program", output)})) == {"program": (actual, "install")}
 
 
 def test_where_nothing_is_installed_with_it_none_is_needed() -> None:

@@ -52,7 +52,7 @@ exit 0
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    """Where the chart lies already, the namespace is there, and nothing was released."""
+    """A world where the chart lies already, the namespace is there, and nothing was released."""
     for name, text in {"kubectl": KUBECTL, "helm": HELM, "pgrep": '#!/bin/sh\n[ -e "$WORLD/runs" ]\n'}.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
@@ -75,48 +75,50 @@ def run(world: Path, script: str = SCRIPT, **variables: str) -> "subprocess.Comp
     )
 
 
-def asked(world: Path, *words: str) -> list[str]:
-    """The lines with all of these words."""
+def find_calls(world: Path, *words: str) -> list[str]:
+    """Find the lines with all of these words."""
     path = world / "asked"
     lines = path.read_text().splitlines() if path.exists() else []
     return [line for line in lines if all(word in line for word in words)]
 
 
-def releases(world: Path, *lines: str) -> None:
+def write_releases(world: Path, *lines: str) -> None:
     (world / "releases").write_text("".join(f"{line}\n" for line in lines))
 
 
-def test_a_release_that_is_not_there(world: Path) -> None:
+def test_a_missing_release_is_installed(world: Path) -> None:
     done = run(world)
     assert (done.returncode, done.stdout) == (0, "changed: release monitoring\n")
     assert (world / "values").read_text() == '{"a":"$b"}'
-    (line,) = asked(world, "helm upgrade")
+    (line,) = find_calls(world, "helm upgrade")
     assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40},gpustack-revision=1 " in line
     assert "--reset-values" in line
     assert [path.name for path in (world / "charts").iterdir()] == ["c-1.tgz"], "Helm keeps nothing there"
     assert "--namespace space" in line
 
 
-def test_one_that_is_as_it_should_be_is_left_alone(world: Path) -> None:
-    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'d' * 40} 1 1")
-    assert (run(world).stdout, asked(world, "helm upgrade")) == ("", [])
+def test_an_unchanged_release_is_left_alone(world: Path) -> None:
+    write_releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'d' * 40} 1 1")
+    assert (run(world).stdout, find_calls(world, "helm upgrade")) == ("", [])
 
 
-@pytest.mark.parametrize("other", ["digest", "objects"])
-def test_another_digest_or_objects_that_drifted(world: Path, other: str) -> None:
-    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {('e' if other == 'digest' else 'd') * 40} 1 1")
-    if other == "objects":
+@pytest.mark.parametrize("difference", ["digest", "objects"])
+def test_another_digest_or_drifted_objects_upgrade_the_release(world: Path, difference: str) -> None:
+    write_releases(
+        world, f"sh.helm.release.v1.monitoring.v1 deployed {('e' if difference == 'digest' else 'd') * 40} 1 1"
+    )
+    if difference == "objects":
         (world / "drifted").touch()
     assert run(world).stdout == "changed: release monitoring\n"
 
 
-def test_a_revision_that_another_helm_made_with_our_labels(world: Path) -> None:
+def test_a_revision_of_another_helm_is_upgraded(world: Path) -> None:
     old, new = (
         f"sh.helm.release.v1.monitoring.v{n} {s} {'d' * 40} 9 {n}" for n, s in ((9, "superseded"), (10, "deployed"))
     )
-    releases(world, old, new)
+    write_releases(world, old, new)
     assert run(world).stdout == "changed: release monitoring\n"
-    assert "gpustack-revision=11 " in asked(world, "helm upgrade")[0]
+    assert "gpustack-revision=11 " in find_calls(world, "helm upgrade")[0]
 
 
 def test_a_namespace_is_created_with_its_level(world: Path) -> None:
@@ -143,7 +145,7 @@ def test_a_namespace_without_a_level_gets_one_where_pods_need_it(world: Path) ->
     run(world, PRIVILEGED="no")
     assert not (world / "level").exists()
     assert run(world).stdout.splitlines()[0] == "changed: pods of namespace space may be privileged"
-    assert asked(world, "label namespace", "--overwrite") == []
+    assert find_calls(world, "label namespace", "--overwrite") == []
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
@@ -153,33 +155,33 @@ def test_a_level_that_somebody_set_stays_and_ends_the_run(world: Path, level: st
     assert (done.returncode, done.stdout, (world / "level").read_text()) == (1, "", level)
     assert done.stderr.startswith(f"namespace space enforces the Pod Security level {level}, ")
     assert done.stderr.endswith("(gpustack explain namespace-restricted)\n")
-    assert asked(world, "kubectl label") == asked(world, "helm") == []
+    assert find_calls(world, "kubectl label") == find_calls(world, "helm") == []
     assert run(world, PRIVILEGED="no").returncode == 0
 
 
-def test_a_namespace_that_is_being_deleted(world: Path) -> None:
+def test_a_namespace_that_is_being_deleted_ends_the_run(world: Path) -> None:
     (world / "phase").write_text("Terminating")
     done = run(world)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("namespace space is being deleted")
     assert done.stderr.endswith("(gpustack explain namespace-terminating)\n")
-    assert asked(world, "helm") == []
+    assert find_calls(world, "helm") == []
 
 
 def test_definitions_are_applied_on_the_server_before_the_release(world: Path) -> None:
     (world / "crds").touch()
     assert run(world).stdout.splitlines() == ["changed: a.example serverside-applied", "changed: release monitoring"]
-    (line,) = asked(world, "kubectl apply")
+    (line,) = find_calls(world, "kubectl apply")
     assert "--server-side --field-manager=gpustack" in line
-    assert asked(world, "kubectl wait", "condition=Established")
-    order = [line.split()[1] for line in asked(world) if line.startswith(("kubectl apply", "helm upgrade"))]
+    assert find_calls(world, "kubectl wait", "condition=Established")
+    order = [line.split()[1] for line in find_calls(world) if line.startswith(("kubectl apply", "helm upgrade"))]
     assert order == ["apply", "upgrade"]
     assert run(world).stdout.splitlines() == ["changed: release monitoring"]
 
 
 def test_a_chart_without_definitions_applies_none(world: Path) -> None:
     run(world)
-    assert asked(world, "kubectl apply") == []
+    assert find_calls(world, "kubectl apply") == []
 
 
 PENDING = f"sh.helm.release.v1.monitoring.v2 pending-upgrade {'c' * 40}"
@@ -187,12 +189,12 @@ OURS = f"{PENDING} 2 2"
 
 
 def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> None:
-    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40} 1 1", OURS)
+    write_releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40} 1 1", OURS)
     assert run(world).stdout.splitlines() == [
         "changed: revision v2 of monitoring, which was interrupted, is deleted",
         "changed: release monitoring",
     ]
-    assert asked(world, "delete secret sh.helm.release.v1.monitoring.v2")
+    assert find_calls(world, "delete secret sh.helm.release.v1.monitoring.v2")
 
 
 @pytest.mark.parametrize(
@@ -207,14 +209,14 @@ def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> No
     ],
 )
 def test_what_is_pending_by_others_is_left_alone(world: Path, line: str, runs: bool, text: str) -> None:
-    releases(world, line)
+    write_releases(world, line)
     if runs:
         (world / "runs").touch()
     done = run(world)
     assert (done.returncode, done.stdout) == (1, "")
     assert text in done.stderr
     assert done.stderr.endswith("(gpustack explain release-pending)\n")
-    assert asked(world, "delete") == asked(world, "helm upgrade") == []
+    assert find_calls(world, "delete") == find_calls(world, "helm upgrade") == []
 
 
 def test_why_helm_refuses_is_reported_without_its_warnings(world: Path) -> None:
@@ -230,7 +232,7 @@ def test_a_chart_of_another_checksum_goes_no_further(world: Path) -> None:
     done = run(world, SHA256="0" * 64)
     assert (done.returncode, done.stdout) == (1, "")
     assert "gpustack explain wrong-checksum" in done.stderr
-    assert asked(world) == []
+    assert find_calls(world) == []
 
 
 def test_a_limit_that_strikes_is_reported(world: Path) -> None:
@@ -241,4 +243,4 @@ def test_a_limit_that_strikes_is_reported(world: Path) -> None:
     done = run(world, SCRIPT.replace("limited 60 kubectl", "limited 1 kubectl"))
     assert done.returncode == 124
     assert re.search("^ended after its limit of 1 s on .*: kubectl apply ", done.stderr, re.MULTILINE)
-    assert asked(world, "helm upgrade") == []
+    assert find_calls(world, "helm upgrade") == []

@@ -1,4 +1,4 @@
-"""What checks expect and what roles do is the same: lists that stand in both, because neither can read the other."""
+"""Checks expect what roles do: these lists stand in both, because neither can read the other."""
 
 import re
 
@@ -16,11 +16,11 @@ ROLES = locate_playbooks() / "roles"
 PREREQS, CONTAINERD, KUBERNETES = (ROLES / name for name in ("prereqs", "containerd", "kubernetes"))
 
 
-def without_comments(*lines: str) -> list[str]:
+def strip_comments(*lines: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def test_packages() -> None:
+def test_the_role_installs_the_packages_of_the_check() -> None:
     variables = yaml.safe_load((PREREQS / "vars" / "main.yml").read_text())
     assert tuple(variables["prereqs_packages_of_nodes"]) == HOST_PACKAGES
     assert variables["prereqs_packages"].endswith(f"else {list(FETCHING)} }}}}")
@@ -30,10 +30,10 @@ def test_packages() -> None:
     assert {word.split("=")[0] for word in re.sub(r"\{\{.*?\}\}", "", wanted[1]).split()} == set(NAMES)
 
 
-def test_modules_and_sysctls() -> None:
+def test_the_role_sets_the_modules_and_sysctls_of_the_check() -> None:
     files = PREREQS / "files"
-    assert set(without_comments(*(files / "modules.conf").read_text().splitlines())) == KERNEL_MODULES
-    assert without_comments(*(files / "sysctl.conf").read_text().splitlines()) == [f"{key} = 1" for key in SYSCTLS]
+    assert set(strip_comments(*(files / "modules.conf").read_text().splitlines())) == KERNEL_MODULES
+    assert strip_comments(*(files / "sysctl.conf").read_text().splitlines()) == [f"{key} = 1" for key in SYSCTLS]
     assert f"dest: {SYSCTL_FILE}" in (PREREQS / "tasks" / "node.yml").read_text()
     effect = (files / "effect.sh").read_text()
     assert f"for key in {' '.join(SYSCTLS)}; do" in effect
@@ -41,12 +41,12 @@ def test_modules_and_sysctls() -> None:
     assert " ".join(f"{name}.service" for name in CLOCKS) in (files / "host-packages.sh").read_text()
 
 
-def test_registries_and_the_mark_of_our_files() -> None:
+def test_the_role_has_the_registries_and_the_mark_of_the_check() -> None:
     layout = (CONTAINERD / "files" / "layout.sh").read_text()
     assert f"for registry in {' '.join(REGISTRIES)}; do" in layout
     assert f"HEADER='{MANAGED_HEADER}'" in layout
 
 
-def test_crictl() -> None:
+def test_the_role_configures_the_socket_of_the_check() -> None:
     text = (KUBERNETES / "vars" / "main.yml").read_text()
     assert set(re.findall(r"-endpoint: (unix:\S+?)(?:\\n)?'?$", text, re.MULTILINE)) == {SOCKET}

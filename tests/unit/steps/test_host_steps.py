@@ -1,4 +1,4 @@
-"""What every check of the steps that prepare hosts keeps to: it holds on a prepared host, and guesses nothing."""
+"""Checks of the steps that prepare hosts hold on a prepared host, and guess nothing."""
 
 from dataclasses import replace
 
@@ -28,20 +28,20 @@ ASKED = (replace(H1, become_password="x"), H2)
 
 @every_step
 @pytest.mark.parametrize("host", ["h1", "h2"])
-def test_holds_on_a_prepared_host(step: Step, host: str) -> None:
+def test_each_check_holds_on_a_prepared_host(step: Step, host: str) -> None:
     assert failures(judge(step, on=host)) == {}
 
 
 @every_check
-def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
+def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> None:
     view = View(snapshot({}, DEFAULTS, hosts=ASKED), "h1")
     check(view)
     assert {probe.id for probe, _ in view.reads} <= {probe.id for probe in step.probes}
 
 
 @every_check
-def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
-    """Of its own host: another one that cannot tell is judged for that itself."""
+def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check) -> None:
+    """The fact is of its own host: another one that cannot tell is judged for that itself."""
     whole = snapshot({}, DEFAULTS, hosts=ASKED)
     view = View(whole, "h1")
     check(view)
@@ -54,5 +54,5 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
 
 @every_step
 def test_a_fresh_host_is_judged_completely(step: Step) -> None:
-    """Not installed is a fact: nothing is unknown on a host that has nothing yet."""
+    """A fresh host has nothing yet, and that is a fact: nothing is unknown."""
     assert failures(judge(step, state="fresh")) != {}

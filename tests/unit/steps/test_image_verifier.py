@@ -1,4 +1,5 @@
-"""What containerd asks before a pull, and the script that brings it, with a curl, a ctr and a crictl put before it."""
+"""containerd asks a verifier before a pull, and a script brings the verifier, with a curl, a ctr and a crictl put
+before it."""
 
 import hashlib
 import os
@@ -34,12 +35,12 @@ echo "$1 t $(cat "$WORLD/registry")" >"$WORLD/there"
 """
 
 
-def whole(*lines: str) -> str:
-    """A list with these lines, and the one that says how many."""
+def format_list(*lines: str) -> str:
+    """Format a list with these lines, and the one that says how many."""
     return "".join(f"{line}\n" for line in (*lines, f"# end {len(lines)}"))
 
 
-def moved(text: str, world: Path) -> str:
+def move_paths(text: str, world: Path) -> str:
     for place, name in ((VERIFIER, "verifier/gpustack"), (LIST, "list"), (SOCKET.removeprefix("unix://"), "socket")):
         text = text.replace(place, str(world / name))
     return (
@@ -55,15 +56,15 @@ def world(tmp_path: Path) -> Path:
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     (tmp_path / "www").mkdir()
-    serve(tmp_path, whole(f"{FLANNEL} {TWO}", f"{PROXY} {ONE}"))
+    serve(tmp_path, format_list(f"{FLANNEL} {TWO}", f"{PROXY} {ONE}"))
     (tmp_path / "there").write_text("REF TYPE DIGEST\n")
     (tmp_path / "registry").write_text(ONE)
     return tmp_path
 
 
-def serve(world: Path, listed: str) -> None:
-    (world / "www" / "IMAGES").write_text(listed)
-    sums = f"# simulated: yes\n{hashlib.sha256(listed.encode()).hexdigest()}  IMAGES\n"
+def serve(world: Path, image_list: str) -> None:
+    (world / "www" / "IMAGES").write_text(image_list)
+    sums = f"# simulated: yes\n{hashlib.sha256(image_list.encode()).hexdigest()}  IMAGES\n"
     (world / "www" / "SHA256SUMS").write_text(sums)
     (world / "www" / "SHA256SUMS.asc").write_text("signature")
 
@@ -75,25 +76,25 @@ def run(world: Path, script: str, stdin: str = "", **env: str) -> "subprocess.Co
     )
 
 
-def brought(
+def bring_list(
     world: Path, stdin: str = "", mirror: str = MIRROR, verify: str = "yes"
 ) -> "subprocess.CompletedProcess[str]":
-    program = moved((FILES / "image-verifier.sh").read_text(), world).rstrip("\n")
-    script = "\n".join([*SHARED, moved((FILES / "images.sh").read_text(), world)])
+    program = move_paths((FILES / "image-verifier.sh").read_text(), world).rstrip("\n")
+    script = "\n".join([*SHARED, move_paths((FILES / "images.sh").read_text(), world)])
     return run(world, script, stdin, MIRROR=mirror, PROGRAM=program, VERIFY=verify)
 
 
-def asked(world: Path, name: str, digest: str) -> tuple[int, str]:
-    program = moved((FILES / "image-verifier.sh").read_text(), world)
+def verify_image(world: Path, name: str, digest: str) -> tuple[int, str]:
+    program = move_paths((FILES / "image-verifier.sh").read_text(), world)
     words = f"-name '{name}' -digest {digest} -stdin-media-type application/vnd.oci.descriptor.v1+json"
     done = run(world, f"set -- {words}\n{program}", "{}")
     return done.returncode, done.stdout
 
 
 def test_a_listed_image_is_pulled_with_its_digest_and_no_other(world: Path) -> None:
-    (world / "list").write_text(whole(f"{PROXY} {ONE}", f"{FLANNEL} {TWO}"))
-    assert asked(world, PROXY, ONE) == (0, "")
-    code, why = asked(world, PROXY, TWO)
+    (world / "list").write_text(format_list(f"{PROXY} {ONE}", f"{FLANNEL} {TWO}"))
+    assert verify_image(world, PROXY, ONE) == (0, "")
+    code, why = verify_image(world, PROXY, TWO)
     assert code == 1
     assert why.startswith(f"it should be {ONE}; somebody on the way changed it")
     assert why.endswith("(gpustack explain image-changed)\n")
@@ -103,24 +104,24 @@ def test_a_listed_image_is_pulled_with_its_digest_and_no_other(world: Path) -> N
     "name", ["docker.io/library/nginx:1.29", f"{PROXY}-rc", f"{PROXY.rsplit(':', 1)[0]}@{TWO}", ".*"]
 )
 def test_others_are_pulled_as_ever(world: Path, name: str) -> None:
-    (world / "list").write_text(whole(f"{PROXY} {ONE}"))
-    assert asked(world, name, TWO) == (0, "")
+    (world / "list").write_text(format_list(f"{PROXY} {ONE}"))
+    assert verify_image(world, name, TWO) == (0, "")
 
 
 def test_without_its_list_nothing_is_right(world: Path) -> None:
-    code, why = asked(world, PROXY, ONE)
+    code, why = verify_image(world, PROXY, ONE)
     assert code == 1
     assert "gpustack explain image-changed" in why
 
 
-LISTED = whole(f"{PROXY} {ONE}", f"{FLANNEL} {TWO}")
+LISTED = format_list(f"{PROXY} {ONE}", f"{FLANNEL} {TWO}")
 
 
 @pytest.mark.parametrize("length", range(len(LISTED) - 1))
 def test_a_list_that_is_cut_off_lets_nothing_through(world: Path, length: int) -> None:
     """Cut to nothing, within a line, behind one, and within the number of the last."""
     (world / "list").write_text(LISTED[:length])
-    code, why = asked(world, "docker.io/library/nginx:1.29", ONE)
+    code, why = verify_image(world, "docker.io/library/nginx:1.29", ONE)
     assert code == 1
     assert "cut off or cannot be read" in why
     assert "gpustack install" in why
@@ -133,23 +134,23 @@ def test_a_list_that_is_cut_off_lets_nothing_through(world: Path, length: int) -
 )
 def test_a_list_that_is_not_as_it_was_written_lets_nothing_through(world: Path, text: str) -> None:
     (world / "list").write_text(text)
-    assert asked(world, "docker.io/library/nginx:1.29", ONE)[0] == 1
+    assert verify_image(world, "docker.io/library/nginx:1.29", ONE)[0] == 1
 
 
 @pytest.mark.parametrize("words", ["", "-name", f"-name {PROXY}", f"-digest {ONE}", f"-name '' -digest {ONE}"])
 def test_a_call_that_does_not_say_what_is_pulled_is_refused(world: Path, words: str) -> None:
     (world / "list").write_text(LISTED)
-    program = moved((FILES / "image-verifier.sh").read_text(), world)
+    program = move_paths((FILES / "image-verifier.sh").read_text(), world)
     done = run(world, f"set -- {words}\n{program}", "{}")
     assert done.returncode == 1
     assert "without -name or -digest" in done.stdout
 
 
 def test_a_mirror_whose_list_has_no_end_changes_nothing(world: Path) -> None:
-    brought(world)
+    bring_list(world)
     before = (world / "list").read_text()
     serve(world, f"{PROXY} {TWO}\n")
-    done = brought(world)
+    done = bring_list(world)
     assert done.returncode == 1
     assert "has no last line '# end NUMBER'" in done.stderr
     assert (world / "list").read_text() == before
@@ -157,39 +158,42 @@ def test_a_mirror_whose_list_has_no_end_changes_nothing(world: Path) -> None:
 
 def test_a_new_list_is_put_in_the_place_of_the_old_one_whole(world: Path) -> None:
     """Who has the old one open reads it to its end: it is replaced, never written into."""
-    brought(world)
+    bring_list(world)
     with (world / "list").open() as old:
-        serve(world, whole(f"{PROXY} {TWO}"))
-        brought(world)
-        assert old.read() == whole(f"{FLANNEL} {TWO}", f"{PROXY} {ONE}")
+        serve(world, format_list(f"{PROXY} {TWO}"))
+        bring_list(world)
+        assert old.read() == format_list(f"{FLANNEL} {TWO}", f"{PROXY} {ONE}")
     assert not list(world.rglob("*.new"))
 
 
 def test_the_list_of_a_mirror_is_the_signed_one(world: Path) -> None:
-    done = brought(world)
+    done = bring_list(world)
     assert done.stdout.splitlines() == ["changed: fetched list", f"changed: wrote {world}/verifier/gpustack"]
     assert (world / "list").read_text() == (world / "www" / "IMAGES").read_text()
     assert (world / "verifier" / "gpustack").stat().st_mode & 0o777 == 0o755
     assert [path.name for path in (world / "verifier").iterdir()] == ["gpustack"], "containerd runs all that lies there"
-    assert brought(world).stdout == ""
-    serve(world, whole(f"{PROXY} {TWO}"))
-    assert brought(world).stdout == "changed: fetched list\n"
+    assert bring_list(world).stdout == ""
+    serve(world, format_list(f"{PROXY} {TWO}"))
+    assert bring_list(world).stdout == "changed: fetched list\n"
 
 
-def test_a_list_that_was_changed_on_the_way(world: Path) -> None:
+def test_a_list_changed_on_the_way_is_refused(world: Path) -> None:
     (world / "www" / "IMAGES").write_text(f"{PROXY} {TWO}\n")
-    done = brought(world)
+    done = bring_list(world)
     assert (done.returncode, done.stdout) == (1, "")
     assert "gpustack explain wrong-checksum" in done.stderr
     assert not (world / "list").exists()
 
 
-def test_the_list_of_the_version_set(world: Path) -> None:
-    done = brought(world, whole(f"{PROXY} {ONE}"), mirror="")
+def test_the_list_of_the_version_set_is_written(world: Path) -> None:
+    done = bring_list(world, format_list(f"{PROXY} {ONE}"), mirror="")
     assert done.stdout.splitlines() == [f"changed: wrote {world}/list", f"changed: wrote {world}/verifier/gpustack"]
-    assert brought(world, whole(f"{PROXY} {ONE}"), mirror="").stdout == ""
+    assert bring_list(world, format_list(f"{PROXY} {ONE}"), mirror="").stdout == ""
     (world / "verifier" / "gpustack").chmod(0o600)
-    assert brought(world, whole(f"{PROXY} {ONE}"), mirror="").stdout == f"changed: wrote {world}/verifier/gpustack\n"
+    assert (
+        bring_list(world, format_list(f"{PROXY} {ONE}"), mirror="").stdout
+        == f"changed: wrote {world}/verifier/gpustack\n"
+    )
 
 
 def test_an_image_that_is_there_with_another_digest_is_pulled_anew(world: Path) -> None:
@@ -197,26 +201,26 @@ def test_an_image_that_is_there_with_another_digest_is_pulled_anew(world: Path) 
     (world / "there").write_text(
         f"REF TYPE DIGEST\n{PROXY} t {TWO}\nsha256:ab t {TWO}\ndocker.io/library/a:1 t {TWO}\n"
     )
-    assert brought(world).stdout.splitlines()[-1] == f"changed: pulled {PROXY}"
-    assert brought(world).stdout == ""
+    assert bring_list(world).stdout.splitlines()[-1] == f"changed: pulled {PROXY}"
+    assert bring_list(world).stdout == ""
 
 
-def test_one_that_differs_still_is_refused(world: Path) -> None:
+def test_an_image_that_still_differs_is_refused(world: Path) -> None:
     (world / "socket").touch()
     (world / "there").write_text(f"REF TYPE DIGEST\n{PROXY} t {TWO}\n")
     (world / "registry").write_text(TWO)
-    done = brought(world)
+    done = bring_list(world)
     assert done.returncode == 1
     assert f"blocked pull of {PROXY}: it should be {ONE}" in done.stderr
 
 
 def test_both_go_where_images_are_taken_by_their_tag(world: Path) -> None:
-    brought(world)
-    assert brought(world, verify="no").stdout.splitlines() == [
+    bring_list(world)
+    assert bring_list(world, verify="no").stdout.splitlines() == [
         f"changed: removed {world}/verifier/gpustack",
         f"changed: removed {world}/list",
     ]
-    assert brought(world, verify="no").stdout == ""
+    assert bring_list(world, verify="no").stdout == ""
 
 
 def test_the_role_and_the_checks_mean_the_same_files() -> None:

@@ -64,7 +64,7 @@ def begin_join(root: OwnedRoot, certificate: str = CERTIFICATE) -> None:
     root.write(CA, certificate)
     digest = root.read_lines()[0]
     (root.path / CA.lstrip("/")).unlink()
-    assert root.run("cluster", digest, given={"declared": DECLARED}).returncode == 0
+    assert root.run("cluster", digest, stdin_document={"declared": DECLARED}).returncode == 0
 
 
 @pytest.mark.parametrize("text", [name_authority(CERTIFICATE), "", "\0" * 4096], ids=["whole", "empty", "power cut"])

@@ -1,4 +1,4 @@
-"""What every check of the steps that make the cluster keeps to: it holds on a healthy one, and guesses nothing."""
+"""Checks of the steps that make the cluster hold on a healthy one, and guess nothing."""
 
 from dataclasses import replace
 
@@ -26,13 +26,13 @@ every_check = pytest.mark.parametrize(
 )
 
 
-def view(step: Step, found: Snapshot) -> View:
-    return View(found, CLUSTER if step.scope == "cluster" else "k2")
+def build_view(step: Step, base: Snapshot) -> View:
+    return View(base, CLUSTER if step.scope == "cluster" else "k2")
 
 
 @every_check
-def test_holds_on_a_healthy_cluster(step: Step, check: Check) -> None:
-    judgement = judge_check(check, view(step, snapshot({}, {}, (K1, K2))))
+def test_each_check_holds_on_a_healthy_cluster(step: Step, check: Check) -> None:
+    judgement = judge_check(check, build_view(step, snapshot({}, {}, (K1, K2))))
     assert judgement.outcome == "ok", judgement.result or judgement.reason
 
 
@@ -41,9 +41,9 @@ WITHOUT_SPEC = ("address", "receiver_secrets")
 
 
 @every_check
-def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
+def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check) -> None:
     whole = snapshot({}, {"kubernetes": {"version": "1.36.4", "cert_sans": ["k1"]}}, (K1, K2))
-    here = View(whole, view(step, whole).location)
+    here = View(whole, build_view(step, whole).location)
     check(here)
     assert here.reads or check.__name__ in WITHOUT_SPEC, "a check that reads nothing can only say what it thinks"
     for probe, where in here.reads:
@@ -56,14 +56,14 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
 
 
 @every_check
-def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
-    here = view(step, snapshot({}, {}, (K1, K2)))
+def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> None:
+    here = build_view(step, snapshot({}, {}, (K1, K2)))
     check(here)
     assert {probe.id for probe, _ in here.reads} <= {probe.id for probe in step.probes}
 
 
 @every_check
-def test_says_what_it_looks_at(step: Step, check: Check) -> None:
+def test_each_check_says_what_it_looks_at(step: Step, check: Check) -> None:
     assert check.__doc__
 
 

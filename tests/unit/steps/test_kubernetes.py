@@ -10,7 +10,7 @@ from tests.worlds.snapshots.judge import failures
 PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
 
 
-def test_a_fresh_host() -> None:
+def test_a_fresh_host_is_for_install() -> None:
     assert failures(judge(STEP, state="fresh")) == {
         "repository": ("nothing", "install"),
         "packages-installed": ("missing: cri-tools, kubeadm, kubectl, kubelet, kubernetes-cni", "install"),
@@ -19,7 +19,7 @@ def test_a_fresh_host() -> None:
     }
 
 
-def test_a_drifted_host() -> None:
+def test_a_drifted_host_is_for_install() -> None:
     drifted = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
     found = failures(judge(STEP, {(probe, "h1"): read_case(probe, "drifted-debian-12") for probe in drifted}))
     assert set(found) == {"repository", "packages-held", "kubelet-at-boot", "crictl-endpoint"}
@@ -27,7 +27,7 @@ def test_a_drifted_host() -> None:
     assert found["kubelet-at-boot"] == ("disabled", "install")
 
 
-def test_a_keyring_with_one_key_too_many() -> None:
+def test_a_keyring_with_one_key_too_many_is_for_install() -> None:
     (found, cure) = failures(judge(STEP, place_answers("h1", read_case(REPOSITORIES, "drifted-debian-12"))))[
         "repository"
     ]
@@ -42,7 +42,7 @@ def test_another_minor_is_another_repository() -> None:
 
 
 @pytest.mark.parametrize(
-    ("installed", "wanted", "hint"),
+    ("version", "target", "hint"),
     [
         ("1.36.3", "1.36.4", "gpustack explain upgrade-needed"),
         ("1.35.9", "1.36.4", "gpustack explain upgrade-needed"),
@@ -52,21 +52,20 @@ def test_another_minor_is_another_repository() -> None:
         ("1.36.4~rc.1", "1.36.4", "gpustack explain upgrade-needed"),
     ],
 )
-def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> None:
+def test_another_version_names_the_upgrade(version: str, target: str, hint: str) -> None:
     """Skew: kubeadm manages its own minor and the one before, and the kubelet is never newer than the API."""
     edits = [
-        (f"{name} hold installed 1.36.4-1.1", f"{name} hold installed {installed}-1.1")
-        for name in ("kubelet", "kubeadm")
+        (f"{name} hold installed 1.36.4-1.1", f"{name} hold installed {version}-1.1") for name in ("kubelet", "kubeadm")
     ]
     answers = place_answers("h1", read_case(PACKAGES, "prepared-debian-12", *edits))
-    mismatch = judge(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].result
+    mismatch = judge(STEP, answers, {"kubernetes": {"version": target}})["versions"].result
     assert mismatch
     assert (mismatch.cure, mismatch.hint) == ("upgrade", hint)
 
 
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
 def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
-    """As dpkg-query says it of kubectl 1:528.0.0-0 from packages.cloud.google.com/apt cloud-sdk."""
+    """dpkg-query prints this of kubectl 1:528.0.0-0 from packages.cloud.google.com/apt cloud-sdk."""
     known = read_case(PACKAGES, f"{state}-debian-12")
     lines = [line for line in known.stdout.splitlines() if not line.startswith("kubectl ")]
     err = known.stderr.replace("dpkg-query: no packages found matching kubectl\n", "")

@@ -13,12 +13,12 @@ from tests.worlds.snapshots.judge import failures, judgements
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
 
-def case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+def load_case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     return place_answers(CLUSTER, read_case(probe, name, *edits))
 
 
-def released(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    """The healthy cluster's releases, with words replaced; each must be there."""
+def edit_releases(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+    """Edit the healthy cluster's releases; each word to replace must be there."""
     answer = build_answers()[RELEASES]
     out = answer.stdout
     for old, new in edits:
@@ -27,17 +27,17 @@ def released(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     return {RELEASES: Answer(answer.probe, answer.location, 0, out)}
 
 
-NO_RELEASE = case("helm.releases", "none")
+NO_RELEASE = load_case("helm.releases", "none")
 
 
 def test_before_the_chart_all_is_for_install() -> None:
     answers = NO_RELEASE | {(LISTENERS, host): read_case(LISTENERS, "ready-debian-12") for host in ("k1", "k2")}
     for probe in ("monitoring.deployments", "monitoring.daemon-sets"):
-        answers |= case(probe, "none")
+        answers |= load_case(probe, "none")
     for probe in ("monitoring.prometheuses", "monitoring.alertmanagers"):
-        answers |= case(probe, "unknown-kind")
+        answers |= load_case(probe, "unknown-kind")
     answers |= place_answers(CLUSTER, make_answer("monitoring.definitions", '{"items":[]}'))
-    answers |= case("monitoring.targets", "not-yet") | case("grafana.rules", "none")
+    answers |= load_case("monitoring.targets", "not-yet") | load_case("grafana.rules", "none")
     judgements = judge(STEP, answers)
     assert {judgement.result.cure for judgement in judgements.values() if judgement.result} == {"install"}
     outcomes = {check: one.outcome for check, one in judgements.items()}
@@ -53,7 +53,7 @@ def test_not_monitored_by_us_there_is_no_such_step() -> None:
 
 
 def test_a_port_that_others_have_is_for_a_person() -> None:
-    """Without our release, a node_exporter is somebody else's."""
+    """A node_exporter without our release is somebody else's."""
     found = failures(judge(STEP, NO_RELEASE))
     assert found["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
     taken = place_answers("k2", read_case(LISTENERS, "monitored-debian-13", ("node_exporter", "java")))
@@ -65,26 +65,28 @@ def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
     assert failures(judge(STEP, place_answers("k2", make_answer(LISTENERS, "", 127)))) == {}
 
 
-def test_definitions_of_another_minor_or_missing() -> None:
-    assert failures(judge(STEP, case("monitoring.definitions", "older"))) == {"definitions": ("0.85", "install")}
-    other = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
+def test_definitions_of_another_minor_or_missing_are_for_install() -> None:
+    assert failures(judge(STEP, load_case("monitoring.definitions", "older"))) == {"definitions": ("0.85", "install")}
+    other = load_case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
     assert failures(judge(STEP, other)) == {}
-    gone = case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
+    gone = load_case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
     assert failures(judge(STEP, gone)) == {"definitions": ("no probes", "install")}
-    unversioned = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
+    unversioned = load_case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
     assert failures(judge(STEP, unversioned)) == {"definitions": ("no version", "install")}
 
 
 @pytest.mark.parametrize("newer", ["0.99.0", "0.94.0", "1.0.0", "0.100.1"])
 def test_newer_definitions_of_another_operator_are_ok_and_named(newer: str) -> None:
     """The text of an ok check says so; install --force does not put them back either (test_definitions.py)."""
-    judgement = judge(STEP, case("monitoring.definitions", "control-plane", ('"0.93.0"', f'"{newer}"')))["definitions"]
+    judgement = judge(STEP, load_case("monitoring.definitions", "control-plane", ('"0.93.0"', f'"{newer}"')))[
+        "definitions"
+    ]
     assert judgement.outcome == "ok"
     assert str(judgement.result).endswith(f"{newer.rsplit('.', 1)[0]}, newer than 0.93: they are left as they are")
 
 
 def test_one_older_definition_among_newer_ones_is_for_install() -> None:
-    text = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.99.0"'))
+    text = load_case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.99.0"'))
     ((place, answer),) = text.items()
     mixed = {place: replace(answer, stdout=answer.stdout.replace('"0.99.0"', '"0.92.0"', 1))}
     assert failures(judge(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
@@ -94,7 +96,7 @@ BY_HAND = "revision 1, created by another Helm client"
 
 
 @pytest.mark.parametrize(
-    ("edit", "found", "cure"),
+    ("edit", "actual", "cure"),
     [
         (('"name":"monitoring","owner"', '"name":"x","owner"'), "nothing", "install"),
         (('"namespace":"monitoring"', '"namespace":"default"'), "nothing", "install"),
@@ -104,12 +106,12 @@ BY_HAND = "revision 1, created by another Helm client"
         (('"name":"monitoring","owner"', '"gpustack-revision":"9","name":"monitoring","owner"'), BY_HAND, "install"),
     ],
 )
-def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: str) -> None:
-    assert failures(judge(STEP, released(edit)))["chart"] == (found, cure)
+def test_another_release_has_its_cure(edit: tuple[str, str], actual: str, cure: str) -> None:
+    assert failures(judge(STEP, edit_releases(edit)))["chart"] == (actual, cure)
 
 
 def test_a_release_of_somebody_else_is_for_a_person() -> None:
-    answers = released(('"gpustack-digest"', '"digest"'))
+    answers = edit_releases(('"gpustack-digest"', '"digest"'))
     assert failures(judge(STEP, answers))["chart"] == ("not gpustack's, deployed", "operator")
     mismatch = judge(STEP, answers)["chart"].result
     assert mismatch
@@ -134,26 +136,28 @@ def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
     assert failures(judge(STEP, spec=spec))["chart"] == ("different values", "install")
 
 
-def test_workloads_that_are_missing_or_not_ready() -> None:
-    gone = case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
+def test_missing_or_unready_workloads_are_for_install() -> None:
+    gone = load_case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
     assert failures(judge(STEP, gone)) == {"workloads": ("no monitoring-grafana", "install")}
-    idle = case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
+    idle = load_case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
     mismatch = judge(STEP, idle)["workloads"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == (
         "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to 0",
         False,
     )
-    down = case("monitoring.daemon-sets", "one-of-two")
+    down = load_case("monitoring.daemon-sets", "one-of-two")
     assert failures(judge(STEP, down)) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
-    old = case("monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'))
+    old = load_case(
+        "monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1')
+    )
     mismatch = judge(STEP, old)["workloads"].result
     assert mismatch
     assert mismatch.passing
 
 
 @pytest.mark.parametrize(
-    ("probe", "name", "check", "found"),
+    ("probe", "name", "check", "actual"),
     [
         ("monitoring.prometheuses", "none", "prometheus", "no monitoring-prometheus"),
         ("monitoring.prometheuses", "unknown-kind", "prometheus", "no monitoring-prometheus"),
@@ -166,19 +170,21 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
         ),
     ],
 )
-def test_what_the_operator_has_not_made(probe: str, name: str, check: str, found: str) -> None:
-    assert failures(judge(STEP, case(probe, name))) == {check: (found, "install")}
+def test_objects_that_the_operator_has_not_made_are_waited_for(probe: str, name: str, check: str, actual: str) -> None:
+    assert failures(judge(STEP, load_case(probe, name))) == {check: (actual, "install")}
 
 
 @pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
 def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
-    found = {judgement.outcome for judgement in judge(STEP, case(probe, "forbidden")).values()}
+    found = {judgement.outcome for judgement in judge(STEP, load_case(probe, "forbidden")).values()}
     assert found == {"ok", "unknown"}
 
 
-def test_targets_that_are_down_or_missing() -> None:
-    assert failures(judge(STEP, case("monitoring.targets", "etcd-down"))) == {"targets": ("kube-etcd down", "install")}
-    gone = case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
+def test_targets_that_are_down_or_missing_are_named() -> None:
+    assert failures(judge(STEP, load_case("monitoring.targets", "etcd-down"))) == {
+        "targets": ("kube-etcd down", "install")
+    }
+    gone = load_case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
     assert failures(judge(STEP, gone)) == {"targets": ("no coredns", "install")}
     down = read_case("monitoring.targets", "control-plane")
     body = json.loads(down.stdout)
@@ -188,17 +194,19 @@ def test_targets_that_are_down_or_missing() -> None:
 
 def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> None:
     spec = {"kubernetes": {**SPEC["kubernetes"], "metrics_bind": "127.0.0.1"}}
-    answers = case("monitoring.targets", "control-plane", *((f'"kube-{part}"', '"else"') for part in ("etcd", "proxy")))
+    answers = load_case(
+        "monitoring.targets", "control-plane", *((f'"kube-{part}"', '"else"') for part in ("etcd", "proxy"))
+    )
     assert failures(judge(STEP, answers)) == {"targets": ("no kube-etcd, kube-proxy", "install")}
     assert "targets" not in failures(judge(STEP, answers, spec))
 
 
-@pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "different"), ("control-plane", "none")])
-def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
+@pytest.mark.parametrize(("case", "actual"), [("none", "none"), ("other", "different"), ("control-plane", "none")])
+def test_a_secret_unlike_its_file_is_for_install(case: str, actual: str) -> None:
     """Said by nobody where there is no admin.conf yet: then it is not there."""
     receiver = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
     answers = place_answers("k1", read_case("alerting.secret", case))
-    assert failures(judge(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {found}", "install")
+    assert failures(judge(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {actual}", "install")
     assert failures(judge(STEP, answers)) == {}
     same = place_answers("k1", read_case("alerting.secret", "same"))
     assert "receiver-secrets" not in failures(judge(STEP, same, receiver))
@@ -225,41 +233,41 @@ def test_each_receiver_has_its_secret_and_those_of_others_are_theirs_to_make() -
     assert failures(judge(STEP, before, theirs))["receiver-secrets"] == ("critical-pagerduty none", "install")
 
 
-def test_the_receivers_of_the_spec() -> None:
+def test_receivers_unlike_the_spec_are_for_install() -> None:
     webhook = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
     assert failures(judge(STEP, spec=webhook))["receivers"] == ("null", "install")
-    assert "receivers" not in failures(judge(STEP, case("alerting.receivers", "gpustack"), webhook))
-    assert judge(STEP, case("alerting.receivers", "not-yet"))["receivers"].outcome == "unknown"
+    assert "receivers" not in failures(judge(STEP, load_case("alerting.receivers", "gpustack"), webhook))
+    assert judge(STEP, load_case("alerting.receivers", "not-yet"))["receivers"].outcome == "unknown"
 
 
 def test_one_data_source_has_the_uid_that_is_asked() -> None:
-    none = case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
+    none = load_case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
     assert failures(judge(STEP, none)) == {"data-source": ("0", "install")}
-    assert failures(judge(STEP, case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
-    assert judge(STEP, case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
+    assert failures(judge(STEP, load_case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
+    assert judge(STEP, load_case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
 
 
-def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
-    narrow = case("monitoring.prometheuses", "narrow")
+def test_a_prometheus_that_selects_too_little_is_for_install() -> None:
+    narrow = load_case("monitoring.prometheuses", "narrow")
     found = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
     assert failures(judge(STEP, narrow)) == {"selectors": (found, "install")}
 
 
 @pytest.mark.parametrize("name", ["chart", "wide"])
 def test_grafana_must_not_read_secrets_or_more(name: str) -> None:
-    found = failures(judge(STEP, case("grafana.rules", name)))
+    found = failures(judge(STEP, load_case("grafana.rules", name)))
     assert list(found) == ["grafana-rules"]
     assert found["grafana-rules"][1] == "install"
     assert ("get secrets" if name == "chart" else "* apps/deployments") in found["grafana-rules"][0]
 
 
 def test_a_missing_cluster_role_is_for_install() -> None:
-    assert failures(judge(STEP, case("grafana.rules", "none"))) == {"grafana-rules": ("nothing", "install")}
+    assert failures(judge(STEP, load_case("grafana.rules", "none"))) == {"grafana-rules": ("nothing", "install")}
 
 
 def test_rights_that_the_values_of_the_operator_name_are_theirs() -> None:
     given = {"grafana": {"rbac": {"useExistingClusterRole": "theirs"}}}
-    built = snapshot(case("grafana.rules", "none"))
+    built = snapshot(load_case("grafana.rules", "none"))
     built = replace(built, inventory=replace(built.inventory, values={"monitoring": given}))
     assert judgements(STEP, built)["grafana-rules"].outcome == "ok"
 

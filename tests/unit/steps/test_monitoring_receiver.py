@@ -1,4 +1,5 @@
-"""Who receives alerts, as Alertmanager's configuration. tests/contract/test_receiver.py asks Alertmanager itself."""
+"""Receivers of the spec become Alertmanager's configuration. tests/contract/test_receiver.py asks Alertmanager
+itself."""
 
 from typing import Any
 
@@ -12,21 +13,21 @@ SLACK = {"type": "slack", "secret": "ours/slack", "channel": "#gpus"}
 FILE = "/etc/alertmanager/secrets/gpustack-receivers/me"
 
 
-def made(**receivers: Any) -> dict[str, Any]:
+def build_values(**receivers: Any) -> dict[str, Any]:
     return build_alertmanager_values(Spec.model_validate({"alerts": {"receivers": receivers}}))
 
 
-def of(**receiver: str) -> dict[str, Any]:
+def render_receiver(**receiver: str) -> dict[str, Any]:
     target = Receiver(**receiver)  # type: ignore[arg-type]
     return build_receiver(target, format_secret_path("me", target))
 
 
 def test_without_a_receiver_the_chart_s_own_stays() -> None:
-    assert build_alertmanager_values(Spec()) == made(critical=[]) == {}
+    assert build_alertmanager_values(Spec()) == build_values(critical=[]) == {}
 
 
-def test_one_for_all_severities() -> None:
-    found = made(default=[HOOK])
+def test_a_default_receiver_gets_all_severities() -> None:
+    found = build_values(default=[HOOK])
     assert found["alertmanagerSpec"] == {"secrets": ["gpustack-receivers"]}
     assert found["enableFeatures"] == ["receiver-name-in-metrics"]
     assert [one["name"] for one in found["config"]["receivers"]] == ["null", "default-webhook"]
@@ -38,8 +39,8 @@ def test_one_for_all_severities() -> None:
     assert rest[-1] == {"receiver": "default-webhook"}
 
 
-def test_several_of_a_severity_and_what_has_none() -> None:
-    found = made(critical=[HOOK, SLACK], warning=[MAIL], info=[])
+def test_each_severity_goes_to_all_its_receivers() -> None:
+    found = build_values(critical=[HOOK, SLACK], warning=[MAIL], info=[])
     assert found["alertmanagerSpec"] == {"secrets": ["gpustack-receivers", "ours"]}
     assert found["config"]["route"]["routes"][2:] == [
         {"matchers": ['severity = "critical"'], "receiver": "critical-webhook", "continue": True},
@@ -51,12 +52,14 @@ def test_several_of_a_severity_and_what_has_none() -> None:
 
 
 def test_a_secret_is_a_file_and_its_end_is_reported() -> None:
-    assert of(**HOOK) == {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
+    assert render_receiver(**HOOK) == {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
     slack = {"api_url_file": "/etc/alertmanager/secrets/ours/slack", "channel": "#gpus", "send_resolved": True}
-    assert of(**SLACK) == {"slack_configs": [slack]}
+    assert render_receiver(**SLACK) == {"slack_configs": [slack]}
     pager = {"routing_key_file": FILE, "send_resolved": True}
-    assert of(type="pagerduty", secret_file="/s") == {"pagerduty_configs": [pager]}
+    assert render_receiver(type="pagerduty", secret_file="/s") == {"pagerduty_configs": [pager]}
     mail = {"to": "ops@example.com", "from": "k8s@example.com", "smarthost": "mail.example.com:587"}
-    assert of(**MAIL) == {"email_configs": [{**mail, "send_resolved": True}]}
+    assert render_receiver(**MAIL) == {"email_configs": [{**mail, "send_resolved": True}]}
     login = {"auth_username": "k8s", "auth_password_file": FILE}
-    assert of(**MAIL, user="k8s", secret_file="/s") == {"email_configs": [{**mail, "send_resolved": True, **login}]}
+    assert render_receiver(**MAIL, user="k8s", secret_file="/s") == {
+        "email_configs": [{**mail, "send_resolved": True, **login}]
+    }

@@ -67,11 +67,11 @@ def put(world: Path, **secrets: str) -> str:
     return run(world, PUT, "".join(["#\n", *lines]), NAMESPACE="monitoring")
 
 
-def compared(world: Path, wanted: str) -> Mapping[str, str]:
-    """As on a control plane: there is an admin.conf."""
+def compare_secrets(world: Path, digests: str) -> Mapping[str, str]:
+    """Compare secrets as on a control plane: there is an admin.conf."""
     file = world / "wanted"
     file.touch(mode=0o600)
-    file.write_text(f"{wanted}\n")
+    file.write_text(f"{digests}\n")
     slack = {"type": "slack", "secret": "ours/slack.url", "channel": "#gpus"}
     receivers = {"default": [{"type": "webhook", "secret_file": str(file)}], "info": [slack]}
     spec = Spec.model_validate({"alerts": {"receivers": receivers}})
@@ -83,8 +83,8 @@ def compared(world: Path, wanted: str) -> Mapping[str, str]:
 
 
 def test_a_secret_is_put_once_and_found_the_same(world: Path) -> None:
-    def is_now(wanted: str) -> str:
-        return compared(world, wanted)["default-webhook"]
+    def is_now(digests: str) -> str:
+        return compare_secrets(world, digests)["default-webhook"]
 
     assert is_now(HOOK) == "none"
     assert put(world, default_webhook=HOOK) == "changed: namespace monitoring\nchanged: the receivers' secrets\n"
@@ -126,16 +126,16 @@ def test_without_secrets_no_namespace_is_made(world: Path) -> None:
 
 
 def test_of_a_secret_that_is_not_ours_only_the_key_is_checked(world: Path) -> None:
-    assert compared(world, HOOK)["info-slack"] == "none"
+    assert compare_secrets(world, HOOK)["info-slack"] == "none"
     (world / "ours").write_text("data:\n  slack-url: eA==\n")
-    assert compared(world, HOOK)["info-slack"] == "none"
+    assert compare_secrets(world, HOOK)["info-slack"] == "none"
     (world / "ours").write_text("data:\n  other: eA==\n  slack.url: eA==\n")
-    assert compared(world, HOOK)["info-slack"] == "same"
+    assert compare_secrets(world, HOOK)["info-slack"] == "same"
 
 
 def test_it_is_in_no_argument(world: Path) -> None:
     put(world, default_webhook=HOOK)
-    compared(world, HOOK)
+    compare_secrets(world, HOOK)
     text = (world / "argv").read_text()
     document = yaml.safe_load((world / "gpustack-receivers").read_text())
     assert "only-we-know" not in text

@@ -1,4 +1,4 @@
-"""What the spec makes of Prometheus: how long it keeps what, its labels, and how it is reached."""
+"""The spec decides how long Prometheus keeps its data, its labels, and how it is reached."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,17 +14,17 @@ from gpustack.steps.monitoring.values import (
     describe_lost_history,
     format_size_limit,
 )
-from tests.unit.config.specs import complaints
+from tests.unit.config.specs import list_complaints
 from tests.worlds.snapshots.cluster import snapshot
 
 
-def prometheus(**spec: Any) -> dict[str, Any]:
+def build_prometheus(**spec: Any) -> dict[str, Any]:
     found: dict[str, Any] = compute_values(Spec.model_validate(spec))["prometheus"]
     return found
 
 
 def test_thirty_days_on_a_volume_are_the_default() -> None:
-    found = prometheus()["prometheusSpec"]
+    found = build_prometheus()["prometheusSpec"]
     claim = found["storageSpec"]["volumeClaimTemplate"]["spec"]
     assert (found["retention"], found["retentionSize"]) == ("30d", "17408MB")
     assert claim["resources"] == {"requests": {"storage": "20Gi"}}
@@ -41,39 +41,43 @@ def test_the_data_never_fills_its_volume(size: str, limit: str) -> None:
 
 def test_external_labels_are_added_to_that_of_the_cluster() -> None:
     spec = {"cluster_name": "blue", "monitoring": {"external_labels": {"site": "a", "stage": "b"}}}
-    assert prometheus(**spec)["prometheusSpec"]["externalLabels"] == {"cluster": "blue", "site": "a", "stage": "b"}
+    assert build_prometheus(**spec)["prometheusSpec"]["externalLabels"] == {
+        "cluster": "blue",
+        "site": "a",
+        "stage": "b",
+    }
     for name in ("cluster", "prometheus", "prometheus_replica", "a-b", "1a", ""):
-        (complaint,) = complaints({"monitoring": {"external_labels": {name: "x"}}})
+        (complaint,) = list_complaints({"monitoring": {"external_labels": {name: "x"}}})
         assert complaint.key == "gpustack.monitoring.external_labels"
         assert complaint.rule == "names of letters, digits and _, other than cluster, prometheus, prometheus_replica"
 
 
-def test_a_port_of_its_own_on_every_node() -> None:
-    assert "service" not in prometheus()
-    found = prometheus(monitoring={"access": {"prometheus_node_port": 30900}})
+def test_prometheus_gets_a_node_port_of_its_own() -> None:
+    assert "service" not in build_prometheus()
+    found = build_prometheus(monitoring={"access": {"prometheus_node_port": 30900}})
     assert found["service"] == {"type": "NodePort", "nodePort": 30900}
     both = {"type": "node-port", "node_port": 30300, "prometheus_node_port": 30300}
-    (wrong,) = complaints({"monitoring": {"access": both}})
+    (wrong,) = list_complaints({"monitoring": {"access": both}})
     assert wrong.key == "gpustack.monitoring.access.prometheus_node_port"
-    assert complaints({"monitoring": {"access": both | {"type": "none"}}}) == []
+    assert list_complaints({"monitoring": {"access": both | {"type": "none"}}}) == []
 
 
-def lost(**monitoring: Any) -> str:
+def describe_loss(**monitoring: Any) -> str:
     return describe_lost_history(View(snapshot(spec={"monitoring": monitoring}), CLUSTER))
 
 
 def test_what_is_lost_without_a_volume_is_named() -> None:
-    assert lost() == lost(enabled=False, persistence={"enabled": False}) == ""
-    found = lost(retention="10d", persistence={"enabled": False, "size": "10Gi"})
+    assert describe_loss() == describe_loss(enabled=False, persistence={"enabled": False}) == ""
+    found = describe_loss(retention="10d", persistence={"enabled": False, "size": "10Gi"})
     assert found.startswith("Prometheus keeps its data in its pod, 10d or 8704MB of it: lost whenever the pod restarts")
 
 
-def with_values(given: dict[str, Any]) -> dict[str, Any]:
-    return build_chart_values(replace(snapshot().inventory, values={"monitoring": given}))
+def build_with_values(values: dict[str, Any]) -> dict[str, Any]:
+    return build_chart_values(replace(snapshot().inventory, values={"monitoring": values}))
 
 
 def test_grafana_reads_config_maps_alone() -> None:
-    values = with_values({})
+    values = build_with_values({})
     (role,) = values["extraManifests"]
     assert role["metadata"]["name"] == values["grafana"]["rbac"]["useExistingClusterRole"]
     assert role["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}]
@@ -85,18 +89,18 @@ def test_grafana_reads_config_maps_alone() -> None:
 
 def test_its_role_keeps_the_name_that_the_chart_gives() -> None:
     """The binding of an earlier release leads to it, and cannot be changed."""
-    assert with_values({})["extraManifests"][0]["metadata"]["name"] == "monitoring-grafana-clusterrole"
+    assert build_with_values({})["extraManifests"][0]["metadata"]["name"] == "monitoring-grafana-clusterrole"
 
 
-@pytest.mark.parametrize("given", [[{"kind": "ConfigMap"}], {"a": {"kind": "ConfigMap"}}])
-def test_objects_of_the_operator_s_values_stay_beside_it(given: Any) -> None:
-    kinds = [item["kind"] for item in with_values({"extraManifests": given})["extraManifests"]]
+@pytest.mark.parametrize("values", [[{"kind": "ConfigMap"}], {"a": {"kind": "ConfigMap"}}])
+def test_objects_of_the_operator_s_values_stay_beside_it(values: Any) -> None:
+    kinds = [item["kind"] for item in build_with_values({"extraManifests": values})["extraManifests"]]
     assert kinds == ["ConfigMap", "ClusterRole"]
 
 
 def test_without_grafana_there_is_no_role() -> None:
-    assert "extraManifests" not in with_values({"grafana": {"enabled": False}})
+    assert "extraManifests" not in build_with_values({"grafana": {"enabled": False}})
 
 
 def test_kube_state_metrics_reads_no_secret() -> None:
-    assert "secrets" in with_values({})["kube-state-metrics"]["collectorsExclude"]
+    assert "secrets" in build_with_values({})["kube-state-metrics"]["collectorsExclude"]

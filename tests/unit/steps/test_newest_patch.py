@@ -25,8 +25,8 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-def deb(folder: Path, version: str) -> str:
-    """Makes a package; its stanza in the index."""
+def build_deb(folder: Path, version: str) -> str:
+    """Build a package, and return its stanza in the index."""
     tree, name = folder / f"tree-{version}", f"containerd.io_{version}{SUFFIX}_amd64.deb"
     (tree / "DEBIAN").mkdir(parents=True)
     control = (
@@ -43,7 +43,7 @@ def deb(folder: Path, version: str) -> str:
 def world(tmp_path: Path) -> Iterator[Path]:
     served = tmp_path / "served"
     served.mkdir()
-    (served / "Packages").write_text("\n".join(deb(served, version) for version in VERSIONS))
+    (served / "Packages").write_text("\n".join(build_deb(served, version) for version in VERSIONS))
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for folder in ("apt/sources.list.d", "apt/apt.conf.d", "apt/preferences.d", "dpkg", "state/lists/partial",
@@ -63,57 +63,57 @@ def world(tmp_path: Path) -> Iterator[Path]:
     server.server_close()
 
 
-def gone(world: Path, version: str) -> None:
-    """Its file is not there any more, nor what was fetched before."""
+def delete_package(world: Path, version: str) -> None:
+    """Delete the file of a package, and what was fetched before."""
     (world / "served" / f"containerd.io_{version}{SUFFIX}_amd64.deb").unlink()
     for path in (world / "cache" / "archives").glob("*.deb"):
         path.unlink()
 
 
-def chosen(world: Path, wanted: str = "2.3", patch: str = "") -> tuple[str, str]:
-    """PACKAGES, and the output."""
+def choose_packages(world: Path, line: str = "2.3", patch: str = "") -> tuple[str, str]:
+    """Choose the packages: PACKAGES, and the output."""
     script = f'set -eu\n{SCRIPT}\necho "$PACKAGES"'.replace("/etc/apt", f"{world}/apt")
     env = {"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf", "DPKG_ADMINDIR": f"{world}/dpkg",
-           "LC_ALL": "C", "WANTED": wanted, "PATCH": patch}  # fmt: skip
+           "LC_ALL": "C", "WANTED": line, "PATCH": patch}  # fmt: skip
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=120)
     *lines, packages = done.stdout.splitlines()
     return packages, "\n".join(lines)
 
 
-def exactly(version: str) -> str:
+def format_packages(version: str) -> str:
     return f"containerd.io={version}{SUFFIX} cri-tools"
 
 
-def test_the_newest_patch_of_the_line(world: Path) -> None:
-    assert chosen(world) == (exactly("2.3.7"), "")
+def test_the_newest_patch_of_the_line_is_chosen(world: Path) -> None:
+    assert choose_packages(world) == (format_packages("2.3.7"), "")
     assert list((world / "cache" / "archives").glob("*_2.3.7-1*.deb"))
 
 
-def test_an_index_that_names_a_file_that_is_not_there(world: Path) -> None:
+def test_a_patch_whose_file_is_missing_is_passed_over(world: Path) -> None:
     """docker/for-linux issue 1557."""
-    gone(world, "2.3.7")
-    packages, text = chosen(world)
-    assert packages == exactly("2.3.6")
+    delete_package(world, "2.3.7")
+    packages, text = choose_packages(world)
+    assert packages == format_packages("2.3.6")
     assert text == (
         f"changed: containerd.io 2.3.6{SUFFIX} is taken; the index names files that are not there (404): 2.3.7{SUFFIX}"
     )
-    gone(world, "2.3.6")
-    assert chosen(world)[0] == exactly("2.3.5")
+    delete_package(world, "2.3.6")
+    assert choose_packages(world)[0] == format_packages("2.3.5")
 
 
 def test_what_the_cluster_has_is_taken_before_what_is_newer(world: Path) -> None:
-    assert chosen(world, patch="2.3.5") == (exactly("2.3.5"), "")
-    gone(world, "2.3.5")
-    assert chosen(world, patch="2.3.5")[0] == exactly("2.3.4")
-    gone(world, "2.3.4")
-    assert chosen(world, patch="2.3.5")[0] == exactly("2.3.7")
-    assert chosen(world, patch="2.3.1")[0] == exactly("2.3.7")
+    assert choose_packages(world, patch="2.3.5") == (format_packages("2.3.5"), "")
+    delete_package(world, "2.3.5")
+    assert choose_packages(world, patch="2.3.5")[0] == format_packages("2.3.4")
+    delete_package(world, "2.3.4")
+    assert choose_packages(world, patch="2.3.5")[0] == format_packages("2.3.7")
+    assert choose_packages(world, patch="2.3.1")[0] == format_packages("2.3.7")
 
 
-def test_a_version_of_the_spec_is_that_one_alone(world: Path) -> None:
-    assert chosen(world, "2.3.7") == ("containerd.io=2.3.7-* cri-tools", "")
-    gone(world, "2.3.7")
-    assert chosen(world, "2.3.7") == ("containerd.io=2.3.7-* cri-tools", "")
+def test_a_version_of_the_spec_is_taken_alone(world: Path) -> None:
+    assert choose_packages(world, "2.3.7") == ("containerd.io=2.3.7-* cri-tools", "")
+    delete_package(world, "2.3.7")
+    assert choose_packages(world, "2.3.7") == ("containerd.io=2.3.7-* cri-tools", "")
 
 
 def test_what_is_installed_stays(world: Path) -> None:
@@ -121,19 +121,19 @@ def test_what_is_installed_stays(world: Path) -> None:
         "Package: containerd.io\nStatus: hold ok installed\nVersion: 2.3.4-1\nArchitecture: amd64\n"
         "Maintainer: x <x@example.org>\nDescription: x\n"
     )
-    assert chosen(world) == ("containerd.io cri-tools", "")
+    assert choose_packages(world) == ("containerd.io cri-tools", "")
 
 
 def test_nothing_of_the_line_or_no_repository_is_for_apt_to_say(world: Path) -> None:
-    assert chosen(world, "2.9") == ("containerd.io=2.9.* cri-tools", "")
+    assert choose_packages(world, "2.9") == ("containerd.io=2.9.* cri-tools", "")
     for version in VERSIONS:
-        gone(world, version)
-    assert chosen(world)[0] == "containerd.io=2.3.* cri-tools"
+        delete_package(world, version)
+    assert choose_packages(world)[0] == "containerd.io=2.3.* cri-tools"
 
 
 def test_apt_takes_the_newest_of_a_pattern(world: Path) -> None:
-    """What is left to apt-install.sh where no version could be chosen."""
-    chosen(world)
+    """apt-install.sh is left to this where no version could be chosen."""
+    choose_packages(world)
     done = subprocess.run(
         ["apt-get", "-qq", "--yes", "--print-uris", "install", "containerd.io=2.3.*"],
         capture_output=True, text=True, check=True, timeout=60,

@@ -18,36 +18,36 @@ ADDRESSES = (
 )
 
 
-def take(reported: str = "10.0.0.2", reached: str = "10.0.0.2", **fields: Any) -> Snapshot:
-    """A host that reports an address, and the address at which SSH reached it."""
+def take(host_address: str = "10.0.0.2", ssh_address: str = "10.0.0.2", **fields: Any) -> Snapshot:
+    """Take a snapshot of a host that reports an address, with the address at which SSH reached it."""
     given: Mapping[str, Any] = {"address": "gpu1.example.com", "groups": frozenset({CONTROL_PLANE, NODE}), **fields}
     answers = {
-        ("network.address", "h1"): Answer("network.address", "h1", 0, f"192.0.2.1 dev eth0 src {reported} uid 0\n"),
+        ("network.address", "h1"): Answer("network.address", "h1", 0, f"192.0.2.1 dev eth0 src {host_address} uid 0\n"),
         ("network.addresses", "h1"): Answer("network.addresses", "h1", 0, ADDRESSES),
     }
-    return build([Host("h1", **given)], answers, reach=[Reach("h1", address=reached)])
+    return build([Host("h1", **given)], answers, reach=[Reach("h1", address=ssh_address)])
 
 
-def view(taken: Snapshot) -> View:
-    return View(taken, "h1")
+def build_view(base: Snapshot) -> View:
+    return View(base, "h1")
 
 
 @pytest.mark.parametrize("fields", [{}, {"address": "10.0.0.2"}], ids=["name", "address"])
-def test_an_address_that_ssh_reached(fields: dict[str, Any]) -> None:
-    assert find_node_address(view(take(**fields))) == "10.0.0.2"
+def test_an_address_that_ssh_reached_is_the_node_s(fields: dict[str, Any]) -> None:
+    assert find_node_address(build_view(take(**fields))) == "10.0.0.2"
     assert find_unconfirmed_hosts(take(**fields)) == []
 
 
 def test_a_recording_without_the_connection_has_the_address_of_the_inventory() -> None:
-    assert find_node_address(view(take(reached="", address="10.0.0.2"))) == "10.0.0.2"
+    assert find_node_address(build_view(take(ssh_address="", address="10.0.0.2"))) == "10.0.0.2"
     with pytest.raises(FactUnavailable, match=r"SSH reached gpu1\.example\.com, and the host reports 10\.0\.0\.2"):
-        find_node_address(view(take(reached="")))
+        find_node_address(build_view(take(ssh_address="")))
     with pytest.raises(FactUnavailable, match="is not known; gpustack_node_ip is not set"):
-        find_trusted_address(view(take(reached="")))
+        find_trusted_address(build_view(take(ssh_address="")))
 
 
 @pytest.mark.parametrize(
-    ("reported", "reached"),
+    ("host_address", "ssh_address"),
     [
         ("172.16.0.2", "10.0.0.2"),
         ("10.0.0.2", "198.51.100.7"),
@@ -57,25 +57,25 @@ def test_a_recording_without_the_connection_has_the_address_of_the_inventory() -
     ],
     ids=["a network of its own", "behind NAT", "a forwarded port", "IPv6", "a lie"],
 )
-def test_any_other_address_is_for_the_operator_to_say(reported: str, reached: str) -> None:
-    taken = take(reported, reached)
+def test_any_other_address_is_for_the_operator_to_say(host_address: str, ssh_address: str) -> None:
+    taken = take(host_address, ssh_address)
     with pytest.raises(FactUnavailable, match="gpustack_node_ip is not set"):
-        find_node_address(view(taken))
+        find_node_address(build_view(taken))
     ((host, why),) = find_unconfirmed_hosts(taken)
     assert host == "h1"
-    assert why.endswith(f"and the host reports {reported}; its addresses: 10.0.0.2, 172.16.0.2")
-    configured = take(reported, reached, spec=HostSpec.model_validate({"gpustack_node_ip": "172.16.0.2"}))
-    assert find_node_address(view(configured)) == find_trusted_address(view(configured)) == "172.16.0.2"
+    assert why.endswith(f"and the host reports {host_address}; its addresses: 10.0.0.2, 172.16.0.2")
+    configured = take(host_address, ssh_address, spec=HostSpec.model_validate({"gpustack_node_ip": "172.16.0.2"}))
+    assert find_node_address(build_view(configured)) == find_trusted_address(build_view(configured)) == "172.16.0.2"
     assert find_unconfirmed_hosts(configured) == []
 
 
 def test_the_local_host_is_this_machine() -> None:
-    assert find_node_address(view(take("172.16.0.2", "", connection="local"))) == "172.16.0.2"
-    assert find_trusted_address(view(take("172.16.0.2", "", connection="local"))) == "172.16.0.2"
+    assert find_node_address(build_view(take("172.16.0.2", "", connection="local"))) == "172.16.0.2"
+    assert find_trusted_address(build_view(take("172.16.0.2", "", connection="local"))) == "172.16.0.2"
 
 
 def test_the_trusted_address_is_no_word_of_the_host() -> None:
-    assert find_trusted_address(view(take("203.0.113.66"))) == "10.0.0.2"
+    assert find_trusted_address(build_view(take("203.0.113.66"))) == "10.0.0.2"
 
 
 def test_a_host_without_kubernetes_is_no_node() -> None:

@@ -38,21 +38,21 @@ def world(tmp_path: Path) -> Path:
     for name, text in {"curl": CURL, "gpg": GPG}.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
-    served(tmp_path, "get.helm.sh/helm.tar.gz", "content")
-    served(tmp_path, "SHA256SUMS", f"{digest('content')} get.helm.sh/helm.tar.gz\n{digest('x')} a/helm.tar.gz\n")
-    served(tmp_path, "SHA256SUMS.asc", "good\n")
+    serve_file(tmp_path, "get.helm.sh/helm.tar.gz", "content")
+    serve_file(tmp_path, "SHA256SUMS", f"{digest('content')} get.helm.sh/helm.tar.gz\n{digest('x')} a/helm.tar.gz\n")
+    serve_file(tmp_path, "SHA256SUMS.asc", "good\n")
     return tmp_path
 
 
-def served(world: Path, path: str, text: str) -> None:
+def serve_file(world: Path, path: str, text: str) -> None:
     file = world / "www" / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
 
 
-def pinned(world: Path, wanted: str, url: str = URL) -> "subprocess.CompletedProcess[str]":
+def fetch_pinned(world: Path, checksum: str, url: str = URL) -> "subprocess.CompletedProcess[str]":
     env = {"WORLD": str(world), "MIRROR": MIRROR, "KEYRING": "/k", "PATH": f"{world}:{os.environ['PATH']}"}
-    script = f'{SCRIPT}pinned "{url}" "{wanted}" "{world}/place/helm.tar.gz"\necho after\n'
+    script = f'{SCRIPT}pinned "{url}" "{checksum}" "{world}/place/helm.tar.gz"\necho after\n'
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=30)
     assert not (world / "place" / "helm.tar.gz.new").exists()
     return done
@@ -62,66 +62,68 @@ def place(world: Path) -> Path:
     return world / "place" / "helm.tar.gz"
 
 
-def asked(world: Path) -> list[str]:
+def read_requests(world: Path) -> list[str]:
     path = world / "asked"
     return [line.removeprefix(f"{MIRROR}/") for line in path.read_text().splitlines()] if path.exists() else []
 
 
-@pytest.mark.parametrize("wanted", [digest("content"), "signed"])
-def test_fetched_once(world: Path, wanted: str) -> None:
-    done = pinned(world, wanted)
+@pytest.mark.parametrize("checksum", [digest("content"), "signed"])
+def test_a_file_is_fetched_once(world: Path, checksum: str) -> None:
+    done = fetch_pinned(world, checksum)
     assert (done.returncode, done.stdout) == (0, "changed: fetched helm.tar.gz\nafter\n")
     assert place(world).read_text() == "content"
     assert place(world).stat().st_mode & 0o777 == 0o644
-    assert pinned(world, wanted).stdout == "after\n"
-    assert asked(world).count("get.helm.sh/helm.tar.gz") == 1
+    assert fetch_pinned(world, checksum).stdout == "after\n"
+    assert read_requests(world).count("get.helm.sh/helm.tar.gz") == 1
 
 
 def test_what_lies_there_with_another_content_is_fetched_again(world: Path) -> None:
-    pinned(world, "signed")
+    fetch_pinned(world, "signed")
     place(world).write_text("half")
-    assert pinned(world, "signed").stdout == "changed: fetched helm.tar.gz\nafter\n"
+    assert fetch_pinned(world, "signed").stdout == "changed: fetched helm.tar.gz\nafter\n"
     assert place(world).read_text() == "content"
 
 
-@pytest.mark.parametrize("wanted", [digest("content"), "signed"])
-def test_another_checksum_is_refused_and_nothing_is_left(world: Path, wanted: str) -> None:
-    served(world, "get.helm.sh/helm.tar.gz", "evil")
-    done = pinned(world, wanted)
+@pytest.mark.parametrize("checksum", [digest("content"), "signed"])
+def test_another_checksum_is_refused_and_nothing_is_left(world: Path, checksum: str) -> None:
+    serve_file(world, "get.helm.sh/helm.tar.gz", "evil")
+    done = fetch_pinned(world, checksum)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"expected SHA-256 {digest('content')}, found {digest('evil')}" in done.stderr
     assert done.stderr.endswith("(gpustack explain wrong-checksum)\n")
     assert not place(world).exists()
 
 
-def test_another_one_that_lay_there_stays_as_it_was(world: Path) -> None:
+def test_an_older_file_stays_when_a_fetch_fails(world: Path) -> None:
     place(world).parent.mkdir()
     place(world).write_text("older")
-    served(world, "get.helm.sh/helm.tar.gz", "evil")
-    assert pinned(world, "signed").returncode == 1
+    serve_file(world, "get.helm.sh/helm.tar.gz", "evil")
+    assert fetch_pinned(world, "signed").returncode == 1
     assert place(world).read_text() == "older"
 
 
-def test_a_list_that_the_mirror_did_not_sign(world: Path) -> None:
-    served(world, "SHA256SUMS.asc", "bad\n")
-    done = pinned(world, "signed")
+def test_a_list_that_the_mirror_did_not_sign_is_refused(world: Path) -> None:
+    serve_file(world, "SHA256SUMS.asc", "bad\n")
+    done = fetch_pinned(world, "signed")
     assert (done.returncode, done.stdout) == (1, "")
     assert "SHA256SUMS is not signed with the mirror's key (gpg: BAD signature)" in done.stderr
-    assert asked(world) == ["SHA256SUMS", "SHA256SUMS.asc"]
+    assert read_requests(world) == ["SHA256SUMS", "SHA256SUMS.asc"]
 
 
-def test_a_list_without_the_path(world: Path) -> None:
-    """One of the same name elsewhere is another file."""
-    served(world, "SHA256SUMS", f"{digest('content')} b/helm.tar.gz\n{digest('content')} get.helm.sh/helm.tar.gz.old\n")
-    done = pinned(world, "signed")
+def test_a_list_without_the_path_is_refused(world: Path) -> None:
+    """A file of the same name elsewhere is another one."""
+    serve_file(
+        world, "SHA256SUMS", f"{digest('content')} b/helm.tar.gz\n{digest('content')} get.helm.sh/helm.tar.gz.old\n"
+    )
+    done = fetch_pinned(world, "signed")
     assert (done.returncode, done.stdout) == (1, "")
     assert "has no get.helm.sh/helm.tar.gz: its bundle was built by another release" in done.stderr
 
 
-@pytest.mark.parametrize("gone", ["get.helm.sh/helm.tar.gz", "SHA256SUMS", "SHA256SUMS.asc"])
-def test_what_the_mirror_has_not(world: Path, gone: str) -> None:
-    (world / "www" / gone).unlink()
-    done = pinned(world, "signed")
+@pytest.mark.parametrize("path", ["get.helm.sh/helm.tar.gz", "SHA256SUMS", "SHA256SUMS.asc"])
+def test_a_file_that_the_mirror_lacks_is_named(world: Path, path: str) -> None:
+    (world / "www" / path).unlink()
+    done = fetch_pinned(world, "signed")
     assert (done.returncode, done.stdout) == (1, "")
     assert "mirror has no such file (404)" in done.stderr
     assert not place(world).exists()
@@ -130,7 +132,7 @@ def test_what_the_mirror_has_not(world: Path, gone: str) -> None:
 SIMULATED = locate_playbooks() / "roles" / "containerd" / "files" / "simulated.sh"
 
 
-def asked_for(world: Path, simulated: str, mirror: str = MIRROR) -> "subprocess.CompletedProcess[str]":
+def request_purpose(world: Path, simulated: str, mirror: str = MIRROR) -> "subprocess.CompletedProcess[str]":
     env = {"WORLD": str(world), "MIRROR": mirror, "KEYRING": "/k", "SIMULATED": simulated}
     script = f"{SCRIPT}{SIMULATED.read_text()}echo after\n"
     return subprocess.run(
@@ -141,27 +143,27 @@ def asked_for(world: Path, simulated: str, mirror: str = MIRROR) -> "subprocess.
 
 @pytest.mark.parametrize("first", ["# simulated: yes\n", "", "# simulated: \n", f"{digest('x')}  a\n# simulated: no\n"])
 def test_simulated_software_is_refused_by_what_is_signed(world: Path, first: str) -> None:
-    served(world, "SHA256SUMS", f"{first}{digest('content')}  get.helm.sh/helm.tar.gz\n")
-    done = asked_for(world, "refused")
+    serve_file(world, "SHA256SUMS", f"{first}{digest('content')}  get.helm.sh/helm.tar.gz\n")
+    done = request_purpose(world, "refused")
     assert (done.returncode, done.stdout) == (1, "")
     reason = "serves simulated GPU software" if "yes" in first else "does not say whether its GPU software is simulated"
     assert done.stderr.startswith(f"{MIRROR} {reason}; ")
     assert done.stderr.endswith("(gpustack explain mirror-simulated)\n")
-    assert asked_for(world, "allowed").stdout == "after\n"
+    assert request_purpose(world, "allowed").stdout == "after\n"
 
 
 def test_software_of_the_vendors_is_installed_and_so_is_that_of_no_mirror(world: Path) -> None:
-    served(world, "SHA256SUMS", f"# simulated: no\n{digest('content')}  get.helm.sh/helm.tar.gz\n")
-    assert asked_for(world, "refused").stdout == "after\n"
-    served(world, "SHA256SUMS.asc", "bad\n")
-    assert asked_for(world, "refused").returncode == 1
-    assert asked_for(world, "", mirror="").stdout == "after\n"
+    serve_file(world, "SHA256SUMS", f"# simulated: no\n{digest('content')}  get.helm.sh/helm.tar.gz\n")
+    assert request_purpose(world, "refused").stdout == "after\n"
+    serve_file(world, "SHA256SUMS.asc", "bad\n")
+    assert request_purpose(world, "refused").returncode == 1
+    assert request_purpose(world, "", mirror="").stdout == "after\n"
 
 
 def test_a_full_disk_is_named_by_its_folder(world: Path) -> None:
     """curl(1) ends with 23 where it cannot write; the server is not to blame."""
     (world / "curl").write_text("#!/bin/sh\nprintf '000 200'\nexit 23\n")
-    done = pinned(world, digest("x"))
+    done = fetch_pinned(world, digest("x"))
     assert done.returncode == 1
     assert f"could not be written; df -h {place(world).parent} on that host" in done.stderr
     assert "curl -v" not in done.stderr

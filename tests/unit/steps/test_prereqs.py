@@ -17,7 +17,7 @@ from tests.worlds.snapshots.judge import failures
 PROXY = "/etc/gpustack-cluster/proxy.env"
 
 
-def test_a_fresh_host() -> None:
+def test_a_fresh_host_is_for_install() -> None:
     assert failures(judge(STEP, state="fresh")) == {
         "packages": ("missing: conntrack, ethtool, ipset, socat", "install"),
         "modules-at-boot": ("nothing", "install"),
@@ -26,14 +26,14 @@ def test_a_fresh_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "found"), [("rocky-9", "rocky 9.6"), ("debian-sid", "debian "), ("ubuntu-24.04-arm64", None)]
+    ("case", "actual"), [("rocky-9", "rocky 9.6"), ("debian-sid", "debian "), ("ubuntu-24.04-arm64", None)]
 )
-def test_system(case: str, found: str | None) -> None:
-    expected = {"system": (found, "operator")} if found else {}
+def test_unsupported_systems_are_refused(case: str, actual: str | None) -> None:
+    expected = {"system": (actual, "operator")} if actual else {}
     assert failures(judge(STEP, place_answers("h1", read_case("system.os", case)))) == expected
 
 
-def test_architecture() -> None:
+def test_another_architecture_is_refused() -> None:
     answer = read_case("system.os", "fresh-debian-12", ("x86_64", "riscv64"))
     assert failures(judge(STEP, {("system.os", "h1"): answer})) == {"architecture": ("riscv64", "operator")}
 
@@ -94,7 +94,9 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
         ("2.21.5", "-", "apt-get install python3"),
     ],
 )
-def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_that_ansible_lacks_is_refused(
+    line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ansible takes the newest one that it knows by name, else the one called python3."""
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
     mismatch = judge(STEP, place_answers("h1", make_answer("system.python", f"{pythons}\n")))["python"].result
@@ -115,7 +117,7 @@ def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPa
         (H1, "sudo-rs-password", ""),
     ],
 )
-def test_sudo_that_ansible_cannot_give_a_password(host: Host, case: str, hint: str) -> None:
+def test_a_sudo_that_takes_no_password_from_ansible_is_refused(host: Host, case: str, hint: str) -> None:
     answers = place_answers("h1", read_case("system.sudo", case))
     mismatch = judge(STEP, answers, hosts=(host, H2))["sudo"].result
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
@@ -135,18 +137,18 @@ def test_the_operator_may_name_the_python() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
-def test_names_that_no_node_can_have(name: str) -> None:
+def test_names_that_no_node_can_have_are_refused(name: str) -> None:
     assert failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {
         "node-name": (name, "operator")
     }
 
 
 @pytest.mark.parametrize("name", ["gpu1", "GPU-Node1.Example.com", "1", "n" * 63])
-def test_names_that_a_node_can_have(name: str) -> None:
+def test_names_that_a_node_can_have_are_accepted(name: str) -> None:
     assert failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {}
 
 
-def test_two_hosts_of_one_name() -> None:
+def test_two_hosts_of_one_name_are_refused() -> None:
     answers = {
         ("system.hostname", host): make_answer("system.hostname", name)
         for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
@@ -155,7 +157,7 @@ def test_two_hosts_of_one_name() -> None:
     assert failures(judge(STEP, answers, on="h2")) == {"node-name": ("gpu, as on h1", "operator")}
 
 
-def test_copies_of_one_disk() -> None:
+def test_copies_of_one_disk_are_refused() -> None:
     machine, uuid = "ab" * 16, "DEF01234-0000-0000-0000-0123456789AB"
     answers = {
         ("system.identity", host): make_answer("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")
@@ -186,7 +188,7 @@ def test_an_unreached_host_is_compared_when_it_joins() -> None:
     assert judge(STEP, answers, unreached=("h2",))["machine-id"].outcome == "ok"
 
 
-def test_no_machine_id() -> None:
+def test_a_host_without_a_machine_id_is_refused() -> None:
     answers = {("system.identity", host): read_case("system.identity", "no-machine-id") for host in ("h1", "h2")}
     assert failures(judge(STEP, answers)) == {"machine-id": ("none", "operator")}
 
@@ -203,7 +205,7 @@ def test_the_nodes_address_is_on_the_host() -> None:
     assert "Network is unreachable" in judge(STEP, no_route, on="h2")["node-address"].reason
 
 
-def test_ports() -> None:
+def test_taken_ports_are_for_the_operator() -> None:
     answers = {
         ("network.listeners", host): read_case("network.listeners", "drifted-debian-12") for host in ("h1", "h2")
     }
@@ -215,14 +217,14 @@ def test_ports_of_kubernetes_itself_are_its_own() -> None:
     assert failures(judge(STEP, place_answers("h1", read_case("network.listeners", "control-plane")))) == {}
 
 
-def test_the_vxlan_port() -> None:
+def test_a_taken_vxlan_port_is_for_the_operator() -> None:
     line = 'udp UNCONN 0 0 0.0.0.0:8472 0.0.0.0:* users:(("openvpn",pid=7,fd=3))\n'
     answers = place_answers("h1", make_answer("network.listeners", line))
     assert failures(judge(STEP, answers)) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
     assert failures(judge(STEP, answers, {"flannel": {"port": 4789}})) == {}
 
 
-def test_another_kubernetes() -> None:
+def test_another_kubernetes_is_for_the_operator() -> None:
     answers = {
         ("leftovers.kubernetes", host): read_case("leftovers.kubernetes", "drifted-debian-12") for host in ("h1", "h2")
     }
@@ -238,14 +240,14 @@ def test_our_own_cluster_is_no_other(server: str) -> None:
     assert failures(judge(STEP, answers)) == {}
 
 
-def test_a_worker_of_another_cluster() -> None:
+def test_a_worker_of_another_cluster_needs_a_foreign_reset() -> None:
     answers = place_answers("h2", make_answer("leftovers.kubernetes", "https://127.0.0.1:6443\n"))
     result = judge(STEP, answers, on="h2")["other-clusters"].result
     assert result
     assert result.hint.startswith("gpustack reset --limit h2 --foreign")
 
 
-def test_time_service() -> None:
+def test_a_missing_time_service_is_for_install() -> None:
     """The lab's hosts have none: with `managed` that differs, and the clock says so too."""
     found = failures(judge(STEP, spec={"time_sync": "managed"}))
     assert {check: cure for check, (_, cure) in found.items()} == {
@@ -261,7 +263,7 @@ def test_chrony_is_a_time_service() -> None:
     assert failures(judge(STEP, answers, {"time_sync": "managed"})) == {}
 
 
-def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
+def test_changed_files_of_the_proxy_are_for_install() -> None:
     proxy = {"http": "http://p:3128", "user": "me", "password_file": "/p"}
     answers = place_answers("h1", read_case("egress.files", "proxied"))
     assert "egress" not in failures(judge(STEP, answers, {"proxy": proxy}))

@@ -29,14 +29,14 @@ def test_a_file_before_ours_overrides_nothing() -> None:
     assert "sysctls-overridden" not in failures(judge(STEP, {("kernel.sysctls", "h1"): answer}))
 
 
-def test_ufw_overrides() -> None:
+def test_sysctls_that_ufw_overrides_are_for_the_operator() -> None:
     answers = place_answers("h1", read_case("kernel.sysctls", "ufw"))
     assert failures(judge(STEP, answers)) == {
         "sysctls-overridden": ("net.ipv4.ip_forward = 0 in /etc/ufw/sysctl.conf", "operator")
     }
 
 
-def test_a_module_that_is_not_there() -> None:
+def test_a_missing_module_is_for_install() -> None:
     no_bridge = make_answer("kernel.modules", "== working\noverlay\n== boot\n== apparmor\n")
     answers = {
         ("kernel.modules", "h1"): no_bridge,
@@ -48,7 +48,7 @@ def test_a_module_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "found"),
+    ("case", "expected"),
     [
         (
             "ubuntu-swapfile",
@@ -60,7 +60,7 @@ def test_a_module_that_is_not_there() -> None:
         ("masked", {}),
     ],
 )
-def test_swap(case: str, found: dict[str, str]) -> None:
+def test_swap_is_for_install_unless_kept(case: str, expected: dict[str, str]) -> None:
     answers = place_answers("h1", read_case("kernel.swap", case))
-    assert failures(judge(STEP, answers)) == {check: (text, "install") for check, text in found.items()}
+    assert failures(judge(STEP, answers)) == {check: (text, "install") for check, text in expected.items()}
     assert failures(judge(STEP, answers, {"swap": "keep"})) == {}

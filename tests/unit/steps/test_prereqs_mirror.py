@@ -9,7 +9,7 @@ from tests.worlds.snapshots.judge import failures
 
 
 @pytest.mark.parametrize(
-    ("case", "found"),
+    ("case", "actual"),
     [
         ("prepared-debian-12", "simulated"),
         ("older-release", "not stated"),
@@ -19,11 +19,12 @@ from tests.worlds.snapshots.judge import failures
     ],
 )
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
-def test_simulated_software_is_refused_unless_it_is_allowed(state: str, case: str, found: str | None) -> None:
-    """Where nobody answers, nothing can be installed from there either; the role asks again, and for the signature."""
+def test_simulated_software_is_refused_unless_it_is_allowed(state: str, case: str, actual: str | None) -> None:
+    """Nothing can be installed from a mirror that does not answer either; the role asks again, and for the
+    signature."""
     answers = place_answers("h1", read_case("mirror.checksums", case))
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B"}
     result = failures(judge(STEP, answers, {"source": source}, state=state)).get("mirror-contents")
-    assert result == ((found, "operator") if found else None)
+    assert result == ((actual, "operator") if actual else None)
     for accepted in (source | {"simulated": "allowed"}, "official"):
         assert "mirror-contents" not in failures(judge(STEP, answers, {"source": accepted}, state=state))

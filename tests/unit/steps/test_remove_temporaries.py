@@ -41,17 +41,17 @@ def run(world: Path, script: str) -> str:
     return done.stdout
 
 
-def found(world: Path) -> list[str]:
+def list_temporaries(world: Path) -> list[str]:
     assert isinstance(TEMPORARIES.question, Lines)
     return [line.removeprefix(f"{world}/") for line in run(world, TEMPORARIES.question.script).splitlines()]
 
 
 def test_each_users_files_are_removed_by_that_user(world: Path) -> None:
     """root would delete any folder for whoever runs as the login, without its password."""
-    assert found(world) == [f"{user}/.ansible/gpustack/ansible-tmp-1" for user in ("ops", "root")]
+    assert list_temporaries(world) == [f"{user}/.ansible/gpustack/ansible-tmp-1" for user in ("ops", "root")]
     assert "ansible-tmp-1" in run(world, SCRIPT)
     assert (world / "removed-by").read_text().split() == ["root", "ops"]
-    assert found(world) == []
+    assert list_temporaries(world) == []
     assert run(world, SCRIPT) == ""
 
 
@@ -61,11 +61,11 @@ def test_a_link_is_not_followed(world: Path) -> None:
     (folder / "ansible-tmp-1").rmdir()
     folder.rmdir()
     folder.symlink_to(world / "precious")
-    assert found(world) == ["root/.ansible/gpustack/ansible-tmp-1"]
+    assert list_temporaries(world) == ["root/.ansible/gpustack/ansible-tmp-1"]
     run(world, SCRIPT)
     assert (world / "precious" / "file").exists()
     assert folder.is_symlink()
-    assert found(world) == []
+    assert list_temporaries(world) == []
 
 
 def test_where_nothing_was_left_nothing_is_done(world: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a reset removes on hosts with mounts and links, with real mounts: in a root and a mount namespace of the test's
+"""A reset removes files on hosts with mounts and links, with real mounts: in a root and a mount namespace of the test's
 own. `/export` is a folder of the test, so a file of it that is gone shows afterwards."""
 
 import re
@@ -31,7 +31,7 @@ MOUNTS = {
 
 @pytest.mark.parametrize("mount", MOUNTS.values(), ids=MOUNTS)
 @pytest.mark.parametrize(
-    ("prepared", "below"),
+    ("task", "folder"),
     [
         ("mkdir -p /var/lib/cni/deep/er", "/var/lib/cni/deep/er"),
         ("mkdir -p '/var/lib/cni/two words'", "'/var/lib/cni/two words'"),
@@ -40,11 +40,11 @@ MOUNTS = {
     ids=["deep", "blanks", "through a link"],
 )
 def test_nothing_is_removed_while_something_is_mounted_below(
-    machine: Machine, prepared: str, below: str, mount: str
+    machine: Machine, task: str, folder: str, mount: str
 ) -> None:
-    ended = machine.run("set -eu", prepared, "echo >/var/lib/cni/ours", mount.format(below), DROP, "drop /var/lib/cni")
+    ended = machine.run("set -eu", task, "echo >/var/lib/cni/ours", mount.format(folder), DROP, "drop /var/lib/cni")
     assert ended.returncode != 0
-    assert below.strip("'") in ended.stderr
+    assert folder.strip("'") in ended.stderr
     assert "umount" in ended.stderr
     assert machine.kept == ["precious"]
     assert "changed" not in ended.stdout
@@ -88,15 +88,11 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("prepared", "folder"), PLACES.values(), ids=PLACES)
-def test_volumes_of_the_kubelet_are_unmounted_and_keep_their_files(
-    machine: Machine, prepared: str, folder: str
-) -> None:
+@pytest.mark.parametrize(("task", "folder"), PLACES.values(), ids=PLACES)
+def test_volumes_of_the_kubelet_are_unmounted_and_keep_their_files(machine: Machine, task: str, folder: str) -> None:
     volume = f"{folder}/pods/a/volumes/pv\\ 1"
     mounted = f"mkdir -p {volume}; mount --bind /export {volume}; echo >/var/lib/kubelet/config.yaml"
-    ended = machine.run(
-        "set -eu", prepared, mounted, "(", DROP, CONTROL_PLANE, ")", f"! [ -e {folder} ] || ls -A {folder}"
-    )
+    ended = machine.run("set -eu", task, mounted, "(", DROP, CONTROL_PLANE, ")", f"! [ -e {folder} ] || ls -A {folder}")
     assert ended.returncode == 0, ended.stderr
     assert f"changed: unmounted {folder}/pods/a/volumes/pv 1\n" in ended.stdout
     assert "changed: removed /var/lib/kubelet/config.yaml\n" in ended.stdout
@@ -115,12 +111,12 @@ def test_a_volume_that_is_in_use_ends_the_reset_of_the_host_before_anything_is_r
     assert (machine.root / "etc/kubernetes/pki").is_dir()
 
 
-def containerd_packages() -> str:
-    """The command of the task that removes containerd's packages and storage; apt is a line that says so."""
+def extract_script() -> str:
+    """Extract the script that removes containerd's packages and storage; apt is a line that says so."""
     found = yaml.safe_load((ROLES / "containerd" / "tasks" / "reset.yml").read_text())
     script: str = found[-1]["ansible.builtin.command"]["argv"][-1]
 
-    def content(match: re.Match[str]) -> str:
+    def read_content(match: re.Match[str]) -> str:
         if match[1] == "apt-remove.sh":
             return "echo changed: packages"
         if match[1] == "remove-agreed.sh":
@@ -129,14 +125,14 @@ def containerd_packages() -> str:
             path for path in (FILES / match[1], ROLES / "containerd/files" / match[1]) if path.exists()
         ).read_text()
 
-    return re.sub(r"\{\{ lookup\('ansible.builtin.file', '([^']*)'\) \}\}", content, script)
+    return re.sub(r"\{\{ lookup\('ansible.builtin.file', '([^']*)'\) \}\}", read_content, script)
 
 
 @pytest.mark.parametrize("folder", ["/var/lib/containerd", "/run/containerd"])
 def test_containerd_s_packages_stay_while_something_is_mounted_in_its_storage(machine: Machine, folder: str) -> None:
-    """Without its package nobody would know any more whose the storage was."""
+    """Nobody would know any more whose the storage was without its package."""
     mounted = f"set -eu; mkdir -p {folder}/left; mount --bind /export {folder}/left; export STORAGE=yes"
-    ended = machine.run(mounted, containerd_packages())
+    ended = machine.run(mounted, extract_script())
     assert ended.returncode != 0
     assert f"{folder}/left" in ended.stderr
     assert "changed" not in ended.stdout
@@ -144,9 +140,7 @@ def test_containerd_s_packages_stay_while_something_is_mounted_in_its_storage(ma
 
 
 def test_containerd_s_storage_goes_with_its_packages(machine: Machine) -> None:
-    ended = machine.run(
-        "set -eu; mkdir -p /var/lib/containerd/a /run/containerd; export STORAGE=yes", containerd_packages()
-    )
+    ended = machine.run("set -eu; mkdir -p /var/lib/containerd/a /run/containerd; export STORAGE=yes", extract_script())
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines() == [
         "changed: packages", "changed: removed /var/lib/containerd", "changed: removed /run/containerd"

@@ -30,21 +30,21 @@ from tests.worlds.snapshots.serve import (
 APPLIED = "applied.deployments"
 
 
-def failed(spec: dict[str, Any] = ON, changed: Answers | None = None) -> dict[str, Any]:
-    return failures(judgements(STEP, snapshot(spec, changed or {})))
+def find_failures(spec: dict[str, Any] = ON, changes: Answers | None = None) -> dict[str, Any]:
+    return failures(judgements(STEP, snapshot(spec, changes or {})))
 
 
-def at(*answers: Answer) -> Answers:
+def build_answers(*answers: Answer) -> Answers:
     return place_answers(CLUSTER, *answers)
 
 
-def of_kind(kind: str) -> dict[str, Any]:
+def find_object(kind: str) -> dict[str, Any]:
     (found,) = (one for one in build_wanted_objects() if one["kind"] == kind)
     return found
 
 
 def test_as_the_step_leaves_it_all_holds() -> None:
-    assert failed() == {}
+    assert find_failures() == {}
 
 
 def test_off_by_default_and_then_nothing_is_wanted() -> None:
@@ -58,17 +58,17 @@ def test_without_monitoring_there_is_no_such_step() -> None:
 
 
 def test_it_reads_the_prometheus_of_the_spec_by_its_service() -> None:
-    def address(monitoring: dict[str, Any]) -> str:
+    def find_address(monitoring: dict[str, Any]) -> str:
         spec = {**ON, "monitoring": {"persistence": {"enabled": False}, **monitoring}}
         found = build_objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
         return str(found["spec"]["template"]["spec"]["containers"][0]["args"][2])
 
-    assert address({}) == "http://monitoring-prometheus.monitoring.svc:9090"
-    assert address({"namespace": "watch", "release": "kps"}) == "http://kps-prometheus.watch.svc:9090"
+    assert find_address({}) == "http://monitoring-prometheus.monitoring.svc:9090"
+    assert find_address({"namespace": "watch", "release": "kps"}) == "http://kps-prometheus.watch.svc:9090"
 
 
 def test_the_pod_may_nothing_and_listens_where_service_and_probes_look() -> None:
-    pod = of_kind("Deployment")["spec"]["template"]["spec"]
+    pod = find_object("Deployment")["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     # https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -80,94 +80,94 @@ def test_the_pod_may_nothing_and_listens_where_service_and_probes_look() -> None
         "capabilities": {"drop": ["ALL"]},
     }
     assert not {"volumes", "hostNetwork", "hostPID"} & set(pod)
-    assert pod["automountServiceAccountToken"] is of_kind("ServiceAccount")["automountServiceAccountToken"] is False
+    assert pod["automountServiceAccountToken"] is find_object("ServiceAccount")["automountServiceAccountToken"] is False
     assert container["image"] == IMAGE
     words = container["args"]
     assert parse_listen(words[words.index("--listen") + 1]) == ("0.0.0.0", PORT)
     assert [(port["name"], port["containerPort"]) for port in container["ports"]] == [("http", PORT)]
-    (port,) = of_kind("Service")["spec"]["ports"]
+    (port,) = find_object("Service")["spec"]["ports"]
     assert (port["port"], port["targetPort"]) == (PORT, "http")
     for probe in ("readinessProbe", "livenessProbe"):
         assert container[probe]["httpGet"] == {"path": HEALTH, "port": "http"}
 
 
 def test_the_probes_do_not_ask_prometheus() -> None:
-    path = of_kind("Deployment")["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"]
+    path = find_object("Deployment")["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"]
 
-    def never() -> Any:
+    def refuse_call() -> Any:
         raise AssertionError
 
-    assert json.loads(respond(path, never, str)) == {"outcome": "ok"}
+    assert json.loads(respond(path, refuse_call, str)) == {"outcome": "ok"}
 
 
 def test_the_service_leads_to_the_pod() -> None:
-    deployment = of_kind("Deployment")["spec"]
+    deployment = find_object("Deployment")["spec"]
     labels = deployment["template"]["metadata"]["labels"]
-    assert deployment["selector"]["matchLabels"] == of_kind("Service")["spec"]["selector"] == labels
+    assert deployment["selector"]["matchLabels"] == find_object("Service")["spec"]["selector"] == labels
 
 
 @pytest.mark.parametrize("kind", ["ServiceAccount", "Service"])
 def test_what_is_missing_is_for_install(kind: str) -> None:
     left = [one for one in build_wanted_objects() if one["kind"] != kind]
-    assert failed(changed=place_objects(*left)) == {"objects-applied": (f"{NAME} missing", "install")}
+    assert find_failures(changes=place_objects(*left)) == {"objects-applied": (f"{NAME} missing", "install")}
 
 
 def test_another_image_is_another_content() -> None:
     spec = {"serve": {"enabled": True, "image": "registry.example.com/gpustack:0.2.0"}}
-    assert failed(spec) == {"objects-applied": (f"{NAME} with different content", "install")}
+    assert find_failures(spec) == {"objects-applied": (f"{NAME} with different content", "install")}
 
 
-def test_one_that_somebody_edited() -> None:
-    edited = copy.deepcopy(of_kind("Deployment"))
+def test_an_edited_deployment_is_for_install() -> None:
+    edited = copy.deepcopy(find_object("Deployment"))
     del edited["spec"]["template"]["spec"]["containers"][0]["securityContext"]
     others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
-    assert failed(changed=place_objects(*others, edited)) == {
+    assert find_failures(changes=place_objects(*others, edited)) == {
         "objects-applied": (f"{NAME} changed by an unknown client", "install")
     }
 
 
 def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
     others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
-    assert failed(changed=place_objects(*others)) == {"foreign": ("another's", "operator")}
+    assert find_failures(changes=place_objects(*others)) == {"foreign": ("another's", "operator")}
     # Not even install --force brings ours.
     assert wanted_by_role(View(snapshot(ON, place_objects(*others)), CLUSTER)) == {"objects": [], "dropped": []}
-    assert failed(OFF, place_objects(*others)) == {}
-    assert [line for line in dropped(OFF, place_objects(*others)) if line.startswith("Deployment")] == []
+    assert find_failures(OFF, place_objects(*others)) == {}
+    assert [line for line in list_dropped(OFF, place_objects(*others)) if line.startswith("Deployment")] == []
 
 
-def test_a_pod_that_does_not_run() -> None:
+def test_a_pod_that_does_not_run_is_waited_for() -> None:
     unready = make_deployments(readyReplicas=0)
-    result = judgements(STEP, snapshot(ON, at(unready)))["available"].result
+    result = judgements(STEP, snapshot(ON, build_answers(unready)))["available"].result
     assert result
     assert (result.actual, result.passing, result.cure) == ("not running", True, "install")
-    assert failed(changed=at(make_deployments(0))) == {"available": ("scaled to 0", "install")}
+    assert find_failures(changes=build_answers(make_deployments(0))) == {"available": ("scaled to 0", "install")}
 
 
-def test_none_at_all_is_for_install() -> None:
-    none = {**at(make_answer(DEPLOYMENTS, '{"items":[]}')), **place_objects()}
-    assert failed(changed=none) == {
+def test_a_missing_deployment_is_for_install() -> None:
+    none = {**build_answers(make_answer(DEPLOYMENTS, '{"items":[]}')), **place_objects()}
+    assert find_failures(changes=none) == {
         "objects-applied": (f"{NAME} missing", "install"),
         "available": ("nothing", "install"),
     }
 
 
-def dropped(spec: dict[str, Any], changed: Answers | None = None) -> list[str]:
-    found: list[str] = wanted_by_role(View(snapshot(spec, changed or {}), CLUSTER))["dropped"]
+def list_dropped(spec: dict[str, Any], changes: Answers | None = None) -> list[str]:
+    found: list[str] = wanted_by_role(View(snapshot(spec, changes or {}), CLUSTER))["dropped"]
     return found
 
 
 def test_switched_off_it_is_removed_the_deployment_last() -> None:
-    assert failed(OFF) == {"leftovers": ("a Deployment of gpustack", "install")}
-    assert dropped(OFF) == [f"{kind} monitoring {NAME}" for kind in ("ServiceAccount", "Service", "Deployment")]
-    assert dropped(ON) == []
+    assert find_failures(OFF) == {"leftovers": ("a Deployment of gpustack", "install")}
+    assert list_dropped(OFF) == [f"{kind} monitoring {NAME}" for kind in ("ServiceAccount", "Service", "Deployment")]
+    assert list_dropped(ON) == []
 
 
 def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
-    secret = at(read_case(APPLIED, "forbidden"))
+    secret = build_answers(read_case(APPLIED, "forbidden"))
     assert judgements(STEP, snapshot(ON, secret))["objects-applied"].outcome == "unknown"
     assert judgements(STEP, snapshot(OFF, secret))["leftovers"].outcome == "unknown"
-    assert dropped(OFF, secret) == []
-    blind = at(read_case(DEPLOYMENTS, "forbidden"))
+    assert list_dropped(OFF, secret) == []
+    blind = build_answers(read_case(DEPLOYMENTS, "forbidden"))
     outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, snapshot(ON, blind)).items()}
     assert outcomes["available"] == outcomes["foreign"] == "unknown"
 

@@ -9,7 +9,7 @@ from tests.worlds.snapshots.judge import failures, find_unknown, judgements
 from tests.worlds.snapshots.standalone import build_installed_answers, judge, read_answers, snapshot
 
 
-def programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+def build_programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     out = build_installed_answers()["standalone.programs", "w1"].stdout
     for old, new in edits:
         assert old in out
@@ -17,11 +17,11 @@ def programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     return place_answers("w1", make_answer("standalone.programs", out))
 
 
-def test_a_host_that_the_step_prepared() -> None:
+def test_a_prepared_host_passes() -> None:
     assert failures(judge(STEP)) == {}
 
 
-def test_a_fresh_host() -> None:
+def test_a_fresh_host_is_for_install() -> None:
     fresh = place_answers(
         "w1",
         read_case("standalone.programs", "nothing"),
@@ -52,8 +52,8 @@ def test_a_host_without_gpus_has_node_exporter_alone() -> None:
         ("--address=127.0.0.1:9400", "--address=:9400", "commands", "install"),
     ],
 )  # fmt: skip
-def test_what_differs(old: str, new: str, check: str, cure: str) -> None:
-    found = failures(judge(STEP, programs((old, new))))
+def test_each_difference_has_its_cure(old: str, new: str, check: str, cure: str) -> None:
+    found = failures(judge(STEP, build_programs((old, new))))
     assert {name: one[1] for name, one in found.items()} == {check: cure}
 
 
@@ -83,6 +83,6 @@ def test_what_is_not_answered_is_unknown() -> None:
     }
 
 
-def test_the_repository() -> None:
+def test_a_missing_repository_is_for_install() -> None:
     changed = {("gpu.repository", "w1"): replace(read_case("gpu.repository", "fresh-debian-12"), location="w1")}
     assert set(failures(judge(STEP, changed))) == {"repository"}

@@ -9,26 +9,26 @@ from gpustack.probes.host.system import HOSTNAME
 from gpustack.steps.standalone.files import File, build_monitoring, build_variables
 from gpustack.steps.standalone.monitoring import STEP, build_installation
 from gpustack.steps.standalone.rules import derive_rules
-from tests.contract.promtool import complaints
+from tests.contract.promtool import run_promtool
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.judge import failures
 from tests.worlds.snapshots.standalone import build_installed_answers, judge, read_answers, snapshot
 
 
-def here(spec: dict[str, Any] | None = None) -> View:
+def build_view(spec: dict[str, Any] | None = None) -> View:
     return View(snapshot(read_answers(), spec), "w1")
 
 
-def texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
-    files = [file for one in build_monitoring(here(spec)) for file in one.files]
+def build_texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
+    files = [file for one in build_monitoring(build_view(spec)) for file in one.files]
     return {file.path.rpartition("/")[2].partition("-")[0]: file for file in files}
 
 
-def test_a_host_that_the_step_prepared() -> None:
+def test_a_prepared_host_passes() -> None:
     assert failures(judge(STEP)) == {}
 
 
-def test_a_fresh_host() -> None:
+def test_a_fresh_host_is_for_install() -> None:
     fresh = place_answers(
         "w1",
         read_case("standalone.programs", "nothing"),
@@ -38,7 +38,7 @@ def test_a_fresh_host() -> None:
     assert set(found) == {"packages-installed", "commands", "ready", "rules-loaded", "targets-scraped"}
 
 
-def test_others() -> None:
+def test_units_of_others_are_for_the_operator() -> None:
     out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "prometheus loaded active enabled yes", "prometheus loaded active enabled no"
     )
@@ -52,24 +52,24 @@ def test_a_job_that_is_not_scraped_is_a_fault_while_prometheus_runs() -> None:
     assert (result.fault, result.actual) == ("standalone-not-scraped", "not dcgm-exporter")
 
 
-def test_rules_of_another_release() -> None:
+def test_rules_of_another_release_are_for_install() -> None:
     out = build_installed_answers()["standalone.watching", "w1"].stdout.replace("/rules-", "/rules-0")
     assert set(failures(judge(STEP, place_answers("w1", make_answer("standalone.watching", out))))) == {"rules-loaded"}
 
 
 @pytest.mark.parametrize(
-    ("receiver", "found"),
+    ("receiver", "actual"),
     [
         ({"type": "slack", "channel": "#a", "secret": "a/b"}, "default-slack: a Secret of a cluster"),
         ({"type": "webhook", "secret_file": "x"}, "default-webhook: Alertmanager of this system is older than 0.26"),
     ],
 )
-def test_receivers_that_cannot_be(receiver: dict[str, str], found: str) -> None:
+def test_receivers_without_a_file_are_for_the_operator(receiver: dict[str, str], actual: str) -> None:
     spec = {"alerts": {"receivers": {"default": [receiver]}}}
-    assert failures(judge(STEP, spec=spec)) == {"receivers": (found, "operator")}
+    assert failures(judge(STEP, spec=spec)) == {"receivers": (actual, "operator")}
 
 
-def test_secrets_that_differ() -> None:
+def test_secrets_that_differ_are_for_install() -> None:
     out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "== secrets\n", "== secrets\ndefault-slack other\n"
     )
@@ -78,7 +78,7 @@ def test_secrets_that_differ() -> None:
 
 
 def test_rules_that_need_kubernetes_are_left_out_and_all_others_are_as_in_a_cluster() -> None:
-    rules = [rule for group in derive_rules(here())["groups"] for rule in group["rules"]]
+    rules = [rule for group in derive_rules(build_view())["groups"] for rule in group["rules"]]
     alerts = {rule["alert"] for rule in rules if "alert" in rule}
     assert {"GpuXidCritical", "GpuEccUncorrected", "GpuMetricsAbsent", "GpuLost", "GpuHwThermalSlowdown"} <= alerts
     assert not {"GpuPodsPending", "GpuAllocationHigh", "KubeletCertificateExpiring", "GpuOperandNotReady"} & alerts
@@ -86,13 +86,13 @@ def test_rules_that_need_kubernetes_are_left_out_and_all_others_are_as_in_a_clus
 
 
 def test_prometheus_takes_the_rules() -> None:
-    assert complaints("check", "rules", given=texts()["rules"].text) == ""
+    assert run_promtool("check", "rules", stdin=build_texts()["rules"].text) == ""
 
 
 def test_a_host_whose_exporter_is_silent_gets_the_alert_of_it(tmp_path: Path) -> None:
     """Prometheus' own evaluation of the derived rules."""
-    rules = texts()["rules"].text
-    host = here()[HOSTNAME]
+    rules = build_texts()["rules"].text
+    host = build_view()[HOSTNAME]
     case = {
         "rule_files": ["rules.yaml"],
         "evaluation_interval": "30s",
@@ -107,7 +107,7 @@ def test_a_host_whose_exporter_is_silent_gets_the_alert_of_it(tmp_path: Path) ->
                         "exp_alerts": [
                             {
                                 "exp_labels": {"severity": "critical", "node": host},
-                                "exp_annotations": annotations_of("GpuMetricsAbsent", host),
+                                "exp_annotations": read_annotations("GpuMetricsAbsent", host),
                             }
                         ],
                     }
@@ -117,11 +117,11 @@ def test_a_host_whose_exporter_is_silent_gets_the_alert_of_it(tmp_path: Path) ->
     }
     (tmp_path / "rules.yaml").write_text(rules)
     (tmp_path / "case.yaml").write_text(yaml.safe_dump(case))
-    assert complaints("test", "rules", tmp_path / "case.yaml") == ""
+    assert run_promtool("test", "rules", tmp_path / "case.yaml") == ""
 
 
-def annotations_of(alert: str, host: str) -> dict[str, str]:
-    rules = (rule for group in derive_rules(here())["groups"] for rule in group["rules"])
+def read_annotations(alert: str, host: str) -> dict[str, str]:
+    rules = (rule for group in derive_rules(build_view())["groups"] for rule in group["rules"])
     (found,) = (rule["annotations"] for rule in rules if rule.get("alert") == alert)
     return {name: text.replace("{{ $labels.node }}", host) for name, text in found.items()}
 
@@ -134,8 +134,8 @@ def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
 
 
 def test_everything_listens_on_loopback_and_every_file_is_in_a_command() -> None:
-    for one in build_monitoring(here()):
+    for one in build_monitoring(build_view()):
         assert "--web.listen-address=127.0.0.1:" in one.command
-    part = build_variables(build_installation(here()))
-    used = " ".join(one["command"] for one in part["commands"]) + texts()["prometheus"].text
+    part = build_variables(build_installation(build_view()))
+    used = " ".join(one["command"] for one in part["commands"]) + build_texts()["prometheus"].text
     assert [file["path"] for file in part["files"] if file["path"] not in used] == []

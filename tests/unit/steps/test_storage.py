@@ -13,12 +13,12 @@ from tests.worlds.snapshots.judge import failures
 CLASSES, PROVISIONER = ("storage.classes", CLUSTER), ("storage.provisioner", CLUSTER)
 
 
-def spec(**more: Any) -> dict[str, Any]:
-    """Of a cluster that keeps its history."""
-    return {"monitoring": {"persistence": {"enabled": True, **more}}}
+def build_spec(**fields: Any) -> dict[str, Any]:
+    """Build the spec of a cluster that keeps its history."""
+    return {"monitoring": {"persistence": {"enabled": True, **fields}}}
 
 
-def classes(case: str) -> Answers:
+def load_classes(case: str) -> Answers:
     return {CLASSES: read_case("storage.classes", case)}
 
 
@@ -29,36 +29,38 @@ def test_without_persistence_there_is_no_such_step() -> None:
 
 
 def test_holds_with_our_provisioner() -> None:
-    assert failures(judge(STEP, spec=spec())) == {}
+    assert failures(judge(STEP, spec=build_spec())) == {}
 
 
 @pytest.mark.parametrize("case", ["none", "not-default"])
 def test_no_default_class_is_for_install_or_for_a_person(case: str) -> None:
     found = {"none": "none", "not-default": "none"}[case]
-    assert failures(judge(STEP, classes(case), spec())) == {"default-class": (found, "install")}
+    assert failures(judge(STEP, load_classes(case), build_spec())) == {"default-class": (found, "install")}
     named = {"none": "none of nothing", "not-default": "none of nfs"}[case]
-    theirs = spec() | {"storage": {"provisioner": "none"}}
-    assert failures(judge(STEP, classes(case), theirs)) == {"default-class": (named, "operator")}
+    theirs = build_spec() | {"storage": {"provisioner": "none"}}
+    assert failures(judge(STEP, load_classes(case), theirs)) == {"default-class": (named, "operator")}
 
 
-def test_a_class_that_the_spec_names() -> None:
-    assert failures(judge(STEP, classes("not-default"), spec(storage_class="nfs"))) == {}
-    assert failures(judge(STEP, spec=spec(storage_class="fast"))) == {"default-class": ("local-path, nfs", "operator")}
+def test_a_class_that_the_spec_names_has_to_exist() -> None:
+    assert failures(judge(STEP, load_classes("not-default"), build_spec(storage_class="nfs"))) == {}
+    assert failures(judge(STEP, spec=build_spec(storage_class="fast"))) == {
+        "default-class": ("local-path, nfs", "operator")
+    }
 
 
-def test_our_provisioner_that_does_not_run() -> None:
+def test_a_provisioner_of_ours_that_does_not_run_is_for_install() -> None:
     answers = {PROVISIONER: read_case("storage.provisioner", "none")}
-    assert failures(judge(STEP, answers, spec())) == {"provisioner": ("nothing", "install")}
+    assert failures(judge(STEP, answers, build_spec())) == {"provisioner": ("nothing", "install")}
     answers = {PROVISIONER: read_case("storage.provisioner", "starting")}
-    mismatch = judge(STEP, answers, spec())["provisioner"].result
+    mismatch = judge(STEP, answers, build_spec())["provisioner"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == ("not running", True)
     quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
     failed = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
     answers = {PROVISIONER: read_case("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
-    assert failures(judge(STEP, answers, spec())) == {"provisioner": (f"not running: {quota}", "install")}
+    assert failures(judge(STEP, answers, build_spec())) == {"provisioner": (f"not running: {quota}", "install")}
     answers = {PROVISIONER: read_case("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
-    mismatch = judge(STEP, answers, spec())["provisioner"].result
+    mismatch = judge(STEP, answers, build_spec())["provisioner"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == ("scaled to 0", False)
 
@@ -66,4 +68,4 @@ def test_our_provisioner_that_does_not_run() -> None:
 def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:
     theirs = {CLASSES: read_case("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
     answers = theirs | {PROVISIONER: read_case("storage.provisioner", "none")}
-    assert failures(judge(STEP, answers, spec())) == {}
+    assert failures(judge(STEP, answers, build_spec())) == {}

@@ -45,7 +45,7 @@ def machine(tmp_path: Path) -> Machine:
     return found
 
 
-def masked(machine: Machine) -> list[str]:
+def list_masked(machine: Machine) -> list[str]:
     return sorted(path.name for path in (machine.root / UNITS.lstrip("/")).iterdir() if path.is_symlink())
 
 
@@ -54,11 +54,11 @@ def test_a_reset_unmasks_what_the_step_masked(machine: Machine) -> None:
     assert done.returncode == 0, done.stderr
     assert "systemctl disable var-extra.swap" in done.stdout
     assert (machine.root / MASKED.lstrip("/")).read_text() == "dev-sda2.swap\n"
-    assert masked(machine) == ["dev-sda2.swap", "dev-sdb1.swap"]
+    assert list_masked(machine) == ["dev-sda2.swap", "dev-sdb1.swap"]
     done = machine.run(PROGRAMS, REMOVE, AGREED % f"'remove {MASKED}'", RESET)
     assert done.returncode == 0, done.stderr
     assert "systemctl daemon-reload" in done.stdout
-    assert masked(machine) == ["dev-sdb1.swap"]
+    assert list_masked(machine) == ["dev-sdb1.swap"]
     assert not (machine.root / MASKED.lstrip("/")).exists()
 
 
@@ -69,11 +69,11 @@ def test_the_masks_of_the_site_stay_where_fstab_is_restored(machine: Machine) ->
     done = machine.run(PROGRAMS, REMOVE, AGREED % "'restore /etc/fstab'", restore, RESET)
     assert done.returncode == 0, done.stderr
     assert "#" not in (machine.root / "etc" / "fstab").read_text()
-    assert masked(machine) == ["dev-sdb1.swap"]
+    assert list_masked(machine) == ["dev-sdb1.swap"]
 
 
 def test_a_note_that_somebody_changed_unmasks_nothing(machine: Machine) -> None:
     assert machine.run(PROGRAMS, EFFECT).returncode == 0
     done = machine.run(PROGRAMS, REMOVE, AGREED % "'remove /etc/modules-load.d/gpustack.conf'", RESET)
     assert done.returncode == 0, done.stderr
-    assert masked(machine) == ["dev-sda2.swap", "dev-sdb1.swap"]
+    assert list_masked(machine) == ["dev-sda2.swap", "dev-sdb1.swap"]

@@ -59,7 +59,9 @@ def test_a_rule_of_ours_that_is_no_longer_wanted_goes(tmp_path: Path) -> None:
     assert "--force delete allow 6443/tcp" in changes
 
 
-@pytest.mark.parametrize("more", [(), (f"ufw route allow to {POD} comment 'gpustack-cluster'",)])
-def test_a_reset_deletes_ours_alone(tmp_path: Path, more: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("rules_of_others", [(), (f"ufw route allow to {POD} comment 'gpustack-cluster'",)])
+def test_a_reset_deletes_ours_alone(tmp_path: Path, rules_of_others: tuple[str, ...]) -> None:
     script = (ROLE / "files" / "reset-ufw.sh").read_text()
-    assert run(script, tmp_path, *FOREIGN, *more) == [f"--force route delete allow to {POD}" for _ in more]
+    assert run(script, tmp_path, *FOREIGN, *rules_of_others) == [
+        f"--force route delete allow to {POD}" for _ in rules_of_others
+    ]

@@ -63,18 +63,18 @@ def test_another_version_is_for_upgrade() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "found"), [(STOPPED, "not active"), (ABSENT, "not installed")], ids=["stopped", "absent"]
+    ("unit", "actual"), [(STOPPED, "not active"), (ABSENT, "not installed")], ids=["stopped", "absent"]
 )
-def test_a_kubelet_that_does_not_run(unit: str, found: str) -> None:
-    assert failures(judge(STEP, {("units.services", "k2"): units(unit)})) == {"kubelet": (found, "install")}
+def test_a_kubelet_that_does_not_run_is_for_install(unit: str, actual: str) -> None:
+    assert failures(judge(STEP, {("units.services", "k2"): units(unit)})) == {"kubelet": (actual, "install")}
 
 
-def test_a_kubelet_that_runs_and_is_not_well() -> None:
+def test_an_unhealthy_kubelet_is_for_install() -> None:
     answers = place_answers("k2", read_case("kubelet.health", "refused"))
     assert failures(judge(STEP, answers)) == {"kubelet": ("silent", "install")}
 
 
-def test_the_pod_network_of_this_host() -> None:
+def test_a_host_without_its_pod_network_is_for_install() -> None:
     answers = place_answers("k2", read_case("flannel.host", "worker", ("READY=yes", "READY=no")))
     assert failures(judge(STEP, answers)) == {"pod-network": ("not ready", "install")}
     answers = place_answers("k2", read_case("flannel.host", "worker", ("CONFLIST=yes", "CONFLIST=no")))
@@ -92,7 +92,7 @@ def test_a_file_with_a_token_is_removed() -> None:
     assert found == {"leftovers": ("/etc/kubernetes/bootstrap-kubelet.conf", "install")}
 
 
-def test_the_address_that_the_inventory_gives() -> None:
+def test_another_address_than_the_inventory_s_is_for_the_operator() -> None:
     host = replace(K2, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.2")))
     assert failures(judge(STEP, hosts=(K1, host))) == {"address": ("10.78.0.12", "operator")}
 

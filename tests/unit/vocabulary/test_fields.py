@@ -27,7 +27,7 @@ def test_only_that_name_has_two_meanings() -> None:
 
 
 @pytest.mark.parametrize("word", ["", "SM_ACTIV", "99999", EXPORTER])
-def test_what_is_no_field_is_found_nowhere(word: str) -> None:
+def test_an_unknown_field_is_not_found(word: str) -> None:
     assert find_fields(word) == ()
 
 

@@ -14,7 +14,7 @@ UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedul
 NO_ROOM = {"phase": "Pending", "conditions": [UNSCHEDULABLE]}
 
 
-def status(**state: Any) -> dict[str, Any]:
+def build_status(**state: Any) -> dict[str, Any]:
     return {"phase": "Running", "containerStatuses": [{"name": "load", "state": state}]}
 
 
@@ -25,22 +25,22 @@ class PodApi:
 
     seconds: float = 60.0
     code: int = 0
-    now: float = 0.0
+    time: float = 0.0
     pods: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     statuses: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    refuses: Callable[[str], str] = lambda what: ""
+    refuses: Callable[[str], str] = lambda verb: ""
     events: list[Event] = field(default_factory=list)
     warning: str = ""
     connections: int = 0
-    removed: int = 0
+    removals: int = 0
 
     @contextmanager
     def connect(self) -> Iterator["PodApi"]:
         self.connections += 1
         yield self
 
-    def check(self, what: str) -> None:
-        if why := self.refuses(what):
+    def check(self, verb: str) -> None:
+        if why := self.refuses(verb):
             raise ApiRefused(why)
 
     def open(self) -> int:
@@ -54,7 +54,7 @@ class PodApi:
     def list_pods(self, run: str = "") -> list[dict[str, Any]]:
         self.check("list")
         over = {"terminated": {"exitCode": self.code, "reason": "Completed"}}
-        usual = status(**over) if self.now >= self.seconds else status(running={})
+        usual = build_status(**over) if self.time >= self.seconds else build_status(running={})
         return [{**pod, "status": self.statuses.get(number, usual)} for number, pod in enumerate(self.pods.values())]
 
     def read_log(self, pod: str, container: str, max_bytes: int = LOG) -> str | None:
@@ -70,13 +70,13 @@ class PodApi:
     def remove(self, run: str) -> bool:
         assert run == "r1"
         self.check("remove")
-        self.removed += 1
+        self.removals += 1
         return True
 
     def wait(self, seconds: float) -> None:
-        self.now += seconds
+        self.time += seconds
 
 
 def make_run(api: PodApi, **differs: Any) -> PodRun:
-    clock = lambda: api.now  # noqa: E731
+    clock = lambda: api.time  # noqa: E731
     return PodRun(api.connect, api.events.append, wait=api.wait, clock=clock, pause=5, id="r1", **differs)

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from tests.contract.prometheus_server import OF_THE_PAST, over, prometheus
+from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, run_prometheus
 from tests.worlds.prometheus import month
 
 EXPORTER = "tests.worlds.prometheus.exporter"
@@ -36,7 +36,7 @@ def serve_scraped_gpus(gpus: int) -> Iterator[str]:
         config = {"global": {"scrape_interval": "15s"}, "scrape_configs": [job]}
         with subprocess.Popen([sys.executable, "-m", EXPORTER, str(port), str(gpus)]) as exporter:
             try:
-                with prometheus(folder, over(folder, config, {})) as server:
+                with run_prometheus(folder, build_data_command(folder, config, {})) as server:
                     until = time.monotonic() + PATIENCE
                     while not server.answer("up == 1"):
                         if time.monotonic() > until:
@@ -57,7 +57,7 @@ def serve_recorded_month(gpus: int) -> Iterator[str]:
         groups: dict[str, Any] = {"kube_control_plane": {"hosts": {"kube1": {}}}, "kube_node": {"hosts": {"kube2": {}}}}
         inventory = {"all": {"vars": {"gpustack": spec}, "children": groups}}
         (folder / "hosts.yml").write_text(yaml.safe_dump(inventory))
-        with prometheus(folder, over(folder, {}, {RETENTION: OF_THE_PAST[RETENTION]})) as server:
+        with run_prometheus(folder, build_data_command(folder, {}, {RETENTION: OF_THE_PAST[RETENTION]})) as server:
             yield f"{server.url} {folder / 'hosts.yml'}"
 
 

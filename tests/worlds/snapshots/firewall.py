@@ -59,7 +59,7 @@ def build_view(snapshot: Snapshot) -> View:
 
 
 def format_rules(
-    rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more: str = "", guard: str = TABLE
+    rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", rules_after: str = "", guard: str = TABLE
 ) -> str:
     """Format what the probe prints on a host with these iptables rules. `guard` is our table for the metrics."""
     parts = []
@@ -77,7 +77,7 @@ def format_rules(
         ssh,
         "== iptables",
         rules.strip(),
-        more,
+        rules_after,
         guard,
     ]
     return "".join(f"{part}\n" for part in texts if part)

@@ -17,8 +17,8 @@ OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
 RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
 
 
-def evaluate(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
-    return judge(id, BY_ID[id], snapshot, where)
+def evaluate(id: str, snapshot: Snapshot, location: str = "h1") -> Judgement:
+    return judge(id, BY_ID[id], snapshot, location)
 
 
 def judge_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
@@ -27,22 +27,22 @@ def judge_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgemen
 
 
 def judge_cluster(
-    id: str, answers: Answers, where: str = "k1", spec: Mapping[str, Any] | None = None
+    id: str, answers: Answers, location: str = "k1", spec: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
     """The outcome and its text on the cluster without GPUs, where everything is well but for these."""
-    return summary(evaluate(id, cluster.snapshot(answers, spec), where))
+    return summarize(evaluate(id, cluster.snapshot(answers, spec), location))
 
 
-def summary(found: Judgement) -> tuple[str, str]:
-    return found.outcome, found.result.actual if found.result else found.reason
+def summarize(judgement: Judgement) -> tuple[str, str]:
+    return judgement.outcome, judgement.result.actual if judgement.result else judgement.reason
 
 
-def judge_gpu_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
-    """Where everything is well but for these."""
-    return evaluate(id, snapshot(where, **cases), where)
+def judge_gpu_cluster(id: str, location: str = CLUSTER, **cases: str) -> Judgement:
+    """Judge a check where everything is well but for these cases."""
+    return evaluate(id, snapshot(location, **cases), location)
 
 
-def snapshot(where: str = CLUSTER, **cases: str) -> Snapshot:
+def snapshot(location: str = CLUSTER, **cases: str) -> Snapshot:
     """The cluster with GPUs but for probes (`scrape__jobs` is scrape.jobs) and their cases. A probe of hosts is that of
     the host judged, of k1 where the cluster is."""
     changed = {(probe, host): read_case(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS}
@@ -50,7 +50,7 @@ def snapshot(where: str = CLUSTER, **cases: str) -> Snapshot:
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
         of_cluster = probes()[probe].scope == "cluster"
-        place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
+        place = CLUSTER if of_cluster else "k1" if location == CLUSTER else location
         nodes = probe == "gpu.nodes"
         changed[probe, place] = gpus.read_answers(probe, case)[probe, place] if nodes else read_case(probe, case)
     return gpus.snapshot(changed)

@@ -15,9 +15,9 @@ POD = ("pod 10.244.1.5:9400", "pod-echo 10.244.1.5", "pod-large 10.244.1.5")
 ALL = (*API, *DNS, *NODE, *ENDS, *POD)
 
 
-def lines(results: Mapping[str, str], asked: Iterable[str] = ALL) -> list[str]:
-    """`results` by kind, or by the whole of kind and target; ok where nothing is given."""
-    return [f"{one} {results.get(one, results.get(one.split(' ')[0], 'ok'))}" for one in asked]
+def format_lines(results: Mapping[str, str], kinds: Iterable[str] = ALL) -> list[str]:
+    """Format `results` by kind, or by the whole of kind and target; ok where nothing is given."""
+    return [f"{one} {results.get(one, results.get(one.split(' ')[0], 'ok'))}" for one in kinds]
 
 
 def make_paths(
@@ -25,10 +25,10 @@ def make_paths(
     pod: Mapping[str, str] | None = None,
     *,
     peers: Iterable[str] = (PEER,),
-    asked: Iterable[str] = ALL,
+    kinds: Iterable[str] = ALL,
 ) -> Answer:
-    """What goes wrong, from the host and from its one pod; without `pod`, no pod runs there."""
-    asked = tuple(asked)
-    out = ["== known", "own 10.244.0.0/24", *peers, "== host", *lines(host or {}, asked)]
-    out += [] if pod is None else ["== pod 10.244.0.4", *lines(pod, asked)]
+    """Make an answer of failing paths, from the host and from its one pod; without `pod`, no pod runs there."""
+    kinds = tuple(kinds)
+    out = ["== known", "own 10.244.0.0/24", *peers, "== host", *format_lines(host or {}, kinds)]
+    out += [] if pod is None else ["== pod 10.244.0.4", *format_lines(pod, kinds)]
     return make_answer("pod-network.paths", "\n".join(out) + "\n")

@@ -7,15 +7,15 @@ from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 Answers = dict[tuple[str, str], Answer]
 
 
-def api_server(age: int) -> Answers:
-    """Of k1, so many seconds ago by its clock."""
+def start_api_server(age: int) -> Answers:
+    """Let the API server of k1 start so many seconds ago by its clock."""
     pods = read_case(STATIC_PODS.id, "control-plane")
     now, rest = pods.stdout.split("\n", 1)
-    since = STATIC_PODS.extract_fact(pods)["kube-apiserver"].age
-    return place_answers("k1", make_answer(STATIC_PODS.id, f"{int(now) - since + age}\n{rest}"))
+    started_at = STATIC_PODS.extract_fact(pods)["kube-apiserver"].age
+    return place_answers("k1", make_answer(STATIC_PODS.id, f"{int(now) - started_at + age}\n{rest}"))
 
 
-def exporter(since: str) -> Answers:
-    """The pod of k2, that is not ready yet."""
+def start_exporter(started_at: str) -> Answers:
+    """Let the pod of k2 start, that is not ready yet."""
     moved = ('"nodeName":"host2"', '"nodeName":"k2"')
-    return place_answers(CLUSTER, read_case("gpu.pods", "starting", moved, ("2026-11-22T21:02:18Z", since)))
+    return place_answers(CLUSTER, read_case("gpu.pods", "starting", moved, ("2026-11-22T21:02:18Z", started_at)))

@@ -1,4 +1,4 @@
-"""What HorizontalPodAutoscalers say, and what of it other faults explain."""
+"""HorizontalPodAutoscalers say what is missing, and other faults explain some of it."""
 
 import pytest
 
@@ -23,7 +23,7 @@ IDS = ("hpa-target-missing", "hpa-metric-missing", EDGE, "autoscaling-api-taken 
         ("forbidden", "unknown", "unknown", "unknown"),
     ],
 )
-def test_what_an_autoscaler_lacks(case: str, target: str, metric: str, external: str) -> None:
+def test_a_missing_target_or_metric_fails_its_check(case: str, target: str, metric: str, external: str) -> None:
     answers = place_answers(CLUSTER, read_case("autoscaling.scalings", case))
     assert tuple(judge_cluster(id, answers, CLUSTER)[0] for id in IDS) == (target, metric, *[external] * 3)
 
@@ -35,7 +35,7 @@ def test_the_reason_comes_before_it_is_cut() -> None:
     )
 
 
-def test_it_is_named_with_its_target_and_why() -> None:
+def test_an_autoscaler_is_named_with_target_and_reason() -> None:
     answers = place_answers(CLUSTER, read_case("autoscaling.scalings", "no-target"))
     assert judge_cluster("hpa-target-missing", answers, CLUSTER)[1].startswith(
         "default/keda-hpa-scaled for Deployment/scaled: the"

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots import firewall as packets
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
@@ -18,13 +18,13 @@ FILE = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU
 NETWORK = "10.244.0.0/16"
 
 
-def here(id: str, *answers: Answer, where: str = "k2") -> Judgement:
+def judge_at(id: str, *answers: Answer, location: str = "k2") -> Judgement:
     placed = {}
     for answer in answers:
-        at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else where
+        at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else location
         placed[answer.probe, at] = answer
-    snapshot = cluster.snapshot({("leftovers.kubernetes", where): MEMBER, **placed})
-    return evaluate(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else where)
+    snapshot = cluster.snapshot({("leftovers.kubernetes", location): MEMBER, **placed})
+    return evaluate(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else location)
 
 
 ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.annotations")
@@ -33,16 +33,16 @@ ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.annotations")
 @pytest.mark.parametrize(("network", "outcome"), [(NETWORK, "ok"), ("10.240.0.0/12", "ok"), ("10.32.0.0/16", "failed")])
 def test_flannels_network_holds_the_ranges_of_nodes(network: str, outcome: str) -> None:
     conf = read_case("flannel.net-conf", "control-plane", (NETWORK, network))
-    assert here("flannel-cidr-mismatch", conf).outcome == outcome
+    assert judge_at("flannel-cidr-mismatch", conf).outcome == outcome
 
 
-def test_a_node_without_a_range() -> None:
+def test_a_node_without_a_range_fails() -> None:
     bare = read_case("kube.nodes", "control-plane", ('"podCIDR":"10.244.1.0/24"', '"podCIDR":""'))
-    assert [here("flannel-podcidr-unassigned", bare, where=host).outcome for host in ("k1", "k2")] == [
+    assert [judge_at("flannel-podcidr-unassigned", bare, location=host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
     ]  # fmt: skip
     stranger = make_answer("system.identity", "0123456789abcdef0123456789abcdef\n\n")
-    assert summary(here("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is not a node")
+    assert summarize(judge_at("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is not a node")
 
 
 @pytest.mark.parametrize(
@@ -55,23 +55,24 @@ def test_a_node_without_a_range() -> None:
         ("fresh", (), "ok", "ok", "failed"),
     ],
 )
-def test_flannels_file_and_pod(
+def test_flannels_file_and_pod_are_judged_apart(
     case: str, edits: tuple[tuple[str, str], ...], file: str, guard: str, crash: str
 ) -> None:
     flannel = read_case("flannel.host", case, *edits)
     ids = ("flannel-subnet-env-missing", "flannel-subnet-env-missing guard", "st-flannel-crash")
-    assert [here(id, flannel).outcome for id in ids] == [file, guard, crash]
+    assert [judge_at(id, flannel).outcome for id in ids] == [file, guard, crash]
 
 
 def test_flannel_that_is_not_installed_does_not_crash() -> None:
     fresh = read_case("flannel.host", "fresh")
     none = make_answer("flannel.daemon-set", '{"items":[]}')
-    assert summary(here("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
-    assert summary(here("st-flannel-crash", fresh, BARE)) == ("ok", "the host is not in a cluster yet")
+    assert summarize(judge_at("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
+    assert summarize(judge_at("st-flannel-crash", fresh, BARE)) == ("ok", "the host is not in a cluster yet")
     lost = Answer("flannel.daemon-set", CLUSTER, -1, "", missing_reason="no API")
-    assert here("st-flannel-crash", fresh, lost).outcome == "unknown"
+    assert judge_at("st-flannel-crash", fresh, lost).outcome == "unknown"
     never = [
-        here("st-flannel-crash -> st-node-notready", read_case("flannel.host", case)) for case in ("fresh", "worker")
+        judge_at("st-flannel-crash -> st-node-notready", read_case("flannel.host", case))
+        for case in ("fresh", "worker")
     ]
     assert [judgement.outcome for judgement in never] == ["failed", "ok"]
 
@@ -81,27 +82,27 @@ def test_flannel_that_is_not_installed_does_not_crash() -> None:
     [("10.244.1.1/24", "ok"), ("10.99.0.1/24", "failed"), ("10.244.0.1/24", "failed"), ("", "ok"),
      ("10.9.9.9/24\n10.244.1.1/24", "ok")],
 )  # fmt: skip
-def test_the_bridge(addresses: str, outcome: str) -> None:
+def test_a_bridge_of_another_range_fails(addresses: str, outcome: str) -> None:
     bridge = make_answer("network.bridge", f"{addresses}\n" if addresses else "")
-    assert here("cni0-stale-address", bridge, read_case("flannel.host", "worker")).outcome == outcome
+    assert judge_at("cni0-stale-address", bridge, read_case("flannel.host", "worker")).outcome == outcome
 
 
-def test_programs_of_cni() -> None:
+def test_missing_programs_of_cni_fail() -> None:
     whole, without = read_case("cni.programs", "worker"), read_case("cni.programs", "no-loopback")
-    assert here("cni-plugin-binaries-missing", whole, RUNTIME).outcome == "ok"
-    outcome, found = summary(here("cni-plugin-binaries-missing", without, RUNTIME))
+    assert judge_at("cni-plugin-binaries-missing", whole, RUNTIME).outcome == "ok"
+    outcome, found = summarize(judge_at("cni-plugin-binaries-missing", without, RUNTIME))
     assert (outcome, found) == ("failed", "no loopback in /opt/cni/bin, or not executable on this host")
-    assert here("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "ok"
+    assert judge_at("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "ok"
     flannel_later = make_answer("cni.programs", whole.stdout.replace("flannel\n", ""))
     fresh = read_case("flannel.host", "fresh")
-    assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME, fresh).outcome == "ok"
-    assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "failed"
+    assert judge_at("cni-plugin-binaries-missing", flannel_later, RUNTIME, fresh).outcome == "ok"
+    assert judge_at("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "failed"
 
 
-def test_programs_where_containerd_does_not_look() -> None:
+def test_programs_where_containerd_does_not_look_are_missing() -> None:
     """Debian's own containerd looks in a folder that kubernetes-cni does not fill."""
     debian = read_case("containerd.runtime", "prepared-debian-12", ('"/opt/cni/bin"', '"/usr/lib/cni"'))
-    outcome, found = summary(here("cni-plugin-binaries-missing", read_case("cni.programs", "worker"), debian))
+    outcome, found = summarize(judge_at("cni-plugin-binaries-missing", read_case("cni.programs", "worker"), debian))
     assert outcome == "failed"
     assert "in /usr/lib/cni" in found
 
@@ -110,8 +111,8 @@ def test_programs_where_containerd_does_not_look() -> None:
     ("links", "vxlan", "outcome"),
     [("worker", "missing", "ok"), ("none", "missing", "failed"), ("none", "loadable", "ok")],
 )
-def test_vxlan_in_the_kernel(links: str, vxlan: str, outcome: str) -> None:
-    judgement = here("vxlan-module-missing", read_case("flannel.links", links), read_case("cni.vxlan", vxlan))
+def test_a_kernel_without_vxlan_fails(links: str, vxlan: str, outcome: str) -> None:
+    judgement = judge_at("vxlan-module-missing", read_case("flannel.links", links), read_case("cni.vxlan", vxlan))
     assert judgement.outcome == outcome
 
 
@@ -135,12 +136,12 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
         (packets.OPEN + "-A FORWARD -s 192.0.2.0/24 -j DROP\n", "worker", "worker", "ok"),
     ],
 )  # fmt: skip
-def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
+def test_a_drop_policy_of_forward_fails(rules: str, case: str, bridge: str, outcome: str) -> None:
     before = packets.snapshot(packets.format_rules(rules))
     more = place_answers("host1", read_case("cni.forwarding", case))
     more |= place_answers("host1", read_case("network.bridge", bridge))
     judgement = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
-    assert judgement.outcome == outcome, summary(judgement)
+    assert judgement.outcome == outcome, summarize(judgement)
 
 
 @pytest.mark.parametrize(
@@ -155,28 +156,28 @@ def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
         ("", "fd00::1", "ok"),
     ],
 )
-def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str) -> None:
+def test_overlapping_ranges_fail(routes: str, servers: str, outcome: str) -> None:
     resolver = make_answer("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
     address = make_answer("network.address", "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.12 uid 0\\    cache\n")
-    judgement = here("cidr-overlaps-host-network", make_answer("network.routes", routes), resolver, address)
-    assert judgement.outcome == outcome, summary(judgement)
+    judgement = judge_at("cidr-overlaps-host-network", make_answer("network.routes", routes), resolver, address)
+    assert judgement.outcome == outcome, summarize(judgement)
 
 
-def test_pods_without_a_sandbox() -> None:
+def test_pods_without_a_sandbox_confirm_the_state() -> None:
     """A pod that begun has one, whatever an older event says; and events of pods that are gone say nothing."""
     waiting, failed = read_case("pods.starting", "waiting"), read_case("pods.sandbox-failures", "no-subnet-file")
-    outcome, found = summary(here("st-sandbox-fails", waiting, failed))
+    outcome, found = summarize(judge_at("st-sandbox-fails", waiting, failed))
     assert outcome == "failed"
     assert found.startswith("kube-system/coredns-1: Failed to create pod sandbox")
-    assert here("st-sandbox-fails", waiting, failed, where="k1").outcome == "ok"
-    assert here("st-sandbox-fails", read_case("pods.starting", "control-plane"), failed).outcome == "ok"
-    assert here("st-sandbox-fails", waiting, read_case("pods.sandbox-failures", "none")).outcome == "ok"
+    assert judge_at("st-sandbox-fails", waiting, failed, location="k1").outcome == "ok"
+    assert judge_at("st-sandbox-fails", read_case("pods.starting", "control-plane"), failed).outcome == "ok"
+    assert judge_at("st-sandbox-fails", waiting, read_case("pods.sandbox-failures", "none")).outcome == "ok"
 
 
 def test_kube_proxy_waits_for_its_sandbox() -> None:
     id, failed = "containerd-cgroup-driver -> kube-proxy-down", read_case("pods.sandbox-failures", "no-subnet-file")
     waiting = read_case("pods.starting", "waiting", ("coredns-1", "kube-proxy-1"))
     proxy = replace(failed, stdout=failed.stdout.replace("uid-coredns-1", "uid-kube-proxy-1"))
-    assert here(id, waiting, proxy).outcome == "failed"
-    assert here(id, waiting, proxy, where="k1").outcome == "ok"
-    assert here(id, read_case("pods.starting", "waiting"), failed).outcome == "ok"
+    assert judge_at(id, waiting, proxy).outcome == "failed"
+    assert judge_at(id, waiting, proxy, location="k1").outcome == "ok"
+    assert judge_at(id, read_case("pods.starting", "waiting"), failed).outcome == "ok"

@@ -1,4 +1,4 @@
-"""Two nodes that do not reach each other: by a MAC, an address, a rule of theirs, or what stands on the way."""
+"""Two nodes do not reach each other: by a MAC, an address, a rule of theirs, or something on the path."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.unit.doctor.checks.pod_paths import PEER, make_paths
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots import firewall as packets
@@ -22,10 +22,10 @@ LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "p
 LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
 NO_VXLAN = packets.OPEN + "-A INPUT -p udp --dport 8472 -j DROP\n"
 SHUT = make_paths(LOST, LOST)
-Placed = Mapping[tuple[str, str], Answer]
+Answers = Mapping[tuple[str, str], Answer]
 
 
-def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] = MACS) -> Placed:
+def build_annotations(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] = MACS) -> Answers:
     prefix = "flannel.alpha.coreos.com"
     items = [
         {
@@ -42,82 +42,86 @@ def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] 
     return place_answers(CLUSTER, make_answer("flannel.annotations", json.dumps({"items": items})))
 
 
-def rules(host: str, text: str = packets.OPEN) -> Placed:
+def build_rules(host: str, text: str = packets.OPEN) -> Answers:
     return place_answers(
         host, make_answer("firewall.live", packets.format_rules(text).replace(packets.PLANE, ADDRESSES[host]))
     )
 
 
-def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
+def link(host: str, mac: str = "", flags: str = "0x1003") -> Answers:
     return place_answers(host, make_answer("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n"))
 
 
-def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
-    placed: dict[tuple[str, str], Answer] = {**announced(), ("pod-network.paths", where): answer}
+def build_snapshot(answer: Answer, *changes: Answers, location: str = "k1") -> Snapshot:
+    placed: dict[tuple[str, str], Answer] = {**build_annotations(), ("pod-network.paths", location): answer}
     for host, address in ADDRESSES.items():
         route = f"192.0.2.1 via 10.78.0.1 dev host0 src {address} uid 0\\    cache\n"
-        placed |= {**rules(host), **link(host), ("network.address", host): make_answer("network.address", route)}
-    for one in changed:
+        placed |= {**build_rules(host), **link(host), ("network.address", host): make_answer("network.address", route)}
+    for one in changes:
         placed |= one
     return cluster.snapshot(placed)
 
 
-def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judgement:
-    return evaluate(id, world(answer, *changed, where=where), where)
+def judge_at(id: str, answer: Answer, *changes: Answers, location: str = "k1") -> Judgement:
+    return evaluate(id, build_snapshot(answer, *changes, location=location), location)
 
 
-def test_two_nodes_that_reach_each_other() -> None:
+def test_nodes_that_reach_each_other_have_no_fault() -> None:
     for id in ("vxlan-mac-changed", "flannel-wrong-interface", "vxlan-port-blocked"):
-        assert here(id, make_paths({}, {})).outcome == "ok"
+        assert judge_at(id, make_paths({}, {})).outcome == "ok"
 
 
 def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it() -> None:
-    outcome, found = summary(here("vxlan-port-blocked", SHUT))
+    outcome, found = summarize(judge_at("vxlan-port-blocked", SHUT))
     assert (outcome, found) == (
         "failed", "dropped to 10.244.1.0/24, with both ends configured correctly",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("answer", "changed", "why"),
+    ("answer", "changes", "reason"),
     [
-        (SHUT, rules("k2", NO_VXLAN), "k2 blocks it"),
+        (SHUT, build_rules("k2", NO_VXLAN), "k2 blocks it"),
         (SHUT, link("k2", OTHER), "Flannel's link of k2 has a different MAC address"),
         (SHUT, link("k1", OTHER), "Flannel's link of k1 has a different MAC address"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
         (SHUT, place_answers("k2", make_answer("flannel.links", "")), "Flannel's link of k2 is down"),
-        (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "the neighbour entry for 10.244.1.0/24 differs"),
         (
             SHUT,
-            announced(addresses=dict.fromkeys(ADDRESSES, "10.0.2.15")),
+            build_annotations(addresses={**ADDRESSES, "k2": "10.0.2.15"}),
+            "the neighbour entry for 10.244.1.0/24 differs",
+        ),
+        (
+            SHUT,
+            build_annotations(addresses=dict.fromkeys(ADDRESSES, "10.0.2.15")),
             "two nodes announce the same address or MAC",
         ),
-        (SHUT, announced(macs=dict.fromkeys(MACS, OTHER)), "two nodes announce the same address or MAC"),
+        (SHUT, build_annotations(macs=dict.fromkeys(MACS, OTHER)), "two nodes announce the same address or MAC"),
         # The host itself gets there: then it is what forwards for pods.
         (make_paths({}, LOST), {}, "the overlay addresses of other nodes respond to this host"),
     ],
 )
-def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> None:
-    assert summary(here("vxlan-port-blocked", answer, changed)) == ("ok", why)
+def test_another_explanation_refutes_a_blocked_port(answer: Answer, changes: Answers, reason: str) -> None:
+    assert summarize(judge_at("vxlan-port-blocked", answer, changes)) == ("ok", reason)
 
 
 def test_a_rule_of_this_host_is_named() -> None:
-    judgement = here("vxlan-port-blocked", SHUT, rules("k1", NO_VXLAN))
+    judgement = judge_at("vxlan-port-blocked", SHUT, build_rules("k1", NO_VXLAN))
     assert judgement.outcome == "failed"
-    assert "is blocked by chain ip filter INPUT" in summary(judgement)[1]
+    assert "is blocked by chain ip filter INPUT" in summarize(judgement)[1]
     # As soon as the rule is there, whether somebody has noticed or not.
-    assert here("vxlan-port-blocked", make_paths({}, {}), rules("k1", NO_VXLAN)).outcome == "failed"
+    assert judge_at("vxlan-port-blocked", make_paths({}, {}), build_rules("k1", NO_VXLAN)).outcome == "failed"
 
 
-def test_another_mac() -> None:
-    assert summary(here("vxlan-mac-changed", SHUT, link("k1", OTHER))) == ("failed", OTHER)
-    assert here("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "ok"
+def test_another_mac_confirms_the_fault() -> None:
+    assert summarize(judge_at("vxlan-mac-changed", SHUT, link("k1", OTHER))) == ("failed", OTHER)
+    assert judge_at("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "ok"
     forgotten = make_paths(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
-    assert here("vxlan-mac-changed", forgotten).outcome == "failed"
+    assert judge_at("vxlan-mac-changed", forgotten).outcome == "failed"
     none = place_answers("k1", make_answer("flannel.links", ""))
-    assert summary(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
+    assert summarize(judge_at("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
     lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", missing_reason="no API")}
-    assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
+    assert judge_at("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -133,33 +137,33 @@ def test_another_mac() -> None:
         ({"k2": ADDRESSES["k2"]}, SHUT, "ok"),
     ],
 )
-def test_the_address_that_flannel_announces(addresses: dict[str, str], answer: Answer, outcome: str) -> None:
-    assert here("flannel-wrong-interface", answer, announced(addresses)).outcome == outcome
+def test_a_wrong_announced_address_fails(addresses: dict[str, str], answer: Answer, outcome: str) -> None:
+    assert judge_at("flannel-wrong-interface", answer, build_annotations(addresses)).outcome == outcome
 
 
-def test_checksums() -> None:
+def test_wrong_checksums_at_both_ends_fail() -> None:
     wrong, right, fixed = (read_case("checksums.vxlan", case) for case in ("wrong", "worker", "fixed"))
 
-    def found(own: Answer, other: Answer) -> Judgement:
-        return here("vxlan-checksum-offload", SHUT, {("checksums.vxlan", "k1"): own, ("checksums.vxlan", "k2"): other})
+    def judge_checksums(first: Answer, second: Answer) -> Judgement:
+        return judge_at(
+            "vxlan-checksum-offload", SHUT, {("checksums.vxlan", "k1"): first, ("checksums.vxlan", "k2"): second}
+        )
 
-    assert summary(found(wrong, right)) == ("failed", "incorrect: 12 from 10.78.0.12")
-    assert found(wrong, fixed).outcome == "ok"
-    assert found(right, right).outcome == "ok"
+    assert summarize(judge_checksums(wrong, right)) == ("failed", "incorrect: 12 from 10.78.0.12")
+    assert judge_checksums(wrong, fixed).outcome == "ok"
+    assert judge_checksums(right, right).outcome == "ok"
 
 
 @pytest.mark.parametrize(
-    ("answer", "changed", "roots"),
+    ("answer", "changes", "roots"),
     [
         (make_paths({}, {}), {}, {}),
         (SHUT, {}, {"vxlan-port-blocked": ("k1",)}),
-        (SHUT, rules("k2", NO_VXLAN), {"vxlan-port-blocked": ("k2",)}),
+        (SHUT, build_rules("k2", NO_VXLAN), {"vxlan-port-blocked": ("k2",)}),
         (SHUT, link("k2", OTHER), {"vxlan-mac-changed": ("k2",)}),
         (make_paths(LARGE, LARGE), {}, {"mtu-too-large": ("k1",)}),
     ],
 )
-def test_one_root_and_nothing_that_it_does_not_explain(
-    answer: Answer, changed: Placed, roots: dict[str, tuple[str, ...]]
-) -> None:
-    diagnosis = diagnose(world(answer, changed))
+def test_one_root_explains_all_findings(answer: Answer, changes: Answers, roots: dict[str, tuple[str, ...]]) -> None:
+    diagnosis = diagnose(build_snapshot(answer, changes))
     assert ({root.id: root.locations for root in diagnosis.roots}, diagnosis.unexplained_symptoms) == (roots, ())

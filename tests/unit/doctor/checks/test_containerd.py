@@ -1,23 +1,23 @@
-"""What the running daemon serves."""
+"""The running daemon serves pods, or one fault explains why not."""
 
 from dataclasses import replace
 
 import pytest
 
-from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
 SILENT = make_answer("containerd.runtime", "", 1)
 
 
-def test_cri_that_is_turned_off() -> None:
-    assert summary(judge_host("containerd-cri-disabled", {})) == ("ok", "responding")
+def test_cri_that_is_turned_off_fails() -> None:
+    assert summarize(judge_host("containerd-cri-disabled", {})) == ("ok", "responding")
     vendor = {"containerd.runtime": SILENT, "containerd.configuration": read_case("containerd.configuration", "vendor")}
-    assert summary(judge_host("containerd-cri-disabled", vendor)) == (
+    assert summarize(judge_host("containerd-cri-disabled", vendor)) == (
         "failed", "not responding: disabled by disabled_plugins in config.toml",
     )  # fmt: skip
     failed = judge_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
-    assert summary(failed) == ("failed", "not responding: failed to load")
+    assert summarize(failed) == ("failed", "not responding: failed to load")
     assert judge_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 
@@ -27,9 +27,9 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     down = replace(stopped, stdout=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
     answers = {"units.services": down, "containerd.runtime": SILENT}
     assert judge_host("containerd-not-running", answers).outcome == "failed"
-    assert summary(judge_host("containerd-cri-disabled", answers)) == ("ok", "not active")
+    assert summarize(judge_host("containerd-cri-disabled", answers)) == ("ok", "not active")
     gone = replace(stopped, stdout=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
-    assert summary(judge_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
+    assert summarize(judge_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     ],
 )
 def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: str) -> None:
-    """It is, where it was started because it fails."""
+    """A daemon that was started because it fails is judged."""
     state = ("ActiveState=active", f"ActiveState=activating\nSubState={sub}")
     answers = {"units.services": read_case("units.services", "prepared-debian-12", state), "containerd.runtime": SILENT}
     assert judge_host("containerd-not-running", answers).outcome == outcome
@@ -53,6 +53,6 @@ def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
     stopped = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
     broken = read_case("containerd.configuration", "broken")
     judgement = judge_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
-    assert summary(judgement)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
+    assert summarize(judgement)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
     assert judgement.result
     assert "/etc/containerd/config.toml" in judgement.result.person

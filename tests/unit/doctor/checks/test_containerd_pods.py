@@ -1,16 +1,16 @@
-"""What the running daemon needs for every pod."""
+"""The running daemon needs a network and an image for every pod."""
 
 import pytest
 
 from gpustack.ask.judge import Judgement
-from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
 MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized"
 
 
 @pytest.mark.parametrize(
-    ("why", "newest", "outcome"),
+    ("reason", "newest", "outcome"),
     [
         ("", 900, "ok"),
         (MISSING, 900, "failed"),
@@ -19,11 +19,11 @@ MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cn
         ("cni plugin returned an error", 900, "ok"),
     ],
 )
-def test_a_network_that_was_not_noticed(why: str, newest: int | None, outcome: str) -> None:
-    ready = "false" if why else "true"
-    status = f'"status": {{\n"conditions": [{{"type": "NetworkReady", "status": {ready}, "message": "{why}"}}]}}\n}}'
+def test_a_network_that_containerd_missed_fails(reason: str, newest: int | None, outcome: str) -> None:
+    ready = "false" if reason else "true"
+    status = f'"status": {{\n"conditions": [{{"type": "NetworkReady", "status": {ready}, "message": "{reason}"}}]}}\n}}'
     files = "" if newest is None else f"{1795237200 - newest}\n"
-    out = f'== now\n1795237200\n== files\n{files}== loaded\n"{why or "OK"}"\n== status\n{status}\n'
+    out = f'== now\n1795237200\n== files\n{files}== loaded\n"{reason or "OK"}"\n== status\n{status}\n'
     assert (
         judge_host(
             "containerd-cni-status-stale", {"containerd.network": make_answer("containerd.network", out)}
@@ -32,7 +32,7 @@ def test_a_network_that_was_not_noticed(why: str, newest: int | None, outcome: s
     )
 
 
-def test_a_network_that_is_unknown() -> None:
+def test_an_unreadable_network_status_is_unknown() -> None:
     cut = read_case("containerd.network", "control-plane", ('"NetworkReady"', '"Other"'))
     assert judge_host("containerd-cni-status-stale", {"containerd.network": cut}).outcome == "unknown"
 
@@ -42,7 +42,7 @@ FAILED = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry
 
 
 @pytest.mark.parametrize(
-    ("there", "others", "failed", "fault", "guard"),
+    ("pulled_image", "image_names", "failure", "fault", "guard"),
     [
         ("sha256:1\n", "registry.k8s.io/kube-proxy\n", "", "ok", "failed"),
         ("", "registry.k8s.io/kube-proxy\n", FAILED, "failed", "failed"),
@@ -51,19 +51,21 @@ FAILED = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry
         ("", "a b\n", FAILED, "unknown", "unknown"),
     ],
 )
-def test_the_pause_image(there: str, others: str, failed: str, fault: str, guard: str) -> None:
-    """Where no image at all is here, the registry is out of reach, which is another fault."""
-    answers = {"containerd.sandbox": make_answer("containerd.sandbox", IMAGE.format(there, others, failed))}
+def test_a_missing_pause_image_fails(pulled_image: str, image_names: str, failure: str, fault: str, guard: str) -> None:
+    """A host without any image cannot reach the registry, which is another fault."""
+    answers = {
+        "containerd.sandbox": make_answer("containerd.sandbox", IMAGE.format(pulled_image, image_names, failure))
+    }
     assert judge_host("containerd-sandbox-image-unpullable", answers).outcome == fault
     assert judge_host("containerd-sandbox-image-unpullable guard", answers).outcome == guard
 
 
-def test_containers_that_do_not_end() -> None:
-    def stuck(out: str) -> Judgement:
+def test_containers_that_do_not_end_confirm_stuck_pods() -> None:
+    def judge_stuck(output: str) -> Judgement:
         probe = "containerd.stuck-containers"
-        return judge_host("st-pods-stuck-terminating", {probe: make_answer(probe, out)})
+        return judge_host("st-pods-stuck-terminating", {probe: make_answer(probe, output)})
 
     line = "failed to kill container: unable to signal init: permission denied"
-    assert summary(stuck(f"| {line}\n")) == ("failed", line)
-    assert stuck("").outcome == "ok"
-    assert stuck("x\n").outcome == "unknown"
+    assert summarize(judge_stuck(f"| {line}\n")) == ("failed", line)
+    assert judge_stuck("").outcome == "ok"
+    assert judge_stuck("x\n").outcome == "unknown"

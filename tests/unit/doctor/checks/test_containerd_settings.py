@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
 CGROUPFS = read_case("containerd.runtime", "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
@@ -16,13 +16,13 @@ OLD = """version = {version}
 """
 
 
-def files(*texts: str, time: int = 1795237300) -> dict[str, Answer]:
+def build_files(*texts: str, time: int = 1795237300) -> dict[str, Answer]:
     names = ("config.toml", "conf.d/a.toml", "conf.d/b.toml")
     out = "".join(f"== {name} {time}\n{text}\n" for name, text in zip(names, texts, strict=False))
     return {probe: make_answer(probe, out) for probe in ("containerd.tables", "containerd.configuration")}
 
 
-def table(version: int, plugin: str, key: str = "SystemdCgroup") -> str:
+def format_table(version: int, plugin: str, key: str = "SystemdCgroup") -> str:
     return OLD.format(version=version, plugin=plugin, key=key)
 
 
@@ -32,51 +32,54 @@ V2, V3 = "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        (table(3, V2), "failed"),
-        (table(2, V3), "failed"),
-        (table(3, V3, "systemdCgroup"), "failed"),
-        (table(3, V3), "ok"),
-        (table(4, V3), "ok"),
+        (format_table(3, V2), "failed"),
+        (format_table(2, V3), "failed"),
+        (format_table(3, V3, "systemdCgroup"), "failed"),
+        (format_table(3, V3), "ok"),
+        (format_table(4, V3), "ok"),
         ("version = 3\n", "ok"),
     ],
 )
-def test_a_key_in_a_table_that_is_not_read(text: str, outcome: str) -> None:
-    answers = files(text) | {"containerd.runtime": CGROUPFS}
+def test_a_key_in_a_table_that_is_not_read_fails(text: str, outcome: str) -> None:
+    answers = build_files(text) | {"containerd.runtime": CGROUPFS}
     assert judge_host("containerd-config-key-wrong-schema", answers).outcome == outcome
 
 
 def test_another_runtime_of_the_right_table_is_not_runc() -> None:
-    nvidia = table(4, V3).replace("runtimes.runc", "runtimes.nvidia")
-    answers = files(table(4, V2), nvidia) | {"containerd.runtime": CGROUPFS}
+    nvidia = format_table(4, V3).replace("runtimes.runc", "runtimes.nvidia")
+    answers = build_files(format_table(4, V2), nvidia) | {"containerd.runtime": CGROUPFS}
     assert judge_host("containerd-config-key-wrong-schema", answers).outcome == "failed"
 
 
 def test_a_table_too_many_does_no_harm() -> None:
-    assert judge_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "ok"
-    later = files(table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
-    found = summary(judge_host("containerd-config-key-wrong-schema", later))
+    assert (
+        judge_host("containerd-config-key-wrong-schema", build_files(format_table(3, V2), format_table(3, V3))).outcome
+        == "ok"
+    )
+    later = build_files(format_table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
+    found = summarize(judge_host("containerd-config-key-wrong-schema", later))
     assert found == ("ok", "not restarted since they were written")
 
 
-def version(text: str) -> Answer:
+def install_version(text: str) -> Answer:
     known = read_case("packages.installed", "prepared-debian-12")
     lines = [line for line in known.stdout.splitlines() if not line.startswith("containerd.io ")]
     return replace(known, stdout="\n".join([*lines, f"containerd.io hold installed {text}-1"]) + "\n")
 
 
 @pytest.mark.parametrize(
-    ("installed", "texts", "running", "outcome"),
+    ("version", "texts", "running", "outcome"),
     [
-        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "failed"),
-        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), SILENT, "failed"),
-        ("1.7.28", (table(2, V2),), CGROUPFS, "ok"),
-        ("2.3.7", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "ok"),
+        ("1.7.28", (format_table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "failed"),
+        ("1.7.28", (format_table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), SILENT, "failed"),
+        ("1.7.28", (format_table(2, V2),), CGROUPFS, "ok"),
+        ("2.3.7", (format_table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "ok"),
     ],
 )
-def test_a_drop_in_that_takes_the_place_of_all(
-    installed: str, texts: tuple[str, ...], running: Answer, outcome: str
+def test_a_drop_in_that_replaces_the_table_fails(
+    version: str, texts: tuple[str, ...], running: Answer, outcome: str
 ) -> None:
-    answers = files(*texts) | {"containerd.runtime": running, "packages.installed": version(installed)}
+    answers = build_files(*texts) | {"containerd.runtime": running, "packages.installed": install_version(version)}
     assert judge_host("containerd-dropin-replaces-cri-table", answers).outcome == outcome
 
 
@@ -84,23 +87,23 @@ BOTH = f'version = 2\n[plugins."{V2}".registry]\nconfig_path = "/etc/containerd/
 BOTH += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"]\n'
 
 
-def test_registries_that_are_named_twice() -> None:
-    gone = files(BOTH) | {"containerd.runtime": SILENT}
+def test_registries_named_twice_fail() -> None:
+    gone = build_files(BOTH) | {"containerd.runtime": SILENT}
     assert judge_host("containerd-registry-config-invalid", gone).outcome == "failed"
-    assert summary(judge_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "accepted by CRI")
-    assert summary(judge_host("containerd-registry-config-invalid", files(""))) == (
+    assert summarize(judge_host("containerd-registry-config-invalid", build_files(BOTH))) == ("ok", "accepted by CRI")
+    assert summarize(judge_host("containerd-registry-config-invalid", build_files(""))) == (
         "ok",
         "either config_path or mirrors",
     )
     odd = {"containerd.mirrors": make_answer("containerd.mirrors", "== quay.io\nx = [\n")}
-    assert summary(judge_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
+    assert summarize(judge_host("containerd-registry-config-invalid", build_files("") | odd))[0] == "failed"
 
 
-def test_runtimes_beside_it() -> None:
+def test_other_runtimes_are_reported() -> None:
     none = {"containerd.neighbours": make_answer("containerd.neighbours", "")}
     assert judge_host("multiple-cri-sockets", none).outcome == "ok"
     crio = {"containerd.neighbours": make_answer("containerd.neighbours", "/run/crio/crio.sock\n")}
-    assert summary(judge_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
+    assert summarize(judge_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
     odd = {"containerd.neighbours": make_answer("containerd.neighbours", "awk: error\n")}
     assert judge_host("multiple-cri-sockets", odd).outcome == "unknown"
 
@@ -114,14 +117,14 @@ def test_runtimes_beside_it() -> None:
         ("install", "history\n", "unknown"),
     ],
 )
-def test_upgrades_below_running_pods(hold: str, history: str, outcome: str) -> None:
+def test_upgrades_below_running_pods_are_reported(hold: str, history: str, outcome: str) -> None:
     loose = read_case("packages.installed", "prepared-debian-12", ("containerd.io hold", f"containerd.io {hold}"))
     answers = {"packages.installed": loose, "packages.upgrades": make_answer("packages.upgrades", history)}
     assert judge_host("containerd-needrestart-or-upgrade-restart", answers).outcome == outcome
 
 
 def test_docker_and_other_runtimes_are_distinguished() -> None:
-    """By the check of step containerd: only Docker is that fault."""
+    """The check of step containerd tells them apart: only Docker is that fault."""
     from gpustack.steps import STEPS
     from tests.worlds.snapshots.hosts import judge
 

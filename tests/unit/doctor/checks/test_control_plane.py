@@ -9,7 +9,7 @@ from tests.unit.doctor.checks.evaluation import judge_cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 
-def test_certificates_that_ended() -> None:
+def test_expired_certificates_fail() -> None:
     assert judge_cluster("controlplane-certs-expired", {})[0] == "ok"
     assert judge_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
     known = read_case("kubeadm.certificates", "control-plane")
@@ -22,7 +22,7 @@ def test_certificates_that_ended() -> None:
 LINKS = make_answer("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.77.2.11/24\n")
 
 
-def test_an_address_that_is_gone() -> None:
+def test_a_changed_node_address_fails() -> None:
     mine = {("network.addresses", "k1"): LINKS}
     assert judge_cluster("node-ip-changed", mine)[0] == "ok"
     assert judge_cluster("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
@@ -41,7 +41,7 @@ def test_an_address_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "outcome"),
+    ("output", "outcome"),
     [
         ("", "ok"),
         ("running\n", "ok"),
@@ -51,8 +51,8 @@ def test_an_address_that_is_gone() -> None:
         ("proxy\n", "unknown"),
     ],
 )
-def test_what_goes_past_the_proxy(out: str, outcome: str) -> None:
-    answers = place_answers("k1", make_answer("kubeadm.api-proxy", out))
+def test_cluster_ranges_missing_from_no_proxy_fail(output: str, outcome: str) -> None:
+    answers = place_answers("k1", make_answer("kubeadm.api-proxy", output))
     assert judge_cluster("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
 
 
@@ -60,7 +60,7 @@ RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
 
 
 @pytest.mark.parametrize(
-    ("out", "outcome"),
+    ("output", "outcome"),
     [
         ("end\n", "ok"),
         (f"{RUN}kube-apiserver runs\nend\n", "ok"),
@@ -72,14 +72,14 @@ RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
         ("", "unknown"),
     ],
 )
-def test_settings_that_are_refused(out: str, outcome: str) -> None:
+def test_refused_settings_fail(output: str, outcome: str) -> None:
     assert (
-        judge_cluster("control-plane-settings-refused", place_answers("k1", make_answer("kubeadm.last-log", out)))[0]
+        judge_cluster("control-plane-settings-refused", place_answers("k1", make_answer("kubeadm.last-log", output)))[0]
         == outcome
     )
 
 
-def pods(
+def build_pods(
     *times: tuple[int, int], name: str = "kube-apiserver", running: bool = False, api: int | None = None
 ) -> dict[tuple[str, str], Answer]:
     now = 1795237200
@@ -104,23 +104,25 @@ def pods(
         (((3, 9000), (4, 8800)), "ok"),
     ],
 )
-def test_a_control_plane_that_goes_round(times: tuple[tuple[int, int], ...], outcome: str) -> None:
-    """One restart is none of it, nor are those of long ago."""
-    assert judge_cluster("st-controlplane-flapping", pods(*times), CLUSTER)[0] == outcome
+def test_restarting_components_confirm_flapping(times: tuple[tuple[int, int], ...], outcome: str) -> None:
+    """A single restart is no flapping, nor are those of long ago."""
+    assert judge_cluster("st-controlplane-flapping", build_pods(*times), CLUSTER)[0] == outcome
 
 
 def test_what_outlived_the_start_before_has_settled() -> None:
-    assert judge_cluster("st-controlplane-flapping", pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "failed"
-    assert judge_cluster("st-controlplane-flapping", pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "ok"
+    assert (
+        judge_cluster("st-controlplane-flapping", build_pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "failed"
+    )
+    assert judge_cluster("st-controlplane-flapping", build_pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "ok"
 
 
 @pytest.mark.parametrize(("api", "outcome"), [(100, "ok"), (9000, "failed"), (None, "failed")])
 def test_what_came_back_with_the_api_server_does_not_go_round(api: int | None, outcome: str) -> None:
-    answers = pods((2, 300), (3, 90), name="kube-scheduler", running=True, api=api)
+    answers = build_pods((2, 300), (3, 90), name="kube-scheduler", running=True, api=api)
     assert judge_cluster("st-controlplane-flapping", answers, CLUSTER)[0] == outcome
 
 
-def test_etcd() -> None:
+def test_a_full_etcd_fails() -> None:
     assert judge_cluster("etcd-nospace", {}, CLUSTER) == ("ok", "none")
     full = place_answers("k1", make_answer("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n'))
     assert judge_cluster("etcd-nospace", full, CLUSTER) == ("failed", "ALARM NOSPACE")
@@ -131,7 +133,7 @@ def test_etcd() -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "slow", "guard"),
+    ("output", "slow", "guard"),
     [
         ("0 0 80", "ok", "failed"),
         ("3 0 80", "ok", "failed"),
@@ -141,24 +143,24 @@ def test_etcd() -> None:
         ("40", "unknown", "unknown"),
     ],
 )
-def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
-    answers = place_answers("k1", make_answer("etcd.slow-requests", f"{out}\n"))
+def test_slow_writes_fail(output: str, slow: str, guard: str) -> None:
+    answers = place_answers("k1", make_answer("etcd.slow-requests", f"{output}\n"))
     assert judge_cluster("etcd-slow-disk", answers)[0] == slow
     assert judge_cluster("etcd-slow-disk guard", answers)[0] == guard
 
 
 @pytest.mark.parametrize(
-    ("renewed", "outcome"),
+    ("renewal", "outcome"),
     [("2026-11-21T04:59:58.1Z", "ok"), ("2026-11-21T04:50:00Z", "failed"), (None, "unknown")],
 )
-def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
-    items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewed}}] if renewed else []
+def test_an_api_that_takes_no_writes_fails(renewal: str | None, outcome: str) -> None:
+    items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewal}}] if renewal else []
     answers = place_answers(CLUSTER, make_answer("kube.leases", json.dumps({"items": items})))
     assert judge_cluster("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
 
 
 @pytest.mark.parametrize(
-    ("servers", "outcome", "found"),
+    ("servers", "outcome", "actual"),
     [
         ("https://127.0.0.1:2379", "ok", "accepted"),
         ("https://localhost:2379", "ok", "accepted"),
@@ -167,13 +169,13 @@ def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
         ("https://10.9.9.9:2379", "failed", "10.9.9.9:2379"),
     ],
 )
-def test_an_api_server_that_asks_where_no_etcd_listens(servers: str, outcome: str, found: str) -> None:
+def test_an_api_server_without_an_etcd_fails(servers: str, outcome: str, actual: str) -> None:
     made = read_case(
         "kubeadm.manifest-addresses", "with-etcd", ("etcd-servers=https://127.0.0.1:2379", f"etcd-servers={servers}")
     )
     words = make_answer("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
     answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
-    assert judge_cluster("control-plane-settings-refused", answers) == (outcome, found)
+    assert judge_cluster("control-plane-settings-refused", answers) == (outcome, actual)
 
 
 def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.evaluation import evaluate, snapshot, summary
+from tests.unit.doctor.checks.evaluation import evaluate, snapshot, summarize
 from tests.worlds.snapshots import gpus
 from tests.worlds.snapshots.answers import read_case
 
@@ -21,7 +21,7 @@ PRODUCT = "nvidia.com/gpu.product"
 UNLABELLED = "st-gpu-operands-init -> st-no-gpu-labels"
 
 
-def edit(probe: str, location: str, case: str, old: str, new: str) -> Answers:
+def edit_answer(probe: str, location: str, case: str, old: str, new: str) -> Answers:
     return {(probe, location): read_case(probe, case, (old, new))}
 
 
@@ -36,7 +36,7 @@ def edit(probe: str, location: str, case: str, old: str, new: str) -> Answers:
         (
             ORDER,
             "k1",
-            edit("gpu.plugin-files", "k1", "two-hosts-debian-12", "driver-ready\n", ""),
+            edit_answer("gpu.plugin-files", "k1", "two-hosts-debian-12", "driver-ready\n", ""),
             ("failed", "ready before the driver"),
         ),
         (UNLABELLED, "k1", {}, ("ok", "not missing alone")),
@@ -50,11 +50,13 @@ def edit(probe: str, location: str, case: str, old: str, new: str) -> Answers:
         (
             WAITING,
             "k1",
-            edit("pods.pending", CLUSTER, "of-users", "Insufficient cpu", "Insufficient nvidia.com/gpu"),
+            edit_answer("pods.pending", CLUSTER, "of-users", "Insufficient cpu", "Insufficient nvidia.com/gpu"),
             ("failed", "default/web-a"),
         ),
     ],
 )
-def test_the_outcome_of_a_condition(id: str, location: str, answers: Answers, expected: tuple[str, str]) -> None:
+def test_conditions_are_judged_by_their_facts(
+    id: str, location: str, answers: Answers, expected: tuple[str, str]
+) -> None:
     world = snapshot(location)
-    assert summary(evaluate(id, replace(world, answers={**world.answers, **answers}), location)) == expected
+    assert summarize(evaluate(id, replace(world, answers={**world.answers, **answers}), location)) == expected

@@ -1,14 +1,14 @@
-"""What stops the driver of a host: each reason alone, and no other one with it."""
+"""A reason that stops the driver of a host is found alone, and no other one with it."""
 
 import pytest
 
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.graph import load_graph
-from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, snapshot, summary
+from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, snapshot, summarize
 
 
 @pytest.mark.parametrize(
-    ("id", "cases", "outcome", "found"),
+    ("id", "cases", "outcome", "actual"),
     [
         ("gpu-nouveau-loaded", {}, "ok", "not loaded"),
         ("gpu-nouveau-loaded", {"gpu__driver": "nouveau"}, "failed", "loaded"),
@@ -43,10 +43,10 @@ from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, snapshot, sum
         ("st-driver-not-ready", {"gpu__smi": "fallen-off"}, "ok", "working"),
     ],
 )  # fmt: skip
-def test_the_driver(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, "k1", **cases))
+def test_faults_of_the_driver_are_judged(id: str, cases: dict[str, str], outcome: str, actual: str) -> None:
+    result = summarize(judge_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
-    assert found in result[1], result
+    assert actual in result[1], result
 
 
 @pytest.mark.parametrize(

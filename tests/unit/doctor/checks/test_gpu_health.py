@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, summarize
 
 CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
 ROWS = "gpu-ecc-row-remap-pending"
 
 
 @pytest.mark.parametrize(
-    ("id", "cases", "outcome", "found"),
+    ("id", "cases", "outcome", "actual"),
     [
         (CRITICAL, {"scrape__xids": "critical"}, "ok", "all GPUs healthy"),
         (CRITICAL, {"scrape__xids": "critical", "gpu__nodes": "nothing-allocatable"}, "failed", "2 GPUs not"),
@@ -41,7 +41,7 @@ ROWS = "gpu-ecc-row-remap-pending"
         ("st-cuda-fails", {"gpu__logs": "engine"}, "ok", "passed"),
     ],
 )  # fmt: skip
-def test_gpus(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, "k1", **cases))
+def test_faults_of_gpus_are_judged(id: str, cases: dict[str, str], outcome: str, actual: str) -> None:
+    result = summarize(judge_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
-    assert found in result[1], result
+    assert actual in result[1], result

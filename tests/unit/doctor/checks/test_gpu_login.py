@@ -17,7 +17,7 @@ STATUS = f"{TOKEN}unexpected status from GET request to https://authn.nvidia.com
 HEAD = "unexpected status from HEAD request to https://nvcr.io/v2/nim/a/manifests/1: "
 
 
-def outcome(words: str) -> str:
+def judge_login(words: str) -> str:
     taken = snapshot(CLUSTER, gpu__pods="pull-fails")
     pods = taken.answers["gpu.pods", CLUSTER]
     loads = json.loads(pods.stdout)
@@ -41,7 +41,7 @@ def outcome(words: str) -> str:
     ],
 )
 def test_a_registry_that_is_not_reached_wants_no_login(words: str) -> None:
-    assert outcome(words) == "ok"
+    assert judge_login(words) == "ok"
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_a_registry_that_is_not_reached_wants_no_login(words: str) -> None:
     ],
 )
 def test_a_registry_that_refuses_wants_one(words: str) -> None:
-    assert outcome(words) == "failed"
+    assert judge_login(words) == "failed"

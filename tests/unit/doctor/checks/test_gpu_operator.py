@@ -9,14 +9,14 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, snapshot, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, snapshot, summarize
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}
 
 
 @pytest.mark.parametrize(
-    ("id", "cases", "outcome", "found"),
+    ("id", "cases", "outcome", "actual"),
     [
         (HANDLER, WITHOUT, "failed", "nothing"),
         (HANDLER, {}, "ok", "/usr/bin/nvidia-container-runtime"),
@@ -60,14 +60,14 @@ WITHOUT = {"containerd__runtime": "prepared-debian-12"}
         ("st-driver-not-ready -> op-cdi-unresolvable", {"gpu__plugin_files": "no-marks"}, "ok", "not ready before"),
     ],
 )  # fmt: skip
-def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, "k1", **cases))
+def test_faults_of_a_node_are_judged(id: str, cases: dict[str, str], outcome: str, actual: str) -> None:
+    result = summarize(judge_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
-    assert found in result[1], result
+    assert actual in result[1], result
 
 
 @pytest.mark.parametrize(
-    ("id", "cases", "outcome", "found"),
+    ("id", "cases", "outcome", "actual"),
     [
         ("op-no-gpu-nodes-false-ready", {"gpu__cluster_policies": "no-gpu-nodes"}, "ok", "k1, k2"),
         ("op-ngc-image-pull-auth", {"gpu__pods": "pull-fails"}, "failed", "nim-a"),
@@ -96,14 +96,14 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
         ("st-clusterpolicy-stale", {"gpu__deployments": "not-running"}, "failed", "not running"),
     ],
 )
-def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, CLUSTER, **cases))
+def test_faults_of_the_cluster_are_judged(id: str, cases: dict[str, str], outcome: str, actual: str) -> None:
+    result = summarize(judge_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
-    assert found in result[1], result
+    assert actual in result[1], result
 
 
 @pytest.mark.parametrize(
-    ("where", "cases", "roots"),
+    ("location", "cases", "roots"),
     [
         (CLUSTER, {}, set()),
         (CLUSTER, {"pods__pending": "of-users"}, set()),
@@ -122,36 +122,36 @@ def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str
         (CLUSTER, {"gpu__policy_settings": "pruned"}, {"op-crd-stale"}),
     ],
 )  # fmt: skip
-def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[str, str], roots: set[str]) -> None:
-    diagnosis = diagnose(snapshot(where, **cases))
+def test_the_roots_are_these_and_nothing_is_left_over(location: str, cases: dict[str, str], roots: set[str]) -> None:
+    diagnosis = diagnose(snapshot(location, **cases))
     assert {root.id for root in diagnosis.roots} == roots
     assert [one.id for one in diagnosis.verdict.unexplained_symptoms] == []
     assert [f"{drift.step}/{drift.check}" for drift in diagnosis.drift if drift.step != "prereqs"] == []
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
-    found = summary(judge_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    found = summarize(judge_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
     assert found == ("ok", "no error")
 
 
 @pytest.mark.parametrize(
-    ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "failed")]
+    ("start", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "failed")]
 )
-def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, outcome: str) -> None:
+def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(start: str, outcome: str) -> None:
     taken = snapshot("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
     pods = taken.answers["gpu.pods", CLUSTER]
-    started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.stdout)
+    started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', start, pods.stdout)
     assert started != pods.stdout
     later = replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=started)})
-    assert summary(evaluate("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
+    assert summarize(evaluate("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
 
 
-@pytest.mark.parametrize(("wanted", "person"), [(1, "excludes the node"), (2, "")])
-def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted: int, person: str) -> None:
+@pytest.mark.parametrize(("pods", "person"), [(1, "excludes the node"), (2, "")])
+def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(pods: int, person: str) -> None:
     taken = snapshot("k1", gpu__nodes="no-labels", gpu__pods="none")
     sets = json.loads(taken.answers["gpu.daemon-sets", CLUSTER].stdout)
     worker = next(one for one in sets["items"] if one["metadata"]["name"].endswith("discovery-worker"))
-    worker["status"]["desiredNumberScheduled"] = wanted
+    worker["status"]["desiredNumberScheduled"] = pods
     answer = replace(taken.answers["gpu.daemon-sets", CLUSTER], stdout=json.dumps(sets))
     judgement = evaluate(
         "op-nodes-not-labelled",

@@ -13,7 +13,7 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.helm import CHARTS, TIMEOUT
-from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.cluster import K1, K2
@@ -24,16 +24,17 @@ SPEC = {"monitoring": {"enabled": True}}
 TAKEN = cluster.snapshot().started_at
 
 
-def judge_check(id: str, *answers: Answer, where: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
+def judge_check(id: str, *answers: Answer, location: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
     placed = {("helm.processes", "k1"): NONE}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
     placed |= place_answers(CLUSTER, make_answer("gpu.deployments", '{"items":[]}'))
-    return evaluate(id, cluster.snapshot(placed, spec, (K1, K2)), where)
+    return evaluate(id, cluster.snapshot(placed, spec, (K1, K2)), location)
 
 
-def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = MONITORING) -> Answer:
-    """The recorded releases, the newest of one of them with another status, as Helm labels it for whom it runs."""
+def build_releases(status: str, *, manager: str = "gpustack", age: int = 7200, name: str = MONITORING) -> Answer:
+    """Build the recorded releases, the newest of one of them with another status, as Helm labels it for whom it
+    runs."""
     before = cluster.build_answers()["helm.releases", CLUSTER]
     listed = json.loads(before.stdout)
     newest = max(
@@ -41,9 +42,9 @@ def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = 
         key=lambda labels: int(labels["version"]),
     )
     newest |= {"status": status, "createdAt": str(int(TAKEN.timestamp()) - age), "gpustack-revision": newest["version"]}
-    if by == "a person":
+    if manager == "a person":
         newest["version"] = str(int(newest["version"]) + 1)
-    if by == "another chart":
+    if manager == "another chart":
         del newest["gpustack-digest"]
     return replace(before, stdout=json.dumps(listed))
 
@@ -58,14 +59,16 @@ def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = 
         ("pending-upgrade", 1, "failed", "ok"),
     ],
 )
-def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pending: str) -> None:
+def test_a_release_that_is_not_deployed_fails(status: str, helms: int, state: str, pending: str) -> None:
     count = make_answer("helm.processes", f"{helms}\n", int(not helms))
-    found = [judge_check(id, releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")]
+    found = [
+        judge_check(id, build_releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")
+    ]
     assert found == [state, pending]
 
 
 @pytest.mark.parametrize(
-    ("by", "age", "why"),
+    ("manager", "age", "reason"),
     [
         ("a person", 7200, "pending-upgrade, by a Helm that is not gpustack's and may run anywhere"),
         ("another chart", 7200, "pending-upgrade, by a Helm that is not gpustack's and may run anywhere"),
@@ -74,36 +77,41 @@ def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pen
         ("gpustack", int(TAKEN.timestamp()), "pending-upgrade, and no label says since when"),
     ],
 )
-def test_no_rollback_is_advised_while_a_helm_may_be_at_work(by: str, age: int, why: str) -> None:
-    judgement = judge_check("helm-release-pending", releases("pending-upgrade", by=by, age=age))
+def test_no_rollback_is_advised_while_a_helm_may_be_at_work(manager: str, age: int, reason: str) -> None:
+    judgement = judge_check("helm-release-pending", build_releases("pending-upgrade", manager=manager, age=age))
     assert judgement.outcome == "unknown"
-    assert judgement.reason.endswith(why)
+    assert judgement.reason.endswith(reason)
 
 
 def test_gpustack_waits_as_long_as_its_helm_does() -> None:
     script = (Path(__file__).parents[4] / "playbooks/files/helm-release.sh").read_text()
     assert f"--timeout $(({TIMEOUT.total_seconds() // 60:.0f} * ${{TIMEOUT_FACTOR:-1}}))m" in script
     slow = {"monitoring": {"enabled": True}, "timeout_factor": 20}
-    assert judge_check("helm-release-pending", releases("pending-upgrade"), spec=slow).outcome == "unknown"
-    assert judge_check("helm-release-pending", releases("pending-upgrade", age=12001), spec=slow).outcome == "failed"
+    assert judge_check("helm-release-pending", build_releases("pending-upgrade"), spec=slow).outcome == "unknown"
+    assert (
+        judge_check("helm-release-pending", build_releases("pending-upgrade", age=12001), spec=slow).outcome == "failed"
+    )
 
 
 def test_the_failed_release_of_another_namespace_is_theirs() -> None:
-    foreign = json.loads(releases("deployed").stdout)
+    foreign = json.loads(build_releases("deployed").stdout)
     foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
     }}})  # fmt: skip
     assert judge_check("st-helm-failed", make_answer("helm.releases", json.dumps(foreign))).outcome == "ok"
 
 
-def test_what_helm_waited_for() -> None:
+def test_a_workload_that_helm_waited_for_explains_a_pending_release() -> None:
     down = read_case("monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0'))
-    assert judge_check("helm-wait-timeout", releases("failed"), down).outcome == "failed"
-    assert judge_check("helm-wait-timeout", releases("failed")).outcome == "ok"
+    assert judge_check("helm-wait-timeout", build_releases("failed"), down).outcome == "failed"
+    assert judge_check("helm-wait-timeout", build_releases("failed")).outcome == "ok"
     for status in ("deployed", "pending-install"):
-        assert judge_check("helm-wait-timeout", releases(status), down).outcome == "ok"
+        assert judge_check("helm-wait-timeout", build_releases(status), down).outcome == "ok"
     id = "helm-wait-timeout -> helm-release-pending"
-    assert [judge_check(id, releases(status)).outcome for status in ("pending-install", "failed")] == ["failed", "ok"]
+    assert [judge_check(id, build_releases(status)).outcome for status in ("pending-install", "failed")] == [
+        "failed",
+        "ok",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +123,7 @@ def test_what_helm_waited_for() -> None:
         ("waiting", 1, "ok", "ok"),
     ],
 )
-def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
+def test_failed_hook_jobs_fail(case: str, helms: int, job: str, guard: str) -> None:
     jobs, count = read_case("helm.monitoring-jobs", case), make_answer("helm.processes", f"{helms}\n", int(not helms))
     done = read_case("helm.gpu-jobs", "done")
     found = [
@@ -127,14 +135,15 @@ def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
 def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
     unreached, cached = read_case("helm.charts", "no-name"), read_case("helm.charts", "control-plane")
     none = make_answer("helm.releases", '{"items":[]}')
-    outcome, found = summary(judge_check("helm-repo-unreachable", none, unreached))
+    outcome, found = summarize(judge_check("helm-repo-unreachable", none, unreached))
     assert outcome == "failed"
     assert found.endswith("Could not resolve host: github.com")
     assert (
-        judge_check("helm-repo-unreachable", releases("failed"), read_case("helm.charts", "absent")).outcome == "failed"
+        judge_check("helm-repo-unreachable", build_releases("failed"), read_case("helm.charts", "absent")).outcome
+        == "failed"
     )
     assert judge_check("helm-repo-unreachable", none, cached).outcome == "ok"
-    assert judge_check("helm-repo-unreachable", releases("deployed"), unreached).outcome == "ok"
+    assert judge_check("helm-repo-unreachable", build_releases("deployed"), unreached).outcome == "ok"
     assert judge_check("helm-repo-unreachable", none, make_answer("helm.charts", "", 127)).outcome == "unknown"
     assert judge_check("helm-repo-unreachable", none, read_case("helm.charts", "slow")).outcome == "unknown"
 
@@ -154,7 +163,7 @@ def test_a_slow_server_is_there(tmp_path: Path, curl: str, *, slow: bool) -> Non
     assert (chart.available, chart.slow, chart.reason) == (False, slow, text.split(" ", 2)[2])
 
 
-def test_definitions() -> None:
+def test_missing_definitions_fail() -> None:
     before = cluster.build_answers()["monitoring.definitions", CLUSTER]
     gone = replace(before, stdout=before.stdout.replace("servicemonitors.", "others."))
     assert judge_check("helm-crd-missing").outcome == "ok"
@@ -162,9 +171,9 @@ def test_definitions() -> None:
     assert judge_check("helm-crd-missing", gone, make_answer("helm.releases", '{"items":[]}')).outcome == "ok"
 
 
-def test_a_namespace_that_waits() -> None:
+def test_a_namespace_that_waits_for_its_objects_fails() -> None:
     stuck = read_case("kube.ending-namespaces", "stuck")
-    outcome, found = summary(judge_check("helm-uninstall-stuck-namespace", stuck))
+    outcome, found = summarize(judge_check("helm-uninstall-stuck-namespace", stuck))
     assert outcome == "failed"
     assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
     now = replace(stuck, stdout=stuck.stdout.replace("T04:30:00Z", "T04:59:50Z"))
@@ -173,13 +182,13 @@ def test_a_namespace_that_waits() -> None:
     assert judge_check("helm-uninstall-stuck-namespace", theirs).outcome == "ok"
 
 
-def test_what_a_failed_release_breaks() -> None:
-    assert judge_check("st-helm-failed -> st-target-missing", releases("failed")).outcome == "failed"
+def test_a_failed_release_explains_missing_targets() -> None:
+    assert judge_check("st-helm-failed -> st-target-missing", build_releases("failed")).outcome == "failed"
     assert judge_check("st-helm-failed -> st-target-missing").outcome == "ok"
     id = "st-helm-failed -> st-no-gpu-labels"
-    assert judge_check(id, releases("failed"), where="k1").outcome == "ok"
+    assert judge_check(id, build_releases("failed"), location="k1").outcome == "ok"
     operator = {"name": "gpu-operator", "version": "1", "status": "failed", "owner": "helm"}
     first = {"items": [{"metadata": {"name": "x", "namespace": "gpu-operator", "labels": operator}}]}
-    assert judge_check(id, make_answer("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
+    assert judge_check(id, make_answer("helm.releases", json.dumps(first)), location="k1").outcome == "failed"
     second = json.dumps(first).replace('"version": "1"', '"version": "2"')
-    assert judge_check(id, make_answer("helm.releases", second), where="k1").outcome == "ok"
+    assert judge_check(id, make_answer("helm.releases", second), location="k1").outcome == "ok"

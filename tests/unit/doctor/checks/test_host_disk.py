@@ -13,7 +13,7 @@ PRESSED = read_case(
 )  # fmt: skip
 
 
-def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
+def build_disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
     out = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
     return place_answers("k1", make_answer("storage.disk", out))
 
@@ -29,21 +29,21 @@ def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[s
         ("1000 much 1000 900", {}, "unknown"),
     ],
 )
-def test_what_is_left_of_a_disk(room: str, api: dict[tuple[str, str], Answer], outcome: str) -> None:
-    """In between, the node's own word decides."""
-    assert judge_cluster("host-disk-pressure", disk(room) | api)[0] == outcome
+def test_a_full_disk_fails(room: str, api: dict[tuple[str, str], Answer], outcome: str) -> None:
+    """Between full and free, the node's own word decides."""
+    assert judge_cluster("host-disk-pressure", build_disk(room) | api)[0] == outcome
 
 
-def test_a_disk_that_fails() -> None:
+def test_a_read_only_or_broken_disk_fails() -> None:
     assert judge_cluster("host-root-readonly-or-io-errors", {}) == ("ok", "no errors")
-    found = judge_cluster("host-root-readonly-or-io-errors", disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
+    found = judge_cluster("host-root-readonly-or-io-errors", build_disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
     assert found == ("failed", "/var/lib/kubelet is read-only")
-    broken = disk("10 9 0 0", errors="| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n")
+    broken = build_disk("10 9 0 0", errors="| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n")
     assert judge_cluster("host-root-readonly-or-io-errors", broken)[0] == "failed"
 
 
 @pytest.mark.parametrize(
-    ("case", "evicted", "prometheus"),
+    ("case", "eviction", "prometheus"),
     [
         ("control-plane", "ok", "ok"),
         ("prometheus", "failed", "failed"),
@@ -52,7 +52,7 @@ def test_a_disk_that_fails() -> None:
         ("refused", "unknown", "unknown"),
     ],
 )
-def test_evictions(case: str, evicted: str, prometheus: str) -> None:
+def test_evictions_are_reported(case: str, eviction: str, prometheus: str) -> None:
     answers = place_answers(CLUSTER, read_case("kube.evicted-pods", case))
-    assert judge_cluster("st-evictions", answers)[0] == evicted
+    assert judge_cluster("st-evictions", answers)[0] == eviction
     assert judge_cluster("st-evictions -> st-no-metrics", answers)[0] == prometheus

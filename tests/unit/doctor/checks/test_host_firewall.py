@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import firewall as packets
 
 FIREWALLS = {"ufw": "host-ufw-blocks-pods", "firewalld": "host-firewalld-active"}
@@ -24,13 +24,13 @@ def test_a_rule_that_rejects_is_quoted() -> None:
     rules = packets.OPEN + "-A INPUT -i host0 -p tcp --dport 22 -j ACCEPT\n-A INPUT -j REJECT\n"
     judgement = evaluate("host-cloud-image-reject-rules", packets.snapshot(packets.format_rules(rules)), "host1")
     assert judgement.outcome == "failed"
-    assert "-A INPUT -j REJECT" in summary(judgement)[1]
+    assert "-A INPUT -j REJECT" in summarize(judgement)[1]
     dropped = packets.snapshot(packets.format_rules(rules.replace("REJECT", "DROP")))
-    assert summary(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
+    assert summarize(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
 
 
 def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:
-    """As an image has it whose owner turned ufw on later: each is a fault of its own."""
+    """An image has such rules whose owner turned ufw on later: each is a fault of its own."""
     chains = packets.OPEN + "-N ufw-user-input\n-A INPUT -j ufw-user-input\n"
     beside = "-A INPUT -j REJECT\n"
     denied = "-A ufw-user-input -s 10.244.0.0/16 -i cni0 -j DROP\n"

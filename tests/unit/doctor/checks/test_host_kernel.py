@@ -1,20 +1,20 @@
-"""What the kernel tells: sysctls and modules by their effect."""
+"""The kernel shows sysctls and modules by their effect."""
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
 Edit = tuple[str, str]
 ON, OFF = "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"
 
 
-def sysctls(*edits: Edit) -> dict[str, Answer]:
+def build_sysctls(*edits: Edit) -> dict[str, Answer]:
     return {"kernel.sysctls": read_case("kernel.sysctls", "prepared-debian-12", *edits)}
 
 
 def test_ip_forward_is_reported_with_the_file_that_sets_it() -> None:
-    assert summary(judge_host("host-ip-forward-off", {}))[0] == "ok"
-    outcome, found = summary(judge_host("host-ip-forward-off", sysctls((ON, OFF))))
+    assert summarize(judge_host("host-ip-forward-off", {}))[0] == "ok"
+    outcome, found = summarize(judge_host("host-ip-forward-off", build_sysctls((ON, OFF))))
     assert outcome == "failed"
     assert found.startswith("0 (/etc/sysctl.d/90-gpustack.conf sets ")
 
@@ -26,19 +26,21 @@ def test_an_answer_that_is_missing_neither_confirms_nor_refutes() -> None:
     gone = judge_host(
         "host-ip-forward-off", {"kernel.sysctls": Answer("kernel.sysctls", "h1", -1, "", missing_reason="it hung")}
     )
-    assert summary(gone) == ("unknown", "it hung")
+    assert summarize(gone) == ("unknown", "it hung")
 
 
-def test_bridged_packets() -> None:
+def test_bridged_packets_past_iptables_fail() -> None:
     key = "net.bridge.bridge-nf-call-iptables"
-    assert summary(judge_host("bridge-nf-call-off", {}))[0] == "ok"
-    assert judge_host("bridge-nf-call-off", sysctls((f"{key} 1", f"{key} 0"))).outcome == "failed"
-    assert summary(judge_host("bridge-nf-call-off", {"kernel.sysctls": read_case("kernel.sysctls", "no-bridge")})) == (
-        "ok", "nothing",
-    )  # fmt: skip
+    assert summarize(judge_host("bridge-nf-call-off", {}))[0] == "ok"
+    assert judge_host("bridge-nf-call-off", build_sysctls((f"{key} 1", f"{key} 0"))).outcome == "failed"
+    answers = {"kernel.sysctls": read_case("kernel.sysctls", "no-bridge")}
+    assert summarize(judge_host("bridge-nf-call-off", answers)) == ("ok", "nothing")
 
 
 def test_br_netfilter_is_found_by_its_effect() -> None:
-    assert summary(judge_host("flannel-br-netfilter-missing", {})) == ("ok", "working")
+    assert summarize(judge_host("flannel-br-netfilter-missing", {})) == ("ok", "working")
     without = read_case("kernel.modules", "prepared-debian-12", ("overlay\nbr_netfilter", "overlay"))
-    assert summary(judge_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == ("failed", "not working")
+    assert summarize(judge_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == (
+        "failed",
+        "not working",
+    )

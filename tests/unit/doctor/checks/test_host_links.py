@@ -8,7 +8,7 @@ from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 
 @pytest.mark.parametrize(
-    ("out", "outcome"),
+    ("output", "outcome"),
     [
         ("https://pkgs.k8s.io/ 0 0.012000 \n", "ok"),
         ("https://pkgs.k8s.io/ 6 0.000000 Could not resolve host: pkgs.k8s.io\n", "failed"),
@@ -19,13 +19,13 @@ from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
         ("curl\n", "unknown"),
     ],
 )
-def test_the_way_out(out: str, outcome: str) -> None:
+def test_an_unreachable_package_source_fails(output: str, outcome: str) -> None:
     """A source that refuses, or is slow, was reached."""
-    assert judge_cluster("host-no-egress", place_answers("k1", make_answer("reach.source", out)))[0] == outcome
+    assert judge_cluster("host-no-egress", place_answers("k1", make_answer("reach.source", output)))[0] == outcome
 
 
 @pytest.mark.parametrize(
-    ("out", "outcome"),
+    ("output", "outcome"),
     [
         ("== systemd-networkd\n== NetworkManager\n", "ok"),
         ("== systemd-networkd\ncni0 configured\n== NetworkManager\n", "failed"),
@@ -34,9 +34,11 @@ def test_the_way_out(out: str, outcome: str) -> None:
         ("nmcli\n", "unknown"),
     ],
 )
-def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
+def test_pod_links_managed_by_networkmanager_fail(output: str, outcome: str) -> None:
     assert (
-        judge_cluster("host-networkmanager-owns-cni", place_answers("k1", make_answer("network.managed-links", out)))[0]
+        judge_cluster(
+            "host-networkmanager-owns-cni", place_answers("k1", make_answer("network.managed-links", output))
+        )[0]
         == outcome
     )
 
@@ -50,7 +52,7 @@ def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
         ("2 15 105", "0 0 0", "yes", "failed"),
     ],
 )
-def test_rules_in_both_backends(legacy: str, nft: str, table: str, outcome: str) -> None:
+def test_rules_in_both_backends_fail(legacy: str, nft: str, table: str, outcome: str) -> None:
     out = f"== health\n0\n== legacy\n{legacy}\n== nft\n{nft}\n== table\n{table}\n"
     assert (
         judge_cluster("host-iptables-legacy-nft-mix", place_answers("k1", make_answer("kube-proxy.host", out)))[0]
@@ -58,7 +60,7 @@ def test_rules_in_both_backends(legacy: str, nft: str, table: str, outcome: str)
     )
 
 
-def test_name_servers_of_pods() -> None:
+def test_a_loop_of_name_servers_fails() -> None:
     assert judge_cluster("host-resolv-stub-loop", {}) == ("ok", "10.255.255.53")
     looped = read_case("resolver.pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
     answers = {("resolver.pods", "k1"): looped}

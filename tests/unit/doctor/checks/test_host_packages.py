@@ -1,8 +1,8 @@
-"""What keeps apt from its work."""
+"""Locks, sources and keys keep apt from its work."""
 
 import pytest
 
-from tests.unit.doctor.checks.evaluation import evaluate, judge_host, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_host, summarize
 from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
@@ -11,7 +11,7 @@ HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattende
 
 
 @pytest.mark.parametrize(
-    ("out", "lock", "interrupted"),
+    ("output", "lock", "interruption"),
     [
         (CLEAN, "ok", "ok"),
         (HELD, "failed", "ok"),
@@ -21,14 +21,14 @@ HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattende
         ("locks\n", "unknown", "unknown"),
     ],
 )
-def test_a_lock_and_work_that_was_broken_off(out: str, lock: str, interrupted: str) -> None:
-    answers = {"packages.dpkg": make_answer("packages.dpkg", out)}
+def test_a_lock_and_interrupted_work_fail(output: str, lock: str, interruption: str) -> None:
+    answers = {"packages.dpkg": make_answer("packages.dpkg", output)}
     assert judge_host("host-apt-lock", answers).outcome == lock
-    assert judge_host("host-dpkg-interrupted", answers).outcome == interrupted
+    assert judge_host("host-dpkg-interrupted", answers).outcome == interruption
 
 
 def test_who_holds_the_lock_is_named() -> None:
-    found = summary(judge_host("host-apt-lock", {"packages.dpkg": make_answer("packages.dpkg", HELD)}))
+    found = summarize(judge_host("host-apt-lock", {"packages.dpkg": make_answer("packages.dpkg", HELD)}))
     assert found[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
 
 
@@ -49,18 +49,18 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
         (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||no\n== keys"), ""),
     ],
 )
-def test_sources_that_apt_does_not_trust(edit: tuple[str, str], text: str) -> None:
+def test_sources_that_apt_does_not_trust_fail(edit: tuple[str, str], text: str) -> None:
     answers = place_answers("h1", read_case("packages.sources", "debian-12", edit))
-    found = summary(evaluate("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
+    found = summarize(evaluate("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
     assert found[0] == ("failed" if text else "ok")
     assert text in found[1]
 
 
-def test_a_key_that_ended_and_one_that_is_another() -> None:
+def test_an_ended_key_and_another_key_fail() -> None:
     ended = read_case("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
-    found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
+    found = summarize(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
     assert found[0] == "failed"
     assert f"{OURS} expired on 2025-11-13" in found[1]
     other = read_case("packages.sources", "debian-12", (KEY, KEY[::-1]))
-    found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
+    found = summarize(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
     assert f"{OURS} is not the key {KEY}" in found[1]

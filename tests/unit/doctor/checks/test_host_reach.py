@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.snapshot import Reach
-from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import hosts
 
 
@@ -19,7 +19,7 @@ from tests.worlds.snapshots import hosts
         ("host-no-sudo", "ok", "failed"),
     ],
 )
-def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> None:
+def test_an_unreachable_host_fails_by_its_reason(reference: str, ssh: str, sudo: str) -> None:
     before = hosts.snapshot()
     snapshot = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
     assert evaluate("host-ssh-unreachable", snapshot).outcome == ssh
@@ -29,4 +29,4 @@ def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> Non
 
 def test_a_host_that_nobody_asked_is_unknown() -> None:
     snapshot = replace(hosts.snapshot(), reach={})
-    assert summary(evaluate("host-ssh-unreachable", snapshot)) == ("unknown", "h1 was not contacted")
+    assert summarize(evaluate("host-ssh-unreachable", snapshot)) == ("unknown", "h1 was not contacted")

@@ -7,24 +7,24 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.unit.doctor.checks import pod_paths as pod_ways
 from tests.unit.doctor.checks.evaluation import evaluate, judge_cluster
-from tests.unit.doctor.checks.start_times import api_server
+from tests.unit.doctor.checks.start_times import start_api_server
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.firewall import OPEN, format_rules
 
 
-def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
+def judge_proxy(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
     return judge_cluster(id, member | dict(answers), spec=spec)
 
 
-def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
+def build_rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
     out = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
     return place_answers("k1", make_answer("kube-proxy.host", out))
 
 
 @pytest.mark.parametrize(
-    ("health", "nft", "found"),
+    ("health", "nft", "expected"),
     [
         (0, "2 15 105", ("ok", "listening on port 10256")),
         (0, "2 0 90", ("failed", "no rule in KUBE-SERVICES")),
@@ -33,8 +33,8 @@ def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Ans
         (28, "2 15 105", ("ok", "listening on port 10256")),
     ],
 )
-def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]) -> None:
-    assert here("kube-proxy-down", rules(health, nft)) == found
+def test_missing_rules_fail_unless_kube_proxy_listens(health: int, nft: str, expected: tuple[str, str]) -> None:
+    assert judge_proxy("kube-proxy-down", build_rules(health, nft)) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,29 +49,35 @@ def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]
 def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, person: str) -> None:
     there = place_answers(CLUSTER, read_case("kube-proxy.daemon-set", case))
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
-    answers = member | rules(7, "2 15 105") | there
+    answers = member | build_rules(7, "2 15 105") | there
     result = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
     assert result
     assert person in result.person
     assert bool(person) == bool(result.person)
 
 
-def test_a_kube_proxy_that_nobody_could_start() -> None:
+def test_a_kube_proxy_that_nobody_could_start_is_unknown() -> None:
     silent = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
-    assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
+    assert judge_proxy("kube-proxy-down", build_rules(7, "2 15 105") | silent)[0] == "unknown"
     bare = place_answers("k1", read_case("leftovers.kubernetes", "fresh-debian-12"))
-    assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("ok", "the host is not in a cluster yet")
+    assert judge_proxy("kube-proxy-down", build_rules(7, "0 0 0") | bare) == (
+        "ok",
+        "the host is not in a cluster yet",
+    )
     mark = place_answers("k1", make_answer("kubeadm.files", "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"))
-    assert here("kube-proxy-down", rules(7, "0 0 0") | mark)[0] == "unknown"
+    assert judge_proxy("kube-proxy-down", build_rules(7, "0 0 0") | mark)[0] == "unknown"
 
 
-def test_the_mode_with_a_table_of_its_own() -> None:
+def test_the_nftables_mode_is_judged_by_its_table() -> None:
     mode = {"mode": "nftables", "conntrack": {"max_per_core": 0, "min": 0}}
-    assert here("kube-proxy-down", rules(0, "0 0 0", "yes"), kube_proxy=mode)[0] == "ok"
-    assert here("kube-proxy-down", rules(0, "0 0 0"), kube_proxy=mode) == ("failed", "no table kube-proxy")
+    assert judge_proxy("kube-proxy-down", build_rules(0, "0 0 0", "yes"), kube_proxy=mode)[0] == "ok"
+    assert judge_proxy("kube-proxy-down", build_rules(0, "0 0 0"), kube_proxy=mode) == (
+        "failed",
+        "no table kube-proxy",
+    )
 
 
-def ways(api: str, service: str) -> dict[tuple[str, str], Answer]:
+def build_paths(api: str, service: str) -> dict[tuple[str, str], Answer]:
     out = f"api 10.78.0.11:6443 {api}\nservice 10.96.0.1:443 {service}\n"
     host = pod_ways.make_paths({} if api.startswith("0 ") else {"api": "timeout"}, {})
     return {("reach.api", "k1"): make_answer("reach.api", out), ("pod-network.paths", "k1"): host}
@@ -93,32 +99,35 @@ DOWN = {("kube.readyz", CLUSTER): Answer("kube.readyz", CLUSTER, 7, "", "curl: (
         ("6 0.000000 Could not resolve host: api", LATE, {}, "failed", "unknown"),
     ],
 )
-def test_the_ways_to_the_api(
+def test_paths_to_the_api_are_judged_apart(
     api: str, service: str, readyz: dict[tuple[str, str], Answer], endpoint: str, address: str
 ) -> None:
     """Refused by a server that is down is another fault than refused by a firewall."""
-    answers = ways(api, service) | readyz
-    assert here("join-endpoint-unreachable", answers)[0] == endpoint
-    assert here("st-service-ip-broken", answers)[0] == address
+    answers = build_paths(api, service) | readyz
+    assert judge_proxy("join-endpoint-unreachable", answers)[0] == endpoint
+    assert judge_proxy("st-service-ip-broken", answers)[0] == address
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(40, "unknown"), (65, "failed")])
 def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int, outcome: str) -> None:
-    restarted = api_server(age)
-    broken = ways("0 0.004000 ", REFUSED)
-    assert here("st-service-ip-broken", broken | restarted)[0] == outcome
+    restarted = start_api_server(age)
+    broken = build_paths("0 0.004000 ", REFUSED)
+    assert judge_proxy("st-service-ip-broken", broken | restarted)[0] == outcome
     refused = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {"service": "refused"})}
-    assert here("st-api-from-pods-timeout", refused | restarted)[0] == outcome
+    assert judge_proxy("st-api-from-pods-timeout", refused | restarted)[0] == outcome
     silent = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {"service": "timeout"})}
-    assert here("st-api-from-pods-timeout", silent | restarted)[0] == "failed"
+    assert judge_proxy("st-api-from-pods-timeout", silent | restarted)[0] == "failed"
 
 
 def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> None:
     """curl had no TLS of it, and a plain connection was made."""
     made = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {})}
     silent = {("pod-network.paths", "k1"): pod_ways.make_paths({"api": "timeout"}, {})}
-    assert here("join-endpoint-unreachable", ways(LATE, LATE) | made) == ("ok", "established, but without a response")
-    assert here("join-endpoint-unreachable", ways(LATE, LATE) | silent)[0] == "failed"
+    assert judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | made) == (
+        "ok",
+        "established, but without a response",
+    )
+    assert judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | silent)[0] == "failed"
 
 
 def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
@@ -127,14 +136,17 @@ def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
     filtered = place_answers(
         "k1", make_answer("firewall.live", format_rules(drop)), make_answer("network.address", route)
     )
-    outcome, found = here("join-endpoint-unreachable", ways(LATE, LATE) | filtered)
+    outcome, found = judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | filtered)
     assert outcome == "failed"
     assert "6443 -j DROP" in found
     lost = place_answers("k1", make_answer("firewall.live", "", 1))
-    assert here("join-endpoint-unreachable", ways(LATE, LATE) | lost) == ("failed", LATE.partition(" 0.000000 ")[2])
+    assert judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | lost) == (
+        "failed",
+        LATE.partition(" 0.000000 ")[2],
+    )
 
 
-def test_where_the_api_server_runs() -> None:
-    assert here("st-service-ip-broken -> mon-admission-webhook-down", {})[0] == "failed"
+def test_a_broken_service_explains_webhooks_on_control_planes_alone() -> None:
+    assert judge_proxy("st-service-ip-broken -> mon-admission-webhook-down", {})[0] == "failed"
     worker = place_answers("k1", read_case("kubeadm.files", "worker"))
-    assert here("st-service-ip-broken -> mon-admission-webhook-down", worker)[0] == "ok"
+    assert judge_proxy("st-service-ip-broken -> mon-admission-webhook-down", worker)[0] == "ok"

@@ -6,55 +6,55 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.cluster import ABSENT, K1, units
 
 
-def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
+def judge_at(id: str, location: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
-    return evaluate(id, cluster.snapshot(member | dict(answers)), where)
+    return evaluate(id, cluster.snapshot(member | dict(answers)), location)
 
 
 @pytest.mark.parametrize(
-    ("id", "where"), [("st-apiserver-down", CLUSTER), ("st-kubelet-down", "k1"), ("st-node-notready", "k2")]
+    ("id", "location"), [("st-apiserver-down", CLUSTER), ("st-kubelet-down", "k1"), ("st-node-notready", "k2")]
 )
-def test_a_cluster_that_is_well(id: str, where: str) -> None:
-    assert here(id, where, {}).outcome == "ok"
+def test_a_healthy_cluster_passes(id: str, location: str) -> None:
+    assert judge_at(id, location, {}).outcome == "ok"
 
 
 def test_an_api_server_that_refuses_is_down_and_one_that_nobody_can_ask_is_unknown() -> None:
     refused = Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect to 10.78.0.11 port 6443")
-    assert summary(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): refused}))[0] == "failed"
+    assert summarize(judge_at("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): refused}))[0] == "failed"
     lost = Answer("kube.readyz", CLUSTER, -1, "", missing_reason="no control plane could be asked")
-    assert summary(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): lost}))[0] == "unknown"
+    assert summarize(judge_at("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): lost}))[0] == "unknown"
 
 
 def test_a_kubelet_that_is_not_installed_is_not_down() -> None:
     silent = Answer("kubelet.health", "k1", 7, "")
-    assert summary(here("st-kubelet-down", "k1", {("kubelet.health", "k1"): silent})) == ("failed", "silent")
+    assert summarize(judge_at("st-kubelet-down", "k1", {("kubelet.health", "k1"): silent})) == ("failed", "silent")
     gone = {("kubelet.health", "k1"): silent, ("units.services", "k1"): units(ABSENT)}
-    assert summary(here("st-kubelet-down", "k1", gone)) == ("ok", "not installed")
+    assert summarize(judge_at("st-kubelet-down", "k1", gone)) == ("ok", "not installed")
 
 
 def test_a_kubelet_without_a_cluster_cannot_run_yet() -> None:
     bare = read_case("leftovers.kubernetes", "fresh-debian-12")
     answers = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, ""), ("leftovers.kubernetes", "k1"): bare}
-    assert summary(here("st-kubelet-down", "k1", answers)) == ("ok", "the host is not in a cluster yet")
+    assert summarize(judge_at("st-kubelet-down", "k1", answers)) == ("ok", "the host is not in a cluster yet")
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
     sick = read_case("kube.nodes", "control-plane", ('"status":"True"', '"status":"False"'))
-    outcome, found = summary(here("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
+    outcome, found = summarize(judge_at("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
     assert outcome == "failed"
     assert found
     stranger = place_answers("k1", make_answer("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
-    assert summary(here("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
+    assert summarize(judge_at("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
 
 
-def test_a_node_that_no_host_is() -> None:
-    """Where one host could not be asked it may be that one."""
+def test_a_node_that_is_no_host_fails() -> None:
+    """The node may be a host that could not be asked."""
     judgement = evaluate("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
     assert (judgement.outcome, judgement.result and judgement.result.actual) == ("failed", "k2")
     assert evaluate("node-not-in-inventory", cluster.snapshot(), CLUSTER).outcome == "ok"

@@ -8,34 +8,34 @@ QUIET = make_answer("network.listeners", "")
 OTHER = "e" * 64
 
 
-def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
+def build_files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
     out = "".join(f"600 /etc/kubernetes/{path}\n" for path in paths)
     return {("kubeadm.files", host): make_answer("kubeadm.files", out), ("network.listeners", host): QUIET}
 
 
-def started(host: str, configured: str) -> dict[tuple[str, str], Answer]:
-    return place_answers(host, read_case("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}")))
+def build_start(host: str, configuration: str) -> dict[tuple[str, str], Answer]:
+    return place_answers(host, read_case("kubelet.start", "control-plane", ("config\nyes", f"config\n{configuration}")))
 
 
-def test_an_attempt_that_was_broken_off() -> None:
+def test_an_interrupted_attempt_fails() -> None:
     assert judge_cluster("kubeadm-stale-state", {})[0] == "ok"
-    half = files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | started("k1", "no")
+    half = build_files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | build_start("k1", "no")
     assert judge_cluster("kubeadm-stale-state", half)[0] == "failed"
-    ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
+    ours = build_files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
     assert judge_cluster("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
     serving = place_answers(
         "k1", make_answer("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
     )
     assert judge_cluster("kubeadm-stale-state", half | serving)[0] == "ok"
     assert judge_cluster("kubeadm-stale-state", ours | serving) == ("failed", "an interrupted initialisation")
-    assert judge_cluster("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
-    worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
+    assert judge_cluster("kubeadm-stale-state", build_files("k1") | build_start("k1", "no"))[0] == "ok"
+    worker = build_files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | build_start("k2", "yes")
     assert judge_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
 
 
-def test_a_worker_of_another_cluster() -> None:
+def test_a_worker_of_another_cluster_fails() -> None:
     known = read_case("kubeadm.authorities", "worker")
-    mine = started("k2", "yes") | {("kubeadm.authorities", "k2"): known}
+    mine = build_start("k2", "yes") | {("kubeadm.authorities", "k2"): known}
     assert judge_cluster("kubeadm-stale-state", mine, "k2")[0] == "ok"
     own = known.stdout.split()[1]
     foreign = place_answers("k2", make_answer("kubeadm.authorities", known.stdout.replace(own, OTHER)))
@@ -47,7 +47,7 @@ def test_a_worker_of_another_cluster() -> None:
     assert judge_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
-def test_the_kubeconfig_of_root() -> None:
+def test_a_missing_or_stale_kubeconfig_of_root_fails() -> None:
     assert judge_cluster("kubeconfig-missing-or-stale", {})[0] == "ok"
     known = read_case("kubeadm.authorities", "control-plane").stdout
     own = known.split()[1]
@@ -59,19 +59,19 @@ def test_the_kubeconfig_of_root() -> None:
         answers = place_answers("k1", make_answer("kubeadm.authorities", f"own {own}\n{root}\n"))
         assert judge_cluster("kubeconfig-missing-or-stale", answers)[0] == outcome
     half = place_answers("k1", make_answer("kubeadm.authorities", f"own {own}\nroot -\n"))
-    mark = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
+    mark = build_files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
     assert judge_cluster("kubeconfig-missing-or-stale", half | mark) == ("ok", "copied when kubeadm has finished")
     odd = place_answers("k1", make_answer("kubeadm.authorities", "own\n"))
     assert judge_cluster("kubeconfig-missing-or-stale", odd)[0] == "unknown"
 
 
-def test_an_address_of_two_nodes() -> None:
+def test_an_address_of_two_nodes_fails() -> None:
     assert judge_cluster("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
     same = read_case("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
     assert judge_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
 
 
-def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
+def build_versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
     known = read_case("packages.installed", "prepared-debian-12")
     lines = [line for line in known.stdout.splitlines() if not line.startswith(("kubelet ", "kubeadm "))]
     lines += [f"kubelet hold installed {kubelet}-1.1", f"kubeadm hold installed {kubeadm}-1.1"]
@@ -80,10 +80,13 @@ def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
     }
 
 
-def test_versions_that_do_not_fit() -> None:
+def test_versions_that_do_not_fit_fail() -> None:
     for kubelet, kubeadm, outcome in (
         ("1.36.4", "1.36.4", "ok"), ("1.35.1", "1.37.0", "ok"), ("1.37.0", "1.36.4", "failed"),
         ("1.32.0", "1.36.4", "failed"), ("1.36.4", "1.38.0", "failed"),
     ):  # fmt: skip
-        assert judge_cluster("api-version-skew", versions(kubelet, kubeadm))[0] == outcome, (kubelet, kubeadm)
-    assert judge_cluster("api-version-skew", versions("1.37.0", "1.36.4"))[1] == "kubelet 1.37.0 with the API at 1.36.4"
+        assert judge_cluster("api-version-skew", build_versions(kubelet, kubeadm))[0] == outcome, (kubelet, kubeadm)
+    assert (
+        judge_cluster("api-version-skew", build_versions("1.37.0", "1.36.4"))[1]
+        == "kubelet 1.37.0 with the API at 1.36.4"
+    )

@@ -12,9 +12,9 @@ SILENT = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
 STRANGER = place_answers("k1", make_answer("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
 
 
-def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
+def judge_at(id: str, answers: Mapping[tuple[str, str], Answer], location: str = "k1") -> tuple[str, str]:
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
-    return judge_cluster(id, member | dict(answers), where)
+    return judge_cluster(id, member | dict(answers), location)
 
 
 def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
@@ -31,17 +31,17 @@ def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
         ((("=active", "=activating"), ("=success", "=exit-code")), "ok"),
     ],
 )
-def test_a_kubelet_that_somebody_stopped(edits: tuple[tuple[str, str], ...], outcome: str) -> None:
-    """One that starts and fails has a deeper reason."""
-    assert here("kubelet-not-running", start(*edits))[0] == outcome
-    assert here("kubelet-not-running guard", start(*edits))[0] == outcome
+def test_a_stopped_kubelet_fails(edits: tuple[tuple[str, str], ...], outcome: str) -> None:
+    """A kubelet that starts and fails has a deeper reason."""
+    assert judge_at("kubelet-not-running", start(*edits))[0] == outcome
+    assert judge_at("kubelet-not-running guard", start(*edits))[0] == outcome
 
 
-def test_a_kubelet_that_is_not_there() -> None:
+def test_a_missing_kubelet_is_no_stopped_one() -> None:
     gone = start(("=loaded", "=not-found"))
-    assert here("kubelet-not-running", gone) == ("ok", "not installed")
-    assert here("kubelet-no-config-yet", gone) == ("ok", "not installed")
-    assert here("kubelet-unknown-flag", place_answers("k1", make_answer("kubelet.start", "x\n")))[0] == "unknown"
+    assert judge_at("kubelet-not-running", gone) == ("ok", "not installed")
+    assert judge_at("kubelet-no-config-yet", gone) == ("ok", "not installed")
+    assert judge_at("kubelet-unknown-flag", place_answers("k1", make_answer("kubelet.start", "x\n")))[0] == "unknown"
 
 
 WORDS = (
@@ -51,42 +51,42 @@ WORDS = (
 FLAG = ("== said\n== files\n", WORDS)
 
 
-def test_a_flag_that_it_does_not_know() -> None:
-    found = here("kubelet-unknown-flag", start(FLAG) | SILENT)
+def test_an_unknown_flag_fails() -> None:
+    found = judge_at("kubelet-unknown-flag", start(FLAG) | SILENT)
     assert found == ("failed", "--container-runtime (in /var/lib/kubelet/kubeadm-flags.env)")
-    assert here("kubelet-unknown-flag", start(FLAG)) == ("ok", "accepted by the kubelet")
-    assert here("kubelet-unknown-flag", start() | SILENT) == ("ok", "no error")
+    assert judge_at("kubelet-unknown-flag", start(FLAG)) == ("ok", "accepted by the kubelet")
+    assert judge_at("kubelet-unknown-flag", start() | SILENT) == ("ok", "no error")
 
 
-def test_a_host_that_never_joined() -> None:
+def test_a_host_that_never_joined_has_no_configuration() -> None:
     bare = start(("config\nyes", "config\nno"))
-    assert here("kubelet-no-config-yet", start())[0] == "ok"
-    assert here("kubelet-no-config-yet", bare)[0] == "failed"
-    assert here("kubelet-no-config-yet guard", bare)[0] == "failed"
+    assert judge_at("kubelet-no-config-yet", start())[0] == "ok"
+    assert judge_at("kubelet-no-config-yet", bare)[0] == "failed"
+    assert judge_at("kubelet-no-config-yet guard", bare)[0] == "failed"
     refused = place_answers(CLUSTER, read_case("kube.nodes", "refused"))
-    assert here("kubelet-no-config-yet guard", refused)[0] == "unknown"
+    assert judge_at("kubelet-no-config-yet guard", refused)[0] == "unknown"
 
 
-def test_a_join_that_made_no_node() -> None:
-    assert here("st-join-failed", {}) == ("ok", "k1")
-    assert here("st-join-failed", STRANGER)[0] == "failed"
+def test_a_join_without_a_node_fails() -> None:
+    assert judge_at("st-join-failed", {}) == ("ok", "k1")
+    assert judge_at("st-join-failed", STRANGER)[0] == "failed"
     nothing = STRANGER | start(("config\nyes", "config\nno")) | place_answers("k1", make_answer("kubeadm.files", ""))
-    assert here("st-join-failed", nothing) == ("unknown", "no evidence of an attempted join")
+    assert judge_at("st-join-failed", nothing) == ("unknown", "no evidence of an attempted join")
 
 
-def test_the_certificate_of_the_kubelet() -> None:
-    assert here("kubelet-client-cert-expired", {})[0] == "ok"
+def test_an_expired_kubelet_certificate_fails() -> None:
+    assert judge_at("kubelet-client-cert-expired", {})[0] == "ok"
     old = read_case("kubelet.certificate", "control-plane", ("2027 GMT", "2025 GMT"))
-    assert here("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "failed"
+    assert judge_at("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "failed"
     none = place_answers("k1", make_answer("kubelet.certificate", ""))
-    assert here("kubelet-client-cert-expired", none) == ("ok", "none on this host")
+    assert judge_at("kubelet-client-cert-expired", none) == ("ok", "none on this host")
     odd = place_answers("k1", make_answer("kubelet.certificate", "in /x\n"))
-    assert here("kubelet-client-cert-expired", odd)[0] == "unknown"
+    assert judge_at("kubelet-client-cert-expired", odd)[0] == "unknown"
 
 
 @pytest.mark.parametrize(("value", "outcome"), [("1", "ok"), ("0", "failed")])
-def test_targets_of_the_kubelets(value: str, outcome: str) -> None:
+def test_targets_of_the_kubelets_that_are_down_fail(value: str, outcome: str) -> None:
     body = f'{{"metric":{{"job":"kubelet"}},"value":[0,"{value}"]}}'
     out = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'
     answers = place_answers(CLUSTER, make_answer("monitoring.targets", out))
-    assert here("st-kubelet-down -> st-target-down", answers)[0] == outcome
+    assert judge_at("st-kubelet-down -> st-target-down", answers)[0] == outcome

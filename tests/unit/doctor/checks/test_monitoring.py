@@ -1,9 +1,9 @@
-"""What Prometheus is configured to watch."""
+"""Prometheus is configured to select monitors."""
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import place_answers, read_case
 
@@ -21,7 +21,7 @@ from tests.worlds.snapshots.answers import place_answers, read_case
         ("refused", "exporter", "unknown"),
     ],
 )
-def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, outcome: str) -> None:
+def test_monitors_that_prometheus_does_not_take_fail(prometheus: str, monitors: str, outcome: str) -> None:
     answers = place_answers(
         CLUSTER,
         read_case("service-monitors.selectors", prometheus),
@@ -41,4 +41,4 @@ def test_what_the_selector_wants_is_reported() -> None:
     )
     judgement = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
     wants = "monitoring-prometheus selects monitors with release=monitoring"
-    assert summary(judgement)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"
+    assert summarize(judgement)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"

@@ -3,15 +3,15 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
-from tests.unit.doctor.checks.start_times import exporter
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summarize
+from tests.unit.doctor.checks.start_times import start_exporter
 from tests.worlds.snapshots import gpus
 
 LOG = "mon-dcgm-remote-engine-unreachable"
 
 
 @pytest.mark.parametrize(
-    ("id", "where", "cases", "outcome", "found"),
+    ("id", "location", "cases", "outcome", "actual"),
     [
         ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "messages"}, "failed", "Not collecting DCP metrics"),
         ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "engine"}, "ok", "no such message"),
@@ -36,14 +36,16 @@ LOG = "mon-dcgm-remote-engine-unreachable"
         ("st-dcgm-down -> st-target-missing", "k1", {"gpu__pods": "init"}, "failed", "not ready"),
     ],
 )
-def test_the_exporter(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, where, **cases))
+def test_faults_of_the_exporter_are_judged(
+    id: str, location: str, cases: dict[str, str], outcome: str, actual: str
+) -> None:
+    result = summarize(judge_gpu_cluster(id, location, **cases))
     assert result[0] == outcome, result
-    assert found in result[1]
+    assert actual in result[1]
 
 
 @pytest.mark.parametrize("line", ["DCGM_FI_DEV_GPU_TEMP, gauge", "DCGM_FI_DEV_NONE, gauge, Nothing.", "just words"])
-def test_lines_that_the_exporter_does_not_take(line: str) -> None:
+def test_lines_that_the_exporter_does_not_take_fail(line: str) -> None:
     from gpustack.doctor.checks.monitoring.exporter import find_odd_line
     from gpustack.steps.gpu.exporter import merge_counters
 
@@ -52,9 +54,9 @@ def test_lines_that_the_exporter_does_not_take(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "outcome"),
+    ("start", "outcome"),
     [("2026-11-21T04:59:58Z", "ok"), ("2026-11-21T04:58:58Z", "failed"), ("2026-11-21T05:01:00Z", "failed")],
 )
-def test_an_exporter_that_was_started_just_now_is_not_down(since: str, outcome: str) -> None:
-    world = gpus.snapshot(exporter(since))
-    assert summary(evaluate("st-dcgm-down", world, "k2"))[0] == outcome
+def test_an_exporter_that_was_started_just_now_is_not_down(start: str, outcome: str) -> None:
+    world = gpus.snapshot(start_exporter(start))
+    assert summarize(evaluate("st-dcgm-down", world, "k2"))[0] == outcome

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summarize
 from tests.worlds.snapshots import cluster, gpus
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
@@ -15,7 +15,7 @@ LOADED = "mon-grafana-dashboard-not-loaded"
 
 
 @pytest.mark.parametrize(
-    ("id", "cases", "outcome", "found"),
+    ("id", "cases", "outcome", "actual"),
     [
         ("mon-grafana-password-unknown", {"grafana__response": "refused"}, "failed", "HTTP 401"),
         ("mon-grafana-password-unknown", {"grafana__response": "worker"}, "ok", "no Grafana"),
@@ -37,10 +37,10 @@ LOADED = "mon-grafana-dashboard-not-loaded"
         ("mon-dashboard-label-renamed", {"grafana__dashboards": "vanished"}, "ok", "hostname in the series"),
     ],
 )  # fmt: skip
-def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, CLUSTER, **cases))
+def test_faults_of_grafana_are_judged(id: str, cases: dict[str, str], outcome: str, actual: str) -> None:
+    result = summarize(judge_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
-    assert found in result[1]
+    assert actual in result[1]
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> No
         ("http://prometheus:9090", "failed"),
     ],
 )
-def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
+def test_a_wrong_address_of_the_data_source_fails(address: str, outcome: str) -> None:
     edit = ("http://monitoring-prometheus.monitoring:9090/", address)
     sources = read_case("grafana.data-sources", "control-plane", edit)
     judgement = evaluate(SOURCE, gpus.snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
-    assert judgement.outcome == outcome, summary(judgement)
+    assert judgement.outcome == outcome, summarize(judgement)
 
 
 @pytest.mark.parametrize("id", [LOADED, "mon-dashboard-metric-name-wrong", "mon-dashboard-label-renamed"])
@@ -66,10 +66,10 @@ def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
     case = "no-json" if id == LOADED else "wrong-names"
     answer = read_case("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
     judgement = evaluate(id, gpus.snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
-    assert judgement.outcome == "ok", summary(judgement)
+    assert judgement.outcome == "ok", summarize(judgement)
 
 
-def test_a_dashboard_of_ours_without_its_label() -> None:
+def test_a_dashboard_of_ours_without_its_label_fails() -> None:
     answer = cluster.build_answers()["applied.config-maps", CLUSTER]
     body = json.loads(answer.stdout)
     for entry in body["items"]:
@@ -78,5 +78,5 @@ def test_a_dashboard_of_ours_without_its_label() -> None:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
     changed = place_answers(CLUSTER, make_answer("applied.config-maps", json.dumps(body)))
     judgement = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
-    assert summary(judgement) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
-    assert summary(judge_gpu_cluster(LOADED)) == ("ok", "loaded")
+    assert summarize(judgement) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
+    assert summarize(judge_gpu_cluster(LOADED)) == ("ok", "loaded")

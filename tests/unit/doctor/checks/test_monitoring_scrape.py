@@ -1,10 +1,10 @@
-"""What Prometheus says of its targets, and the states of the way from a GPU to a panel."""
+"""Prometheus reports its targets, and the path from a GPU to a panel has its states."""
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
-from tests.unit.doctor.checks.start_times import api_server, exporter
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summarize
+from tests.unit.doctor.checks.start_times import start_api_server, start_exporter
 from tests.worlds.snapshots import gpus
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
@@ -12,7 +12,7 @@ LOOPBACK = "mon-control-plane-targets-loopback"
 
 
 @pytest.mark.parametrize(
-    ("id", "where", "cases", "outcome", "found"),
+    ("id", "location", "cases", "outcome", "actual"),
     [
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "unauthorized"}, "failed", "k2: server"),
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "away"}, "ok", "scraping allowed by 1"),
@@ -37,45 +37,45 @@ LOOPBACK = "mon-control-plane-targets-loopback"
         ("st-dashboard-wrong", CLUSTER, {"scrape__blanks": "some"}, "failed", "placeholders"),
     ],
 )
-def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, where, **cases))
+def test_faults_of_targets_are_judged(id: str, location: str, cases: dict[str, str], outcome: str, actual: str) -> None:
+    result = summarize(judge_gpu_cluster(id, location, **cases))
     assert result[0] == outcome, result
-    assert found in result[1]
+    assert actual in result[1]
 
 
-def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
-    assert summary(judge_gpu_cluster(LOOPBACK)) == ("ok", "nothing")
-    assert summary(judge_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
+def test_control_plane_targets_on_loopback_fail() -> None:
+    assert summarize(judge_gpu_cluster(LOOPBACK)) == ("ok", "nothing")
+    assert summarize(judge_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
     only = make_answer("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
     down = {("scrape.jobs", CLUSTER): read_case("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
-    assert summary(evaluate(LOOPBACK, gpus.snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
+    assert summarize(evaluate(LOOPBACK, gpus.snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
 
 
 def test_targets_of_others_are_theirs() -> None:
     down = read_case("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
     world = gpus.snapshot({("scrape.jobs", CLUSTER): down})
-    assert summary(evaluate("st-target-down", world, CLUSTER)) == ("ok", "up")
+    assert summarize(evaluate("st-target-down", world, CLUSTER)) == ("ok", "up")
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
 def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: int, outcome: str) -> None:
-    down = api_server(age) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
-    assert summary(evaluate("st-target-down", gpus.snapshot(down), CLUSTER))[0] == outcome
+    down = start_api_server(age) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
+    assert summarize(evaluate("st-target-down", gpus.snapshot(down), CLUSTER))[0] == outcome
 
 
 @pytest.mark.parametrize(
-    ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:58Z", "failed")]
+    ("start", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:58Z", "failed")]
 )
-def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
-    answers = exporter(since) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
-    assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
+def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(start: str, outcome: str) -> None:
+    answers = start_exporter(start) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
+    assert summarize(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_another_target_that_is_down_is_confirmed_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
     down = read_case("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
-    answers = exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
-    found = summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))
+    answers = start_exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
+    found = summarize(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))
     assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
 
 
@@ -96,11 +96,11 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
         ("scrape.jobs", CLUSTER): read_case("scrape.jobs", "exporter-down", *changes),
         ("units.services", "k2"): units,
     }
-    assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
+    assert summarize(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
-    found = summary(
+    found = summarize(
         judge_gpu_cluster(
             "mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter"
         )

@@ -3,27 +3,27 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summarize
 from tests.worlds.snapshots import gpus
 from tests.worlds.snapshots.answers import read_case
 
 PORT = "mon-node-exporter-port-host-process"
 
 
-def test_a_port_that_a_program_of_the_host_has() -> None:
-    assert summary(judge_gpu_cluster(PORT, "k1")) == ("ok", "used by a pod")
+def test_a_port_taken_by_a_program_of_the_host_fails() -> None:
+    assert summarize(judge_gpu_cluster(PORT, "k1")) == ("ok", "used by a pod")
     judgement = judge_gpu_cluster(PORT, "k1", network__programs="node-exporter")
-    assert summary(judgement) == ("failed", "prometheus-node-exporter.service")
+    assert summarize(judgement) == ("failed", "prometheus-node-exporter.service")
     free = read_case("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = gpus.snapshot({("network.listeners", "k1"): free})
-    assert summary(evaluate(PORT, world, "k1")) == ("ok", "free")
+    assert summarize(evaluate(PORT, world, "k1")) == ("ok", "free")
     off = gpus.snapshot(spec={"monitoring": {"enabled": False}})
-    assert summary(evaluate(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
+    assert summarize(evaluate(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
     assert judge_gpu_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 
 @pytest.mark.parametrize(
-    ("id", "cases", "outcome", "found"),
+    ("id", "cases", "outcome", "actual"),
     [
         ("mon-node-exporter-port-other-pod", {"pods__pending": "free-ports"}, "failed", "didn't have free ports"),
         ("mon-node-exporter-port-other-pod", {"pods__pending": "of-users"}, "ok", "none waiting for a port"),
@@ -48,7 +48,7 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
         ("mon-two-operators-fight", {"monitoring__operators": "narrowed"}, "ok", "default/old-operator"),
     ],
 )  # fmt: skip
-def test_parts_of_the_monitoring(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(judge_gpu_cluster(id, CLUSTER, **cases))
+def test_faults_of_the_monitoring_are_judged(id: str, cases: dict[str, str], outcome: str, actual: str) -> None:
+    result = summarize(judge_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
-    assert found in result[1]
+    assert actual in result[1]

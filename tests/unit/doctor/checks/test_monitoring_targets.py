@@ -3,7 +3,7 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summarize
 from tests.worlds.snapshots import gpus
 
 REJECTED = "mon-operator-rejected-object"
@@ -11,7 +11,7 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
 
 
 @pytest.mark.parametrize(
-    ("case", "guilty", "found"),
+    ("case", "guilty", "actual"),
     [
         ("two-hosts", "", ""),
         ("none", "mon-servicemonitor-disabled", "nothing"),
@@ -24,11 +24,11 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
         ("no-such-kind", "", ""),
     ],
 )  # fmt: skip
-def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
+def test_the_wrong_link_alone_fails(case: str, guilty: str, actual: str) -> None:
     values = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
-    answers = {id: summary(judge_gpu_cluster(id, **values)) for id in CHAIN}
+    answers = {id: summarize(judge_gpu_cluster(id, **values)) for id in CHAIN}
     assert {id: text for id, (outcome, text) in answers.items() if outcome == "failed"} == (
-        {guilty: found} if guilty else {}
+        {guilty: actual} if guilty else {}
     )
     assert {outcome for outcome, _ in answers.values()} <= {"failed", "ok"}
 
@@ -36,7 +36,7 @@ def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
 @pytest.mark.parametrize("id", CHAIN)
 def test_without_an_exporter_nothing_is_missing(id: str) -> None:
     services = gpus.edit_answer("proof.services", lambda items: items.clear())
-    assert summary(evaluate(id, gpus.snapshot(services), CLUSTER)) == ("ok", "no exporter")
+    assert summarize(evaluate(id, gpus.snapshot(services), CLUSTER)) == ("ok", "no exporter")
 
 
 @pytest.mark.parametrize("id", CHAIN)
@@ -45,7 +45,7 @@ def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "outcome", "found"),
+    ("case", "outcome", "actual"),
     [
         ("two-hosts", "ok", "all required"),
         ("slices-only", "ok", "all required"),
@@ -55,8 +55,8 @@ def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
          "services in gpu-operator, services in monitoring")),
     ],
 )  # fmt: skip
-def test_rights_of_prometheus_are_those_that_the_api_says(case: str, outcome: str, found: str) -> None:
-    assert summary(judge_gpu_cluster("mon-prometheus-rbac", monitoring__rights=case)) == (outcome, found)
+def test_rights_of_prometheus_are_those_that_the_api_says(case: str, outcome: str, actual: str) -> None:
+    assert summarize(judge_gpu_cluster("mon-prometheus-rbac", monitoring__rights=case)) == (outcome, actual)
 
 
 @pytest.mark.parametrize("case", ["late", "refused", "no-admin"])
@@ -64,9 +64,9 @@ def test_rights_without_an_answer_are_unknown(case: str) -> None:
     assert judge_gpu_cluster("mon-prometheus-rbac", monitoring__rights=case).outcome == "unknown"
 
 
-def test_objects_that_the_operator_left_out() -> None:
-    assert summary(judge_gpu_cluster(REJECTED)) == ("ok", "none")
-    outcome, found = summary(
+def test_objects_that_the_operator_rejected_fail() -> None:
+    assert summarize(judge_gpu_cluster(REJECTED)) == ("ok", "none")
+    outcome, found = summarize(
         judge_gpu_cluster(REJECTED, scrape__rejected_objects="one", scrape__rejection_events="ours")
     )
     assert outcome == "failed"
@@ -87,5 +87,5 @@ def test_objects_that_the_operator_left_out() -> None:
 def test_a_users_own_object_that_the_operator_left_out_is_no_fault(
     count: str, events: str, outcome: str, words: str
 ) -> None:
-    found = summary(judge_gpu_cluster(REJECTED, scrape__rejected_objects=count, scrape__rejection_events=events))
+    found = summarize(judge_gpu_cluster(REJECTED, scrape__rejected_objects=count, scrape__rejection_events=events))
     assert (found[0], found[1][: len(words)]) == (outcome, words)

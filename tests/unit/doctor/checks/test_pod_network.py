@@ -1,11 +1,12 @@
-"""What pods reach: where one of two gets through, where nobody is there to ask, and who is to blame."""
+"""Pods reach each other and the API: one of two may get through, nobody may be there to ask, and one host is to
+blame."""
 
 import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.evaluation import evaluate, summary
-from tests.unit.doctor.checks.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, make_paths
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
+from tests.unit.doctor.checks.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, format_lines, make_paths
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, read_case
 
@@ -15,29 +16,29 @@ LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
 THERE = ("node 10.78.0.13:10250", "echo 10.78.0.13", "pod-echo 10.244.2.9", "pod-large 10.244.2.9")
 
 
-def here(id: str, where: str = "k1", **answers: Answer) -> Judgement:
-    """Answers by probe, with _ for what no name may have."""
+def judge_at(id: str, location: str = "k1", **answers: Answer) -> Judgement:
+    """Judge at a location, with answers by probe; `_` stands for the dot of an id."""
     names = {"ways": WAYS, "flannel": "flannel.host"}
-    placed = {(names[name], where): answer for name, answer in answers.items()}
-    return evaluate(id, cluster.snapshot(placed), where)
+    placed = {(names[name], location): answer for name, answer in answers.items()}
+    return evaluate(id, cluster.snapshot(placed), location)
 
 
 def test_one_pod_that_gets_through_is_enough() -> None:
     first = make_paths({}, {"service": "timeout"})
-    second = first.stdout + "\n".join(["== pod 10.244.0.5", *lines({})]) + "\n"
-    assert summary(here("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
-    assert here("st-api-from-pods-timeout", ways=make_answer(WAYS, second)).outcome == "ok"
+    second = first.stdout + "\n".join(["== pod 10.244.0.5", *format_lines({})]) + "\n"
+    assert summarize(judge_at("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
+    assert judge_at("st-api-from-pods-timeout", ways=make_answer(WAYS, second)).outcome == "ok"
 
 
 def test_without_a_pod_pods_are_unknown_and_without_an_answer_all_is() -> None:
-    none = here("st-api-from-pods-timeout", ways=make_paths({"service": "timeout"}))
-    assert summary(none) == ("ok", "no pod with its own network on this host")
+    none = judge_at("st-api-from-pods-timeout", ways=make_paths({"service": "timeout"}))
+    assert summarize(none) == ("ok", "no pod with its own network on this host")
     for id in ("st-api-from-pods-timeout", "st-pod-net-broken", "mtu-too-large"):
-        assert here(id, ways=read_case(WAYS, "no-perl")).outcome == "unknown"
+        assert judge_at(id, ways=read_case(WAYS, "no-perl")).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
-    ("gone", "outcome"),
+    ("results", "outcome"),
     [
         ({}, "ok"),
         (LOST, "failed"),
@@ -52,47 +53,49 @@ def test_without_a_pod_pods_are_unknown_and_without_an_answer_all_is() -> None:
         ({"pod-large": "too-large", "bridge-large": "too-large"}, "ok"),
     ],
 )
-def test_pods_of_another_node(gone: dict[str, str], outcome: str) -> None:
-    assert here("st-pod-net-broken", ways=make_paths(gone, gone)).outcome == outcome
+def test_unreachable_pods_of_another_node_fail(results: dict[str, str], outcome: str) -> None:
+    assert judge_at("st-pod-net-broken", ways=make_paths(results, results)).outcome == outcome
 
 
 def test_a_node_without_known_pods_is_judged_by_its_ends_if_it_answers_echoes() -> None:
     asked_of = (*API, *NODE, *ENDS)
-    assert here("st-pod-net-broken", ways=make_paths(LOST, LOST, asked=asked_of)).outcome == "failed"
+    assert judge_at("st-pod-net-broken", ways=make_paths(LOST, LOST, kinds=asked_of)).outcome == "failed"
     deaf = {**LOST, "echo": "timeout"}
-    assert here("st-pod-net-broken", ways=make_paths(deaf, deaf, asked=asked_of)).outcome == "unknown"
+    assert judge_at("st-pod-net-broken", ways=make_paths(deaf, deaf, kinds=asked_of)).outcome == "unknown"
 
 
 def test_a_single_node_has_nobody_to_lose_packets_to() -> None:
-    alone = make_paths({}, {}, peers=(), asked=(*API, *DNS))
-    assert summary(here("st-pod-net-broken", ways=alone)) == ("ok", "no other node")
-    assert here("mtu-too-large", ways=alone).outcome == "ok"
+    alone = make_paths({}, {}, peers=(), kinds=(*API, *DNS))
+    assert summarize(judge_at("st-pod-net-broken", ways=alone)) == ("ok", "no other node")
+    assert judge_at("mtu-too-large", ways=alone).outcome == "ok"
 
 
 def test_large_packets_are_the_fault_of_the_host_that_gets_them_nowhere() -> None:
-    both = make_paths(LARGE, LARGE, peers=(PEER, THIRD), asked=(*ALL, *THERE))
-    assert here("mtu-too-large", ways=both).outcome == "failed"
+    both = make_paths(LARGE, LARGE, peers=(PEER, THIRD), kinds=(*ALL, *THERE))
+    assert judge_at("mtu-too-large", ways=both).outcome == "failed"
     one = {**LARGE, "pod-large 10.244.2.9": "ok"}
-    assert here("mtu-too-large", ways=make_paths(one, one, peers=(PEER, THIRD), asked=(*ALL, *THERE))).outcome == "ok"
-    assert here("mtu-too-large", ways=make_paths(LOST, LOST)).outcome == "ok"
+    assert (
+        judge_at("mtu-too-large", ways=make_paths(one, one, peers=(PEER, THIRD), kinds=(*ALL, *THERE))).outcome == "ok"
+    )
+    assert judge_at("mtu-too-large", ways=make_paths(LOST, LOST)).outcome == "ok"
 
 
 @pytest.mark.parametrize(("cause", "outcome"), [("bridge-nf-call-off", "ok"), ("st-pod-net-broken", "failed")])
-def test_where_coredns_is(cause: str, outcome: str) -> None:
+def test_the_location_of_coredns_decides_the_cause(cause: str, outcome: str) -> None:
     id = f"{cause} -> st-dns-broken"
-    assert here(id, ways=make_paths()).outcome == outcome
-    assert here(id, ways=make_paths(asked=(*API, DNS[0]))).outcome == "unknown"
+    assert judge_at(id, ways=make_paths()).outcome == outcome
+    assert judge_at(id, ways=make_paths(kinds=(*API, DNS[0]))).outcome == "unknown"
 
 
-def test_what_pods_send_to_the_api() -> None:
+def test_masquerading_decides_whether_the_pod_network_explains_the_api() -> None:
     id = "st-pod-net-broken -> st-api-from-pods-timeout"
     bare = read_case("flannel.host", "worker", ("FLANNEL_IPMASQ=true", "FLANNEL_IPMASQ=false"))
-    assert [here(id, "k1").outcome, here(id, "k2").outcome, here(id, "k2", flannel=bare).outcome] == [
+    assert [judge_at(id, "k1").outcome, judge_at(id, "k2").outcome, judge_at(id, "k2", flannel=bare).outcome] == [
         "ok", "ok", "failed",
     ]  # fmt: skip
 
 
-def test_who_is_where() -> None:
+def test_a_symptom_is_explained_on_the_host_of_its_pod_alone() -> None:
     pods = make_answer(
         "pods.monitoring", read_case("pods.monitoring", "control-plane").stdout.replace('"host2"', '"k2"')
     )
@@ -103,18 +106,18 @@ def test_who_is_where() -> None:
     ]  # fmt: skip
 
 
-def test_dns_from_pods() -> None:
-    def dns(*answers: Answer, api: Answer | None = None) -> Judgement:
+def test_dns_that_fails_from_pods_confirms_the_state() -> None:
+    def judge_dns(*answers: Answer, api: Answer | None = None) -> Judgement:
         placed = {(WAYS, host): answer for host, answer in zip(("k1", "k2"), answers, strict=True)}
         extra = {("kube.deployments", CLUSTER): api} if api else {}
         return evaluate("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
 
     well, ill, nobody = make_paths({}, {}), make_paths({}, {"dns 10.96.0.10": "timeout"}), make_paths({})
-    assert summary(dns(well, well)) == ("ok", "reachable from pods on k1, k2")
-    assert summary(dns(well, ill)) == ("failed", "not from pods on k2: 10.96.0.10: timeout")
-    assert summary(dns(nobody, nobody)) == ("ok", "available")
+    assert summarize(judge_dns(well, well)) == ("ok", "reachable from pods on k1, k2")
+    assert summarize(judge_dns(well, ill)) == ("failed", "not from pods on k2: 10.96.0.10: timeout")
+    assert summarize(judge_dns(nobody, nobody)) == ("ok", "available")
     available = '"type":"Available","status":"True"'
     gone = read_case("kube.deployments", "control-plane", (available, available.replace("True", "False")))
-    assert dns(nobody, nobody, api=gone).outcome == "failed"
-    assert dns(well, read_case(WAYS, "no-perl")).outcome == "unknown"
-    assert dns(ill, read_case(WAYS, "no-perl")).outcome == "failed"
+    assert judge_dns(nobody, nobody, api=gone).outcome == "failed"
+    assert judge_dns(well, read_case(WAYS, "no-perl")).outcome == "unknown"
+    assert judge_dns(ill, read_case(WAYS, "no-perl")).outcome == "failed"

@@ -14,17 +14,17 @@ MATRIX = yaml.safe_load((Path(__file__).parents[1] / "probe_matrix.yaml").read_t
 FROM_PODS, VXLAN = MATRIX["api_from_pods"]["rows"], MATRIX["vxlan"]["rows"]
 
 
-def word(cell: str) -> str:
-    """The first of two that may be seen."""
+def take_first(cell: str) -> str:
+    """Take the first of two words of a cell."""
     return cell.split(" ", maxsplit=1)[0]
 
 
-def outcomes(answer: Answer, *ids: str) -> list[str]:
+def judge_outcomes(answer: Answer, *ids: str) -> list[str]:
     snapshot = cluster.snapshot({("pod-network.paths", "k1"): answer})
     return [evaluate(id, snapshot, "k1").outcome for id in ids]
 
 
-def wanted(*confirmed: bool) -> list[str]:
+def list_expected(*confirmed: bool) -> list[str]:
     return ["failed" if one else "ok" for one in confirmed]
 
 
@@ -33,16 +33,16 @@ def test_the_table_is_read() -> None:
 
 
 @pytest.mark.parametrize("row", FROM_PODS, ids=[f"{row[0]}, {row[1]}" for row in FROM_PODS])
-def test_the_api_from_host_and_pods(row: list[str]) -> None:
-    p1, p2, p3, p4 = (word(cell) for cell in row[2:6])
+def test_the_api_is_judged_from_hosts_and_pods(row: list[str]) -> None:
+    p1, p2, p3, p4 = (take_first(cell) for cell in row[2:6])
     answer = make_paths({"api": p1, "service": p2}, {"api": p3, "service": p4})
-    assert outcomes(answer, "st-api-from-pods-timeout") == wanted(p4 != "ok")
+    assert judge_outcomes(answer, "st-api-from-pods-timeout") == list_expected(p4 != "ok")
 
 
 @pytest.mark.parametrize("row", VXLAN, ids=[str(row[0]) for row in VXLAN])
-def test_pods_of_other_nodes(row: list[str]) -> None:
-    """By the pod, small and large, and by the other node's bridge."""
-    small, large, bridge = (word(cell) for cell in row[2:5])
+def test_pods_of_other_nodes_are_judged_by_packet_size(row: list[str]) -> None:
+    """The probes go to the pod, small and large, and to the other node's bridge."""
+    small, large, bridge = (take_first(cell) for cell in row[2:5])
     gone = {"pod": small, "pod-echo": small, "pod-large": large, "bridge": bridge, "bridge-large": large}
-    found = outcomes(make_paths(gone, gone), "st-pod-net-broken", "mtu-too-large")
-    assert found == wanted((small, large) != ("ok", "ok"), small == "ok" and large != "ok")
+    found = judge_outcomes(make_paths(gone, gone), "st-pod-net-broken", "mtu-too-large")
+    assert found == list_expected((small, large) != ("ok", "ok"), small == "ok" and large != "ok")

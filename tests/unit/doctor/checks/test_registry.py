@@ -11,12 +11,12 @@ from tests.worlds.snapshots.answers import read_case
 STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
 
-def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
-    return evaluate(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}), where)
+def judge_at(id: str, waiting: Answer, location: str = "k2") -> Judgement:
+    return evaluate(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}), location)
 
 
 @pytest.mark.parametrize(
-    ("case", "confirmed"),
+    ("case", "faults"),
     [
         ("control-plane", set()),
         # A user's image with a typo, and a pod of ours that waits for something else.
@@ -28,26 +28,26 @@ def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
         ("operator-image-gone", {STATE}),
     ],
 )
-def test_what_the_registry_answered(case: str, confirmed: set[str]) -> None:
+def test_the_answer_of_the_registry_decides_the_fault(case: str, faults: set[str]) -> None:
     answer = read_case("pods.starting", case)
-    found = {id: here(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
-    assert {id for id, outcome in found.items() if outcome == "failed"} == confirmed
+    found = {id: judge_at(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
+    assert {id for id, outcome in found.items() if outcome == "failed"} == faults
     assert set(found.values()) <= {"failed", "ok"}
-    assert {here(id, answer, "k1").outcome for id in (STATE, LIMITED)} == {"ok"}
+    assert {judge_at(id, answer, "k1").outcome for id in (STATE, LIMITED)} == {"ok"}
 
 
 def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_none() -> None:
     words = "dial tcp 140.82.121.33:443: i/o timeout"
     down = read_case("pods.starting", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
-    assert here(ABSENT, down, CLUSTER).outcome == "failed"
+    assert judge_at(ABSENT, down, CLUSTER).outcome == "failed"
     proxy = "proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused"
-    assert here(ABSENT, read_case("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "ok"
+    assert judge_at(ABSENT, read_case("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "ok"
 
 
 def test_without_an_answer_all_is_unknown() -> None:
     lost = Answer("pods.starting", CLUSTER, -1, "", missing_reason="no API")
-    assert {here(id, lost).outcome for id in (STATE, LIMITED)} == {"unknown"}
-    assert here(ABSENT, lost, CLUSTER).outcome == "unknown"
+    assert {judge_at(id, lost).outcome for id in (STATE, LIMITED)} == {"unknown"}
+    assert judge_at(ABSENT, lost, CLUSTER).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_without_an_answer_all_is_unknown() -> None:
         ("op-nodes-not-labelled", "x.io/nfd/node-feature-discovery"),
     ],
 )
-def test_whose_image_it_is(effect: str, image: str) -> None:
+def test_an_image_explains_the_symptom_of_its_pod_alone(effect: str, image: str) -> None:
     id = f"st-image-pull-fails -> {effect}"
     theirs = read_case("pods.starting", "time-out", ("ghcr.io/flannel-io/flannel", image))
-    assert [here(id, theirs).outcome, here(id, read_case("pods.starting", "time-out")).outcome] == [
+    assert [judge_at(id, theirs).outcome, judge_at(id, read_case("pods.starting", "time-out")).outcome] == [
         "failed",
         "ok",
     ]

@@ -12,8 +12,8 @@ NO_GPU = make_answer("gpu.nodes", '{"items":[]}')
 A_GPU = make_answer("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
-def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
-    return judge_cluster(id, {("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), where)
+def judge_at(id: str, answers: Mapping[tuple[str, str], Answer], location: str = CLUSTER) -> tuple[str, str]:
+    return judge_cluster(id, {("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), location)
 
 
 @pytest.mark.parametrize(
@@ -29,42 +29,44 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTE
         ("refused", "unknown", "unknown", "unknown", "unknown"),
     ],
 )
-def test_pods_without_a_node(case: str, pending: str, short: str, guard: str, gpu: str) -> None:
-    """What users ask for is theirs; their GPU pods only show that no GPU is on offer."""
+def test_pending_pods_are_judged_by_the_scheduler_s_message(
+    case: str, pending: str, short: str, guard: str, gpu: str
+) -> None:
+    """Requests of users are theirs; their GPU pods only show that no GPU is on offer."""
     answers = {
         ("kube.unscheduled-pods", CLUSTER): read_case("kube.unscheduled-pods", case),
         ("gpu.devices", "k2"): A_GPU,
     }
     ids = ("st-pods-pending", "insufficient-resources", "insufficient-resources guard", "st-gpu-pods-pending")
-    assert tuple(here(id, answers)[0] for id in ids) == (pending, short, guard, gpu)
+    assert tuple(judge_at(id, answers)[0] for id in ids) == (pending, short, guard, gpu)
 
 
 def test_a_gpu_pod_where_no_host_has_a_gpu_is_its_authors() -> None:
     waits = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "of-a-user"))
     id = "st-gpu-pods-pending"
-    assert here(id, waits) == ("ok", "no host has a GPU")
-    assert here(id, waits | place_answers("k2", make_answer("gpu.devices", "odd\n")))[0] == "failed"
+    assert judge_at(id, waits) == ("ok", "no host has a GPU")
+    assert judge_at(id, waits | place_answers("k2", make_answer("gpu.devices", "odd\n")))[0] == "failed"
 
 
-def test_gpus_that_are_all_in_use() -> None:
+def test_gpus_in_use_explain_pending_gpu_pods() -> None:
     answers = place_answers(
         CLUSTER, read_case("kube.unscheduled-pods", "platform-gpu"), read_case("gpu.nodes", "two-hosts")
     )
-    assert here("insufficient-resources guard", answers)[0] == "failed"
-    assert here("st-gpu-pods-pending", answers)[0] == "ok"
+    assert judge_at("insufficient-resources guard", answers)[0] == "failed"
+    assert judge_at("st-gpu-pods-pending", answers)[0] == "ok"
 
 
-def test_who_waits() -> None:
+def test_pending_pods_explain_what_depends_on_them() -> None:
     prometheus = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "memory"))
     labeller = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "tainted"))
-    assert here("st-pods-pending -> st-no-metrics", prometheus)[0] == "failed"
-    assert here("st-pods-pending -> st-no-metrics", labeller)[0] == "ok"
-    assert here("st-pods-pending -> op-nodes-not-labelled", labeller)[0] == "failed"
-    assert here("st-pods-pending -> op-nodes-not-labelled", prometheus)[0] == "ok"
+    assert judge_at("st-pods-pending -> st-no-metrics", prometheus)[0] == "failed"
+    assert judge_at("st-pods-pending -> st-no-metrics", labeller)[0] == "ok"
+    assert judge_at("st-pods-pending -> op-nodes-not-labelled", labeller)[0] == "failed"
+    assert judge_at("st-pods-pending -> op-nodes-not-labelled", prometheus)[0] == "ok"
 
 
 @pytest.mark.parametrize("everywhere", [True, False])
-def test_a_taint_that_is_not_named(everywhere: bool) -> None:
+def test_an_unnamed_taint_fails_where_all_nodes_have_it(everywhere: bool) -> None:
     """Newer schedulers do not say which taint: it is the cluster's where all nodes are control planes."""
     why = ("taint {node-role.kubernetes.io/control-plane: }", "taint(s)")
     answers = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "tainted", why))
@@ -73,7 +75,7 @@ def test_a_taint_that_is_not_named(everywhere: bool) -> None:
         taint = '"taints":[{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane"}]'
         nodes = read_case("kube.nodes", "control-plane", (bare, f"{bare[:-1]},{taint}}}"))
         answers |= {("kube.nodes", CLUSTER): nodes}
-    assert here("st-pods-pending", answers)[0] == ("failed" if everywhere else "ok")
+    assert judge_at("st-pods-pending", answers)[0] == ("failed" if everywhere else "ok")
 
 
 @pytest.mark.parametrize(
@@ -85,16 +87,16 @@ def test_a_taint_that_is_not_named(everywhere: bool) -> None:
         ("gpu-team", "ok"),
     ],
 )
-def test_taints_of_a_condition(taint: str, outcome: str) -> None:
+def test_a_taint_of_a_condition_fails(taint: str, outcome: str) -> None:
     nodes = read_case("kube.nodes", "control-plane", ("node-role.kubernetes.io/control-plane", taint))
-    assert here("node-lifecycle-taints", {("kube.nodes", CLUSTER): nodes}, "k1")[0] == outcome
+    assert judge_at("node-lifecycle-taints", {("kube.nodes", CLUSTER): nodes}, "k1")[0] == outcome
 
 
-def test_a_cordoned_node_with_who_waits_for_it() -> None:
+def test_a_cordoned_node_names_the_pods_that_wait_for_it() -> None:
     taints = ("node-role.kubernetes.io/control-plane", "node.kubernetes.io/unschedulable")
     nodes = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", taints))
     waits = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "cordoned"))
-    assert here("node-cordoned", nodes, "k1") == ("failed", "k1 is cordoned")
-    kept = here("node-cordoned", nodes | waits, "k1")
+    assert judge_at("node-cordoned", nodes, "k1") == ("failed", "k1 is cordoned")
+    kept = judge_at("node-cordoned", nodes | waits, "k1")
     assert kept == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")
-    assert here("node-cordoned", nodes | waits, "k2") == ("ok", "schedulable")
+    assert judge_at("node-cordoned", nodes | waits, "k2") == ("ok", "schedulable")
