@@ -38,7 +38,7 @@ def show_help(words: tuple[str, ...], columns: int) -> list[str]:
     return result.stdout.splitlines()
 
 
-def parse(line: str) -> None:
+def check_words(line: str) -> None:
     """Parse words as the command line does. Raise for a command, an option or a number of arguments that there is
     not."""
     words = shlex.split(re.split(r" (?:[12]?>|\||&&)", re.sub(r"\$\(.*\)", "OUTPUT", line))[0], comments=True)
@@ -78,22 +78,22 @@ def test_every_command_has_examples_that_can_be_typed(words: tuple[str, ...]) ->
     examples = [line.strip() for line in lines[lines.index("Examples:") + 1 :]]
     assert examples
     for example in examples:
-        parse(example)
+        check_words(example)
     assert any(example.startswith(" ".join(("gpustack", *words))) for example in examples)
 
 
 @pytest.mark.parametrize("line", ["gpustack nothing", "gpustack plan --nothing", "gpustack plan gpu1", "gpustack lab"])
 def test_what_cannot_be_typed_is_found(line: str) -> None:
     with pytest.raises((ClickException, AssertionError)):
-        parse(line)
+        check_words(line)
 
 
 @pytest.mark.parametrize("document", documents.DOCUMENTS, ids=lambda path: str(path.relative_to(TREE)))
 def test_commands_of_documents_can_be_typed(document: Path) -> None:
-    """`parse` raises for a command or option that there is not."""
+    """`check_words` raises for a command or option that there is not."""
     for line in documents.list_commands(document):
         if line.startswith("gpustack "):
-            parse(line)
+            check_words(line)
 
 
 def test_no_command_of_a_document_is_in_a_block_of_another_kind() -> None:

@@ -33,6 +33,8 @@ PRONOUNS = {
     "that", "what", "who", "whom", "whose", "which", "where", "when", "while", "how", "why", "whatever", "whoever",
     "whichever", "whether",
 }  # fmt: skip
+# The first word of functions that end a test where something is not as it should be.
+CHECKS = {"assert", "check", "expect", "fail", "raises", "require", "verify", "wait"}
 PAST = {"began", "broke", "came", "did", "fell", "got", "lay", "ran", "took", "went", "wrote"}
 
 
@@ -122,6 +124,31 @@ def test_a_test_states_the_expected_behaviour(folder: str) -> None:
         if function.name.startswith("test_") and not has_statement(function.name)
     ]
     assert names == []
+
+
+def has_assertion(function: Definition) -> bool:
+    """Tell whether a function asserts, or calls a function whose name says that it checks."""
+    nodes = list(ast.walk(function))
+    names = [ast.unparse(node.func).rpartition(".")[2] for node in nodes if isinstance(node, ast.Call)]
+    return any(isinstance(node, ast.Assert) for node in nodes) or any(name.split("_")[0] in CHECKS for name in names)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_test_asserts_something(folder: str) -> None:
+    names = [
+        f"{path}: {function.name}"
+        for path, module in read_modules(folder)
+        for function in list_functions(module)
+        if function.name.startswith("test_") and not has_assertion(function)
+    ]
+    assert names == []
+
+
+def test_a_test_without_an_assertion_is_found() -> None:
+    silent, asserting, checking = list_functions(
+        ast.parse("def test_a(): read()\ndef test_b(): assert read()\ndef test_c(): check_words()")
+    )
+    assert [has_assertion(function) for function in (silent, asserting, checking)] == [False, True, True]
 
 
 def test_every_verb_of_tests_is_in_use() -> None:

@@ -58,8 +58,8 @@ def write_row(id: str, fault: str, step: str, observation: str, outcome: str, be
     reliability.write(Row(id, fault, step, observation, outcome, time.monotonic() - began))
 
 
-def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) -> None:
-    """Interrupt a step, at most `max_delay` seconds after its play began."""
+def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) -> Broken:
+    """Interrupt a step, at most `max_delay` seconds after its play began, and return the run, which has to be over."""
     if interruption is fill_disk:
         stage.on("host1", SMALL)
     if interruption in (fill_disk, power, kill_sessions):
@@ -76,7 +76,6 @@ def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) ->
         print(run.read_output())
         if interruption is fill_disk:
             stage.on("host1", LARGE)
-    assert run.is_over()
     write_row(
         f"{step}-{interruption.__name__}",
         NAMES[interruption],
@@ -85,3 +84,4 @@ def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) ->
         "went on",
         began,
     )
+    return run

@@ -66,7 +66,7 @@ def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage
     ("step", "interruption", "max_delay"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER]
 )
 def test_a_later_step_is_broken_off(stage: Stage, step: str, interruption: Break, max_delay: float) -> None:
-    break_off(stage, step, interruption, max_delay)
+    assert break_off(stage, step, interruption, max_delay).is_over()
 
 
 def test_the_last_one_converges(stage: Stage) -> None:

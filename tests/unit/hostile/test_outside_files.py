@@ -13,7 +13,7 @@ from gpustack.cli.app import app
 from gpustack.cli.gpu.prometheus import read_file
 from gpustack.config import inventory
 from gpustack.config.ansible.cfg import read_ansible_cfg
-from gpustack.config.ansible.inventory_listing import start_listing
+from gpustack.config.ansible.inventory_listing import Listing, start_listing
 from gpustack.config.dashboards.json_model import load as load_dashboard
 from gpustack.config.secrets.secret_file import read_secret
 from gpustack.config.secrets.secret_values import PLACEHOLDER, redact_secrets
@@ -46,12 +46,13 @@ def read_local(path: Path) -> None:
     inventory.read_mapping(path)
 
 
-def begin_listing(path: Path) -> None:
-    """Begin the listing of an inventory. `path` is hosts.yml, or group_vars/all.yml beside it."""
+def begin_listing(path: Path) -> Listing:
+    """Begin the listing of an inventory, and end it at once. `path` is hosts.yml, or group_vars/all.yml beside it."""
     source = path if path.name == "hosts.yml" else path.parent.parent / "hosts.yml"
     listing = start_listing(source)
     listing.process.kill()
     listing.process.communicate()
+    return listing
 
 
 PLACES: dict[str, Callable[[Path], object]] = {
@@ -118,7 +119,7 @@ def test_ansible_gets_no_bomb(place: Path, levels: int) -> None:
 @pytest.mark.parametrize("place", ["group_vars/all.yml"], indirect=True)
 def test_anchors_of_the_operator_stay(place: Path) -> None:
     place.write_text("common: &common {a: 1}\nown: {<<: *common, b: .inf}\ntext: !unsafe '*{{ x }}'\n")
-    begin_listing(place)
+    assert begin_listing(place).process.pid
 
 
 def test_an_ansible_cfg_without_an_end_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,14 @@ NO_RESOURCE = "Name:\tpython\nCapInh:\t0000000000000000\nCapEff:\t000001fffeffff
 ALL = "CapEff:\t000001ffffffffff\n"
 
 
+def find_refusal(system: str, missing: tuple[str, ...], root: bool) -> LabError | None:
+    try:
+        refuse(system, missing=missing, root=root)
+    except LabError as error:
+        return error
+    return None
+
+
 @pytest.mark.parametrize(
     ("system", "missing", "root", "reference", "hint"),
     [
@@ -19,15 +27,14 @@ ALL = "CapEff:\t000001ffffffffff\n"
 def test_an_incapable_machine_is_refused(
     system: str, missing: tuple[str, ...], root: bool, reference: str, hint: str
 ) -> None:
-    with pytest.raises(LabError) as caught:
-        refuse(system, missing=missing, root=root)
-    assert caught.value.reference == reference
-    assert caught.value.hint.endswith(hint)
+    refusal = find_refusal(system, missing, root)
+    assert refusal is not None
+    assert refusal.reference == reference
+    assert refusal.hint.endswith(hint)
 
 
 def test_a_capable_machine_is_not_refused() -> None:
-    """`refuse` raises LabError otherwise."""
-    refuse("Linux", missing=(), root=True)
+    assert find_refusal("Linux", (), root=True) is None
 
 
 def test_missing_programs_name_their_package_once(monkeypatch: pytest.MonkeyPatch) -> None:

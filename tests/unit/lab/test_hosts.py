@@ -10,6 +10,14 @@ from gpustack_lab.lab.state import MOST_HOSTS, Host
 from tests.unit.lab.records import HOSTS, record
 
 
+def find_refusal(request: Request) -> LabError | None:
+    try:
+        judge_request(request, mirrored=False)
+    except LabError as error:
+        return error
+    return None
+
+
 def test_a_host_cannot_reach_what_is_the_machine_s_own(tmp_path: Path) -> None:
     words = build_nspawn_command(record(tmp_path), HOSTS[0], cgroup=1, modules=True)
     assert "--system-call-filter=~swapon swapoff" in words
@@ -50,10 +58,10 @@ def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> N
     ],
 )
 def test_all_errors_are_reported_at_once(name: str, releases: list[str], addresses: int, complaints: int) -> None:
-    with pytest.raises(LabError) as caught:
-        judge_request(Request(name, releases, addresses), mirrored=False)
-    assert caught.value.reference == "lab-bad-request"
-    assert len(caught.value.reason.splitlines()) == complaints
+    refusal = find_refusal(Request(name, releases, addresses))
+    assert refusal is not None
+    assert refusal.reference == "lab-bad-request"
+    assert len(refusal.reason.splitlines()) == complaints
 
 
 @pytest.mark.parametrize("gpus", [(0, ""), (2, "T4"), (1, "H100")])
@@ -67,5 +75,4 @@ def test_a_lab_with_other_gpus_is_another(tmp_path: Path, gpus: tuple[int, str])
 
 
 def test_a_good_request_is_accepted() -> None:
-    """`judge` raises LabError otherwise."""
-    judge_request(Request("demo-2", ["debian-12", "debian-13"], 30), mirrored=False)
+    assert find_refusal(Request("demo-2", ["debian-12", "debian-13"], 30)) is None

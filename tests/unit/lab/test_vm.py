@@ -101,6 +101,7 @@ def test_without_kvm_there_is_nothing_to_try(tmp_path: Path, monkeypatch: pytest
 def test_a_machine_that_is_gone_needs_no_power_button(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu, "locate_monitor", lambda *_: tmp_path / "monitor")
     qemu.power_off(record(tmp_path), HOSTS[0])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_emulated_machine_needs_patience_and_nothing_of_a_container(tmp_path: Path) -> None:

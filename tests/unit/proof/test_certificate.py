@@ -225,7 +225,7 @@ def test_a_certificate_may_end_with_its_ca() -> None:
     long = Request(REQUEST.client, REQUEST.group, 24 * 365 * 20)
     authority = share_authority()
     values = authority.sign_client(Request(REQUEST.client, REQUEST.group, 24 * 3650))
-    parse_credential(DOCUMENT.format(**values), long, read_clock())
+    assert parse_credential(DOCUMENT.format(**values), long, read_clock()).certificate.startswith("-----BEGIN")
 
 
 @given(st.sampled_from([AUTHORITY, CERTIFICATE, KEY]), st.binary(max_size=300), st.integers(0, 900), st.booleans())

@@ -43,8 +43,9 @@ def test_without_a_host_it_is_no_browser_and_with_two_it_is_nobody() -> None:
 
 
 @given(st.text())
-def test_any_header_is_read(header: str) -> None:
-    read_host(header)
+def test_any_header_is_read_in_lower_case(header: str) -> None:
+    host = read_host(header)
+    assert host == host.lower()
 
 
 def test_a_page_that_was_rebound_reads_nothing() -> None:
