@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
+from gpustack.cli.option_groups import Session
 from gpustack.command import NO_HINT
 from gpustack.errors import UnreachableError
 
@@ -26,7 +26,6 @@ class Part(StrEnum):
 
 def access(
     part: Annotated[Part, typer.Argument(metavar="PART", help="Component to open.")],
-    inventory: options.InventoryOption = None,
     port: Annotated[
         int,
         typer.Option("--port", metavar="PORT", min=0, max=65535, help="Local port to forward; 0 picks a free port."),
@@ -36,17 +35,16 @@ def access(
     ] = False,
     browser: Annotated[bool, typer.Option("--open", help="Open the address in the default browser.")] = False,
     show_password: Annotated[bool, typer.Option("--show-password", help="Print Grafana's user and password.")] = False,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    *,
+    session: Session,
 ) -> None:
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
-    report = session.build_reporter(quiet=quiet)
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    hosts = session.open_inventory()
     from gpustack.proof.connect import find_acting_host
     from gpustack.proof.credential import read_login
     from gpustack.proof.services import ACCESS_PROBES, find_access
 
-    snapshot = session.gather_all(hosts, report, ACCESS_PROBES)
+    snapshot = session.gather(hosts, ACCESS_PROBES)
     target, acting = find_access(snapshot, part.value), find_acting_host(snapshot)
     if part is Part.GRAFANA and show_password:
         user, password = read_login(acting, target.service.namespace)

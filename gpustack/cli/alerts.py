@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
 from gpustack.cli.help import build_group, declare_command
+from gpustack.cli.option_groups import ChangeSession
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.report.renderings import DELIVERIES
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
+    from gpustack.proof.delivery import Deliveries
 
 app = build_group(
     "Test whether alerts reach their receivers.",
@@ -38,11 +39,11 @@ def alerts() -> None:
     "gpustack alerts test -i mycluster",
     "gpustack alerts test -i mycluster --severity warning",
     "gpustack alerts test -i mycluster --timeout 120 -o json",
+    result=DELIVERIES,
     name="test",
     short="Send test alerts and check which receivers get them.",
 )
 def send_test(
-    inventory: options.InventoryOption = None,
     severity: Annotated[
         list[Severity] | None, typer.Option("--severity", help="Send only an alert of this severity (repeatable).")
     ] = None,
@@ -50,17 +51,14 @@ def send_test(
         int,
         typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for the receivers of one severity."),
     ] = 60,
-    this_host: options.ThisHostOption = False,
-    output: Annotated[str, DELIVERIES] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    *,
+    session: ChangeSession,
+) -> "Deliveries":
     """Send a test alert of each severity, check which receivers of the inventory got it, and resolve it.
 
     Receivers that page people will page them. The alert says that it is a test, and is resolved at once.
     """
-    report = session.build_reporter(quiet=quiet)
-    hosts = session.open_for_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
+    hosts = session.open_for_change()
     from gpustack.events import INTERRUPTED
     from gpustack.proof.connect import send_test_alerts
     from gpustack.proof.services import ACCESS_PROBES, find_access
@@ -68,13 +66,12 @@ def send_test(
 
     severities = [level.value for level in Severity if not severity or level in severity]
     require_receiver(hosts, severities)
-    snapshot = session.gather_all(hosts, report, ACCESS_PROBES)
+    snapshot = session.gather(hosts, ACCESS_PROBES)
     access, stop = find_access(snapshot, "alertmanager"), threading.Event()
     with stop_on_signal(stop):
-        deliveries = send_test_alerts(
-            snapshot, access, severities, report, timeout, lambda: INTERRUPTED if stop.is_set() else ""
+        return send_test_alerts(
+            snapshot, access, severities, session.report, timeout, lambda: INTERRUPTED if stop.is_set() else ""
         )
-    session.finish_command(deliveries, output, inventory=hosts)
 
 
 def require_receiver(hosts: "Inventory", severities: list[str]) -> None:

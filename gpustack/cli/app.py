@@ -29,6 +29,7 @@ from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.lab_distribution import add_lab_commands
 from gpustack.cli.profile import commands as profile
+from gpustack.report.renderings import DIAGNOSIS, INSTALL, PLAN, PROOF, RESET, VERIFICATION
 
 app = build_group(
     "Turn Linux hosts into a Kubernetes GPU cluster, and prove that it works.",
@@ -52,6 +53,7 @@ declare_command(
     "gpustack plan -i mycluster",
     "gpustack plan -i mycluster --limit gpu1,gpu2 --diff",
     "gpustack plan --from snapshot.jsonl -o json",
+    result=PLAN,
     heading=SETUP,
 )(install.plan)
 declare_command(
@@ -59,6 +61,7 @@ declare_command(
     "gpustack install -i mycluster",
     "gpustack install -i mycluster --yes -o json        # in scripts",
     "gpustack install -i mycluster --only gpu-metrics --limit gpu1",
+    result=INSTALL,
     heading=SETUP,
     short="Install or repair the cluster.",
 )(install.install)
@@ -66,12 +69,14 @@ declare_command(
     app,
     "gpustack verify -i mycluster",
     "gpustack verify -i mycluster -o junit > verify.xml",
+    result=VERIFICATION,
     heading=SETUP,
 )(install.verify)
 declare_command(
     app,
     "gpustack prove -i mycluster",
     "gpustack prove -i mycluster --limit gpu1 --timeout 300",
+    result=PROOF,
     heading=SETUP,
     short="Prove every GPU: pod, metrics and dashboard.",
 )(prove.prove)
@@ -116,6 +121,7 @@ declare_command(
     "gpustack reset -i mycluster                    # every host",
     "gpustack reset -i mycluster --limit gpu2       # one worker",
     "gpustack reset -i mycluster --packages --yes",
+    result=RESET,
     heading=OPERATE,
     short="Uninstall: remove what gpustack put on the hosts.",
 )(reset.reset)
@@ -124,6 +130,7 @@ declare_command(
     "gpustack doctor -i mycluster",
     "gpustack doctor -i mycluster --fix",
     "gpustack doctor --from snapshot.jsonl -o html > report.html",
+    result=DIAGNOSIS,
     heading=DIAGNOSE,
     short="Find the root cause of a problem, and fix it.",
 )(doctor.doctor)

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
-from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.cli import options
+from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import build_group, declare_command
+from gpustack.cli.option_groups import Session
 from gpustack.cli.profile.selection import PodOption, select
 from gpustack.report.renderings import SUGGESTION
 
 if TYPE_CHECKING:
+    from gpustack.autoscale.manifest import Draft
     from gpustack.config.inventory import Inventory
 
 app = build_group(
@@ -29,6 +31,7 @@ def autoscale() -> None:
     "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p",
     "gpustack autoscale suggest --pod team-a/vllm-7d9f8c-x2k4p --max 8 > vllm.yaml",
     "gpustack autoscale suggest --pod team-a/vllm-7d9f8c-x2k4p -o json",
+    result=SUGGESTION,
     short="Suggest a metric and a target, with a manifest.",
 )
 def suggest(
@@ -44,12 +47,9 @@ def suggest(
     server: Annotated[
         str, typer.Option("--server-address", metavar="URL", help="URL of Prometheus for the pods of KEDA.")
     ] = "",
-    inventory: options.InventoryOption = None,
     source: Source,
-    output: Annotated[str, SUGGESTION] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Draft":
     """Suggest a metric to scale the Deployment of a pod by, from its queue or its profile.
 
     The command prints a ScaledObject of KEDA, with the reasons as comments. It changes nothing. It exits with 8 if no
@@ -57,7 +57,7 @@ def suggest(
     seconds, (selection, subject) = options.parse_duration(lookback), select(pod, "", "")
     if max_replicas is not None and max_replicas < min_replicas:
         raise typer.BadParameter(f"--max {max_replicas} is below --min {min_replicas}")
-    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+    with session.open_prometheus(source) as prometheus:
         from gpustack.autoscale.suggest import suggest_metric
         from gpustack.autoscale.workload import find_workload
         from gpustack.profile.analysis import analyze
@@ -68,8 +68,8 @@ def suggest(
     from gpustack.autoscale.manifest import Bounds, Draft
 
     bounds = Bounds(min_replicas, max(min_replicas, max_replicas or 2 * (workload.replicas or 1)))
-    draft = Draft(suggestion, bounds, server or (build_prometheus_url(hosts) if hosts else source.address))
-    session.finish_command(draft, output, inventory=hosts)
+    hosts = session.context["inventory"]
+    return Draft(suggestion, bounds, server or (build_prometheus_url(hosts) if hosts else source.address))
 
 
 def build_prometheus_url(hosts: "Inventory") -> str:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from gpustack.ask import gather
 from gpustack.ask.snapshot import Snapshot
+from gpustack.cli.option_groups import LockSession
 from gpustack.cli.questions import agree_on_places, confirm
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.errors import RolloutError
-from gpustack.events import Reporter
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.remedy.commands import add_commands
@@ -19,39 +19,25 @@ from gpustack.remedy.fix_result import Attempt, FixResult
 from gpustack.remedy.offer import Offer, build_offers, require_faults, require_roots
 from gpustack.remedy.undo import Rollback, find_fix, find_last_fix, roll_back
 from gpustack.report.fix import json as fix_json
-from gpustack.report.render import show_result
 from gpustack.rollout.next_command import build_command
-from gpustack.rollout.run import Run, open_locked_run
+from gpustack.rollout.run import Run
 
 
-def run_fix(
-    hosts: Inventory,
-    faults: Collection[str],
-    yes_to: Collection[str],
-    output: str,
-    report: Reporter,
-    *,
-    yes: bool,
-    verbose: bool,
-    without_lock: Sequence[str] | None = None,
-) -> int:
-    """Fix the root causes that have an automatic fix, and return the exit status. Raise RolloutError where all fixes
-    were declined, or none can start."""
+def run_fix(session: LockSession, hosts: Inventory, faults: Collection[str], yes_to: Collection[str]) -> FixResult:
+    """Fix the root causes that have an automatic fix. Raise RolloutError where all fixes were declined, or none can
+    start."""
     require_faults([*faults, *yes_to])
-    before = add_commands(diagnose(gather.gather(hosts, list_probes(), report=report)))
+    before = add_commands(diagnose(gather.gather(hosts, list_probes(), report=session.report)))
     require_roots(faults, before)
-    if output == "human":
-        show_result(before, output, verbose=verbose)
+    session.show_preview(before)
     chosen_offers = [offer for offer in build_offers(before) if not faults or offer.id in faults]
     if all(offer.obstacle for offer in chosen_offers):
         attempts = tuple(Attempt(offer, "manual", reason=offer.obstacle) for offer in chosen_offers)
-        result = FixResult(before, attempts, before, before.snapshot.seconds)
-        show_result(result, output, evidence="")
-        return result.exit_status
-    places = agree_on_places(before.snapshot, ["doctor", "--fix"], unlocked_hosts=without_lock)
-    with open_locked_run(hosts, "doctor", places, report) as run:
-        is_agreed = make_agreement(yes_to, yes=yes)
-        result = make_fix(run, faults, make_confirm(is_agreed), is_agreed, output).run(before)
+        return FixResult(before, attempts, before, before.snapshot.seconds)
+    places = agree_on_places(before.snapshot, ["doctor", "--fix"], unlocked_hosts=session.without_lock)
+    with session.open_run(hosts, "doctor", places) as run:
+        is_agreed = make_agreement(yes_to, yes=session.yes)
+        result = make_fix(session, run, faults, make_confirm(is_agreed), is_agreed).run(before)
         run.keep(lambda folder: write_result(result, folder))
     run.keep_snapshot(result.after.snapshot)
     if not result.tried_attempts and any(attempt.ending == "declined" for attempt in result.attempts):
@@ -63,16 +49,15 @@ def run_fix(
         ]
         hint = build_command(hosts, "doctor", "--fix", *(ids or ["--yes"]))
         raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
-    show_result(result, output, evidence=str(run.folder), verbose=verbose)
-    return result.exit_status
+    return result
 
 
 def make_fix(
+    session: LockSession,
     run: Run,
     faults: Collection[str],
     agree: Callable[[Sequence[Offer]], bool],
     is_agreed: Callable[[Offer], bool],
-    output: str,
 ) -> Fix:
     """Build the fix of a run. `is_agreed` tells whether --yes or --yes-to confirms a fix and its rollback."""
     copies = Copies(run.hosts.hosts)
@@ -80,13 +65,11 @@ def make_fix(
     def preview(offer: Offer, snapshot: Snapshot) -> None:
         run.lock.require(offer.hosts)
         lines = run.preview(offer.play, offer.hosts, snapshot, offer.host_variables)
-        if output == "human":
-            show_result(offer, output, differences=lines, inventory=run.hosts)
+        session.show_preview(offer, differences=lines)
 
     def undo(offer: Offer, id: str) -> Rollback | None:
         fix = find_fix(copies, id, offer.hosts)
-        if output == "human":
-            show_result(fix, output, inventory=run.hosts)
+        session.show_preview(fix)
         if fix.restorable and not (
             is_agreed(offer) or confirm(f"{offer.id} was not resolved. Roll these changes back?")
         ):
@@ -130,22 +113,17 @@ def write_result(result: FixResult, folder: Path) -> None:
     write_file(folder / "fix.json", fix_json.render_json(result, str(folder)))
 
 
-def run_undo(
-    hosts: Inventory, output: str, report: Reporter, *, yes: bool, without_lock: Sequence[str] | None = None
-) -> int:
-    """Roll back the last fix, and return the exit status. Raise RolloutError where there is nothing to roll back, or
-    where the changes were changed since."""
-    snapshot = gather.gather(hosts, [OS, IDENTITY], report=report)
-    places = agree_on_places(snapshot, ["doctor", "--undo"], unlocked_hosts=without_lock)
-    with open_locked_run(hosts, "doctor", places, report) as run:
+def run_undo(session: LockSession, hosts: Inventory) -> Rollback:
+    """Roll back the last fix. Raise RolloutError where there is nothing to roll back, or where the changes were changed
+    since."""
+    snapshot = gather.gather(hosts, [OS, IDENTITY], report=session.report)
+    places = agree_on_places(snapshot, ["doctor", "--undo"], unlocked_hosts=session.without_lock)
+    with session.open_run(hosts, "doctor", places) as run:
         copies = Copies(hosts.hosts)
         last_fix = find_last_fix(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
-        if output == "human":
-            show_result(last_fix, output, inventory=hosts)
-        if not yes and not confirm("Roll this back?"):
+        session.show_preview(last_fix)
+        if not session.yes and not confirm("Roll this back?"):
             hint = build_command(hosts, "doctor", "--undo", "--yes")
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
         run.lock.require(last_fix.hosts)
-        rollback = roll_back(Copies(hosts.hosts, run.execute), last_fix, run.record)
-    show_result(rollback, output, inventory=hosts, evidence=str(run.folder))
-    return 0
+        return roll_back(Copies(hosts.hosts, run.execute), last_fix, run.record)

@@ -4,7 +4,7 @@ Typer shows groups only with rich, which takes longer to load than the rest of `
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -12,11 +12,12 @@ from typer.core import TyperCommand, TyperGroup
 from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
 from gpustack.errors import GpustackError
+from gpustack.report.rendering import Rendering
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
-    Function = TypeVar("Function", bound=Callable[..., None])
+    Function = TypeVar("Function", bound=Callable[..., Any])
 
 SHORT = 60
 """Characters of a command's short help, so that no line is cut at 80 columns."""
@@ -81,14 +82,20 @@ def build_group(text: str, *examples: str, name: str | None = None) -> typer.Typ
 
 
 def declare_command(
-    app: typer.Typer, *examples: str, name: str | None = None, heading: str | None = None, short: str | None = None
+    app: typer.Typer,
+    *examples: str,
+    result: Rendering | None = None,
+    name: str | None = None,
+    heading: str | None = None,
+    short: str | None = None,
 ) -> "Callable[[Function], Function]":
-    """Return a decorator that adds a command to an app. `short` is its line in the list of commands, for commands whose
-    docstring has a first sentence longer than SHORT."""
+    """Return a decorator that adds a command to an app. `result` declares what the command returns, which is shown in
+    the format of its `-o`. `short` is its line in the list of commands, for commands whose docstring has a first
+    sentence longer than SHORT."""
     register = app.command(name, cls=Command, epilog="\n".join(examples), rich_help_panel=heading, short_help=short)
 
     def add(function: "Function") -> "Function":
-        register(expand_groups(function))
+        register(expand_groups(function, result))
         return function
 
     return add

@@ -2,98 +2,82 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpustack.cli import options, session
+from gpustack.cli import options
+from gpustack.cli.option_groups import LockSession, Session
+from gpustack.cli.session import choose_hosts, choose_steps
 from gpustack.command import Command
 from gpustack.errors import RolloutError, UsageError
 from gpustack.exit_status import ExitStatus
-from gpustack.report.renderings import INSTALL, PLAN, VERIFICATION
 
 if TYPE_CHECKING:
-    from gpustack.config.inventory import Inventory
-    from gpustack.events import Reporter
-    from gpustack.rollout.lease import Places
-    from gpustack.rollout.plan import Outcome, Plan
+    from gpustack.rollout.plan import Outcome, Plan, Verification
+    from gpustack.rollout.run import Run
     from gpustack.steps.step import Step
 
 
 def plan(
-    inventory: options.InventoryOption = None,
+    *,
     limit: options.LimitOption = None,
     step_names: options.OnlyOption = None,
     diff: Annotated[
         bool, typer.Option("--diff", help="Run the playbooks in check mode, and show the differences in files.")
     ] = False,
     recording: options.FromOption = None,
-    output: Annotated[str, PLAN] = "human",
-    become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Plan":
     """Show what differs from the spec, per host. The command is read-only."""
     if diff and recording:
         reason = "Differences in files are shown by the playbooks, and they need the hosts."
         raise UsageError(
             "diff-of-recording", "--diff does not go with --from.", reason, Command("gpustack", "plan", "--diff")
         )
-    report = session.build_reporter(quiet=quiet)
-    result = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
-    from gpustack.report.render import show_result
+    result = session.make_plan(recording, limit, step_names)
+    if not (diff and result.drifted_states):
+        return result
+    session.show(result)
+    from gpustack.report.format import build_cleaner
+    from gpustack.rollout.preview import preview
 
-    show_result(result, output, verbose=verbose)
-    if diff and result.drifted_states:
-        from gpustack.report.format import build_cleaner
-        from gpustack.rollout.preview import preview
-
-        sys.stdout.write(build_cleaner(result.inventory)(preview(result, session.choose_steps(step_names), report)))
+    sys.stdout.write(build_cleaner(result.inventory)(preview(result, choose_steps(step_names), session.report)))
     raise typer.Exit(result.exit_status)
 
 
 def verify(
-    inventory: options.InventoryOption = None,
+    *,
     limit: options.LimitOption = None,
     step_names: options.OnlyOption = None,
     recording: options.FromOption = None,
-    output: Annotated[str, VERIFICATION] = "human",
-    become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Verification":
     """Check every host against the spec. The command is read-only."""
-    report = session.build_reporter(quiet=quiet)
-    plan = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
+    plan = session.make_plan(recording, limit, step_names)
     from gpustack.rollout.plan import build_verification
 
-    session.finish_command(build_verification(plan), output, verbose=verbose)
+    return build_verification(plan)
 
 
 def install(
-    inventory: options.InventoryOption = None,
+    *,
     limit: options.LimitOption = None,
     step_names: options.OnlyOption = None,
     force: Annotated[bool, typer.Option("--force", help="Run every step, even if nothing differs.")] = False,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Run every step, and record files of an earlier release as gpustack's.")
     ] = False,
-    yes: options.YesOption = False,
-    without_lock: options.WithoutLockOption = None,
-    this_host: options.ThisHostOption = False,
-    output: Annotated[str, INSTALL] = "human",
-    become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: LockSession,
+) -> "Outcome":
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
-    report = session.build_reporter(quiet=quiet)
-    hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    hosts = session.open_for_change()
     from gpustack.cli.questions import agree_on_places, confirm
     from gpustack.probes.host.unrecorded_paths import UNRECORDED
     from gpustack.report.format import build_cleaner
-    from gpustack.report.render import show_result
     from gpustack.rollout.addresses import refuse_unconfirmed
     from gpustack.rollout.adoption import describe_adoptable, list_adoptable
     from gpustack.rollout.next_command import repeat_command
@@ -101,77 +85,72 @@ def install(
     from gpustack.rollout.plan import plan as make_plan
     from gpustack.steps import PROBES
 
-    steps, names = session.choose_steps(step_names), session.choose_hosts(hosts, limit)
+    steps, names = choose_steps(step_names), choose_hosts(hosts, limit)
     force = force or adopt
     probes = (*PROBES, UNRECORDED) if adopt else PROBES
-    before = make_plan(session.gather_all(hosts, report, probes), steps, names)
+    before = make_plan(session.gather(hosts, probes), steps, names)
     adoptable = list_adoptable(before.snapshot, names) if adopt else {}
     if before.converged and not force:
-        session.finish_command(build_idle_outcome(before), output, verbose=verbose)
-    if output == "human":
-        show_result(before, output, verbose=verbose)
-        if adopt:
-            sys.stdout.write(build_cleaner(hosts)(describe_adoptable(adoptable)))
+        return build_idle_outcome(before)
+    session.show_preview(before)
+    if adopt and session.output == "human":
+        sys.stdout.write(build_cleaner(hosts)(describe_adoptable(adoptable)))
     refuse_unconfirmed(before.snapshot)
     if not force:
         refuse_unplayable(before)
-    if not yes and not confirm("Apply this plan?"):
-        flags = ("--adopt" if adopt else "--force" if force else "", "-K" if become else "")
-        hint = repeat_command(
-            "install", hosts, *flags, **{"limit": limit, "only": step_names, "without-lock": without_lock}
-        )
+    if not session.yes and not confirm("Apply this plan?"):
+        flags = ("--adopt" if adopt else "--force" if force else "", "-K" if session.become else "")
+        choices = {"limit": limit, "only": step_names, "without-lock": session.without_lock}
+        hint = repeat_command("install", hosts, *flags, **choices)
         raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
-    places = agree_on_places(before.snapshot, ["install"], names, without_lock)
-    outcome, folder = roll_out(hosts, steps, names, before, report, places, adoptable, force=force)
-    show_result(outcome, output, verbose=verbose, evidence=str(folder))
+    places = agree_on_places(before.snapshot, ["install"], names, session.without_lock)
+    with session.open_run(hosts, "install", places) as run:
+        outcome = roll_out(run, steps, names, before, adoptable, force=force)
+    run.keep_snapshot(outcome.verification.plan.snapshot)
     status = outcome.exit_status
-    if status not in (ExitStatus.OK, ExitStatus.INTERRUPTED):
-        from gpustack.cli.failure_report import report_failure
+    if status in (ExitStatus.OK, ExitStatus.INTERRUPTED):
+        return outcome
+    session.show(outcome)
+    from gpustack.cli.failure_report import report_failure
 
-        failed_hosts = [failure.host for playbook_run in outcome.playbook_runs for failure in playbook_run.failures]
-        sys.stderr.write(report_failure(hosts, folder, report, names, failed_hosts))
+    failed_hosts = [failure.host for playbook_run in outcome.playbook_runs for failure in playbook_run.failures]
+    sys.stderr.write(report_failure(hosts, run.folder, session.report, names, failed_hosts))
     raise typer.Exit(status)
 
 
 def roll_out(
-    hosts: "Inventory",
+    run: "Run",
     steps: Sequence["Step"],
     names: Sequence[str],
     before: "Plan",
-    report: "Reporter",
-    places: "Places",
     adoptable: Mapping[str, Sequence[str]],
     *,
     force: bool,
-) -> tuple["Outcome", Path]:
-    """Take the locks, run the playbooks, verify, and return the outcome and the folder of the evidence."""
+) -> "Outcome":
+    """Run the playbooks and verify. After a failure, add a diagnosis of the hosts to the error."""
     from gpustack.ask.gather import gather
     from gpustack.rollout.adoption import build_adoption_variables
     from gpustack.rollout.overlay import build_machine_ids
     from gpustack.rollout.rollout import Rollout
-    from gpustack.rollout.run import open_locked_run
 
     host_variables: dict[str, dict[str, Any]] = {**build_machine_ids(before.snapshot)}
     for name, variables in build_adoption_variables(adoptable).items():
         host_variables[name] = {**host_variables.get(name, {}), **variables}
-    with open_locked_run(hosts, "install", places, report) as run:
-        rollout = Rollout(
-            inventory=hosts,
-            steps=steps,
-            gather=lambda probes, asked_hosts: gather(hosts, probes, hosts=asked_hosts, report=run.record),
-            play=lambda step, played_hosts, snapshot: run.play(step.id, played_hosts, snapshot, host_variables),
-            report=run.record,
-            limit=names,
-            force=force,
-            find_stop_reason=run.find_stop_reason,
-        )
-        try:
-            outcome = rollout.run(before)
-        except Exception as error:
-            if not run.stop.is_set():
-                from gpustack.cli.failure_report import report_failure
+    rollout = Rollout(
+        inventory=run.hosts,
+        steps=steps,
+        gather=lambda probes, asked_hosts: gather(run.hosts, probes, hosts=asked_hosts, report=run.record),
+        play=lambda step, played_hosts, snapshot: run.play(step.id, played_hosts, snapshot, host_variables),
+        report=run.record,
+        limit=names,
+        force=force,
+        find_stop_reason=run.find_stop_reason,
+    )
+    try:
+        return rollout.run(before)
+    except Exception as error:
+        if not run.stop.is_set():
+            from gpustack.cli.failure_report import report_failure
 
-                error.add_note(report_failure(hosts, run.folder, report, names))
-            raise
-    run.keep_snapshot(outcome.verification.plan.snapshot)
-    return outcome, run.folder
+            error.add_note(report_failure(run.hosts, run.folder, run.record, names))
+        raise

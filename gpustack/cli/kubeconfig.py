@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
+from gpustack.cli.option_groups import Session
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.write import write_file
@@ -31,7 +31,6 @@ def read_login_name() -> str:
 
 
 def kubeconfig(
-    inventory: options.InventoryOption = None,
     path: Annotated[
         Path | None,
         typer.Option(
@@ -60,8 +59,8 @@ def kubeconfig(
             help="URL of the API server, which its certificate must name. Default: the endpoint in the inventory.",
         ),
     ] = "",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    *,
+    session: Session,
 ) -> None:
     """Write a kubeconfig with a new client certificate. The file admin.conf never leaves its host."""
     from gpustack.proof.certificate import Request
@@ -72,7 +71,7 @@ def kubeconfig(
     refuse_names(request.client, request.group)
     expected_server = read_server(server)
     with reserve_target(path):
-        hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+        hosts = session.open_inventory()
         access = sign_access(hosts, request, expected_server)
         write_text(write_kubeconfig(access, hosts.spec.cluster_name, request.client), path)
 

@@ -1,54 +1,190 @@
-"""Parameters that stand for options: a dataclass for one option per field, which several commands share, and the
-`Rendering` of a result for its option `-o`.
+"""Options in groups: a parameter that is a dataclass stands for one option per field, which several commands share.
 
 Typer has no groups of options, and reads the options of a command from its signature.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, is_dataclass
-from functools import wraps
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gpustack.cli import options, session
+from gpustack.events import Reporter
+from gpustack.exit_status import ExitStatus
 from gpustack.report.rendering import Rendering, build_choice
 
+if TYPE_CHECKING:
+    from gpustack.ask.probe import Probe
+    from gpustack.ask.snapshot import Snapshot
+    from gpustack.cli.gpu.prometheus import Source
+    from gpustack.config.inventory import Inventory
+    from gpustack.metrics.prometheus import Prometheus
+    from gpustack.rollout.lease import Places
+    from gpustack.rollout.plan import Plan
+    from gpustack.rollout.run import Run
 
-def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the fields in place of each dataclass, and with the formats of its result. A command with
-    neither is returned as is."""
+FORMAT = "the formats of the result of a command"
+
+
+FormatOption = Annotated[str, FORMAT]
+
+
+class Display:
+    """Show results in the format of `-o`. `context` is what renderers take beside the result."""
+
+    output: str
+    context: dict[str, Any]
+
+    def show(self, result: object, **context: Any) -> None:
+        from gpustack.report.render import show_result
+
+        show_result(result, self.output, **self.context, **context)
+
+    def show_preview(self, preview: object, **context: Any) -> None:
+        """Show what comes before the result to people. Programs read one document."""
+        if self.output == "human":
+            self.show(preview, **context)
+
+
+@dataclass
+class Output(Display):
+    """Hold the option of commands that read no hosts."""
+
+    output: FormatOption = "human"
+    context: dict[str, Any] = field(default_factory=dict, init=False)
+
+
+@dataclass
+class Session(Display):
+    """Hold the options of commands that read hosts. The inventory and the folder of a run reach the renderers."""
+
+    inventory: options.InventoryOption = None
+    output: FormatOption = "human"
+    become: options.BecomeOption = False
+    quiet: options.QuietOption = False
+    context: dict[str, Any] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def report(self) -> Reporter:
+        return session.build_reporter(quiet=self.quiet)
+
+    def open_inventory(self) -> "Inventory":
+        hosts = session.open_inventory(self.inventory, ask_password=self.become, quiet=self.quiet)
+        self.context["inventory"] = hosts
+        return hosts
+
+    def gather(
+        self, hosts: "Inventory", probes: "Sequence[Probe[Any]] | None" = None, names: Sequence[str] = ()
+    ) -> "Snapshot":
+        return session.gather_all(hosts, self.report, probes, names)
+
+    @contextmanager
+    def open_run(self, hosts: "Inventory", verb: str, places: "Places") -> "Iterator[Run]":
+        """Open a run that holds locks. Raise the errors of open_locked_run."""
+        from gpustack.rollout.run import open_locked_run
+
+        with open_locked_run(hosts, verb, places, self.report) as run:
+            self.context["evidence"] = str(run.folder)
+            yield run
+
+    @contextmanager
+    def open_prometheus(self, source: "Source") -> "Iterator[Prometheus]":
+        """Open the Prometheus of a source. Raise UsageError, UnreachableError, and the errors of an inventory that
+        cannot be read."""
+        from gpustack.cli.gpu.prometheus import open_source
+
+        self.context["inventory"] = None if source.address else self.open_inventory()
+        with open_source(source, self.context["inventory"], self.report) as prometheus:
+            yield prometheus
+
+    def make_plan(
+        self, recording: Path | None, limit: Sequence[str] | None, step_names: Sequence[str] | None
+    ) -> "Plan":
+        return session.make_plan(
+            self.inventory, recording, limit, step_names, self.report, ask_password=self.become, quiet=self.quiet
+        )
+
+    def load_recording(self, path: Path) -> "Snapshot":
+        return session.load_recording(path, self.inventory, quiet=self.quiet)
+
+
+@dataclass
+class ChangeSession(Session):
+    """Hold the options of commands that change hosts. `yes` answers their questions."""
+
+    this_host: options.ThisHostOption = False
+    yes: bool = field(default=False, init=False)
+
+    def open_for_change(self) -> "Inventory":
+        """Load the inventory. Raise the errors of session.open_for_change."""
+        hosts = session.open_for_change(
+            self.inventory, this_host=self.this_host, yes=self.yes, ask_password=self.become, quiet=self.quiet
+        )
+        self.context["inventory"] = hosts
+        return hosts
+
+
+@dataclass
+class LockSession(ChangeSession):
+    """Hold the options of commands that show what they will change, ask, and take locks."""
+
+    yes: options.YesOption = False
+    without_lock: options.WithoutLockOption = None
+
+
+def expand_groups(function: Callable[..., Any], rendering: Rendering | None = None) -> Callable[..., Any]:
+    """Return the command with the fields in place of each group, whose `-o` takes the formats of `rendering`. A result
+    that the function returns is shown, and ends the command with its exit status. The option `verbose` of the command
+    reaches the renderers. A command without groups is returned as is."""
     signature = inspect.signature(function)
-    originals = tuple(signature.parameters.values())
     groups: dict[str, Any] = {
-        parameter.name: parameter.annotation for parameter in originals if is_dataclass(parameter.annotation)
+        parameter.name: parameter.annotation
+        for parameter in signature.parameters.values()
+        if is_dataclass(parameter.annotation)
     }
-    parameters = [declared for original in originals for declared in expand_parameter(original)]
-    if parameters == [*originals]:
+    if not groups:
         return function
+    parameters = [
+        option for parameter in signature.parameters.values() for option in expand_parameter(parameter, rendering)
+    ]
 
     @wraps(function)
     def run_command(**arguments: Any) -> None:
+        verbose = {name: arguments[name] for name in ("verbose",) if name in arguments}
+        shown_by: Display | None = None
         for name, group in groups.items():
-            arguments[name] = group(**{field.name: arguments.pop(field.name) for field in fields(group)})
-        function(**arguments)
+            names = {option.name for option in fields(group) if option.init}
+            arguments[name] = group(**{option: arguments.pop(option) for option in names & arguments.keys()})
+            if isinstance(arguments[name], Display):
+                shown_by = arguments[name]
+                shown_by.context.update(verbose)
+        result = function(**arguments)
+        if shown_by and result is not None:
+            shown_by.show(result)
+            raise typer.Exit(getattr(result, "exit_status", ExitStatus.OK))
 
-    run_command.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    run_command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     )
     run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run_command
 
 
-def expand_parameter(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+def expand_parameter(parameter: inspect.Parameter, rendering: Rendering | None) -> Iterator[inspect.Parameter]:
     if is_dataclass(parameter.annotation):
-        for field in fields(parameter.annotation):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            yield from expand_parameter(parameter.replace(name=field.name, default=default, annotation=field.type))
-        return
-    for rendering in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(rendering, Rendering):
-            choice = build_choice(rendering.formats)
-            option = typer.Option("-o", "--output", help=rendering.format_help)
-            parameter = parameter.replace(annotation=Annotated[choice, option], default=choice(parameter.default))
-    yield parameter
+        for option in fields(parameter.annotation):
+            if option.init:
+                default = inspect.Parameter.empty if option.default is MISSING else option.default
+                inner = parameter.replace(name=option.name, default=default, annotation=option.type)
+                yield from expand_parameter(inner, rendering)
+    elif FORMAT not in getattr(parameter.annotation, "__metadata__", ()):
+        yield parameter
+    elif rendering:
+        choice = build_choice(rendering.formats)
+        declared = typer.Option("-o", "--output", help=rendering.format_help)
+        yield parameter.replace(annotation=Annotated[choice, declared], default=choice(parameter.default))

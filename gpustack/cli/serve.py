@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
-from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.option_groups import Session
 from gpustack.command import Command
 from gpustack.config.serve_image import PORT
 from gpustack.errors import UsageError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 def serve(
     *,
-    inventory: options.InventoryOption = None,
     source: Source,
     listen: Annotated[
         str,
@@ -44,21 +43,20 @@ def serve(
         ),
     ] = None,
     access_log: Annotated[bool, typer.Option("--access-log", help="Print a line for each request.")] = False,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    session: Session,
 ) -> None:
     """Serve the activity of every GPU and pod as JSON over HTTP, for autoscalers and scripts, until Ctrl-C.
 
     The API is read-only. A missing value is answered with an error and its reason, never with a number."""
     host, port = parse_listen(listen)
-    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
+    with session.open_prometheus(source) as prometheus:
         from gpustack.serve.latest import LatestMoment
         from gpustack.serve.moment import read_moment
 
         latest = LatestMoment(lambda: read_moment(prometheus), interval)
         server = open_server(host, port, latest, access_log=access_log, hosts=allow_host or ())
         with stop_signals() as signals, server.run_server():
-            begin_service(server, latest, quiet=quiet)
+            begin_service(server, latest, quiet=session.quiet)
             signals.get()
 
 

@@ -4,9 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from gpustack.cli import error_handler
 from gpustack.command import Command, Prose
@@ -126,14 +124,6 @@ def build_reporter(*, quiet: bool) -> Reporter:
 
     # The secrets of the inventory are added before the first host is asked.
     return build_progress_reporter(sys.stderr, error_handler.known_secrets)
-
-
-def finish_command(result: Any, output: str, **context: Any) -> NoReturn:
-    """Show a result, and end the command with its exit status."""
-    from gpustack.report.render import show_result
-
-    show_result(result, output, **context)
-    raise typer.Exit(result.exit_status)
 
 
 def split_words(texts: Sequence[str] | None) -> list[str]:

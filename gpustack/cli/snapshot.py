@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
+from gpustack.cli.option_groups import Session
 from gpustack.command import Command
 from gpustack.errors import UsageError
 
@@ -21,7 +21,6 @@ class Redact(StrEnum):
 
 
 def snapshot(
-    inventory: options.InventoryOption = None,
     path: Annotated[
         Path | None,
         typer.Option(
@@ -44,8 +43,8 @@ def snapshot(
         Path | None,
         typer.Option("--from", metavar="FILE", help="Read this recording instead of the hosts, to list or redact it."),
     ] = None,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    *,
+    session: Session,
 ) -> None:
     """Record the answers of the hosts in a file, for `--from` of other commands and for support.
 
@@ -54,12 +53,9 @@ def snapshot(
     from gpustack.rollout.anonymize import remove_secrets
 
     if recording:
-        current_snapshot = session.load_recording(recording, inventory, quiet=quiet)
+        current_snapshot = session.load_recording(recording)
     else:
-        report = session.build_reporter(quiet=quiet)
-        current_snapshot = session.gather_all(
-            session.open_inventory(inventory, ask_password=become, quiet=quiet), report, list_probes()
-        )
+        current_snapshot = session.gather(session.open_inventory(), list_probes())
     current_snapshot = pseudonymize(current_snapshot) if redaction else remove_secrets(current_snapshot)
     if list_answers:
         from gpustack.report.snapshot_listing import render_listing

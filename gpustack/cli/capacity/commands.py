@@ -3,6 +3,7 @@
 from gpustack.cli.capacity.forecast import forecast
 from gpustack.cli.capacity.report import report
 from gpustack.cli.help import build_group, declare_command
+from gpustack.report.renderings import CAPACITY, FORECAST
 
 app = build_group(
     "Report GPU-hours, and forecast when GPUs run short.",
@@ -16,6 +17,7 @@ declare_command(
     "gpustack capacity report --since 7d --by namespace,team",
     "gpustack capacity report --month 2026-10 --by node -o csv > october.csv",
     "gpustack capacity report --prometheus http://127.0.0.1:9090 --cluster west",
+    result=CAPACITY,
     short="Report GPU-hours, queue, fragments and idle GPUs.",
 )(report)
 declare_command(
@@ -24,5 +26,6 @@ declare_command(
     "gpustack capacity forecast -i mycluster --lead-time 56d --reserve 8",
     "gpustack capacity forecast -i mycluster --nodes 'h100-.+'",
     "gpustack capacity forecast -i mycluster -o html > forecast.html",
+    result=FORECAST,
     short="Forecast when a pool is full, and how many GPUs to order.",
 )(forecast)

@@ -1,13 +1,16 @@
 """The command `gpustack capacity forecast`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
-from gpustack.cli.gpu.prometheus import Source, open_prometheus
-from gpustack.report.renderings import FORECAST
+from gpustack.cli import options
+from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.option_groups import Session
 from gpustack.times import DAY
+
+if TYPE_CHECKING:
+    from gpustack.forecast.pool import Forecast
 
 HistoryOption = Annotated[
     str, typer.Option("--history", metavar="TIME", help="Length of the history to read, such as 90d.")
@@ -44,12 +47,9 @@ def forecast(
     history: HistoryOption = "90d",
     resource: ResourceOption = "",
     nodes: NodesOption = "",
-    inventory: options.InventoryOption = None,
     source: Source,
-    output: Annotated[str, FORECAST] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Forecast":
     """Forecast when a pool of GPUs is full, and how many GPUs to order now.
 
     The order is enough for nine of ten simulated paths after the lead time. Demand is the number of GPUs that pods have
@@ -59,10 +59,8 @@ def forecast(
     from gpustack.forecast.read import query_demands
 
     terms = Terms(parse_days("--lead-time", lead_time), parse_days("--horizon", horizon), reserve)
-    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        demands = query_demands(prometheus, options.parse_duration(history), nodes, resource)
-    result = predict(demands, terms)
-    session.finish_command(result, output, inventory=hosts)
+    with session.open_prometheus(source) as prometheus:
+        return predict(query_demands(prometheus, options.parse_duration(history), nodes, resource), terms)
 
 
 def parse_days(option: str, text: str) -> int:

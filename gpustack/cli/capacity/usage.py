@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
+from gpustack.cli import options
 from gpustack.cli.gpu import prometheus
 from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.option_groups import Session
 
 if TYPE_CHECKING:
     from gpustack.capacity.window import Window
@@ -74,11 +74,9 @@ def parse_dimensions(text: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def open_source(
-    source: Source, inventory: Path | None, *, become: bool, quiet: bool
-) -> "Iterator[tuple[Prometheus, Inventory]]":
+def open_source(source: Source, session: Session) -> "Iterator[tuple[Prometheus, Inventory]]":
     """Open the Prometheus of --prometheus, or else that of the cluster. Yield it with the inventory, which has the
     names of labels and the prices."""
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    with prometheus.open_source(source, hosts, quiet=quiet) as server:
+    hosts = session.open_inventory()
+    with prometheus.open_source(source, hosts, session.report) as server:
         yield server, hosts

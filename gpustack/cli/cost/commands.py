@@ -1,15 +1,18 @@
 """The command `gpustack cost report`, which multiplies GPU-hours by the prices of the spec."""
 
 from decimal import Decimal, InvalidOperation
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
 from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import build_group, declare_command
+from gpustack.cli.option_groups import Session
 from gpustack.report.renderings import COST
+
+if TYPE_CHECKING:
+    from gpustack.cost.bill import Bill
 
 app = build_group(
     "Report the cost of GPUs by the prices of the spec.",
@@ -55,6 +58,7 @@ def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
     "gpustack cost report --month 2026-10 --by day,namespace -o csv > october.csv",
     "gpustack cost report --month 2026-10 -o html > october.html",
     "gpustack cost report --month 2026-10 --budget team-a=5000 --budget team-b=800",
+    result=COST,
     short="Report the cost of used, idle and free GPUs.",
 )
 def report(
@@ -62,18 +66,15 @@ def report(
     period: Period,
     grouping: ByOption = "namespace",
     budget: BudgetOption = None,
-    inventory: options.InventoryOption = None,
     source: Source,
-    output: Annotated[str, COST] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Bill":
     """Report the cost of used, idle and free GPUs. The rows add up to the total.
 
     The prices are cost.prices of the spec. The command exits with 1 if a budget is exceeded, and with 8 if less than
     95 % of the time was recorded."""
     names, budgets = parse_dimensions(grouping), parse_budgets(budget or [])
-    with open_source(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+    with open_source(source, session) as (prometheus, hosts):
         from gpustack.capacity.read import read_usage
         from gpustack.cost.bill import build_bill
         from gpustack.cost.prices import find_prices, require_prices
@@ -85,5 +86,4 @@ def report(
 
     # The budgets of the spec are for a calendar month.
     limits = budgets or (spec.cost.budgets if period.month else {})
-    bill = build_bill(usage, names, find_prices(spec.cost, usage.hours), spec.cost.unit, limits)
-    session.finish_command(bill, output, inventory=hosts)
+    return build_bill(usage, names, find_prices(spec.cost, usage.hours), spec.cost.unit, limits)

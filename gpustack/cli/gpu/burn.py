@@ -1,15 +1,18 @@
 """The command `gpustack gpu burn`, which loads free GPUs for a limited time and compares them with expected values."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
-from gpustack.cli.gpu.engines import NodesOption, run_work
+from gpustack.cli import options
+from gpustack.cli.gpu.engines import EngineSession, run_work
+from gpustack.cli.session import split_words
 from gpustack.command import Command
 from gpustack.errors import UsageError
-from gpustack.report.renderings import BURN
+
+if TYPE_CHECKING:
+    from gpustack.burn.judge import Burn
 
 LEAST, MOST = 60, 3600
 """Limits of --for in seconds. Exporters are scraped every 30 s, so a shorter load leaves no sample of it alone."""
@@ -49,19 +52,12 @@ def burn(
         str, typer.Option("--field", metavar="FIELD", help="Field of DCGM to load, by name or id.")
     ] = "tensor-active",
     limits: Limits,
-    inventory: options.InventoryOption = None,
-    node: NodesOption = None,
     gpu: Annotated[
         list[str] | None,
         typer.Option("--gpu", metavar="UUID", help="Load only these GPUs (repeatable, or comma-separated)."),
     ] = None,
-    yes: options.YesOption = False,
-    without_lock: options.WithoutLockOption = None,
-    this_host: options.ThisHostOption = False,
-    output: Annotated[str, BURN] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: EngineSession,
+) -> "Burn":
     """Stress-test free GPUs with DCGM's dcgmproftester, and compare them with the values that DCGM expects.
 
     The load runs on one node unless --node names several, in pods that end by themselves. Ctrl-C and heat stop it. The
@@ -69,21 +65,18 @@ def burn(
     from gpustack.burn.loads import choose_load
 
     load, seconds = choose_load(field), limits.seconds
-    report = session.build_reporter(quiet=quiet)
-    hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    hosts = session.open_for_change()
     from gpustack.burn.nodes import choose_nodes
     from gpustack.burn.task import Task
     from gpustack.burn.watch import open_watcher
     from gpustack.engines.engine import PROBES, find_idle
     from gpustack.proof.inventory import gather_offers
 
-    snapshot, uuids = session.gather_all(hosts, report, PROBES), session.split_words(gpu)
-    idle = find_idle(snapshot, session.split_words(node))
-    with open_watcher(hosts, load.field.name, limits.max_temperature, report, blind=limits.blind) as watcher:
-        engines = choose_nodes(idle, uuids, watcher, several=bool(node))
+    snapshot, uuids = session.gather(hosts, PROBES), split_words(gpu)
+    idle = find_idle(snapshot, split_words(session.node))
+    metric, limit = load.field.name, limits.max_temperature
+    with open_watcher(hosts, metric, limit, session.report, blind=limits.blind) as watcher:
+        engines = choose_nodes(idle, uuids, watcher, several=bool(session.node))
         task = Task(snapshot, load, seconds, uuids, watcher)
-        change, _, folder = run_work(
-            hosts, snapshot, engines, task.operation, output, report, yes=yes, act=task.run, without_lock=without_lock
-        )
-    result = task.judge(change, engines, gather_offers(hosts, report))
-    session.finish_command(result, output, inventory=hosts, evidence=str(folder))
+        change, _ = run_work(session, snapshot, engines, task.operation, act=task.run)
+    return task.judge(change, engines, gather_offers(hosts, session.report))

@@ -1,12 +1,12 @@
 """Commands that change GPUs through their host engines. Each builds an operation, and `run_change` applies it."""
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
-from gpustack.cli.gpu.engines import NodesOption, open_engines, run_work
+from gpustack.cli import options
+from gpustack.cli.gpu.engines import EngineSession, open_engines, run_work
 from gpustack.cli.gpu.listings import JobArgument, groups, policies, profiling, settings, stats
 from gpustack.cli.help import declare_command
 from gpustack.report.renderings import CHANGE
@@ -14,47 +14,18 @@ from gpustack.report.renderings import CHANGE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpustack.engines.change import Operation
+    from gpustack.engines.change import ChangeResult, Operation
     from gpustack.engines.engine import Engines
 
 
-@dataclass(frozen=True)
-class ChangeOptions:
-    """Hold the options that all commands of this module share."""
-
-    inventory: options.InventoryOption = None
-    node: NodesOption = None
-    yes: options.YesOption = False
-    without_lock: options.WithoutLockOption = None
-    this_host: options.ThisHostOption = False
-    output: Annotated[str, CHANGE] = "human"
-    become: options.BecomeOption = False
-    quiet: options.QuietOption = False
+declare_change = partial(declare_command, result=CHANGE)
 
 
-def run_change(plan: "Callable[[Engines], Operation]", change_options: ChangeOptions) -> None:
-    """Apply an operation to the engines, show the result, and end the command with its exit status."""
-    report = session.build_reporter(quiet=change_options.quiet)
-    hosts = session.open_for_change(
-        change_options.inventory,
-        this_host=change_options.this_host,
-        yes=change_options.yes,
-        ask_password=change_options.become,
-        quiet=change_options.quiet,
-    )
-    snapshot, engines = open_engines(hosts, change_options.node, report)
-    result, _, folder = run_work(
-        hosts,
-        snapshot,
-        engines,
-        plan(engines),
-        change_options.output,
-        report,
-        yes=change_options.yes,
-        without_lock=change_options.without_lock,
-    )
-
-    session.finish_command(result, change_options.output, inventory=hosts, evidence=str(folder))
+def run_change(plan: "Callable[[Engines], Operation]", session: EngineSession) -> "ChangeResult":
+    """Apply an operation to the engines."""
+    snapshot, engines = open_engines(session, session.open_for_change())
+    result, _ = run_work(session, snapshot, engines, plan(engines))
+    return result
 
 
 DeadlineOption = Annotated[
@@ -74,36 +45,36 @@ def parse_deadline(text: str) -> float:
     return seconds
 
 
-@declare_command(groups, "gpustack gpu group create training --gpus 0,1 -i mycluster", name="create")
+@declare_change(groups, "gpustack gpu group create training --gpus 0,1 -i mycluster", name="create")
 def create_group(
     *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")],
     gpus: Annotated[
         str, typer.Option("--gpus", metavar="0,1", help="Indices of the GPUs in DCGM. Default: all GPUs of the node.")
     ] = "",
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Create a group of GPUs in every host engine."""
     from gpustack.engines import operations
 
     work = operations.create_group(name, [gpu for gpu in gpus.split(",") if gpu])
-    run_change(lambda _: work, change_options)
+    return run_change(lambda _: work, session)
 
 
-@declare_command(groups, "gpustack gpu group delete training -i mycluster", name="delete")
+@declare_change(groups, "gpustack gpu group delete training -i mycluster", name="delete")
 def delete_group(
     *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")],
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Delete a group of GPUs in every host engine that has it."""
     from gpustack.engines import operations
     from gpustack.engines.listings import list_topic
 
-    run_change(lambda engines: operations.delete_group(name, list_topic(engines, "groups")), change_options)
+    return run_change(lambda engines: operations.delete_group(name, list_topic(engines, "groups")), session)
 
 
-@declare_command(policies, "gpustack gpu policy set --ecc --xid --temperature 85 --for 8h -i mycluster", name="set")
+@declare_change(policies, "gpustack gpu policy set --ecc --xid --temperature 85 --for 8h -i mycluster", name="set")
 def set_policy(
     *,
     ecc: Annotated[bool, typer.Option("--ecc", help="Watch for double-bit ECC errors.")] = False,
@@ -122,28 +93,28 @@ def set_policy(
         typer.Option("--pages", min=1, max=9999, metavar="COUNT", help="Watch for this many retired memory pages."),
     ] = None,
     duration: DeadlineOption = "",
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Set the violations that host engines watch for."""
     from gpustack.engines import operations
 
     flags = {"ecc": ecc, "pcie": pcie, "nvlink": nvlink, "xid": xid}
     limits = {"temperature": temperature, "power": power, "pages": pages}
     work = operations.set_policy({**flags, **limits}, parse_deadline(duration))
-    run_change(lambda _: work, change_options)
+    return run_change(lambda _: work, session)
 
 
-@declare_command(policies, "gpustack gpu policy clear --node gpu1", name="clear")
+@declare_change(policies, "gpustack gpu policy clear --node gpu1", name="clear")
 def clear_policy(
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Clear the policy of host engines. They report no violations then."""
     from gpustack.engines import operations
 
-    run_change(lambda _: operations.clear_policy(), change_options)
+    return run_change(lambda _: operations.clear_policy(), session)
 
 
-@declare_command(settings, "gpustack gpu config set --power-limit 300 --for 2h --node gpu1 -i mycluster", name="set")
+@declare_change(settings, "gpustack gpu config set --power-limit 300 --for 2h --node gpu1 -i mycluster", name="set")
 def set_config(
     *,
     power: Annotated[
@@ -156,41 +127,41 @@ def set_config(
         bool | None, typer.Option("--ecc/--no-ecc", help="Turn ECC on or off, from the next reset of the GPU.")
     ] = None,
     duration: DeadlineOption = "",
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Set the power limit, clocks or ECC of GPUs."""
     from gpustack.engines import operations
 
     work = operations.set_config(power, clocks, ecc=ecc, keep=parse_deadline(duration))
-    run_change(lambda _: work, change_options)
+    return run_change(lambda _: work, session)
 
 
-@declare_command(profiling, "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster", name="pause")
+@declare_change(profiling, "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster", name="pause")
 def pause_profiling(
     *,
     duration: Annotated[
         str, typer.Option("--for", metavar="TIME", help="Resume profiling after this time, such as 30m, at most 1d.")
     ] = "30m",
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Pause the profiling metrics of DCGM. Another tool can profile meanwhile."""
     from gpustack.engines import operations
 
     work = operations.pause_profiling(min(options.parse_duration(duration), 86400.0))
-    run_change(lambda _: work, change_options)
+    return run_change(lambda _: work, session)
 
 
-@declare_command(profiling, "gpustack gpu profiling resume -i mycluster", name="resume")
+@declare_change(profiling, "gpustack gpu profiling resume -i mycluster", name="resume")
 def resume_profiling(
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Resume the profiling metrics of DCGM."""
     from gpustack.engines import operations
 
-    run_change(lambda _: operations.resume_profiling(), change_options)
+    return run_change(lambda _: operations.resume_profiling(), session)
 
 
-@declare_command(stats, "gpustack gpu stats start train-7 --every 10s --node gpu1 -i mycluster", name="start")
+@declare_change(stats, "gpustack gpu stats start train-7 --every 10s --node gpu1 -i mycluster", name="start")
 def start_stats(
     *,
     job: JobArgument,
@@ -200,26 +171,26 @@ def start_stats(
     keep: Annotated[
         str, typer.Option("--keep", metavar="TIME", help="Time to keep the record, longer than the job.")
     ] = "1d",
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Start to record the metrics of GPUs during a job."""
     from gpustack.engines import operations
 
     work = operations.start_job(job, options.parse_duration(interval), options.parse_duration(keep))
-    run_change(lambda _: work, change_options)
+    return run_change(lambda _: work, session)
 
 
-@declare_command(stats, "gpustack gpu stats stop train-7 --node gpu1 -i mycluster", name="stop")
+@declare_change(stats, "gpustack gpu stats stop train-7 --node gpu1 -i mycluster", name="stop")
 def stop_stats(
     *,
     job: JobArgument,
-    change_options: ChangeOptions,
-) -> None:
+    session: EngineSession,
+) -> "ChangeResult":
     """Stop the record of a job. The recorded values are kept."""
     from gpustack.engines import operations
 
     work = operations.stop_job(job)
-    run_change(lambda _: work, change_options)
+    return run_change(lambda _: work, session)
 
 
 MEMBERS = {"group": groups, "policy": policies, "config": settings, "profiling": profiling, "stats": stats}

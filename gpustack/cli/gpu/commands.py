@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
 from gpustack.cli.gpu.burn import burn
 from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
@@ -19,14 +18,17 @@ from gpustack.cli.gpu.prometheus import (
     CertificateOption,
     Source,
     TokenOption,
-    open_prometheus,
 )
 from gpustack.cli.help import build_group, declare_command
+from gpustack.cli.option_groups import Session
 from gpustack.events import Event
-from gpustack.report.renderings import ACTIVITY, CONTRACT, FLEET, METRICS
+from gpustack.report.renderings import ACTIVITY, BURN, CONTRACT, DIAGNOSTIC, FLEET, LISTING, METRICS
 
 if TYPE_CHECKING:
     from gpustack.gpus.activity import GpuActivity
+    from gpustack.gpus.contract import Contract
+    from gpustack.gpus.fleet import Fleet
+    from gpustack.gpus.series import Metrics
 
 
 class Rows(StrEnum):
@@ -55,63 +57,55 @@ def gpu() -> None:
     "gpustack gpu list -i mycluster",
     "gpustack gpu list --model H100 -o csv > gpus.csv",
     "gpustack gpu list --prometheus http://127.0.0.1:9090",
+    result=FLEET,
     name="list",
     short="List GPUs with model, user and health.",
 )
 def list_gpus(
     *,
-    inventory: options.InventoryOption = None,
     source: Source,
     node: NodeOption = "",
     model: Annotated[
         str, typer.Option("--model", metavar="WORD", help="Show only models with this word in their name.")
     ] = "",
-    output: Annotated[str, FLEET] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Fleet":
     """List every GPU with its model, memory, link, driver, user and health.
 
     Values that differ from most GPUs of the model are marked."""
-    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+    with session.open_prometheus(source) as prometheus:
         from gpustack.gpus.fleet import FIELDS, build_fleet, select_cards
         from gpustack.gpus.queries import query_readings, query_sharing
 
         fleet = build_fleet(query_readings(prometheus, FIELDS), prometheus.fetch_time(), query_sharing(prometheus))
-    from gpustack.report.render import show_result
-
-    show_result(select_cards(fleet, node=node, model=model), output, inventory=hosts)
+    return select_cards(fleet, node=node, model=model)
 
 
 @declare_command(
     app,
     "gpustack gpu metrics -i mycluster",
     "gpustack gpu metrics --prometheus http://127.0.0.1:9090 -o json",
+    result=METRICS,
     name="metrics",
     short="List the GPU metrics in Prometheus.",
 )
 def list_metrics(
     *,
-    inventory: options.InventoryOption = None,
     source: Source,
-    output: Annotated[str, METRICS] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Metrics":
     """List the metrics of dcgm-exporter in Prometheus, with the number of GPUs, the range and the unit."""
-    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+    with session.open_prometheus(source) as prometheus:
         from gpustack.gpus import series
 
-        metrics = series.list_metrics(prometheus)
-    from gpustack.report.render import show_result
-
-    show_result(metrics, output, inventory=hosts)
+        return series.list_metrics(prometheus)
 
 
 @declare_command(
     app,
     "gpustack gpu check-exporter -i mycluster",
     "gpustack gpu check-exporter http://10.0.0.12:9400/metrics --for 40 -o junit",
+    result=CONTRACT,
     name="check-exporter",
     short="Check the metrics of a GPU exporter.",
 )
@@ -119,7 +113,6 @@ def check_exporter(
     url: Annotated[
         str, typer.Argument(metavar="URL", help="URL of the metrics. Default: an exporter of the cluster.")
     ] = "",
-    inventory: options.InventoryOption = None,
     token: TokenOption = None,
     certificate: CertificateOption = None,
     ca: CaOption = None,
@@ -133,21 +126,19 @@ def check_exporter(
             help="Scrape again after this time, to compare values; 0 scrapes once.",
         ),
     ] = 0,
-    output: Annotated[str, CONTRACT] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    *,
+    session: Session,
+) -> "Contract":
     """Check the metrics of dcgm-exporter: names, labels, types, units, blank values, duplicates and pods.
 
     The command exits with 1 if a check failed."""
     with ExitStack() as stack:
-        hosts = None
         if not url:
             from gpustack.proof.connect import open_part
             from gpustack.proof.services import SCHEME
 
-            hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-            address, number = stack.enter_context(open_part("exporter", hosts, session.build_reporter(quiet=quiet)))
+            part = open_part("exporter", session.open_inventory(), session.report)
+            address, number = stack.enter_context(part)
             url = f"{SCHEME}://{address}:{number}/metrics"
         from gpustack.gpus.contract import judge_exporter
         from gpustack.metrics.exposition import fetch_families
@@ -156,12 +147,11 @@ def check_exporter(
         web = Web(Source(url, token, certificate, ca, "").build_access())
         first, later = fetch_families(web), None
         if interval:
-            session.build_reporter(quiet=quiet)(Event("waiting", url, f"is asked again in {interval} s"))
+            session.report(Event("waiting", url, f"is asked again in {interval} s"))
             time.sleep(interval)
             later = fetch_families(web)
 
-    contract = judge_exporter(url, first, later, interval)
-    session.finish_command(contract, output, inventory=hosts)
+    return judge_exporter(url, first, later, interval)
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:
@@ -188,12 +178,12 @@ def complete_sort(incomplete: str) -> list[str]:
     "gpustack gpu top pods --namespace team-a --sort sm",
     "gpustack gpu top --label modelName=Tesla-T4 --once",
     "gpustack gpu top --once -o json",
+    result=ACTIVITY,
     short="Show the current activity of GPUs or pods.",
 )
 def top(
     *,
     rows: Annotated[Rows, typer.Argument(metavar="gpus|pods", help="Show one row per GPU, or per pod.")] = Rows.GPUS,
-    inventory: options.InventoryOption = None,
     source: Source,
     node: NodeOption = "",
     namespace: Annotated[
@@ -216,9 +206,7 @@ def top(
         float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds between two refreshes.")
     ] = 5,
     once: Annotated[bool, typer.Option("--once", help="Print once and exit, as without a terminal.")] = False,
-    output: Annotated[str, ACTIVITY] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    session: Session,
 ) -> None:
     """Show the current activity of every GPU: SMs, tensor cores, memory, power, temperature and throttle reasons.
 
@@ -235,16 +223,14 @@ def top(
         has = [owner for owner in work.owners if namespace in ("", owner.namespace) and pod in ("", owner.pod)]
         return node in ("", work.gpu.node) and (bool(has) or not (namespace or pod))
 
-    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+    with session.open_prometheus(source) as prometheus:
         from gpustack.gpus.queries import query_readings
 
         def ask() -> Activity:
             return sort_activity(build_activity(query_readings(prometheus, FIELDS, matches), matches_filters), sort)
 
-        if once or output != "human" or not sys.stdout.isatty():
-            from gpustack.report.render import show_result
-
-            show_result(ask(), output, inventory=hosts, pods=rows is Rows.PODS)
+        if once or session.output != "human" or not sys.stdout.isatty():
+            session.show(ask(), pods=rows is Rows.PODS)
             return
 
         from gpustack.report.gpus.watch import watch_activity
@@ -256,18 +242,21 @@ declare_command(
     app,
     "gpustack gpu diag -i mycluster",
     "gpustack gpu diag --node gpu1 -o junit > diag.xml",
+    result=DIAGNOSTIC,
     short="Run DCGM's diagnostic on GPUs.",
 )(diag)
 declare_command(
     app,
     "gpustack gpu burn -i mycluster",
     "gpustack gpu burn --field dram-active --for 10m --node gpu1 -i mycluster",
+    result=BURN,
     short="Stress-test free GPUs.",
 )(burn)
 declare_command(
     app,
     "gpustack gpu watch SM_ACTIVE POWER_USAGE -i mycluster",
     "gpustack gpu watch 1002 --node gpu1 --every 2 --count 10",
+    result=LISTING,
     short="Show values measured by host engines now.",
 )(watch)
 for name, members in MEMBERS.items():

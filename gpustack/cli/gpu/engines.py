@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
+from gpustack.cli.option_groups import LockSession, Session
+from gpustack.cli.session import split_words
 from gpustack.errors import LockedError
-from gpustack.events import Event, Reporter
-from gpustack.report.renderings import LISTING
+from gpustack.events import Event
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
@@ -28,35 +28,35 @@ NodesOption = Annotated[
 ]
 
 
-def open_engines(hosts: "Inventory", nodes: Sequence[str] | None, report: Reporter) -> "tuple[Snapshot, Engines]":
+@dataclass
+class QuerySession(Session):
+    """Hold the options of commands that read host engines."""
+
+    node: NodesOption = None
+
+
+@dataclass
+class EngineSession(LockSession):
+    """Hold the options of commands that change GPUs through their host engines."""
+
+    node: NodesOption = None
+
+
+def open_engines(session: QuerySession | EngineSession, hosts: "Inventory") -> "tuple[Snapshot, Engines]":
     """Find the host engines of nodes. Raise UnreachableError where no host answers, and UsageError for an unknown
     node."""
-    node_names = session.split_words(nodes)
+    node_names = split_words(session.node)
     from gpustack.engines.engine import PROBES, find_engines
 
-    snapshot = session.gather_all(hosts, report, PROBES)
+    snapshot = session.gather(hosts, PROBES)
     return snapshot, find_engines(snapshot, node_names)
 
 
-@dataclass(frozen=True)
-class QueryOptions:
-    """Hold the options that all read-only commands share."""
-
-    inventory: options.InventoryOption = None
-    node: NodesOption = None
-    output: Annotated[str, LISTING] = "human"
-    become: options.BecomeOption = False
-    quiet: options.QuietOption = False
-
-
-def open_for_query(query_options: QueryOptions) -> "tuple[Inventory, Engines]":
+def open_for_query(session: QuerySession) -> "Engines":
     """Open the engines of a read-only command. Overdue changes of a killed gpustack are reverted first, unless another
     process holds the lock."""
-    report = session.build_reporter(quiet=query_options.quiet)
-    hosts = session.open_inventory(
-        query_options.inventory, ask_password=query_options.become, quiet=query_options.quiet
-    )
-    snapshot, engines = open_engines(hosts, query_options.node, report)
+    hosts = session.open_inventory()
+    snapshot, engines = open_engines(session, hosts)
     if engines.overdue:
         from gpustack.rollout.lease import find_silent_planes
         from gpustack.rollout.run import open_locked_run
@@ -65,16 +65,16 @@ def open_for_query(query_options: QueryOptions) -> "tuple[Inventory, Engines]":
             if silent := find_silent_planes(snapshot):
                 names = ", ".join(host.name for host in silent)
                 raise LockedError("lock-unreached", f"The lock on {names} cannot be taken.")
-            with open_locked_run(hosts, "gpu", choose_engine_places(snapshot, ()), report) as run:
-                restorations = make_change(run, engines, "human", yes=True).revert_overdue()
+            with open_locked_run(hosts, "gpu", choose_engine_places(snapshot, ()), session.report) as run:
+                restorations = make_change(session, run, engines, yes=True).revert_overdue()
             from gpustack.engines.revert import GONE
 
             engines = engines.drop_marks(
                 restoration.place for restoration in restorations if restoration.ending in GONE
             )
         except LockedError as error:
-            report(Event("note", "", f"a temporary change is overdue and was not put back: {error.message}"))
-    return hosts, engines
+            session.report(Event("note", "", f"a temporary change is overdue and was not put back: {error.message}"))
+    return engines
 
 
 def choose_engine_places(snapshot: "Snapshot", without_lock: Sequence[str] | None) -> "Places":
@@ -86,49 +86,39 @@ def choose_engine_places(snapshot: "Snapshot", without_lock: Sequence[str] | Non
     return agree_on_places(snapshot, [], host_names, without_lock)
 
 
-def make_change(run: "Run", engines: "Engines", output: str, *, yes: bool) -> "Change":
+def make_change(session: Session, run: "Run", engines: "Engines", *, yes: bool) -> "Change":
     from gpustack.cli.questions import confirm
     from gpustack.engines.change import Change
     from gpustack.events import format_count
-    from gpustack.report.render import show_result
-
-    def show_preview(preview: "Preview") -> None:
-        if output == "human":
-            show_result(preview, output, inventory=run.hosts)
 
     def agree(preview: "Preview") -> bool:
         nodes = format_count(len(preview.engines.members), "node")
         return yes or confirm(f"{preview.operation.name[0].upper()}{preview.operation.name[1:]} on {nodes}?")
 
-    return Change(engines, run.lock.holder, show_preview, agree, run.record, run.find_stop_reason)
+    return Change(engines, run.lock.holder, session.show_preview, agree, run.record, run.find_stop_reason)
 
 
 def run_work(
-    hosts: "Inventory",
+    session: EngineSession,
     snapshot: "Snapshot",
     engines: "Engines",
     work: "Operation",
-    output: str,
-    report: Reporter,
     *,
-    yes: bool,
     guard: "Callable[[Run], AbstractContextManager[Mapping[str, str]]] | None" = None,
     act: "Callable[[Run, Sequence[Engine]], list[Reply]] | None" = None,
-    without_lock: Sequence[str] | None = None,
-) -> "tuple[ChangeResult, list[Reply], Path]":
-    """Apply an operation under the locks. Return its result, the replies of dcgmi, and the folder of the evidence.
-    Raise RolloutError where it was declined, and LockedError."""
-    from gpustack.rollout.run import open_locked_run
-
-    with open_locked_run(hosts, "gpu", choose_engine_places(snapshot, without_lock), report) as run:
-        change = make_change(run, engines, output, yes=yes)
+) -> "tuple[ChangeResult, list[Reply]]":
+    """Apply an operation under the locks. Return its result and the replies of dcgmi. Raise RolloutError where it was
+    declined, and LockedError."""
+    places = choose_engine_places(snapshot, session.without_lock)
+    with session.open_run(snapshot.inventory, "gpu", places) as run:
+        change = make_change(session, run, engines, yes=session.yes)
         if guard:
             change = replace(change, context=lambda: guard(run))
         if act:
             change = replace(change, act=lambda chosen_engines: act(run, chosen_engines))
         result, replies = change.apply_operation(work)
         run.keep(lambda folder: write_replies(replies, folder))
-    return result, replies, run.folder
+    return result, replies
 
 
 def write_replies(replies: "Sequence[Reply]", folder: Path) -> None:

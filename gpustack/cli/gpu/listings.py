@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
-from gpustack.cli.gpu.engines import QueryOptions, open_for_query
+from gpustack.cli import options
+from gpustack.cli.gpu.engines import QuerySession, open_for_query
 from gpustack.cli.help import build_group, declare_command
+from gpustack.report.renderings import LISTING
 
 if TYPE_CHECKING:
-    from gpustack.engines.listings import Topic
+    from gpustack.engines.listings import Listing, Topic
 
 groups = build_group("List and change groups of GPUs in DCGM's host engines.", "gpustack gpu group list -i mycluster")
 policies = build_group("Show and change the policy of DCGM's host engines.", "gpustack gpu policy get -i mycluster")
@@ -24,17 +25,16 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name of the rec
 def declare_listing(app: typer.Typer, path: str, subject: "Topic", text: str) -> None:
     """Declare the command of a path that prints a listing. `text` is its docstring."""
 
-    def show_listing(query_options: QueryOptions) -> None:
-        hosts, engines = open_for_query(query_options)
+    def show_listing(session: QuerySession) -> "Listing":
+        engines = open_for_query(session)
         from gpustack.engines.listings import list_topic
 
-        session.finish_command(list_topic(engines, subject), query_options.output, inventory=hosts)
+        return list_topic(engines, subject)
 
     show_listing.__doc__ = text
     examples = (f"gpustack gpu {path} -i mycluster", f"gpustack gpu {path} --node gpu1 -o json")
-    declare_command(app, *examples, name=path.rsplit(maxsplit=1)[-1], short=text.split("\n", maxsplit=1)[0])(
-        show_listing
-    )
+    name, short = path.rsplit(maxsplit=1)[-1], text.split("\n", maxsplit=1)[0]
+    declare_command(app, *examples, result=LISTING, name=name, short=short)(show_listing)
 
 
 declare_listing(groups, "group list", "groups", "List the groups of host engines, and the GPUs in them.")
@@ -52,33 +52,33 @@ def engines() -> None:
     pass
 
 
-@declare_command(stats, "gpustack gpu stats show train-7 --node gpu1 -o json", name="show")
+@declare_command(stats, "gpustack gpu stats show train-7 --node gpu1 -o json", result=LISTING, name="show")
 def show_stats(
     job: JobArgument,
-    query_options: QueryOptions,
-) -> None:
+    session: QuerySession,
+) -> "Listing":
     """Show the record of a job. The job may be running."""
     from gpustack.engines.operations import require_name
 
     require_name(job)
-    hosts, engines = open_for_query(query_options)
+    engines = open_for_query(session)
     from gpustack.engines.listings import list_figures
 
-    session.finish_command(list_figures(engines, job), query_options.output, inventory=hosts)
+    return list_figures(engines, job)
 
 
-@declare_command(policies, "gpustack gpu policy watch --for 5m -i mycluster", name="watch")
+@declare_command(policies, "gpustack gpu policy watch --for 5m -i mycluster", result=LISTING, name="watch")
 def watch_policy(
     *,
     duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Time to listen for violations.")] = "1m",
-    query_options: QueryOptions,
-) -> None:
+    session: QuerySession,
+) -> "Listing":
     """Listen for violations of the policy, and list them."""
     seconds = round(options.parse_duration(duration))
-    hosts, engines = open_for_query(query_options)
+    engines = open_for_query(session)
     from gpustack.engines.listings import list_violations
 
-    session.finish_command(list_violations(engines, seconds), query_options.output, inventory=hosts)
+    return list_violations(engines, seconds)
 
 
 def watch(
@@ -86,7 +86,7 @@ def watch(
     fields: Annotated[list[str], typer.Argument(metavar="FIELD...", help="Fields of DCGM to show, by name or id.")],
     interval: Annotated[int, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="Sampling interval.")] = 1,
     rounds: Annotated[int, typer.Option("--count", min=1, metavar="ROUNDS", help="Number of samples to print.")] = 1,
-    query_options: QueryOptions,
+    session: QuerySession,
 ) -> None:
     """Show values of fields as host engines measure them now, including fields that the exporter does not export.
 
@@ -94,13 +94,12 @@ def watch(
     from gpustack.engines.samples import choose_fields
 
     chosen_fields = choose_fields(fields)
-    hosts, engines = open_for_query(query_options)
+    engines = open_for_query(session)
     from gpustack.engines.listings import list_samples
-    from gpustack.report.render import show_result
 
     codes = []
     for _ in range(rounds):
         samples = list_samples(engines, chosen_fields, interval * 1000)
-        show_result(samples, query_options.output, inventory=hosts)
+        session.show(samples)
         codes.append(samples.exit_status)
     raise typer.Exit(max(codes))

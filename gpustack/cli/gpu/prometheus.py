@@ -1,16 +1,15 @@
 """Options of the Prometheus that a command reads, by its URL or through the control plane."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import session
 from gpustack.command import Command
 from gpustack.errors import UsageError
+from gpustack.events import Reporter
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -90,7 +89,7 @@ def require_readable(option: str, path: Path | None) -> str:
     return str(path) if path and read_file(option, path) else ""
 
 
-def open_source(source: Source, hosts: "Inventory | None", *, quiet: bool) -> "AbstractContextManager[Prometheus]":
+def open_source(source: Source, hosts: "Inventory | None", report: Reporter) -> "AbstractContextManager[Prometheus]":
     """Open the Prometheus of --prometheus, or else that of these hosts. Raise UsageError and UnreachableError."""
     if hosts is None or source.address:
         from gpustack.metrics.prometheus import Prometheus
@@ -98,15 +97,4 @@ def open_source(source: Source, hosts: "Inventory | None", *, quiet: bool) -> "A
         return nullcontext(Prometheus(source.build_access()))
     from gpustack.proof import connect
 
-    return connect.open_prometheus(hosts, session.build_reporter(quiet=quiet))
-
-
-@contextmanager
-def open_prometheus(
-    source: Source, inventory: Path | None, *, become: bool, quiet: bool
-) -> "Iterator[tuple[Prometheus, Inventory | None]]":
-    """Open the Prometheus of a source. Yield it with the inventory, which is None for a given address. Raise
-    UsageError, UnreachableError, and the errors of an inventory that cannot be read."""
-    hosts = None if source.address else session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    with open_source(source, hosts, quiet=quiet) as prometheus:
-        yield prometheus, hosts
+    return connect.open_prometheus(hosts, report)

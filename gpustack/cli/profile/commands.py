@@ -2,17 +2,21 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
-from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.cli import options
+from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import build_group, declare_command
+from gpustack.cli.option_groups import Session
 from gpustack.cli.profile import compare, record
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, ThresholdOption, select
 from gpustack.errors import UsageError
-from gpustack.report.renderings import ANALYSIS
+from gpustack.report.renderings import ANALYSIS, COMPARISON
+
+if TYPE_CHECKING:
+    from gpustack.profile.analysis import Analysis
 
 app = build_group(
     "Find out what bounds a workload on GPUs.",
@@ -59,6 +63,7 @@ declare_command(
     "gpustack profile analyze run1.json --workload training --threshold dram=0.6",
     "gpustack profile analyze --gpu GPU-604ac76c --since 30m -o json",
     "gpustack profile analyze run1.json -o html > run1.html",
+    result=ANALYSIS,
     short="Find the bottleneck of a workload.",
 )
 def analyze(
@@ -73,12 +78,9 @@ def analyze(
     workload: WorkloadOption = None,
     baseline: BaselineOption = None,
     threshold: ThresholdOption = None,
-    inventory: options.InventoryOption = None,
     source: Source,
-    output: Annotated[str, ANALYSIS] = "human",
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
+    session: Session,
+) -> "Analysis":
     """Find the bottleneck of a workload: input, PCIe, NVLink, tensor cores, memory, latency or heat.
 
     The report has the evidence, the alternatives and advice. The command exits with 8 if there is too little data."""
@@ -87,7 +89,7 @@ def analyze(
     from gpustack.profile.limits import set_limits
     from gpustack.profile.recording import read_last
 
-    hosts, limits = None, set_limits(threshold or ())
+    limits = set_limits(threshold or ())
     if file and (pod or node or gpu):
         raise UsageError(
             "profile-file", "A file has its own GPUs.", "--pod, --node and --gpu choose those of Prometheus."
@@ -96,17 +98,17 @@ def analyze(
         profile = read_profile(file, cut=True)
     else:
         seconds, (selection, subject) = options.parse_duration(lookback), select(pod, node, gpu)
-        with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+        with session.open_prometheus(source) as prometheus:
             profile = read_last(prometheus, selection, subject, seconds)
     idle = read_profile(baseline) if baseline else None
-    analysis = analyze_profile(profile, limits, workload.value if workload else None, idle)
-    session.finish_command(analysis, output, inventory=hosts)
+    return analyze_profile(profile, limits, workload.value if workload else None, idle)
 
 
 declare_command(
     app,
     "gpustack profile compare run1.json run2.json",
     "gpustack profile compare main.json branch.json --fail-if 'tensor<-5%'",
+    result=COMPARISON,
     short="Compare two profiles, with changes outside noise.",
 )(compare.compare)
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from gpustack.cli.option_groups import Output
 from gpustack.cli.profile.selection import ThresholdOption
-from gpustack.report.renderings import COMPARISON
 
 FailOption = Annotated[
     list[str] | None,
@@ -19,7 +19,8 @@ def compare(
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Second file of `profile record`.")],
     fail_if: FailOption = None,
     threshold: ThresholdOption = None,
-    output: Annotated[str, COMPARISON] = "human",
+    *,
+    output: Output,
 ) -> None:
     """Compare two profiles: useful work per GPU-hour, changes outside noise, and the machine.
 
@@ -28,10 +29,9 @@ def compare(
     from gpustack.profile.file import read_profile
     from gpustack.profile.gate import evaluate_gate, parse_gates, select_exit_status
     from gpustack.profile.limits import set_limits
-    from gpustack.report.render import show_result
 
     gates, limits = parse_gates(fail_if or ()), set_limits(threshold or ())
     comparison = compare_profiles(read_profile(before), read_profile(after), limits)
     gate_results = tuple(evaluate_gate(comparison, gate) for gate in gates)
-    show_result(comparison, output, gates=gate_results)
+    output.show(comparison, gates=gate_results)
     raise typer.Exit(select_exit_status(comparison, gate_results))

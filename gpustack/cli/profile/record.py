@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options, session
-from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.cli import options
+from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.option_groups import Session
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, select
 from gpustack.errors import UsageError
 from gpustack.events import format_count
@@ -30,11 +31,9 @@ def record(
     gpu: GpuOption = "",
     duration: ForOption = "15m",
     label: LabelOption = "",
-    inventory: options.InventoryOption = None,
     exporter: ExporterOption = "",
     source: Source,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    session: Session,
 ) -> None:
     """Record the metrics of a GPU, or of the GPUs of a pod or node, in a file for `profile analyze`.
 
@@ -43,7 +42,7 @@ def record(
     from gpustack.profile.file import require_writable, write_profile
 
     require_writable(file)
-    profile = record_profile((pod, node, gpu), duration, label, source, exporter, inventory, become=become, quiet=quiet)
+    profile = record_profile((pod, node, gpu), duration, label, source, exporter, session)
     write_profile(profile, file)
     typer.echo(summarize(file, profile))
 
@@ -54,11 +53,9 @@ def baseline(
     node: NodeOption = "",
     gpu: GpuOption = "",
     duration: ForOption = "5m",
-    inventory: options.InventoryOption = None,
     exporter: ExporterOption = "",
     source: Source,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    session: Session,
 ) -> None:
     """Record the power, temperature and memory of idle GPUs, in a file for `profile analyze --baseline`.
 
@@ -67,9 +64,7 @@ def baseline(
     from gpustack.profile.file import require_writable, write_profile
 
     require_writable(file)
-    profile = record_profile(
-        ("", node, gpu), duration, "baseline", source, exporter, inventory, become=become, quiet=quiet
-    )
+    profile = record_profile(("", node, gpu), duration, "baseline", source, exporter, session)
     require_idle(profile.job)
     write_profile(profile, file)
     typer.echo(summarize(file, profile))
@@ -81,10 +76,7 @@ def record_profile(
     label: str,
     source: Source,
     exporter: str,
-    inventory: Path | None,
-    *,
-    become: bool,
-    quiet: bool,
+    session: Session,
 ) -> "Profile":
     """Record from now on, from Prometheus or an exporter. Raise UsageError for options that exclude each other."""
     from dataclasses import replace
@@ -93,15 +85,14 @@ def record_profile(
     from gpustack.profile.recording import record_exporter, record_prometheus
 
     seconds, (selection, subject) = options.parse_duration(duration), select(*pod_node_gpu, exporter)
-    report = session.build_reporter(quiet=quiet)
     if not exporter:
-        with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
-            return record_prometheus(prometheus, selection, subject, seconds, label, report)
-    if inventory or source.tenant:
+        with session.open_prometheus(source) as prometheus:
+            return record_prometheus(prometheus, selection, subject, seconds, label, session.report)
+    if session.inventory or source.tenant:
         reason = "-i and --tenant belong to a Prometheus."
         raise UsageError("profile-exporter", "An exporter is asked without them.", reason)
     web = Web(replace(source, address=exporter).build_access())
-    return record_exporter(web, selection, subject, seconds, label, report)
+    return record_exporter(web, selection, subject, seconds, label, session.report)
 
 
 def summarize(file: Path, profile: "Profile") -> str:

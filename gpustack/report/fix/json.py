@@ -79,7 +79,7 @@ class UndoDocument(Document):
     evidence_directory: TextOrNull
 
 
-def render_json(fix_result: FixResult, evidence: str) -> str:
+def render_json(fix_result: FixResult, evidence: str = "") -> str:
     inventory = fix_result.after.snapshot.inventory
     is_undoable = any(attempt.is_undoable for attempt in fix_result.attempts)
     values = {

@@ -71,7 +71,7 @@ def describe_scopes(scopes: Sequence[Scope]) -> Iterator[str]:
         yield f"not: {', '.join(limits)}"
 
 
-def render_fix(console: Terminal, fix_result: FixResult, *, evidence: str, verbose: bool = False) -> None:
+def render_fix(console: Terminal, fix_result: FixResult, *, evidence: str = "", verbose: bool = False) -> None:
     console.hide_secrets(fix_result.after.snapshot.inventory)
     inventory = fix_result.after.snapshot.inventory
     console.print()

@@ -13,6 +13,7 @@ from gpustack.capacity.state import CurrentState
 from gpustack.capacity.usage import Usage
 from gpustack.cli.capacity.commands import app as capacity
 from gpustack.cli.cost.commands import app as cost
+from gpustack.cli.option_groups import Session
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError, UsageError
@@ -26,9 +27,10 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     given: dict[str, Any] = {"cost": usage_reports.COST.model_dump(by_alias=True)}
 
     @contextmanager
-    def open_inventory(*_: object, **__: object) -> Any:
+    def open_source(_: object, session: Session) -> Any:
         fake = SimpleNamespace(fetch_time=lambda: usage_reports.END + 60.0, access=SimpleNamespace(url="http://p"))
-        yield fake, Inventory(None, (), Spec.model_validate(given))
+        session.context["inventory"] = hosts = Inventory(None, (), Spec.model_validate(given))
+        yield fake, hosts
 
     def build_usage(*_: object, **__: object) -> Usage:
         return usage_reports.query_recorded_usage()
@@ -37,7 +39,7 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return usage_reports.capacity().current_state
 
     for command in ("capacity.report", "cost.commands"):
-        monkeypatch.setattr(f"gpustack.cli.{command}.open_source", open_inventory)
+        monkeypatch.setattr(f"gpustack.cli.{command}.open_source", open_source)
     monkeypatch.setattr("gpustack.capacity.read.choose_source", lambda *words: words)
     monkeypatch.setattr("gpustack.capacity.read.query_usage", build_usage)
     monkeypatch.setattr("gpustack.capacity.read.query_current_state", observe_state)

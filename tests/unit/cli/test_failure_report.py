@@ -16,6 +16,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import failure_report, install, session
 from gpustack.cli.app import app
 from gpustack.cli.error_handler import report_errors
+from gpustack.cli.option_groups import LockSession
 from gpustack.command import NO_HINT, Command
 from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence
@@ -40,7 +41,13 @@ def broken_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot
 
 def run_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changes: Any) -> Result:
     done = replace(getattr(plans, f"make_{outcome}_outcome")(), **changes)
-    monkeypatch.setattr(install, "roll_out", lambda *_, **__: (done, tmp_path))
+
+    @contextmanager
+    def open_run(*_: Any) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(folder=tmp_path, keep_snapshot=lambda _: None)
+
+    monkeypatch.setattr(LockSession, "open_run", open_run)
+    monkeypatch.setattr(install, "roll_out", lambda *_, **__: done)
     return CliRunner().invoke(app, ["install", "--yes", "-q"])
 
 
