@@ -13,8 +13,9 @@ from typer._click.exceptions import ClickException
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from gpustack.cli.app import DIAGNOSE, LAB, OPERATE, SETUP, app
+from gpustack.cli.app import app
 from gpustack.cli.help import SHORT
+from gpustack.cli.root import DIAGNOSE, LAB, OPERATE, SETUP
 from tests import documents
 
 ROOT = get_command(app)

@@ -13,8 +13,9 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import failure_report, install, session
+from gpustack.cli import failure_report, session
 from gpustack.cli.app import app
+from gpustack.cli.commands import install
 from gpustack.cli.error_handler import report_errors
 from gpustack.cli.option_groups import LockSession
 from gpustack.command import NO_HINT, Command

@@ -13,7 +13,8 @@ from gpustack.ask.transport import execute as transport
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.cli import session
 from gpustack.cli.app import app
-from gpustack.cli.kubeconfig import kubeconfig
+from gpustack.cli.commands.kubeconfig import kubeconfig
+from gpustack.cli.option_groups import Session
 from gpustack.command import Command
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
@@ -99,7 +100,7 @@ def test_on_a_full_disk_no_file_is_left(hosts: Hosts, monkeypatch: pytest.Monkey
     def fill_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpustack.cli.kubeconfig.os.fsync", fill_disk)
+    monkeypatch.setattr("gpustack.cli.commands.kubeconfig.os.fsync", fill_disk)
     error = expect_error("--user", "ann", "--out", "config")
     assert (error.reference, error.reason) == ("kubeconfig-unwritable", "No space left on device")
     assert not (tmp_path / "config").exists()
@@ -155,9 +156,9 @@ def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
 def test_its_key_is_not_printed_on_a_terminal(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError) as raised:
-        kubeconfig(path=None, user="ann", days=1)
+        kubeconfig(path=None, user="ann", days=1, session=Session())
     assert (raised.value.reference, hosts.scripts) == ("kubeconfig-terminal", [])
-    kubeconfig(path=tmp_path / "config", user="ann", days=1)
+    kubeconfig(path=tmp_path / "config", user="ann", days=1, session=Session())
     assert parse_values((tmp_path / "config").read_text())["server"] == "https://one:6443"
 
 

@@ -207,7 +207,7 @@ def test_a_port_is_forwarded_until_ctrl_c(site: Site, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     monkeypatch.setattr(site, "dial", lambda address, port: Far())
-    monkeypatch.setattr("gpustack.cli.access.time.sleep", press_ctrl_c)
+    monkeypatch.setattr("gpustack.cli.commands.access.time.sleep", press_ctrl_c)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     done = runner.invoke(app, ["access", "prometheus", "--open"])

@@ -84,7 +84,7 @@ def test_what_is_no_address_of_a_prometheus_is_refused_at_once() -> None:
 
 def test_other_addresses_than_loopback_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: SimpleQueue[int] = SimpleQueue()
-    monkeypatch.setattr("gpustack.cli.serve.stop_signals", lambda: nullcontext(stopped))
+    monkeypatch.setattr("gpustack.cli.commands.serve.stop_signals", lambda: nullcontext(stopped))
     with web_server(make_prometheus(make_served_series())) as prometheus:
         for listen, noted in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
             stopped.put(signal.SIGINT)

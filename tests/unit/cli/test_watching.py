@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.cli import doctor, doctor_watch
+from gpustack.cli import doctor_watch
 from gpustack.cli.app import app
+from gpustack.cli.commands import doctor
 from gpustack.cli.doctor_watch import Watcher, run_rounds
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
-from gpustack.cli.serve import parse_listen
+from gpustack.cli.commands.serve import parse_listen
 from gpustack.config.serve_image import PORT
 from gpustack.serve.routes import HEALTH, respond
 from gpustack.steps.serve import NAME, STEP, build_objects

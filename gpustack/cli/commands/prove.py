@@ -5,13 +5,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import ChangeSession
+from gpustack.cli.root import ROOT, SETUP
 from gpustack.cli.session import choose_hosts
+from gpustack.report.renderings import PROOF
 
 if TYPE_CHECKING:
     from gpustack.proof.prove import Proof
 
 
+@declare_command(
+    ROOT,
+    "gpustack prove -i mycluster",
+    "gpustack prove -i mycluster --limit gpu1 --timeout 300",
+    result=PROOF,
+    heading=SETUP,
+    short="Prove every GPU: pod, metrics and dashboard.",
+)
 def prove(
     limit: options.LimitOption = None,
     timeout: Annotated[

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import LockSession
+from gpustack.cli.root import OPERATE, ROOT
 from gpustack.cli.session import choose_hosts
 from gpustack.errors import RolloutError
+from gpustack.report.renderings import RESET
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -17,6 +20,15 @@ if TYPE_CHECKING:
     from gpustack.rollout.run import Run
 
 
+@declare_command(
+    ROOT,
+    "gpustack reset -i mycluster                    # every host",
+    "gpustack reset -i mycluster --limit gpu2       # one worker",
+    "gpustack reset -i mycluster --packages --yes",
+    result=RESET,
+    heading=OPERATE,
+    short="Uninstall: remove what gpustack put on the hosts.",
+)
 def reset(
     *,
     limit: options.LimitOption = None,

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
+from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.write import write_file
@@ -30,6 +32,12 @@ def read_login_name() -> str:
     return getpass.getuser()
 
 
+@declare_command(
+    ROOT,
+    "gpustack kubeconfig -i mycluster --out admin.kubeconfig",
+    "gpustack kubeconfig -i mycluster --user alice --days 7 --out alice.kubeconfig",
+    heading=OPERATE,
+)
 def kubeconfig(
     path: Annotated[
         Path | None,

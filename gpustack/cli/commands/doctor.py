@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import LockSession
+from gpustack.cli.root import DIAGNOSE, ROOT
 from gpustack.cli.session import split_words
 from gpustack.command import Command
 from gpustack.errors import UsageError
+from gpustack.report.renderings import DIAGNOSIS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +58,15 @@ def complete_fault(incomplete: str) -> list[str]:
     return [id for id, fault in load_graph().faults.items() if fault.remedy and id.startswith(incomplete)]
 
 
+@declare_command(
+    ROOT,
+    "gpustack doctor -i mycluster",
+    "gpustack doctor -i mycluster --fix",
+    "gpustack doctor --from snapshot.jsonl -o html > report.html",
+    result=DIAGNOSIS,
+    heading=DIAGNOSE,
+    short="Find the root cause of a problem, and fix it.",
+)
 def doctor(
     fault: Annotated[
         str | None,

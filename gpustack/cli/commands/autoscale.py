@@ -9,6 +9,7 @@ from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.cli.profile.selection import PodOption, select
+from gpustack.cli.root import OPERATE, ROOT
 from gpustack.report.renderings import SUGGESTION
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ app = build_group(
     "Find the metric to scale a workload by.",
     "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p",
 )
+ROOT.add_typer(app, name="autoscale", rich_help_panel=OPERATE)
 
 
 @app.callback()

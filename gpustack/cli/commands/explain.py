@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from gpustack.cli.help import declare_command
+from gpustack.cli.root import DIAGNOSE, ROOT
+
 
 def complete_name(incomplete: str) -> list[str]:
     from gpustack.report.explain.alerts import read_alerts
@@ -35,6 +38,16 @@ def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete.upper())]
 
 
+@declare_command(
+    ROOT,
+    "gpustack explain                       # list all pages",
+    "gpustack explain prereqs/swap-off      # a check",
+    "gpustack explain GpuLost               # an alert",
+    "gpustack explain metric SM_ACTIVE      # a metric of DCGM, by any of its names",
+    "gpustack explain xid 79                # an error code of NVIDIA's driver",
+    heading=DIAGNOSE,
+    short="Explain a step, check, fault, alert, metric or error.",
+)
 def explain(
     name: Annotated[
         str | None,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
+from gpustack.cli.root import DIAGNOSE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError
 
@@ -20,6 +22,14 @@ class Redact(StrEnum):
     ADDRESSES = "addresses"
 
 
+@declare_command(
+    ROOT,
+    "gpustack snapshot -i mycluster --out snapshot.jsonl",
+    "gpustack snapshot -i mycluster --redact addresses --out redacted.jsonl",
+    "gpustack snapshot --from snapshot.jsonl --list",
+    heading=DIAGNOSE,
+    short="Record the hosts' answers in a file, without secrets.",
+)
 def snapshot(
     path: Annotated[
         Path | None,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
+from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import NO_HINT
 from gpustack.errors import UnreachableError
 
@@ -24,6 +26,15 @@ class Part(StrEnum):
     EXPORTER = "exporter"
 
 
+@declare_command(
+    ROOT,
+    "gpustack access grafana -i mycluster --open",
+    "gpustack access grafana -i mycluster --show-password",
+    "gpustack access prometheus -i mycluster --port 9090",
+    name="access",
+    heading=OPERATE,
+    short="Open Grafana, Prometheus, Alertmanager or the exporter.",
+)
 def access(
     part: Annotated[Part, typer.Argument(metavar="PART", help="Component to open.")],
     port: Annotated[

@@ -8,6 +8,7 @@ import typer
 
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import ChangeSession
+from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.report.renderings import DELIVERIES
@@ -21,6 +22,7 @@ app = build_group(
     "gpustack alerts test -i mycluster",
     "gpustack explain GpuLost              # the page of an alert",
 )
+ROOT.add_typer(app, name="alerts", rich_help_panel=OPERATE)
 
 
 class Severity(StrEnum):

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import LockSession, Session
+from gpustack.cli.root import ROOT, SETUP
 from gpustack.cli.session import choose_hosts, choose_steps
 from gpustack.command import Command
 from gpustack.errors import RolloutError, UsageError
 from gpustack.exit_status import ExitStatus
+from gpustack.report.renderings import INSTALL, PLAN, VERIFICATION
 
 if TYPE_CHECKING:
     from gpustack.rollout.plan import Outcome, Plan, Verification
@@ -19,6 +22,14 @@ if TYPE_CHECKING:
     from gpustack.steps.step import Step
 
 
+@declare_command(
+    ROOT,
+    "gpustack plan -i mycluster",
+    "gpustack plan -i mycluster --limit gpu1,gpu2 --diff",
+    "gpustack plan --from snapshot.jsonl -o json",
+    result=PLAN,
+    heading=SETUP,
+)
 def plan(
     *,
     limit: options.LimitOption = None,
@@ -47,6 +58,13 @@ def plan(
     raise typer.Exit(result.exit_status)
 
 
+@declare_command(
+    ROOT,
+    "gpustack verify -i mycluster",
+    "gpustack verify -i mycluster -o junit > verify.xml",
+    result=VERIFICATION,
+    heading=SETUP,
+)
 def verify(
     *,
     limit: options.LimitOption = None,
@@ -62,6 +80,15 @@ def verify(
     return build_verification(plan)
 
 
+@declare_command(
+    ROOT,
+    "gpustack install -i mycluster",
+    "gpustack install -i mycluster --yes -o json        # in scripts",
+    "gpustack install -i mycluster --only gpu-metrics --limit gpu1",
+    result=INSTALL,
+    heading=SETUP,
+    short="Install or repair the cluster.",
+)
 def install(
     *,
     limit: options.LimitOption = None,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.cli.help import declare_command
+from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError
 
@@ -16,6 +18,13 @@ if TYPE_CHECKING:
     from gpustack.config.host import Host
 
 
+@declare_command(
+    ROOT,
+    "gpustack trust gpu1 -i mycluster",
+    "gpustack trust gpu1 gpu2 -i mycluster --yes        # hosts with certificates",
+    heading=OPERATE,
+    short="Add the key of a host to known_hosts.",
+)
 def trust(
     names: Annotated[list[str], typer.Argument(metavar="HOST", help="Name of a host in the inventory.")],
     inventory: options.InventoryOption = None,

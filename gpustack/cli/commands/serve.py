@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
+from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
 from gpustack.config.serve_image import PORT
 from gpustack.errors import UsageError
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
     from gpustack.serve.server import Server
 
 
+@declare_command(
+    ROOT,
+    "gpustack serve -i mycluster",
+    "gpustack serve --prometheus http://127.0.0.1:9090 --listen 127.0.0.1:9460",
+    "gpustack serve --listen 0.0.0.0:9460 --access-log",
+    heading=OPERATE,
+    short="Serve GPU activity over HTTP, for autoscalers and scripts.",
+)
 def serve(
     *,
     source: Source,
