@@ -74,8 +74,8 @@ def report_errors() -> Iterator[None]:
             report = f"report saved to {save_report(error)}"
         except OSError as write_error:
             report = f"no report was saved: {write_error}"
-        sys.stderr.write(f"gpustack met a bug of its own: {text}\n{report}\n{collect_notes(error)}")
-        print_document(GpustackError("", f"gpustack met a bug of its own: {text}", report))
+        sys.stderr.write(f"internal error of gpustack: {text}\n{report}\n{collect_notes(error)}")
+        print_document(GpustackError("", f"internal error of gpustack: {text}", report))
         raise SystemExit(ExitStatus.BUG) from error
 
 

@@ -81,7 +81,8 @@ def list_details(pool: PoolForecast) -> Iterator[tuple[str, str]]:
         yield "recent", f"highest hour of {format_count(len(recent), 'day')}: {max(recent):.0f} GPUs{full}"
     if pool.scores:
         errors = ", ".join(f"{score.model.id} {score.mase:.2f}" for score in pool.scores)
-        yield "errors", f"{errors} of those of repeating the last week ({format_count(pool.scores[0].folds, 'fold')})"
+        folds = format_count(pool.scores[0].folds, "fold")
+        yield "errors", f"{errors} times those of the seasonal naive forecast ({folds})"
     if pool.outlook:
         yield "from", ", ".join(pool.outlook.models)
     for number, text in enumerate(pool.notes):

@@ -27,7 +27,7 @@ def render_human(console: Terminal, diagnostic: Diagnostic, *, verbose: bool = F
     for node, version in diagnostic.versions.items():
         console.print(console.clean(f"{node}: {format_summary(diagnostic, node)} ({version})"))
     for node in diagnostic.unproven_nodes:
-        console.print(console.clean(f"unknown: {node}: no test passed, and to skip is not to pass"))
+        console.print(console.clean(f"unknown: {node}: no test passed, and a skipped test does not count as passed"))
     print_unread_nodes(console, diagnostic.unread)
     console.print(f"level {diagnostic.level}, {format_duration(diagnostic.seconds)}")
     if diagnostic.stop_reason:

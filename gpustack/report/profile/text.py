@@ -32,7 +32,7 @@ def list_lines(analysis: Analysis) -> Iterator[str]:
     yield from list_headed_lines("against it", verdict.objections)
     yield from list_headed_lines("note", verdict.notes)
     yield from list_headed_lines("try", verdict.advice)
-    yield from list_headed_lines("it helped if", (verdict.success_criterion,))
+    yield from list_headed_lines("success", (verdict.success_criterion,))
     yield from list_headed_lines("nearly", (verdict.second,) if verdict.second else ())
     yield from list_headed_lines("over idle", tuple(map(format_over_idle, analysis.idle)))
     if analysis.stretches:

@@ -1,4 +1,4 @@
-"""The diagnostic: to skip is not to pass, a warning is a failure, and what did not run is unknown."""
+"""The diagnostic: a skipped test has not passed, a warning is a failure, and what did not run is unknown."""
 
 from dataclasses import replace
 
