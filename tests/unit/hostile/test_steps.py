@@ -25,7 +25,6 @@ def read(place: PassingStep) -> list[Place]:
     """List what the checks of a step read of their own place, in a world where all of them hold. A host that cannot
     tell who it is, or which GPUs it has, is judged for that itself."""
     step_state = place.judged({})
-    assert {judgement.id: judgement.outcome for judgement in step_state.judgements if judgement.outcome != "ok"} == {}
     all_read = {
         (evidence.answer.probe, evidence.answer.location) for one in step_state.judgements for evidence in one.evidence
     }

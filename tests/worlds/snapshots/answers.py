@@ -12,6 +12,8 @@ from gpustack.ask.probe import Answer, Probe
 
 CASES = Path(__file__).parents[2] / "cases"
 
+USUAL = "usual"
+
 
 @cache
 def list_all_probes() -> tuple[Probe[Any], ...]:
@@ -36,6 +38,11 @@ def read_case(probe: str, case: str, *edits: tuple[str, str], where: str = "") -
         assert old in out, f"{probe}/{case} has no {old}"
         out = out.replace(old, new)
     return Answer(probe, where, loads["rc"], out, loads["stderr"])
+
+
+def find_case(probe: str, *names: str) -> str:
+    """Find the first of these cases, or `usual`, which a probe has that answers alike on all hosts; empty for none."""
+    return next((name for name in (*names, USUAL) if (CASES / probe / f"{name}.json").exists()), "")
 
 
 def make_answer(probe: str, out: str, rc: int = 0) -> Answer:

@@ -17,7 +17,7 @@ from gpustack.rollout.overlay import build_cluster_variables
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import load_groups
 from gpustack.steps.step import Step
-from tests.worlds.snapshots.answers import CASES, make_answer, place_answers, probes, read_case
+from tests.worlds.snapshots.answers import CASES, USUAL, find_case, make_answer, place_answers, probes, read_case
 from tests.worlds.snapshots.build import Answers, build
 from tests.worlds.snapshots.judge import judgements
 from tests.worlds.snapshots.managed_fields import build_owned_fields
@@ -46,10 +46,13 @@ def units(kubelet: str) -> Answer:
 def read_answers() -> dict[tuple[str, str], Answer]:
     """Read what was recorded of the control plane, the cluster and the worker."""
     answers = {
-        (path.name, CLUSTER if probes()[path.name].scope == "cluster" else "k1"): read_case(path.name, "control-plane")
+        (path.name, CLUSTER if probes()[path.name].scope == "cluster" else "k1"): read_case(path.name, case)
         for path in CASES.iterdir()
-        if (path / "control-plane.json").exists()
+        if (case := find_case(path.name, "control-plane"))
     }
+    for (probe, where), answer in tuple(answers.items()):
+        if where == "k1" and find_case(probe, "worker") == USUAL:
+            answers[probe, "k2"] = answer
     for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host"):
         answers[probe, "k2"] = read_case(probe, "worker")
     answers["storage.classes", CLUSTER] = read_case("storage.classes", "local-path")

@@ -12,7 +12,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import list_probes
 from tests.worlds.snapshots import gpus, hosts
-from tests.worlds.snapshots.answers import CASES, read_case
+from tests.worlds.snapshots.answers import find_case, read_case
 
 SYSTEMS = {"k1": ("debian-12", "control-plane"), "k2": ("debian-13", "worker")}
 # The recordings are of several labs of the same two hosts; here they have one address each.
@@ -46,10 +46,10 @@ def find_answer(probe: str, where: str) -> Answer | None:
     system, role = SYSTEMS.get(where, ("debian-12", "control-plane"))
     of_system = (f"two-hosts-{system}", f"none-{system}", f"prepared-{system}")
     names = (*of_system, role, "two-hosts", system, "control-plane", "none")
-    there = [name for name in names if (CASES / probe / f"{name}.json").exists()]
-    if not there:
+    case = find_case(probe, *names)
+    if not case:
         return None
-    answer = read_case(probe, there[0])
+    answer = read_case(probe, case)
     return replace(answer, stdout=add_nvidia_runtime(answer.stdout)) if probe == "containerd.runtime" else answer
 
 

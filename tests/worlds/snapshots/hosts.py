@@ -12,7 +12,7 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.steps.step import Step
-from tests.worlds.snapshots.answers import CASES, make_answer, read_case
+from tests.worlds.snapshots.answers import CASES, find_case, make_answer, read_case
 from tests.worlds.snapshots.build import Answers, build
 from tests.worlds.snapshots.judge import judgements
 
@@ -39,10 +39,10 @@ UBUNTU = make_answer("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSIO
 def answers(state: str) -> dict[tuple[str, str], Answer]:
     """Return the recorded answers of both hosts in a state: `fresh` or `prepared`."""
     return {
-        (path.name, host): read_case(path.name, f"{state}-{release}")
+        (path.name, host): read_case(path.name, case)
         for host, release in RELEASES.items()
         for path in CASES.iterdir()
-        if (path / f"{state}-{release}.json").exists()
+        if (case := find_case(path.name, f"{state}-{release}"))
     }
 
 

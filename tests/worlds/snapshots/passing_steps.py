@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
@@ -43,6 +44,7 @@ class PassingStep:
         return state(self.step, View(changed, self.where))
 
 
+@cache
 def passing_steps() -> tuple[PassingStep, ...]:
     members = (replace(hosts.H1, spec=HostSpec(), become_password="x"), hosts.H2)
     prepared = hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, hosts=members)
