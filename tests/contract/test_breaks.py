@@ -1,6 +1,7 @@
 """A check of a step has a break that a lab test makes, or a reason why none can be, and a unit test instead."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ CHECKS = [f"{step.id}/{check.__name__.replace('_', '-')}" for step in STEPS for 
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
 
 
+@cache
 def list_unit_tests(step: str) -> set[str]:
     """List the names of the test functions of a step, which may stand in several files of its name."""
     trees = [ast.parse(path.read_text()) for path in UNIT.glob(f"test_{step.replace('-', '_')}*.py")]
