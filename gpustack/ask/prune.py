@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.files.document import LimitError
 from gpustack.files.json_text import dump_json, load_json
 
@@ -21,10 +22,8 @@ def prune(text: str, fields: Sequence[str]) -> str:
     try:
         document = load_json(text)
         if isinstance(document, dict) and isinstance(document.get("items", ""), list | None):
-            # Of metadata alone, a list of nothing is null.
-            return dump_json(
-                {"items": [pick_fields(entry, paths) for entry in document["items"] or ()]}, separators=(",", ":")
-            )
+            items = [pick_fields(entry, paths) for entry in read_items(document)]
+            return dump_json({"items": items}, separators=(",", ":"))
         return dump_json(pick_fields(document, paths), separators=(",", ":"))
     except LimitError:
         return ""

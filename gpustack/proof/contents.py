@@ -7,6 +7,7 @@ by name (PartialObjectMetadataList), without the contents of Secrets.
 from collections.abc import Iterator
 from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.files.json_text import load_json
 
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -39,7 +40,7 @@ def list_kinds(client: Any, namespace: str, limit: int) -> Iterator[tuple[str, s
         document = read_document(client, root, DISCOVERY, limit)
         if document.get("kind") != "APIGroupDiscoveryList":
             raise ContentsUnknown(f"{root} does not list the kinds of objects")
-        for group in document.get("items", ()):
+        for group in read_items(document):
             name = group.get("metadata", {}).get("name", "")
             for version in group.get("versions", ())[:1]:
                 base = f"{root}/{name}/{version['version']}" if name else f"{root}/{version['version']}"
@@ -58,7 +59,7 @@ def is_lasting(kind: Any) -> bool:
 
 def list_names(client: Any, path: str, limit: int) -> Iterator[str]:
     """Yield the names of the first objects of a kind. One object is enough to keep the namespace."""
-    for entry in read_document(client, f"{path}?limit={MOST}", NAMES, limit).get("items", ()):
+    for entry in read_items(read_document(client, f"{path}?limit={MOST}", NAMES, limit)):
         yield str(entry["metadata"]["name"])
 
 

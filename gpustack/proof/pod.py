@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.command import Command
 from gpustack.errors import RolloutError
@@ -50,6 +51,8 @@ def raise_refusals() -> Iterator[None]:
         raise ApiRefused(parse_reason(error.body) or str(error.reason), error.status or 0) from error
     except (HTTPError, OSError) as error:
         raise ApiRefused(f"the API was not reached: {error}") from error
+    except (ValueError, KeyError) as error:
+        raise ApiRefused(f"the API gave an answer of another form: {error}") from error
 
 
 def parse_reason(body: Any) -> str:
@@ -141,9 +144,7 @@ class Pods:
         """Return the pods of a run, or of all runs of gpustack. Raise ApiRefused."""
         selector = ",".join([*(f"{name}={value}" for name, value in OURS.items()), f"{RUN}={run}" if run else RUN])
         with raise_refusals():
-            return list(
-                parse_document(self.api.list_namespaced_pod(NAMESPACE, label_selector=selector, **READ))["items"]
-            )
+            return read_items(parse_document(self.api.list_namespaced_pod(NAMESPACE, label_selector=selector, **READ)))
 
     def delete(self, pod: Mapping[str, Any]) -> None:
         """Delete a pod by its UID, so that a later pod of the same name is kept. Raise ApiRefused."""
@@ -174,7 +175,7 @@ class Pods:
         try:
             with raise_refusals():
                 response = self.api.list_namespaced_event(NAMESPACE, field_selector=selector, **READ)
-                events = parse_document(response)["items"]
+                events = read_items(parse_document(response))
         except ApiRefused:
             return ""
         if not events:

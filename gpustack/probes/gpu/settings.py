@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
@@ -102,13 +103,13 @@ def parse_config_maps(answer: Answer) -> Mapping[str, tuple[str, ...]]:
 
 
 def prune_values(text: str) -> str:
-    items = [entry | {"data": dict.fromkeys(entry.get("data") or {}, "")} for entry in load_json(text)["items"]]
+    items = [entry | {"data": dict.fromkeys(entry.get("data") or {}, "")} for entry in read_items(load_json(text))]
     return dump_json({"items": items}, separators=(",", ":"))
 
 
 def prune_environment(text: str) -> str:
     """Keep the variables of an environment that are read; any other one may hold a secret."""
-    items = load_json(text)["items"]
+    items = read_items(load_json(text))
     for entry in items:
         for container in entry["spec"]["template"]["spec"]["containers"]:
             container["env"] = [variable for variable in container.get("env", ()) if variable["name"] == BY_POD]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.api import ABSENT
+from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.probes.kubernetes.names import require_names
@@ -56,9 +57,7 @@ def load_body(answer: Answer) -> Any:
 def list_objects(answer: Answer) -> list[Any]:
     """Return the objects of a list. Raise KeyError or ValueError where the answer is no list, and FactUnavailable where
     a name is not accepted."""
-    objects = load_body(answer)["items"]
-    if not isinstance(objects, list):
-        raise ValueError("no list")
+    objects = read_items(load_body(answer))
     for entry in objects:
         require_names(entry)
     return objects

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.files.json_text import dump_json, load_json
@@ -71,7 +72,7 @@ def parse_data_sources(answer: Answer) -> tuple[DataSource, ...]:
 
 def prune_data_sources(text: str) -> str:
     """Keep the fields of each source that are read: the others hold logins. A text that is no YAML mapping stays so."""
-    items = load_json(text)["items"]
+    items = read_items(load_json(text))
     for entry in items:
         entry["data"] = {key: prune_data_source_text(value) for key, value in (entry.get("data") or {}).items()}
     return dump_json({"items": items}, separators=(",", ":"))
@@ -106,7 +107,7 @@ def parse_dashboard(metadata: Any, texts: list[str]) -> Dashboard:
 
 def prune_dashboards(text: str) -> str:
     """Keep the words of each text that are searched for, as JSON where it was JSON."""
-    items = load_json(text)["items"]
+    items = read_items(load_json(text))
     for entry in items:
         entry["data"] = {key: prune_dashboard_text(str(value)) for key, value in (entry.get("data") or {}).items()}
     return dump_json({"items": items}, separators=(",", ":"))

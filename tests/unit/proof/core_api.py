@@ -70,7 +70,8 @@ class Api:
         assert query == "limit=50"
         names = [name for name in self.others if name.startswith(f"{resource}/")]
         names += [f"pods/{name}" for name in self.pods] if resource == "pods" else []
-        return Response(200, {"items": [{"metadata": {"name": name.partition("/")[2]}} for name in names]})
+        # An empty list of metadata is null: k8s.io/apiserver 0.36.3, pkg/endpoints/handlers/response.go.
+        return Response(200, {"items": [{"metadata": {"name": name.partition("/")[2]}} for name in names] or None})
 
     def create_namespaced_pod(self, space: str, body: dict[str, Any], **_: Any) -> None:
         if self.accounts > 0:
