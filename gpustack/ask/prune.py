@@ -31,16 +31,16 @@ def prune(text: str, fields: Sequence[str]) -> str:
         return text
 
 
-def pick_fields(value: Any, paths: Sequence[Sequence[str]]) -> Any:
+def pick_fields(document: Any, paths: Sequence[Sequence[str]]) -> Any:
     if any(not path for path in paths):
-        return value
-    if isinstance(value, list):
-        return [pick_fields(entry, paths) for entry in value]
-    if not isinstance(value, dict):
-        return value
+        return document
+    if isinstance(document, list):
+        return [pick_fields(entry, paths) for entry in document]
+    if not isinstance(document, dict):
+        return document
     heads = dict.fromkeys(path[0] for path in paths)
     return {
-        head: pick_fields(value[head], [path[1:] for path in paths if path[0] == head])
+        head: pick_fields(document[head], [path[1:] for path in paths if path[0] == head])
         for head in heads
-        if head in value
+        if head in document
     }

@@ -91,13 +91,13 @@ def redact_values(inventory: Inventory) -> Any:
     return map_texts(redact_secrets(dict(inventory.values)), lambda text: redact(text, inventory.secrets))
 
 
-def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+def map_texts(document: Any, change: Callable[[str], str]) -> Any:
     """Return the same document with `change` applied to each text in it."""
-    if isinstance(value, dict):
-        return {key: map_texts(inner, change) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [map_texts(inner, change) for inner in value]
-    return change(value) if isinstance(value, str) else value
+    if isinstance(document, dict):
+        return {key: map_texts(inner, change) for key, inner in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [map_texts(inner, change) for inner in document]
+    return change(document) if isinstance(document, str) else document
 
 
 def build_host_entry(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:

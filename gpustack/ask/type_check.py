@@ -30,7 +30,7 @@ def fits(value: Any, hint: Any) -> bool:
     if kind is Literal:
         return any(value == literal and type(value) is type(literal) for literal in inner)
     if kind is not None:
-        return isinstance(value, kind) and holds(value, kind, inner)
+        return isinstance(value, kind) and has_fitting_elements(value, kind, inner)
     if hint is None:
         return value is None
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
@@ -43,7 +43,8 @@ def has_fitting_fields(value: Any, hint: Any) -> bool:
     return all(fits(getattr(value, field.name), types[field.name]) for field in fields(hint))
 
 
-def holds(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
+def has_fitting_elements(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
+    """Tell whether each element of a mapping, tuple or collection is of the type that the annotation has for it."""
     if issubclass(kind, Mapping):
         return all(fits(key, inner[0]) and fits(entry, inner[1]) for key, entry in value.items())
     if issubclass(kind, tuple) and inner[1:] != (...,):

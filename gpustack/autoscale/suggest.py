@@ -113,7 +113,7 @@ def find_first_answer(prometheus: Prometheus, queries: Iterable[Query]) -> tuple
     """Find the first query that has a value now, and return both; None where no query has one."""
     for query in queries:
         for series in prometheus.query_instant(query.expr).series:
-            value = series.points[-1][1]
-            if not isnan(value):
-                return query, value
+            sample = series.points[-1][1]
+            if not isnan(sample):
+                return query, sample
     return None

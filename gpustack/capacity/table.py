@@ -67,8 +67,8 @@ class UsageTable:
         for hour, count in hourly.items():
             offered, share = self.compute_share(node, profile, hour)
             row = find_row(hour, offered)
-            value = count * share * self.clock.rules.get(hour, 0.0)
-            setattr(row, column, getattr(row, column) + value)
+            gpu_hours = count * share * self.clock.rules.get(hour, 0.0)
+            setattr(row, column, getattr(row, column) + gpu_hours)
 
     def compute_share(self, node: str, profile: str, hour: int) -> tuple[str, float]:
         """Compute the profile by which a MIG instance is offered, and the GPUs that it is. Where all instances of a

@@ -80,14 +80,16 @@ def judge_variable(key: str, value: Any) -> list[Complaint]:
     return find_templates("", key, value)
 
 
-def find_templates(file: str, key: str, value: Any) -> list[Complaint]:
+def find_templates(file: str, key: str, document: Any) -> list[Complaint]:
     """Return a complaint for Jinja, which would be taken literally."""
-    if isinstance(value, Mapping):
-        return [wrong for name, inner in value.items() for wrong in find_templates(file, f"{key}.{name}", inner)]
-    if isinstance(value, list):
-        return [wrong for index, inner in enumerate(value) for wrong in find_templates(file, f"{key}.{index}", inner)]
-    if isinstance(value, str) and ("{{" in value or "{%" in value):
-        actual = "a template" if is_secret(key) else value
+    if isinstance(document, Mapping):
+        return [wrong for name, inner in document.items() for wrong in find_templates(file, f"{key}.{name}", inner)]
+    if isinstance(document, list):
+        return [
+            wrong for index, inner in enumerate(document) for wrong in find_templates(file, f"{key}.{index}", inner)
+        ]
+    if isinstance(document, str) and ("{{" in document or "{%" in document):
+        actual = "a template" if is_secret(key) else document
         return [Complaint(file, key, actual, "a plain value, no Jinja", "config-jinja")]
     return []
 

@@ -70,26 +70,26 @@ def parse_values(text: str) -> Any:
     return convert_to_text(parse_yaml(text, HELM) or {})
 
 
-def convert_to_text(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {format_key(key): convert_to_text(inner) for key, inner in value.items()}
-    return [convert_to_text(inner) for inner in value] if isinstance(value, list) else value
+def convert_to_text(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {format_key(key): convert_to_text(inner) for key, inner in document.items()}
+    return [convert_to_text(inner) for inner in document] if isinstance(document, list) else document
 
 
 def format_key(key: Any) -> str:
     return str(key).lower() if isinstance(key, bool) else "null" if key is None else str(key)
 
 
-def find_jinja(file: str, key: str, value: Any) -> list[Complaint]:
+def find_jinja(file: str, key: str, document: Any) -> list[Complaint]:
     """Return a complaint for Jinja, which Helm would take literally. Templates of Go are for the chart, Prometheus or
     Alertmanager, and stay."""
     pairs: Iterable[tuple[Any, Any]] = (
-        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        document.items() if isinstance(document, Mapping) else enumerate(document) if isinstance(document, list) else ()
     )
     complaints = [
         wrong for name, inner in pairs for wrong in find_jinja(file, f"{key}.{name}" if key else str(name), inner)
     ]
-    if isinstance(value, str) and (match := JINJA.search(value)):
-        text = value[match.start() :].splitlines()[0]
+    if isinstance(document, str) and (match := JINJA.search(document)):
+        text = document[match.start() :].splitlines()[0]
         return [Complaint(file, key, text, "a plain value, no Jinja", "config-jinja")]
     return complaints

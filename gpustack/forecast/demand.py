@@ -63,7 +63,7 @@ def compute_demand(demand: Demand, hour: int) -> HourDemand | None:
 def compute_course(days: Sequence[Sequence[HourDemand | None]]) -> list[float]:
     """Compute the usual share of each hour of the day in the day's highest hour."""
     whole = [[hour_demand[0] for hour_demand in day if hour_demand] for day in days if all(day)]
-    shares = [[value / max(day) for value in day] for day in whole if max(day) > 0]
+    shares = [[demand / max(day) for demand in day] for day in whole if max(day) > 0]
     return [median(hour) for hour in zip(*shares, strict=True)] if shares else [1.0] * HOURS_A_DAY
 
 
@@ -71,9 +71,9 @@ def find_peak(day: Sequence[HourDemand | None], usual: Sequence[float]) -> Day:
     known = {hour: hour_demand for hour, hour_demand in enumerate(day) if hour_demand}
     if len(known) < FEWEST_HOURS:
         return Day(None)
-    peak, bound = max(value for value, _ in known.values()), any(more for _, more in known.values())
+    peak, bound = max(demand for demand, _ in known.values()), any(more for _, more in known.values())
     missing = [usual[hour] for hour in range(HOURS_A_DAY) if hour not in known]
     if missing:
-        levels = [value / usual[hour] for hour, (value, _) in known.items() if usual[hour] > 0]
+        levels = [demand / usual[hour] for hour, (demand, _) in known.items() if usual[hour] > 0]
         peak = max(peak, median(levels or [0.0]) * max(missing))
     return Day(peak, bound)

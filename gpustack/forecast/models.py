@@ -69,7 +69,7 @@ def fit_model(model: Model, days: Sequence[Day]) -> Fit:
     expectation and maximisation)."""
     first = len(days) - model.memory if model.memory else 0
     values = {at: model.transform(day.peak) for at, day in enumerate(days) if day.peak is not None and at >= first}
-    bounds = {at: value for at, value in values.items() if days[at].bound}
+    bounds = {at: demand for at, demand in values.items() if days[at].bound}
     fit = fit_values(model, len(days) - 1, values)
     for _ in range(ROUNDS if bounds else 0):
         behind = {at: compute_mean_above(fit.expect(at - fit.last), fit.sigma, least) for at, least in bounds.items()}
@@ -80,8 +80,8 @@ def fit_model(model: Model, days: Sequence[Day]) -> Fit:
 def fit_values(model: Model, last: int, observations: Values) -> Fit:
     values = remove_step(observations)
     slope = estimate_slope(values) if model.trend else 0.0
-    level, weekdays = split_weekdays({at: value + slope * (last - at) for at, value in values.items()})
-    rest = {at: value + slope * (last - at) - level - weekdays[at % WEEK] for at, value in values.items()}
+    level, weekdays = split_weekdays({at: demand + slope * (last - at) for at, demand in values.items()})
+    rest = {at: demand + slope * (last - at) - level - weekdays[at % WEEK] for at, demand in values.items()}
     sigma, count = compute_spread(rest), len(rest)
     error = sigma * sqrt(compute_inflation(rest) / count)
     tilt = MEDIANS * error * sqrt(12) / count

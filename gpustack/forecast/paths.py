@@ -23,10 +23,10 @@ def draw_paths(fit: Fit, widening: float, horizon: int, number: int, rng: random
             begin = rng.randrange(len(rest) - WEEK + 1)
             noise += rest[begin : begin + WEEK]
         moved = (
-            value + lift + tilt * (after + fit.middle) + odd
-            for after, (value, odd) in enumerate(zip(expected, noise, strict=False), 1)
+            demand + lift + tilt * (after + fit.middle) + odd
+            for after, (demand, odd) in enumerate(zip(expected, noise, strict=False), 1)
         )
-        paths.append([max(0.0, fit.model.inverse(value)) for value in moved])
+        paths.append([max(0.0, fit.model.inverse(demand)) for demand in moved])
     return paths
 
 
@@ -37,4 +37,4 @@ def compute_quantile(ordered_values: Sequence[float], share: float) -> float:
 
 def find_passage(path: Path, limit: float) -> int | None:
     """Find the first day at the limit or above it, from 1 on."""
-    return next((after for after, value in enumerate(path, 1) if value >= limit), None)
+    return next((after for after, demand in enumerate(path, 1) if demand >= limit), None)

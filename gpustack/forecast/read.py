@@ -74,5 +74,5 @@ def query_hours(prometheus: Prometheus, expr: str, begin: int, end: int) -> Tabl
         last = min(first + WEEK, end)
         for series in prometheus.query_range(f"avg_over_time(({expr})[1h:{SAMPLED}])", first + HOUR, last, HOUR).series:
             hours = table.setdefault(series.labels.get("resource", ""), {})
-            hours |= {round(at) - HOUR: value for at, value in series.points}
+            hours |= {round(at) - HOUR: demand for at, demand in series.points}
     return table

@@ -12,11 +12,13 @@ EACH = 2.0  # and in all of its days but one
 def find_step(values: Values) -> tuple[int, float] | None:
     """Find the first day after a step and its height. Return None where there is none. A step raises the differences to
     the week before for one week."""
-    increases = {day: value - values[day - WEEK] for day, value in values.items() if day - WEEK in values}
+    increases = {day: demand - values[day - WEEK] for day, demand in values.items() if day - WEEK in values}
     if len(increases) < 2 * WEEK:
         return None
     usual = median(increases.values())
-    deviation = 1.4826 * median(abs(value - usual) for value in increases.values())  # as the standard one, of noise
+    deviation = 1.4826 * median(
+        abs(increase - usual) for increase in increases.values()
+    )  # as the standard one, of noise
     steepest_week = max(find_raised_weeks(increases, usual), key=lambda week: week[0], default=None)
     if steepest_week is None or steepest_week[0] <= EACH * deviation or abs(steepest_week[2]) <= CLEAR * deviation:
         return None
@@ -35,4 +37,4 @@ def find_raised_weeks(increases: Values, usual: float) -> Iterator[tuple[float, 
 def remove_step(values: Values) -> Values:
     """Remove a step, as if it had been there from the beginning."""
     step = find_step(values)
-    return {day: value + step[1] if day < step[0] else value for day, value in values.items()} if step else values
+    return {day: demand + step[1] if day < step[0] else demand for day, demand in values.items()} if step else values

@@ -30,22 +30,23 @@ def split_weekdays(values: Values) -> tuple[float, tuple[float, ...]]:
     """Split values into the level and the height of each weekday (the number of the day modulo 7) above it."""
     whole = median(values.values())
     medians = [
-        median([value for day, value in values.items() if day % WEEK == weekday] or [whole]) for weekday in range(WEEK)
+        median([demand for day, demand in values.items() if day % WEEK == weekday] or [whole])
+        for weekday in range(WEEK)
     ]
     level = fmean(medians)
-    return level, tuple(value - level for value in medians)
+    return level, tuple(middle - level for middle in medians)
 
 
 def compute_spread(rest: Values) -> float:
     """Compute the standard deviation of the rest beside slope, level and weekdays."""
-    return sqrt(sum(value * value for value in rest.values()) / max(1, len(rest) - WEEK - 1))
+    return sqrt(sum(residual * residual for residual in rest.values()) / max(1, len(rest) - WEEK - 1))
 
 
 def compute_inflation(rest: Values) -> float:
     """Compute the factor by which correlated neighbours make the variance of a mean larger: (1 + r) / (1 - r). In short
     series r comes out too small by (1 + 4 r) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954)."""
-    whole = sum(value * value for value in rest.values())
-    pairs = sum(value * rest[day + 1] for day, value in rest.items() if day + 1 in rest)
+    whole = sum(residual * residual for residual in rest.values())
+    pairs = sum(residual * rest[day + 1] for day, residual in rest.items() if day + 1 in rest)
     correlation = pairs / whole if whole > 0 else 0.0
     r = min(MOST_COMMON, max(0.0, correlation + (1 + 4 * correlation) / len(rest)))
     return (1 + r) / (1 - r)

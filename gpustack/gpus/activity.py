@@ -110,8 +110,8 @@ def group_by_pod(activities: Iterable[GpuActivity]) -> Iterator[PodActivity]:
     for (namespace, name), group in sorted(groups.items()):
         shares = {share: combine_values(fmean, (getattr(member, share) for member in group)) for share in SHARES}
         sums = {
-            value: combine_values(sum, (getattr(gpu_activity, value) for gpu_activity in group))
-            for value in ("memory", "power")
+            figure: combine_values(sum, (getattr(gpu_activity, figure) for gpu_activity in group))
+            for figure in ("memory", "power")
         }
         shared = sum(len(list_pods(pod_gpu)) > 1 for pod_gpu in group)
         yield PodActivity(Owner(namespace, name), len(group), **shares, **sums, shared_gpus=shared)
@@ -123,7 +123,7 @@ def list_pods(activity: GpuActivity) -> set[tuple[str, str]]:
 
 def combine_values(function: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
     known = list(values)
-    return None if None in known else function([value for value in known if value is not None])
+    return None if None in known else function([figure for figure in known if figure is not None])
 
 
 def find_missing_fields(activities: Iterable[GpuActivity]) -> dict[str, tuple[str, ...]]:
@@ -147,8 +147,8 @@ def sort_activity(activity: Activity, column: str) -> Activity:
     """Sort by one of SORTS, the highest first and unknown values last."""
 
     def compute_rank(entry: GpuActivity | PodActivity) -> float:
-        value = getattr(entry, column, None)
-        return -value if value is not None else 1.0
+        figure = getattr(entry, column, None)
+        return -figure if figure is not None else 1.0
 
     if column == "node":
         return activity

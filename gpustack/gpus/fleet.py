@@ -150,12 +150,12 @@ def mark_odd(cards: Sequence[Card]) -> Iterator[Card]:
     for card in cards:
         of_model.setdefault((card.gpu.model, card.gpu.profile), []).append(card)
     usual = {
-        model: {trait: find_majority(value(card) for card in group) for trait, value in TRAITS.items()}
+        model: {trait: find_majority(read_trait(card) for card in group) for trait, read_trait in TRAITS.items()}
         for model, group in of_model.items()
     }
     for card in cards:
         most = usual[card.gpu.model, card.gpu.profile]
-        values = {trait: value(card) for trait, value in TRAITS.items()}
+        values = {trait: read_trait(card) for trait, read_trait in TRAITS.items()}
         differs = [
             trait for trait in TRAITS if None not in (most[trait], values[trait]) and most[trait] != values[trait]
         ]

@@ -10,7 +10,7 @@ Name = Annotated[str, BeforeValidator(clean_text)]
 NameOrNull = Annotated[str | None, BeforeValidator(lambda text: clean_text(text) if text else None)]
 
 
-def take_gpu(name: str, default: Any = None) -> Any:
+def declare_gpu_field(name: str, default: Any = None) -> Any:
     """Declare a field that is an attribute of `gpu` in the object, or of the object itself. It is null where neither
     has it."""
     return Field(default, validation_alias=AliasPath("gpu", name))
@@ -25,13 +25,13 @@ class Identity(BaseModel):
 class GpuIdentity(Identity):
     """Describe a GPU, or an instance of one in MIG mode (`instance`, `profile`). What is unknown is null."""
 
-    node: Name = take_gpu("node", ...)
-    index: NameOrNull = take_gpu("index")
-    uuid: NameOrNull = take_gpu("uuid")
-    instance: NameOrNull = take_gpu("instance")
-    profile: NameOrNull = take_gpu("profile")
-    model: NameOrNull = take_gpu("model")
-    bus: NameOrNull = take_gpu("bus")
+    node: Name = declare_gpu_field("node", ...)
+    index: NameOrNull = declare_gpu_field("index")
+    uuid: NameOrNull = declare_gpu_field("uuid")
+    instance: NameOrNull = declare_gpu_field("instance")
+    profile: NameOrNull = declare_gpu_field("profile")
+    model: NameOrNull = declare_gpu_field("model")
+    bus: NameOrNull = declare_gpu_field("bus")
 
 
 class Owner(Identity):

@@ -134,6 +134,6 @@ def _parse_labels(entry: Any) -> dict[str, str]:
     return {name: flatten(value) for name, value in entry["metric"].items()}
 
 
-def _parse_point(value: Any) -> tuple[float, float]:
-    at, text = value
+def _parse_point(sample: Any) -> tuple[float, float]:
+    at, text = sample
     return float(at), float(text)

@@ -133,5 +133,6 @@ def find_whole_objects(text: str, begin: int) -> tuple[int, int]:
 
 
 def is_sound(window: GpuWindow) -> bool:
+    """Tell whether all numbers of a window are finite and it has a length."""
     values = (value for track in window.tracks.values() for value in track)
     return isfinite(window.seconds) and window.seconds > 0 and all(map(isfinite, values))

@@ -11,8 +11,8 @@ OFF_ON = {0.0: "off", 1.0: "on"}
 
 def build_setting_reader(name: str, words: Mapping[float, str] | None = None) -> Callable[[GpuWindow], str | None]:
     def read(window: GpuWindow) -> str | None:
-        value = window.settings.get(name)
-        return None if value is None else (words or {}).get(value, f"{value:g}")
+        setting = window.settings.get(name)
+        return None if setting is None else (words or {}).get(setting, f"{setting:g}")
 
     return read
 

@@ -49,9 +49,9 @@ class Scrapes:
                 if gpu is None or not self.selection.matches_gpu(gpu, series.labels):
                     continue
                 points = self.values.setdefault(tuple(sorted(series.labels.items())), [])
-                value = series.points[-1][1]
-                new = new or not points or points[-1][1] != value
-                points.append((moment, value))
+                reading = series.points[-1][1]
+                new = new or not points or points[-1][1] != reading
+                points.append((moment, reading))
         self.moments.append(moment)
         self.fresh += [moment] if new else []
 

@@ -77,8 +77,8 @@ class GpuWindow:
         return max(ways) / peak if ways and peak else None
 
     def compute_ratio(self, name: str, reference: str) -> float | None:
-        value, whole = self.compute_mean(name), self.compute_mean(reference)
-        return value / whole if value is not None and whole else None
+        mean, whole = self.compute_mean(name), self.compute_mean(reference)
+        return mean / whole if mean is not None and whole else None
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,7 @@ def strip_server_fields(document: Object) -> Object:
 
 
 def has_mark(document: Object) -> bool:
+    """Tell whether the labels or annotations of an object say that gpustack or Helm made it."""
     metadata = document["metadata"]
     return metadata.get("labels", {}).get(LABEL) == MANAGER or HELM_MARK in metadata.get("annotations", {})
 

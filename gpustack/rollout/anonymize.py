@@ -257,9 +257,9 @@ def anonymize_host(host: Host, change: Callable[[str], str]) -> Host:
     return replace(host, name=change(host.name), address=change(host.address), user=None, spec=spec)
 
 
-def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, dict):
-        return {key: map_strings(inner, change) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [map_strings(inner, change) for inner in value]
-    return change(value) if isinstance(value, str) else value
+def map_strings(document: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(document, dict):
+        return {key: map_strings(inner, change) for key, inner in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [map_strings(inner, change) for inner in document]
+    return change(document) if isinstance(document, str) else document

@@ -6,7 +6,7 @@ from gpustack.probes.host.declaration import read_declaration
 from gpustack.probes.host.owned_resources import RESOURCE_PROBES, Trace
 from gpustack.rollout.host_ownership import UNSPOKEN, Agreement, HostOwnership
 
-Found = Mapping[str, tuple[Trace, ...]]
+TracesByStep = Mapping[str, tuple[Trace, ...]]
 # Names that nobody else gives by accident: chains and tables with gpustack's prefix, rules with its comment.
 MARKED = ("chains GPUSTACK-", "table inet gpustack_metrics", "chain ", "rules of ufw")
 # Says that the network of the pods is a source of firewalld's zone `trusted` because gpustack added it.
@@ -15,7 +15,7 @@ SOURCE_NOTE = "/etc/gpustack-cluster/firewalld-source"
 OF_CLUSTER = {"link", "route", "chains", "table", "containers", "unit"}
 
 
-def list_traces(traces_by_step: Found, ownership: HostOwnership) -> tuple[tuple[str, tuple[Trace, ...]], ...]:
+def list_traces(traces_by_step: TracesByStep, ownership: HostOwnership) -> tuple[tuple[str, tuple[Trace, ...]], ...]:
     """List what is removed, by step, the last step first."""
     removable_traces = {
         step: [trace for trace in traces if may_remove(trace, ownership)] for step, traces in traces_by_step.items()
@@ -61,7 +61,7 @@ def find_step(path: str) -> str:
     return "containerd" if path.startswith("/etc/containerd/") else "prereqs"
 
 
-def list_kept_resources(traces_by_step: Found, ownership: HostOwnership) -> Iterator[str]:
+def list_kept_resources(traces_by_step: TracesByStep, ownership: HostOwnership) -> Iterator[str]:
     """Describe what stays, with the reasons."""
     explained_paths = {path for path, _ in ownership.kept_resources} | set(ownership.foreign_data)
     yield from (f"{path}: {reason}" for path, reason in ownership.kept_resources)

@@ -203,13 +203,13 @@ def dump_yaml(document: Any) -> str:
     return str(yaml.dump(mark_unsafe(document), Dumper=Dumper, sort_keys=False, width=UNBROKEN))
 
 
-def mark_unsafe(value: Any) -> Any:
+def mark_unsafe(document: Any) -> Any:
     """Mark every text of a value, but no key: names of variables and hosts stay what they are."""
-    if isinstance(value, dict):
-        return {key: mark_unsafe(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [mark_unsafe(inner) for inner in value]
-    return Literal(value) if isinstance(value, str) else value
+    if isinstance(document, dict):
+        return {key: mark_unsafe(inner) for key, inner in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [mark_unsafe(inner) for inner in document]
+    return Literal(document) if isinstance(document, str) else document
 
 
 def list_sources(inventory: Inventory, overlay_path: Path) -> list[str]:

@@ -60,6 +60,6 @@ def render_diff(diff: Any) -> Iterator[str]:
         yield from (line.rstrip("\n") for line in unified_diff(before, after, *headers, n=2))
 
 
-def split_lines(value: Any) -> list[str]:
-    text = value if isinstance(value, str) else dump_json(value, indent=1, sort_keys=True)
+def split_lines(content: Any) -> list[str]:
+    text = content if isinstance(content, str) else dump_json(content, indent=1, sort_keys=True)
     return text.splitlines()

@@ -70,12 +70,13 @@ class Settling:
         return f" (after {self.limit:.0f} s)"
 
     def is_over(self) -> bool:
+        """Tell whether all open steps have needed a person for longer than the limit. Each call looks at the time."""
         return time.monotonic() - self.progressed_at > self.limit or self.pulled_too_long
 
 
 @dataclass
 class Patience:
-    """Measure for how long everything that is open has been for a person."""
+    """Measure how long all open steps have needed a person, so that waiting is of no use."""
 
     factor: int = 1
     started_at: float | None = None

@@ -91,10 +91,10 @@ def build_reference(model: type[Model]) -> dict[str, str]:
     return {"$ref": f"{REF}{model.__name__}"}
 
 
-def unwrap_texts(value: Any) -> Any:
+def unwrap_texts(document: Any) -> Any:
     """Put each description on one line."""
-    if isinstance(value, dict):
-        return {key: unwrap_texts(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [unwrap_texts(element) for element in value]
-    return " ".join(value.split()) if isinstance(value, str) else value
+    if isinstance(document, dict):
+        return {key: unwrap_texts(entry) for key, entry in document.items()}
+    if isinstance(document, list):
+        return [unwrap_texts(element) for element in document]
+    return " ".join(document.split()) if isinstance(document, str) else document

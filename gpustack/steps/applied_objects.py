@@ -65,15 +65,15 @@ def owns_all_fields(expected_object: Object, applied_object: AppliedObject) -> b
     )
 
 
-def list_field_paths(value: Any, path: Path = ()) -> Iterator[Path]:
+def list_field_paths(manifest: Any, path: Path = ()) -> Iterator[Path]:
     """List the path of every field, as the API server distinguishes them: of a list, the paths of its entries where
     each has a key."""
-    if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+    if isinstance(manifest, list) and manifest and all(isinstance(entry, dict) for entry in manifest):
         keys = KEYS.get(path[-1] if path else "", ("name",))
-        if all(any(key in entry for key in keys) for entry in value):
-            value = {",".join(str(entry[key]) for key in keys if key in entry): entry for entry in value}
-    if not isinstance(value, dict) or not value or (path and path[-1] in ATOMIC_FIELDS):
+        if all(any(key in entry for key in keys) for entry in manifest):
+            manifest = {",".join(str(entry[key]) for key in keys if key in entry): entry for entry in manifest}
+    if not isinstance(manifest, dict) or not manifest or (path and path[-1] in ATOMIC_FIELDS):
         yield path
         return
-    for key, inner in value.items():
+    for key, inner in manifest.items():
         yield from list_field_paths(inner, (*path, key))

@@ -13,7 +13,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
-from gpustack.steps.firewall.flows import is_address
+from gpustack.steps.firewall.flows import is_ipv4_address
 
 KEY = "gpustack_node_ip"
 LOOPBACK = "127."
@@ -45,7 +45,7 @@ def read_reached_address(view: View) -> str:
     an empty text where neither is an IPv4 address."""
     reach = view.snapshot.reach.get(view.host.name)
     address = reach.address if reach and reach.address else view.host.address
-    return address if is_address(address) else ""
+    return address if is_ipv4_address(address) else ""
 
 
 def describe_conflict(view: View) -> str:

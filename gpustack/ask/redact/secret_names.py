@@ -90,22 +90,22 @@ def hide_named(text: str) -> str:
 def hide_value(match: re.Match[str]) -> str:
     """Return the match with its secret redacted. The name, quotes and punctuation stay, so that a document still
     parses."""
-    value, more, before = match["s"], match["more"], match[0][: match.start("s") - match.start()]
-    quote = find_quote(value)
+    candidate, more, before = match["s"], match["more"], match[0][: match.start("s") - match.start()]
+    quote = find_quote(candidate)
     if quote:
-        inner = value.removeprefix(quote).removesuffix(quote)
+        inner = candidate.removeprefix(quote).removesuffix(quote)
         return before + quote + REDACTED + quote + more if is_quoted_secret(match, inner) else match[0]
     extent = classify_value(match)
     if not extent:
         return match[0]
-    end = find_closing(value)
+    end = find_closing(candidate)
     quote = match["close"]
     return f"{before}{quote}{REDACTED}{quote}{end}{'' if extent == 'line' else more}"
 
 
-def find_closing(value: str) -> str:
+def find_closing(candidate: str) -> str:
     """Return the punctuation and brackets that a value ends with."""
-    return value[len(value.rstrip(",;)}]")) :]
+    return candidate[len(candidate.rstrip(",;)}]")) :]
 
 
 def is_key_prefix(line: str) -> bool:
@@ -117,8 +117,8 @@ def is_key_prefix(line: str) -> bool:
     return line[end - 1 : end] in ('"', "'") or KEY_PLACE.fullmatch(line, 0, end) is not None
 
 
-def find_quote(value: str) -> str:
-    match = re.match(r"\\*[\"']", value)
+def find_quote(candidate: str) -> str:
+    match = re.match(r"\\*[\"']", candidate)
     return match[0] if match else ""
 
 
@@ -133,32 +133,32 @@ def is_quoted_secret(match: re.Match[str], inner: str) -> bool:
 def classify_value(match: re.Match[str]) -> str:
     """Return the extent of the secret: `word`, or `line` with the words behind it; empty where the value is no
     secret."""
-    value, name = match["s"], match["name"]
-    if NO_SECRET.fullmatch(value) or value.startswith("=") or SENTENCE.fullmatch(value):
+    candidate, name = match["s"], match["name"]
+    if NO_SECRET.fullmatch(candidate) or candidate.startswith("=") or SENTENCE.fullmatch(candidate):
         return ""
     if re.fullmatch(ADDRESSES, name, re.IGNORECASE):
-        return "word" if is_address(value) else ""
+        return "word" if is_address(candidate) else ""
     before = match.string[max(match.start() - LOOKS_BACK, 0) : match.start()]
     line = re.split(r"\n|\\n", before)[-1]
     is_key = is_key_prefix(line) and (len(line) < LOOKS_BACK or line != before)
     if line.endswith(IDS):
-        return "word" if RANDOM.fullmatch(value) else ""
+        return "word" if RANDOM.fullmatch(candidate) else ""
     if PASSWORD.match(name):
         is_whole_name = (
             name.lower() in ("pass", "pwd") and not match.string[match.start() - 1 : match.start()].isalpha()
         )
-        if is_whole_name and (value.startswith("/") or value.isdigit()):
+        if is_whole_name and (candidate.startswith("/") or candidate.isdigit()):
             return ""
         if is_key and not match["close"]:
             return "line"
-        return "word" if "=" in match["sep"] or not match["more"] or not is_word(value) else ""
+        return "word" if "=" in match["sep"] or not match["more"] or not is_word(candidate) else ""
     if "=" in match["sep"]:
-        return "" if is_reference(match) and REFERENCE.fullmatch(value) else "word"
+        return "" if is_reference(match) and REFERENCE.fullmatch(candidate) else "word"
     if match["more"] or follows_quote(match):
-        return "word" if RANDOM.fullmatch(value) else ""
+        return "word" if RANDOM.fullmatch(candidate) else ""
     if is_key and match["sep"] != ":":
         return "word"
-    return "word" if any(char.isdigit() for char in value) and len(value) >= 8 else ""
+    return "word" if any(char.isdigit() for char in candidate) and len(candidate) >= 8 else ""
 
 
 def follows_quote(match: re.Match[str]) -> bool:
@@ -166,8 +166,8 @@ def follows_quote(match: re.Match[str]) -> bool:
     return bool(re.match(r"[ \t]+\\*[\"']", match.string[match.end() : match.end() + 8]))
 
 
-def is_word(value: str) -> bool:
-    return bool(re.fullmatch(r"[A-Za-z]?[a-z'-]*[.,;:]?", value))
+def is_word(candidate: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z]?[a-z'-]*[.,;:]?", candidate))
 
 
 def is_reference(match: re.Match[str]) -> bool:
@@ -176,9 +176,9 @@ def is_reference(match: re.Match[str]) -> bool:
     return match["name"].lower() == "secret" and not re.match(r"[\w-]", match.string[start - 1 : start])
 
 
-def is_address(value: str) -> bool:
+def is_address(candidate: str) -> bool:
     """Tell whether a value is an address with a random part, which allows whoever has it to send."""
-    parts = re.findall(r"(?<=/)[\w-]{8,}", value) if re.match(r"https?://", value) else []
+    parts = re.findall(r"(?<=/)[\w-]{8,}", candidate) if re.match(r"https?://", candidate) else []
     return any(re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)
 
 

@@ -56,9 +56,9 @@ def has_dots(match: re.Match[str]) -> bool:
 def is_token_of_address(match: re.Match[str]) -> bool:
     """Tell whether the match is a token and not the name of a user, which has letters of one case and, but for HTTP,
     may have digits."""
-    value = match["s"]
-    mixed = value.lower() != value and value.upper() != value
-    return (has_digit(match) or mixed) if match["other"] is None else has_digit(match) and len(value) >= 16
+    candidate = match["s"]
+    mixed = candidate.lower() != candidate and candidate.upper() != candidate
+    return (has_digit(match) or mixed) if match["other"] is None else has_digit(match) and len(candidate) >= 16
 
 
 def is_login(match: re.Match[str]) -> bool:

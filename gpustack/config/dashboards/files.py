@@ -43,9 +43,9 @@ def find_duplicates(dashboards: Mapping[Path, Dashboard]) -> Iterator[Complaint]
             first |= {(word, load_json(path.read_text())[word]): path for word in ("uid", "title")}
     for path, board in dashboards.items():
         for word in ("name", "uid", "title"):
-            value = getattr(board, word)
-            if (other := first.setdefault((word, value), path)) != path:
-                key, what = ("", f"the file name {path.name}") if word == "name" else (word, repr(value))
+            identifier = getattr(board, word)
+            if (other := first.setdefault((word, identifier), path)) != path:
+                key, what = ("", f"the file name {path.name}") if word == "name" else (word, repr(identifier))
                 yield build_complaint(path, key, f"{what}, as in {other}", "one that no other dashboard has")
 
 

@@ -115,15 +115,15 @@ def collect_variables(board: Mapping[str, Any]) -> set[str]:
     )
 
 
-def fill_inputs(value: Any, inputs: Mapping[str, str], variables: set[str], key: str = "") -> Any:
+def fill_inputs(document: Any, inputs: Mapping[str, str], variables: set[str], key: str = "") -> Any:
     """Fill all places that were left open. A data source that is given by its name alone becomes one by its uid."""
-    if isinstance(value, dict):
-        return {name: fill_inputs(inner, inputs, variables, name) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [fill_inputs(inner, inputs, variables, key) for inner in value]
-    if not isinstance(value, str) or "${" not in value:
-        return value
-    text = value
+    if isinstance(document, dict):
+        return {name: fill_inputs(inner, inputs, variables, name) for name, inner in document.items()}
+    if isinstance(document, list):
+        return [fill_inputs(inner, inputs, variables, key) for inner in document]
+    if not isinstance(document, str) or "${" not in document:
+        return document
+    text = document
     for name, word in inputs.items():
         text = text.replace(f"${{{name}}}", word)
     text = OPEN.sub(lambda match: match[0] if match[1] in variables else DATA_SOURCE, text)

@@ -61,25 +61,25 @@ def find_secrets(file: str, values: Mapping[str, Any]) -> list[Complaint]:
 
 
 def find_secret_paths(
-    value: Any, path: tuple[str, ...] = (), *, inside: bool = False, depth: int = 0
+    document: Any, path: tuple[str, ...] = (), *, inside: bool = False, depth: int = 0
 ) -> Iterator[tuple[str, ...]]:
     """Yield the paths of secrets. `inside` says that the key above names one. A mapping below such a key says where the
     secret is (`name` and `key` of a Secret), or is settings with names of their own. `depth` counts the documents
     around this one."""
-    if isinstance(value, Mapping):
-        if is_secret_name(str(value.get("name", ""))) and is_clear(value.get("value")):
+    if isinstance(document, Mapping):
+        if is_secret_name(str(document.get("name", ""))) and is_clear(document.get("value")):
             yield (*path, "value")
-        if value.get("kind") == "Secret" and isinstance(value.get("data"), Mapping):
-            yield from ((*path, "data", str(key)) for key, inner in value["data"].items() if is_clear(inner))
-        for key, inner in value.items():
+        if document.get("kind") == "Secret" and isinstance(document.get("data"), Mapping):
+            yield from ((*path, "data", str(key)) for key, inner in document["data"].items() if is_clear(inner))
+        for key, inner in document.items():
             word = normalize_key(str(key))
             held = HOLDERS & {word, *map(normalize_key, path)} or (inside and word == "value")
             below = bool(held) or is_secret_name(word) or (ADDRESS.fullmatch(word) is not None and has_token(inner))
             yield from find_secret_paths(inner, (*path, str(key)), inside=below, depth=depth)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
+    elif isinstance(document, list):
+        for index, inner in enumerate(document):
             yield from find_secret_paths(inner, (*path, str(index)), inside=inside, depth=depth)
-    elif (inside and is_clear(value)) or (isinstance(value, str) and holds_secret(value, depth)):
+    elif (inside and is_clear(document)) or (isinstance(document, str) and holds_secret(document, depth)):
         yield path
 
 
@@ -104,15 +104,15 @@ def redact_secrets(values: Any) -> Any:
     return redact_paths(values, secret_paths) if secret_paths else values
 
 
-def redact_paths(value: Any, secret_paths: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
+def redact_paths(document: Any, secret_paths: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
     if path in secret_paths:
         return PLACEHOLDER
-    if isinstance(value, Mapping):
-        return {key: redact_paths(inner, secret_paths, (*path, str(key))) for key, inner in value.items()}
+    if isinstance(document, Mapping):
+        return {key: redact_paths(inner, secret_paths, (*path, str(key))) for key, inner in document.items()}
     return (
-        [redact_paths(inner, secret_paths, (*path, str(index))) for index, inner in enumerate(value)]
-        if isinstance(value, list)
-        else value
+        [redact_paths(inner, secret_paths, (*path, str(index))) for index, inner in enumerate(document)]
+        if isinstance(document, list)
+        else document
     )
 
 
@@ -125,6 +125,7 @@ def is_secret_name(key: str) -> bool:
 
 
 def is_clear(value: Any) -> bool:
+    """Tell whether a setting whose key names a secret has it in clear: a number, or a text that is no pointer."""
     if isinstance(value, bool) or value is None:
         return False
     return isinstance(value, int) or (isinstance(value, str) and POINTER.fullmatch(value) is None)

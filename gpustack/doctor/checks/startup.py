@@ -26,6 +26,7 @@ def is_new(view: View, pod: PodState) -> bool:
 
 
 def is_young(view: View, container: Container) -> bool:
+    """Tell whether a container started for the first time, less than STARTS seconds ago."""
     if container.started_at is None or container.last_reason:
         return False
     return -CLOCKS < (view.started_at - container.started_at).total_seconds() < STARTS

@@ -61,29 +61,29 @@ def parse_rules(expressions: list[dict[str, Any]]) -> Iterator[Rule]:
     """Parse one rule, or one for each element of a verdict map."""
     rule = Rule("", describe_rule(expressions))
     for expression in expressions:
-        ((kind, value),) = expression.items()
+        ((kind, operands),) = expression.items()
         if kind == "match":
-            rule = add_match(rule, value["left"], value["right"], value["op"])
+            rule = add_match(rule, operands["left"], operands["right"], operands["op"])
         elif kind in ("accept", "drop", "return"):
             rule = replace(rule, verdict=kind)
         elif kind == "reject":
             rule = replace(rule, verdict="drop")
         elif kind in ("jump", "goto"):
-            rule = replace(rule, verdict=f"{kind} {value['target']}")
+            rule = replace(rule, verdict=f"{kind} {operands['target']}")
         elif kind == "vmap":
-            yield from expand_map(rule, value)
+            yield from expand_map(rule, operands)
             return
         elif kind not in BESIDE:
             rule = replace(rule, judged=False)
     yield rule
 
 
-def expand_map(before: Rule, value: dict[str, Any]) -> Iterator[Rule]:
-    elements = value["data"]["set"] if isinstance(value["data"], dict) else []
+def expand_map(before: Rule, verdict_map: dict[str, Any]) -> Iterator[Rule]:
+    elements = verdict_map["data"]["set"] if isinstance(verdict_map["data"], dict) else []
     for key, verdict in elements:
         ((kind, target),) = verdict.items()
         words = f"{kind} {target['target']}" if kind in ("jump", "goto") else "drop" if kind == "reject" else kind
-        yield replace(add_match(before, value["key"], key, "=="), verdict=words)
+        yield replace(add_match(before, verdict_map["key"], key, "=="), verdict=words)
 
 
 def add_match(rule: Rule, left_side: Any, right: Any, op: str) -> Rule:
@@ -139,17 +139,17 @@ def describe_rule(expressions: list[dict[str, Any]]) -> str:
     """Describe a rule in words close to nft's, for people."""
     words = []
     for expression in expressions:
-        ((kind, value),) = expression.items()
+        ((kind, operands),) = expression.items()
         if kind == "match":
-            left_side = next(iter(value["left"].values())) if isinstance(value["left"], dict) else {}
+            left_side = next(iter(operands["left"].values())) if isinstance(operands["left"], dict) else {}
             key = " ".join(
                 str(left_side[part])
                 for part in ("protocol", "field", "key")
                 if isinstance(left_side, dict) and part in left_side
             )
-            words.append(f"{key} {','.join(list_elements(value['right'])) or value['right']}")
+            words.append(f"{key} {','.join(list_elements(operands['right'])) or operands['right']}")
         elif kind in ("jump", "goto"):
-            words.append(f"{kind} {value['target']}")
+            words.append(f"{kind} {operands['target']}")
         elif kind != "counter":
             words.append(kind)
     return " ".join(words)

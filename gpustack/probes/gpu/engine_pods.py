@@ -45,6 +45,7 @@ def parse_engine_pods(answer: Answer) -> tuple[EnginePod, ...]:
 
 
 def has_engine(spec: Mapping[str, Any]) -> bool:
+    """Tell whether a pod has a container with an engine, or is from a recording without containers."""
     return "containers" not in spec or CONTAINER in {container["name"] for container in spec["containers"]}
 
 

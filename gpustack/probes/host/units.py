@@ -60,10 +60,10 @@ def build_unit(properties: Mapping[str, str], current_time: int | None) -> Unit 
         return None
     active_since, state = parse_systemd_time(properties["ActiveEnterTimestamp"]), properties["ActiveState"]
     failed = properties.get("SubState") in (None, "auto-restart") and properties.get("Result") != "success"
-    again = properties.get("NRestarts", "0") != "0" and not is_recent(
+    restarted = properties.get("NRestarts", "0") != "0" and not is_recent(
         properties.get("ActiveExitTimestamp", ""), current_time
     )
-    moving = state in ("activating", "deactivating") and not failed and not again
+    moving = state in ("activating", "deactivating") and not failed and not restarted
     age = current_time - active_since if current_time is not None and active_since is not None else None
     return Unit(state == "active", properties["UnitFileState"], active_since, moving, age)
 
@@ -78,6 +78,7 @@ def is_unsettled(text: str) -> bool:
 
 
 def is_recent(time: str, current_time: int | None) -> bool:
+    """Tell whether a time of systemd is known and at most a moment ago."""
     timestamp = parse_systemd_time(time)
     return current_time is not None and timestamp is not None and current_time - timestamp <= MOMENT
 

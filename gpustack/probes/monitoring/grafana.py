@@ -99,7 +99,7 @@ def parse_dashboard(metadata: Any, texts: list[str]) -> Dashboard:
     return Dashboard(
         metadata["namespace"],
         metadata["name"],
-        all(is_readable(text) for text in texts),
+        all(is_json_object(text) for text in texts),
         tuple(sorted(set(METRIC.findall(whole)))),
         tuple(sorted(set(HOST_LABEL.findall(whole)))) if METRIC.search(whole) else (),
     )
@@ -116,10 +116,10 @@ def prune_dashboards(text: str) -> str:
 def prune_dashboard_text(text: str) -> str:
     labels = [f"{label}=" for label in HOST_LABEL.findall(text)]
     words = sorted({*METRIC.findall(text), *labels})
-    return dump_json({"words": words}) if is_readable(text) else " ".join(["no JSON:", *words])
+    return dump_json({"words": words}) if is_json_object(text) else " ".join(["no JSON:", *words])
 
 
-def is_readable(text: str) -> bool:
+def is_json_object(text: str) -> bool:
     try:
         return isinstance(load_json(text), dict)
     except (ValueError, RecursionError):

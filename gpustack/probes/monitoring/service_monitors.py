@@ -67,6 +67,7 @@ def parse_selector(document: Any) -> Selector | None:
 
 
 def parse_selectors(answer: Answer) -> tuple[PrometheusSelectors, ...] | None:
+    """Parse the selectors of each Prometheus object. Return None where the objects are not known."""
     objects = list_objects_if_known(answer)
     return (
         None

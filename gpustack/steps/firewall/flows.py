@@ -107,10 +107,10 @@ def list_node_addresses(inventory: Inventory, reported_addresses: Mapping[str, s
     address of the inventory counts, so that its peers do not shut it out meanwhile. A mere name is left out."""
     hosts = inventory.cluster_hosts
     addresses = (reported_addresses.get(host.name) or str(host.spec.gpustack_node_ip or host.address) for host in hosts)
-    return [address for address in addresses if is_address(address)]
+    return [address for address in addresses if is_ipv4_address(address)]
 
 
-def is_address(text: str) -> bool:
+def is_ipv4_address(text: str) -> bool:
     try:
         return bool(IPv4Address(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Without an address, the metrics are those of the cluster in the inventory."""
+"""The metrics are those of the cluster in the inventory where no address is given."""
 
 import json
 from collections.abc import Iterator

@@ -12,7 +12,7 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.firewall.flows import is_address
+from gpustack.steps.firewall.flows import is_ipv4_address
 
 TAKEN = datetime(2026, 11, 21, 5, tzinfo=UTC)
 Answers = Mapping[tuple[str, str], Answer]
@@ -39,7 +39,7 @@ def build(
 
 def find_address(host: Host, answers: Answers) -> str:
     """Return the address where SSH reaches an honest host: that of the inventory, or of a name the one it reports."""
-    if is_address(host.address) or (ADDRESS.id, host.name) not in answers:
+    if is_ipv4_address(host.address) or (ADDRESS.id, host.name) not in answers:
         return ""
     try:
         return ADDRESS.extract_fact(answers[ADDRESS.id, host.name])

@@ -18,9 +18,12 @@ def describe_setting(view: View, key: str) -> str:
 @check("host-ip-forward-off", SYSCTL)
 def ip_forward_off(view: View) -> Result:
     """Judge the value that the kernel uses now, not that of a file."""
-    value = view[SYSCTL].live[FORWARD]
+    setting = view[SYSCTL].live[FORWARD]
     return Result(
-        FORWARD, "1", f"{format_value(value)}{describe_setting(view, FORWARD) if value == '0' else ''}", ok=value != "0"
+        FORWARD,
+        "1",
+        f"{format_value(setting)}{describe_setting(view, FORWARD) if setting == '0' else ''}",
+        ok=setting != "0",
     )
 
 

@@ -32,12 +32,13 @@ def find_oom_kill(view: View, pods: Iterable[PodState], container: str = "") -> 
     for pod in pods:
         for state in pod.containers:
             was_killed = OUT_OF_MEMORY in (state.reason, state.last_reason)
-            if was_killed and container in state.name and is_recent(view, state):
+            if was_killed and container in state.name and is_down_or_restarted(view, state):
                 return f"{state.name} of {pod.name}: {OUT_OF_MEMORY}"
     return ""
 
 
-def is_recent(view: View, container: Container) -> bool:
+def is_down_or_restarted(view: View, container: Container) -> bool:
+    """Tell whether a container is not ready, or its last end is recent."""
     ended = container.ended_at
     return not container.ready or (ended is not None and (view.started_at - ended).total_seconds() < RECENT)
 
