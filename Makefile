@@ -9,19 +9,26 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH):/usr/local/go/bin
 ENV := .venv/made
 
 # Two at a time, the longest first: each takes one core.
-QUICK := tests/contract tests/replay $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
+UNITS := $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
+FOLDERS := tests/contract tests/replay $(UNITS)
+# The loop of a contributor: two halves, since each start of pytest costs as much as a small folder. Left out is what
+# draws cases by the thousand, plays Ansible or builds bundles again and again; every package keeps tests.
+FIRST := $(addsuffix /,$(addprefix tests/unit/,steps doctor cli report))
+SECOND := $(filter-out $(FIRST) tests/unit/hostile/,$(UNITS))
+LEFT_OUT := bundle/test_ownership.py rollout/test_overlay.py rollout/test_suspended_run.py forecast/test_lives.py
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
 # timed PART,COMMAND: says at its end how long it took.
 timed = @TIMEFORMAT='── %lR  $(1)'; time $(2)
 
-.PHONY: help demo test $(QUICK) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+.PHONY: help demo test quick quick-first quick-second $(FOLDERS) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
     upstream env go lock values rights sbom audit clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
 	@echo "               KEEP=yes leaves them, to break something and ask the doctor"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 45 minutes, then under 20)"
+	@echo "make quick     unit tests of every package, without Go and without a lab: after each change"
 	@echo "make vm-test   a whole cluster on a virtual machine, which boots a kernel of its own (an hour where KVM is missing)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
 	@echo "make fuzz      the property tests with other cases each time; SEED=N draws those of seed N again"
@@ -50,12 +57,23 @@ demo:
 test:
 	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
 	$(call timed,environment,$(MAKE) --no-print-directory env go)
-	$(call timed,quick tests,$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going $(QUICK))
+	$(call timed,quick tests,$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going $(FOLDERS))
 	$(call timed,bundle,$(MAKE) --no-print-directory bundle)
 	$(call timed,lab tests,pytest tests/lab -m short)
 
-$(QUICK):
+$(FOLDERS):
 	pytest $@ -m "not slow"
+
+quick: $(ENV)
+	@echo "make quick: unit tests of every package with few drawn cases; neither Go nor a lab is needed" >&2
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going quick-first quick-second
+
+quick-first:
+	pytest $(FIRST) -m "not slow" --hypothesis-profile=quick
+
+quick-second:
+	pytest $(SECOND) -m "not slow" --hypothesis-profile=quick --ignore-glob='*_accuracy.py' \
+	    $(addprefix --ignore=tests/unit/,$(LEFT_OUT))
 
 lab-test:
 	@echo "make lab-test: about four hours; 40 minutes more the first time, for the bundle" >&2
