@@ -86,7 +86,9 @@ def test_settings_of_a_host_are_read() -> None:
 
 def test_the_same_mistake_of_many_hosts_is_reported_once() -> None:
     many = tuple(f"n{number}" for number in range(9))
-    (complaint,) = list_complaints(groups={**GROUPS, "kube_node": many}, every={"ansible_become_method": "doas"})
+    (complaint,) = list_complaints(
+        groups={**GROUPS, "kube_node": many}, host_variables={"ansible_become_method": "doas"}
+    )
     assert complaint.file == "nowhere/site/hosts.yml, hosts h1, n0, n1 and 7 more"
 
 
@@ -113,7 +115,7 @@ def test_jinja_in_the_spec_is_reported_once_with_its_file() -> None:
 
 
 def test_jinja_elsewhere_is_nobodys_business() -> None:
-    assert list_complaints(every={"my_variable": "{{ other }}", "ansible_winrm_path": "{{ x }}"}) == []
+    assert list_complaints(host_variables={"my_variable": "{{ other }}", "ansible_winrm_path": "{{ x }}"}) == []
 
 
 def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_being_shown() -> None:
