@@ -102,7 +102,7 @@ def test_every_play_begins_with_the_question_which_machine_it_is(path: Path) -> 
 
 
 @every_role
-def test_a_control_plane_that_acts_for_another_host_is_identified_first(role: Path) -> None:
+def test_a_delegating_role_reads_the_machine_id_first(role: Path) -> None:
     """The ways into a role are tasks/main.yml, which includes others and notifies handlers, and tasks/reset.yml."""
     acting = [path for path in role.rglob("*.yml") if "delegate_to" in path.read_text()]
     for name in {"reset.yml" if path.name == "reset.yml" else "main.yml" for path in acting}:

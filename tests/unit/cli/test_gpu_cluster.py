@@ -25,16 +25,16 @@ HOSTS = Inventory(Path("hosts.yml"), (), Spec())
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
+def inventories(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
     """Return the inventories whose monitoring was opened."""
-    inventories: list[Inventory] = []
+    opened_inventories: list[Inventory] = []
 
     @contextmanager
     def open_part(part: str, hosts: Inventory, _: object) -> Iterator[tuple[str, int]]:
-        inventories.append(hosts)
+        opened_inventories.append(hosts)
         yield "127.0.0.1", {"prometheus": 9090, "exporter": 9400}[part]
 
-    def query(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
+    def query(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
         assert self.access == Access("http://127.0.0.1:9090")
         return QueryResult(() if expr.startswith("kube_") else tuple(chain(*[gpu_series("gpu1", 0, **BUSY)])))
 
@@ -42,26 +42,26 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
     monkeypatch.setattr(connect, "open_part", open_part)
     monkeypatch.setattr(Prometheus, "query_instant", query)
     monkeypatch.setattr(Prometheus, "fetch_time", lambda _: 1010.0)
-    return inventories
+    return opened_inventories
 
 
 def run_gpu(*words: str) -> Result:
     return CliRunner().invoke(app, ["gpu", *words, "-q"])
 
 
-def test_the_prometheus_of_the_cluster_is_asked(opened: list[Inventory]) -> None:
+def test_the_prometheus_of_the_cluster_is_asked(inventories: list[Inventory]) -> None:
     document = json.loads(run_gpu("list", "-o", "json").stdout)
     assert [gpu["node"] for gpu in document["gpus"]] == ["gpu1"]
-    assert opened == [HOSTS]
+    assert inventories == [HOSTS]
 
 
-def test_a_given_address_opens_no_cluster(opened: list[Inventory], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_given_address_opens_no_cluster(inventories: list[Inventory], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
     run_gpu("list", "--prometheus", "http://prometheus.example.org")
-    assert opened == []
+    assert inventories == []
 
 
-def test_the_exporter_of_the_cluster_is_checked(opened: list[Inventory], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exporter_of_the_cluster_is_checked(inventories: list[Inventory], monkeypatch: pytest.MonkeyPatch) -> None:
     urls: list[str] = []
 
     def fetch(web: Any) -> None:
@@ -71,4 +71,4 @@ def test_the_exporter_of_the_cluster_is_checked(opened: list[Inventory], monkeyp
     monkeypatch.setattr(exposition, "fetch_families", fetch)
     error = run_gpu("check-exporter").exception
     assert isinstance(error, UnreachableError)
-    assert (urls, opened) == (["http://127.0.0.1:9400/metrics"], [HOSTS])
+    assert (urls, inventories) == (["http://127.0.0.1:9400/metrics"], [HOSTS])

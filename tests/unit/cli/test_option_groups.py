@@ -52,7 +52,7 @@ def test_the_formats_of_a_result_are_the_values_of_its_option() -> None:
         outputs.append(f"{output.output}")
 
     @declare_command(app, "other")
-    def other(session: Session) -> None:
+    def run_without_result(session: Session) -> None:
         pass
 
     run = CliRunner()
