@@ -1,4 +1,4 @@
-"""Each step passes on its snapshot: a check that reads a new probe finds an answer to it there."""
+"""Steps pass on their snapshots: a check that reads a new probe finds an answer to it there."""
 
 import pytest
 
