@@ -113,6 +113,9 @@ def begin():
             if state == record["before"]:
                 record.update(after="", cluster="", run=run, at=at)
                 record.pop("removing", None)
+        elif not record["after"] and kind in ("file", "marked") and state not in (ABSENT, record["before"]):
+            # A step was killed here. Nobody knows whether it wrote this, or somebody did since.
+            record["drifted"] = state
         elif record["after"] not in ("", state):
             # Somebody changed it since. Where it holds lines of others, it is theirs from now on.
             record.update({"after": EDITED} if kind == "lines" else {"drifted": state})
