@@ -204,13 +204,15 @@ def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: 
         )
     if ansible.find_stop_reason():
         kill_all(folder)
-    if is_lapsed(folder):
-        reason = f"Ansible was ended in the middle of it: {ansible.find_stop_reason() or 'its watcher was stopped'}"
+    # The runner has no exit status of a program that a signal ended.
+    if is_lapsed(folder) or runner.rc is None:
+        cause = "its watcher was stopped" if is_lapsed(folder) else "by a signal, as when memory is full"
+        reason = f"Ansible was ended in the middle of it: {ansible.find_stop_reason() or cause}"
         tally.failures += [
             TaskFailure(host, "ansible-playbook", str(locate_playbooks() / f"{name}.yml"), reason) for host in hosts
         ]
     with runner.stdout as stdout:
-        return stdout.read(), int(runner.rc)
+        return stdout.read(), 1 if runner.rc is None else int(runner.rc)
 
 
 def build_run_environment(folder: Path, path: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,6 +43,16 @@ def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.Monk
     ansible = Ansible(["overlay.yml"], tmp_path, ignore_event)
     assert play(STEPS[0].id, ["h1"], replace(ansible, find_stop_reason=lambda: "interrupted")).failed_hosts == ()
     assert play(STEPS[0].id, ["h1"], ansible).failed_hosts == ("h1",)
+
+
+def test_an_ansible_that_a_signal_ended_fails_the_hosts_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pexpect has no exit status of such a program, and so the runner has none (ansible-runner 2.4, runner.py)."""
+    monkeypatch.setattr("ansible_runner.run", lambda **_: SimpleNamespace(rc=None, stdout=StringIO("")))
+    done = play(STEPS[0].id, ["h1", "h2"], Ansible(["overlay.yml"], tmp_path, ignore_event))
+    assert done.failed_hosts == ("h1", "h2")
+    assert "ended in the middle of it: by a signal" in done.failures[0].message
 
 
 @pytest.fixture
