@@ -62,9 +62,8 @@ def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) ->
     """Interrupt a step, at most `max_delay` seconds after its play began, and return the run, which has to be over."""
     if interruption is fill_disk:
         stage.on("host1", SMALL)
-    if interruption in (fill_disk, power, kill_sessions):
-        # The run goes on, and would leave nothing for the next ones to break off.
-        stage.step_limit = step
+    # A run may go on, or play a later step first, and would leave nothing for the next ones to break off.
+    stage.step_limit = step
     began, delay = time.monotonic(), stage.rng.uniform(0, max_delay)
     run = stage.run()
     try:
