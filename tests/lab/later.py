@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from gpustack.steps import STEPS
 from tests.lab import reliability
 from tests.lab.broken_off import Run as Broken
 from tests.lab.host_faults import HURT, SESSIONS
@@ -63,7 +64,8 @@ def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) ->
     if interruption is fill_disk:
         stage.on("host1", SMALL)
     # A run may go on, or play a later step first, and would leave nothing for the next ones to break off.
-    stage.step_limit = step
+    ids = [planned.id for planned in STEPS]
+    stage.step_limit = ",".join(ids[: ids.index(step) + 1])
     began, delay = time.monotonic(), stage.rng.uniform(0, max_delay)
     run = stage.run()
     try:
