@@ -7,6 +7,6 @@ from tests.contract.promtool import run_promtool
 from tests.worlds.results import diagnoses
 
 
-@pytest.mark.parametrize("name", ["healthy", "ufw", "unexplained", "together"])
-def test_prometheus_takes_the_metrics(name: str) -> None:
-    assert run_promtool("check", "metrics", stdin=render_metrics(getattr(diagnoses, name)())) == ""
+@pytest.mark.parametrize("kind", ["healthy", "ufw", "unexplained", "joint"])
+def test_prometheus_takes_the_metrics(kind: str) -> None:
+    assert run_promtool("check", "metrics", stdin=render_metrics(getattr(diagnoses, f"make_{kind}_diagnosis")())) == ""

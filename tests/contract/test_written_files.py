@@ -25,7 +25,7 @@ STORAGE = "bundle/storage.py"
 # copy in memory.
 EXCEPTIONS = {
     ("rollout/reaper.py", "os.open"), ("rollout/reaper.py", ".touch"), ("rollout/watcher.py", ".touch"),
-    ("cli/access.py", ".open"), ("bundle/serve.py", "os.fdopen"),
+    ("cli/commands/access.py", ".open"), ("bundle/serve.py", "os.fdopen"),
 }  # fmt: skip
 WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}
 WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "mknod"}
