@@ -73,7 +73,7 @@ def test_a_changed_image_ends_the_installation_and_no_container_of_it_starts(
         one_host,
         tmp_path / "changed",
         ["host1"],
-        build_source=build_source(one_host, simulated="allowed") | {"mirror": changed_mirror},
+        source=build_source(one_host, simulated="allowed") | {"mirror": changed_mirror},
     )
     done = gpustack("install", "-i", made, "--yes", limit=900, code=5)
     output = " ".join((done.stdout + done.stderr).split())
