@@ -155,14 +155,14 @@ def expand_groups(function: Callable[..., Any], rendering: Rendering | None = No
 
     @wraps(function)
     def run_command(**arguments: Any) -> None:
-        verbose = {name: arguments[name] for name in ("verbose",) if name in arguments}
+        context = {"verbose": arguments["verbose"]} if "verbose" in arguments else {}
         shown_by: Display | None = None
         for name, group in groups.items():
             names = {option.name for option in fields(group) if option.init}
             arguments[name] = group(**{option: arguments.pop(option) for option in names & arguments.keys()})
             if isinstance(arguments[name], Display):
                 shown_by = arguments[name]
-                shown_by.context.update(verbose)
+                shown_by.context.update(context)
         result = function(**arguments)
         if shown_by and result is not None:
             shown_by.show(result)

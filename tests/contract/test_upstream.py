@@ -145,7 +145,7 @@ def test_something_wrong_outweighs_something_unknown(vendors: Vendors, tmp_path:
 def test_a_server_that_is_not_reached_is_tried_once(
     vendors: Vendors, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a machine without internet some hundred lines would each wait for the server."""
+    """The check stops after two tries, since on a machine without internet each of a hundred lines would wait."""
     programs = tmp_path_factory.mktemp("programs")
     output = "curl: (6) Could not resolve host: get.example"
     (programs / "curl").write_text(f"#!/bin/sh\necho x >>{programs}/tried\necho '{output}' >&2\nprintf 000\nexit 6\n")

@@ -8,6 +8,7 @@ import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
+from gpustack.probes.kubernetes.nodes import list_objects
 from tests.worlds.snapshots.answers import CASES, probes
 
 HOSTILE = (
@@ -62,7 +63,9 @@ def test_no_other_name_reaches_a_fact(place: tuple[str, str], name: object) -> N
     "name", ["k1", "k1.example.org", "kube-system", "1a", "pod-x2k4p.17a3f", "servicemonitors.monitoring.coreos.com"]
 )
 def test_names_of_rfc_1123_are_accepted(name: str) -> None:
-    require_names({"metadata": {"name": name}, "spec": {"nodeName": name}})
+    document = {"metadata": {"name": name}, "spec": {"nodeName": name}}
+    answer = Answer("pods", "h1", 0, json.dumps({"items": [document]}), "")
+    assert list_objects(answer) == [document]
 
 
 def test_names_of_roles_may_have_colons() -> None:

@@ -209,3 +209,4 @@ def test_a_killed_run_keeps_nobody_out(first: Operator) -> None:
     first.send(signal.SIGKILL)
     first.wait_until(lambda: not try_lock(), 3)
     first.wait_until(lambda: not first.list_players(), 10)
+    assert try_lock() == "", "what the killed run left keeps nobody out"
