@@ -58,11 +58,11 @@ def run_alertmanager(folder: Path, text: str, features: str = RECEIVER_METRICS) 
     ]
     words += [f"--storage.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
     words += [f"--enable-feature={features}"] if features else []
-    found = Alertmanager(Web("Alertmanager", "127.0.0.1", port))
+    alertmanager = Alertmanager(Web("Alertmanager", "127.0.0.1", port))
     with (folder / "log").open("w") as log, subprocess.Popen(words, stdout=log, stderr=log) as process:
         try:
-            wait_until("Alertmanager answers", lambda: is_ready(found), limit=30)
-            yield found
+            wait_until("Alertmanager answers", lambda: is_ready(alertmanager), limit=30)
+            yield alertmanager
         finally:
             process.kill()
 

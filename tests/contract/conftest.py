@@ -18,13 +18,13 @@ def driver_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Libraries and nvidia-smi of the simulated driver."""
     if shutil.which("gcc") is None:
         pytest.skip("no gcc on this machine")
-    out = tmp_path_factory.mktemp("driver")
-    build = ["sh", str(DRIVER / "build.sh"), str(out), hardware.DRIVER]
-    done = subprocess.run(build, capture_output=True, text=True, timeout=100, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    folder = tmp_path_factory.mktemp("driver")
+    build = ["sh", str(DRIVER / "build.sh"), str(folder), hardware.DRIVER]
+    process = subprocess.run(build, capture_output=True, text=True, timeout=100, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
     for name in ("libnvidia-ml", "libcuda"):
-        (out / f"{name}.so.1").symlink_to(f"{name}.so")
-    return out
+        (folder / f"{name}.so.1").symlink_to(f"{name}.so")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tests.contract.promql import read_exported
-from tests.contract.written_series import COUNTERS, OTHERS, choose_value
+from tests.contract.written_series import COUNTERS, OTHER_SERIES, choose_value
 
 DEV, PROF, REASON = "DCGM_FI_DEV_", "DCGM_FI_PROF_", "DCGM_FI_DEV_CLOCKS_EVENT_REASON_"
 RATE = 10**8
@@ -61,9 +61,9 @@ def render_openmetrics(first: int, last: int, step: int) -> str:
     """Render all series as Prometheus stores them, between two times in seconds, with the labels that its targets
     add."""
     lines = [
-        f"{series} {figure} {at}\n"
-        for at in range(first, last + 1, step)
-        for series, figure in list_series(at - first).items()
+        f"{series} {figure} {index}\n"
+        for index in range(first, last + 1, step)
+        for series, figure in list_series(index - first).items()
     ]
     return "".join([*lines, "# EOF\n"])
 
@@ -111,7 +111,12 @@ def format_recorded(exporter: Exporter, instance: str) -> str:
 
 def list_node_series(exporter: Exporter, age: int) -> Iterator[tuple[str, str]]:
     """List the series of a node: kube-state-metrics, kubelet, node-exporter, and an application in the pod."""
-    states = ((series, choose_value(series.partition("{")[0])) for series in OTHERS)
+    states = ((series, choose_value(series.partition("{")[0])) for series in OTHER_SERIES)
     for series, figure in (*states, *((series, str(age)) for series in COUNTERS)):
-        here = series.replace('"gpu1"', f'"{exporter.node}"').replace('pod="p"', f'pod="{exporter.pod}"')
-        yield here.replace('pod="e"', f'pod="e-{exporter.node}"').replace('pod="h"', f'pod="h-{exporter.node}"'), figure
+        renamed_series = series.replace('"gpu1"', f'"{exporter.node}"').replace('pod="p"', f'pod="{exporter.pod}"')
+        yield (
+            renamed_series.replace('pod="e"', f'pod="e-{exporter.node}"').replace(
+                'pod="h"', f'pod="h-{exporter.node}"'
+            ),
+            figure,
+        )

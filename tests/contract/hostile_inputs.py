@@ -53,8 +53,8 @@ def list_characters(node: Node, flags: int) -> str:
     if kind is op.ANY:
         return "a \"':\\0"
     if kind is op.IN:
-        negated = value[0][0] is op.NEGATE
-        return list_matching(value[1:] if negated else value, negated, flags)
+        is_negated = value[0][0] is op.NEGATE
+        return list_matching(value[1:] if is_negated else value, is_negated, flags)
     return ""
 
 
@@ -84,44 +84,46 @@ def list_samples(node: Node, flags: int, groups: dict[int, str]) -> list[str]:
 
 def list_leads(nodes: list[Node], flags: int, groups: dict[int, str]) -> list[str]:
     """Return texts that a row of nodes takes."""
-    ways = [""]
+    leads = [""]
     for node in nodes:
         parts = list_samples(node, flags, groups) or [""]
-        longest = max(len(ways), len(parts))
-        if len(ways) * len(parts) <= MOST_WAYS:
-            ways = [way + part for way in ways for part in parts]
+        longest = max(len(leads), len(parts))
+        if len(leads) * len(parts) <= MOST_WAYS:
+            leads = [lead + part for lead in leads for part in parts]
         else:
-            ways = [ways[at % len(ways)] + parts[at % len(parts)] for at in range(longest)]
-    return list(dict.fromkeys(ways))[:MOST_WAYS]
+            leads = [leads[index % len(leads)] + parts[index % len(parts)] for index in range(longest)]
+    return list(dict.fromkeys(leads))[:MOST_WAYS]
 
 
 def find_repeats(nodes: list[Node], before: list[str], flags: int, groups: dict[int, str]) -> Iterator[tuple[str, str]]:
     """List what leads to each repeat, and what it may be given thousands of times."""
-    ways = before
-    for at, node in enumerate(nodes):
+    leads = before
+    for index, node in enumerate(nodes):
         kind, value = node
         if kind in REPEATS:
             _, high, body = value
             pumps = list_leads(list(body), flags, groups)
             single = list_characters(body[0], flags) if len(body) == 1 else ""
             pumps = list(dict.fromkeys([*pumps, *single[:6]]))
-            follow = list_leads(nodes[at + 1 :], flags, groups)[:4]
+            follow = list_leads(nodes[index + 1 :], flags, groups)[:4]
             if high > 1:
-                yield from ((way, pump) for way in ways for pump in pumps if pump)
-                yield from ((way, pump + after) for way in ways[:6] for pump in pumps[:6] for after in follow if pump)
-            yield from find_repeats(list(body), ways, flags, groups)
+                yield from ((lead, pump) for lead in leads for pump in pumps if pump)
+                yield from (
+                    (lead, pump + after) for lead in leads[:6] for pump in pumps[:6] for after in follow if pump
+                )
+            yield from find_repeats(list(body), leads, flags, groups)
         elif kind is op.BRANCH:
             for branch in value[1]:
-                yield from find_repeats(list(branch), ways, flags, groups)
+                yield from find_repeats(list(branch), leads, flags, groups)
         elif kind is op.SUBPATTERN:
-            yield from find_repeats(list(value[3]), ways, flags | value[1], groups)
+            yield from find_repeats(list(value[3]), leads, flags | value[1], groups)
         elif kind is op.ATOMIC_GROUP:
-            yield from find_repeats(list(value), ways, flags, groups)
+            yield from find_repeats(list(value), leads, flags, groups)
         elif kind in (op.ASSERT, op.ASSERT_NOT):
-            yield from find_repeats(list(value[1]), ways, flags, groups)
+            yield from find_repeats(list(value[1]), leads, flags, groups)
         parts = list_samples(node, flags, groups) or [""]
-        joined = [way + part for part in parts for way in ways]
-        ways = list(dict.fromkeys(joined[:: max(len(joined) // MOST_WAYS, 1)]))[:MOST_WAYS]
+        joined_texts = [lead + part for part in parts for lead in leads]
+        leads = list(dict.fromkeys(joined_texts[:: max(len(joined_texts) // MOST_WAYS, 1)]))[:MOST_WAYS]
 
 
 def build_seeds(
@@ -144,8 +146,8 @@ def build_seeds(
                 seeds[example[:end] + " a, ", char] = None
                 seeds["", example[:end] + char] = None
     step = max(len(seeds) / max_count, 1.0)
-    chosen = list(seeds)
-    return [chosen[int(at * step)] for at in range(int(len(chosen) / step))]
+    chosen_seeds = list(seeds)
+    return [chosen_seeds[int(index * step)] for index in range(int(len(chosen_seeds) / step))]
 
 
 class TooSlowError(Exception):
@@ -168,10 +170,10 @@ def limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, previous)
 
 
-SMALL, MIDDLE, WHOLE = 2**12, 2**14, 2**18
-WITHIN = 1.0
+SMALL, MIDDLE, LARGE = 2**12, 2**14, 2**18
+TIME_LIMIT = 1.0
 """Seconds of the processor for `WHOLE` characters."""
-AGAIN = 3
+LEAST_RUNS = 3
 """The number of inputs that are tried whole, the slowest first, however quick they were."""
 
 
@@ -204,7 +206,7 @@ def find_slow(
     )
     middle: list[tuple[float, tuple[str, str, str]]] = []
     for first, seed in small:
-        if first < WITHIN * (SMALL / WHOLE) ** 2 * 4 and len(middle) >= AGAIN:
+        if first < TIME_LIMIT * (SMALL / LARGE) ** 2 * 4 and len(middle) >= LEAST_RUNS:
             break
         second = measure_at(MIDDLE, seed, 1.0)
         growth = second / max(first, 1e-6)
@@ -212,9 +214,9 @@ def find_slow(
     middle.sort(reverse=True)
     slow: list[str] = []
     for number, (expected, seed) in enumerate(middle):
-        if (number >= AGAIN and expected < WITHIN) or len(slow) == 3:
+        if (number >= LEAST_RUNS and expected < TIME_LIMIT) or len(slow) == 3:
             break
-        taken = measure_at(WHOLE, seed, WITHIN)
-        if taken > WITHIN:
-            slow.append(f"{taken:.1f} s: {seed[0]!r} + {seed[1]!r} * n + {seed[2]!r}")
+        seconds = measure_at(LARGE, seed, TIME_LIMIT)
+        if seconds > TIME_LIMIT:
+            slow.append(f"{seconds:.1f} s: {seed[0]!r} + {seed[1]!r} * n + {seed[2]!r}")
     return slow

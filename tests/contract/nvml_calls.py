@@ -41,15 +41,15 @@ ask("Init_v2")
 cuda = c_int()
 ask("SystemGetCudaDriverVersion_v2", byref(cuda))
 print("driver", call_text("SystemGetDriverVersion"), "cuda", cuda.value, "count", number("DeviceGetCount_v2"))
-gpu, other = c_void_p(), c_void_p()
+gpu, second_gpu = c_void_p(), c_void_p()
 for index in range(2):
     ask("DeviceGetHandleByIndex_v2", index, byref(gpu))
     pci, memory, rates = Pci(), (c_ulonglong * 3)(), (c_uint * 2)()
     ask("DeviceGetPciInfo_v3", gpu, byref(pci))
     ask("DeviceGetMemoryInfo", gpu, memory)
     ask("DeviceGetUtilizationRates", gpu, rates)
-    ask("DeviceGetHandleByUUID", call_text("DeviceGetUUID", gpu).encode(), byref(other))
-    assert other.value == gpu.value
+    ask("DeviceGetHandleByUUID", call_text("DeviceGetUUID", gpu).encode(), byref(second_gpu))
+    assert second_gpu.value == gpu.value
     print(
         index,
         call_text("DeviceGetUUID", gpu),
@@ -64,16 +64,16 @@ for index in range(2):
     print("ecc", number("DeviceGetTotalEccErrors", gpu, 1, 0, kind=c_ulonglong), end=" ")
     print("reasons", number("DeviceGetCurrentClocksEventReasons", gpu, kind=c_ulonglong), end=" ")
     print("clock", number("DeviceGetClockInfo", gpu, 1))
-assert nvml.nvmlDeviceGetHandleByIndex_v2(2, byref(other)) == 2  # no such index
+assert nvml.nvmlDeviceGetHandleByIndex_v2(2, byref(second_gpu)) == 2  # no such index
 assert nvml.nvmlDeviceGetName(c_void_p(1), ctypes.create_string_buffer(9), 9) == 2  # no such handle
 assert nvml.nvmlDeviceGetName(gpu, ctypes.create_string_buffer(9), 9) == 7  # too small
 rows = [c_uint() for _ in range(4)]
 ask("DeviceGetRemappedRows", gpu, *map(byref, rows))
 mig, later = c_uint(), c_uint()
 ask("DeviceGetMigMode", gpu, byref(mig), byref(later))
-most = number("DeviceGetMaxMigDeviceCount", gpu)
+max_count = number("DeviceGetMaxMigDeviceCount", gpu)
 fan = nvml.nvmlDeviceGetFanSpeed(gpu, byref(c_uint()))
-print("remapped", *(row.value for row in rows), "mig", mig.value, "of", most, "fan", fan)
+print("remapped", *(row.value for row in rows), "mig", mig.value, "of", max_count, "fan", fan)
 events, event = c_void_p(), Event()
 ask("EventSetCreate", byref(events))
 ask("DeviceRegisterEvents", gpu, c_ulonglong(8), events)

@@ -26,16 +26,16 @@ SPAN = "30m"
 PATIENCE = 300
 OF_THE_PAST = {"storage.tsdb.retention.time": "50y", "query.max-samples": "500000000"}
 """Data of the past stay: made lives are dated, and Prometheus deletes what is older than its retention."""
-PRICED = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 2}]}})
+PRICED_SPEC = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 2}]}})
 
 
 def build_command(folder: Path) -> tuple[list[str], int]:
     """Build the command of a server with the made series of ten minutes, and our rules evaluated every two seconds."""
-    now = int(time.time())
-    (folder / "series.txt").write_text(render_openmetrics(now - 600, now, 60))
+    current_time = int(time.time())
+    (folder / "series.txt").write_text(render_openmetrics(current_time - 600, current_time, 60))
     assert run_promtool("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
     rules = yaml.safe_load(re.sub(r"\[\d+[mh]\]", f"[{SPAN}]", (RULES / "gpu-recording.yaml").read_text()))
-    rules["groups"] += budget.build_groups(PRICED)
+    rules["groups"] += budget.build_groups(PRICED_SPEC)
     for group in rules["groups"]:
         group["interval"] = "2s"
     (folder / "rules.yaml").write_text(yaml.safe_dump(rules))
@@ -48,12 +48,12 @@ def build_data_command(folder: Path, config: Mapping[str, object], options: Mapp
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    ours = {
+    rules = {
         "config.file": folder / "prometheus.yml",
         "storage.tsdb.path": folder / "data",
         "web.listen-address": f"127.0.0.1:{port}",
     }
-    return [find_program("prometheus"), *(f"--{name}={value}" for name, value in {**ours, **options}.items())], port
+    return [find_program("prometheus"), *(f"--{name}={value}" for name, value in {**rules, **options}.items())], port
 
 
 class Prometheus:
@@ -65,10 +65,10 @@ class Prometheus:
         refuses."""
         try:
             with urlopen(f"{self.url}/api/v1/query", urlencode({"query": expr}).encode(), PATIENCE) as response:
-                found: list[dict[str, Any]] = json.load(response)["data"]["result"]
+                results: list[dict[str, Any]] = json.load(response)["data"]["result"]
         except HTTPError as error:
             raise AssertionError(f"{expr}\n{error.read().decode()}") from error
-        return found
+        return results
 
     def is_ready(self) -> bool:
         try:
@@ -83,13 +83,13 @@ def run_prometheus(folder: Path, command_and_port: tuple[list[str], int] | None 
     """Run a Prometheus until the end of the block, its data in the folder, by default with the command of
     `build_command`."""
     command, port = command_and_port or build_command(folder)
-    found = Prometheus(port)
+    prometheus = Prometheus(port)
     with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:
             deadline = time.monotonic() + PATIENCE
-            while not found.is_ready() and server.poll() is None and time.monotonic() < deadline:
+            while not prometheus.is_ready() and server.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.2)
             assert server.poll() is None, (folder / "log").read_text()
-            yield found
+            yield prometheus
         finally:
             server.terminate()

@@ -17,7 +17,7 @@ COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
 
 # Of kube-state-metrics, kubelet (and its cAdvisor), kube-apiserver, node-exporter, the GPU operator and Prometheus.
 # True: a counter.
-OTHERS = {
+OTHER_SERIES = {
     "up": False,
     "scrape_duration_seconds": False,
     "ALERTS": False,
@@ -82,8 +82,8 @@ def read_rules(name: str) -> list[dict[str, Any]]:
 def read_recorded() -> dict[str, bool]:
     """Read for each recorded name whether it is a counter, by its last part; names that a spec with prices adds
     included."""
-    found = [rule["record"] for rule in read_rules("gpu-recording.yaml")] + [budget.SPENDING, budget.CLOCK]
-    return {name: name.endswith("total") for name in found}
+    names = [rule["record"] for rule in read_rules("gpu-recording.yaml")] + [budget.SPENDING, budget.CLOCK]
+    return {name: name.endswith("total") for name in names}
 
 
 def walk_tree(tree: Any) -> Iterator[Any]:
@@ -106,12 +106,14 @@ def covers_gpus(tree: Any) -> bool:
 
 
 def find_unknown(expr: str, *, only_recorded: bool = False) -> list[str]:
-    known = set(read_recorded()) if only_recorded else read_recorded().keys() | read_exported().keys() | OTHERS.keys()
-    return sorted(list_metrics(promql_parser.parse(expr)) - known)
+    known_series = (
+        set(read_recorded()) if only_recorded else read_recorded().keys() | read_exported().keys() | OTHER_SERIES.keys()
+    )
+    return sorted(list_metrics(promql_parser.parse(expr)) - known_series)
 
 
 def find_gauge_rates(expr: str) -> list[str]:
-    counters = read_exported() | read_recorded() | OTHERS
+    counters = read_exported() | read_recorded() | OTHER_SERIES
     calls = [node for node in walk_tree(promql_parser.parse(expr)) if isinstance(node, promql_parser.Call)]
     return [
         str(call)
@@ -123,13 +125,13 @@ def find_gauge_rates(expr: str) -> list[str]:
 
 def find_lost_labels(expr: str, *labels: str) -> list[str]:
     """Find aggregations over series of GPUs whose result lacks one of the labels."""
-    found = []
+    problems = []
     for node in walk_tree(promql_parser.parse(expr)):
         if not isinstance(node, promql_parser.AggregateExpr) or not covers_gpus(node.expr):
             continue
-        named = set(node.modifier.labels) if node.modifier else set()
-        by = node.modifier is not None and node.modifier.type == promql_parser.AggModifierType.By
-        kept = set(labels) & named if by or not node.modifier else set(labels) - named
-        if kept != set(labels):
-            found.append(str(node))
-    return found
+        named_labels = set(node.modifier.labels) if node.modifier else set()
+        is_by = node.modifier is not None and node.modifier.type == promql_parser.AggModifierType.By
+        remaining_labels = set(labels) & named_labels if is_by or not node.modifier else set(labels) - named_labels
+        if remaining_labels != set(labels):
+            problems.append(str(node))
+    return problems

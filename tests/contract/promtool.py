@@ -11,15 +11,15 @@ import pytest
 def find_program(name: str = "promtool", part: str = "prometheus") -> str:
     """Find a program of a `part` of the bundle, or in PATH. Skip the test where there is none."""
     parts = platformdirs.user_cache_path("gpustack") / "parts" / part
-    built = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
-    found = str(built[-1]) if built else shutil.which(name)
-    if found is None:
+    binaries = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
+    program = str(binaries[-1]) if binaries else shutil.which(name)
+    if program is None:
         pytest.skip(f"{name} is neither in the bundle's cache (make bundle) nor on PATH")
-    return found
+    return program
 
 
 def run_promtool(*arguments: str | Path, stdin: str = "") -> str:
     """Return the complaints of promtool, empty where it ends well. Skip the test where there is none."""
     command = [find_program(), *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=100, check=False)
-    return done.stdout + done.stderr if done.returncode else ""
+    process = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=100, check=False)
+    return process.stdout + process.stderr if process.returncode else ""

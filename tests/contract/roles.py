@@ -25,7 +25,7 @@ def list_role_tasks(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted([*role.glob("tasks/**/*.yml"), *role.glob("handlers/**/*.yml")]):
         for task in list_tasks(yaml.safe_load(path.read_text())):
             yield f"{path.relative_to(role)}: {task.get('name', '?')}", task
-            included = str(task.get("ansible.builtin.include_tasks", ""))
-            if included.startswith("../"):
-                for shared in list_tasks(yaml.safe_load((path.parent / included).read_text())):
-                    yield f"{path.relative_to(role)}: {shared.get('name', '?')}", shared
+            included_file = str(task.get("ansible.builtin.include_tasks", ""))
+            if included_file.startswith("../"):
+                for included_task in list_tasks(yaml.safe_load((path.parent / included_file).read_text())):
+                    yield f"{path.relative_to(role)}: {included_task.get('name', '?')}", included_task

@@ -15,40 +15,43 @@ ROOT = locate_playbooks()
 FILES = sorted(path for path in ROOT.rglob("*") if path.suffix in (".sh", ".yml", ".yaml", ".j2"))
 STATUS = {"manager": "kube-apiserver", "operation": "Update", "fieldsV1": {"f:status": {}}}
 RELEASE = {f"meta.helm.sh/release-{key}": key for key in ("name", "namespace")}
-SHARED = {"files/apply.sh", "files/definitions.sh"}
+SHARED_FILES = {"files/apply.sh", "files/definitions.sh"}
 WRITES = re.compile(r"\bkube(?:ctl)?\b[^|;&\n]*?\s(apply|replace|patch|edit)\s")
 DELETES = re.compile(r"\bkube(?:ctl)?\b[^|;&\n]*?\sdelete\s+(\S+)")
 # Not objects that gpustack brings: a pod is made anew by its owner, a node is its host's (docs/reset.md), a Secret is
 # one revision of a release with our label on it.
-DELETED = {"pods", "node", "secret"}
+DELETED_KINDS = {"pods", "node", "secret"}
 
 
 def list_lines() -> list[tuple[str, str]]:
-    found = []
+    lines = []
     for path in FILES:
         text = path.read_text().replace("\\\n", " ")
         code = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-        found += [(str(path.relative_to(ROOT)), line) for line in code]
-    return found
+        lines += [(str(path.relative_to(ROOT)), line) for line in code]
+    return lines
 
 
 def test_objects_are_written_by_the_shared_functions_only() -> None:
-    assert [(file, line) for file, line in list_lines() if WRITES.search(line) and file not in SHARED] == []
+    assert [(file, line) for file, line in list_lines() if WRITES.search(line) and file not in SHARED_FILES] == []
 
 
 def test_force_is_used_where_ownership_was_looked_at() -> None:
     """Comparing with --force-conflicts changes nothing; Helm refuses objects that are not of its release."""
-    forced = [(file, line) for file, line in list_lines() if "--force-conflicts" in line]
-    others = [file for file, line in forced if file not in SHARED and "diff" not in line]
-    assert others == ["files/helm-release.sh"]
+    forced_lines = [(file, line) for file, line in list_lines() if "--force-conflicts" in line]
+    other_files = [file for file, line in forced_lines if file not in SHARED_FILES and "diff" not in line]
+    assert other_files == ["files/helm-release.sh"]
     assert not any("--take-ownership" in line for _, line in list_lines())
 
 
 def test_objects_are_deleted_by_label_and_name() -> None:
     kinds = {
-        match[1].strip('"') for file, line in list_lines() if file not in SHARED for match in DELETES.finditer(line)
+        match[1].strip('"')
+        for file, line in list_lines()
+        if file not in SHARED_FILES
+        for match in DELETES.finditer(line)
     }
-    assert kinds <= DELETED
+    assert kinds <= DELETED_KINDS
 
 
 @pytest.mark.parametrize(
@@ -98,6 +101,6 @@ def render_template(script: str, item: dict[str, Any]) -> str:
         pytest.skip("no kubectl on PATH")
     template = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
     words = [kubectl, "annotate", "--local", "-f", "-", "x=y", "-o", f"go-template={template}"]
-    done = subprocess.run(words, input=json.dumps(item), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.strip()
+    process = subprocess.run(words, input=json.dumps(item), capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+    return process.stdout.strip()

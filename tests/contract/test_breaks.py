@@ -25,13 +25,13 @@ def list_unit_tests(step: str) -> set[str]:
 
 
 def test_every_check_has_a_break_or_a_reason() -> None:
-    known = {entry.id for entry in ENTRIES}
-    assert [check for check in CHECKS if check not in known] == []
+    known_ids = {entry.id for entry in ENTRIES}
+    assert [check for check in CHECKS if check not in known_ids] == []
 
 
 def test_every_entry_is_of_a_check() -> None:
-    named = {one.rsplit("@", 1)[0] for entry in ENTRIES for one in entry.expected_checks}
-    assert sorted(named - set(CHECKS)) == []
+    named_checks = {check.rsplit("@", 1)[0] for entry in ENTRIES for check in entry.expected_checks}
+    assert sorted(named_checks - set(CHECKS)) == []
 
 
 def test_no_entry_stands_twice() -> None:
@@ -42,8 +42,8 @@ def test_no_entry_stands_twice() -> None:
 @every_entry
 def test_an_entry_is_whole(entry: Break) -> None:
     """A break says what is found then and what comes of it; a reason goes with a unit test and with nothing else."""
-    broken = bool(entry.script or entry.spec or entry.vars or entry.hosts)
-    assert broken is not bool(entry.reason)
+    has_break = bool(entry.script or entry.spec or entry.vars or entry.hosts)
+    assert has_break is not bool(entry.reason)
     if entry.reason:
         assert entry.unit in list_unit_tests(entry.step)
         return
@@ -56,9 +56,9 @@ def test_an_entry_is_whole(entry: Break) -> None:
 
 
 def test_every_task_that_can_change_something_has_a_value_that_is_flipped() -> None:
-    known = {(value.step, value.task) for value in owned()}
-    assert sorted(list_changing_tasks() - known) == []
-    assert sorted(known - list_changing_tasks()) == []
+    owned_tasks = {(value.step, value.task) for value in owned()}
+    assert sorted(list_changing_tasks() - owned_tasks) == []
+    assert sorted(owned_tasks - list_changing_tasks()) == []
 
 
 def list_changing_tasks() -> set[tuple[str, str]]:
@@ -76,8 +76,8 @@ def list_changing_tasks() -> set[tuple[str, str]]:
         (role.name.replace("_", "-"), task["name"])
         for role in ROLES
         if role.parent == FOLDERS[0]
-        for where, task in list_role_tasks(role)
-        if not where.startswith("tasks/reset.yml")
+        for place, task in list_role_tasks(role)
+        if not place.startswith("tasks/reset.yml")
         and "block" not in task
         and not looking & set(task)
         and task.get("changed_when") is not False

@@ -12,7 +12,7 @@ from gpustack.steps.alerts import build_groups
 from tests.contract.promtool import run_promtool
 
 UNIT, GPUS = "gpustack:node_usage_unit:ratio", "gpustack:node_usage_gpus:count"
-ALLOCATED = "gpustack:node_usage_allocated:count"
+ALLOCATED_GPUS = "gpustack:node_usage_allocated:count"
 RESOURCE = 'resource="nvidia_com_gpu"'
 ORDER = ["gpustack-spending", "gpustack-budgets"]
 JANUARY = 31 * 24  # hours: promtool begins in 1970
@@ -56,14 +56,14 @@ def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
         f'{GPUS}{{node="m",modelName="NVIDIA H100 80GB HBM3"}}': "4x30",
         f'{GPUS}{{node="m",modelName="Tesla T4"}}': "4x30",
         f'{UNIT}{{node="m",{RESOURCE}}}': "1x30",
-        f'{ALLOCATED}{{node="m",namespace="c",{RESOURCE}}}': "2x30",
+        f'{ALLOCATED_GPUS}{{node="m",namespace="c",{RESOURCE}}}': "2x30",
         'kube_node_labels{node="l",label_pool="spot"}': "1x30",
         f'{UNIT}{{node="h",{RESOURCE}}}': "1 1 _x3 1x25",
         f'{UNIT}{{node="l",{RESOURCE}}}': "0.25x30",
         f'{UNIT}{{node="o",{RESOURCE}}}': "1x30",
-        f'{ALLOCATED}{{node="h",namespace="a",team="x",{RESOURCE}}}': "2x30",
-        f'{ALLOCATED}{{node="l",namespace="b",{RESOURCE}}}': "4x30",
-        f'{ALLOCATED}{{node="o",namespace="b",{RESOURCE}}}': "1x30",
+        f'{ALLOCATED_GPUS}{{node="h",namespace="a",team="x",{RESOURCE}}}': "2x30",
+        f'{ALLOCATED_GPUS}{{node="l",namespace="b",{RESOURCE}}}': "4x30",
+        f'{ALLOCATED_GPUS}{{node="o",namespace="b",{RESOURCE}}}': "1x30",
     }
     probes = (
         expect_spending("a", 4, "1h"),
@@ -80,8 +80,8 @@ def test_an_alert_fires_above_the_budget_and_is_of_one_month(tmp_path: Path) -> 
     series = {
         f'{GPUS}{{node="n",modelName="L4"}}': "1x150",
         f'{UNIT}{{node="n",{RESOURCE}}}': "1x150",
-        f'{ALLOCATED}{{node="n",namespace="a",{RESOURCE}}}': "360x150",
-        f'{ALLOCATED}{{node="n",namespace="b",{RESOURCE}}}': "1x150",
+        f'{ALLOCATED_GPUS}{{node="n",namespace="a",{RESOURCE}}}': "360x150",
+        f'{ALLOCATED_GPUS}{{node="n",namespace="b",{RESOURCE}}}': "1x150",
     }
     fires = {"labels": 'ALERTS{alertname="GpuBudgetExceeded",alertstate="firing",namespace="a",severity="warning"}'}
     probes = [
@@ -101,7 +101,7 @@ def test_without_budgets_there_are_none_and_with_them_they_are_loaded() -> None:
     assert budget.build_groups(Spec()) == []
     assert [group["name"] for group in budget.build_groups(build_spec({"per_gpu_hour": 1}))] == ["gpustack-spending"]
     groups = build_groups(build_spec({"per_gpu_hour": 1}, a=1))["gpu-alerts"]
-    assert [one["name"] for one in groups][-2:] == ["gpustack-spending", "gpustack-budgets"]
+    assert [group["name"] for group in groups][-2:] == ["gpustack-spending", "gpustack-budgets"]
     assert groups[-1]["rules"][0]["annotations"]["runbook"] == "gpustack explain alert-gpubudgetexceeded"
 
 

@@ -41,8 +41,8 @@ def test_every_file_is_read() -> None:
 
 def test_the_catalogue_is_whole() -> None:
     edges = sum(1 for _ in load_graph().edges)
-    found = (len(FAULTS), len(STATES), edges, len(list_guards()), len(list_conditions()))
-    assert all(one >= least for one, least in zip(found, (157, 39, 405, 15, 30), strict=True)), found
+    counts = (len(FAULTS), len(STATES), edges, len(list_guards()), len(list_conditions()))
+    assert all(count >= floor for count, floor in zip(counts, (157, 39, 405, 15, 30), strict=True)), counts
 
 
 @every_fault
@@ -96,13 +96,13 @@ def test_a_fault_of_a_step_has_no_second_check_and_its_scope() -> None:
     by_step = {fault.id: fault.checked_by for fault in FAULTS.values() if fault.checked_by}
     assert set(by_step.values()) <= set(steps)
     assert set(by_step) & set(BY_ID) == set()
-    assert [id for id, by in by_step.items() if steps[by].scope != FAULTS[id].scope] == []
+    assert [id for id, step_id in by_step.items() if steps[step_id].scope != FAULTS[id].scope] == []
 
 
 def test_faults_that_steps_name_are_in_the_catalogue_and_refuted_by_the_same_check() -> None:
     folder = Path(__file__).parents[2] / "gpustack" / "steps"
-    named = {id for path in folder.rglob("*.py") for id in re.findall(r'fault="([^"]+)"', path.read_text())}
-    assert named == {fault.id for fault in FAULTS.values() if fault.checked_by}
+    tested_ids = {id for path in folder.rglob("*.py") for id in re.findall(r'fault="([^"]+)"', path.read_text())}
+    assert tested_ids == {fault.id for fault in FAULTS.values() if fault.checked_by}
 
 
 def list_needed() -> Iterator[str]:
@@ -113,9 +113,9 @@ def list_needed() -> Iterator[str]:
 
 def test_what_has_no_check_is_in_the_table_with_its_reason() -> None:
     """An entry that gets its check leaves the table; one without either is forgotten."""
-    listed = {id for table in WITHOUT_CHECK.values() for id in table}
-    assert sorted(set(list_needed()) - set(BY_ID)) == sorted(listed)
-    assert all(why.strip() for table in WITHOUT_CHECK.values() for why in table.values())
+    listed_ids = {id for table in WITHOUT_CHECK.values() for id in table}
+    assert sorted(set(list_needed()) - set(BY_ID)) == sorted(listed_ids)
+    assert all(reason.strip() for table in WITHOUT_CHECK.values() for reason in table.values())
 
 
 def test_checks_have_probes_that_their_registration_names() -> None:
@@ -153,8 +153,8 @@ def test_commands_of_ours_that_are_advised_exist(fault: Fault) -> None:
 
 def test_the_tables_of_tests_know_the_catalogue() -> None:
     cases = yaml.safe_load((UNIT / "discriminators.yaml").read_text())
-    assert {one["state"] for one in cases} <= set(STATES)
-    points = {id for one in cases for case in one["cases"] for id in case["points"]}
+    assert {entry["state"] for entry in cases} <= set(STATES)
+    points = {id for entry in cases for case in entry["cases"] for id in case["points"]}
     assert points <= {*FAULTS, *STATES}
     matrix = yaml.safe_load((UNIT / "probe_matrix.yaml").read_text())
     assert all(len(row) == len(table["columns"]) for table in matrix.values() for row in table["rows"])

@@ -18,12 +18,12 @@ from gpustack.config.chart_keys import CHARTS, Key, judge_values, read_chart_key
 from gpustack.config.resources import locate_shipped_values as shipped_values
 
 ROOT = Path(__file__).parents[2]
-SIMULATED = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
+SIMULATED_CHARTS = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
 # Unchanged values.yaml of the real projects, as <chart>/values.yaml.
 REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "charts"
 FACTS = sorted(CHARTS.glob("*.keys"))
-OURS = sorted(shipped_values().glob("*.yaml"))
-STAND_INS = sorted(path.parent for path in SIMULATED.glob("*/Chart.yaml"))
+OWN_VALUES = sorted(shipped_values().glob("*.yaml"))
+STAND_INS = sorted(path.parent for path in SIMULATED_CHARTS.glob("*/Chart.yaml"))
 # Which chart a file of ours is for; its name is the release's.
 CHART_OF = {"monitoring": "kube-prometheus-stack", "gpu-operator": "gpu-operator", "keda": "keda"}
 
@@ -39,8 +39,8 @@ def read_header(path: Path, word: str) -> list[list[str]]:
 
 
 def find_chart(release: str) -> str:
-    (found,) = (path for path in FACTS if re.fullmatch(rf"{CHART_OF[release]}-v?\d.*", path.stem))
-    return found.stem
+    (path,) = (path for path in FACTS if re.fullmatch(rf"{CHART_OF[release]}-v?\d.*", path.stem))
+    return path.stem
 
 
 def test_there_are_facts_and_stand_ins() -> None:
@@ -65,14 +65,14 @@ def test_facts_are_those_of_the_real_charts(path: Path) -> None:
             pytest.skip(f"no {file}: GPUSTACK_REFERENCE_DATA names a folder with charts/<chart>/values.yaml")
         assert hashlib.sha256(file.read_bytes()).hexdigest() == digest
         words += ["--values", prefix, url, str(file)]
-    words += [word for also in read_header(path, "also") for word in ("--also", *also)]
+    words += [word for names in read_header(path, "also") for word in ("--also", *names)]
     words += [word for (prefix,) in read_header(path, "open") for word in ("--open", prefix)]
     command = [sys.executable, str(ROOT / "scripts" / "chart-keys"), path.stem, *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout == path.read_text()
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert process.stdout == path.read_text()
 
 
-@pytest.mark.parametrize("path", OURS, ids=format_id)
+@pytest.mark.parametrize("path", OWN_VALUES, ids=format_id)
 def test_the_real_chart_knows_every_key_of_ours(path: Path) -> None:
     values = yaml.safe_load(path.read_text()) or {}
     assert [str(wrong) for wrong in judge_values(path.name, find_chart(path.stem), values)] == []
@@ -90,9 +90,9 @@ def test_the_real_chart_knows_every_key_of_the_simulated_one(folder: Path) -> No
 @pytest.mark.parametrize("folder", STAND_INS, ids=format_id)
 def test_the_schema_of_a_simulated_chart_is_of_keys_that_the_real_one_knows(folder: Path) -> None:
     chart = yaml.safe_load((folder / "Chart.yaml").read_text())
-    known = read_chart_keys(f"{chart['name']}-{chart['version']}")
+    known_keys = read_chart_keys(f"{chart['name']}-{chart['version']}")
     schema = json.loads((folder / "values.schema.json").read_text())
-    assert [".".join(path) for path in list_schema_paths(schema) if not accepts_path(known, path)] == []
+    assert [".".join(path) for path in list_schema_paths(schema) if not accepts_path(known_keys, path)] == []
 
 
 @pytest.mark.parametrize("folder", STAND_INS, ids=format_id)
@@ -105,8 +105,8 @@ def test_the_schema_of_a_simulated_chart_refuses_other_keys(folder: Path) -> Non
 
 def walk_schema(schema: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     yield path, schema
-    for name, below in schema.get("properties", {}).items():
-        yield from walk_schema(below, (*path, name))
+    for name, subschema in schema.get("properties", {}).items():
+        yield from walk_schema(subschema, (*path, name))
 
 
 def list_schema_paths(schema: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -126,11 +126,11 @@ def accepts_path(key: Key, path: tuple[str, ...]) -> bool:
 
 def find_undocumented(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> list[str]:
     """Find keys of values.yaml that its schema does not describe."""
-    known: dict[str, Any] = schema.get("properties", {})
-    found: list[str] = []
-    for name, value in values.items() if known else ():
-        if name not in known:
-            found.append(f"{path}{name}")
+    properties: dict[str, Any] = schema.get("properties", {})
+    unknown_keys: list[str] = []
+    for name, value in values.items() if properties else ():
+        if name not in properties:
+            unknown_keys.append(f"{path}{name}")
         elif isinstance(value, dict):
-            found += find_undocumented(known[name], value, f"{path}{name}.")
-    return found
+            unknown_keys += find_undocumented(properties[name], value, f"{path}{name}.")
+    return unknown_keys

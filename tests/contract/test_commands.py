@@ -20,7 +20,7 @@ from gpustack.rollout.next_command import build_command, suggest_after_install, 
 from gpustack.rollout.plan import PlaybookRun
 from tests.contract.sources import list_sources
 
-HERE = "command.py"
+COMMAND_FILE = "command.py"
 INTERPRETERS = {"sh", "bash", "eval", "python", "python3", "perl", "awk", "xargs", "env"}
 WITH_NOTES = {"Command", "Prose", "extend", "join_hints", "build_reset_command", "build_keygen_command"}
 NOT_TEXT = {"ask/type_check.py"}
@@ -34,7 +34,7 @@ def parse_sources() -> dict[str, ast.Module]:
 
 def list_calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
     for path, tree in parse_sources().items():
-        if path == HERE:
+        if path == COMMAND_FILE:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and name_call(node) in names and not is_other_class(path, node):
@@ -49,13 +49,13 @@ def is_other_class(path: str, node: ast.Call) -> bool:
     """Tell the transport's own Command, which a host runs, and list.extend, which takes no words, from a Command."""
     if name_call(node) == "extend":
         return not any(word.arg == "note" for word in node.keywords)
-    imported = {
+    imported_names = {
         alias.asname or alias.name
         for statement in ast.walk(parse_sources()[path])
         if isinstance(statement, ast.ImportFrom) and statement.module == "gpustack.command"
         for alias in statement.names
     }
-    return name_call(node)[0].isupper() and name_call(node) not in imported
+    return name_call(node)[0].isupper() and name_call(node) not in imported_names
 
 
 def is_literal(node: ast.expr) -> bool:
@@ -110,7 +110,7 @@ def test_words_of_commands_are_words() -> None:
 
 def is_text(node: ast.expr) -> bool:
     if isinstance(node, ast.Starred):
-        return any(name_call(one) in ("split", "splitlines") for one in ast.walk(node) if isinstance(one, ast.Call))
+        return any(name_call(call) in ("split", "splitlines") for call in ast.walk(node) if isinstance(call, ast.Call))
     if isinstance(node, ast.JoinedStr):
         constants = (part.value for part in node.values if isinstance(part, ast.Constant))
         return any(" " in str(value) for value in constants)
@@ -139,16 +139,16 @@ def test_hints_are_made_in_one_module_and_templates_are_the_catalogue_s() -> Non
 
 
 def test_nothing_called_a_hint_is_a_plain_string() -> None:
-    found = []
+    calls = []
     for path, tree in parse_sources().items():
         for node in ast.walk(tree):
             name, annotation = getattr(node, "arg", ""), getattr(node, "annotation", None)
             if isinstance(node, ast.AnnAssign):
                 name = getattr(node.target, "id", "")
             if name in ("hint", "hints") and path not in NOT_TEXT and annotation is not None:
-                found.append((path, ast.unparse(annotation)))
-    assert len(found) > 8
-    assert [(path, kind) for path, kind in found if kind not in ("Hint", "TextOrNull")] == []
+                calls.append((path, ast.unparse(annotation)))
+    assert len(calls) > 8
+    assert [(path, kind) for path, kind in calls if kind not in ("Hint", "TextOrNull")] == []
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,6 @@ def test_what_is_shown_to_be_typed_is_a_hint(place: Any, name: str, kind: Any) -
 def test_a_hint_has_no_method_that_changes_it() -> None:
     """Methods of str make a plain str of a Hint, which mypy refuses in its place."""
     hint = Command("id")
-    made = (hint + "x", hint.strip(), hint.replace("i", "x"), "".join([hint, "x"]))
-    assert [type(one) for one in made] == [str] * len(made)
+    derived_texts = (hint + "x", hint.strip(), hint.replace("i", "x"), "".join([hint, "x"]))
+    assert [type(text) for text in derived_texts] == [str] * len(derived_texts)
     assert not [name for name, _ in inspect.getmembers(Command, inspect.isfunction) if name.startswith("set")]

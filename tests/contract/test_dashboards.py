@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gpustack.steps import budget
-from tests.contract.prometheus_server import PRICED
+from tests.contract.prometheus_server import PRICED_SPEC
 from tests.contract.promql import (
     ROOT,
     RULES,
@@ -35,7 +35,7 @@ UNITS = {"none", "percentunit", "celsius", "watt", "joule", "hertz", "bytes", "B
 KINDS = {"timeseries", "stat", "table", "row"}
 MACROS = {"$__rate_interval": "5m", "$__range": "1h", "$__interval": "30s"}
 # Metrics of an application that a reader of the job dashboard could choose.
-CHOSEN = {"metric": "training_loss", "counter": "training_samples_total", "timing": "training_step_seconds"}
+CHOSEN_METRICS = {"metric": "training_loss", "counter": "training_samples_total", "timing": "training_step_seconds"}
 APPLICATION = {"training_loss", "training_samples_total", "training_step_seconds_sum", "training_step_seconds_count"}
 # A sum or mean over GPUs is what these are for.
 TOTALS = {"gpu-overview", "gpu-node"}
@@ -49,7 +49,7 @@ WELL_KNOWN = {
     "DCGM_FI_DEV_FB_USED",
     "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
 }
-MORE = {
+MORE_METRICS = {
     "DCGM_FI_DEV_FB_FREE",
     "DCGM_FI_DEV_MEMORY_TEMP",
     "DCGM_FI_DEV_MEM_CLOCK",
@@ -66,20 +66,20 @@ WHOLE_FLEET = {"gpustack:gpu_temperature:celsius": "avg", "gpustack:gpu_power:wa
 
 
 def read(file: Path) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(file.read_text())
-    return made
+    board: dict[str, Any] = json.loads(file.read_text())
+    return board
 
 
 def list_expressions(board: dict[str, Any]) -> list[str]:
-    found = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    expressions = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
     for macro, value in MACROS.items():
-        found = [expr.replace(macro, value) for expr in found]
-    return found
+        expressions = [expr.replace(macro, value) for expr in expressions]
+    return expressions
 
 
 def choose_metrics(expr: str) -> str:
     """Choose an application's metrics, named as PromQL has it: `x{…}` for `{__name__="x",…}`."""
-    for name, metric in CHOSEN.items():
+    for name, metric in CHOSEN_METRICS.items():
         expr = expr.replace(f"${{{name}}}", metric).replace(f"${name}", metric)
     return re.sub(r'\{__name__="(\w+)",', r"\1{", expr)
 
@@ -92,13 +92,13 @@ def fill_variables(expr: str) -> str:
 def find_sums(tree: Any, *, one_per_gpu: bool = False) -> Iterator[str]:
     """Find sums, means and counts over series of GPUs that count pods and MIG instances again."""
     if isinstance(tree, promql_parser.AggregateExpr):
-        named = set(tree.modifier.labels) if tree.modifier else set()
+        named_labels = set(tree.modifier.labels) if tree.modifier else set()
         if str(tree.op) in {"max", "min"}:
-            one_per_gpu = one_per_gpu or {"node", "UUID"} <= named
+            one_per_gpu = one_per_gpu or {"node", "UUID"} <= named_labels
             if one_per_gpu:
                 return
         elif covers_gpus(tree.expr):
-            inner = [one for one in walk_tree(tree.expr) if isinstance(one, promql_parser.AggregateExpr)]
+            inner = [node for node in walk_tree(tree.expr) if isinstance(node, promql_parser.AggregateExpr)]
             if not inner:
                 yield str(tree)
     for part in ("lhs", "rhs", "expr"):
@@ -121,11 +121,11 @@ def test_it_needs_nothing_filled_in(file: Path) -> None:
     board = read(file)
     assert not {"__inputs", "__requires", "id"} & board.keys()
     assert board["schemaVersion"] >= 39
-    source, *others = board["templating"]["list"]
+    source, *other_variables = board["templating"]["list"]
     assert (source["type"], source["query"], source["current"]["value"]) == ("datasource", "prometheus", "prometheus")
-    sources = [one["datasource"] for one in [*others, *board["panels"]] if "datasource" in one]
+    sources = [part["datasource"] for part in [*other_variables, *board["panels"]] if "datasource" in part]
     sources += [target["datasource"] for panel in board["panels"] for target in panel.get("targets", [])]
-    assert {one["uid"] for one in sources} == {f"${{{source['name']}}}"}
+    assert {source["uid"] for source in sources} == {f"${{{source['name']}}}"}
 
 
 @every_dashboard
@@ -133,8 +133,12 @@ def test_panels_lie_beside_each_other(file: Path) -> None:
     panels = read(file)["panels"]
     assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
     places = [(panel["title"], panel["gridPos"]) for panel in panels]
-    assert [title for title, at in places if at["x"] < 0 or at["x"] + at["w"] > 24 or at["w"] < 1 or at["h"] < 1] == []
-    assert [(one, other) for (one, a), (other, b) in combinations(places, 2) if has_overlap(a, b)] == []
+    assert [
+        title
+        for title, position in places
+        if position["x"] < 0 or position["x"] + position["w"] > 24 or position["w"] < 1 or position["h"] < 1
+    ] == []
+    assert [(title, other_title) for (title, a), (other_title, b) in combinations(places, 2) if has_overlap(a, b)] == []
 
 
 def has_overlap(a: dict[str, int], b: dict[str, int]) -> bool:
@@ -150,8 +154,8 @@ def test_panels_say_what_they_show(file: Path) -> None:
         if panel["type"] == "row":
             continue
         defaults = panel["fieldConfig"]["defaults"]
-        properties = [one for override in panel["fieldConfig"]["overrides"] for one in override["properties"]]
-        units = [defaults["unit"]] + [one["value"] for one in properties if one["id"] == "unit"]
+        properties = [setting for override in panel["fieldConfig"]["overrides"] for setting in override["properties"]]
+        units = [defaults["unit"]] + [setting["value"] for setting in properties if setting["id"] == "unit"]
         assert (panel["title"], set(units) - UNITS) == (panel["title"], set())
         assert "" not in {panel["description"], defaults["noValue"]}, panel["title"]
         assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
@@ -159,12 +163,12 @@ def test_panels_say_what_they_show(file: Path) -> None:
 
 @every_dashboard
 def test_expressions_read_what_is_there(file: Path) -> None:
-    found = [choose_metrics(expr) for expr in list_expressions(read(file))]
-    assert found
-    assert [name for expr in found for name in find_unknown(expr) if name not in APPLICATION] == []
+    expressions = [choose_metrics(expr) for expr in list_expressions(read(file))]
+    assert expressions
+    assert [name for expr in expressions for name in find_unknown(expr) if name not in APPLICATION] == []
     assert [
         rates_of_gauge
-        for expr in found
+        for expr in expressions
         for rates_of_gauge in find_gauge_rates(expr)
         if "training" not in rates_of_gauge
     ] == []
@@ -177,38 +181,38 @@ def choose_time(expr: str) -> str:
 
 @every_dashboard
 def test_every_expression_has_data_from_the_enabled_counters(file: Path, tmp_path: Path) -> None:
-    found = [fill_variables(expr) for expr in list_expressions(read(file))]
+    expressions = [fill_variables(expr) for expr in list_expressions(read(file))]
     probes = [
         {
             "expr": f"count({expr}) > bool 0",
             "eval_time": choose_time(expr),
             "exp_samples": [{"labels": "{}", "value": 1}],
         }
-        for expr in found
+        for expr in expressions
     ]
-    (tmp_path / "priced.yaml").write_text(yaml.safe_dump({"groups": budget.build_groups(PRICED)}))
+    (tmp_path / "priced.yaml").write_text(yaml.safe_dump({"groups": budget.build_groups(PRICED_SPEC)}))
     rule_files = [str(path) for path in (*sorted(RULES.glob("*.yaml")), tmp_path / "priced.yaml")]
     test = {"interval": "30s", "input_series": list_series(), "promql_expr_test": probes}
-    written = tmp_path / "test.yaml"
-    written.write_text(yaml.safe_dump({"rule_files": rule_files, "evaluation_interval": "30s", "tests": [test]}))
-    assert run_promtool("test", "rules", written) == ""
+    path = tmp_path / "test.yaml"
+    path.write_text(yaml.safe_dump({"rule_files": rule_files, "evaluation_interval": "30s", "tests": [test]}))
+    assert run_promtool("test", "rules", path) == ""
 
 
 @every_dashboard
 def test_a_gpu_is_its_uuid_and_counted_once(file: Path) -> None:
     text = file.read_text()
     assert not re.search(r"\binstance\b|\bHostname\b|exported_", text)
-    found = [choose_metrics(expr) for expr in list_expressions(read(file))]
-    assert [one for expr in found for one in find_sums(promql_parser.parse(expr))] == []
+    expressions = [choose_metrics(expr) for expr in list_expressions(read(file))]
+    assert [total for expr in expressions for total in find_sums(promql_parser.parse(expr))] == []
     if file.stem not in TOTALS:
-        assert [one for expr in found for one in find_lost_labels(expr, "node", "UUID")] == []
+        assert [label for expr in expressions for label in find_lost_labels(expr, "node", "UUID")] == []
 
 
 @every_dashboard
 def test_nothing_is_divided_by_what_may_be_nought(file: Path) -> None:
     """0 / 0 is NaN, and where a line begins with NaN, Grafana's component draws nothing of it."""
-    found = [choose_metrics(expr) for expr in list_expressions(read(file))]
-    assert [one for expr in found for one in find_zero_divisors(expr)] == []
+    expressions = [choose_metrics(expr) for expr in list_expressions(read(file))]
+    assert [divisor for expr in expressions for divisor in find_zero_divisors(expr)] == []
 
 
 def find_zero_divisors(expr: str) -> list[str]:
@@ -219,34 +223,40 @@ def find_zero_divisors(expr: str) -> list[str]:
 
 
 def test_a_division_by_nought_is_found() -> None:
-    guarded = "sum(rate(a_sum[5m])) / (sum(rate(a_count[5m])) > 0)"
-    assert find_zero_divisors(guarded) == []
-    assert find_zero_divisors(guarded.replace(" > 0", "")) != []
+    guarded_ratio = "sum(rate(a_sum[5m])) / (sum(rate(a_count[5m])) > 0)"
+    assert find_zero_divisors(guarded_ratio) == []
+    assert find_zero_divisors(guarded_ratio.replace(" > 0", "")) != []
 
 
 @every_dashboard
 def test_variables_are_used(file: Path) -> None:
     board = read(file)
-    names = {one["name"] for one in board["templating"]["list"][1:]}
-    used = set(re.findall(r"\$\{?(\w+)", " ".join(list_expressions(board))))
-    assert used == names
-    assert [one for one in board["templating"]["list"][1:] if one["multi"] and one["allValue"] != ".*"] == []
+    names = {variable["name"] for variable in board["templating"]["list"][1:]}
+    used_names = set(re.findall(r"\$\{?(\w+)", " ".join(list_expressions(board))))
+    assert used_names == names
+    assert [
+        variable for variable in board["templating"]["list"][1:] if variable["multi"] and variable["allValue"] != ".*"
+    ] == []
 
 
 def test_dashboards_show_all_of_the_well_known_one_and_more() -> None:
-    of: dict[str, set[str]] = {}
+    boards_by_expression: dict[str, set[str]] = {}
     for rule in read_rules("gpu-recording.yaml"):  # a record of a record comes after it
         direct = list_metrics(promql_parser.parse(rule["expr"]))
-        of[rule["record"]] = of.get(rule["record"], set()).union(direct, *(of.get(name, set()) for name in direct))
+        boards_by_expression[rule["record"]] = boards_by_expression.get(rule["record"], set()).union(
+            direct, *(boards_by_expression.get(name, set()) for name in direct)
+        )
     detail = list_expressions(read(ROOT / "values" / "dashboards" / "gpu-detail.json"))
-    shown = {name for expr in detail for name in list_metrics(promql_parser.parse(expr))}
-    assert (WELL_KNOWN | MORE) - {source for name in shown for source in of[name]} == set()
+    shown_names = {name for expr in detail for name in list_metrics(promql_parser.parse(expr))}
+    assert (WELL_KNOWN | MORE_METRICS) - {
+        source for name in shown_names for source in boards_by_expression[name]
+    } == set()
 
 
 def test_the_fleet_is_shown_as_there() -> None:
-    found = list_expressions(read(ROOT / "values" / "dashboards" / "gpu-overview.json"))
+    expressions = list_expressions(read(ROOT / "values" / "dashboards" / "gpu-overview.json"))
     for name, operation in WHOLE_FLEET.items():
-        assert [expr for expr in found if expr.startswith(f"{operation}(") and name in expr], name
+        assert [expr for expr in expressions if expr.startswith(f"{operation}(") and name in expr], name
 
 
 @pytest.mark.parametrize(

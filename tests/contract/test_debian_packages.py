@@ -11,5 +11,5 @@ ESSENTIAL = {"apt", "dpkg", PACKAGES["go"]}
 
 
 def test_what_the_lab_and_the_bundle_need_is_installed_by_make_env() -> None:
-    listed = {line for line in LIST.read_text().splitlines() if line and not line.startswith("#")}
-    assert sorted({*PROGRAMS.values(), *PACKAGES.values()} - listed - ESSENTIAL) == []
+    listed_packages = {line for line in LIST.read_text().splitlines() if line and not line.startswith("#")}
+    assert sorted({*PROGRAMS.values(), *PACKAGES.values()} - listed_packages - ESSENTIAL) == []

@@ -33,17 +33,17 @@ def run_demo(folder: Path, *, limit: float = 30.0, **env: str) -> tuple[int, lis
     (folder / ".venv" / "bin" / "gpustack").chmod(0o755)
     (folder / "tmp").mkdir()
     env = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder / "tmp")} | env
-    done = subprocess.run([folder / "scripts" / "demo"], env=env, capture_output=True, timeout=limit, check=False)
+    process = subprocess.run([folder / "scripts" / "demo"], env=env, capture_output=True, timeout=limit, check=False)
     assert list((folder / "tmp").iterdir()) == []
-    return done.returncode, (folder / "calls").read_text().splitlines()
+    return process.returncode, (folder / "calls").read_text().splitlines()
 
 
 def test_hosts_boot_while_the_bundle_is_built_once(tmp_path: Path) -> None:
     status, calls = run_demo(tmp_path)
     assert status == 0
     assert len([call for call in calls if call.startswith("bundle build")]) == 1
-    bare, mirrored = [call for call in calls if call.startswith("lab up")]
-    assert mirrored == f"{bare} --mirror /cache/bundle"
+    bare, mirrored_call = [call for call in calls if call.startswith("lab up")]
+    assert mirrored_call == f"{bare} --mirror /cache/bundle"
     assert [call.split()[0] for call in calls[-6:]] == ["plan", "install", "verify", "prove", "install", "lab"]
 
 

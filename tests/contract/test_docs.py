@@ -15,19 +15,19 @@ every_text = pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 
 @every_text
 def test_make_targets_exist(name: str) -> None:
-    named = set(re.findall(r"(?m)(?:`|^)make ([a-z-]+)", (ROOT / name).read_text()))
+    named_targets = set(re.findall(r"(?m)(?:`|^)make ([a-z-]+)", (ROOT / name).read_text()))
     targets = set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text()))
-    assert named
-    assert named - targets == set()
+    assert named_targets
+    assert named_targets - targets == set()
 
 
 @every_text
 def test_paths_exist(name: str) -> None:
     text = (ROOT / name).read_text()
-    named = re.findall(r"`((?:gpustack|playbooks|tests|docs|requirements|inventories)/[\w./-]+)`", text)
-    named += re.findall(r"\]\(([\w./-]+)\)", text)
-    assert named
-    assert [path for path in named if not (ROOT / path).exists()] == []
+    paths = re.findall(r"`((?:gpustack|playbooks|tests|docs|requirements|inventories)/[\w./-]+)`", text)
+    paths += re.findall(r"\]\(([\w./-]+)\)", text)
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 @every_text
@@ -36,12 +36,12 @@ def test_commands_exist(name: str) -> None:
 
     from gpustack.cli.app import app
 
-    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    commands = set(get_command(app).commands)  # type: ignore[attr-defined]
     text = (ROOT / name).read_text()
     blocks = "\n".join(re.findall(r"(?s)```sh\n(.*?)```", text))
-    named = set(re.findall(r"`gpustack ([a-z]+)", text) + re.findall(r"(?m)^gpustack ([a-z]+)", blocks))
-    assert named
-    assert named - known == set()
+    named_commands = set(re.findall(r"`gpustack ([a-z]+)", text) + re.findall(r"(?m)^gpustack ([a-z]+)", blocks))
+    assert named_commands
+    assert named_commands - commands == set()
 
 
 def list_anchors(path: Path) -> set[str]:
@@ -61,11 +61,11 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 def test_the_lab_runs_every_command_of_the_documents_about_gpus() -> None:
     """tests/lab/gpus/test_documents.py, as the table says; no row is left over."""
-    typed = [line for page in PAGES for line in list_commands(ROOT / "docs" / page)]
-    assert list(ROWS) == list(dict.fromkeys(typed))
+    command_lines = [line for page in PAGES for line in list_commands(ROOT / "docs" / page)]
+    assert list(ROWS) == list(dict.fromkeys(command_lines))
 
 
 def test_the_page_about_the_exporter_is_as_the_catalogue_has_it() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "troubleshooting"), "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, f"{done.stderr}run `scripts/troubleshooting` and read what changed"
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 0, f"{process.stderr}run `scripts/troubleshooting` and read what changed"

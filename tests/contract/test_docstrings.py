@@ -13,19 +13,19 @@ PLACES = [
     *sorted(path for path in (ROOT / "tests").iterdir() if path.suffix == ".py" or any(path.rglob("*.py"))),
 ]
 # A sentence that begins with one of these continues another one, or answers a question that nobody sees.
-REFUSED = {
+REFUSED_WORDS = {
     "what", "of", "by", "those", "with", "one", "whether", "why", "all", "without", "its", "where", "which", "how",
     "as", "in", "none", "each", "every", "our", "for", "from", "until", "only", "also", "and", "it", "not", "no",
     "there", "then", "instead", "above", "below",
 }  # fmt: skip
-Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+DocumentedNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def find_fragments(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, Documented) and (text := ast.get_docstring(node)):
+        if isinstance(node, DocumentedNode) and (text := ast.get_docstring(node)):
             first = text.split()[0].strip("`,.:").lower()
-            if first in REFUSED:
+            if first in REFUSED_WORDS:
                 yield text.splitlines()[0]
 
 

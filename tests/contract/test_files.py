@@ -15,10 +15,10 @@ LISTS = {"gpustack/steps/__init__.py", "gpustack/doctor/checks/__init__.py"}
 def list_tracked(*patterns: str) -> list[Path]:
     """List relative paths of what is committed or about to be. Outside of a checkout the test is skipped."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
-    if done.returncode != 0:
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    if process.returncode != 0:
         pytest.skip("not a git checkout")
-    return [Path(line) for line in done.stdout.splitlines() if (ROOT / line).is_file()]
+    return [Path(line) for line in process.stdout.splitlines() if (ROOT / line).is_file()]
 
 
 def test_no_file_is_longer_than_a_reader_holds() -> None:
@@ -51,16 +51,16 @@ def test_scripts_and_tests_do_not_import_each_other(folder: str, other_folder: s
     """The form of fixtures is the exception, which scripts/accuracy writes and tests read."""
     imports = re.compile(rf"(?m)^\s*(?:from|import) ({other_folder}\b(?!\.snapshots)\S*)")
     files = [path for path in list_tracked(folder) if path.suffix in {".py", ""}]
-    found = {str(path): imports.findall((ROOT / path).read_text()) for path in files}
-    odd = dict(found)
+    imports_by_file = {str(path): imports.findall((ROOT / path).read_text()) for path in files}
+    odd = dict(imports_by_file)
     assert {path: names for path, names in odd.items() if names} == {}
 
 
 def test_no_link_is_committed() -> None:
     """A link would lead somewhere else in every checkout, and git puts it in the place of what is ignored there."""
-    staged = subprocess.run(
+    git = subprocess.run(
         ["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
     )
-    if staged.returncode != 0:
+    if git.returncode != 0:
         pytest.skip("not a git checkout")
-    assert [line for line in staged.stdout.splitlines() if line.startswith("120000")] == []
+    assert [line for line in git.stdout.splitlines() if line.startswith("120000")] == []

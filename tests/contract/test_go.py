@@ -12,12 +12,12 @@ TOOLS = "/usr/bin:/bin"
 
 def make_go(folder: Path, version: str) -> str:
     """Run `make go` with a Go of this version on the PATH, or none. Return what it would have installed."""
-    installed = folder / "installed"
-    programs = {"uv": f'echo "$@" >>{installed}', "go": f'[ "$*" = "env GOVERSION" ] && echo "{version}"'}
+    installed_go = folder / "installed"
+    programs = {"uv": f'echo "$@" >>{installed_go}', "go": f'[ "$*" = "env GOVERSION" ] && echo "{version}"'}
     for name in ("uv", "go") if version else ("uv",):
         (folder / name).write_text(f"#!/bin/sh\n{programs[name]}\n")
         (folder / name).chmod(0o755)
-    done = subprocess.run(
+    process = subprocess.run(
         ["make", "--old-file=.venv/made", "go", f"PATH={folder}:{TOOLS}"],
         cwd=ROOT,
         env={"PATH": TOOLS, "HOME": os.environ.get("HOME", "/")},
@@ -26,8 +26,8 @@ def make_go(folder: Path, version: str) -> str:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return installed.read_text() if installed.exists() else ""
+    assert process.returncode == 0, process.stderr
+    return installed_go.read_text() if installed_go.exists() else ""
 
 
 @pytest.mark.parametrize("version", ["go1.26.8", "go1.26.12", "go1.27.3", "go1.26.8 X:nodwarf5"])

@@ -27,24 +27,24 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def render_chart(chart: Path, folder: Path, parts: list[dict[str, Any]]) -> tuple[str, str]:
     """Render a chart with our one merged file, and with a file for each part."""
     files: list[str | Path] = []
-    for at, part in enumerate(parts):
-        file = folder / f"{at}.json"
+    for index, part in enumerate(parts):
+        file = folder / f"{index}.json"
         file.write_text(json.dumps(part))
         files += ["--values", file]
-    whole = folder / "whole.json"
-    whole.write_text(json.dumps(merge_values(*parts)))
-    return run_helm("template", "x", chart, "--values", whole), run_helm("template", "x", chart, *files)
+    whole_file = folder / "whole.json"
+    whole_file.write_text(json.dumps(merge_values(*parts)))
+    return run_helm("template", "x", chart, "--values", whole_file), run_helm("template", "x", chart, *files)
 
 
 def test_null_takes_the_default_of_the_chart_away(tiny: Path, tmp_path: Path) -> None:
     parts: list[dict[str, Any]] = [{"a": {"b": 2}}, {"a": {"b": None, "c": {"d": None, "e": 1}}}, {"b": None}]
-    ours, helms = render_chart(tiny, tmp_path, parts)
-    assert ours == helms
-    assert json.loads(ours.splitlines()[-1].removeprefix("said: ")) == {"a": {"c": {"e": 1}}, "c": [1], "d": 0}
+    merged_text, helms = render_chart(tiny, tmp_path, parts)
+    assert merged_text == helms
+    assert json.loads(merged_text.splitlines()[-1].removeprefix("said: ")) == {"a": {"c": {"e": 1}}, "c": [1], "d": 0}
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(layers, min_size=2, max_size=3))
 def test_one_file_is_to_helm_what_all_are(tiny: Path, tmp_path: Path, parts: list[dict[str, Any]]) -> None:
-    ours, helms = render_chart(tiny, tmp_path, parts)
-    assert ours == helms
+    merged_text, helms = render_chart(tiny, tmp_path, parts)
+    assert merged_text == helms

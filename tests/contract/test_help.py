@@ -25,12 +25,12 @@ ESCAPE = "\x1b"
 
 def list_commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     yield words, command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from list_commands(below, *words, name)
+    for name, subcommand in getattr(command, "commands", {}).items():
+        yield from list_commands(subcommand, *words, name)
 
 
-ALL = dict(list_commands(ROOT))
-every_command = pytest.mark.parametrize("words", ALL, ids=" ".join)
+ALL_COMMANDS = dict(list_commands(ROOT))
+every_command = pytest.mark.parametrize("words", ALL_COMMANDS, ids=" ".join)
 
 
 def show_help(words: tuple[str, ...], columns: int) -> list[str]:
@@ -59,8 +59,8 @@ def test_no_line_is_cut(words: tuple[str, ...], columns: int) -> None:
     lines = show_help(words, columns)
     assert [line for line in lines if len(line) > columns or ESCAPE in line] == []
     assert "[[" not in "".join(lines)
-    for name, below in getattr(ALL[words], "commands", {}).items():
-        short = below.get_short_help_str(SHORT)
+    for name, subcommand in getattr(ALL_COMMANDS[words], "commands", {}).items():
+        short = subcommand.get_short_help_str(SHORT)
         assert 0 < len(short) <= SHORT
         assert short.endswith(".")
         assert not short.endswith("...")
@@ -99,14 +99,14 @@ def test_commands_of_documents_can_be_typed(document: Path) -> None:
 
 def test_no_command_of_a_document_is_in_a_block_of_another_kind() -> None:
     """Commands are read in blocks of shell alone."""
-    hidden = [
+    hidden_options = [
         (document.name, line)
         for document in documents.DOCUMENTS
         for language, body in documents.list_blocks(document.read_text())
         if language not in documents.SHELLS
         for line in re.findall(r"(?m)^ *(?:\$ )?gpustack .*", body)
     ]
-    assert hidden == []
+    assert hidden_options == []
 
 
 def test_commands_are_found_in_documents(tmp_path: Path) -> None:

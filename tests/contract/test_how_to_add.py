@@ -15,16 +15,18 @@ from gpustack.steps.step import Step
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to-add.md").read_text()
 # The name of the file is the layer.
-DERIVED = {"layer"}
+DERIVED_FIELDS = {"layer"}
 FOLDERS = ("gpustack/", "lab/", "playbooks/", "tests/", "scripts/", "values/", "docs/")
 
 
 def describe_keys(kind: type) -> str:
-    known = [field for field in fields(kind) if field.name not in DERIVED]
-    demanded = [field.name for field in known if field.default is MISSING and field.default_factory is MISSING]
-    others = [field.name for field in known if field.name not in demanded]
-    optional = f" Optional: {', '.join(f'`{name}`' for name in others)}." if others else ""
-    return f"A `{kind.__name__}` demands {', '.join(f'`{name}`' for name in demanded)}.{optional}"
+    known_fields = [field for field in fields(kind) if field.name not in DERIVED_FIELDS]
+    demanded_names = [
+        field.name for field in known_fields if field.default is MISSING and field.default_factory is MISSING
+    ]
+    optional_names = [field.name for field in known_fields if field.name not in demanded_names]
+    optional = f" Optional: {', '.join(f'`{name}`' for name in optional_names)}." if optional_names else ""
+    return f"A `{kind.__name__}` demands {', '.join(f'`{name}`' for name in demanded_names)}.{optional}"
 
 
 @pytest.mark.parametrize("kind", [Probe, Step, Result, Fault, State, Rendering], ids=lambda kind: kind.__name__)

@@ -12,7 +12,9 @@ from gpustack.config.versions import read_version_set
 from gpustack.proof.workload import IMAGE
 from gpustack_lab.bundle.versions import NEWEST, load
 
-RENDERED = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or Path(__file__).parents[3] / "shared" / "data") / "rendered"
+RENDERED_CHARTS = (
+    Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or Path(__file__).parents[3] / "shared" / "data") / "rendered"
+)
 IMAGES: dict[str, str] = load().raw["images"]
 # Of the operator's ClusterPolicy: what runs without a further setting.
 OPERANDS = ("validator", "toolkit", "devicePlugin", "dcgmExporter", "gfd", "migManager")
@@ -20,8 +22,8 @@ OPERANDS = ("validator", "toolkit", "devicePlugin", "dcgmExporter", "gfd", "migM
 
 def test_each_image_has_a_digest_or_says_that_it_has_none() -> None:
     assert [name for name, text in IMAGES.items() if not re.fullmatch(r"sha256:[0-9a-f]{64}|unpinned", text)] == []
-    pinned = [digest for digest in IMAGES.values() if digest != "unpinned"]
-    assert len(pinned) == len(set(pinned)), "no digest is of two images"
+    pinned_digests = [digest for digest in IMAGES.values() if digest != "unpinned"]
+    assert len(pinned_digests) == len(set(pinned_digests)), "no digest is of two images"
 
 
 def test_images_are_named_as_containerd_resolves_them() -> None:
@@ -54,18 +56,20 @@ def test_images_of_the_components_are_listed() -> None:
     assert sorted(expected - IMAGES.keys()) == []
 
 
-@pytest.mark.skipif(not RENDERED.is_dir(), reason=f"no {RENDERED}: the charts as Helm renders them")
+@pytest.mark.skipif(not RENDERED_CHARTS.is_dir(), reason=f"no {RENDERED_CHARTS}: the charts as Helm renders them")
 def test_images_of_the_charts_are_listed() -> None:
     images: set[str] = set()
-    for path in RENDERED.glob("*.yaml"):
+    for path in RENDERED_CHARTS.glob("*.yaml"):
         images |= {re.sub('[" ]', "", match) for match in re.findall(r"\bimage: (\S+/\S+:\S+)", path.read_text())}
-    for path in RENDERED.glob("gpu-operator-*.yaml"):
+    for path in RENDERED_CHARTS.glob("gpu-operator-*.yaml"):
         images |= set(list_operands(yaml.safe_load(path.read_text())))
     assert len(images) > 12
     assert sorted(images - IMAGES.keys()) == []
 
 
 def list_operands(objects: list[dict[str, Any]]) -> list[str]:
-    (spec,) = (one["spec"] for one in objects if "dcgmExporter" in one.get("spec", {}))
+    (spec,) = (manifest["spec"] for manifest in objects if "dcgmExporter" in manifest.get("spec", {}))
     manager = spec["driver"]["manager"]
-    return ["{repository}/{image}:{version}".format_map(one) for one in (manager, *(spec[name] for name in OPERANDS))]
+    return [
+        "{repository}/{image}:{version}".format_map(image) for image in (manager, *(spec[name] for name in OPERANDS))
+    ]

@@ -22,7 +22,7 @@ def find_json(source: str) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id="json"), attr=name) if name in WORDS:
                 yield name
             case ast.ImportFrom(module="json", names=names):
-                yield from (it.name for it in names if it.name in WORDS)
+                yield from (alias.name for alias in names if alias.name in WORDS)
 
 
 def test_json_stands_in_one_place() -> None:

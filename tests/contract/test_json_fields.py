@@ -62,7 +62,7 @@ def format_type(schema: dict[str, Any], document: Any) -> str:
 
 
 def list_complaints(documents: dict[str, Any], fields: tuple[JsonField, ...]) -> Iterator[str]:
-    used: set[tuple[tuple[str, ...], str]] = set()
+    used_places: set[tuple[tuple[str, ...], str]] = set()
     pairs: dict[tuple[str, str], bool] = {}
     for name, document in documents.items():
         table = {field.name: field for field in fields if not field.documents or name in field.documents}
@@ -77,12 +77,14 @@ def list_complaints(documents: dict[str, Any], fields: tuple[JsonField, ...]) ->
             if field is None:
                 yield f"{place} is not in the table"
                 continue
-            used.add((field.documents, field.name))
+            used_places.add((field.documents, field.name))
             pairs[name, property_name] = bool(field.documents)
             expected = {field.type} if not field.documents else {field.type, field.type.removesuffix(" or null")}
             if kind not in expected:
                 yield f"{place} is {kind}, the table says {field.type}"
-    yield from (f"{field.name} is in the table and nowhere else" for field in fields if select_key(field) not in used)
+    yield from (
+        f"{field.name} is in the table and nowhere else" for field in fields if select_key(field) not in used_places
+    )
     counts = Counter(name for _, name in pairs)
     yield from (f"{field.name} is shared by one document" for field in fields if is_lonely(field, counts))
     yield from list_double_names(fields)
@@ -92,12 +94,12 @@ def list_complaints(documents: dict[str, Any], fields: tuple[JsonField, ...]) ->
 
 def list_double_names(fields: tuple[JsonField, ...]) -> Iterator[str]:
     types: dict[str, str] = {}
-    shared = {field.name for field in fields if not field.documents}
+    shared_names = {field.name for field in fields if not field.documents}
     for field in fields:
         kind = field.type.removesuffix(" or null")
         if types.setdefault(field.name, kind) != kind:
             yield f"{field.name} is {kind} and {types[field.name]}"
-        if field.documents and field.name in shared:
+        if field.documents and field.name in shared_names:
             yield f"{field.name} is shared and domain data"
 
 
@@ -195,6 +197,6 @@ def test_fields_of_a_kind_stand_in_the_order_of_their_names() -> None:
 
 def test_a_description_of_the_shape_stays() -> None:
     schema = {"properties": {"seconds": {"type": "number", "description": "own"}, "id": {"type": "string"}}}
-    described = describe_properties(schema, "undo")["properties"]
-    assert described["seconds"]["description"] == "own"
-    assert described["id"]["description"] == "Id of a fault, a symptom, a class of load or a fix."
+    properties = describe_properties(schema, "undo")["properties"]
+    assert properties["seconds"]["description"] == "own"
+    assert properties["id"]["description"] == "Id of a fault, a symptom, a class of load or a fix."

@@ -32,8 +32,11 @@ class ServedLife:
         """Sum the hours of an expression by namespace over the known days, at a step of two minutes."""
         life = self.life
         begin, days = int(life.truth.known), life.truth.days
-        summed = f"sum by (namespace) (sum_over_time(({expr})[{days}d:{STEP}s] @ {begin})) * {STEP} / 3600"
-        return {one["metric"].get("namespace", ""): float(one["value"][1]) for one in self.server.answer(summed)}
+        summed_hours = f"sum by (namespace) (sum_over_time(({expr})[{days}d:{STEP}s] @ {begin})) * {STEP} / 3600"
+        return {
+            series["metric"].get("namespace", ""): float(series["value"][1])
+            for series in self.server.answer(summed_hours)
+        }
 
 
 @pytest.fixture(scope="module", params=SEEDS)
@@ -47,36 +50,36 @@ def served_life(
 
 
 def test_allocated_gpus_are_summed_by_namespace(served_life: ServedLife) -> None:
-    found = served_life.sum_hours(f"sum by (namespace) ({LIVE % RESOURCE})")
+    sums = served_life.sum_hours(f"sum by (namespace) ({LIVE % RESOURCE})")
     truth = served_life.life.truth
     gaps = served_life.life.scrapes.gaps(served_life.life.start, truth.known)
     hours = {name: value for (name,), value in truth.hours(("namespace",), unit="units", holes=gaps).items()}
-    assert found.keys() == hours.keys()
-    assert sum(found.values()) == pytest.approx(sum(hours.values()), rel=0.003)
-    assert found == pytest.approx(hours, rel=0.005, abs=0.5)
+    assert sums.keys() == hours.keys()
+    assert sum(sums.values()) == pytest.approx(sum(hours.values()), rel=0.003)
+    assert sums == pytest.approx(hours, rel=0.005, abs=0.5)
 
 
 def test_engine_activity_is_summed_by_namespace(served_life: ServedLife) -> None:
-    named = 'label_replace(%s, "namespace", "$1", "exported_namespace", "(.+)")'
+    renamed_series = 'label_replace(%s, "namespace", "$1", "exported_namespace", "(.+)")'
     not_shared = ENGINES.replace("vgpu=", 'hostname!~"shared-.*",vgpu=')
-    found = served_life.sum_hours(f"sum by (namespace) ({named % not_shared})")
+    sums = served_life.sum_hours(f"sum by (namespace) ({renamed_series % not_shared})")
     hours = served_life.life.truth.hours(
         ("namespace",), "active", unit="units", of=lambda pod: pod.pool.sharing != "time-slicing"
     )
-    assert found == pytest.approx({name: value for (name,), value in hours.items()}, rel=0.02, abs=0.5)
+    assert sums == pytest.approx({name: value for (name,), value in hours.items()}, rel=0.02, abs=0.5)
 
 
 def test_a_series_ends_with_its_pod(served_life: ServedLife) -> None:
     """Two scrapes after a pod was deleted its series is gone, though Prometheus looks back for five minutes."""
-    life, down = served_life.life, served_life.life.scrapes.gaps(served_life.life.start, served_life.life.truth.known)
-    gone = [
+    life, gaps = served_life.life, served_life.life.scrapes.gaps(served_life.life.start, served_life.life.truth.known)
+    deleted_pods = [
         pod
         for pod in life.truth.pods
         if life.start + 600 < pod.deleted < life.truth.known - 600
-        and not any(begin - 300 < pod.deleted < end + 300 for begin, end in down)
+        and not any(begin - 300 < pod.deleted < end + 300 for begin, end in gaps)
     ][-40:]
-    assert gone
-    for pod in gone:
-        for at, there in ((pod.deleted - 1, True), (pod.deleted + 121, False)):
-            answer = served_life.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {at:.0f}')
-            assert bool(answer) == (there and pod.created < pod.deleted - 70)
+    assert deleted_pods
+    for pod in deleted_pods:
+        for moment, is_present in ((pod.deleted - 1, True), (pod.deleted + 121, False)):
+            answer = served_life.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {moment:.0f}')
+            assert bool(answer) == (is_present and pod.created < pod.deleted - 70)

@@ -23,23 +23,23 @@ from tests.worlds.life.judged import find_wrong, judge
 from tests.worlds.life.recorded import NAMES, record
 
 SEEDS = (1, 2, 3, 4, 5)
-RECORDED, DAYS = (1, 3), 6
+RECORDED_DAYS, DAYS = (1, 3), 6
 """promtool asks for each rule and two hours: half a minute for six days. In these lives Prometheus is never away:
 promtool would evaluate meanwhile, and see for five minutes what was there."""
 READ = (
     series.UNIT, series.GPUS, series.OFFERED, series.ALLOCATED, series.ATTRIBUTED, series.ACTIVE, series.IDLE,
     series.QUEUED, series.SCHEDULED, series.WAITED,
 )  # fmt: skip
-OTHERS = {"kube_pod_init_container_resource_requests", "DCGM_FI_DEV_GPU_UTIL"}
+OTHER_SERIES = {"kube_pod_init_container_resource_requests", "DCGM_FI_DEV_GPU_UTIL"}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 def render_rules() -> str:
     """Render the rules that the reader asks for, each by raw series alone: promtool evaluates them all at once."""
-    recorded = [{"record": series.SAMPLE, "expr": f"vector({series.INTERVAL})"}]
-    recorded += [{"record": name, "expr": expand_names(load_expressions()[name])} for name in READ]
-    return yaml.safe_dump({"groups": [{"name": "usage", "interval": "60s", "rules": recorded}]})
+    recorded_rules = [{"record": series.SAMPLE, "expr": f"vector({series.INTERVAL})"}]
+    recorded_rules += [{"record": name, "expr": expand_names(load_expressions()[name])} for name in READ]
+    return yaml.safe_dump({"groups": [{"name": "usage", "interval": "60s", "rules": recorded_rules}]})
 
 
 def record_rules(folder: Path, url: str, life: Life) -> None:
@@ -49,8 +49,8 @@ def record_rules(folder: Path, url: str, life: Life) -> None:
         f"--end={int(life.truth.known)}", f"--url={url}", "--eval-interval=60s", f"--output-dir={folder / 'recorded'}",
         str(folder / "rules.yaml"),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False)
+    assert process.returncode == 0, process.stderr[-2000:]
 
 
 def build_window(life: Life) -> Window:
@@ -61,16 +61,16 @@ def build_window(life: Life) -> Window:
 def test_out_of_raw_series_hours_and_money_are_what_has_been(writer: Path, tmp_path: Path, seed: int) -> None:
     """The test reads more raw series than a report asks a Prometheus for."""
     life = draw(seed, small=True)
-    life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHERS})
+    life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHER_SERIES})
     with run_prometheus(tmp_path, build_data_command(tmp_path, {}, OF_THE_PAST)) as server:
         source = Source(Prometheus(Access(server.url)), build_window(life), "label_team", "", recorded=False)
         assert find_wrong(judge(life, source)) == {}
 
 
-@pytest.mark.parametrize("seed", RECORDED)
+@pytest.mark.parametrize("seed", RECORDED_DAYS)
 def test_out_of_recorded_series_they_are_too(writer: Path, tmp_path: Path, seed: int) -> None:
     life = draw(seed, days=DAYS, small=True)
-    life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHERS})
+    life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHER_SERIES})
     with run_prometheus(tmp_path, build_data_command(tmp_path, {}, OF_THE_PAST)) as server:
         source = choose_source(Prometheus(Access(server.url)), build_window(life), "label_team", "")
         assert not source.recorded
@@ -84,5 +84,5 @@ def test_out_of_recorded_series_they_are_too(writer: Path, tmp_path: Path, seed:
         assert find_wrong(judge(life, source)) == {}
         usage, arithmetic = query_usage(source), query_usage(record(life).source())
     for row in group_hours(arithmetic, ("model", "namespace", "team")):
-        rows = [one for one in group_hours(usage, ("model", "namespace", "team")) if one.names == row.names]
+        rows = [hour for hour in group_hours(usage, ("model", "namespace", "team")) if hour.names == row.names]
         assert vars(rows[0].hours if rows else Hours()) == pytest.approx(vars(row.hours), rel=0.002, abs=0.3)

@@ -30,45 +30,45 @@ def test_limits_of_the_code_are_those_of_the_table(row: list[str]) -> None:
 
 
 def test_every_step_is_in_the_table_with_its_time_to_settle() -> None:
-    listed = {
+    listed_limits = {
         id: int(row[1])
         for row in ROWS
         for id in re.findall(r"`([a-z-]+)`", row[0])
         if id in {step.id for step in STEPS}
     }
-    assert listed == {step.id: step.settle_seconds for step in STEPS}
+    assert listed_limits == {step.id: step.settle_seconds for step in STEPS}
     (row,) = [row for row in ROWS if row[0] == "`gpu-operator`"]
     assert str(operator.SETTLE_WITH_DRIVERS) in row[2]
 
 
 def test_every_program_with_a_limit_is_in_the_table() -> None:
-    used: dict[str, set[str]] = {}
+    used_limits: dict[str, set[str]] = {}
     for path in [*SCRIPTS, LIMITS]:
         text = re.sub(r"^\s*#.*$", "", path.read_text(), flags=re.MULTILINE)
         for seconds, program in re.findall(r"\blimited ([0-9]+) (\w+)", text):
-            used.setdefault(program, set()).add(seconds)
+            used_limits.setdefault(program, set()).add(seconds)
         for seconds in re.findall(r"\bhold_lock \S+ ([0-9]+)", text):
-            used.setdefault("hold_lock", set()).add(seconds)
+            used_limits.setdefault("hold_lock", set()).add(seconds)
     programs = TABLE.partition("## Programs on hosts")[2]
-    listed = {
+    listed_limits = {
         name: set(seconds.split(", "))
         for name, seconds in re.findall(r"^\| `(\w+)` \| ([0-9, ]+) \|", programs, re.MULTILINE)
     }
-    assert listed.pop("curl") == list_curl_limits()
-    assert listed == used
+    assert listed_limits.pop("curl") == list_curl_limits()
+    assert listed_limits == used_limits
 
 
 def test_what_is_tried_again_is_in_the_table() -> None:
     """Waits for apt's lock are a key of the spec."""
     tasks = [path.read_text() for path in SCRIPTS if path.suffix == ".yml"]
-    tried = {int(times) for text in tasks for times in re.findall(r"retries: ([0-9]+)", text)}
-    assert tried == {int(times) for times in re.findall(r"([0-9]+) times", TABLE)}
+    retries = {int(times) for text in tasks for times in re.findall(r"retries: ([0-9]+)", text)}
+    assert retries == {int(times) for times in re.findall(r"([0-9]+) times", TABLE)}
 
 
 def list_curl_limits() -> set[str]:
     """List the limits of fetch.sh: its own, and those that tasks give it."""
-    given = {seconds for path in SCRIPTS for seconds in re.findall(r'LIMIT: "([0-9]+)"', path.read_text())}
-    return given | set(re.findall(r"LIMIT:-([0-9]+)", (LIMITS.with_name("fetch.sh")).read_text()))
+    seconds = {seconds for path in SCRIPTS for seconds in re.findall(r'LIMIT: "([0-9]+)"', path.read_text())}
+    return seconds | set(re.findall(r"LIMIT:-([0-9]+)", (LIMITS.with_name("fetch.sh")).read_text()))
 
 
 def test_every_answer_starts_the_limit_anew_up_to_what_the_table_says() -> None:
@@ -78,7 +78,7 @@ def test_every_answer_starts_the_limit_anew_up_to_what_the_table_says() -> None:
 
 LOOKUP = r"lookup\('ansible\.builtin\.file', '([\w./-]+)'\)"
 SILENT = re.compile(r"(?<!-)\btimeout (?:-\S+ )*(?:KILL )?[0-9\"$]|flock (?:--timeout|-w)|--(?:request-)?timeout=[0-9]")
-USED = re.compile(r"(?:^|[ (|!])(?:kube|limited|hold_lock) ", re.MULTILINE)
+LIMITED_CALL = re.compile(r"(?:^|[ (|!])(?:kube|limited|hold_lock) ", re.MULTILINE)
 TASKS = [path for path in locate_playbooks().rglob("*.yml") if "lookup('ansible.builtin.file'" in path.read_text()]
 
 
@@ -90,11 +90,11 @@ def test_every_file_that_a_task_reads_is_found_and_follows_its_limits(path: Path
         before: list[str] = []
         for name in re.findall(LOOKUP, task):
             places = (path.parents[1] / "files" / name, base / "files" / name, base / name)
-            found = next((place for place in places if place.is_file()), None)
-            assert found, name
-            uses = USED.search(re.sub(r"#.*", "", found.read_text()))
-            assert not uses or found.name == LIMITS.name or LIMITS.name in before, name
-            before.append(found.name)
+            script = next((place for place in places if place.is_file()), None)
+            assert script, name
+            uses = LIMITED_CALL.search(re.sub(r"#.*", "", script.read_text()))
+            assert not uses or script.name == LIMITS.name or LIMITS.name in before, name
+            before.append(script.name)
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(locate_playbooks())))
@@ -112,25 +112,25 @@ def run(script: str, factor: str = "1") -> "subprocess.CompletedProcess[str]":
 
 
 def test_a_program_that_is_ended_is_named_with_its_seconds() -> None:
-    done = run("limited 1 sleep 20")
-    assert done.returncode == 124
+    process = run("limited 1 sleep 20")
+    assert process.returncode == 124
     assert re.fullmatch(
-        r"ended after its limit of 1 s on \S+: sleep 20 \(gpustack explain limit-reached\)\n", done.stderr
+        r"ended after its limit of 1 s on \S+: sleep 20 \(gpustack explain limit-reached\)\n", process.stderr
     )
 
 
 def test_a_program_that_somebody_killed_was_not_ended_by_its_limit() -> None:
-    done = run("limited 20 sh -c 'kill -9 $$'")
-    assert done.returncode == 137
-    assert "killed by another program or the kernel on " in done.stderr
-    assert "limit" not in done.stderr
+    process = run("limited 20 sh -c 'kill -9 $$'")
+    assert process.returncode == 137
+    assert "killed by another program or the kernel on " in process.stderr
+    assert "limit" not in process.stderr
 
 
 def test_a_status_alone_is_no_limit() -> None:
     """xargs ends with 124 where its command ends with 255."""
-    done = run("echo a | limited 20 xargs sh -c 'exit 255'")
-    assert done.returncode == 124
-    assert "limit" not in done.stderr
+    process = run("echo a | limited 20 xargs sh -c 'exit 255'")
+    assert process.returncode == 124
+    assert "limit" not in process.stderr
 
 
 def test_the_factor_stretches_a_limit() -> None:
@@ -138,15 +138,15 @@ def test_the_factor_stretches_a_limit() -> None:
 
 
 def test_input_output_and_status_are_the_programs_own() -> None:
-    done = run("echo in | limited 5 cat; limited 5 sh -c 'exit 7'")
-    assert (done.stdout, done.stderr, done.returncode) == ("in\n", "", 7)
+    process = run("echo in | limited 5 cat; limited 5 sh -c 'exit 7'")
+    assert (process.stdout, process.stderr, process.returncode) == ("in\n", "", 7)
 
 
 def test_a_lock_that_is_held_is_named(tmp_path: Path) -> None:
-    held = tmp_path / "lock"
-    done = run(f"( flock 9; sleep 5 ) 9>{held} & sleep 0.3; hold_lock {held} 1 kubeadm; echo through")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "kubeadm of an earlier run is still at work" in done.stderr
+    lock = tmp_path / "lock"
+    process = run(f"( flock 9; sleep 5 ) 9>{lock} & sleep 0.3; hold_lock {lock} 1 kubeadm; echo through")
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "kubeadm of an earlier run is still at work" in process.stderr
 
 
 @pytest.mark.parametrize(("role", "template"), [("control_plane", "kubeadm.yaml.j2"), ("workers", "join.yaml.j2")])
@@ -177,11 +177,15 @@ def test_the_factor_stretches_what_the_control_plane_waits_for(factor: int, leas
     jinja = Environment(trim_blocks=True, undefined=ChainableUndefined, autoescape=False)
     jinja.filters["to_json"] = str
     text = (locate_playbooks() / "roles" / "control_plane" / "templates" / "kubeadm.yaml.j2").read_text()
-    rendered = jinja.from_string(text).render(control_plane_timeout_factor=factor)
-    cluster = list(yaml.safe_load_all(rendered))[1]
+    rendered_text = jinja.from_string(text).render(control_plane_timeout_factor=factor)
+    cluster = list(yaml.safe_load_all(rendered_text))[1]
 
     def list_values(part: str, names: str) -> list[str]:
-        return [one["value"] for one in cluster[part].get("extraArgs", []) if re.fullmatch(names, one["name"])]
+        return [
+            argument["value"]
+            for argument in cluster[part].get("extraArgs", [])
+            if re.fullmatch(names, argument["name"])
+        ]
 
     assert list_values("controllerManager", "leader-elect-.*") == list_values("scheduler", "leader-elect-.*") == leases
     assert list_values("apiServer", "etcd-(health|ready)check-timeout") == etcd

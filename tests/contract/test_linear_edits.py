@@ -24,15 +24,15 @@ def list_expressions(value: Any) -> Iterator[str]:
             yield from list_expressions(part)
 
 
-FOUND = [
+FOUND_TEXTS = [
     text for path in locate_playbooks().rglob("*.yml") for text in list_expressions(yaml.safe_load(path.read_text()))
 ]
-EXPRESSIONS = sorted({text for text in FOUND if "{{" not in text})
+EXPRESSIONS = sorted({text for text in FOUND_TEXTS if "{{" not in text})
 
 
 def test_expressions_were_found() -> None:
     assert len(EXPRESSIONS) >= 12
-    assert [text for text in FOUND if "{{" in text and "item." not in text and "containerd_" not in text] == [
+    assert [text for text in FOUND_TEXTS if "{{" in text and "item." not in text and "containerd_" not in text] == [
         "{{ prereqs_swap_line.regexp }}"
     ]
 
@@ -41,4 +41,4 @@ def test_expressions_were_found() -> None:
 def test_an_edit_is_linear(text: str) -> None:
     """The module replace and the program of the record apply each expression in this way."""
     pattern = re.compile(text, re.MULTILINE)
-    assert find_slow(lambda given: pattern.sub("", given), build_seeds(pattern, max_count=60)) == []
+    assert find_slow(lambda text: pattern.sub("", text), build_seeds(pattern, max_count=60)) == []

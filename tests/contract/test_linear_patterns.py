@@ -15,7 +15,7 @@ from tests.contract.hostile_inputs import build_seeds, find_slow
 
 ROOT = Path(gpustack.__file__).parent
 # Their text is the operator's own, or a release's: short, and nobody's who would slow the operator down.
-OWN = {
+OWN_SCRIPTS = {
     "gpustack.config": "the inventory, values and dashboards of the operator; loaded with a most in bytes",
     "gpustack.capacity.raw_rules": "queries of the release",
     "gpustack.metrics.readings": "descriptions of fields, of the release",
@@ -29,7 +29,7 @@ METHODS = {"match", "fullmatch", *SEARCHES}
 
 def list_modules() -> Iterator[str]:
     for module in pkgutil.walk_packages([str(ROOT)], "gpustack."):
-        if not any(f"{module.name}.".startswith(f"{name}.") for name in OWN) and "__main__" not in module.name:
+        if not any(f"{module.name}.".startswith(f"{name}.") for name in OWN_SCRIPTS) and "__main__" not in module.name:
             yield module.name
 
 
@@ -60,10 +60,10 @@ def collect() -> dict[str, tuple[re.Pattern[str], frozenset[str]]]:
     for name, tree in trees.items():
         for variable, value in vars(importlib.import_module(name)).items():
             if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-                used = uses[name].get(variable) or set().union(
-                    *(others.get(variable, set()) for others in uses.values())
+                values = uses[name].get(variable) or set().union(
+                    *(assignments.get(variable, set()) for assignments in uses.values())
                 )
-                patterns[f"{name}.{variable}"] = value, frozenset(used & METHODS or METHODS)
+                patterns[f"{name}.{variable}"] = value, frozenset(values & METHODS or METHODS)
         for text, function in list_literals(tree):
             if function in METHODS:
                 patterns[f"{name}: {text}"] = re.compile(text), frozenset({function})
@@ -75,7 +75,7 @@ PATTERNS = collect()
 
 def test_expressions_were_found() -> None:
     assert len(PATTERNS) > 100
-    assert set(OWN) <= {module.name for module in pkgutil.walk_packages([str(ROOT)], "gpustack.")}
+    assert set(OWN_SCRIPTS) <= {module.name for module in pkgutil.walk_packages([str(ROOT)], "gpustack.")}
 
 
 @pytest.mark.parametrize("place", PATTERNS)

@@ -14,7 +14,7 @@ from tests.contract.hostile_inputs import build_seeds, find_slow, measure
 RULES = {
     rule.name: (rule.pattern, (rule.example,), partial(hide, rule)) for rule in (*SHAPES, *COMMANDS, secret_names.FLAG)
 }
-NAMED = {
+NAMED_TEXTS = {
     "name and value": (
         secret_names.PATTERN,
         ("password: a", 'X_KEY = ["a b"]', '"token": "\\"a'),
@@ -28,9 +28,9 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("name", [*RULES, *NAMED])
+@pytest.mark.parametrize("name", [*RULES, *NAMED_TEXTS])
 def test_each_rule_of_the_redaction_is_linear(name: str) -> None:
-    pattern, examples, work = (RULES | NAMED)[name]
+    pattern, examples, work = (RULES | NAMED_TEXTS)[name]
     assert find_slow(work, build_seeds(pattern, examples)) == []
 
 

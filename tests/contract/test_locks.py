@@ -15,7 +15,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 RUNTIME = [Requirement(line) for line in PROJECT["dependencies"]]
 DEV = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["dev"]]
-SERVE = [one for one in RUNTIME if one.name in PYPROJECT["dependency-groups"]["serve"]]
+SERVE = [requirement for requirement in RUNTIME if requirement.name in PYPROJECT["dependency-groups"]["serve"]]
 RELEASE = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["release"]]
 PROGRAMS = {"ansible-core"}  # they are run, not imported
 GO = [Requirement(line) for line in PYPROJECT["dependency-groups"]["go"]]
@@ -48,14 +48,22 @@ def test_no_index_is_named(name: str) -> None:
     ("name", "requirements"), [("runtime", RUNTIME), ("serve", SERVE), ("dev", DEV), ("release", RELEASE), ("go", GO)]
 )
 def test_the_lock_answers_the_project_file(name: str, requirements: list[Requirement], python: str) -> None:
-    where = {"python_version": python, "python_full_version": f"{python}.0"}
-    locked = {
+    environment = {"python_version": python, "python_full_version": f"{python}.0"}
+    locked_versions = {
         canonicalize_name(pin.name): Version(str(pin.specifier).removeprefix("=="))
         for pin in read_pins(name)
-        if not pin.marker or pin.marker.evaluate(where)
+        if not pin.marker or pin.marker.evaluate(environment)
     }
-    wanted = [one for one in requirements if not one.marker or one.marker.evaluate(where)]
-    assert [str(one) for one in wanted if locked[canonicalize_name(one.name)] not in one.specifier] == []
+    needed_requirements = [
+        requirement
+        for requirement in requirements
+        if not requirement.marker or requirement.marker.evaluate(environment)
+    ]
+    assert [
+        str(requirement)
+        for requirement in needed_requirements
+        if locked_versions[canonicalize_name(requirement.name)] not in requirement.specifier
+    ] == []
 
 
 def test_all_locks_pin_the_same_versions() -> None:
@@ -70,14 +78,18 @@ def test_all_locks_pin_the_same_versions() -> None:
 
 def test_what_is_shared_by_the_release_lock_is_the_same() -> None:
     dev = {(pin.name, pin.specifier) for pin in read_pins("dev")}
-    shared = [pin for pin in read_pins("release") if pin.name in {name for name, _ in dev}]
-    assert shared
-    assert [str(pin) for pin in shared if (pin.name, pin.specifier) not in dev] == []
+    shared_pins = [pin for pin in read_pins("release") if pin.name in {name for name, _ in dev}]
+    assert shared_pins
+    assert [str(pin) for pin in shared_pins if (pin.name, pin.specifier) not in dev] == []
 
 
 def test_every_library_has_an_upper_end() -> None:
     """An installation without the lock gets what pip resolves, on a machine that is root everywhere."""
-    assert [str(one) for one in RUNTIME if not any(part.operator in ("<", "==") for part in one.specifier)] == []
+    assert [
+        str(requirement)
+        for requirement in RUNTIME
+        if not any(part.operator in ("<", "==") for part in requirement.specifier)
+    ] == []
 
 
 def test_the_builder_is_the_locked_one() -> None:
@@ -88,28 +100,32 @@ def test_the_builder_is_the_locked_one() -> None:
 def test_every_library_is_imported() -> None:
     """A library that nothing imports is installed, updated and audited for nothing."""
     text = "\n".join(path.read_text() for path in (ROOT / "gpustack").rglob("*.py"))
-    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
+    imported_modules = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
     libraries = {
         canonicalize_name(library)
         for module, owners in packages_distributions().items()
-        if module in imported
+        if module in imported_modules
         for library in owners
     }
-    assert {canonicalize_name(one.name) for one in RUNTIME} - libraries == PROGRAMS
+    assert {canonicalize_name(requirement.name) for requirement in RUNTIME} - libraries == PROGRAMS
 
 
 def test_the_lab_imports_libraries_of_the_product_alone() -> None:
     """The lab depends on gpustack-cluster, whose lock has the libraries."""
     text = "\n".join(path.read_text() for path in (ROOT / "lab" / "gpustack_lab").rglob("*.py"))
-    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
+    imported_modules = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
     libraries = {
-        canonicalize_name(library) for module in imported for library in packages_distributions().get(module, ())
+        canonicalize_name(library)
+        for module in imported_modules
+        for library in packages_distributions().get(module, ())
     }
-    assert libraries - {"gpustack-cluster", "gpustack-lab"} <= {canonicalize_name(one.name) for one in RUNTIME}
+    assert libraries - {"gpustack-cluster", "gpustack-lab"} <= {
+        canonicalize_name(requirement.name) for requirement in RUNTIME
+    }
 
 
 def test_every_library_has_its_reason() -> None:
     """docs/decisions/0001-libraries.md has a row for each."""
     text = (ROOT / "docs" / "decisions" / "0001-libraries.md").read_text()
     rows = {canonicalize_name(name) for name in re.findall(r"^\| ([\w-]+) \d", text, re.MULTILINE)}
-    assert rows == {canonicalize_name(one.name) for one in RUNTIME}
+    assert rows == {canonicalize_name(requirement.name) for requirement in RUNTIME}

@@ -46,26 +46,26 @@ print(" ".join(sys.modules))
 
 
 def runs(python: str) -> bool:
-    done = subprocess.run([python, "-c", ""], capture_output=True, timeout=20, check=False)
-    return done.returncode == 0
+    process = subprocess.run([python, "-c", ""], capture_output=True, timeout=20, check=False)
+    return process.returncode == 0
 
 
 @pytest.fixture(params=["3.9", "this one"])
 def python(request: pytest.FixtureRequest) -> str:
     if request.param == "this one":
         return sys.executable
-    found = [python for python in PYTHONS[1:] if runs(python)]
-    return found[0] if found else pytest.skip("no Python 3.9 on this machine")
+    available_pythons = [python for python in PYTHONS[1:] if runs(python)]
+    return available_pythons[0] if available_pythons else pytest.skip("no Python 3.9 on this machine")
 
 
 def run_python(python: str, folder: Path, module: str, env: dict[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Run a Python without packages. Return its lines, and the modules that were imported."""
-    done = subprocess.run(
+    process = subprocess.run(
         [python, "-I", "-S", "-c", JOB, str(folder), module],
         capture_output=True, text=True, timeout=60, check=False, env=env,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    *lines, modules = done.stdout.splitlines()
+    assert (process.returncode, process.stderr) == (0, "")
+    *lines, modules = process.stdout.splitlines()
     return [json.loads(line) for line in lines], modules.split()
 
 
@@ -106,9 +106,13 @@ def test_a_lost_gpu_is_unknown_and_the_other_is_not(driver_folder: Path, tmp_pat
     hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     hardware.change(tmp_path, [0], ["lost"])
     (job, _), _ = run_python(sys.executable, MODULE.parent, "gpustack_logs", build_environment(driver_folder, tmp_path))
-    lost, well = job["gpu"]["gpus"]
-    assert (lost["utilization_ratio"], lost["memory_used_bytes"], lost["temperature_celsius"]) == (None, None, None)
-    assert "GPU is lost" in lost["unknown"]["temperature_celsius"]
+    lost_gpu, well = job["gpu"]["gpus"]
+    assert (lost_gpu["utilization_ratio"], lost_gpu["memory_used_bytes"], lost_gpu["temperature_celsius"]) == (
+        None,
+        None,
+        None,
+    )
+    assert "GPU is lost" in lost_gpu["unknown"]["temperature_celsius"]
     assert well["unknown"] == {}
 
 
@@ -116,9 +120,9 @@ def test_uuids_of_cuda_visible_devices_choose(driver_folder: Path, tmp_path: Pat
     hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     state = hardware.read(tmp_path)
     assert state
-    chosen = {"CUDA_VISIBLE_DEVICES": state.gpus[1].uuid[:12]}
+    chosen_gpu = {"CUDA_VISIBLE_DEVICES": state.gpus[1].uuid[:12]}
     (job, _), _ = run_python(
-        sys.executable, MODULE.parent, "gpustack_logs", build_environment(driver_folder, tmp_path) | chosen
+        sys.executable, MODULE.parent, "gpustack_logs", build_environment(driver_folder, tmp_path) | chosen_gpu
     )
     assert [gpu["uuid"] for gpu in job["gpu"]["gpus"]] == [state.gpus[1].uuid]
 

@@ -88,9 +88,9 @@ def list_decorators(function: Definition) -> set[str]:
 def is_named_elsewhere(function: Definition) -> bool:
     """Tell whether a function has the name of a command, or of a check by its id, or one that Python calls."""
     result = ast.unparse(function.returns) if function.returns else ""
-    named = {"check", "callback", "property", "cached_property", "setter"} & list_decorators(function)
+    own_decorators = {"check", "callback", "property", "cached_property", "setter"} & list_decorators(function)
     claims = result in {"Result", "Result | None"}
-    return bool(named) or claims or function.name.startswith("__") or function.name in list_commands()
+    return bool(own_decorators) or claims or function.name.startswith("__") or function.name in list_commands()
 
 
 def find_bare_names(module: ast.Module) -> Iterator[str]:
@@ -163,5 +163,5 @@ def test_labels_are_standard_words() -> None:
     ids += [state.id for layer in load_layers() for state in layer.states]
     kinds = (references, options, keys, probes, ids)
     assert all(kinds)
-    refused = read_words("Words of an earlier dialect")
-    assert [label for kind in kinds for label in kind if refused & set(re.split(r"[^a-z]+", label))] == []
+    refused_words = read_words("Words of an earlier dialect")
+    assert [label for kind in kinds for label in kind if refused_words & set(re.split(r"[^a-z]+", label))] == []

@@ -18,7 +18,7 @@ DOCUMENT: Any = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json")
 SCHEMAS = DOCUMENT["components"]["schemas"]
 MOMENT = moment(make_served_series())
 WORDS = {"uuid": "GPU-gpu2-1", "namespace": "team-b", "pod": "train-0", "measure": "power"}
-OPERATIONS = {path: found["get"] for path, found in DOCUMENT["paths"].items()}
+OPERATIONS = {path: operations["get"] for path, operations in DOCUMENT["paths"].items()}
 
 
 def build_validator(operation: Any, status: str) -> Draft202012Validator:
@@ -28,11 +28,11 @@ def build_validator(operation: Any, status: str) -> Draft202012Validator:
 
 def list_references(value: Any) -> set[str]:
     if isinstance(value, list):
-        return {reference for one in value for reference in list_references(one)}
+        return {reference for element in value for reference in list_references(element)}
     if not isinstance(value, dict):
         return set()
-    own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
-    return own | {found for one in value.values() for found in list_references(one)}
+    own_references = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+    return own_references | {reference for element in value.values() for reference in list_references(element)}
 
 
 def test_its_parts_fit() -> None:
@@ -41,11 +41,11 @@ def test_its_parts_fit() -> None:
     names = {reference.removeprefix("#/components/schemas/") for reference in list_references(DOCUMENT)}
     assert names <= set(SCHEMAS)
     assert len({operation["operationId"] for operation in OPERATIONS.values()}) == len(OPERATIONS)
-    for path, found in DOCUMENT["paths"].items():
-        assert list(found) == ["get"]
-        places = {(one["in"], one["name"]) for one in found["get"].get("parameters", ())}
+    for path, operations in DOCUMENT["paths"].items():
+        assert list(operations) == ["get"]
+        places = {(parameter["in"], parameter["name"]) for parameter in operations["get"].get("parameters", ())}
         assert {name for place, name in places if place == "path"} == set(re.findall(r"{(\w+)}", path))
-        assert all(answer["description"] for answer in found["get"]["responses"].values())
+        assert all(answer["description"] for answer in operations["get"]["responses"].values())
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -64,9 +64,9 @@ def test_answers_have_their_schema(path: str) -> None:
 @pytest.mark.parametrize("path", [path for path in OPERATIONS if path.startswith("/v1/")])
 def test_refusals_have_theirs(path: str) -> None:
     target = re.sub(r"{(\w+)}", lambda match: WORDS[match[1]], path)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal) as excinfo:
         respond(f"{target}?no=1", lambda: MOMENT, render_openapi)
-    document = json.loads(render_problem(caught.value))
+    document = json.loads(render_problem(excinfo.value))
     assert list(build_validator(OPERATIONS[path], str(document["status"])).iter_errors(document)) == []
 
 

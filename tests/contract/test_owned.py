@@ -18,11 +18,11 @@ from gpustack.steps import STEPS
 from tests.contract.roles import list_tasks
 
 FILES = locate_playbooks() / "files"
-DECLARED: dict[str, dict[str, list[str]]] = json.loads((FILES / "owned.json").read_text())
+DECLARED_PATHS: dict[str, dict[str, list[str]]] = json.loads((FILES / "owned.json").read_text())
 KINDS = {"file", "lines", "marked", "folder", "data", "store", "link", "private"}
 WRITING = {"copy": "dest", "template": "dest", "file": "path", "replace": "path", "lineinfile": "path"}
 # Scripts beside the roles, by the step whose role runs them.
-SHARED = {
+SHARED_PATHS = {
     "prereqs": ("egress.sh",),
     "containerd": ("egress.sh", "apt-repositories.sh", "pinned.sh"),
     "gpu-driver": ("apt-repositories.sh",),
@@ -50,17 +50,17 @@ def locate_role(step: str) -> Path:
 
 def list_declared(step: str) -> set[str]:
     steps = [step, *(["containerd-configuration"] if step == "containerd" else [])]
-    return {path for name in steps for paths in DECLARED.get(name, {}).values() for path in paths}
+    return {path for name in steps for paths in DECLARED_PATHS.get(name, {}).values() for path in paths}
 
 
 def is_declared(path: str, declared_paths: set[str]) -> bool:
     """Tell whether a path is declared, or lies below one, or is a folder above a declared path."""
     return any(
-        fnmatch.fnmatchcase(path, one)
-        or fnmatch.fnmatchcase(one, path)
-        or path.startswith(f"{one}/")
-        or one.startswith(f"{path.rstrip('/')}/")
-        for one in declared_paths
+        fnmatch.fnmatchcase(path, pattern)
+        or fnmatch.fnmatchcase(pattern, path)
+        or path.startswith(f"{pattern}/")
+        or pattern.startswith(f"{path.rstrip('/')}/")
+        for pattern in declared_paths
     )
 
 
@@ -88,32 +88,32 @@ def fill(text: str, item: Any) -> str:
 
 @pytest.mark.parametrize("step", [step.id for step in STEPS])
 def test_modules_write_declared_paths(step: str) -> None:
-    declared = list_declared(step)
+    declared_paths = list_declared(step)
     paths = {path for path in list_written_paths(step) if path.startswith("/") and "{{" not in path}
-    assert sorted(path for path in paths if not is_declared(path, declared)) == []
+    assert sorted(path for path in paths if not is_declared(path, declared_paths)) == []
 
 
 @pytest.mark.parametrize("step", [step.id for step in STEPS])
 def test_scripts_name_declared_paths_or_those_that_are_read(step: str) -> None:
-    declared = list_declared(step) | READ
+    declared_paths = list_declared(step) | READ
     scripts = [path for path in locate_role(step).glob("files/*.sh") if not path.name.startswith("reset")]
-    scripts += [FILES / name for name in SHARED.get(step, ())]
+    scripts += [FILES / name for name in SHARED_PATHS.get(step, ())]
     for script in scripts:
         text = "\n".join(line for line in script.read_text().splitlines() if not line.lstrip().startswith("#"))
-        named = {re.sub(r"\$\{?\w+\}?", "*", path) for path in PATH.findall(text)}
-        odd = [path for path in named if not is_declared(path, declared) and not path.startswith("/run/")]
+        named_paths = {re.sub(r"\$\{?\w+\}?", "*", path) for path in PATH.findall(text)}
+        odd = [path for path in named_paths if not is_declared(path, declared_paths) and not path.startswith("/run/")]
         assert sorted(odd) == [], script.name
 
 
 def test_kinds_are_known_and_paths_are_whole() -> None:
-    assert {kind for kinds in DECLARED.values() for kind in kinds} <= KINDS
-    paths = [path for kinds in DECLARED.values() for paths in kinds.values() for path in paths]
+    assert {kind for kinds in DECLARED_PATHS.values() for kind in kinds} <= KINDS
+    paths = [path for kinds in DECLARED_PATHS.values() for paths in kinds.values() for path in paths]
     assert [path for path in paths if not re.fullmatch(r"(/[\w.@*-]+)+", path) or ".." in path] == []
 
 
 def test_files_with_a_proxy_or_a_login_are_declared() -> None:
     for step, paths in PATHS.items():
-        assert set(paths) <= set(DECLARED[step]["file"])
+        assert set(paths) <= set(DECLARED_PATHS[step]["file"])
 
 
 def test_a_step_that_declares_something_records_it_first_and_last() -> None:
@@ -121,7 +121,7 @@ def test_a_step_that_declares_something_records_it_first_and_last() -> None:
         (play,) = yaml.safe_load((locate_playbooks() / f"{step.id}.yml").read_text())
         names = [task["ansible.builtin.import_tasks"] for task in (*play["pre_tasks"], *play.get("post_tasks", ()))]
         recording = [name for name in names if "record" in name]
-        assert recording == (["tasks/record-before.yml", "tasks/record-after.yml"] if step.id in DECLARED else [])
+        assert recording == (["tasks/record-before.yml", "tasks/record-after.yml"] if step.id in DECLARED_PATHS else [])
         assert play.get("vars", {}).get("ownership_step", step.id) == step.id
 
 
@@ -133,7 +133,7 @@ def test_remedies_that_write_files_record_them() -> None:
         assert play["vars"] == {"ownership_step": f"remedy-{name.replace('_', '-')}"}
     catalogue = "".join(path.read_text() for path in (PACKAGE / "doctor" / "catalogue").glob("*.yaml"))
     paths = re.findall(r"^ +path: (/etc/\S+)$", catalogue, re.MULTILINE)
-    assert set(paths) == set(DECLARED["remedy-drop-in"]["file"])
+    assert set(paths) == set(DECLARED_PATHS["remedy-drop-in"]["file"])
 
 
 def test_ansible_keeps_no_copies_of_its_own() -> None:
@@ -145,15 +145,25 @@ def test_what_is_declared_is_looked_for_once() -> None:
     paths = [path for paths in LOOKED_FOR.values() for path in paths]
     assert sorted(paths) == sorted(set(paths))
     kinds = ("file", "data", "private")
-    declared = {
-        path for one in DECLARED.values() for kind in kinds for path in one.get(kind, ()) if "cbr0-" not in path
+    declared_paths = {
+        path
+        for kinds_of_step in DECLARED_PATHS.values()
+        for kind in kinds
+        for path in kinds_of_step.get(kind, ())
+        if "cbr0-" not in path
     }
-    passed = {path for path in declared if any(fnmatch.fnmatchcase(path, one) for one in NO_TRACE)}
-    assert [one for one in NO_TRACE if not fnmatch.filter(declared, one)] == []
-    lacking = [path for path in declared - passed if not any(is_declared(path, {one}) for one in paths)]
+    traceless_paths = {
+        path for path in declared_paths if any(fnmatch.fnmatchcase(path, pattern) for pattern in NO_TRACE)
+    }
+    assert [pattern for pattern in NO_TRACE if not fnmatch.filter(declared_paths, pattern)] == []
+    lacking = [
+        path
+        for path in declared_paths - traceless_paths
+        if not any(is_declared(path, {declared_path}) for declared_path in paths)
+    ]
     assert sorted(lacking) == []
-    folders = {path for one in DECLARED.values() for path in one.get("folder", ())}
-    assert {one.removesuffix("/*") for one in SEARCHED} <= folders
+    folders = {path for kinds_of_step in DECLARED_PATHS.values() for path in kinds_of_step.get("folder", ())}
+    assert {pattern.removesuffix("/*") for pattern in SEARCHED} <= folders
 
 
 def test_no_program_of_a_play_imports_from_the_folder_of_the_login() -> None:

@@ -51,8 +51,8 @@ def list_references() -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 values = [word.value for word in node.keywords if word.arg == "reference"]
-                at = PLACES.get(name, 0)
-                values += node.args[at : at + 1] if name in carriers else []
+                position = PLACES.get(name, 0)
+                values += node.args[position : position + 1] if name in carriers else []
             elif isinstance(node, ast.Assign | ast.AnnAssign):
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 values = [node.value] if getattr(target, "id", "") == "reference" else []
@@ -68,9 +68,9 @@ def list_constants(value: ast.expr) -> Iterator[str]:
 
 
 def test_every_reference_has_a_page() -> None:
-    found = list(list_references())
-    assert len({reference for _, reference in found}) > 50
-    assert sorted({(path, reference) for path, reference in found if reference not in read_error_pages()}) == []
+    references = list(list_references())
+    assert len({reference for _, reference in references}) > 50
+    assert sorted({(path, reference) for path, reference in references if reference not in read_error_pages()}) == []
 
 
 def test_every_page_is_of_a_reference_in_use() -> None:
@@ -78,19 +78,19 @@ def test_every_page_is_of_a_reference_in_use() -> None:
     texts = {
         node.value for tree in parse_sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)
     }
-    advised = {name for path in ROLES for name in ADVICE.findall(path.read_text())}
-    assert sorted(reference for reference in read_error_pages() if reference not in names | texts | advised) == []
+    advised_pages = {name for path in ROLES for name in ADVICE.findall(path.read_text())}
+    assert sorted(reference for reference in read_error_pages() if reference not in names | texts | advised_pages) == []
 
 
 def test_pages_that_are_advised_exist() -> None:
     # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
-    known = {*read_error_pages(), *list_checks(), *(step.id for step in STEPS), PREFIX, METRIC, XID}
+    known_references = {*read_error_pages(), *list_checks(), *(step.id for step in STEPS), PREFIX, METRIC, XID}
     files = {name: path.read_text() for name, path in [*list_sources().items(), *((str(text), text) for text in TEXTS)]}
-    advised = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
-    commanded = set(find_commanded_pages())
-    assert min(len(advised), len(commanded)) > 5
-    advised |= commanded
-    assert sorted((path, name) for path, name in advised if name not in known) == []
+    advised_pages = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
+    commanded_pages = set(find_commanded_pages())
+    assert min(len(advised_pages), len(commanded_pages)) > 5
+    advised_pages |= commanded_pages
+    assert sorted((path, name) for path, name in advised_pages if name not in known_references) == []
 
 
 def find_commanded_pages() -> Iterator[tuple[str, str]]:
@@ -104,9 +104,9 @@ def find_commanded_pages() -> Iterator[tuple[str, str]]:
 
 
 def test_rooms_do_not_explain_the_same_thing() -> None:
-    everything = [name for path in PAGES.glob("*.yaml") for name in yaml.safe_load(path.read_text())]
-    assert sorted({name for name in everything if everything.count(name) > 1}) == []
-    assert not set(everything) & {step.id for step in STEPS}
+    references = [name for path in PAGES.glob("*.yaml") for name in yaml.safe_load(path.read_text())]
+    assert sorted({name for name in references if references.count(name) > 1}) == []
+    assert not set(references) & {step.id for step in STEPS}
 
 
 @pytest.mark.parametrize("path", sorted(PAGES.glob("*.yaml")), ids=lambda path: path.stem)
@@ -145,13 +145,13 @@ def test_a_check_is_found_by_its_own_name_where_only_one_has_it() -> None:
 def list_alerts() -> list[dict[str, Any]]:
     """List the alerts as they are put into the cluster."""
     spec = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 1}], "budgets": {"a": 1}}})
-    found = build_groups(spec).values()
-    return [rule for groups in found for group in groups for rule in group["rules"] if "alert" in rule]
+    groups = build_groups(spec).values()
+    return [rule for groups in groups for group in groups for rule in group["rules"] if "alert" in rule]
 
 
 def test_every_alert_names_its_own_page() -> None:
-    named = {(rule["alert"], rule["annotations"]["runbook"]) for rule in list_alerts()}
-    assert named == {(alert.name, f"gpustack explain {name}") for name, alert in read_alerts().items()}
+    named_pages = {(rule["alert"], rule["annotations"]["runbook"]) for rule in list_alerts()}
+    assert named_pages == {(alert.name, f"gpustack explain {name}") for name, alert in read_alerts().items()}
 
 
 @pytest.mark.parametrize("name", read_alerts())
@@ -165,9 +165,9 @@ def test_the_page_of_an_alert_is_its_section(name: str) -> None:
 
 
 def test_unknown_names_get_the_nearest_spelling() -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         explain_topic("contanerd")
-    assert (raised.value.code, raised.value.hint) == (2, "gpustack explain containerd")
+    assert (excinfo.value.code, excinfo.value.hint) == (2, "gpustack explain containerd")
 
 
 def test_the_list_has_everything() -> None:

@@ -13,8 +13,8 @@ from tests.contract.promql import ROOT
 from tests.contract.test_dashboards import FILES, MACROS, choose_metrics, read
 
 TABLE = ROOT / "tests" / "contract" / "panels.txt"
-RECORDED = ("gpustack:gpu_energy:joules_total", "gpustack:node_gpu_expected:bool")
-EVALUATED = " and on () ".join(f"min(count_over_time({name}[1h])) >= 4" for name in RECORDED)
+RECORDED_SERIES = ("gpustack:gpu_energy:joules_total", "gpustack:node_gpu_expected:bool")
+EVALUATED_RULES = " and on () ".join(f"min(count_over_time({name}[1h])) >= 4" for name in RECORDED_SERIES)
 """Is there once all rules were evaluated often enough for a rate of what is recorded, and what is recorded of it."""
 
 
@@ -22,8 +22,8 @@ def list_panels() -> Iterator[tuple[str, str, list[str]]]:
     """List dashboard, panel and expressions."""
     for file in FILES:
         for panel in read(file)["panels"]:
-            if asked := [target["expr"] for target in panel.get("targets", [])]:
-                yield file.stem, panel["title"], asked
+            if expressions := [target["expr"] for target in panel.get("targets", [])]:
+                yield file.stem, panel["title"], expressions
 
 
 def fill_variables(expr: str, exporter: Exporter) -> str:
@@ -43,8 +43,8 @@ def query_panel(server: Prometheus, expressions: list[str]) -> list[str]:
         for exporter in EXPORTERS
         for part, expr in enumerate(expressions)
     ]
-    found = [series["metric"]["model"] for series in server.answer(" or ".join(parts))]
-    counts = [found.count(one.key) for one in EXPORTERS]
+    models = [series["metric"]["model"] for series in server.answer(" or ".join(parts))]
+    counts = [models.count(exporter.key) for exporter in EXPORTERS]
     return [
         "yes" if count == len(expressions) else f"{count} of {len(expressions)}" if count else "-" for count in counts
     ]
@@ -54,7 +54,7 @@ def query_panel(server: Prometheus, expressions: list[str]) -> list[str]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     with run_prometheus(tmp_path_factory.mktemp("prometheus")) as running:
         deadline = time.monotonic() + 300
-        while not running.answer(EVALUATED) and time.monotonic() < deadline:
+        while not running.answer(EVALUATED_RULES) and time.monotonic() < deadline:
             time.sleep(0.5)
         yield running
 
@@ -63,11 +63,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
 def test_panels_have_data_for_the_models_of_the_table(server: Prometheus) -> None:
     line = "{:<14}{:<40}" + "{:<8}" * len(EXPORTERS)
     rows = [line.format("dashboard", "panel", *(exporter.key for exporter in EXPORTERS))]
-    rows += [line.format(board, title, *query_panel(server, asked)) for board, title, asked in list_panels()]
-    found = "".join(f"{row.rstrip()}\n" for row in rows)
+    rows += [
+        line.format(board, title, *query_panel(server, expressions)) for board, title, expressions in list_panels()
+    ]
+    page = "".join(f"{row.rstrip()}\n" for row in rows)
     if os.environ.get("GOLDEN") == "write":
-        TABLE.write_text(found)
-    assert found == TABLE.read_text()
+        TABLE.write_text(page)
+    assert page == TABLE.read_text()
 
 
 def test_panels_that_cannot_be_queried_are_named(server: Prometheus) -> None:

@@ -16,12 +16,12 @@ SHELL = [probe for probe in list_all_probes() if isinstance(probe.question, Shel
 every_probe = pytest.mark.parametrize("probe", list_all_probes(), ids=lambda probe: probe.id)
 
 # Programs that always change something, and those that do with certain words.
-ALWAYS = (
+ALWAYS_INSTALLED = (
     "chmod|chown|cp|dd|insmod|install|kill|killall|ln|mkdir|mkfs.*|mktemp|mv|pkill|poweroff|reboot|rm|rmdir|rmmod|"
     r"modprobe(?![^;|&]* (?:-n|-D|-c|--dry-run|--show\S*))|shutdown|swapoff|"
     "tee|touch|truncate|umount|wipefs|ip6?tables(-nft|-legacy)?-restore"
 )
-WITH = {
+PROGRAMS_OF_PACKAGES = {
     "apt|apt-get|dpkg": r"install|remove|purge|update|upgrade|autoremove|--configure|clean",
     "apt-mark": r"hold|unhold|auto|manual",
     "systemctl": r"start|stop|restart|reload|try-restart|enable|disable|mask|unmask|daemon-reload|daemon-reexec|kill|"
@@ -44,18 +44,23 @@ WITH = {
 PLACE = r"(?:^|[;&|({`!]|\b(?:then|do|else|if|while|exec|xargs|env|timeout [0-9]+) )\s*(?:/\S*/)?"
 MUTATING = re.compile(
     "|".join(
-        [rf"{PLACE}(?:{ALWAYS})(?=[ ;|&)]|$)"]
-        + [rf"{PLACE}(?:{program}) (?:[^;|&]* )?(?:{words})(?=[ ;|&)]|$)" for program, words in WITH.items()]
+        [rf"{PLACE}(?:{ALWAYS_INSTALLED})(?=[ ;|&)]|$)"]
+        + [
+            rf"{PLACE}(?:{program}) (?:[^;|&]* )?(?:{words})(?=[ ;|&)]|$)"
+            for program, words in PROGRAMS_OF_PACKAGES.items()
+        ]
     )
 )
 # Output to a file; /dev/null and other descriptors are no files, and what stands in quotes is awk's or jq's.
 REDIRECT = re.compile(r">>?(?!\s*(?:/dev/null|&[0-9]))")
-QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+QUOTED_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def find_changes(script: str) -> list[str]:
     """Find the lines of a script that could change the host."""
-    return [line for line in script.splitlines() if MUTATING.search(line) or REDIRECT.search(QUOTED.sub("''", line))]
+    return [
+        line for line in script.splitlines() if MUTATING.search(line) or REDIRECT.search(QUOTED_TEXT.sub("''", line))
+    ]
 
 
 def test_ids_are_unique_and_name_their_subject() -> None:
@@ -120,15 +125,15 @@ def test_a_question_is_let_through(script: str) -> None:
 def test_shellcheck_accepts_each_script(probe: Probe[Any]) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"
-    done = subprocess.run(
+    process = subprocess.run(
         [program, "--shell=sh", "--severity=style", "--format=gcc", "-"],
         input=format_command(probe) + "\n", capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    assert process.returncode == 0, process.stdout
 
 
 @pytest.mark.parametrize("probe", list_probes(), ids=lambda probe: probe.id)
 def test_what_a_diagnosis_asks_can_be_typed(probe: Probe[Any]) -> None:
     """A report shows the command behind a finding on one line."""
-    typed = probe.manual_command or format_command(probe).strip()
-    assert len(typed.splitlines()) == 1
+    command = probe.manual_command or format_command(probe).strip()
+    assert len(command.splitlines()) == 1

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ROOT / "gpustack"
 READERS = "files/"
 # Files that are part of this program, and /proc.
-SHIPPED = {
+SHIPPED_FILES = {
     "ask/script_file.py", "cli/lab_distribution.py", "config/chart_keys.py", "config/dashboards/files.py",
     "config/resources.py", "config/versions.py", "doctor/catalogue.py", "probes/host/declaration.py",
     "probes/host/ownership.py", "process.py", "remedy/copies.py",
@@ -33,7 +33,7 @@ def find_reads(source: str) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id="yaml"), attr=name) if name in YAML | LOADERS:
                 yield f"yaml.{name}"
             case ast.ImportFrom(module="yaml", names=names):
-                yield from (f"yaml.{it.name}" for it in names if it.name in YAML | LOADERS)
+                yield from (f"yaml.{alias.name}" for alias in names if alias.name in YAML | LOADERS)
 
 
 def list_reads() -> dict[str, set[str]]:
@@ -43,13 +43,13 @@ def list_reads() -> dict[str, set[str]]:
 
 
 def test_files_of_others_are_read_in_one_place() -> None:
-    readers = {name for name, found in list_reads().items() if found & {"read_text", "read_bytes", "open"}}
-    assert readers == SHIPPED
+    readers = {name for name, calls in list_reads().items() if calls & {"read_text", "read_bytes", "open"}}
+    assert readers == SHIPPED_FILES
 
 
 def test_yaml_is_parsed_in_one_place() -> None:
     odd = {
-        name: found for name, found in list_reads().items() if any(word.startswith(("yaml", "json")) for word in found)
+        name: calls for name, calls in list_reads().items() if any(word.startswith(("yaml", "json")) for word in calls)
     }
     assert odd == {}
 

@@ -40,17 +40,17 @@ SEVERITIES = ("critical", "warning", "info")
 @pytest.mark.parametrize("role", ["monitoring", "standalone_monitoring"])
 def test_a_role_hands_over_one_line_for_each_secret(tmp_path: Path, role: str) -> None:
     """Ansible itself renders the lines: it makes some newlines of a template a backslash and an n."""
-    found = [
+    checked_tasks = [
         task["ansible.builtin.command"]
         for _, task in list_role_tasks(locate_playbooks() / "roles" / role)
         if "no_log" in task
     ]
-    (wanted,) = (one for one in found if "receivers.sh" in str(one["argv"]))
+    (receiver_task,) = (task for task in checked_tasks if "receivers.sh" in str(task["argv"]))
     (tmp_path / "secret").write_text("token")
     cases: tuple[tuple[str, ...], ...] = ((), ("default-webhook",), ("critical-pagerduty", "info-email"))
     tasks = [
         {
-            "ansible.builtin.command": {**wanted, "argv": ["tee", str(tmp_path / f"lines-{number}")]},
+            "ansible.builtin.command": {**receiver_task, "argv": ["tee", str(tmp_path / f"lines-{number}")]},
             "vars": {f"{role}_secret_files": dict.fromkeys(names, str(tmp_path / "secret"))},
         }
         for number, names in enumerate(cases)
@@ -58,10 +58,10 @@ def test_a_role_hands_over_one_line_for_each_secret(tmp_path: Path, role: str) -
     (tmp_path / "play.yml").write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
     program = str(Path(sys.executable).with_name("ansible-playbook"))
     words = [program, "-i", "localhost,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*words, str(tmp_path / "play.yml")], check=False, capture_output=True, text=True, timeout=100, cwd=tmp_path
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     for number, names in enumerate(cases):
         lines = (tmp_path / f"lines-{number}").read_text().splitlines()
         assert lines == ["#", *(f"{name} dG9rZW4=" for name in names)]
@@ -69,9 +69,9 @@ def test_a_role_hands_over_one_line_for_each_secret(tmp_path: Path, role: str) -
 
 @pytest.mark.parametrize("receivers", RECEIVERS.values(), ids=RECEIVERS)
 def test_alertmanager_takes_every_way(tmp_path: Path, receivers: dict[str, Any]) -> None:
-    done = check(tmp_path, build_configuration(receivers, tmp_path))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{1 + sum(map(len, receivers.values()))} receivers" in done.stdout
+    check_result = check(tmp_path, build_configuration(receivers, tmp_path))
+    assert check_result.returncode == 0, check_result.stdout + check_result.stderr
+    assert f"{1 + sum(map(len, receivers.values()))} receivers" in check_result.stdout
 
 
 def test_the_checker_refuses_what_is_wrong(tmp_path: Path) -> None:
@@ -102,17 +102,17 @@ def test_alerts_are_routed_by_severity(tmp_path: Path, receivers: str, labels: s
 
 def test_info_without_receivers_goes_to_nobody(tmp_path: Path) -> None:
     text = build_configuration({"default": [HOOK], "info": []}, tmp_path)
-    assert [find_receivers(tmp_path, text, [f"severity={one}"]) for one in SEVERITIES] == ["default-webhook"] * 2 + [
-        "null"
-    ]
+    assert [find_receivers(tmp_path, text, [f"severity={severity}"]) for severity in SEVERITIES] == [
+        "default-webhook"
+    ] * 2 + ["null"]
 
 
 def send_alert(alertmanager: Alertmanager, severity: str = "warning") -> Delivery:
-    done = Trial(
+    result = Trial(
         alertmanager, ignore_event, lambda: "", "demo", severity, "https://runbooks.example.com/gpus", limit=40
     ).run_test()
-    assert (done.severity, done.unresolved_reason) == (severity, "")
-    return done
+    assert (result.severity, result.unresolved_reason) == (severity, "")
+    return result
 
 
 def list_arrivals(delivery: Delivery) -> dict[str, tuple[str, str]]:
@@ -153,13 +153,13 @@ def test_each_receiver_gets_its_severities(tmp_path: Path) -> None:
             (tmp_path / name).write_text(hook.url)
         for name in ("critical-webhook-2", "warning-webhook"):
             (tmp_path / name).write_text(f"{hook.url}/of-somebody-else")
-        refused = ("failed", "it refused the alert (HTTP 4xx)")
+        refusal = ("failed", "it refused the alert (HTTP 4xx)")
         deliveries = {severity: send_alert(alertmanager, severity) for severity in SEVERITIES}
         assert list_arrivals(deliveries["critical"]) == {
             "critical-webhook": ("delivered", ""),
-            "critical-webhook-2": refused,
+            "critical-webhook-2": refusal,
         }
-        assert list_arrivals(deliveries["warning"]) == {"warning-webhook": refused}
+        assert list_arrivals(deliveries["warning"]) == {"warning-webhook": refusal}
         assert list_arrivals(deliveries["info"]) == {"info-webhook": ("delivered", "")}
         assert [delivery.outcome for delivery in deliveries.values()] == ["failed", "failed", "delivered"]
         assert {alert["labels"]["severity"] for alert in hook.list_alerts(alertname="GpustackTest")} == {
@@ -174,9 +174,9 @@ def test_counters_that_do_not_tell_receivers_apart_prove_nothing(tmp_path: Path)
         run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path), "") as alertmanager,
     ):
         (tmp_path / "default-webhook").write_text(hook.url)
-        done = Trial(alertmanager, ignore_event, lambda: "", "demo", "info", limit=4).run_test()
-        assert done.outcome == "unknown"
-        assert "does not count by receiver" in done.arrivals[0].reason
+        result = Trial(alertmanager, ignore_event, lambda: "", "demo", "info", limit=4).run_test()
+        assert result.outcome == "unknown"
+        assert "does not count by receiver" in result.arrivals[0].reason
 
 
 @pytest.mark.slow
@@ -192,21 +192,27 @@ def test_a_receiver_that_is_down_fails(tmp_path: Path) -> None:
         hook.status = 503
         assert list_arrivals(send_alert(alertmanager)) == {"default-webhook": ("failed", "it failed (HTTP 5xx)")}
         secret.write_text("http://127.0.0.1:1/hook")
-        ((outcome, why),) = list_arrivals(send_alert(alertmanager)).values()
-        assert (outcome, why.startswith("it was not reached, or refused")) == ("failed", True)
+        ((outcome, reason),) = list_arrivals(send_alert(alertmanager)).values()
+        assert (outcome, reason.startswith("it was not reached, or refused")) == ("failed", True)
 
 
 def test_a_silenced_alert_is_reported_as_kept_back(tmp_path: Path) -> None:
     (tmp_path / "default-webhook").write_text("http://127.0.0.1:1/hook")
-    with run_alertmanager(tmp_path, build_configuration({}, tmp_path)) as there:
-        done = send_alert(there)
-        assert (done.outcome, done.reason) == ("failed", "Alertmanager gives it to null, which has no integration")
+    with run_alertmanager(tmp_path, build_configuration({}, tmp_path)) as alertmanager_there:
+        sent_alert = send_alert(alertmanager_there)
+        assert (sent_alert.outcome, sent_alert.reason) == (
+            "failed",
+            "Alertmanager gives it to null, which has no integration",
+        )
     with run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
         matcher = {"name": "severity", "value": "info", "isRegex": False}
         silence = {"matchers": [matcher], "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2100-01-01T00:00:00Z"}
         alertmanager.web.post("/api/v2/silences", {**silence, "createdBy": "us", "comment": "quiet"})
-        done = send_alert(alertmanager, "info")
-        assert (done.outcome, done.reason.startswith("Alertmanager keeps it back: silenced by ")) == ("failed", True)
+        sent_alert = send_alert(alertmanager, "info")
+        assert (sent_alert.outcome, sent_alert.reason.startswith("Alertmanager keeps it back: silenced by ")) == (
+            "failed",
+            True,
+        )
 
 
 GPU = {"node": "host1", "UUID": "GPU-1"}
@@ -225,13 +231,13 @@ BELOW: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
 
 def test_a_critical_alert_inhibits_lesser_ones(tmp_path: Path) -> None:
     with run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
-        for name, critical, lower, inhibited in BELOW:
+        for name, critical, lower, mutes in BELOW:
             source = {**critical, "severity": "critical"}
             with raise_alert(alertmanager, source):
                 for severity in ("warning", "info"):
                     labels = {**lower, "severity": severity, "pair": name}
                     with raise_alert(alertmanager, labels):
-                        wait_until(f"{name}, {severity}", lambda: is_muted(alertmanager, labels) is inhibited, limit=30)  # noqa: B023
+                        wait_until(f"{name}, {severity}", lambda: is_muted(alertmanager, labels) is mutes, limit=30)  # noqa: B023
 
 
 @contextmanager

@@ -17,20 +17,20 @@ from gpustack.steps import STEPS
 from tests.worlds.snapshots import hosts
 
 REMEDY = locate_playbooks() / "remedy"
-FIXED = [fault for fault in load_graph().faults.values() if fault.remedy]
+FIXED_FAULTS = [fault for fault in load_graph().faults.values() if fault.remedy]
 every_playbook = pytest.mark.parametrize("name", PLAYBOOKS)
 TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "path": str, "bool": bool, "list": (list, tuple), "dict": dict}
 
 
 def read_options(name: str) -> dict[str, Any]:
     specs = yaml.safe_load((REMEDY / "roles" / name / "meta" / "argument_specs.yml").read_text())
-    found: dict[str, Any] = specs["argument_specs"]["main"]["options"]
-    return found
+    options: dict[str, Any] = specs["argument_specs"]["main"]["options"]
+    return options
 
 
 def read_variables(name: str) -> dict[str, str]:
-    found: dict[str, str] = yaml.safe_load((REMEDY / "roles" / name / "vars" / "main.yml").read_text())
-    return found
+    defaults: dict[str, str] = yaml.safe_load((REMEDY / "roles" / name / "vars" / "main.yml").read_text())
+    return defaults
 
 
 def test_five_remedies_exist() -> None:
@@ -52,28 +52,28 @@ def test_what_is_declared_is_given(name: str) -> None:
     assert VARIABLE in (REMEDY / "roles" / name / "vars" / "main.yml").read_text()
 
 
-@pytest.mark.parametrize("fault", FIXED, ids=lambda fault: fault.id)
+@pytest.mark.parametrize("fault", FIXED_FAULTS, ids=lambda fault: fault.id)
 def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
     assert fault.remedy
     if fault.remedy.step:
         assert fault.remedy.step in {step.id for step in STEPS}
         return
-    given = build_parameters(fault)
-    for option, about in read_options(fault.remedy.kind).items():
+    parameters = build_parameters(fault)
+    for option, description in read_options(fault.remedy.kind).items():
         key = re.search(rf"{VARIABLE}\.(\w+)", read_variables(fault.remedy.kind)[option])
         if key:
-            value = given[key[1]]
-            assert isinstance(value, TYPES[about["type"]]), option
-            assert value in about.get("choices", [value]), option
+            value = parameters[key[1]]
+            assert isinstance(value, TYPES[description["type"]]), option
+            assert value in description.get("choices", [value]), option
 
 
 def build_parameters(fault: Fault) -> dict[str, Any]:
     """Build the parameters as the overlay would have them."""
     root = Finding(fault.id, (Judgement(fault.id, "h1", "failed"),), "certain")
-    made = build_offer(hosts.snapshot(), root)
-    assert made.play == f"remedy/{made.fault.remedy.kind if made.fault.remedy else ''}"
-    found: dict[str, Any] = next(iter(made.host_variables.values()))[VARIABLE]
-    return found
+    offer = build_offer(hosts.snapshot(), root)
+    assert offer.play == f"remedy/{offer.fault.remedy.kind if offer.fault.remedy else ''}"
+    variables: dict[str, Any] = next(iter(offer.host_variables.values()))[VARIABLE]
+    return variables
 
 
 @every_playbook

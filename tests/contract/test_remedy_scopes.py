@@ -18,7 +18,7 @@ from gpustack.steps import STEPS
 from tests.contract.roles import list_role_tasks
 
 REMEDIES = [fault for fault in load_graph().faults.values() if fault.remedy]
-PLAYED = sorted({fault.remedy.step for fault in REMEDIES if fault.remedy and fault.remedy.step})
+PLAYED_STEPS = sorted({fault.remedy.step for fault in REMEDIES if fault.remedy and fault.remedy.step})
 ROLES = locate_playbooks() / "remedy" / "roles"
 # Modules that write, and the argument that says where.
 WRITERS = {"copy": "dest", "template": "dest", "replace": "path", "lineinfile": "path", "file": "path"}
@@ -33,8 +33,8 @@ def list_written(role: Path) -> Iterator[tuple[str, str]]:
         if "reset" in name.partition(":")[0]:
             continue
         for module, argument in WRITERS.items():
-            if isinstance(given := task.get(f"ansible.builtin.{module}"), Mapping) and argument in given:
-                yield from ((name, path) for path in expand(str(given[argument]), task.get("loop")))
+            if isinstance(arguments := task.get(f"ansible.builtin.{module}"), Mapping) and argument in arguments:
+                yield from ((name, path) for path in expand(str(arguments[argument]), task.get("loop")))
 
 
 def expand(path: str, loop: Any) -> Iterator[str]:
@@ -66,15 +66,15 @@ def test_every_remedy_declares_what_it_may_change(fault: Fault) -> None:
 
 
 def test_every_step_that_is_played_is_declared() -> None:
-    assert sorted(STEP_SCOPES) == PLAYED
-    assert set(PLAYED) <= {step.id for step in STEPS}
+    assert sorted(STEP_SCOPES) == PLAYED_STEPS
+    assert set(PLAYED_STEPS) <= {step.id for step in STEPS}
 
 
-@pytest.mark.parametrize("step", PLAYED)
+@pytest.mark.parametrize("step", PLAYED_STEPS)
 def test_a_step_writes_what_is_declared(step: str) -> None:
     fault = next(fault for fault in REMEDIES if fault.remedy and fault.remedy.step == step)
     scope, role = declare_fault(fault), locate_playbooks() / "roles" / step.replace("-", "_")
-    undeclared = [
+    undeclared_tasks = [
         (name, path)
         for name, path in list_written(role)
         if "{{" not in path
@@ -82,24 +82,24 @@ def test_a_step_writes_what_is_declared(step: str) -> None:
         and not covers_path(scope, path)
         and path not in list_agreed_patterns()
     ]
-    assert undeclared == []
+    assert undeclared_tasks == []
 
 
 def list_parameters(kind: str) -> list[tuple[Scope, dict[str, Any]]]:
     """List the declaration of each remedy of a kind, with the variables of its role."""
-    found: list[tuple[Scope, dict[str, Any]]] = []
+    scopes: list[tuple[Scope, dict[str, Any]]] = []
     for fault in REMEDIES:
         remedy = fault.remedy
         assert remedy
         if remedy.kind == "sysctl" and kind == "sysctl":
-            found.append((declare_sysctl(remedy.sysctl), {"sysctl_keys": dict(remedy.sysctl)}))
+            scopes.append((declare_sysctl(remedy.sysctl), {"sysctl_keys": dict(remedy.sysctl)}))
         if remedy.drop_in and kind == "drop_in":
             for variant in list_variants(remedy.drop_in):
-                more = {"drop_in_path": variant.path, "drop_in_lines": variant.lines}
-                found.append((declare_drop_in(vars(variant)), more))
+                extra_variables = {"drop_in_path": variant.path, "drop_in_lines": variant.lines}
+                scopes.append((declare_drop_in(vars(variant)), extra_variables))
         if remedy.unit and kind == "unit":
-            found.append((declare_fault(fault), {"unit_name": remedy.unit.name}))
-    return found
+            scopes.append((declare_fault(fault), {"unit_name": remedy.unit.name}))
+    return scopes
 
 
 def render(template: str, variables: Mapping[str, Any]) -> str:
@@ -115,17 +115,17 @@ def test_a_playbook_of_remedies_writes_what_is_declared(kind: str) -> None:
     for scope, variables in list_parameters(kind):
         for _, task in list_role_tasks(ROLES / kind):
             for module, argument in WRITERS.items():
-                given = task.get(f"ansible.builtin.{module}")
-                if not given:
+                arguments = task.get(f"ansible.builtin.{module}")
+                if not arguments:
                     continue
-                path = render(given[argument], variables)
+                path = render(arguments[argument], variables)
                 assert covers_path(scope, path), (task["name"], path)
-                if "content" in given:
-                    assert format_file_state(render(given["content"], variables)) in {
+                if "content" in arguments:
+                    assert format_file_state(render(arguments["content"], variables)) in {
                         state for thing in scope.resources if thing.name == path for state in thing.possible_states
                     }
-                    assert given["mode"] == "0644"
-                assert "backup" not in given, "a copy that no record has"
+                    assert arguments["mode"] == "0644"
+                assert "backup" not in arguments, "a copy that no record has"
             if unit := task.get("ansible.builtin.systemd_service"):
                 name = unit["name"]
                 assert name == "{{ drop_in_reload }}" or scope.covers("unit", render(name, variables))
@@ -136,12 +136,12 @@ def test_commands_of_remedies_change_what_is_declared() -> None:
     changing = re.compile(
         r"\b(sysctl -qw|rollout restart|delete pod|apt-get|apt-mark|dpkg --configure|mv|rm|tee|sed -i)\b|>[^&/2]"
     )
-    found = {
+    tasks = {
         path.parent.parent.name: {match[0] for match in changing.finditer(path.read_text()) if match[1]}
         for path in sorted(ROLES.glob("*/files/*.sh"))
         if changing.search(path.read_text())
     }
-    assert found == {
+    assert tasks == {
         "apt": {"apt-get", "apt-mark"},
         "rollout": {"rollout restart", "delete pod"},
         "sysctl": {"sysctl -qw"},

@@ -19,7 +19,9 @@ def read_rows() -> dict[str, tuple[str, str]]:
     """Read the table as package → (versions, what a purge deletes)."""
     table = PAGE.read_text().partition("| package | versions |")[2].partition("\n\n")[0]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    return {name.split(" ")[0]: (versions, deleted) for names, versions, deleted in cells for name in names.split(", ")}
+    return {
+        name.split(" ")[0]: (versions, deletion) for names, versions, deletion in cells for name in names.split(", ")
+    }
 
 
 def test_each_debian_package_that_gpustack_installs_has_a_row() -> None:
@@ -27,11 +29,11 @@ def test_each_debian_package_that_gpustack_installs_has_a_row() -> None:
 
 
 def test_the_rows_say_what_the_scripts_on_this_machine_delete() -> None:
-    for name, (versions, deleted) in read_rows().items():
+    for name, (versions, deletion) in read_rows().items():
         query = subprocess.run(["dpkg-query", "-Wf", "${Version}", name], capture_output=True, text=True, check=False)
         script = Path(f"/var/lib/dpkg/info/{name}.postrm")
         if query.returncode or query.stdout not in versions or not script.exists():
             continue
         text = script.read_text().replace("\\\n", " ").partition("# Automatically added")[0]
         paths = [word for match in DELETES.findall(text) for word in match.split() if word.startswith("/etc/")]
-        assert [path for path in paths if f"`{path}`" not in deleted] == [], name
+        assert [path for path in paths if f"`{path}`" not in deletion] == [], name

@@ -23,15 +23,15 @@ from tests.helm import render_chart
 from tests.worlds.snapshots.gpus import BARE, snapshot
 
 ROOT = Path(__file__).parents[2]
-SIMULATED = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
+SIMULATED_CHARTS = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
 REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "rendered"
 # File of facts, the step whose release it is, and what differs from a cluster with drivers on its hosts.
-RENDERED = {
+RENDERED_CHARTS = {
     "kube-prometheus-stack": ("monitoring", {}),
     "gpu-operator-host": ("gpu-operator", {}),
     "gpu-operator-container": ("gpu-operator", BARE),
 }
-every = pytest.mark.parametrize("name", RENDERED)
+each_chart = pytest.mark.parametrize("name", RENDERED_CHARTS)
 Objects = dict[tuple[str, str], dict[str, Any]]
 # Labels that say only which chart made an object.
 CHART = {
@@ -39,7 +39,7 @@ CHART = {
     "heritage",
 }  # fmt: skip
 # What the simulated charts have otherwise, and why.
-OWN = {
+OWN_OBJECTS = {
     ("ConfigMap", "gpu-operator-upgrade-crd"): "the image of the real one has the CRD in it",
 }
 
@@ -48,18 +48,18 @@ def read_facts(name: str) -> Objects:
     path = REFERENCE / f"{name}.yaml"
     if not path.is_file():
         pytest.skip(f"no {path}: GPUSTACK_REFERENCE_DATA names a folder with rendered/<chart>.yaml")
-    return {(one["kind"], one["name"]): one for one in yaml.safe_load(path.read_text())}
+    return {(facts["kind"], facts["name"]): facts for facts in yaml.safe_load(path.read_text())}
 
 
 @cache
 def render_simulated(name: str, folder: Path) -> Objects:
-    step, changed = RENDERED[name]
-    release = RELEASES[step].builder(View(snapshot(changed), CLUSTER))
+    step, changed_values = RENDERED_CHARTS[name]
+    release = RELEASES[step].builder(View(snapshot(changed_values), CLUSTER))
     values = folder / f"{name}.yaml"
     values.write_text(yaml.safe_dump(dict(release.values)))
     words = ("--namespace", release.namespace, "--values", values)
-    found = render_chart(release.name, SIMULATED / release.chart, *words)
-    return {(one["kind"], one["metadata"]["name"]): one for one in found}
+    objects = render_chart(release.name, SIMULATED_CHARTS / release.chart, *words)
+    return {(manifest["kind"], manifest["metadata"]["name"]): manifest for manifest in objects}
 
 
 @pytest.fixture(scope="module")
@@ -68,55 +68,58 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pair_objects(name: str, folder: Path, *kinds: str) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    real, ours = read_facts(name), render_simulated(name, folder)
-    shared = sorted(key for key in set(real) & set(ours) if key[0] in kinds)
-    return [(f"{kind} {called}", ours[kind, called], real[kind, called]) for kind, called in shared]
+    real, simulated = read_facts(name), render_simulated(name, folder)
+    shared_keys = sorted(key for key in set(real) & set(simulated) if key[0] in kinds)
+    return [
+        (f"{kind} {name_of_object}", simulated[kind, name_of_object], real[kind, name_of_object])
+        for kind, name_of_object in shared_keys
+    ]
 
 
 def find_differences(pairs: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
-    return {where: pair for where, pair in pairs.items() if pair[0] != pair[1]}
+    return {place: pair for place, pair in pairs.items() if pair[0] != pair[1]}
 
 
-@every
+@each_chart
 def test_simulated_objects_are_among_the_real_ones(name: str, folder: Path) -> None:
-    assert set(render_simulated(name, folder)) - set(read_facts(name)) - set(OWN) == set()
+    assert set(render_simulated(name, folder)) - set(read_facts(name)) - set(OWN_OBJECTS) == set()
 
 
-@every
+@each_chart
 def test_namespaces_and_labels_are_those_of_the_real_ones(name: str, folder: Path) -> None:
-    found = {}
-    for where, ours, real in pair_objects(name, folder, "Service", "ServiceMonitor", "Deployment", "DaemonSet"):
-        labels = {key: text for key, text in ours["metadata"]["labels"].items() if key not in CHART}
-        found[where] = ((ours["metadata"]["namespace"], labels), (real["namespace"], real["labels"]))
-    assert found
-    assert find_differences(found) == {}
+    differences = {}
+    for place, simulated, real in pair_objects(name, folder, "Service", "ServiceMonitor", "Deployment", "DaemonSet"):
+        labels = {key: text for key, text in simulated["metadata"]["labels"].items() if key not in CHART}
+        differences[place] = ((simulated["metadata"]["namespace"], labels), (real["namespace"], real["labels"]))
+    assert differences
+    assert find_differences(differences) == {}
 
 
-@every
+@each_chart
 def test_services_lead_where_the_real_ones_do(name: str, folder: Path) -> None:
-    found = {}
-    for where, ours, real in pair_objects(name, folder, "Service"):
-        spec = ours["spec"]
+    differences = {}
+    for place, simulated, real in pair_objects(name, folder, "Service"):
+        spec = simulated["spec"]
         ports = [{key: port[key] for key in ("name", "port", "targetPort")} for port in spec["ports"]]
-        found[where] = (
+        differences[place] = (
             (ports, spec["selector"], spec.get("clusterIP") == "None"),
             (real["ports"], real["selector"], real.get("headless", False)),
         )
-    assert find_differences(found) == {}
+    assert find_differences(differences) == {}
 
 
-@every
+@each_chart
 def test_monitors_find_what_the_real_ones_do(name: str, folder: Path) -> None:
     """The interval may differ: the lab is small."""
-    found = {}
-    for where, ours, real in pair_objects(name, folder, "ServiceMonitor"):
-        spec = ours["spec"]
+    differences = {}
+    for place, simulated, real in pair_objects(name, folder, "ServiceMonitor"):
+        spec = simulated["spec"]
         keys = ("selector", "namespaceSelector", "jobLabel")
-        found[where] = (
-            ([spec.get(key) for key in keys], [describe_endpoint(one) for one in spec["endpoints"]]),
-            ([real[key] for key in keys], [describe_endpoint(one) for one in real["endpoints"]]),
+        differences[place] = (
+            ([spec.get(key) for key in keys], [describe_endpoint(endpoint) for endpoint in spec["endpoints"]]),
+            ([real[key] for key in keys], [describe_endpoint(endpoint) for endpoint in real["endpoints"]]),
         )
-    assert find_differences(found) == {}
+    assert find_differences(differences) == {}
 
 
 def describe_endpoint(values: dict[str, Any]) -> tuple[str, str, str, bool]:
@@ -129,42 +132,44 @@ def describe_endpoint(values: dict[str, Any]) -> tuple[str, str, str, bool]:
     )
 
 
-@every
+@each_chart
 def test_workloads_select_and_listen_as_the_real_ones(name: str, folder: Path) -> None:
     """Containers and ports that only the real one has are simulated within the others."""
-    found, more = {}, {}
-    for where, ours, real in pair_objects(name, folder, "Deployment", "DaemonSet"):
-        found[where] = (ours["spec"]["selector"]["matchLabels"], real["selector"])
-        pod = ours["spec"]["template"]["spec"]
+    differences, extra_parts = {}, {}
+    for place, simulated, real in pair_objects(name, folder, "Deployment", "DaemonSet"):
+        differences[place] = (simulated["spec"]["selector"]["matchLabels"], real["selector"])
+        pod = simulated["spec"]["template"]["spec"]
         for container in pod["containers"]:
-            there = {(one["name"], one["containerPort"]) for one in real["containers"][container["name"]]["ports"]}
-            mine = {(one["name"], one["containerPort"]) for one in container.get("ports", ())}
+            real_ports = {
+                (port["name"], port["containerPort"]) for port in real["containers"][container["name"]]["ports"]
+            }
+            mine = {(port["name"], port["containerPort"]) for port in container.get("ports", ())}
             # The lab runs NFD 0.17, whose ports are metrics and health; 0.19 has http.
-            if mine - there and "node-feature-discovery" not in where:
-                more[where] = mine - there
+            if mine - real_ports and "node-feature-discovery" not in place:
+                extra_parts[place] = mine - real_ports
         for key in ("nodeSelector", "tolerations", "serviceAccountName", "priorityClassName"):
-            found[f"{where}: {key}"] = (pod.get(key), real.get(key))
-    assert find_differences(found) == {}
-    assert more == {}
+            differences[f"{place}: {key}"] = (pod.get(key), real.get(key))
+    assert find_differences(differences) == {}
+    assert extra_parts == {}
 
 
-@every
+@each_chart
 def test_selected_pods_have_the_labels(name: str, folder: Path) -> None:
-    for where, ours, _ in pair_objects(name, folder, "Deployment", "DaemonSet"):
-        labels = ours["spec"]["template"]["metadata"]["labels"]
-        assert ours["spec"]["selector"]["matchLabels"].items() <= labels.items(), where
+    for place, simulated, _ in pair_objects(name, folder, "Deployment", "DaemonSet"):
+        labels = simulated["spec"]["template"]["metadata"]["labels"]
+        assert simulated["spec"]["selector"]["matchLabels"].items() <= labels.items(), place
 
 
 def test_services_that_probes_go_through_are_there_with_these_ports() -> None:
     real = read_facts("kube-prometheus-stack")
-    asked = set()
+    queried_ports = set()
     for probe in PROBES:
         if isinstance(probe.question, Api):
-            asked |= set(re.findall(r"/services/https?:([^:/]+):([^:/]+)/proxy", probe.question.path))
-    assert asked
-    for service, port in asked:
-        found = real["Service", service.replace("$RELEASE", "monitoring")]
-        assert port in {one["name"] for one in found["ports"]}
+            queried_ports |= set(re.findall(r"/services/https?:([^:/]+):([^:/]+)/proxy", probe.question.path))
+    assert queried_ports
+    for service, port in queried_ports:
+        service_facts = real["Service", service.replace("$RELEASE", "monitoring")]
+        assert port in {port["name"] for port in service_facts["ports"]}
 
 
 def test_what_step_monitoring_waits_for_is_what_the_chart_makes() -> None:
@@ -188,9 +193,9 @@ def test_jobs_of_the_control_plane_are_those_of_the_chart() -> None:
     jobs = set()
     for (kind, _), monitor in real.items():
         if kind == "ServiceMonitor":
-            wanted = (monitor["selector"]["matchLabels"] or {}).items()
-            for (other, name), service in real.items():
-                if other == "Service" and wanted <= service["labels"].items():
+            labels = (monitor["selector"]["matchLabels"] or {}).items()
+            for (service_name, name), service in real.items():
+                if service_name == "Service" and labels <= service["labels"].items():
                     jobs.add(service["labels"].get(monitor["jobLabel"], name))
     assert set(monitoring.JOBS.values()) | {"node-exporter", "kube-state-metrics"} <= jobs
 
@@ -199,8 +204,10 @@ def test_parts_that_are_reached_have_the_labels_by_which_they_are_found() -> Non
     real = read_facts("kube-prometheus-stack")
     for part in ("grafana", "prometheus", "alertmanager"):
         label, value = LABELS[part]
-        found = [name for (kind, name), one in real.items() if kind == "Service" and one["labels"].get(label) == value]
-        assert found == [f"monitoring-{part}"]
+        names = [
+            name for (kind, name), facts in real.items() if kind == "Service" and facts["labels"].get(label) == value
+        ]
+        assert names == [f"monitoring-{part}"]
 
 
 def test_the_policy_that_step_gpu_operator_reads_is_the_chart_s() -> None:
@@ -210,7 +217,9 @@ def test_the_policy_that_step_gpu_operator_reads_is_the_chart_s() -> None:
         assert ("Deployment", "gpu-operator") in real
         spec = real["ClusterPolicy", gpu_operator.POLICY]["spec"]
         assert spec["driver"]["enabled"] == (name == "gpu-operator-container")
-        assert spec["dcgmExporter"]["config"]["name"] in {called for kind, called in real if kind == "ConfigMap"}
+        assert spec["dcgmExporter"]["config"]["name"] in {
+            object_name for kind, object_name in real if kind == "ConfigMap"
+        }
 
 
 @pytest.mark.parametrize("name", ["gpu-operator-host", "gpu-operator-container"])
@@ -218,12 +227,15 @@ def test_the_simulated_policy_says_of_parts_what_the_real_one_says(name: str, fo
     """Parts are compared by whether they are on, their image, and our values. Versions are those that can be
     compiled."""
     key = ("ClusterPolicy", gpu_operator.POLICY)
-    ours, real = render_simulated(name, folder)[key]["spec"], read_facts(name)[key]["spec"]
-    found = {}
-    for part, entry in ours.items():
+    simulated, real = render_simulated(name, folder)[key]["spec"], read_facts(name)[key]["spec"]
+    differences = {}
+    for part, entry in simulated.items():
         for word in ("enabled", "repository", "image", "strategy", "config", "serviceMonitor", "kernelModuleType"):
             if word in entry and part != "migManager":
-                found[f"{part}.{word}"] = (entry[word], real[part].get(word))
-    assert len(found) > 20
-    assert find_differences(found) == {}
-    assert (ours["daemonsets"]["tolerations"], ours["mig"]) == (real["daemonsets"]["tolerations"], real["mig"])
+                differences[f"{part}.{word}"] = (entry[word], real[part].get(word))
+    assert len(differences) > 20
+    assert find_differences(differences) == {}
+    assert (simulated["daemonsets"]["tolerations"], simulated["mig"]) == (
+        real["daemonsets"]["tolerations"],
+        real["mig"],
+    )

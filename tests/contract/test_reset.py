@@ -16,7 +16,7 @@ from gpustack.steps import STEPS
 ROLES = locate_playbooks() / "roles"
 # Roles without a reset of their own, and why.
 OBJECTS = "what it makes are objects of the cluster, and go with it"
-WITHOUT = {
+UNCHECKED_PATHS = {
     "taint": "it takes a taint from a node, and the node goes with the cluster",
     "monitoring": OBJECTS,
     "gpu-sharing": OBJECTS,
@@ -29,7 +29,7 @@ WITHOUT = {
 }
 # Pods are ended by what other steps brought, so that comes before all.
 FIRST = "workers"
-UNDONE = [FIRST, *(step.id for step in reversed(STEPS) if step.id not in {*WITHOUT, FIRST})]
+UNDONE = [FIRST, *(step.id for step in reversed(STEPS) if step.id not in {*UNCHECKED_PATHS, FIRST})]
 STANDALONE = {"standalone-monitoring", "standalone-exporters"}
 every_undone = pytest.mark.parametrize("step", UNDONE)
 
@@ -39,13 +39,13 @@ def locate_role(step: str) -> Path:
 
 
 def read_plays() -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = yaml.safe_load((locate_playbooks() / "reset.yml").read_text())
-    return loaded
+    plays: list[dict[str, Any]] = yaml.safe_load((locate_playbooks() / "reset.yml").read_text())
+    return plays
 
 
 def test_every_step_has_a_reset_or_a_reason() -> None:
     lacking = [step.id for step in STEPS if not (locate_role(step.id) / "tasks" / "reset.yml").is_file()]
-    assert lacking == list(WITHOUT)
+    assert lacking == list(UNCHECKED_PATHS)
 
 
 def test_steps_are_undone_in_reverse_order_on_workers_then_on_the_control_plane() -> None:
@@ -89,7 +89,7 @@ def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
     output = read_reset(step)
     put_together = {".conf", ".sources", ".gpg", ".pref"}
     assert [path for path in FILES[step] if "/apt/" in path and str(Path(path).parent) not in output] == []
-    unnamed = [
+    unnamed_paths = [
         path
         for path in FILES[step]
         if path not in output
@@ -97,7 +97,7 @@ def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
         and not (Path(path).suffix in put_together and Path(path).stem.removeprefix("gpustack-") in output)
         and Path(path).stem not in output
     ]
-    assert unnamed == []
+    assert unnamed_paths == []
 
 
 def test_containerd_s_folder_of_networks_is_never_removed() -> None:
@@ -123,10 +123,10 @@ def test_nothing_is_removed_recursively_across_mounts() -> None:
         *locate_playbooks().rglob("*.j2"),
     ]:
         script = path.read_text()
-        made = set(re.findall(r"(\w+)=\$\(mktemp -d", script))
+        made_folders = set(re.findall(r"(\w+)=\$\(mktemp -d", script))
         for words in re.findall(r"\brm ((?:-\w*[rR]|--recursive\b|--?[\w-]+ +(?:-\w*[rR]|--recursive\b)).*)", script):
-            own = re.fullmatch(r"-rf \"\$(\w+)\"'? EXIT", words)
-            assert "--one-file-system" in words or (own and own[1] in made), f"{path}: rm {words}"
+            own_trap = re.fullmatch(r"-rf \"\$(\w+)\"'? EXIT", words)
+            assert "--one-file-system" in words or (own_trap and own_trap[1] in made_folders), f"{path}: rm {words}"
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -139,8 +139,8 @@ def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked
         (folder / "data").write_text("kept")
     if linked:
         (tmp_path / "kubelet").symlink_to(real)
-    mounted = str(real / name / "volume").replace(" ", "\\040")
-    (tmp_path / "mounts").write_text(f"tmpfs / tmpfs rw 0 0\nserver:/x {mounted} nfs rw 0 0\n")
+    mounted_path = str(real / name / "volume").replace(" ", "\\040")
+    (tmp_path / "mounts").write_text(f"tmpfs / tmpfs rw 0 0\nserver:/x {mounted_path} nfs rw 0 0\n")
     script = (
         (locate_playbooks() / "files" / "remove-agreed.sh")
         .read_text()
@@ -148,9 +148,9 @@ def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked
     )
     script += 'is_agreed() { [ "$1" = remove ]; }\n'
     script += f'drop "{tmp_path}/other"\ndrop "{tmp_path}/kubelet/{name}"\necho went on\n'
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (1, f"changed: removed {tmp_path}/other\n"), done.stderr
-    assert str(real / name / "volume") in done.stderr
+    process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (process.returncode, process.stdout) == (1, f"changed: removed {tmp_path}/other\n"), process.stderr
+    assert str(real / name / "volume") in process.stderr
     assert (real / name / "volume" / "data").read_text() == "kept"
 
 

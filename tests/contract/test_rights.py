@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rights.md").read_text()
 # Who may read what Secrets hold, or everything. A further one is a decision: see the sentences on the page.
 READ_SECRETS = {"monitoring/monitoring-operator", "gpu-operator/gpu-operator", "keda/keda-operator"}
-ANY = re.compile(r"(^|[ /])(secrets|\\\*)(,|$)")
+ANY_SECRETS = re.compile(r"(^|[ /])(secrets|\\\*)(,|$)")
 ACCOUNT = {"kind": "ServiceAccount", "name": "s", "namespace": "team"}
 SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list", "get"]}
 
@@ -26,26 +26,26 @@ def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
 
 def test_the_page_is_of_this_release() -> None:
     """Another version, digest or object of ours: `make rights` writes a new page, whose differences are looked at."""
-    done = run("--check")
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    process = run("--check")
+    assert (process.returncode, process.stdout) == (0, ""), process.stderr
 
 
 def test_secrets_are_read_by_those_who_need_them() -> None:
-    subject, found = "", set()
+    subject, rules = "", set()
     for line in PAGE.partition("## Permissions")[2].splitlines():
         subject = line.split()[1] if line.startswith("### ") else subject
         cells = [cell.strip() for cell in line.split(" | ")]
-        if len(cells) == 3 and ANY.search(cells[1]):
-            found.add(subject)
-    assert found == READ_SECRETS
+        if len(cells) == 3 and ANY_SECRETS.search(cells[1]):
+            rules.add(subject)
+    assert rules == READ_SECRETS
 
 
 def describe_rights(tmp_path: Path, *objects: dict[str, Any]) -> dict[str, Any]:
     path = tmp_path / "objects.yaml"
     path.write_text(yaml.safe_dump_all(objects))
-    done = run("--objects", path)
-    assert done.returncode == 0, done.stderr
-    loads: dict[str, Any] = json.loads(done.stdout)
+    process = run("--objects", path)
+    assert process.returncode == 0, process.stderr
+    loads: dict[str, Any] = json.loads(process.stdout)
     return loads
 
 
@@ -68,8 +68,8 @@ def test_every_access_to_a_host_is_found(tmp_path: Path) -> None:
         "hostPath / (read only)": build_pod("read", {"volumeMounts": [{**mount, "readOnly": True}]}, volumes=volumes),
         "": build_pod("nothing", {"securityContext": None, "volumeMounts": None}, volumes=None, initContainers=None),
     }
-    found = {entry["host"]: entry["workload"] for entry in describe_rights(tmp_path, *pods.values())["access"]}
-    assert found == {host: f"Pod default/{item['metadata']['name']}" for host, item in pods.items()}
+    workloads = {entry["host"]: entry["workload"] for entry in describe_rights(tmp_path, *pods.values())["access"]}
+    assert workloads == {host: f"Pod default/{item['metadata']['name']}" for host, item in pods.items()}
 
 
 def test_users_and_tokens_are_found_in_workloads_and_init_containers(tmp_path: Path) -> None:
@@ -82,15 +82,18 @@ def test_users_and_tokens_are_found_in_workloads_and_init_containers(tmp_path: P
     account = {"kind": "ServiceAccount", "metadata": {"name": "quiet"}, "automountServiceAccountToken": False}
     silent = build_pod("silent", serviceAccountName="quiet")
     louder = build_pod("louder", serviceAccountName="quiet", automountServiceAccountToken=True)
-    found = describe_rights(tmp_path, *objects, account, silent, louder)["access"]
-    templated = [entry for entry in found if entry["workload"].endswith("team/w")]
-    users = {(entry["workload"].split()[0], entry["container"]): (entry["user"], entry["token"]) for entry in templated}
+    access = describe_rights(tmp_path, *objects, account, silent, louder)["access"]
+    templated_entries = [entry for entry in access if entry["workload"].endswith("team/w")]
+    users = {
+        (entry["workload"].split()[0], entry["container"]): (entry["user"], entry["token"])
+        for entry in templated_entries
+    }
     assert users == {
         (kind, name): (user, "team/s")
         for kind in ("DaemonSet", "Deployment", "StatefulSet", "Job")
         for name, user in (("a", "1000"), ("i", "0"))
     }
-    tokens = {entry["workload"]: entry["token"] for entry in found if entry not in templated}
+    tokens = {entry["workload"]: entry["token"] for entry in access if entry not in templated_entries}
     assert tokens == {"Pod default/louder": "default/quiet", "Pod default/silent": "none"}
 
 
@@ -112,14 +115,14 @@ def test_bindings_give_rules_of_every_kind_to_subjects(tmp_path: Path, binding: 
     subjects = [ACCOUNT, {"kind": "Group", "name": "system:authenticated"}]
     reference = {"kind": role, "name": "r"}
     metadata = {"name": "r", "namespace": "team"}
-    found = describe_rights(
+    access = describe_rights(
         tmp_path,
         {"kind": role, "metadata": metadata, "rules": rules},
         {"kind": binding, "metadata": metadata, "roleRef": reference, "subjects": subjects},
         {"kind": binding, "metadata": {**metadata, "name": "b"}, "roleRef": {**reference, "name": "other"},
          "subjects": [ACCOUNT]},
     )["permissions"]  # fmt: skip
-    assert {entry["scope"] for entry in found} == {scope}
+    assert {entry["scope"] for entry in access} == {scope}
     resources = {"secrets", "secrets named one", "*/*", "/metrics"}
-    assert {entry["resources"] for entry in found if entry["subject"] == "team/s"} == resources | {f"{role} other"}
-    assert {entry["resources"] for entry in found if entry["subject"].startswith("Group ")} == resources
+    assert {entry["resources"] for entry in access if entry["subject"] == "team/s"} == resources | {f"{role} other"}
+    assert {entry["resources"] for entry in access if entry["subject"].startswith("Group ")} == resources

@@ -43,15 +43,15 @@ def test_roles_exist() -> None:
 @every_role
 def test_tasks_say_what_they_ensure(role: Path) -> None:
     """Handlers are named after what they do: they ensure nothing, they follow a change."""
-    named = [where for where, _ in list_role_tasks(role) if where.startswith("tasks/")]
-    assert [where for where in named if not where.partition(": ")[2].startswith("Ensure ")] == []
+    named_tasks = [place for place, _ in list_role_tasks(role) if place.startswith("tasks/")]
+    assert [place for place in named_tasks if not place.partition(": ")[2].startswith("Ensure ")] == []
 
 
 @every_role
 def test_roles_use_builtin_modules_only(role: Path) -> None:
     foreign = {
-        where: sorted(set(task) - KEYWORDS)
-        for where, task in list_role_tasks(role)
+        place: sorted(set(task) - KEYWORDS)
+        for place, task in list_role_tasks(role)
         if any(not key.startswith("ansible.builtin.") for key in set(task) - KEYWORDS)
     }
     assert foreign == {}
@@ -93,9 +93,9 @@ def is_machine_assertion(task: dict[str, Any], folder: Path) -> bool:
 def test_every_play_begins_with_the_question_which_machine_it_is(path: Path) -> None:
     for play in yaml.safe_load(path.read_text()):
         if "ansible.builtin.import_playbook" not in play:
-            first, *others = play["pre_tasks"]
+            first, *other_tasks = play["pre_tasks"]
             assert is_machine_assertion(first, path.parent)
-            assert {task["ansible.builtin.import_tasks"] for task in others} <= {
+            assert {task["ansible.builtin.import_tasks"] for task in other_tasks} <= {
                 "tasks/record-before.yml", "../tasks/record-before.yml"
             }  # fmt: skip
             assert play["gather_facts"] is False, "it would be asked before"
@@ -107,15 +107,15 @@ def test_a_delegating_role_reads_the_machine_id_first(role: Path) -> None:
     acting = [path for path in role.rglob("*.yml") if "delegate_to" in path.read_text()]
     for name in {"reset.yml" if path.name == "reset.yml" else "main.yml" for path in acting}:
         (first, *_) = yaml.safe_load((role / "tasks" / name).read_text())
-        shared = role / "tasks" / first["ansible.builtin.import_tasks"]
-        assert shared.resolve() == SAME_MACHINE.with_name("same-control-plane.yml").resolve()
+        shared_tasks = role / "tasks" / first["ansible.builtin.import_tasks"]
+        assert shared_tasks.resolve() == SAME_MACHINE.with_name("same-control-plane.yml").resolve()
 
 
 @every_role
 def test_roles_never_sleep(role: Path) -> None:
     sleeping = [
-        where
-        for where, task in list_role_tasks(role)
+        place
+        for place, task in list_role_tasks(role)
         if "ansible.builtin.pause" in task or re.search(r"\bsleep\s+[0-9]", str(task))
     ]
     assert sleeping == [], "waiting is part of verification: Step.settle"
@@ -124,17 +124,21 @@ def test_roles_never_sleep(role: Path) -> None:
 def test_what_a_command_line_is_given_is_quoted() -> None:
     """A host names itself: `a;id` is a name that the kernel takes. One of two literals needs no quotes, nor has
     a script of ours."""
-    found = [
+    commands = [
         mapping
         for path in locate_playbooks().rglob("*.yml")
         for mapping in list_mappings(yaml.safe_load(path.read_text()))
     ]
     words = ("cmd", *(f"ansible.builtin.{name}" for name in ("command", "raw", "shell")))
-    lines = [str(one[word]) for one in found for word in words if isinstance(one.get(word), str)]
-    given = [match for line in lines for match in re.findall(r"\{\{ (.+?) \}\}", line)]
-    unquoted = r".+ if .+ else '\w*'|lookup\('ansible\.builtin\.file', '[\w-]+\.sh'\)"
-    assert [one for one in given if not one.endswith("| quote") and not re.fullmatch(unquoted, one)] == []
-    assert any("same_machine_id" in one for one in given)
+    lines = [str(command[word]) for command in commands for word in words if isinstance(command.get(word), str)]
+    expressions = [match for line in lines for match in re.findall(r"\{\{ (.+?) \}\}", line)]
+    safe_expression = r".+ if .+ else '\w*'|lookup\('ansible\.builtin\.file', '[\w-]+\.sh'\)"
+    assert [
+        expression
+        for expression in expressions
+        if not expression.endswith("| quote") and not re.fullmatch(safe_expression, expression)
+    ] == []
+    assert any("same_machine_id" in expression for expression in expressions)
 
 
 @every_role
@@ -150,27 +154,27 @@ def test_the_token_of_a_join_is_known_by_one_id() -> None:
 
 def test_every_firewall_that_a_host_may_name_has_its_task_file() -> None:
     role = locate_playbooks() / "roles" / "firewall"
-    named = set(re.findall(r"echo (\w+)", (role / "templates" / "who.sh.j2").read_text())) - {"none"}
-    (chosen,) = (task for _, task in list_role_tasks(role) if "{{ firewall_keeper }}.yml" in str(task))
-    assert set(chosen["loop"]) == named
-    assert all((role / "tasks" / f"{name}.yml").is_file() for name in named)
+    named_firewalls = set(re.findall(r"echo (\w+)", (role / "templates" / "who.sh.j2").read_text())) - {"none"}
+    (chosen_task,) = (task for _, task in list_role_tasks(role) if "{{ firewall_keeper }}.yml" in str(task))
+    assert set(chosen_task["loop"]) == named_firewalls
+    assert all((role / "tasks" / f"{name}.yml").is_file() for name in named_firewalls)
 
 
 def test_no_answer_of_a_host_chooses_what_the_controller_opens() -> None:
     """A registered result, a fact, and all that is made of them: a host that was broken into would choose a file or a
     host for the operator's machine."""
     files = {path: yaml.safe_load(path.read_text()) for path in sorted(locate_playbooks().rglob("*.yml"))}
-    known = list_answers(list(files.values()))
-    chosen = [
+    answers = list_answers(list(files.values()))
+    chosen_files = [
         f"{path.relative_to(locate_playbooks())}: {text}"
-        for path, found in files.items()
-        for text in find_choices(found, known)
+        for path, content in files.items()
+        for text in find_choices(content, answers)
     ]
     templates = sorted(path for path in locate_playbooks().rglob("*.j2"))
-    chosen += [f"{path.name}: {text}" for path in templates for text in find_openings(path.read_text(), known)]
+    chosen_files += [f"{path.name}: {text}" for path in templates for text in find_openings(path.read_text(), answers)]
     assert len(files) > 60
     assert len(templates) > 10
-    assert chosen == []
+    assert chosen_files == []
 
 
 @pytest.mark.parametrize(
@@ -192,9 +196,11 @@ def test_no_answer_of_a_host_chooses_what_the_controller_opens() -> None:
     ],
 )
 def test_an_answer_that_chooses_is_found(task: str) -> None:
-    given = yaml.safe_load('- {ansible.builtin.command: {argv: [a]}, register: who, vars: {made: "{{ who.rc }}"}}')
-    found = yaml.safe_load(task)
-    assert list(find_choices(found, list_answers([given, found]))) != []
+    known_tasks = yaml.safe_load(
+        '- {ansible.builtin.command: {argv: [a]}, register: who, vars: {made: "{{ who.rc }}"}}'
+    )
+    tasks = yaml.safe_load(task)
+    assert list(find_choices(tasks, list_answers([known_tasks, tasks]))) != []
 
 
 def test_an_answer_that_only_decides_is_let_through() -> None:
@@ -204,27 +210,33 @@ def test_an_answer_that_only_decides_is_let_through() -> None:
 
 def test_no_task_runs_on_the_controller_or_writes_there() -> None:
     """Nothing that a host says can become a command, a text or a file on the controller."""
-    found = [
+    tasks = [
         mapping
         for path in locate_playbooks().rglob("*.yml")
         for mapping in list_mappings(yaml.safe_load(path.read_text()))
     ]
-    acting = {one["delegate_to"] for one in found if "delegate_to" in one}
+    acting = {task["delegate_to"] for task in tasks if "delegate_to" in task}
     assert acting == {"{{ groups['kube_control_plane'] | first }}", "{{ same_machine_of }}"}
-    assert [one for one in found if {"local_action", "connection", "ansible.builtin.fetch", "fetch"} & set(one)] == []
+    assert [
+        task for task in tasks if {"local_action", "connection", "ansible.builtin.fetch", "fetch"} & set(task)
+    ] == []
 
 
 def list_answers(files: list[Any]) -> set[str]:
     """List the variables that hold what a host answered, and those that are made of them."""
-    known, assigned = set(FROM_HOSTS), dict[str, set[str]]()
+    known_names, assigned_names = set(FROM_HOSTS), dict[str, set[str]]()
     for file in files:
         for mapping in list_mappings(file):
-            known |= {mapping["register"]} if "register" in mapping else set()
+            known_names |= {mapping["register"]} if "register" in mapping else set()
             for name, value in mapping.items():
-                assigned[name] = assigned.get(name, set()) | list_names(value)
-    while grown := {name for name, made_of in assigned.items() if made_of & known} - known - KEYWORDS:
-        known |= grown
-    return known
+                assigned_names[name] = assigned_names.get(name, set()) | list_names(value)
+    while (
+        new_names := {name for name, made_of in assigned_names.items() if made_of & known_names}
+        - known_names
+        - KEYWORDS
+    ):
+        known_names |= new_names
+    return known_names
 
 
 def list_mappings(node: Any) -> Iterator[dict[str, Any]]:
@@ -239,7 +251,7 @@ def list_names(value: Any) -> set[str]:
     if isinstance(value, str):
         return read_by(parse(value))
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return set().union(*(list_names(one) for one in inner))
+    return set().union(*(list_names(element) for element in inner))
 
 
 def parse(template: str) -> nodes.Template:
@@ -251,14 +263,14 @@ def find_choices(node: Any, variables: set[str], key: str = "") -> Iterator[str]
     """Find what names a file or a host for the controller by one of the known variables."""
     if isinstance(node, dict):
         round_of = (node.get("loop_control") or {}).get("loop_var", "item")
-        looped = variables | ({round_of} if list_names(node.get("loop")) & variables else set())
+        loop_variables = variables | ({round_of} if list_names(node.get("loop")) & variables else set())
         for name, value in node.items():
-            if CHOOSING.fullmatch(name) and list_names(value) & looped:
+            if CHOOSING.fullmatch(name) and list_names(value) & loop_variables:
                 yield f"{name}: {value}"
-            yield from find_choices(value, looped, name)
+            yield from find_choices(value, loop_variables, name)
     elif isinstance(node, list):
-        for one in node:
-            yield from find_choices(one, variables, key)
+        for element in node:
+            yield from find_choices(element, variables, key)
     elif isinstance(node, str):
         yield from find_openings(f"{{{{ {node} }}}}" if key in BARE else node, variables)
 
@@ -266,17 +278,20 @@ def find_choices(node: Any, variables: set[str], key: str = "") -> Iterator[str]
 def find_openings(template: str, variables: set[str]) -> Iterator[str]:
     """Find lookups, includes and imports of a template that read one of the known variables."""
     tree = parse(template)
-    loops = [(one.target, one.iter) for one in tree.find_all(nodes.For)]
-    for target, made_of in [*loops, *((one.target, one.node) for one in tree.find_all(nodes.Assign))]:
+    loops = [(loop.target, loop.iter) for loop in tree.find_all(nodes.For)]
+    for target, made_of in [
+        *loops,
+        *((assignment.target, assignment.node) for assignment in tree.find_all(nodes.Assign)),
+    ]:
         variables = variables | (read_by(target) if read_by(made_of) & variables else set())
-    called = [node for node in tree.find_all(nodes.Call) if getattr(node.node, "name", "") in ("lookup", "query", "q")]
+    lookups = [node for node in tree.find_all(nodes.Call) if getattr(node.node, "name", "") in ("lookup", "query", "q")]
     files = [*tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))]
     filters = [node for node in tree.find_all(nodes.Filter) if node.name.rpartition(".")[2] == "fileglob"]
-    for node in (*called, *files, *filters):
+    for node in (*lookups, *files, *filters):
         if read_by(node) & variables:
             yield template.strip()
 
 
 def read_by(node: nodes.Node) -> set[str]:
-    own = {node.name} if isinstance(node, nodes.Name) else set()
-    return own | {name.name for name in node.find_all(nodes.Name)}
+    own_names = {node.name} if isinstance(node, nodes.Name) else set()
+    return own_names | {name.name for name in node.find_all(nodes.Name)}

@@ -62,22 +62,22 @@ def test_each_alert_fires_and_is_silent(file: Path) -> None:
 def test_a_quiet_cluster_has_every_counter() -> None:
     """The last Xid is the exception: a quiet cluster has none."""
     quiet = yaml.safe_load((RULES / "tests" / "quiet.yaml").read_text())["tests"]
-    there = {one["series"].partition("{")[0] for case in quiet for one in case["input_series"]}
-    assert read_exported().keys() - there == {"DCGM_FI_DEV_XID_ERRORS"}
+    quiet_series = {series["series"].partition("{")[0] for case in quiet for series in case["input_series"]}
+    assert read_exported().keys() - quiet_series == {"DCGM_FI_DEV_XID_ERRORS"}
 
 
 def test_every_alert_fires_in_a_test() -> None:
     fires = set()
     for case in [case for file in TESTS for case in yaml.safe_load(file.read_text())["tests"]]:
-        samples = [one["labels"] for probe in case["promql_expr_test"] for one in probe.get("exp_samples", [])]
+        samples = [sample["labels"] for probe in case["promql_expr_test"] for sample in probe.get("exp_samples", [])]
         fires |= {name for labels in samples for name in re.findall(r'alertname="(\w+)"', labels)}
     assert {rule["alert"] for rule in ALERTS} - fires == set()
 
 
 def test_generated_files_are_as_their_tables() -> None:
     command = [sys.executable, "-m", "scripts.values", "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, f"{done.stderr}run `make values`"
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 0, f"{process.stderr}run `make values`"
 
 
 def test_recording_rules_read_what_is_exported() -> None:
@@ -96,8 +96,8 @@ def test_a_gpu_stays_a_gpu() -> None:
     """An aggregation keeps node and UUID; of another's figure, what that is told apart by."""
     for rule in RECORDING + ALERTS:
         name = rule.get("record", "gpustack:node_" if rule.get("alert") == "GpuFewerThanCapacity" else "")
-        wanted = next((labels for start, labels in OWNERS.items() if name.startswith(start)), ("node", "UUID"))
-        assert find_lost_labels(rule["expr"], *wanted) == []
+        labels = next((labels for start, labels in OWNERS.items() if name.startswith(start)), ("node", "UUID"))
+        assert find_lost_labels(rule["expr"], *labels) == []
 
 
 def test_recorded_names_say_level_metric_and_unit() -> None:
@@ -131,19 +131,19 @@ def test_every_condition_is_an_alert_or_has_its_reason() -> None:
     counts = Counter(id[0] for id, *_ in table)
     assert {id for id, *_ in table} == {f"{letter}{n}" for letter in counts for n in range(1, counts[letter] + 1)}
     assert counts.total() >= 54
-    assert {one for one, _, names, _ in table if names == "none"} == {"W13", "I5"}
-    listed = {name for *_, names, _ in table if names != "none" for name in names.split(", ")}
-    beyond = set(re.findall(r"\w+", text.partition("Beyond these: ")[2]))
-    assert listed & beyond == set()
-    assert listed | beyond == {*OF_THE_SPEC, *(rule["alert"] for rule in ALERTS)}
+    assert {code for code, _, names, _ in table if names == "none"} == {"W13", "I5"}
+    listed_names = {name for *_, names, _ in table if names != "none" for name in names.split(", ")}
+    other_names = set(re.findall(r"\w+", text.partition("Beyond these: ")[2]))
+    assert listed_names & other_names == set()
+    assert listed_names | other_names == {*OF_THE_SPEC, *(rule["alert"] for rule in ALERTS)}
 
 
 def test_a_condition_is_as_severe_as_its_alert() -> None:
     """Xids of one class have a second alert, which is less severe; one alert at least has the severity."""
     severities = {(rule["alert"], rule["labels"]["severity"]) for rule in ALERTS}
     for letter, severity in {"C": "critical", "W": "warning", "I": "info"}.items():
-        for one, names in re.findall(rf"(?m)^\| ({letter}\d+) \| .+? \| (.+?) \|", PAGE.read_text()):
-            assert names == "none" or any((name, severity) in severities for name in names.split(", ")), one
+        for code, names in re.findall(rf"(?m)^\| ({letter}\d+) \| .+? \| (.+?) \|", PAGE.read_text()):
+            assert names == "none" or any((name, severity) in severities for name in names.split(", ")), code
 
 
 def test_every_xid_is_of_one_class() -> None:
@@ -154,17 +154,17 @@ def test_every_xid_is_of_one_class() -> None:
         if rule["alert"] in positive:
             positive[rule["alert"]] += re.findall(r'xid=~"(.+?)"', rule["expr"])
     (warning,) = [rule for rule in ALERTS if rule["alert"] == "GpuXidWarning"]
-    others = re.findall(r'xid!~"(.+?)"', warning["expr"])
+    patterns = re.findall(r'xid!~"(.+?)"', warning["expr"])
     (follows,) = [rule for rule in ALERTS if rule["alert"] == "GpuXidFollowsGpu"]
     assert re.findall(r'xid=~"(.+?)"', follows["expr"]) == positive["GpuXidApplication"]
     for code, (kind, severity) in table.items():
         fires = [name for name, patterns in positive.items() for pattern in patterns if re.fullmatch(pattern, code)]
-        fires += [] if any(re.fullmatch(one, code) for one in others) else ["GpuXidWarning"]
+        fires += [] if any(re.fullmatch(pattern, code) for pattern in patterns) else ["GpuXidWarning"]
         notice = [] if severity == "info" else ["GpuXidWarning"]
-        wanted = (
+        expected_names = (
             ["GpuXidCritical"] if severity == "critical" else ["GpuXidApplication"] if kind == "application" else notice
         )
-        assert (code, fires) == (code, wanted)
+        assert (code, fires) == (code, expected_names)
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,15 @@ from tests.schemas import close_schema
 ROOT = Path(__file__).parents[2]
 SCHEMAS: dict[str, Any] = {}
 for file in sorted((ROOT / "docs" / "schemas").glob("*.json")):
-    found = json.loads(file.read_text())
-    SCHEMAS[found["properties"]["schema"]["const"]] = found
+    document = json.loads(file.read_text())
+    SCHEMAS[document["properties"]["schema"]["const"]] = document
 DOCUMENTS = {path.name: json.loads(path.read_text()) for path in sorted((ROOT / "tests" / "golden").glob("*.json"))}
 
 
 def test_schemas_are_as_the_code_has_them() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "schemas"), "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, f"{done.stderr}run `scripts/schemas` and read what changed"
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 0, f"{process.stderr}run `scripts/schemas` and read what changed"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

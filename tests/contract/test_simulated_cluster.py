@@ -15,19 +15,19 @@ ROOT = Path(__file__).parents[2]
 COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
 SOURCE = ROOT / "lab" / "gpustack_lab" / "simulated" / "cluster"
 FIELDS = ROOT / "gpustack" / "versions" / "dcgm-fields.csv"
-SHIPPED = sorted((SOURCE / "cmd" / "dcgm-exporter" / "etc").glob("*.csv"))
+SHIPPED_LISTS = sorted((SOURCE / "cmd" / "dcgm-exporter" / "etc").glob("*.csv"))
 # The first time everything below Kubernetes' client is compiled; later it takes seconds.
 COLD = 900
 
 
 def run_go(*argv: str) -> subprocess.CompletedProcess[str]:
     """Run go with the flags of the bundle, so that most of it is compiled already."""
-    found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    if not found:
+    program = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    if not program:
         pytest.skip("no Go: make go")
     env = {**os.environ, **modules.build_go_environment(cgo=False)}
     return subprocess.run(
-        [found, *argv], cwd=SOURCE, env=env, capture_output=True, text=True, timeout=COLD - 5, check=False
+        [program, *argv], cwd=SOURCE, env=env, capture_output=True, text=True, timeout=COLD - 5, check=False
     )
 
 
@@ -50,14 +50,14 @@ def read_own_metrics() -> set[str]:
 @pytest.mark.timeout(COLD)
 @pytest.mark.parametrize("argv", [("vet", "./..."), ("test", "./...")], ids=" ".join)
 def test_its_own_tests_pass(argv: tuple[str, ...]) -> None:
-    done = run_go(*argv)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = run_go(*argv)
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 def test_its_code_is_formatted() -> None:
     gofmt = Path(run_go("env", "GOROOT").stdout.strip()) / "bin" / "gofmt"
-    done = subprocess.run([gofmt, "-l", "."], cwd=SOURCE, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+    process = subprocess.run([gofmt, "-l", "."], cwd=SOURCE, capture_output=True, text=True, timeout=60, check=False)
+    assert (process.returncode, process.stdout) == (0, "")
 
 
 def test_no_source_is_longer_than_a_reader_holds() -> None:
@@ -66,7 +66,7 @@ def test_no_source_is_longer_than_a_reader_holds() -> None:
     assert {path: count for path, count in lengths.items() if count > 300} == {}
 
 
-@pytest.mark.parametrize("path", [*SHIPPED, COUNTERS], ids=lambda path: Path(path).name)
+@pytest.mark.parametrize("path", [*SHIPPED_LISTS, COUNTERS], ids=lambda path: Path(path).name)
 def test_the_exporter_knows_every_counter(path: Path) -> None:
     assert [row[0] for row in read_rows(path) if row[0] not in read_fields() and row[0] not in read_own_metrics()] == []
 

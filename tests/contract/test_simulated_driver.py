@@ -41,14 +41,14 @@ def run_smi(libraries: Path, root: Path | None, *words: str) -> "subprocess.Comp
 def test_nvml_answers_as_documented(driver_folder: Path, root: Path) -> None:
     """Structures and codes, called with declarations of the test's own in a process of their own."""
     hardware.change(root, [1], ["load=training", "temp=92", "ecc-dbe=2", "remap_pending=1"])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, CALLS, driver_folder / "libnvidia-ml.so", root / hardware.DIRECTORY / "events"],
         capture_output=True, text=True, timeout=30, check=False, env=build_environment(driver_folder, root),
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     state = hardware.read(root)
     assert state
-    assert done.stdout.splitlines() == [
+    assert process.stdout.splitlines() == [
         f"driver {hardware.DRIVER} cuda {hardware.CUDA} count 2",
         f"0 {state.gpus[0].uuid} NVIDIA H100 80GB HBM3 00000000:17:00.0 233010de 0:17:0 0000:17:00.0",
         f"memory {81559 << 20} 0 temperature 34 power 71000 utilization 0 ecc 0 reasons 1 clock 345",
@@ -80,11 +80,11 @@ def test_libraries_run_on_the_oldest_release_and_show_nothing_else(driver_folder
     output = subprocess.run(
         ["objdump", "-T", driver_folder / library], capture_output=True, text=True, timeout=20, check=True
     ).stdout
-    wanted = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", output)}
-    assert max(wanted) <= (2, 36)  # Debian 12
-    shown = re.findall(r"\.text\s\S+\s+(?:Base\s+)?(\S+)$", output, re.MULTILINE)
-    assert shown
-    assert [name for name in shown if not name.startswith(("nvml", "cu"))] == []
+    versions = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", output)}
+    assert max(versions) <= (2, 36)  # Debian 12
+    symbols = re.findall(r"\.text\s\S+\s+(?:Base\s+)?(\S+)$", output, re.MULTILINE)
+    assert symbols
+    assert [name for name in symbols if not name.startswith(("nvml", "cu"))] == []
 
 
 def test_nvidia_smi_lists_gpus_and_uuids(driver_folder: Path, root: Path) -> None:
@@ -135,16 +135,16 @@ def test_no_mig_is_not_disabled_mig(driver_folder: Path, tmp_path: Path) -> None
 
 
 def test_an_unknown_field_is_refused(driver_folder: Path, root: Path) -> None:
-    done = run_smi(driver_folder, root, "--query-gpu=index,beauty", "--format=csv")
-    assert (done.returncode, done.stdout.splitlines()[0]) == (2, 'Field "beauty" is not a valid field to query.')
+    process = run_smi(driver_folder, root, "--query-gpu=index,beauty", "--format=csv")
+    assert (process.returncode, process.stdout.splitlines()[0]) == (2, 'Field "beauty" is not a valid field to query.')
 
 
 def test_a_lost_gpu_ends_everything(driver_folder: Path, root: Path) -> None:
     hardware.change(root, [1], ["lost"])
     for words in ([], ["-L"], ["--query-gpu=uuid", "--format=csv"]):
-        done = run_smi(driver_folder, root, *words)
-        assert done.returncode == 15
-        assert "Unable to determine the device handle for GPU1: 00000000:1F:00.0: GPU is lost." in done.stdout
+        process = run_smi(driver_folder, root, *words)
+        assert process.returncode == 15
+        assert "Unable to determine the device handle for GPU1: 00000000:1F:00.0: GPU is lost." in process.stdout
     hardware.change(root, [1], ["found"])
     assert run_smi(driver_folder, root).returncode == 0
 
@@ -152,24 +152,24 @@ def test_a_lost_gpu_ends_everything(driver_folder: Path, root: Path) -> None:
 def test_without_a_driver_nvidia_smi_fails(driver_folder: Path) -> None:
     if Path("/dev/nvidiactl").exists():
         pytest.skip("this machine has a driver")
-    done = run_smi(driver_folder, None)
-    assert done.returncode == 9
-    assert done.stdout.startswith("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
+    process = run_smi(driver_folder, None)
+    assert process.returncode == 9
+    assert process.stdout.startswith("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
 
 
 def test_without_its_library_nvidia_smi_fails(driver_folder: Path, root: Path, tmp_path: Path) -> None:
     shutil.copy(driver_folder / "nvidia-smi", tmp_path)
-    done = subprocess.run([tmp_path / "nvidia-smi"], capture_output=True, text=True, timeout=20, check=False)
-    if done.returncode != 12:
+    process = subprocess.run([tmp_path / "nvidia-smi"], capture_output=True, text=True, timeout=20, check=False)
+    if process.returncode != 12:
         pytest.skip("this machine has a driver")
-    assert "couldn't find libnvidia-ml.so library in your system" in done.stdout
+    assert "couldn't find libnvidia-ml.so library in your system" in process.stdout
 
 
 def test_without_gpus_nvidia_smi_finds_none(driver_folder: Path, root: Path) -> None:
     path = root / hardware.DIRECTORY / "state"
     path.write_text("\n".join(line for line in path.read_text().splitlines() if not line.startswith("gpu")))
-    done = run_smi(driver_folder, root)
-    assert (done.returncode, done.stdout) == (6, "No devices were found\n")
+    process = run_smi(driver_folder, root)
+    assert (process.returncode, process.stdout) == (6, "No devices were found\n")
 
 
 @pytest.mark.parametrize("word", ["--help", "--version"])

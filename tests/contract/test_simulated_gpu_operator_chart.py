@@ -30,11 +30,11 @@ def run_helm(*argv: str) -> subprocess.CompletedProcess[str]:
 
 def render_chart(*sets: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Render the objects of the chart, by kind and name."""
-    flags = [flag for one in sets for flag in ("--set", one)]
-    done = run_helm("template", "gpu-operator", str(CHART), "-n", NAMESPACE, "--include-crds", *flags)
-    assert done.returncode == 0, done.stderr
-    objects = [one for one in yaml.safe_load_all(done.stdout) if one]
-    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+    flags = [flag for setting in sets for flag in ("--set", setting)]
+    process = run_helm("template", "gpu-operator", str(CHART), "-n", NAMESPACE, "--include-crds", *flags)
+    assert process.returncode == 0, process.stderr
+    objects = [manifest for manifest in yaml.safe_load_all(process.stdout) if manifest]
+    return {(manifest["kind"], manifest["metadata"]["name"]): manifest for manifest in objects}
 
 
 def render_policy(*sets: str) -> dict[str, Any]:
@@ -44,9 +44,9 @@ def render_policy(*sets: str) -> dict[str, Any]:
 
 
 def test_helm_lint_finds_nothing() -> None:
-    done = run_helm("lint", str(CHART))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[ERROR]" not in done.stdout
+    process = run_helm("lint", str(CHART))
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "[ERROR]" not in process.stdout
 
 
 def test_the_chart_says_that_it_is_simulated() -> None:
@@ -81,7 +81,7 @@ def test_worker_lists_gpus_by_vendor() -> None:
 def test_defaults_have_the_traps_of_the_real_chart() -> None:
     spec = render_policy()
     assert spec["dcgmExporter"]["serviceMonitor"]["enabled"] is True
-    assert [one["key"] for one in spec["daemonsets"]["tolerations"]] == ["nvidia.com/gpu"]
+    assert [toleration["key"] for toleration in spec["daemonsets"]["tolerations"]] == ["nvidia.com/gpu"]
     assert spec["driver"]["enabled"] is True
 
 
@@ -106,9 +106,9 @@ def test_sharing_becomes_a_config_map() -> None:
 
 @pytest.mark.parametrize("owner", ["devicePlugin", "dcgmExporter"])
 def test_a_config_map_without_its_data_fails(owner: str) -> None:
-    done = run_helm("template", "gpu-operator", str(CHART), "--set", f"{owner}.config.create=true")
-    assert done.returncode != 0
-    assert f"{owner}.config.create needs" in done.stderr
+    process = run_helm("template", "gpu-operator", str(CHART), "--set", f"{owner}.config.create=true")
+    assert process.returncode != 0
+    assert f"{owner}.config.create needs" in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -119,15 +119,15 @@ def test_a_config_map_without_its_data_fails(owner: str) -> None:
     ],
 )  # fmt: skip
 def test_other_keys_are_refused(key: str) -> None:
-    done = run_helm("template", "gpu-operator", str(CHART), "--set", f"{key}=x")
-    assert done.returncode != 0
-    assert "additional" in done.stderr.lower()
+    process = run_helm("template", "gpu-operator", str(CHART), "--set", f"{key}=x")
+    assert process.returncode != 0
+    assert "additional" in process.stderr.lower()
 
 
 def test_product_values_are_understood() -> None:
-    ours = ROOT / "values" / "gpu-operator.yaml"
-    done = run_helm("template", "gpu-operator", str(CHART), "-f", str(ours))
-    assert done.returncode == 0, done.stderr
+    own_values = ROOT / "values" / "gpu-operator.yaml"
+    process = run_helm("template", "gpu-operator", str(CHART), "-f", str(own_values))
+    assert process.returncode == 0, process.stderr
 
 
 def test_policy_has_only_fields_of_the_crd() -> None:
@@ -139,14 +139,16 @@ def test_policy_has_only_fields_of_the_crd() -> None:
 def test_keys_and_fields_are_the_real_ones() -> None:
     real = yaml.safe_load((REAL / "charts" / "gpu-operator" / "values.yaml").read_text())
     # Commented out in the real values, read by its templates.
-    known = {
+    known_keys = {
         "hostPaths.kubeletRootDir", "dcgmExporter.imagePullSecrets", "dcgmExporter.args", "dcgmExporter.config",
         "validator.version", "validator.driver", "validator.toolkit", "validator.cuda",
         "operator.version", "nodeStatusExporter.version",
     }  # fmt: skip
-    ours = yaml.safe_load((CHART / "values.yaml").read_text())
-    foreign = {".".join(path) for path in list_paths(ours) if not has(real, path)}
-    assert {one for one in foreign if not any(f"{one}.".startswith(f"{key}.") for key in known)} == set()
+    default_values = yaml.safe_load((CHART / "values.yaml").read_text())
+    foreign = {".".join(path) for path in list_paths(default_values) if not has(real, path)}
+    assert {
+        foreign_key for foreign_key in foreign if not any(f"{foreign_key}.".startswith(f"{key}.") for key in known_keys)
+    } == set()
     crd = yaml.safe_load((REAL / "crds" / "nvidia.com_clusterpolicies.yaml").read_text())
     assert not find_unknown(
         render_policy(), crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
@@ -154,11 +156,11 @@ def test_keys_and_fields_are_the_real_ones() -> None:
 
 
 def list_paths(values: dict[str, Any], parents: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
-    found = set()
+    unknown_keys = set()
     for key, value in values.items():
         path = (*parents, key)
-        found |= list_paths(value, path) if isinstance(value, dict) and value else {path}
-    return found
+        unknown_keys |= list_paths(value, path) if isinstance(value, dict) and value else {path}
+    return unknown_keys
 
 
 def has(values: Any, path: tuple[str, ...]) -> bool:
@@ -172,12 +174,14 @@ def has(values: Any, path: tuple[str, ...]) -> bool:
 def find_unknown(value: Any, schema: dict[str, Any], path: str = "spec") -> list[str]:
     """Find the fields that the API would prune."""
     if isinstance(value, list):
-        return [one for item in value for one in find_unknown(item, schema.get("items", {}), f"{path}[]")]
+        return [path_below for item in value for path_below in find_unknown(item, schema.get("items", {}), f"{path}[]")]
     if not isinstance(value, dict) or "additionalProperties" in schema:
         return []
-    known = schema.get("properties", {})
+    properties = schema.get("properties", {})
     return [
-        one
+        unknown_key
         for key, inner in value.items()
-        for one in (find_unknown(inner, known[key], f"{path}.{key}") if key in known else [f"{path}.{key}"])
+        for unknown_key in (
+            find_unknown(inner, properties[key], f"{path}.{key}") if key in properties else [f"{path}.{key}"]
+        )
     ]

@@ -12,7 +12,7 @@ from tests.helm import render_chart, run, run_helm
 
 CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 # The least that it needs: it has no webhooks.
-LEAST = {"prometheusOperator": {"admissionWebhooks": {"enabled": False}, "tls": {"enabled": False}}}
+LEAST_VALUES = {"prometheusOperator": {"admissionWebhooks": {"enabled": False}, "tls": {"enabled": False}}}
 OPEN = [f"prometheus.prometheusSpec.{kind}SelectorNilUsesHelmValues=false" for kind in ("serviceMonitor", "rule")]
 RELEASE = "fullnameOverride=monitoring"
 
@@ -20,21 +20,21 @@ RELEASE = "fullnameOverride=monitoring"
 @cache
 def render_objects(*settings: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Render the objects of a release called monitoring, by kind and name, with a setting as --set takes it."""
-    least = ["prometheusOperator.admissionWebhooks.enabled=false", "prometheusOperator.tls.enabled=false"]
-    words = [word for setting in (*least, *settings) for word in ("--set", setting)]
-    found = render_chart("monitoring", CHART, "--namespace", "monitoring", *words)
-    return {(one["kind"], one["metadata"]["name"]): one for one in found}
+    least_values = ["prometheusOperator.admissionWebhooks.enabled=false", "prometheusOperator.tls.enabled=false"]
+    words = [word for setting in (*least_values, *settings) for word in ("--set", setting)]
+    objects = render_chart("monitoring", CHART, "--namespace", "monitoring", *words)
+    return {(manifest["kind"], manifest["metadata"]["name"]): manifest for manifest in objects}
 
 
 def test_lint_finds_nothing(tmp_path: Path) -> None:
     values = tmp_path / "values.yaml"
-    values.write_text(yaml.safe_dump(LEAST))
+    values.write_text(yaml.safe_dump(LEAST_VALUES))
     assert "0 chart(s) failed" in run_helm("lint", "--strict", CHART, "--values", values)
 
 
 def test_objects_are_named_as_those_of_the_real_chart() -> None:
-    found = render_objects(RELEASE)
-    for wanted in (
+    objects = render_objects(RELEASE)
+    for expected_object in (
         ("Prometheus", "monitoring-prometheus"),
         ("Alertmanager", "monitoring-alertmanager"),
         ("Deployment", "monitoring-operator"),
@@ -45,18 +45,20 @@ def test_objects_are_named_as_those_of_the_real_chart() -> None:
         ("Secret", "alertmanager-monitoring-alertmanager"),
         ("ConfigMap", "monitoring-grafana-datasource"),
     ):
-        assert wanted in found
-    kube_system = {name for (kind, name), one in found.items() if one["metadata"].get("namespace") == "kube-system"}
+        assert expected_object in objects
+    kube_system = {
+        name for (kind, name), manifest in objects.items() if manifest["metadata"].get("namespace") == "kube-system"
+    }
     parts = ("coredns", "kube-controller-manager", "kube-etcd", "kube-proxy", "kube-scheduler")
     assert kube_system == {f"monitoring-{part}" for part in parts}
 
 
 def test_clean_names_are_those_of_the_custom_resources_alone() -> None:
-    found = render_objects(RELEASE, "cleanPrometheusOperatorObjectNames=true")
-    assert ("Prometheus", "monitoring") in found
-    assert ("Alertmanager", "monitoring") in found
-    assert ("Secret", "alertmanager-monitoring") in found
-    service = found["Service", "monitoring-prometheus"]
+    objects = render_objects(RELEASE, "cleanPrometheusOperatorObjectNames=true")
+    assert ("Prometheus", "monitoring") in objects
+    assert ("Alertmanager", "monitoring") in objects
+    assert ("Secret", "alertmanager-monitoring") in objects
+    service = objects["Service", "monitoring-prometheus"]
     assert service["spec"]["selector"]["operator.prometheus.io/name"] == "monitoring"
 
 
@@ -74,14 +76,16 @@ def test_open_selectors_take_all() -> None:
 
 
 def test_every_service_monitor_finds_a_service_of_its_ports() -> None:
-    found = render_objects(RELEASE)
-    services = [one for (kind, _), one in found.items() if kind == "Service"]
-    others = {"monitoring-apiserver", "monitoring-kubelet"}  # of Services that kubeadm and the operator make
-    monitors = [one for (kind, name), one in found.items() if kind == "ServiceMonitor" and name not in others]
+    objects = render_objects(RELEASE)
+    services = [manifest for (kind, _), manifest in objects.items() if kind == "Service"]
+    foreign_names = {"monitoring-apiserver", "monitoring-kubelet"}  # of Services that kubeadm and the operator make
+    monitors = [
+        manifest for (kind, name), manifest in objects.items() if kind == "ServiceMonitor" and name not in foreign_names
+    ]
     assert len(monitors) == 11
     for monitor in monitors:
-        wanted = monitor["spec"]["selector"]["matchLabels"].items()
-        (service,) = (one for one in services if wanted <= one["metadata"]["labels"].items())
+        selector = monitor["spec"]["selector"]["matchLabels"].items()
+        (service,) = (service for service in services if selector <= service["metadata"]["labels"].items())
         ports = {port["name"] for port in service["spec"]["ports"]}
         assert {endpoint["port"] for endpoint in monitor["spec"]["endpoints"]} <= ports
         label = monitor["spec"].get("jobLabel")
@@ -89,17 +93,17 @@ def test_every_service_monitor_finds_a_service_of_its_ports() -> None:
 
 
 def test_every_selector_of_a_service_finds_pods_of_the_chart() -> None:
-    found = render_objects(RELEASE)
+    objects = render_objects(RELEASE)
     kinds = ("Deployment", "DaemonSet")
-    pods = [one["spec"]["template"] for (kind, _), one in found.items() if kind in kinds]
-    outside = ("monitoring-prometheus", "monitoring-alertmanager")  # their pods are the operator's
-    for (kind, name), one in found.items():
-        if kind == "Service" and one["metadata"]["namespace"] == "monitoring" and name not in outside:
-            wanted = one["spec"]["selector"].items()
-            (pod,) = (pod for pod in pods if wanted <= pod["metadata"]["labels"].items())
+    pods = [manifest["spec"]["template"] for (kind, _), manifest in objects.items() if kind in kinds]
+    operator_pods = ("monitoring-prometheus", "monitoring-alertmanager")  # their pods are the operator's
+    for (kind, name), manifest in objects.items():
+        if kind == "Service" and manifest["metadata"]["namespace"] == "monitoring" and name not in operator_pods:
+            selector = manifest["spec"]["selector"].items()
+            (pod,) = (pod for pod in pods if selector <= pod["metadata"]["labels"].items())
             ports = {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
             numbers = {port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
-            assert {port["targetPort"] for port in one["spec"]["ports"]} <= ports | numbers
+            assert {port["targetPort"] for port in manifest["spec"]["ports"]} <= ports | numbers
 
 
 @pytest.mark.parametrize(
@@ -114,22 +118,27 @@ def test_every_selector_of_a_service_finds_pods_of_the_chart() -> None:
 def test_a_part_that_is_switched_off_has_neither_target_nor_alert(part: str, switch: str, alert: str) -> None:
     assert alert in list_alerts(render_objects(RELEASE))
     assert ("ServiceMonitor", f"monitoring-{part}") in render_objects(RELEASE)
-    without = render_objects(RELEASE, f"{switch}.enabled=false")
-    assert alert not in list_alerts(without)
-    assert not [name for _, name in without if name == f"monitoring-{part}"]
+    objects_without = render_objects(RELEASE, f"{switch}.enabled=false")
+    assert alert not in list_alerts(objects_without)
+    assert not [name for _, name in objects_without if name == f"monitoring-{part}"]
 
 
 def list_alerts(objects: dict[tuple[str, str], dict[str, Any]]) -> dict[str, dict[str, Any]]:
     groups = [
-        group for (kind, _), one in objects.items() if kind == "PrometheusRule" for group in one["spec"]["groups"]
+        group
+        for (kind, _), manifest in objects.items()
+        if kind == "PrometheusRule"
+        for group in manifest["spec"]["groups"]
     ]
     return {rule["alert"]: rule for group in groups for rule in group["rules"]}
 
 
 def test_alerts_can_be_disabled_and_hastened() -> None:
-    found = list_alerts(render_objects(RELEASE, "defaultRules.disabled.Watchdog=true", "customRules.TargetDown.for=5s"))
-    assert "Watchdog" not in found
-    assert found["TargetDown"]["for"] == "5s"
+    alerts = list_alerts(
+        render_objects(RELEASE, "defaultRules.disabled.Watchdog=true", "customRules.TargetDown.for=5s")
+    )
+    assert "Watchdog" not in alerts
+    assert alerts["TargetDown"]["for"] == "5s"
     assert list_alerts(render_objects(RELEASE))["Watchdog"]["expr"] == "vector(1)"
     assert "for" not in list_alerts(render_objects(RELEASE))["Watchdog"]
 
@@ -152,34 +161,38 @@ def test_the_data_source_has_the_uid_that_dashboards_name() -> None:
 
 
 def test_webhooks_are_refused_in_clear_words() -> None:
-    done = run("template", "monitoring", CHART)
-    assert done.returncode != 0
-    assert "Set prometheusOperator.admissionWebhooks.enabled and prometheusOperator.tls.enabled to false" in done.stderr
+    process = run("template", "monitoring", CHART)
+    assert process.returncode != 0
+    assert (
+        "Set prometheusOperator.admissionWebhooks.enabled and prometheusOperator.tls.enabled to false" in process.stderr
+    )
 
 
 def test_tls_without_webhooks_waits_for_a_secret_that_nobody_writes() -> None:
     words = ("--set", "prometheusOperator.admissionWebhooks.enabled=false", "--set", RELEASE)
-    found = render_chart("monitoring", CHART, *words)
+    objects = render_chart("monitoring", CHART, *words)
     (operator,) = (
-        one for one in found if (one["kind"], one["metadata"]["name"]) == ("Deployment", "monitoring-operator")
+        manifest
+        for manifest in objects
+        if (manifest["kind"], manifest["metadata"]["name"]) == ("Deployment", "monitoring-operator")
     )
-    wanted = [{"name": "tls-secret", "secret": {"secretName": "monitoring-admission"}}]
-    assert operator["spec"]["template"]["spec"]["volumes"] == wanted
-    assert "monitoring-admission" not in {one["metadata"]["name"] for one in found}
+    volumes = [{"name": "tls-secret", "secret": {"secretName": "monitoring-admission"}}]
+    assert operator["spec"]["template"]["spec"]["volumes"] == volumes
+    assert "monitoring-admission" not in {manifest["metadata"]["name"] for manifest in objects}
 
 
 def test_an_unknown_key_is_refused() -> None:
-    done = run("template", "monitoring", CHART, "--set", "prometheus.prometheusSpec.retension=1d")
-    assert "'retension' not allowed" in done.stderr
+    process = run("template", "monitoring", CHART, "--set", "prometheus.prometheusSpec.retension=1d")
+    assert "'retension' not allowed" in process.stderr
 
 
 def test_a_password_in_grafana_ini_is_refused() -> None:
-    done = run("lint", CHART, "--set", r"grafana.grafana\.ini.security.admin_password=x")
-    assert "Sensitive key 'security.admin_password'" in done.stdout + done.stderr
+    process = run("lint", CHART, "--set", r"grafana.grafana\.ini.security.admin_password=x")
+    assert "Sensitive key 'security.admin_password'" in process.stdout + process.stderr
 
 
 def test_grafana_keeps_the_plugins_of_its_image() -> None:
-    ours = CHART.parents[4] / "values" / "monitoring.yaml"
-    found = render_chart("monitoring", CHART, "--namespace", "monitoring", "--set", RELEASE, "--values", ours)
-    (text,) = (one["data"]["grafana.ini"] for one in found if "grafana.ini" in one.get("data", {}))
+    own_values = CHART.parents[4] / "values" / "monitoring.yaml"
+    objects = render_chart("monitoring", CHART, "--namespace", "monitoring", "--set", RELEASE, "--values", own_values)
+    (text,) = (manifest["data"]["grafana.ini"] for manifest in objects if "grafana.ini" in manifest.get("data", {}))
     assert "[plugins]\npreinstall_auto_update = false\n" in text

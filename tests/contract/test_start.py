@@ -15,8 +15,8 @@ def test_help_imports_nothing_heavy() -> None:
         "done = CliRunner().invoke(app, ['--help'])\n"
         "print(json.dumps([done.exit_code, sorted(sys.modules)]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    status, imported = json.loads(done.stdout)
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 0, process.stderr
+    status, imported_modules = json.loads(process.stdout)
     assert status == 0
-    assert [name for name in HEAVY if name in imported] == []
+    assert [name for name in HEAVY if name in imported_modules] == []

@@ -17,8 +17,8 @@ every_step = pytest.mark.parametrize("step", STEPS, ids=IDS)
 
 
 def read_plays(name: str) -> list[Mapping[str, Any]]:
-    loaded: list[Mapping[str, Any]] = yaml.safe_load((locate_playbooks() / f"{name}.yml").read_text())
-    return loaded
+    plays: list[Mapping[str, Any]] = yaml.safe_load((locate_playbooks() / f"{name}.yml").read_text())
+    return plays
 
 
 def test_ids_are_unique_and_kebab_case() -> None:
@@ -27,7 +27,9 @@ def test_ids_are_unique_and_kebab_case() -> None:
 
 
 def test_every_need_stands_earlier() -> None:
-    late = [(step.id, need) for at, step in enumerate(STEPS) for need in step.dependencies if need not in IDS[:at]]
+    late = [
+        (step.id, need) for index, step in enumerate(STEPS) for need in step.dependencies if need not in IDS[:index]
+    ]
     assert late == []
 
 

@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_surface_is_as_the_code_has_it() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "surface"), "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, f"{done.stderr}run `scripts/surface` and read what changed"
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 0, f"{process.stderr}run `scripts/surface` and read what changed"
 
 
 def test_every_kind_of_thing_is_listed() -> None:

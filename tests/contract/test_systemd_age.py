@@ -27,16 +27,16 @@ SHELL = {
 
 
 def find_too_young(script: str) -> list[str]:
-    found = []
+    options = []
     for program, words in YOUNGER.items():
         for call in re.findall(rf"\b{program}\b([^|;&)\n]*)", script):
-            given = [word.split("=")[0] if word != "--timestamp=unix" else word for word in call.split()]
-            found += [f"{program} {word}" for word in given if word in words]
-    return found
+            short_words = [word.split("=")[0] if word != "--timestamp=unix" else word for word in call.split()]
+            options += [f"{program} {word}" for word in short_words if word in words]
+    return options
 
 
 def test_nothing_is_younger_than_the_oldest_systemd() -> None:
-    assert {where: found for where, script in SHELL.items() if (found := find_too_young(script))} == {}
+    assert {place: young_options for place, script in SHELL.items() if (young_options := find_too_young(script))} == {}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.contract.vendors import Keyring, Server, Vendors, build_url, index, o
 ROOT = Path(__file__).parents[2]
 SCRIPT, LIST = ROOT / "scripts" / "upstream", ROOT / "scripts" / "upstream.list"
 LINES = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
-FILE, KEY, OTHER = "https://get.example/a.tgz", "https://key.example/Release.key", "0" * 40
+FILE, KEY, OTHER_FINGERPRINT = "https://get.example/a.tgz", "https://key.example/Release.key", "0" * 40
 INDEX = "https://apt.example/deb/"
 IMAGE = "docker.io/library/busybox:stable"
 MANIFEST = b'{"manifests": []}'
@@ -22,9 +22,9 @@ DIGEST = f"sha256:{hashlib.sha256(MANIFEST).hexdigest()}"
 
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyring]:
-    made = Keyring(tmp_path_factory.mktemp("keys") / "home")
-    yield made
-    subprocess.run(["gpgconf", "--homedir", str(made.home), "--kill", "all"], check=False, timeout=20)
+    keyring = Keyring(tmp_path_factory.mktemp("keys") / "home")
+    yield keyring
+    subprocess.run(["gpgconf", "--homedir", str(keyring.home), "--kill", "all"], check=False, timeout=20)
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,10 @@ def keys(ring: Keyring) -> dict[str, str]:
 
 @pytest.fixture
 def vendors() -> Iterator[Vendors]:
-    found = Vendors()
-    server = Server(found)
-    found.status["port"] = server.server_port
-    yield found
+    vendors = Vendors()
+    server = Server(vendors)
+    vendors.status["port"] = server.server_port
+    yield vendors
     server.shutdown()
     server.server_close()
 
@@ -55,11 +55,11 @@ def check_vendors(
     path.write_text("".join(f"{line}\n" for line in lines))
     env = {"PATH": os.environ["PATH"], "UPSTREAM_LIMIT": limit, "TMPDIR": str(folder)}
     env["UPSTREAM_AT"] = f"http://127.0.0.1:{vendors.status['port']}"
-    done = subprocess.run([SCRIPT, path], capture_output=True, text=True, env=env, timeout=120, check=False)
-    assert done.stderr == ""
-    assert [left.name for left in folder.iterdir()] == ["upstream.list"]
-    *found, last = done.stdout.splitlines()
-    return done.returncode, [(line[:25].strip(), line[26:]) for line in found], last
+    process = subprocess.run([SCRIPT, path], capture_output=True, text=True, env=env, timeout=120, check=False)
+    assert process.stderr == ""
+    assert [path.name for path in folder.iterdir()] == ["upstream.list"]
+    *rows, last = process.stdout.splitlines()
+    return process.returncode, [(line[:25].strip(), line[26:]) for line in rows], last
 
 
 def test_the_list_has_a_line_of_each_kind() -> None:
@@ -89,23 +89,23 @@ def test_pinned_data_that_vendors_serve_is_good(
             version = words[1].replace("-*", "-1.1").replace(".*", ".6-1~ubuntu.24.04~noble")
             packages.setdefault((words[3], words[4]), []).append((words[0], version, words[2]))
         lines.append(" ".join((kind, *words)))
-    for (base, place), those in packages.items():
-        offer_packages(vendors, base, place, *those)
-    status, found, last = check_vendors(vendors, *lines, folder=tmp_path)
-    assert {verdict for verdict, _ in found} == {"as pinned"}
-    assert (status, len(found)) == (0, len(LINES))
+    for (base, place), listed_packages in packages.items():
+        offer_packages(vendors, base, place, *listed_packages)
+    status, rows, last = check_vendors(vendors, *lines, folder=tmp_path)
+    assert {verdict for verdict, _ in rows} == {"as pinned"}
+    assert (status, len(rows)) == (0, len(LINES))
     assert last == f"{len(LINES)} good, 0 differ or are gone, 0 without an answer"
     assert any(
-        text.endswith("dists/noble/stable/binary-amd64/Packages: 2.3.6-1~ubuntu.24.04~noble") for _, text in found
+        text.endswith("dists/noble/stable/binary-amd64/Packages: 2.3.6-1~ubuntu.24.04~noble") for _, text in rows
     )
-    once = [place for place in vendors.requests if place.endswith(("Packages", ".tgz", ".tar.gz"))]
-    assert len(once) == len(set(once))
+    package_places = [place for place in vendors.requests if place.endswith(("Packages", ".tgz", ".tar.gz"))]
+    assert len(package_places) == len(set(package_places))
 
 
 def test_data_that_vendors_lack_is_gone(vendors: Vendors, tmp_path: Path) -> None:
-    status, found, last = check_vendors(vendors, *LINES, folder=tmp_path)
+    status, rows, last = check_vendors(vendors, *LINES, folder=tmp_path)
     assert status == 1
-    assert {verdict for verdict, _ in found} == {"gone"}
+    assert {verdict for verdict, _ in rows} == {"gone"}
     assert last == f"0 good, {len(LINES)} differ or are gone, 0 without an answer"
 
 
@@ -130,15 +130,15 @@ def test_a_file_is_compared_with_its_checksum(
     else:
         vendors.silent.add(strip_scheme(FILE))
     line = f"file {hashlib.sha256(b'a').hexdigest()} {FILE}"
-    found = check_vendors(vendors, line, folder=tmp_path, limit="1" if content is None else "20")
-    assert (found[0], [found[1][0][0]], len(found[1])) == (status, [verdict], 1)
-    assert found[1][0][1].startswith(text)
+    outcome = check_vendors(vendors, line, folder=tmp_path, limit="1" if content is None else "20")
+    assert (outcome[0], [outcome[1][0][0]], len(outcome[1])) == (status, [verdict], 1)
+    assert outcome[1][0][1].startswith(text)
 
 
 def test_something_wrong_outweighs_something_unknown(vendors: Vendors, tmp_path: Path) -> None:
     vendors.status[strip_scheme(FILE)] = 500
-    status, found, last = check_vendors(vendors, f"file {'a' * 64} {FILE}", f"file {'a' * 64} {FILE}x", folder=tmp_path)
-    assert (status, [verdict for verdict, _ in found]) == (1, ["no answer", "gone"])
+    status, rows, last = check_vendors(vendors, f"file {'a' * 64} {FILE}", f"file {'a' * 64} {FILE}x", folder=tmp_path)
+    assert (status, [verdict for verdict, _ in rows]) == (1, ["no answer", "gone"])
     assert last == "0 good, 1 differ or are gone, 1 without an answer"
 
 
@@ -152,9 +152,9 @@ def test_a_server_that_is_not_reached_is_tried_once(
     (programs / "curl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     lines = [f"file {'a' * 64} {FILE}{number}" for number in range(3)]
-    status, found, last = check_vendors(vendors, *lines, f"image {IMAGE} unpinned", folder=tmp_path)
-    assert (status, [verdict for verdict, _ in found]) == (2, ["no answer"] * 4)
-    assert all(text.endswith(output) for _, text in found)
+    status, rows, last = check_vendors(vendors, *lines, f"image {IMAGE} unpinned", folder=tmp_path)
+    assert (status, [verdict for verdict, _ in rows]) == (2, ["no answer"] * 4)
+    assert all(text.endswith(output) for _, text in rows)
     assert (programs / "tried").read_text() == "x\n" * 2
     assert "4 without an answer; nobody answered" in last
 
@@ -184,10 +184,10 @@ def test_a_key_is_compared_with_its_fingerprint(
     systems: str, status: int, verdict: str, text: str,
 ) -> None:  # fmt: skip
     vendors.files[strip_scheme(KEY)] = ring.export_key(*names) if names else b"<html>moved</html>"
-    found = check_vendors(vendors, f"key {keys[key_name]} {systems} {KEY}", folder=tmp_path)
+    outcome = check_vendors(vendors, f"key {keys[key_name]} {systems} {KEY}", folder=tmp_path)
     ends = ring.run_gpg("--list-keys", "ending").decode().partition("[expires: ")[2][:10]
-    assert (found[0], [one for one, _ in found[1]]) == (status, [verdict.format(ends=ends)])
-    assert found[1][0][1].startswith(text.format(**keys))
+    assert (outcome[0], [verdict_of_row for verdict_of_row, _ in outcome[1]]) == (status, [verdict.format(ends=ends)])
+    assert outcome[1][0][1].startswith(text.format(**keys))
 
 
 def test_a_signature_of_version_3_differs(
@@ -197,16 +197,16 @@ def test_a_signature_of_version_3_differs(
     places = [f"https://apt.example/{name}/InRelease" for name in ("new", "old", "none")]
     for place, text in zip(places, (ring.sign_clear("good"), sign_old(), b"Origin: x\n"), strict=True):
         vendors.files[strip_scheme(place)] = text
-    status, found, _ = check_vendors(vendors, *(f"signature {place}" for place in places), folder=tmp_path)
+    status, rows, _ = check_vendors(vendors, *(f"signature {place}" for place in places), folder=tmp_path)
     assert status == 1
-    assert found == [
+    assert rows == [
         ("as pinned", places[0]),
         ("differs", f"{places[1]}: a signature of version 3, which Debian 13 and Ubuntu 26.04 refuse"),
         ("differs", f"{places[2]}: no signature in it"),
     ]
 
 
-OFFERED = [
+OFFERED_VERSIONS = [
     ("kubeadm", "1.36.5-1.1", "amd64"), ("kubeadm", "1.36.4-1.1", "amd64"), ("kubeadm", "1.36.4-2.1", "arm64"),
     ("containerd.io", "2.3.10-1~x", "amd64"), ("containerd.io", "2.3.9-1~x", "amd64"),
     ("docker-ce", "5:29.8.2-1~x", "amd64"), ("containerd.io", "2.4.0-1~x", "amd64"), ("docs", "1-1", "all"),
@@ -231,24 +231,24 @@ OFFERED = [
 def test_a_package_is_looked_up_in_the_index(
     vendors: Vendors, tmp_path: Path, kind: str, words: str, status: int, verdict: str, text: str
 ) -> None:
-    offer_packages(vendors, INDEX, "Packages", *OFFERED)
-    found = check_vendors(vendors, f"{kind} {words} {INDEX} Packages", folder=tmp_path)
-    assert found[:2] == (status, [(verdict, f"{words} in {INDEX}Packages: {text}")])
+    offer_packages(vendors, INDEX, "Packages", *OFFERED_VERSIONS)
+    outcome = check_vendors(vendors, f"{kind} {words} {INDEX} Packages", folder=tmp_path)
+    assert outcome[:2] == (status, [(verdict, f"{words} in {INDEX}Packages: {text}")])
 
 
 def test_a_package_that_only_the_index_has_is_gone(vendors: Vendors, tmp_path: Path) -> None:
     vendors.files[strip_scheme(f"{INDEX}Packages")] = index(("containerd.io", "2.2.1-1~x", "amd64"))
-    status, found, _ = check_vendors(vendors, f"deb containerd.io 2.2.* amd64 {INDEX} Packages", folder=tmp_path)
+    status, rows, _ = check_vendors(vendors, f"deb containerd.io 2.2.* amd64 {INDEX} Packages", folder=tmp_path)
     missing = f"the index names 2.2.1-1~x, {INDEX}amd64/containerd.io_2.2.1-1~x.deb: HTTP 404"
-    assert (status, found) == (1, [("gone", f"containerd.io 2.2.* amd64 in {INDEX}Packages: {missing}")])
+    assert (status, rows) == (1, [("gone", f"containerd.io 2.2.* amd64 in {INDEX}Packages: {missing}")])
 
 
 @pytest.mark.parametrize("kind", ["deb", "deb-asked"])
 @pytest.mark.parametrize("content", [b"", b"<html>Sign in to the proxy</html>"])
 def test_a_page_is_no_index(vendors: Vendors, tmp_path: Path, content: bytes, kind: str) -> None:
     vendors.files[strip_scheme(f"{INDEX}Packages")] = content
-    found = check_vendors(vendors, f"{kind} kube 1-* amd64 {INDEX} Packages", folder=tmp_path)
-    assert found[:2] == (1, [("differs", f"kube 1-* amd64 in {INDEX}Packages: no index of packages")])
+    outcome = check_vendors(vendors, f"{kind} kube 1-* amd64 {INDEX} Packages", folder=tmp_path)
+    assert outcome[:2] == (1, [("differs", f"kube 1-* amd64 in {INDEX}Packages: no index of packages")])
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,13 @@ def test_a_page_is_no_index(vendors: Vendors, tmp_path: Path, content: bytes, ki
     [
         (MANIFEST, DIGEST, 0, "as pinned", IMAGE),
         (MANIFEST, "unpinned", 0, "unpinned", f"{IMAGE}: {DIGEST}"),
-        (MANIFEST, f"sha256:{OTHER}", 1, "differs", f"{IMAGE}: expected sha256:{OTHER}, found {DIGEST}"),
+        (
+            MANIFEST,
+            f"sha256:{OTHER_FINGERPRINT}",
+            1,
+            "differs",
+            f"{IMAGE}: expected sha256:{OTHER_FINGERPRINT}, found {DIGEST}",
+        ),
         (None, DIGEST, 1, "gone", f"{IMAGE}: HTTP 404"),
     ],
 )
@@ -271,8 +277,8 @@ def test_an_image_is_compared_with_its_digest(
 def test_a_registry_that_gives_no_token_is_no_answer(vendors: Vendors, tmp_path: Path) -> None:
     vendors.manifests[build_url(IMAGE)] = MANIFEST
     vendors.status["auth.registry-1.docker.io/token"] = 500
-    found = check_vendors(vendors, f"image {IMAGE} {DIGEST}", folder=tmp_path)
-    assert found[:2] == (2, [("no answer", f"{IMAGE}: HTTP 500")])
+    outcome = check_vendors(vendors, f"image {IMAGE} {DIGEST}", folder=tmp_path)
+    assert outcome[:2] == (2, [("no answer", f"{IMAGE}: HTTP 500")])
 
 
 @pytest.mark.parametrize(
@@ -290,6 +296,6 @@ def test_an_unknown_line_of_the_list_is_refused(
     if text:
         path.write_text(text)
     env = {"PATH": os.environ["PATH"], "UPSTREAM_AT": f"http://127.0.0.1:{vendors.status['port']}"}
-    done = subprocess.run([SCRIPT, path], capture_output=True, text=True, env=env, timeout=20, check=False)
-    assert done.returncode == status
-    assert (done.stdout + done.stderr).rstrip("\n").endswith(last)
+    process = subprocess.run([SCRIPT, path], capture_output=True, text=True, env=env, timeout=20, check=False)
+    assert process.returncode == status
+    assert (process.stdout + process.stderr).rstrip("\n").endswith(last)

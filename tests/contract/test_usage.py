@@ -39,9 +39,9 @@ RAW = {
     'kube_pod_status_phase{phase="Pending",namespace="t",pod="w",uid="2"}': 1,
     'kube_pod_status_unschedulable{namespace="t",pod="w",uid="2"}': 1,
     'kube_pod_created{namespace="t",pod="w",uid="2"}': 1,
-    **{f'DCGM_FI_PROF_GR_ENGINE_ACTIVE{{gpu="{at}",UUID="GPU-{at}",{GPU}}}': 0.01 for at in range(2)},
-    **{f'DCGM_FI_DEV_GPU_TEMP{{gpu="{at}",UUID="GPU-{at}",{GPU}}}': 40 for at in range(2)},
-    **{f'DCGM_FI_DEV_GPU_TEMP{{gpu="{at}",UUID="GPU-{at}",{FREE}}}': 40 for at in (2, 3)},
+    **{f'DCGM_FI_PROF_GR_ENGINE_ACTIVE{{gpu="{index}",UUID="GPU-{index}",{GPU}}}': 0.01 for index in range(2)},
+    **{f'DCGM_FI_DEV_GPU_TEMP{{gpu="{index}",UUID="GPU-{index}",{GPU}}}': 40 for index in range(2)},
+    **{f'DCGM_FI_DEV_GPU_TEMP{{gpu="{index}",UUID="GPU-{index}",{FREE}}}': 40 for index in (2, 3)},
 }  # fmt: skip
 
 
@@ -80,29 +80,34 @@ def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
         window = build_recent_window(12 * HOUR, BEGIN + 12 * HOUR)
         source = choose_source(prometheus, window, "label_team", "")
         assert source.recorded
-        usage, wanted = query_usage(source), query_usage(world.source())
-    assert usage.recorded_hours == wanted.recorded_hours == 12
-    rows, others = index_by_name(group_hours(usage, DIMENSIONS)), index_by_name(group_hours(wanted, DIMENSIONS))
-    assert rows.keys() == others.keys()
+        usage, recorded_usage = query_usage(source), query_usage(world.source())
+    assert usage.recorded_hours == recorded_usage.recorded_hours == 12
+    rows, recorded_rows = (
+        index_by_name(group_hours(usage, DIMENSIONS)),
+        index_by_name(group_hours(recorded_usage, DIMENSIONS)),
+    )
+    assert rows.keys() == recorded_rows.keys()
     for names, hours in rows.items():
-        assert vars(hours) == pytest.approx(vars(others[names]), abs=0.02), names
+        assert vars(hours) == pytest.approx(vars(recorded_rows[names]), abs=0.02), names
 
 
 def test_raw_series_will_do_and_say_what_is_so_now(tmp_path: Path) -> None:
     end = int(time.time()) // 60 * 60
-    lines = (f"{series} {value} {at}\n" for series, value in RAW.items() for at in range(end - 3 * HOUR, end + 1, 60))
+    lines = (
+        f"{series} {value} {index}\n" for series, value in RAW.items() for index in range(end - 3 * HOUR, end + 1, 60)
+    )
     with run_prometheus(tmp_path, lines) as prometheus:
         source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
         assert not source.recorded
-        usage, now = query_usage(source), query_current_state(source)
+        usage, current_state = query_usage(source), query_current_state(source)
     rows = index_by_name(group_hours(usage, ("namespace", "team", "model")))
     had = rows["t", "vision", "NVIDIA H100"]
     assert [had.allocated, had.attributed, had.idle, had.active] == pytest.approx([4, 4, 4, 0.04])
     assert rows["", "", "NVIDIA H100"].free == pytest.approx(4)
-    (waiting,) = now.waiting
+    (waiting,) = current_state.waiting
     assert (waiting.pod, waiting.units, waiting.unschedulable, waiting.waiting_since) == ("w", 2, True, 1)
-    (free,) = now.free
+    (free,) = current_state.free
     assert (free.units, free.usable) == (2, False)
     assert free.reasons == ("t/w would fit, but for 4 CPUs, of which 2.0 are free",)
-    (idle,) = now.idle
+    (idle,) = current_state.idle
     assert (idle.pod, idle.team, idle.owner, idle.gpus, idle.at_least) == ("p", "vision", "Job/train", 2, True)

@@ -21,10 +21,10 @@ def vagrantfile() -> Any:
     if ruby is None:
         pytest.skip("no ruby on this machine")
     command = [ruby, "-w", str(Path(__file__).with_name("vagrantfile.rb")), str(ROOT / "Vagrantfile")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert process.returncode == 0, process.stderr
+    assert process.stderr == ""
+    return json.loads(process.stdout)
 
 
 @pytest.fixture(scope="module")

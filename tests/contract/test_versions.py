@@ -20,22 +20,22 @@ def test_a_manifest_is_fetched_as_the_file_that_its_checksum_is_of(name: str) ->
     """`sha256` is of `file` in that version of the Go module. A release asset of the same name may be made otherwise,
     as Flannel's is (`make release-manifest`)."""
     for component, manifest in RAW[name]["manifests"].items():
-        of = RAW[name]["components"][component]
-        repository = of["origin"].removeprefix("github.com/")
-        place = f"https://raw.githubusercontent.com/{repository}/v{of['version']}/{manifest['file']}"
-        assert manifest["url"].replace("{version}", of["version"]) == place
+        source_entry = RAW[name]["components"][component]
+        repository = source_entry["origin"].removeprefix("github.com/")
+        place = f"https://raw.githubusercontent.com/{repository}/v{source_entry['version']}/{manifest['file']}"
+        assert manifest["url"].replace("{version}", source_entry["version"]) == place
 
 
 # Facts that came from outside, wherever they stand in a version set.
 FACTS = ("version", "uri", "key", "keys", "fingerprint", "expires", "url", "sha256", "maintenance", "end", "first")
 # `images` has its sources in comments; `source` and `licence` of a component are where to look, and no pins.
-WITHOUT = ("set", "images")
+WITHOUT_SOURCE = ("set", "images")
 
 
 def list_entries(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for section, found in RAW[name].items():
-        if section not in WITHOUT:
-            yield from ((f"{section}.{key}", entry) for key, entry in found.items())
+    for section, section_entries in RAW[name].items():
+        if section not in WITHOUT_SOURCE:
+            yield from ((f"{section}.{key}", entry) for key, entry in section_entries.items())
 
 
 def list_facts(entry: dict[str, Any]) -> set[str]:
@@ -45,24 +45,24 @@ def list_facts(entry: dict[str, Any]) -> set[str]:
 
 def list_unproven(name: str) -> dict[str, str]:
     """List what there is to look at, by entry and fact."""
-    found = {}
-    for where, entry in list_entries(name):
+    fingerprints = {}
+    for place, entry in list_entries(name):
         value = entry["seen"]
         for fact, words in (value if isinstance(value, dict) else {"": value}).items():
             if str(words).startswith("unproven: "):
-                found[f"{where}.{fact}".rstrip(".")] = words.removeprefix("unproven: ")
-    return found
+                fingerprints[f"{place}.{fact}".rstrip(".")] = words.removeprefix("unproven: ")
+    return fingerprints
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
 def test_every_fact_has_its_source_and_date_or_is_unproven(name: str) -> None:
-    assert [where for where, entry in list_entries(name) if "seen" not in entry] == []
-    for where, entry in list_entries(name):
+    assert [place for place, entry in list_entries(name) if "seen" not in entry] == []
+    for place, entry in list_entries(name):
         value = entry["seen"]
         words = list(value.values()) if isinstance(value, dict) else [value]
-        assert all(re.match(r"(20\d\d-\d\d-\d\d|unproven:) \S", str(text)) for text in words), (where, words)
-        assert not isinstance(value, dict) or set(value) == list_facts(entry), where
-        assert list_facts(entry), where
+        assert all(re.match(r"(20\d\d-\d\d-\d\d|unproven:) \S", str(text)) for text in words), (place, words)
+        assert not isinstance(value, dict) or set(value) == list_facts(entry), place
+        assert list_facts(entry), place
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
@@ -88,8 +88,10 @@ def test_addresses_have_the_version_that_is_pinned(name: str) -> None:
 def test_keys_are_named_by_their_whole_fingerprint(name: str) -> None:
     """A short id is that of other keys too."""
     for source in read_version_set(name).apt.values():
-        wanted = [key["fingerprint"] for key in source.keys.values()] or [source.fingerprint]
-        assert [fingerprint for fingerprint in wanted if not re.fullmatch("[0-9A-F]{40}", fingerprint)] == []
+        expected_fingerprints = [key["fingerprint"] for key in source.keys.values()] or [source.fingerprint]
+        assert [
+            fingerprint for fingerprint in expected_fingerprints if not re.fullmatch("[0-9A-F]{40}", fingerprint)
+        ] == []
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
@@ -104,7 +106,7 @@ def test_packages_come_from_repositories_of_the_set_at_versions_of_it(name: str)
 
 def test_the_driver_s_packages_are_those_of_the_step() -> None:
     """The packages are compared with those that step gpu-driver names by default, by system."""
-    named = {(system, name) for system, name in LIBRARIES.items()} | {
+    named_libraries = {(system, name) for system, name in LIBRARIES.items()} | {
         (system, kinds["open"]) for system, kinds in MODULES.items()
     }
     for name in KNOWN_SETS:
@@ -113,5 +115,5 @@ def test_the_driver_s_packages_are_those_of_the_step() -> None:
             for key, entry in RAW[name]["debs"].items()
             if entry["apt"] == "nvidia" and "systems" in entry
         }
-        found = {(re.sub(r"\d", "", system), key) for key, systems in nvidia.items() for system in systems}
-        assert named <= found
+        named_systems = {(re.sub(r"\d", "", system), key) for key, systems in nvidia.items() for system in systems}
+        assert named_libraries <= named_systems

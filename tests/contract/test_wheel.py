@@ -23,9 +23,9 @@ def run(
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {"PATH": path}
     if extra:
         env["PYTHONPATH"] = str(extra)
-    done = subprocess.run([*command], cwd=cwd, env=env, capture_output=True, text=True, timeout=limit, check=False)
-    assert done.returncode == status, f"{command}: {done.stdout}{done.stderr}"
-    return done.stderr if status else done.stdout
+    process = subprocess.run([*command], cwd=cwd, env=env, capture_output=True, text=True, timeout=limit, check=False)
+    assert process.returncode == status, f"{command}: {process.stdout}{process.stderr}"
+    return process.stderr if status else process.stdout
 
 
 @pytest.fixture(scope="module")
@@ -40,38 +40,38 @@ def bin_folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def list_tracked(*folders: str) -> set[str]:
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "--", *folders], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     )
-    return {line for line in done.stdout.splitlines() if (ROOT / line).is_file()}
+    return {line for line in process.stdout.splitlines() if (ROOT / line).is_file()}
 
 
 def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
-    inside = set(zipfile.ZipFile(wheel).namelist())
-    wanted = list_tracked("gpustack") | {
+    packed_files = set(zipfile.ZipFile(wheel).namelist())
+    expected_files = list_tracked("gpustack") | {
         f"gpustack/_data/{name}"
         for name in list_tracked(
             "playbooks", "values", "docs/alerts.md", "requirements/runtime.txt", "requirements/serve.txt"
         )
     }
-    assert sorted(wanted - inside) == []
-    assert "gpustack/py.typed" in inside
+    assert sorted(expected_files - packed_files) == []
+    assert "gpustack/py.typed" in packed_files
 
 
 def test_the_wheel_of_the_lab_holds_every_tracked_file_of_it(lab_wheel: Path) -> None:
-    inside = set(zipfile.ZipFile(lab_wheel).namelist())
-    assert sorted({name.removeprefix("lab/") for name in list_tracked("lab/gpustack_lab")} - inside) == []
+    packed_files = set(zipfile.ZipFile(lab_wheel).namelist())
+    assert sorted({name.removeprefix("lab/") for name in list_tracked("lab/gpustack_lab")} - packed_files) == []
 
 
 def test_wheels_hold_no_tests_and_nothing_of_each_other(wheel: Path, lab_wheel: Path, logs_wheel: Path) -> None:
-    for built, content in ((wheel, "gpustack"), (lab_wheel, "gpustack_lab"), (logs_wheel, "gpustack_logs.py")):
-        tops = {name.split("/")[0] for name in zipfile.ZipFile(built).namelist()}
+    for built_wheel, content in ((wheel, "gpustack"), (lab_wheel, "gpustack_lab"), (logs_wheel, "gpustack_logs.py")):
+        tops = {name.split("/")[0] for name in zipfile.ZipFile(built_wheel).namelist()}
         assert {top for top in tops if not top.endswith(".dist-info")} == {content}
 
 
 def test_every_wheel_has_the_licence(wheel: Path, lab_wheel: Path, logs_wheel: Path) -> None:
-    for built in (wheel, lab_wheel, logs_wheel):
-        assert {"LICENSE", "NOTICE"} <= {Path(name).name for name in zipfile.ZipFile(built).namelist()}
+    for built_wheel in (wheel, lab_wheel, logs_wheel):
+        assert {"LICENSE", "NOTICE"} <= {Path(name).name for name in zipfile.ZipFile(built_wheel).namelist()}
 
 
 def test_the_library_of_logs_needs_nothing(logs_wheel: Path) -> None:

@@ -10,11 +10,11 @@ from gpustack.ask.redact.redact import redact
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "gpustack" / "pages").glob("*.yaml"))
 CATALOGUE = sorted((ROOT / "gpustack" / "doctor" / "catalogue").glob("*.yaml"))
-SHOWN = sorted(path for path in (ROOT / "tests" / "golden").rglob("*") if path.is_file())
+SHOWN_TEXTS = sorted(path for path in (ROOT / "tests" / "golden").rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize(
-    "path", [*PAGES, *CATALOGUE, *sorted((ROOT / "docs").glob("*.md")), *SHOWN], ids=lambda path: path.name
+    "path", [*PAGES, *CATALOGUE, *sorted((ROOT / "docs").glob("*.md")), *SHOWN_TEXTS], ids=lambda path: path.name
 )
 def test_a_text_of_ours_stays(path: Path) -> None:
     text = path.read_text()

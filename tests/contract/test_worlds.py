@@ -6,8 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 WORLDS = ROOT / "tests" / "worlds"
-DOTTED = re.compile(r"\btests\.worlds\.([a-z_.]+)")
-IMPORTED = re.compile(r"^from tests\.worlds\.([a-z_]+) import (\w.*|\([^)]*\))", re.MULTILINE)
+DOTTED_MODULE = re.compile(r"\btests\.worlds\.([a-z_.]+)")
+IMPORTED_NAMES = re.compile(r"^from tests\.worlds\.([a-z_]+) import (\w.*|\([^)]*\))", re.MULTILINE)
 SOURCES = [*(ROOT / "tests").rglob("*.py"), *(path for path in (ROOT / "scripts").rglob("*") if path.is_file())]
 
 
@@ -21,8 +21,8 @@ def list_modules() -> set[str]:
 
 def find_uses(text: str) -> set[str]:
     """Find the modules of tests/worlds that a text imports or runs, as `snapshots.hosts`."""
-    names = set(DOTTED.findall(text))
-    for package, imports in IMPORTED.findall(text):
+    names = set(DOTTED_MODULE.findall(text))
+    for package, imports in IMPORTED_NAMES.findall(text):
         names |= {f"{package}.{name}" for name in re.findall(r"\w+", imports)}
     return names
 

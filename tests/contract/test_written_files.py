@@ -42,7 +42,7 @@ def find_writes(source: str) -> Iterator[str]:
         if isinstance(node, ast.Call) and (name := name_of(node.func)) and is_write(name, node):
             yield name
         if isinstance(node, ast.ImportFrom) and node.module in MAKERS:
-            yield from (f"{node.module}.{it.name}" for it in node.names if it.name in MAKERS[node.module])
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name in MAKERS[node.module])
 
 
 def name_of(function: ast.expr) -> str:
@@ -69,20 +69,20 @@ def may_write(name: str, call: ast.Call) -> bool:
     """Tell whether the mode of a call is for writing. A mode that is computed counts as one."""
     if any(word.arg == "fileobj" for word in call.keywords):
         return False  # into a stream that is open already
-    given = [word.value for word in call.keywords if word.arg == "mode"]
-    given += call.args[0 if name == ".open" else 1 :][:1]
-    modes = [node.value if isinstance(node, ast.Constant) else "w" for node in given]
+    given_modes = [word.value for word in call.keywords if word.arg == "mode"]
+    given_modes += call.args[0 if name == ".open" else 1 :][:1]
+    modes = [node.value if isinstance(node, ast.Constant) else "w" for node in given_modes]
     return any(isinstance(mode, str) and len(mode) < 5 and set(mode) & set("wax+") for mode in modes)
 
 
 def test_files_are_written_in_one_place() -> None:
-    found = {
+    writes = {
         (path, name)
         for path, file in list_sources().items()
         if path not in {WRITER, STORAGE, *PARTS} and not path.startswith(OTHER_ROOMS)
         for name in find_writes(file.read_text())
     }
-    assert found - EXCEPTIONS == set()
+    assert writes - EXCEPTIONS == set()
 
 
 @pytest.mark.parametrize(

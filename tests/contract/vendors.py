@@ -31,17 +31,17 @@ class Request(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         vendors, (path, _, query) = self.server.vendors, self.path.lstrip("/").partition("?")
         vendors.requests.append(path)
-        host, _, below = path.partition("/")
+        host, _, rest = path.partition("/")
         if path in vendors.silent:
             time.sleep(3)
         elif path in vendors.status:
             self.answer(vendors.status[path])
-        elif below in ("token", "proxy_auth"):
-            wanted = parse_qs(query, keep_blank_values=True)
-            token = "|".join((*wanted.get("service", ()), *wanted["scope"]))
+        elif rest in ("token", "proxy_auth"):
+            parameters = parse_qs(query, keep_blank_values=True)
+            token = "|".join((*parameters.get("service", ()), *parameters["scope"]))
             self.answer(200, f'{{"token":"{token}","expires_in":300}}'.encode())
         elif path in vendors.manifests:
-            scope = f"repository:{below.removeprefix('v2/').partition('/manifests/')[0]}:pull"
+            scope = f"repository:{rest.removeprefix('v2/').partition('/manifests/')[0]}:pull"
             # As of nvcr.io: no service, and no scope that would do.
             bare = host == "nvcr.io"
             if self.headers.get("Authorization") != f"Bearer {scope if bare else f'{host}|{scope}'}":
@@ -109,12 +109,12 @@ class Keyring:
 def sign_old() -> bytes:
     """Build a clear-signed text whose signature is of version 3 (RFC 4880, 5.2.2), as gpg no longer makes them. It is
     not valid: only its version is looked at."""
-    made, key = int(time.time()).to_bytes(4, "big"), b"\1" * 8
-    body = bytes([3, 5, 1, *made, *key, 1, 8, 2, 2]) + b"\0\x10\x80\1"
-    armoured = base64.b64encode(bytes([0x88, len(body)]) + body).decode()
+    creation_time, key = int(time.time()).to_bytes(4, "big"), b"\1" * 8
+    body = bytes([3, 5, 1, *creation_time, *key, 1, 8, 2, 2]) + b"\0\x10\x80\1"
+    armoured_text = base64.b64encode(bytes([0x88, len(body)]) + body).decode()
     return (
         "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nOrigin: a vendor\n"
-        f"-----BEGIN PGP SIGNATURE-----\n\n{armoured}\n-----END PGP SIGNATURE-----\n"
+        f"-----BEGIN PGP SIGNATURE-----\n\n{armoured_text}\n-----END PGP SIGNATURE-----\n"
     ).encode()
 
 

@@ -6,7 +6,7 @@ from tests.contract.promql import read_exported
 
 GPUS = ("gpu1", "GPU-a"), ("gpu2", "GPU-b")
 VALUES = {"DCGM_FI_PROF_": "0.5", "DCGM_FI_DEV_FB_": "2000", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS": "68"}
-OTHERS = (
+OTHER_SERIES = (
     'up{job="nvidia-dcgm-exporter",namespace="gpu-operator",pod="e"}',
     'kube_pod_info{namespace="gpu-operator",pod="e",node="gpu1"}',
     'kube_pod_container_resource_requests{resource="nvidia_com_gpu",node="gpu1",namespace="n",pod="p",uid="u",container="c"}',
@@ -62,5 +62,7 @@ def list_series() -> list[dict[str, Any]]:
         for metric in read_exported()
         for xid in (["", ',xid="79"'] if metric.startswith("DCGM_EXP_XID") else [""])
     ]
-    states = [{"series": one, "values": f"{choose_value(one.split('{')[0])}x20"} for one in [*gpus, *OTHERS]]
-    return states + [{"series": one, "values": "0+1x20"} for one in COUNTERS]
+    states = [
+        {"series": series, "values": f"{choose_value(series.split('{')[0])}x20"} for series in [*gpus, *OTHER_SERIES]
+    ]
+    return states + [{"series": series, "values": "0+1x20"} for series in COUNTERS]
