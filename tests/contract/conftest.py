@@ -31,7 +31,7 @@ def driver_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that writes blocks of a Prometheus."""
     find_program("prometheus")
-    if not blocks.go():
+    if not blocks.find_go():
         pytest.skip("no Go: make go")
     try:
         return blocks.build(tmp_path_factory.mktemp("writer"))

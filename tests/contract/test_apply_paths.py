@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.programs.api_objects import APPLIED, OTHERS, document
+from tests.worlds.programs.api_objects import APPLIED, OTHERS, build_object
 
 ROOT = locate_playbooks()
 FILES = sorted(path for path in ROOT.rglob("*") if path.suffix in (".sh", ".yml", ".yaml", ".j2"))
@@ -57,14 +57,17 @@ def test_objects_are_deleted_by_label_and_name() -> None:
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
-        (document("ConfigMap", "a"), "ConfigMap space a"),
-        (document("ConfigMap", "a", managers=[OTHERS]), "ConfigMap space a"),
-        (document("ConfigMap", "a", managers=[OTHERS, APPLIED]), "ConfigMap space a fields"),
-        (document("ConfigMap", "a", managers=[{**APPLIED, "operation": "Update"}]), "ConfigMap space a"),
-        (document("Namespace", "a", "", labels={"app.kubernetes.io/managed-by": "gpustack"}), "Namespace - a label"),
-        (document("Namespace", "a", "", labels={"app.kubernetes.io/managed-by": "Helm"}), "Namespace - a"),
+        (build_object("ConfigMap", "a"), "ConfigMap space a"),
+        (build_object("ConfigMap", "a", managers=[OTHERS]), "ConfigMap space a"),
+        (build_object("ConfigMap", "a", managers=[OTHERS, APPLIED]), "ConfigMap space a fields"),
+        (build_object("ConfigMap", "a", managers=[{**APPLIED, "operation": "Update"}]), "ConfigMap space a"),
         (
-            document(
+            build_object("Namespace", "a", "", labels={"app.kubernetes.io/managed-by": "gpustack"}),
+            "Namespace - a label",
+        ),
+        (build_object("Namespace", "a", "", labels={"app.kubernetes.io/managed-by": "Helm"}), "Namespace - a"),
+        (
+            build_object(
                 "ConfigMap", "a", annotations={f"meta.helm.sh/release-{key}": key for key in ("name", "namespace")}
             ),
             "ConfigMap space a release",
@@ -89,7 +92,7 @@ def test_kubectl_tells_owners_apart(item: dict[str, Any], expected: str) -> None
     ],
 )  # fmt: skip
 def test_kubectl_reads_versions_and_owners_of_definitions(fields: dict[str, Any], expected: str) -> None:
-    item = document("CustomResourceDefinition", "a.example", "", **fields)
+    item = build_object("CustomResourceDefinition", "a.example", "", **fields)
     item["apiVersion"] = "apiextensions.k8s.io/v1"
     assert render_template(f". {ROOT}/files/definitions.sh; definition_template", item) == f"a.example {expected}"
 

@@ -12,11 +12,11 @@ from gpustack.serve.openapi import render_openapi
 from gpustack.serve.refusal import Refusal, render_problem
 from gpustack.serve.routes import respond
 from tests.schemas import close_schema
-from tests.worlds.prometheus.moments import make_served_series, moment
+from tests.worlds.prometheus.moments import make_moment, make_served_series
 
 DOCUMENT: Any = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
 SCHEMAS = DOCUMENT["components"]["schemas"]
-MOMENT = moment(make_served_series())
+MOMENT = make_moment(make_served_series())
 WORDS = {"uuid": "GPU-gpu2-1", "namespace": "team-b", "pod": "train-0", "measure": "power"}
 OPERATIONS = {path: operations["get"] for path, operations in DOCUMENT["paths"].items()}
 

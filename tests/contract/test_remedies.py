@@ -70,7 +70,7 @@ def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
 def build_parameters(fault: Fault) -> dict[str, Any]:
     """Build the parameters as the overlay would have them."""
     root = Finding(fault.id, (Judgement(fault.id, "h1", "failed"),), "certain")
-    offer = build_offer(hosts.snapshot(), root)
+    offer = build_offer(hosts.build_snapshot(), root)
     assert offer.play == f"remedy/{offer.fault.remedy.kind if offer.fault.remedy else ''}"
     variables: dict[str, Any] = next(iter(offer.host_variables.values()))[VARIABLE]
     return variables

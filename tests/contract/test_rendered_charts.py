@@ -20,7 +20,7 @@ from gpustack.steps.gpu import operator as gpu_operator
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.releases import RELEASES
 from tests.helm import render_chart
-from tests.worlds.snapshots.gpus import BARE, snapshot
+from tests.worlds.snapshots.gpus import BARE, build_snapshot
 
 ROOT = Path(__file__).parents[2]
 SIMULATED_CHARTS = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
@@ -54,7 +54,7 @@ def read_facts(name: str) -> Objects:
 @cache
 def render_simulated(name: str, folder: Path) -> Objects:
     step, changed_values = RENDERED_CHARTS[name]
-    release = RELEASES[step].builder(View(snapshot(changed_values), CLUSTER))
+    release = RELEASES[step].builder(View(build_snapshot(changed_values), CLUSTER))
     values = folder / f"{name}.yaml"
     values.write_text(yaml.safe_dump(dict(release.values)))
     words = ("--namespace", release.namespace, "--values", values)
@@ -174,7 +174,7 @@ def test_services_that_probes_go_through_are_there_with_these_ports() -> None:
 
 def test_what_step_monitoring_waits_for_is_what_the_chart_makes() -> None:
     real = read_facts("kube-prometheus-stack")
-    view = View(snapshot(), CLUSTER)
+    view = View(build_snapshot(), CLUSTER)
     assert view.spec.monitoring.release == "monitoring"
     for kind, name in (
         ("Deployment", "operator"), ("Deployment", "grafana"), ("Deployment", "kube-state-metrics"),

@@ -20,7 +20,7 @@ NAME = Probe("made.name", Shell("true"), extract_text)
 
 
 def snapshot(*texts: str) -> Snapshot:
-    found = hosts.snapshot()
+    found = hosts.build_snapshot()
     answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), texts, strict=True)}
     return replace(found, answers=answers)
 

@@ -15,14 +15,14 @@ from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.classes import CLASSES
 from gpustack.report.autoscale.text import list_lines
-from tests.worlds.prometheus.windows import COMPUTE, DECODE, window
-from tests.worlds.results.scaled_workloads import VLLM, Queries, draft, suggestion
+from tests.worlds.prometheus.windows import COMPUTE, DECODE, build_window
+from tests.worlds.results.scaled_workloads import VLLM, Queries, build_draft, build_suggestion
 
 SM, DRAM = "gpustack:gpu_sm_active:ratio", "gpustack:gpu_dram_active:ratio"
 
 
 def test_a_queue_is_preferred_to_any_load() -> None:
-    found = suggestion({"vllm:num_requests_waiting": 3.0, SM: 0.9}, window(COMPUTE))
+    found = build_suggestion({"vllm:num_requests_waiting": 3.0, SM: 0.9}, build_window(COMPUTE))
     assert (found.metric, found.target, found.current_value) == ("vllm:num_requests_waiting", 5.0, 3.0)
 
 
@@ -35,30 +35,32 @@ def test_every_class_of_profiles_is_suited_or_not() -> None:
 def test_what_is_full_is_the_metric_and_the_target_is_below_what_it_reached(
     levels: dict[str, float], metric: str, highest: float
 ) -> None:
-    found = suggestion({SM: 0.5, DRAM: 0.5}, window(levels))
+    found = build_suggestion({SM: 0.5, DRAM: 0.5}, build_window(levels))
     assert found.metric == metric
     assert 0.7 * highest < found.target < 0.85 * highest
 
 
 def test_without_a_series_now_nothing_is_suggested() -> None:
-    found = suggestion({}, window(COMPUTE))
+    found = build_suggestion({}, build_window(COMPUTE))
     assert (found.metric, found.exit_status) == ("", 8)
     assert "no series of sm" in found.reasons[0]
 
 
 def test_no_number_is_no_value() -> None:
-    assert suggestion({SM: float("nan")}, window(COMPUTE)).metric == ""
+    assert build_suggestion({SM: float("nan")}, build_window(COMPUTE)).metric == ""
 
 
 def test_idle_and_too_little_data_are_refused() -> None:
-    idle = replace(window(dict.fromkeys(COMPUTE, 0.001)), seconds=3600.0, interval=40.0)
-    for of in (idle, window(COMPUTE, samples=3)):
-        found = suggestion({SM: 0.1}, of)
+    idle = replace(build_window(dict.fromkeys(COMPUTE, 0.001)), seconds=3600.0, interval=40.0)
+    for of in (idle, build_window(COMPUTE, samples=3)):
+        found = build_suggestion({SM: 0.1}, of)
         assert (found.metric, found.exit_status) == ("", 8)
 
 
 def test_where_it_was_not_full_the_target_is_an_estimate_that_says_so() -> None:
-    found = suggestion({SM: 0.3}, window({**COMPUTE, "engine": 0.8, "sm": 0.45, "tensor": 0.2, "dram": 0.1}))
+    found = build_suggestion(
+        {SM: 0.3}, build_window({**COMPUTE, "engine": 0.8, "sm": 0.45, "tensor": 0.2, "dram": 0.1})
+    )
     assert found.target == 0.6
     assert any("not seen at its limit" in doubt for doubt in found.doubts)
 
@@ -110,13 +112,13 @@ def test_a_pod_that_nothing_scalable_owns_is_refused() -> None:
 
 def test_a_metric_that_is_gone_is_not_taken_for_0() -> None:
     """KEDA's default is true, and then it removes replicas."""
-    (trigger,) = build_scaled_object(draft())["spec"]["triggers"]
+    (trigger,) = build_scaled_object(build_draft())["spec"]["triggers"]
     assert trigger["metadata"]["ignoreNullValues"] == "false"
     assert trigger["metricType"] == "Value"
 
 
 def test_what_is_printed_is_a_manifest() -> None:
-    found = draft()
+    found = build_draft()
     assert yaml.safe_load("\n".join(list_lines(found))) == build_scaled_object(found)
-    refused = Draft(suggestion({}, window(COMPUTE)), Bounds(1, 4), "http://p:9090")
+    refused = Draft(build_suggestion({}, build_window(COMPUTE)), Bounds(1, 4), "http://p:9090")
     assert yaml.safe_load("\n".join(list_lines(refused))) is None

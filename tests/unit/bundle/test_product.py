@@ -18,7 +18,7 @@ from gpustack.events import ignore_event
 from gpustack_lab.bundle import product
 from gpustack_lab.bundle.cache import BuiltPart, Cache
 from gpustack_lab.bundle.oci import Link
-from tests.worlds.programs.web import make_prometheus, web_server
+from tests.worlds.programs.web import make_prometheus, serve_answers
 from tests.worlds.prometheus.moments import make_served_series
 
 ROOT = Path(__file__).parents[3]
@@ -70,7 +70,7 @@ def serve_product(app: Path, libraries: Path, prometheus: str) -> Iterator[str]:
 
 def test_serve_needs_no_more_than_the_lock_has(itself: BuiltPart, libraries: Path) -> None:
     with (
-        web_server(make_prometheus(make_served_series())) as prometheus,
+        serve_answers(make_prometheus(make_served_series())) as prometheus,
         serve_product(itself.directory, libraries, prometheus) as url,
         urlopen(f"{url}/v1/pods", timeout=30) as response,
     ):

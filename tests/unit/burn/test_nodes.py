@@ -10,7 +10,7 @@ from gpustack.engines.engine import Engine, Engines
 from gpustack.errors import UsageError
 from gpustack.metrics.readings import Readings, build_readings
 from tests.worlds.programs.engines import ACTING
-from tests.worlds.prometheus.gpu_series import gpu_series
+from tests.worlds.prometheus.gpu_series import build_gpu_series
 from tests.worlds.snapshots.build import TAKEN
 
 IDLE = Engines(
@@ -25,7 +25,7 @@ WARM = {"GPU_TEMP": 70, "GPU_MAX_OP_TEMP": 87}
 
 def read_gpus() -> Readings:
     places = [(node, at) for node in ("gpu1", "gpu2", "gpu3") for at in (0, 1)]
-    return build_readings([series for place in places for series in gpu_series(*place, **WARM)], {})
+    return build_readings([series for place in places for series in build_gpu_series(*place, **WARM)], {})
 
 
 WATCHER = Watcher(lambda: 1000.0, read_gpus, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE")
@@ -63,7 +63,7 @@ def test_a_gpu_that_cannot_be_loaded_is_an_error(uuid: str, reference: str, reas
 
 
 def test_an_unknown_temperature_is_an_error_unless_it_need_not_be_known() -> None:
-    watcher = replace(WATCHER, ask=lambda: build_readings(gpu_series("gpu2", 0, **WARM), {}))
+    watcher = replace(WATCHER, ask=lambda: build_readings(build_gpu_series("gpu2", 0, **WARM), {}))
     with pytest.raises(UsageError) as raised:
         choose_nodes(IDLE, [], watcher, several=False)
     assert raised.value.reason == "gpu2: Prometheus has the temperature of 1 of 2 GPUs"

@@ -14,7 +14,11 @@ def test_output_of_tensor_loads_is_parsed() -> None:
 
 
 def test_memory_reduced_by_ecc_is_parsed() -> None:
-    text = burns.memory("0.851", "0.853", "0.860", divisor="1.12") + burns.messages(1005, (8, 6)) + burns.end(1005)
+    text = (
+        burns.render_memory("0.851", "0.853", "0.860", divisor="1.12")
+        + burns.render_messages(1005, (8, 6))
+        + burns.end(1005)
+    )
     output = parse_output(text, "1005")
     assert (output.ending, output.ticks, output.bandwidth_share, output.figure) == ("passed", 3, 0.853, 1660.0)
     assert (output.divisor, output.capability) == (1.12, (8, 6))
@@ -23,9 +27,9 @@ def test_memory_reduced_by_ecc_is_parsed() -> None:
 @pytest.mark.parametrize(
     ("id", "text"),
     [
-        (1001, burns.occupancy(1001, "1.00", "2.00")),
-        (1002, burns.occupancy(1002, "1.00", "2.00")),
-        (1006, burns.data_type(1006, "Fp64EngineActive") * 2),
+        (1001, burns.render_occupancy(1001, "1.00", "2.00")),
+        (1002, burns.render_occupancy(1002, "1.00", "2.00")),
+        (1006, burns.render_data_type(1006, "Fp64EngineActive") * 2),
     ],
 )
 def test_a_load_without_figures_passes_without_them(id: int, text: str) -> None:
@@ -35,8 +39,8 @@ def test_a_load_without_figures_passes_without_them(id: int, text: str) -> None:
 
 def test_the_zero_in_place_of_a_value_is_none() -> None:
     """dcgmproftester prints `dcgm 0` with --no-dcgm-validation."""
-    assert parse_output(burns.memory("0.853"), "1005").bandwidth_share == 0.853
-    assert parse_output(burns.data_type(1007, "Fp32EngineActive"), "1007").figure is None
+    assert parse_output(burns.render_memory("0.853"), "1005").bandwidth_share == 0.853
+    assert parse_output(burns.render_data_type(1007, "Fp32EngineActive"), "1007").figure is None
 
 
 def test_what_was_skipped_did_not_pass() -> None:
@@ -46,7 +50,7 @@ def test_what_was_skipped_did_not_pass() -> None:
 
 
 def test_a_failure_outweighs_a_pass() -> None:
-    text = burns.tensor("1.00e+05") + burns.end(1004) + burns.end(1004, passed=False)
+    text = burns.render_tensor("1.00e+05") + burns.end(1004) + burns.end(1004, passed=False)
     assert parse_output(text, "1004").ending == "failed"
 
 
@@ -55,7 +59,7 @@ def test_lines_of_another_field_are_not_of_this_one() -> None:
 
 
 def test_what_is_no_number_is_left_out() -> None:
-    text = burns.tensor("nan", "inf", "-1.00", "5.00")
+    text = burns.render_tensor("nan", "inf", "-1.00", "5.00")
     assert (parse_output(text, "1004").ticks, parse_output(text, "1004").figure) == (1, 5.0)
 
 
@@ -63,7 +67,7 @@ def test_what_is_no_number_is_left_out() -> None:
 @given(st.lists(st.floats(0.001, 1e15), min_size=1, max_size=9))
 def test_every_number_that_fmt_writes_is_read(numbers: list[float]) -> None:
     """{:#.3} of fmt and of Python: three digits, the point stays."""
-    output = parse_output(burns.tensor(*(f"{number:#.3}" for number in numbers)), "1004")
+    output = parse_output(burns.render_tensor(*(f"{number:#.3}" for number in numbers)), "1004")
     assert output.ticks == len(numbers)
     assert output.figure is not None
     assert min(numbers) * 0.99 <= output.figure <= max(numbers) * 1.01

@@ -9,7 +9,7 @@ from gpustack.burn.watch import LAG, Watcher, require_temperatures
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import Readings, build_readings
-from tests.worlds.prometheus.gpu_series import gpu_series
+from tests.worlds.prometheus.gpu_series import build_gpu_series
 
 METRIC, GPU = "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "GPU-gpu1-0"
 WARM = {"GPU_TEMP": 70, "GPU_MAX_OP_TEMP": 87, "CLOCK_THROTTLE_REASONS": 4, "PROF_PIPE_TENSOR_ACTIVE": 0.9}
@@ -29,7 +29,7 @@ def watch(looks: Iterator[tuple[float, dict[str, float]]], **differs: object) ->
     WARM."""
     now = [0.0]
     values: list[dict[str, float]] = [{}]
-    ask = lambda: read_series(move_series(now[0], gpu_series("gpu1", 0, **WARM | values[0])))  # noqa: E731
+    ask = lambda: read_series(move_series(now[0], build_gpu_series("gpu1", 0, **WARM | values[0])))  # noqa: E731
     watcher = Watcher(lambda: now[0], ask, METRIC, **differs)  # type: ignore[arg-type]
     stops = []
     for now[0], values[0] in looks:
@@ -59,7 +59,9 @@ def test_what_comes_long_after_the_load_is_not_of_it() -> None:
     for now in series:
         watcher.server_clock = lambda now=now: now  # type: ignore[misc]
         value = {"PROF_PIPE_TENSOR_ACTIVE": 0.9 + now / 1e5}
-        watcher.ask = lambda now=now, value=value: read_series(move_series(now, gpu_series("gpu1", 0, **WARM | value)))  # type: ignore[misc]
+        watcher.ask = lambda now=now, value=value: read_series(
+            move_series(now, build_gpu_series("gpu1", 0, **WARM | value))
+        )  # type: ignore[misc]
         watcher.observe_gpus([], [GPU], now)
     gpus = watcher.gpus[GPU]
     assert gpus.ended_at == 1061.0
@@ -109,18 +111,23 @@ def test_a_prometheus_that_keeps_silent_stops_it_after_a_while() -> None:
 
 
 def test_without_heat_no_load_begins() -> None:
-    both = [gpu_series("gpu1", 0, **WARM), gpu_series("gpu1", 1, **WARM)]
+    both = [build_gpu_series("gpu1", 0, **WARM), build_gpu_series("gpu1", 1, **WARM)]
     require_temperatures(lambda: read_series(*both), {"gpu1": 2}, None)
     for series, gpus, most, why in (
         (both, {"gpu1": 3}, None, "gpu1: Prometheus has the temperature of 2 of 3 GPUs"),
         (both, {"gpu2": 1}, None, "gpu2: Prometheus has the temperature of 0 of 1 GPUs"),
-        ([gpu_series("gpu1", 0)], {"gpu1": 1}, None, "gpu1: 1 of 1 GPUs do not say from when on they are too hot"),
+        (
+            [build_gpu_series("gpu1", 0)],
+            {"gpu1": 1},
+            None,
+            "gpu1: 1 of 1 GPUs do not say from when on they are too hot",
+        ),
     ):
         with pytest.raises(UsageError) as raised:
             require_temperatures(lambda series=series: read_series(*series), gpus, most)  # type: ignore[misc]
         assert raised.value.reference == "gpu-heat-unknown"
         assert raised.value.reason == why
-    require_temperatures(lambda: read_series(gpu_series("gpu1", 0)), {"gpu1": 1}, 85)
+    require_temperatures(lambda: read_series(build_gpu_series("gpu1", 0)), {"gpu1": 1}, 85)
 
 
 def test_a_prometheus_without_gpus_begins_no_load() -> None:

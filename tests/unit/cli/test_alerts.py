@@ -21,7 +21,7 @@ from gpustack.errors import GpustackError
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
 from gpustack.proof.delivery import Arrival, Delivery, Trial
-from tests.worlds.snapshots.proof_hosts import read_case, snapshot
+from tests.worlds.snapshots.proof_hosts import build_snapshot, read_case
 
 runner = CliRunner()
 RECEIVERS = {"default": [{"type": "webhook", "secret_file": "/nowhere/hook"}], "info": []}
@@ -46,7 +46,7 @@ class Site:
         self.set_spec({"alerts": {"receivers": RECEIVERS}})
 
     def set_spec(self, spec: dict[str, Any]) -> None:
-        asked = snapshot([build_services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")])
+        asked = build_snapshot([build_services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")])
         self.taken: Snapshot = replace(asked, inventory=replace(asked.inventory, spec=Spec.model_validate(spec)))
 
     def dial(self, address: str, port: int) -> Any:
@@ -157,12 +157,12 @@ def test_an_unreachable_alertmanager_is_an_error(site: Site) -> None:
 
 
 def test_a_missing_alertmanager_is_an_error(site: Site) -> None:
-    site.taken = replace(snapshot([]), inventory=site.taken.inventory)
+    site.taken = replace(build_snapshot([]), inventory=site.taken.inventory)
     assert expect_error().reference == "proof-no-api"
     empty = [
         replace(build_services(), stdout='{"items":[]}'),
         read_case(INGRESSES, "grafana"),
         read_case(NODES, "control-plane"),
     ]
-    site.taken = replace(snapshot(empty), inventory=site.taken.inventory)
+    site.taken = replace(build_snapshot(empty), inventory=site.taken.inventory)
     assert (expect_error().reference, expect_error().code) == ("access-no-service", 2)

@@ -36,7 +36,7 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return usage_reports.query_recorded_usage()
 
     def observe_state(*_: object) -> CurrentState:
-        return usage_reports.capacity().current_state
+        return usage_reports.make_capacity().current_state
 
     for command in ("capacity.report", "cost.commands"):
         monkeypatch.setattr(f"gpustack.cli.{command}.open_source", open_source)

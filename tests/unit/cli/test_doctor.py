@@ -21,7 +21,7 @@ OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1"
 
 @pytest.fixture
 def broken_snapshot() -> Snapshot:
-    return hosts.snapshot({("kernel.sysctls", "h1"): OFF})
+    return hosts.build_snapshot({("kernel.sysctls", "h1"): OFF})
 
 
 @pytest.fixture

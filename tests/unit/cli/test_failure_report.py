@@ -33,7 +33,7 @@ OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1"
 @pytest.fixture
 def broken_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
-    snapshot = hosts.snapshot({("kernel.sysctls", "h1"): OFF})
+    snapshot = hosts.build_snapshot({("kernel.sysctls", "h1"): OFF})
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
     monkeypatch.setattr(gathering, "gather", lambda *_, **__: snapshot)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / "runs")

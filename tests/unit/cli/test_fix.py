@@ -44,7 +44,7 @@ class World:
         self.faults, self.log, self.stubborn, self.away = dict(faults), list[str](), False, set[str]()
 
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
-        whole, ids = hosts.snapshot(self.faults), {probe.id for probe in probes}
+        whole, ids = hosts.build_snapshot(self.faults), {probe.id for probe in probes}
         return Snapshot(
             whole.started_at,
             whole.inventory,
@@ -89,7 +89,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def build_world(*faults: dict[tuple[str, str], Answer]) -> World:
         found = World({key: answer for fault in faults for key, answer in fault.items()})
-        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot().inventory)
+        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.build_snapshot().inventory)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(preview, "list_differences", found.list_differences)

@@ -12,7 +12,7 @@ from gpustack.errors import UsageError
 from gpustack.gpus.activity import FIELDS as ACTIVITY
 from gpustack.gpus.fleet import FIELDS
 from gpustack.metrics.prometheus import Prometheus, QueryResult
-from tests.worlds.prometheus.gpu_series import BUSY, gpu_series
+from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
 
@@ -28,7 +28,11 @@ def prometheuses(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
             return QueryResult(())
         assert all(f"|{name}" in expr or f'"{name}' in expr for name in (FIELDS if "ECC" in expr else ACTIVITY))
         l4 = {"modelName": "NVIDIA L4", "exported_namespace": "team-a", "exported_pod": "train-0"}
-        gpus = [gpu_series("gpu1", 0, **BUSY), gpu_series("gpu1", 1, **BUSY), gpu_series("gpu2", 0, l4, **BUSY)]
+        gpus = [
+            build_gpu_series("gpu1", 0, **BUSY),
+            build_gpu_series("gpu1", 1, **BUSY),
+            build_gpu_series("gpu2", 0, l4, **BUSY),
+        ]
         return QueryResult(tuple(chain(*gpus)), ("a store did not answer",))
 
     monkeypatch.setattr(Prometheus, "query_instant", answer)

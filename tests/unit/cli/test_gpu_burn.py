@@ -31,7 +31,7 @@ from gpustack.rollout import evidence
 from gpustack.rollout import run as locked_run
 from tests.schemas import check_shape
 from tests.worlds.programs.engines import ACTING, Hosts
-from tests.worlds.prometheus.gpu_series import gpu_series
+from tests.worlds.prometheus.gpu_series import build_gpu_series
 from tests.worlds.results import burns
 from tests.worlds.results.burns import UUIDS
 from tests.worlds.snapshots.build import TAKEN, build
@@ -97,7 +97,7 @@ class Cluster:
         value = {"GPU_TEMP": 70.0, "GPU_MAX_OP_TEMP": 87.0, "CLOCK_THROTTLE_REASONS": 4.0}
         value |= {"PROF_PIPE_TENSOR_ACTIVE": 0.9 if 30 <= self.time <= 90 else 0.0} | self.differs(self.time)
         places = [("gpu1", 0), ("gpu1", 1), ("gpu2", 2), ("gpu2", 3)]
-        every = [gpu_series(node, at, {"UUID": UUIDS[at]}, **value) for node, at in places]
+        every = [build_gpu_series(node, at, {"UUID": UUIDS[at]}, **value) for node, at in places]
         found = [replace(series, points=((self.time, series.points[0][1]),)) for series in chain(*every)]
         return build_readings(found, {})
 

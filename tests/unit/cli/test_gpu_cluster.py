@@ -19,7 +19,7 @@ from gpustack.metrics import exposition
 from gpustack.metrics.prometheus import Prometheus, QueryResult
 from gpustack.metrics.web import Access
 from gpustack.proof import connect
-from tests.worlds.prometheus.gpu_series import BUSY, gpu_series
+from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series
 
 HOSTS = Inventory(Path("hosts.yml"), (), Spec())
 
@@ -36,7 +36,7 @@ def inventories(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
 
     def query(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
         assert self.access == Access("http://127.0.0.1:9090")
-        return QueryResult(() if expr.startswith("kube_") else tuple(chain(*[gpu_series("gpu1", 0, **BUSY)])))
+        return QueryResult(() if expr.startswith("kube_") else tuple(chain(*[build_gpu_series("gpu1", 0, **BUSY)])))
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: HOSTS)
     monkeypatch.setattr(connect, "open_part", open_part)

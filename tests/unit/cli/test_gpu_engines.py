@@ -27,7 +27,7 @@ from gpustack.rollout import evidence
 from gpustack.rollout import run as locked_run
 from tests.schemas import check_shape
 from tests.worlds.programs import engines
-from tests.worlds.programs.engines import ACTING, ENGINES, Hosts, diagnostic, result, software
+from tests.worlds.programs.engines import ACTING, ENGINES, Hosts, build_result, build_software_test, render_diagnostic
 from tests.worlds.snapshots.build import TAKEN, build
 
 
@@ -125,8 +125,8 @@ def test_a_change_needs_a_yes(hosts: Hosts) -> None:
     ],
 )
 def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts: Hosts, tmp_path: Path) -> None:
-    same = engines.setting(0) + engines.setting(1)
-    hosts.answers = {"policy --get": (0, engines.policy(0)), "config --get": (0, same)}
+    same = engines.render_setting(0) + engines.render_setting(1)
+    hosts.answers = {"policy --get": (0, engines.render_policy(0)), "config --get": (0, same)}
     done = run_gpu(*words, "--yes", "-q", "-o", "json")
     document = json.loads(done.stdout)
     check_shape(ChangeDocument, done.stdout)
@@ -150,7 +150,9 @@ def test_what_has_no_deadline_is_refused(words: tuple[str, ...], hosts: Hosts) -
 
 
 def test_the_diagnostic_is_printed_per_test(hosts: Hosts) -> None:
-    hosts.answers = {"diag --run": (0, diagnostic(software(result(0, "Pass"), result(1, "Pass"))))}
+    hosts.answers = {
+        "diag --run": (0, render_diagnostic(build_software_test(build_result(0, "Pass"), build_result(1, "Pass"))))
+    }
     done = run_gpu("diag", "--yes", "-q", "-o", "json")
     document = json.loads(done.stdout)
     check_shape(DiagnosticDocument, done.stdout)
@@ -160,5 +162,5 @@ def test_the_diagnostic_is_printed_per_test(hosts: Hosts) -> None:
 
 
 def test_figures_of_a_job_are_printed(hosts: Hosts) -> None:
-    hosts.answers = {"stats --job": (0, engines.job(0))}
+    hosts.answers = {"stats --job": (0, engines.render_job(0))}
     assert "Still Running" in run_gpu("stats", "show", "train-7", "-q").stdout

@@ -19,7 +19,7 @@ from gpustack.events import ignore_event
 from gpustack.rollout.preview import preview
 from gpustack.rollout.run import Run
 from gpustack.steps import STEPS
-from tests.worlds.snapshots.reset_hosts import INVENTORY, snapshot
+from tests.worlds.snapshots.reset_hosts import INVENTORY, build_snapshot
 
 PLANE, *OTHERS = INVENTORY.hosts
 OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHERS))
@@ -42,7 +42,7 @@ def passwords(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
 def run_preview(inventory: Inventory, folder: Path, run_id: str = "") -> None:
     held: Any = SimpleNamespace(loss_reason="", run=run_id, expiry=inf)
     run = Run(inventory, folder, ignore_event, folder, threading.Event(), held)
-    before = replace(snapshot(), inventory=inventory)
+    before = replace(build_snapshot(), inventory=inventory)
     run.play("prereqs", ["k2"], before)
     run.preview("prereqs", ["k2"], before, {})
     state: Any = SimpleNamespace(step="prereqs", location="k2")

@@ -16,7 +16,7 @@ from gpustack.metrics.web import Web
 from gpustack.profile.file import SCHEMA, Profile, build_profile, read_profile, write_profile
 from gpustack.profile.window import Job
 from tests.worlds.prometheus.exporter_page import render_page
-from tests.worlds.prometheus.windows import COMPUTE, window
+from tests.worlds.prometheus.windows import COMPUTE, build_window
 from tests.worlds.prometheus.workloads import make_job
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
@@ -101,7 +101,7 @@ def test_busy_gpus_give_no_baseline(job: Job, tmp_path: Path, monkeypatch: pytes
 
 def test_two_files_are_compared(tmp_path: Path) -> None:
     for name, seed in (("before", 1), ("after", 2)):
-        job = Job((window(COMPUTE, seed=seed),))
+        job = Job((build_window(COMPUTE, seed=seed),))
         write_profile(build_profile(job, "a/b", name, 0, 1), tmp_path / f"{name}.json")
     files = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
     done = CliRunner().invoke(app, ["compare", *files, "--fail-if", "tensor<-5%", "-o", "json"], catch_exceptions=False)

@@ -21,7 +21,7 @@ from gpustack.proof import credential
 from gpustack.proof.prove import Proof, Prover
 from tests.worlds.programs.certificates import answer_proof
 from tests.worlds.results import proofs
-from tests.worlds.snapshots.proof_hosts import CALM, add_answers, read_case, snapshot
+from tests.worlds.snapshots.proof_hosts import CALM, add_answers, build_snapshot, read_case
 
 runner = CliRunner()
 LOGIN = '{"admin-password":"aHVudGVyMg==","admin-user":"YWRtaW4="}'
@@ -32,7 +32,7 @@ class Site:
     """Stand for hosts: their answers, the control plane's secrets, and connections that lead nowhere."""
 
     def __init__(self) -> None:
-        self.taken: Snapshot = snapshot([*CALM, read_case(SERVICES, "monitoring")])
+        self.taken: Snapshot = build_snapshot([*CALM, read_case(SERVICES, "monitoring")])
         self.certificate = Answer("kubeadm.kubeconfig", "kube1", 1, "", "no CA key")
         self.signed = answer_proof("kube1", "kube.example.com")
         self.grafana = Answer("grafana.login", "kube1", 0, LOGIN)
@@ -86,7 +86,7 @@ def expect_error(*words: str) -> GpustackError:
 
 
 def test_no_gpu_is_nothing_to_prove(site: Site) -> None:
-    site.taken = snapshot([*NO_GPU, Answer("gpu.devices", "h1", 0, "")])
+    site.taken = build_snapshot([*NO_GPU, Answer("gpu.devices", "h1", 0, "")])
     done = runner.invoke(app, ["prove"])
     assert done.exit_code == 0
     assert "no GPU: nothing to prove (0 NVIDIA devices on 2 hosts, 0 offered by nodes)" in done.stdout
@@ -95,14 +95,14 @@ def test_no_gpu_is_nothing_to_prove(site: Site) -> None:
 
 
 def test_a_host_that_is_no_node_and_has_gpus_is_not_nothing(site: Site) -> None:
-    site.taken = snapshot(NO_GPU)
+    site.taken = build_snapshot(NO_GPU)
     done = runner.invoke(app, ["prove"])
     assert done.exit_code == 8
     assert "h1: it has 2 NVIDIA devices, and is no node of the cluster" in " ".join(done.stdout.split())
 
 
 def test_without_the_api_nothing_is_created(site: Site) -> None:
-    site.taken = snapshot([])
+    site.taken = build_snapshot([])
     error = expect_error("prove")
     assert (error.reference, error.code) == ("proof-no-api", 4)
 
@@ -158,7 +158,7 @@ def test_what_was_proven_is_printed_and_returned(
 
 
 def make_reachable(site: Site) -> None:
-    site.taken = snapshot([read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"),
+    site.taken = build_snapshot([read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"),
                            read_case(KUBE_NODES, "control-plane")])  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_a_service_that_is_not_installed_is_an_error(site: Site) -> None:
     make_reachable(site)
     error = expect_error("access", "alertmanager")
     assert (error.reference, error.code) == ("access-no-service", 2)
-    site.taken = snapshot([])
+    site.taken = build_snapshot([])
     assert expect_error("access", "grafana").reference == "proof-no-api"
 
 

@@ -23,7 +23,7 @@ from gpustack.rollout import run as locked_run
 from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import PlaybookRun
 from tests.worlds.results.resets import LINK
-from tests.worlds.snapshots.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snapshot
+from tests.worlds.snapshots.reset_hosts import INVENTORY, PLANE, WORKER, build_node, build_nodes, build_snapshot
 
 CLUSTER = {"k1": PLANE, "k2": WORKER}
 # Nothing of gpustack is on the host.
@@ -59,7 +59,7 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def build_world(before: Snapshot, after: Snapshot | None = None) -> World:
-        found = World(before, after or snapshot())
+        found = World(before, after or build_snapshot())
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: INVENTORY)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
@@ -82,7 +82,7 @@ def expect_error(*words: str) -> GpustackError:
 
 
 def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[..., World]) -> None:
-    made = world(snapshot(CLUSTER))
+    made = world(build_snapshot(CLUSTER))
     result = run("-q")
     assert isinstance(result.exception, GpustackError)
     assert (result.exception.reference, result.exception.code) == ("reset-declined", 5)
@@ -94,7 +94,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
 
 
 def test_the_hint_is_for_the_hosts_that_were_named(world: Callable[..., World]) -> None:
-    world(snapshot(CLUSTER))
+    world(build_snapshot(CLUSTER))
     hint = expect_error("-q", "--limit", "k2", "--packages", "-K").hint
     assert hint == "gpustack reset --yes -i hosts.yml --limit k2 --packages -K"
 
@@ -108,7 +108,7 @@ def test_on_a_terminal_only_a_yes_removes(
         readline = staticmethod(lambda: text)
 
     monkeypatch.setattr(sys, "stdin", Terminal())
-    made = world(snapshot(CLUSTER))
+    made = world(build_snapshot(CLUSTER))
     with pytest.raises((SystemExit, GpustackError)):
         app(["reset", "-q"])
     assert len(made.played) == plays
@@ -117,7 +117,7 @@ def test_on_a_terminal_only_a_yes_removes(
 def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
     world: Callable[..., World], tmp_path: Path
 ) -> None:
-    made = world(snapshot(CLUSTER))
+    made = world(build_snapshot(CLUSTER))
     result = run("--yes", "-q")
     assert result.exit_code == 0, result.exception
     assert "nothing of gpustack is left" in result.stdout
@@ -129,14 +129,14 @@ def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
 
 
 def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
-    made = world(snapshot())
+    made = world(build_snapshot())
     result = run("-q")
     assert (result.exit_code, made.locked) == (0, [])
     assert "nothing of gpustack is on them" in result.stdout
 
 
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
-    world(snapshot(CLUSTER), snapshot({"k2": LINK}))
+    world(build_snapshot(CLUSTER), build_snapshot({"k2": LINK}))
     result = run("--yes", "-q", "-o", "json")
     document = json.loads(result.stdout)
     assert (document["schema"], document["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)
@@ -147,7 +147,7 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
 
 
 def test_nothing_to_do_is_a_document(world: Callable[..., World]) -> None:
-    world(snapshot(unreached=("k3",)))
+    world(build_snapshot(unreached=("k3",)))
     result = run("-q", "-o", "json")
     document = json.loads(result.stdout)
     assert (document["exit"]["code"], result.exit_code, document["unreachable_hosts"], document["playbook_run"]) == (
@@ -170,7 +170,7 @@ def test_nothing_to_do_is_a_document(world: Callable[..., World]) -> None:
 def test_some_resets_are_refused_even_with_yes(
     world: Callable[..., World], hosts: dict[str, Any], words: list[str], reference: str
 ) -> None:
-    made = world(snapshot(hosts))
+    made = world(build_snapshot(hosts))
     assert expect_error("--yes", "-q", *words).reference == reference
     assert (made.played, made.locked) == ([], [])
 
@@ -197,39 +197,41 @@ def build_identity(id: str) -> dict[str, str]:
 def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
     world: Callable[..., World], hosts: dict[str, Any], words: list[str], reason: str
 ) -> None:
-    made = world(snapshot(CLUSTER))
-    made.under_lock = snapshot(hosts)
+    made = world(build_snapshot(CLUSTER))
+    made.under_lock = build_snapshot(hosts)
     refused = expect_error("--yes", "-q", *words)
     assert (refused.reference, made.played) == ("reset-changed-since", [])
     assert reason in refused.reason
 
 
 def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World]) -> None:
-    made = world(snapshot(CLUSTER))
-    made.under_lock = snapshot(CLUSTER, unreached=("k2",))
+    made = world(build_snapshot(CLUSTER))
+    made.under_lock = build_snapshot(CLUSTER, unreached=("k2",))
     refused = expect_error("--yes", "-q")
     assert (refused.reference, refused.reason) == ("reset-changed-since", "k2: it no longer responds")
     assert made.played == []
 
 
 def test_a_worker_that_joined_meanwhile_is_not_left_without_its_control_plane(world: Callable[..., World]) -> None:
-    made = world(snapshot({"k1": PLANE}))
-    made.under_lock = snapshot(CLUSTER)
+    made = world(build_snapshot({"k1": PLANE}))
+    made.under_lock = build_snapshot(CLUSTER)
     assert expect_error("--yes", "-q", "--limit", "k1").reference == "reset-orphans"
     assert made.played == []
 
 
 def test_pods_that_came_and_went_are_no_change(world: Callable[..., World]) -> None:
-    made = world(snapshot(CLUSTER))
+    made = world(build_snapshot(CLUSTER))
     more = WORKER | {"owned.membership": WORKER["owned.membership"] + "default/job-2\n"}
-    made.under_lock = snapshot(CLUSTER | {"k2": more})
+    made.under_lock = build_snapshot(CLUSTER | {"k2": more})
     assert run("--yes", "-q").exit_code == 0
     assert made.played == [["k1", "k2"]]
 
 
 def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) -> None:
     made = world(
-        snapshot({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, nodes(node("k1")))
+        build_snapshot(
+            {"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, build_nodes(build_node("k1"))
+        )
     )
     refused = expect_error("--yes", "-q", "--limit", "k2")
     assert refused.reason == "k2: it is a node (k2) of another cluster, at old:6443"
@@ -239,7 +241,7 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
 
 
 def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
-    made = world(snapshot(CLUSTER, unreached=("k1",)), snapshot(unreached=("k1",)))
+    made = world(build_snapshot(CLUSTER, unreached=("k1",)), build_snapshot(unreached=("k1",)))
     refused = expect_error("--yes", "-q", "--limit", "k2")
     assert (refused.reference, made.locked, made.played) == ("lock-unreached", [], []), "another one may reach it"
     assert refused.hint.startswith("gpustack reset -i hosts.yml --without-lock k1 ")
@@ -249,12 +251,12 @@ def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., 
 
 
 def test_who_cannot_be_asked_ends_it(world: Callable[..., World]) -> None:
-    world(snapshot(CLUSTER, unreached=("k2",)))
+    world(build_snapshot(CLUSTER, unreached=("k2",)))
     assert isinstance(expect_error("--yes", "-q", "--limit", "k2"), UnreachableError)
 
 
 def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
-    made = world(snapshot(CLUSTER))
+    made = world(build_snapshot(CLUSTER))
 
     def raise_locked(*_: Any, **__: Any) -> None:
         raise LockedError("locked", "ann is at it")

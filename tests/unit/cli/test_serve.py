@@ -14,7 +14,7 @@ import urllib3
 from typer.testing import CliRunner
 
 from gpustack.cli.app import app
-from tests.worlds.programs.web import make_prometheus, web_server
+from tests.worlds.programs.web import make_prometheus, serve_answers
 from tests.worlds.prometheus.moments import make_served_series
 
 RUN = (sys.executable, "-c", "from gpustack.cli.app import main; main()", "serve")
@@ -30,7 +30,7 @@ def start(*words: str) -> tuple[subprocess.Popen[str], str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_answers_until_a_signal_and_ends_well(number: signal.Signals) -> None:
-    with web_server(make_prometheus(make_served_series())) as prometheus:
+    with serve_answers(make_prometheus(make_served_series())) as prometheus:
         process, address = start("--prometheus", prometheus)
         try:
             answer = urllib3.request("GET", f"{address}/v1/pods/team-b/train-0/power", timeout=30)
@@ -85,7 +85,7 @@ def test_what_is_no_address_of_a_prometheus_is_refused_at_once() -> None:
 def test_other_addresses_than_loopback_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: SimpleQueue[int] = SimpleQueue()
     monkeypatch.setattr("gpustack.cli.commands.serve.stop_signals", lambda: nullcontext(stopped))
-    with web_server(make_prometheus(make_served_series())) as prometheus:
+    with serve_answers(make_prometheus(make_served_series())) as prometheus:
         for listen, noted in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
             stopped.put(signal.SIGINT)
             done = CliRunner().invoke(app, ["serve", "--prometheus", prometheus, "--listen", listen])

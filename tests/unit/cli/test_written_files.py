@@ -14,7 +14,7 @@ from gpustack.cli.app import app
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.rollout import overlay
-from tests.worlds.snapshots.reset_hosts import snapshot
+from tests.worlds.snapshots.reset_hosts import build_snapshot
 
 
 def read_mode(path: Path) -> int:
@@ -24,13 +24,13 @@ def read_mode(path: Path) -> int:
 def test_recordings_and_overlays_are_private(tmp_path: Path) -> None:
     for path in (tmp_path / "snapshot.jsonl", tmp_path / "overlay.yml"):
         path.touch(mode=0o644)
-    recording.write_recording(snapshot(), tmp_path / "snapshot.jsonl")
-    overlay.write_overlay(snapshot(), tmp_path)
+    recording.write_recording(build_snapshot(), tmp_path / "snapshot.jsonl")
+    overlay.write_overlay(build_snapshot(), tmp_path)
     assert [read_mode(path) for path in tmp_path.iterdir()] == [0o600, 0o600]
 
 
 def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
-    recording.write_recording(snapshot(), tmp_path / "taken")
+    recording.write_recording(build_snapshot(), tmp_path / "taken")
     (tmp_path / "link").symlink_to("precious")
     os.mkfifo(tmp_path / "pipe")
     for out in (tmp_path / "link", tmp_path / "pipe", tmp_path / "none" / "file", tmp_path):

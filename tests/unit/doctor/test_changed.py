@@ -18,7 +18,7 @@ DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after cont
 
 
 def build_diagnosis(*answers: Answer) -> Diagnosis:
-    return diagnose(hosts.snapshot({(answer.probe, "h1"): answer for answer in answers}))
+    return diagnose(hosts.build_snapshot({(answer.probe, "h1"): answer for answer in answers}))
 
 
 def list_changes(diagnosis: Diagnosis) -> list[tuple[str, int, str]]:

@@ -31,12 +31,12 @@ def test_the_questions_are_those_of_steps_and_checks_each_once() -> None:
 
 
 def test_prepared_hosts_have_no_root() -> None:
-    diagnosis = diagnose(hosts.snapshot())
+    diagnosis = diagnose(hosts.build_snapshot())
     assert (list_roots(diagnosis), diagnosis.unexplained_symptoms) == ({}, ())
 
 
 def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
-    diagnosis = diagnose(hosts.snapshot({("kernel.sysctls", "h1"): OFF}))
+    diagnosis = diagnose(hosts.build_snapshot({("kernel.sysctls", "h1"): OFF}))
     assert list_roots(diagnosis) == {"host-ip-forward-off": ("h1",)}
     (judgement,) = diagnosis.roots[0].judgements
     assert [evidence.answer.probe for evidence in judgement.evidence] == ["kernel.sysctls"]
@@ -46,25 +46,26 @@ def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
 
 def test_a_check_of_a_step_confirms_and_refutes_the_fault_it_names() -> None:
     swapping = read_case("kernel.swap", "ubuntu-swapfile")
-    diagnosis = diagnose(hosts.snapshot({("kernel.swap", "h1"): swapping}))
+    diagnosis = diagnose(hosts.build_snapshot({("kernel.swap", "h1"): swapping}))
     assert list_roots(diagnosis) == {"host-swap-on": ("h1",)}
     assert diagnosis.judgements["host-swap-on", "h2"].outcome == "ok"
     unread = Answer("kernel.swap", "h1", -1, "", missing_reason="it hung")
     assert (
-        diagnose(hosts.snapshot({("kernel.swap", "h1"): unread})).judgements["host-swap-on", "h1"].reason == "it hung"
+        diagnose(hosts.build_snapshot({("kernel.swap", "h1"): unread})).judgements["host-swap-on", "h1"].reason
+        == "it hung"
     )
 
 
 def test_a_check_that_found_something_else_first_tells_nothing() -> None:
     silent = Answer("containerd.runtime", "h1", 1, "")
-    diagnosis = diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}))
+    diagnosis = diagnose(hosts.build_snapshot({("containerd.runtime", "h1"): silent}))
     assert diagnosis.judgements["containerd-cgroup-driver", "h1"].outcome == "unknown"
     assert list_roots(diagnosis) == {"containerd-cri-disabled": ("h1",)}
     assert "st-runtime-down" not in list_roots(diagnosis)
 
 
 def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
-    diagnosis = diagnose(drop_host(hosts.snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
+    diagnosis = diagnose(drop_host(hosts.build_snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
     assert list_roots(diagnosis) == {"host-ip-forward-off": ("h1",), "host-ssh-unreachable": ("h2",)}
     of_h2 = {
         id: judgement.outcome
@@ -77,7 +78,7 @@ def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
 
 
 def test_without_any_answer_nothing_is_well() -> None:
-    whole = hosts.snapshot()
+    whole = hosts.build_snapshot()
     diagnosis = diagnose(replace(whole, answers={}, reach={name: Reach(name) for name in whole.reach}))
     assert (diagnosis.roots, diagnosis.healthy, diagnosis.exit_status) == ((), False, 8)
 
@@ -88,7 +89,7 @@ def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
         "prepared-debian-12",
         ("containerd.io hold installed 2.3.7", "containerd.io hold installed 2.3.6"),
     )
-    diagnosis = diagnose(hosts.snapshot({("packages.installed", "h1"): older}))
+    diagnosis = diagnose(hosts.build_snapshot({("packages.installed", "h1"): older}))
     assert ("containerd", "version", ("h1",)) in [
         (drift.step, drift.check, drift.locations) for drift in diagnosis.drift
     ]
@@ -97,12 +98,12 @@ def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
 def test_a_tainted_only_node_fails() -> None:
     """The taint of the recorded control plane is right with a worker, and wrong without one."""
     key = ("control-plane-taint-single-node", "@cluster")
-    assert diagnose(cluster.snapshot({}, {}, (K1,))).judgements[key].outcome == "failed"
-    assert key not in diagnose(cluster.snapshot()).judgements
+    assert diagnose(cluster.build_snapshot({}, {}, (K1,))).judgements[key].outcome == "failed"
+    assert key not in diagnose(cluster.build_snapshot()).judgements
 
 
 def test_a_healthy_cluster_has_no_finding() -> None:
     """Probes that were not recorded are unknown, and reported so."""
-    diagnosis = diagnose(cluster.snapshot())
+    diagnosis = diagnose(cluster.build_snapshot())
     assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
     assert diagnosis.healthy is not bool(diagnosis.unknown)

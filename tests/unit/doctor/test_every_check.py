@@ -14,7 +14,7 @@ from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import find_locations
 from gpustack.doctor.graph import load_graph
 from tests.unit.doctor.checks.evaluation import evaluate
-from tests.worlds.snapshots.passing_steps import passing_steps
+from tests.worlds.snapshots.passing_steps import list_passing_steps
 
 TELLERS = BY_ID
 every_check = pytest.mark.parametrize("id", list(TELLERS))
@@ -22,7 +22,7 @@ every_check = pytest.mark.parametrize("id", list(TELLERS))
 
 @cache
 def list_snapshots() -> list[Snapshot]:
-    return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
+    return list({id(place.snapshot): place.snapshot for place in list_passing_steps()}.values())
 
 
 def list_judgements(id: str) -> list[tuple[Snapshot, Judgement]]:

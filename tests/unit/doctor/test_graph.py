@@ -8,11 +8,11 @@ import pytest
 from gpustack.doctor.catalogue import build_layer
 from gpustack.doctor.entry import Edge, Group, Layer, Remedy
 from gpustack.doctor.graph import join_layers
-from tests.worlds.results.graphs import entry, fault, graph
+from tests.worlds.results.graphs import build_entry, build_fault, build_graph
 
 
 def test_ancestors_and_descendants_are_found() -> None:
-    known = graph(["a -> b", "b -> st-c", "x -> st-c"])
+    known = build_graph(["a -> b", "b -> st-c", "x -> st-c"])
     assert known.find_ancestors("st-c") == {"a", "b", "x"}
     assert known.find_descendants("a") == {"b", "st-c"}
     assert known.order.index("a") < known.order.index("b") < known.order.index("st-c")
@@ -25,25 +25,25 @@ def test_ancestors_and_descendants_are_found() -> None:
         ({"edges": (Edge("a", "nobody"),)}, "a -> nobody: unknown id"),
         ({"edges": (Edge("a", "b"), Edge("a", "b"))}, "a -> b: there twice"),
         ({"edges": (Edge("a", "b"), Edge("b", "a"))}, "a cycle"),
-        ({"faults": (fault("a"), fault("a"))}, "a: there twice"),
+        ({"faults": (build_fault("a"), build_fault("a"))}, "a: there twice"),
         ({"groups": (Group(("a", "nobody"), "one act"),)}, "one act: unknown id"),
         ({"odd": ("a -> b",)}, "a -> b: not a conditional edge"),
     ],
 )
 def test_a_malformed_graph_is_refused(wrong: dict[str, Any], text: str) -> None:
-    whole: dict[str, Any] = {"faults": (fault("a"), fault("b")), "states": (), "edges": (), "groups": ()}
+    whole: dict[str, Any] = {"faults": (build_fault("a"), build_fault("b")), "states": (), "edges": (), "groups": ()}
     with pytest.raises(ValueError, match=text):
         join_layers([Layer("host", **{**whole, **wrong})])
 
 
 def test_a_guard_belongs_to_a_conditional_fault_alone() -> None:
-    bare = replace(fault("a", "conditional"), guard="")
+    bare = replace(build_fault("a", "conditional"), guard="")
     with pytest.raises(ValueError, match="a: guard"):
         join_layers([Layer("host", (bare,), (), (), ())])
 
 
 def test_files_are_joined() -> None:
-    one, two = entry("a"), entry("b")
+    one, two = build_entry("a"), build_entry("b")
     files = [Layer("host", (one,), (), (Edge("a", "b"),), ()), Layer("cni", (two,), (), (), ())]  # type: ignore[arg-type]
     assert join_layers(files).find_descendants("a") == {"b"}
 

@@ -129,8 +129,11 @@ def test_each_node_has_its_line_of_audit() -> None:
 @pytest.mark.parametrize(
     ("settings", "ending"),
     [
-        (engines.setting(0, Power_Limit="350"), "done"),
-        (engines.setting(0, Power_Limit="350") + engines.setting(1, Power_Limit="Not Supported"), "refused"),
+        (engines.render_setting(0, Power_Limit="350"), "done"),
+        (
+            engines.render_setting(0, Power_Limit="350") + engines.render_setting(1, Power_Limit="Not Supported"),
+            "refused",
+        ),
         ("", "unknown"),
     ],
 )
@@ -142,7 +145,7 @@ def test_a_setting_is_looked_at_afterwards(settings: str, ending: str) -> None:
 
 @pytest.mark.parametrize(("current", "ending"), [("Enabled", "done"), ("Not Supported", "refused")])
 def test_ecc_is_pending_or_not_there(current: str, ending: str) -> None:
-    hosts = Hosts({"config --get": (0, engines.setting(0, ECC_Mode=current))})
+    hosts = Hosts({"config --get": (0, engines.render_setting(0, ECC_Mode=current))})
     done, _ = change(hosts).apply_operation(operations.set_config(None, "", ecc=False))
     assert done.endings[0].ending == ending
     assert "--eccmode 0" in hosts.typed[0]

@@ -11,7 +11,7 @@ from gpustack.engines.revert import Revert
 from gpustack.errors import RolloutError
 from gpustack.events import Event
 from gpustack.probes.gpu.temporary_changes import Mark, parse_mark
-from tests.worlds.programs.engines import policy
+from tests.worlds.programs.engines import render_policy
 from tests.worlds.programs.live_engines import Gpu, LiveHosts
 from tests.worlds.snapshots.build import TAKEN
 
@@ -59,12 +59,12 @@ def test_the_former_value_stands_on_the_node_and_comes_back() -> None:
     assert hosts.annotations == {}
 
 
-@pytest.mark.parametrize("former", [policy(0), policy(0, "XID error detected.", action="Reset GPU")])
+@pytest.mark.parametrize("former", [render_policy(0), render_policy(0, "XID error detected.", action="Reset GPU")])
 def test_a_policy_comes_back(former: str) -> None:
     hosts = LiveHosts(gpus={"gpu1": [Gpu(policy=former)], "gpu2": [Gpu(policy=former)]})
     make(hosts, POLICY)
     assert {gpu.policy for gpus in hosts.gpus.values() for gpu in gpus} == {
-        policy(0, "Double-bit ECC errors", "Max temperature threshold - 85")
+        render_policy(0, "Double-bit ECC errors", "Max temperature threshold - 85")
     }
     assert [one.ending for one in change(hosts, LATER).revert_overdue()] == ["done", "done"]
     assert {one.policy for gpus in hosts.gpus.values() for one in gpus} == {former}

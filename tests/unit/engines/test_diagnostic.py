@@ -7,7 +7,14 @@ import pytest
 from gpustack.engines.call import Reply
 from gpustack.engines.diagnostic import Diagnostic, add_losses, judge_level
 from gpustack.engines.engine import compare_offers
-from tests.worlds.programs.engines import ENGINES, ONE, diagnostic, format_json, result, software
+from tests.worlds.programs.engines import (
+    ENGINES,
+    ONE,
+    build_result,
+    build_software_test,
+    format_json,
+    render_diagnostic,
+)
 
 BROKEN = ("GPU 1 has a pending row remap.  ", 87, 6)
 
@@ -17,7 +24,7 @@ def judge_output(output: str, status: int = 0) -> Diagnostic:
 
 
 def test_passed_tests_make_a_good_diagnostic() -> None:
-    found = judge_output(diagnostic(software(result(0, "Pass"), result(1, "Pass"))))
+    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"), build_result(1, "Pass"))))
     assert [verdict.outcome for verdict in found.verdicts] == ["passed", "passed"]
     assert found.versions == {"gpu1": "DCGM 4.6.0, driver 580.95.05"}
     assert found.exit_status == 0
@@ -25,7 +32,10 @@ def test_passed_tests_make_a_good_diagnostic() -> None:
 
 @pytest.mark.parametrize("status", [-30, -51])
 def test_a_test_failed_on_one_gpu(status: int) -> None:
-    found = judge_output(diagnostic(software(result(0, "Pass"), result(1, "Fail", BROKEN), status="Fail")), status)
+    found = judge_output(
+        render_diagnostic(build_software_test(build_result(0, "Pass"), build_result(1, "Fail", BROKEN), status="Fail")),
+        status,
+    )
     assert [(verdict.entity, verdict.outcome) for verdict in found.verdicts] == [
         ("GPU 0", "passed"),
         ("GPU 1", "failed"),
@@ -35,18 +45,18 @@ def test_a_test_failed_on_one_gpu(status: int) -> None:
 
 
 def test_what_is_of_no_gpu_is_of_the_node() -> None:
-    found = judge_output(diagnostic(software(result(0, "Pass"), status="Fail")), -30)
+    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"), status="Fail")), -30)
     assert [(verdict.entity, verdict.outcome) for verdict in found.verdicts] == [("GPU 0", "passed"), ("", "failed")]
 
 
 def test_to_skip_all_is_not_to_pass() -> None:
-    found = judge_output(diagnostic(software(result(0, "Skip"), status="Skip")))
+    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Skip"), status="Skip")))
     assert found.unproven_nodes == ("gpu1",)
     assert found.exit_status == 8
 
 
 def test_what_did_not_run_is_unknown() -> None:
-    found = judge_output(diagnostic(software(result(0, "Pass")), {"name": "memory"}))
+    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass")), {"name": "memory"}))
     assert [verdict.outcome for verdict in found.verdicts] == ["passed", "unknown"]
     assert found.exit_status == 8
 
@@ -62,11 +72,11 @@ def test_what_did_not_run_is_unknown() -> None:
             "not be run",
         ),
         ("Error: unable to establish a connection to the specified host: localhost\n", -21, "DCGM returned -21"),
-        (diagnostic(software(result(0, "Pass"))), -53, "DCGM returned -53"),
-        (diagnostic(software(result(0, "Pass"))), -30, "no test says why"),
+        (render_diagnostic(build_software_test(build_result(0, "Pass"))), -53, "DCGM returned -53"),
+        (render_diagnostic(build_software_test(build_result(0, "Pass"))), -30, "no test says why"),
         (format_json({"entity_groups": []}), 0, "named no test"),
         ("", 0, "named no test"),
-        (diagnostic(software(result(0, "Pass")))[:-30], 0, "another shape"),
+        (render_diagnostic(build_software_test(build_result(0, "Pass")))[:-30], 0, "another shape"),
     ],
 )
 def test_what_gives_no_results_is_unknown(output: str, status: int, reason: str) -> None:
@@ -78,5 +88,5 @@ def test_what_gives_no_results_is_unknown(output: str, status: int, reason: str)
 @pytest.mark.parametrize(("offers", "code"), [({"gpu1": 2}, 0), ({"gpu1": 1}, 1), ({}, 8)])
 def test_a_gpu_that_is_lost_under_load_is_a_failure(offers: dict[str, int], code: int) -> None:
     before = replace(ENGINES, members=(replace(ONE, gpus=2),), unread={})
-    found = judge_output(diagnostic(software(result(0, "Pass"))))
+    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"))))
     assert add_losses(found, *compare_offers(before, offers)).exit_status == code

@@ -67,7 +67,7 @@ def test_metrics_are_parsed() -> None:
 
 
 def test_figures_of_a_job_are_parsed() -> None:
-    hosts = Hosts({"stats --job train-7 --verbose": (0, engines.job(0, 1))})
+    hosts = Hosts({"stats --job train-7 --verbose": (0, engines.render_job(0, 1))})
     rows = list_figures(ALONE, "train-7", hosts.execute).rows
     compute = "Compute Process Utilization"
     assert Figure("gpu1", "1", "Execution Stats", "End Time", "Still Running") in rows

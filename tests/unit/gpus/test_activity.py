@@ -1,14 +1,14 @@
 import pytest
 
 from gpustack.gpus.activity import SORTS, sort_activity
-from tests.worlds.prometheus.gpu_series import BUSY, activity, gpu_series, make_working_gpus
+from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series, make_activity, make_working_gpus
 
 NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 
 def test_a_busy_gpu_shows_its_activity() -> None:
-    (work,) = activity(gpu_series("gpu1", 0, POD, **BUSY)).gpus
+    (work,) = make_activity(build_gpu_series("gpu1", 0, POD, **BUSY)).gpus
     assert (work.sm, work.tensor, work.dram) == (0.85, 0.4, 0.5)
     assert (work.power, work.power_limit, work.throttle_reasons) == (640, 700, ("power cap",))
     assert work.memory == 60000 * 2**20
@@ -26,12 +26,12 @@ def test_a_busy_gpu_shows_its_activity() -> None:
     ],
 )
 def test_idle_and_settings_slow_nothing_down(bits: float, words: tuple[str, ...] | None) -> None:
-    (work,) = activity(gpu_series("gpu1", 0, **BUSY | {"CLOCK_THROTTLE_REASONS": bits})).gpus
+    (work,) = make_activity(build_gpu_series("gpu1", 0, **BUSY | {"CLOCK_THROTTLE_REASONS": bits})).gpus
     assert work.throttle_reasons == words
 
 
 def test_what_a_gpu_does_not_say_is_not_zero() -> None:
-    (work,) = activity(gpu_series("gpu1", 0, PROF_GR_ENGINE_ACTIVE=0.3)).gpus
+    (work,) = make_activity(build_gpu_series("gpu1", 0, PROF_GR_ENGINE_ACTIVE=0.3)).gpus
     assert (work.sm, work.tensor, work.power, work.throttle_reasons) == (None, None, None, None)
 
 
@@ -44,7 +44,7 @@ def test_a_pod_has_the_mean_of_its_gpus_and_the_sum_of_their_power() -> None:
 
 def test_a_pod_of_which_one_gpu_says_nothing_is_not_known() -> None:
     silent = {name: NAN for name in BUSY if name.startswith("PROF_")}
-    found = activity(gpu_series("gpu1", 0, POD, **BUSY), gpu_series("gpu1", 1, POD, **BUSY | silent))
+    found = make_activity(build_gpu_series("gpu1", 0, POD, **BUSY), build_gpu_series("gpu1", 1, POD, **BUSY | silent))
     assert found.pods[0].sm is None
     assert found.pods[0].power == 1280
 
@@ -53,7 +53,9 @@ def test_a_shared_gpu_counts_for_each_of_its_pods() -> None:
     apart = [
         {"exported_namespace": "team-a", "exported_pod": f"serve-{number}", "vgpu": str(number)} for number in (0, 1)
     ]
-    found = activity(*(gpu_series("gpu1", 0, labels, **BUSY) for labels in apart), gpu_series("gpu1", 1, POD, **BUSY))
+    found = make_activity(
+        *(build_gpu_series("gpu1", 0, labels, **BUSY) for labels in apart), build_gpu_series("gpu1", 1, POD, **BUSY)
+    )
     assert [(pod.owner.pod, pod.gpus, pod.shared_gpus) for pod in found.pods] == [
         ("serve-0", 1, 1), ("serve-1", 1, 1), ("train-0", 1, 0),
     ]  # fmt: skip

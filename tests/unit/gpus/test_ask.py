@@ -7,7 +7,7 @@ from gpustack.gpus.fleet import FIELDS, Fleet, build_fleet
 from gpustack.gpus.queries import query_readings, query_sharing
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
-from tests.worlds.prometheus.gpu_series import gpu_series
+from tests.worlds.prometheus.gpu_series import build_gpu_series
 
 TARGET = {"job": "metrics", "instance": "10.0.0.7:9400"}
 OWN = {"namespace": "gpu-operator", "pod": "gpu-metrics-x7k2p"}
@@ -37,9 +37,9 @@ def list_owners(fleet: Fleet) -> list[list[str]]:
 def test_an_exporter_of_any_name_is_no_workload(monkeypatch: pytest.MonkeyPatch) -> None:
     """A free GPU, one in use, and one in use where Prometheus honours the exporter's labels."""
     asked: list[str] = []
-    free = gpu_series("gpu1", 0, TARGET | OWN | {"container": "main"})
-    used = gpu_series("gpu1", 1, TARGET | OWN | {f"exported_{name}": value for name, value in TRAIN.items()})
-    honoured = gpu_series("gpu1", 2, TARGET | TRAIN)
+    free = build_gpu_series("gpu1", 0, TARGET | OWN | {"container": "main"})
+    used = build_gpu_series("gpu1", 1, TARGET | OWN | {f"exported_{name}": value for name, value in TRAIN.items()})
+    honoured = build_gpu_series("gpu1", 2, TARGET | TRAIN)
     readings = query_readings(serve_prometheus(monkeypatch, asked, free, used, honoured), FIELDS)
     assert list_owners(build_fleet(readings, 1010.0)) == [[], ["team-a/train-0"], ["team-a/train-0"]]
     assert asked[1:] == ['up{job=~"metrics"}']
@@ -47,7 +47,7 @@ def test_an_exporter_of_any_name_is_no_workload(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_needs_no_second_question_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    query_readings(serve_prometheus(monkeypatch, asked, gpu_series("gpu1", 0)), FIELDS)
+    query_readings(serve_prometheus(monkeypatch, asked, build_gpu_series("gpu1", 0)), FIELDS)
     assert len(asked) == 1
 
 
@@ -64,8 +64,8 @@ def test_shared_gpus_have_all_pods_that_the_exporter_names(monkeypatch: pytest.M
     """The option --kubernetes-virtual-gpus of dcgm-exporter makes a series for each pod, by label vgpu."""
     asked: list[str] = []
     pods = [{"exported_namespace": "team-a", "exported_pod": f"serve-{number}"} for number in range(2)]
-    apart = [gpu_series("gpu1", 0, pod | {"vgpu": str(number)}) for number, pod in enumerate(pods)]
-    source = serve_prometheus(monkeypatch, asked, *apart, gpu_series("gpu2", 0, pods[0]))
+    apart = [build_gpu_series("gpu1", 0, pod | {"vgpu": str(number)}) for number, pod in enumerate(pods)]
+    source = serve_prometheus(monkeypatch, asked, *apart, build_gpu_series("gpu2", 0, pods[0]))
     fleet = build_fleet(query_readings(source, FIELDS), 1010.0, query_sharing(source))
     assert list_owners(fleet) == [["team-a/serve-0", "team-a/serve-1"], ["team-a/serve-0"]]
     assert [card.sharing for card in fleet.cards] == ["time-slicing", None]
@@ -74,6 +74,6 @@ def test_shared_gpus_have_all_pods_that_the_exporter_names(monkeypatch: pytest.M
 
 def test_a_shared_gpu_with_one_pod_is_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
     pod = {"exported_namespace": "team-a", "exported_pod": "serve-0"}
-    source = serve_prometheus(monkeypatch, [], gpu_series("gpu1", 0, pod))
+    source = serve_prometheus(monkeypatch, [], build_gpu_series("gpu1", 0, pod))
     (doubt,) = build_fleet(query_readings(source, FIELDS), 1010.0, query_sharing(source)).doubts
     assert doubt.startswith("GPUs of gpu1 are shared")

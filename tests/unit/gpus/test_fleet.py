@@ -7,7 +7,7 @@ from gpustack.gpus.fleet import Fleet, find_majority, select_cards
 from gpustack.report.gpus import json as as_json
 from gpustack.report.gpus import text
 from gpustack.report.terminal import Terminal
-from tests.worlds.prometheus.gpu_series import fleet, gpu_series
+from tests.worlds.prometheus.gpu_series import build_gpu_series, make_fleet
 
 NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
@@ -20,12 +20,12 @@ def print_fleet(fleet_to_print: Fleet) -> str:
 
 
 def test_gpus_stand_by_node_and_number() -> None:
-    found = fleet(gpu_series("gpu2", 0), gpu_series("gpu1", 10), gpu_series("gpu1", 2))
+    found = make_fleet(build_gpu_series("gpu2", 0), build_gpu_series("gpu1", 10), build_gpu_series("gpu1", 2))
     assert [(card.gpu.node, card.gpu.index) for card in found.cards] == [("gpu1", "2"), ("gpu1", "10"), ("gpu2", "0")]
 
 
 def test_a_healthy_gpu_is_ok() -> None:
-    found = fleet(gpu_series("gpu1", 0, POD), gpu_series("gpu1", 1))
+    found = make_fleet(build_gpu_series("gpu1", 0, POD), build_gpu_series("gpu1", 1))
     lines = print_fleet(found).splitlines()
     assert " ".join(lines[1].split()) == "gpu1 0 H100 80GB HBM3 80 GiB 5 x16 on 595.91.07 team-a/train-0 ok"
     assert lines[2].split()[-2:] == ["free", "ok"]
@@ -46,31 +46,31 @@ def test_a_healthy_gpu_is_ok() -> None:
     ],
 )
 def test_health_is_described_by_the_worst_reading(values: dict[str, float], health: str) -> None:
-    (card,) = fleet(gpu_series("gpu1", 0, **values)).cards
+    (card,) = make_fleet(build_gpu_series("gpu1", 0, **values)).cards
     assert text.describe_health(card, 1010.0) == health
 
 
 def test_the_age_of_old_values_is_shown() -> None:
-    (card,) = fleet(gpu_series("gpu1", 0)).cards
+    (card,) = make_fleet(build_gpu_series("gpu1", 0)).cards
     assert text.describe_health(card, 1100.0) == "last sample 1 min 40 s ago"
 
 
 def test_what_differs_from_its_model_is_marked() -> None:
     """A slower link under load is not a difference; fewer lanes are."""
-    found = fleet(
-        gpu_series("gpu1", 0),
-        gpu_series("gpu1", 1, PCIE_LINK_GEN=1),
-        gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
-        gpu_series("gpu2", 0, {"DCGM_FI_DRIVER_VERSION": "580.95.05"}),
-        gpu_series("gpu2", 1, {"modelName": "NVIDIA L4"}, FB_TOTAL=23034, ECC_CURRENT=0),
-        *(gpu_series("gpu3", index, {"DCGM_FI_DEV_VBIOS_VERSION": f"96.00.{index > 1}"}) for index in range(3)),
+    found = make_fleet(
+        build_gpu_series("gpu1", 0),
+        build_gpu_series("gpu1", 1, PCIE_LINK_GEN=1),
+        build_gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
+        build_gpu_series("gpu2", 0, {"DCGM_FI_DRIVER_VERSION": "580.95.05"}),
+        build_gpu_series("gpu2", 1, {"modelName": "NVIDIA L4"}, FB_TOTAL=23034, ECC_CURRENT=0),
+        *(build_gpu_series("gpu3", index, {"DCGM_FI_DEV_VBIOS_VERSION": f"96.00.{index > 1}"}) for index in range(3)),
     )
     assert [card.odd for card in found.cards] == [(), (), ("PCIe lanes",), ("driver",), (), (), (), ("VBIOS",)]
     assert [text.format_link(card) for card in found.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
 
 
 def test_nvlink_is_there_where_it_is_measured() -> None:
-    found = fleet(gpu_series("gpu1", 0, NVLINK_BANDWIDTH_TOTAL=0), gpu_series("gpu1", 1))
+    found = make_fleet(build_gpu_series("gpu1", 0, NVLINK_BANDWIDTH_TOTAL=0), build_gpu_series("gpu1", 1))
     assert [card.nvlink for card in found.cards] == [True, None]
 
 
@@ -84,36 +84,36 @@ def test_the_majority_is_of_those_that_say_anything(values: list[object], majori
 
 def test_memory_is_the_sum_of_its_parts_where_nobody_says_it() -> None:
     parts = {"FB_TOTAL": NAN, "FB_USED": 1000, "FB_FREE": 80000, "FB_RESERVED": 559}
-    (card,) = fleet(gpu_series("gpu1", 0, **parts)).cards
+    (card,) = make_fleet(build_gpu_series("gpu1", 0, **parts)).cards
     assert card.memory == 81559 * 2**20
-    (card,) = fleet(gpu_series("gpu1", 0, **parts | {"FB_RESERVED": NAN})).cards
+    (card,) = make_fleet(build_gpu_series("gpu1", 0, **parts | {"FB_RESERVED": NAN})).cards
     assert card.memory is None
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_memory_of_a_shared_gpu_is_not_that_of_one_pod(order: int) -> None:
-    groups = [gpu_series("gpu1", 0, FB_TOTAL=81559), gpu_series("gpu1", 0, {"vgpu": "1"}, FB_TOTAL=1000)]
-    (card,) = fleet(*groups[::order]).cards
+    groups = [build_gpu_series("gpu1", 0, FB_TOTAL=81559), build_gpu_series("gpu1", 0, {"vgpu": "1"}, FB_TOTAL=1000)]
+    (card,) = make_fleet(*groups[::order]).cards
     assert card.memory == 81559 * 2**20
 
 
 def test_instances_stand_after_their_gpu_and_count_with_it() -> None:
     part = {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb", **POD}
-    found = fleet(gpu_series("gpu1", 0), gpu_series("gpu1", 0, part), gpu_series("gpu1", 1))
+    found = make_fleet(build_gpu_series("gpu1", 0), build_gpu_series("gpu1", 0, part), build_gpu_series("gpu1", 1))
     lines = print_fleet(found).splitlines()
     assert [line.split()[1] for line in lines[1:4]] == ["0", "0:7", "1"]
     assert lines[-1] == "2 GPUs on 1 node, 1 in use"
 
 
 def test_nodes_and_models_can_be_chosen() -> None:
-    found = fleet(gpu_series("gpu1", 0), gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"}))
+    found = make_fleet(build_gpu_series("gpu1", 0), build_gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"}))
     assert [card.gpu.node for card in select_cards(found, node="gpu2").cards] == ["gpu2"]
     assert [card.gpu.node for card in select_cards(found, model="h100").cards] == ["gpu1"]
     assert select_cards(found, model="A100").cards == ()
 
 
 def test_json_and_csv_say_the_same() -> None:
-    found = fleet(gpu_series("gpu1", 0, POD, XID_ERRORS=79), gpu_series("gpu1", 1, FB_TOTAL=NAN))
+    found = make_fleet(build_gpu_series("gpu1", 0, POD, XID_ERRORS=79), build_gpu_series("gpu1", 1, FB_TOTAL=NAN))
     document = json.loads(as_json.render_json(found))
     assert document["schema"] == "gpustack/gpus/v1"
     first, second = document["gpus"]
@@ -130,26 +130,26 @@ def test_json_and_csv_say_the_same() -> None:
 
 
 def test_an_escape_in_a_label_reaches_no_terminal() -> None:
-    found = fleet(gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
+    found = make_fleet(build_gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
     assert "\x1b" not in print_fleet(found) + as_json.render_json(found) + as_json.render_csv(found)
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_serious_xid_is_shown_beside_a_later_one_of_a_program(order: int) -> None:
-    codes = [gpu_series("gpu1", 0, {"err_code": code}, XID_ERRORS=float(code)) for code in ("79", "13")]
-    (card,) = fleet(*codes[::order]).cards
+    codes = [build_gpu_series("gpu1", 0, {"err_code": code}, XID_ERRORS=float(code)) for code in ("79", "13")]
+    (card,) = make_fleet(*codes[::order]).cards
     assert card.ill == ("Xid 79: GPU has fallen off the bus",)
 
 
 def test_without_any_pod_no_gpu_is_called_free() -> None:
     """The exporters may not ask the kubelet."""
-    text_ = print_fleet(fleet(gpu_series("gpu1", 0)))
+    text_ = print_fleet(make_fleet(build_gpu_series("gpu1", 0)))
     assert "free" not in text_
     assert "note: no GPU has a pod" in text_
 
 
 def test_a_job_that_maps_no_pods_takes_no_owner_away() -> None:
-    mapped, other = gpu_series("gpu1", 0, POD), gpu_series("gpu1", 0, {"job": "another"})
+    mapped, other = build_gpu_series("gpu1", 0, POD), build_gpu_series("gpu1", 0, {"job": "another"})
     for order in ((mapped, other), (other, mapped)):
-        (card,) = fleet(*order).cards
+        (card,) = make_fleet(*order).cards
         assert card.owner

@@ -26,10 +26,10 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
 from tests.unit.hostile.profile import LIMIT, STEP_CASES
-from tests.worlds.snapshots.passing_steps import passing_steps
+from tests.worlds.snapshots.passing_steps import list_passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
-INVENTORY = passing_steps()[0].snapshot.inventory
+INVENTORY = list_passing_steps()[0].snapshot.inventory
 PROBES: Sequence[Probe[Any]] = list_probes()
 IDS = [probe.id for probe in PROBES]
 OF_HOST = [probe.id for probe in PROBES if probe.scope == "host"]

@@ -69,7 +69,7 @@ def find_lines(output: str) -> Iterator[str]:
 
 def record(path: Path, host: str, answers: dict[tuple[str, str], Any]) -> Path:
     """Write a recording in which k2 has another name, as a person may have edited it."""
-    recording.write_recording(gpus.snapshot(answers), path)
+    recording.write_recording(gpus.build_snapshot(answers), path)
     path.write_text(path.read_text().replace('"k2"', json.dumps(host)))
     return path
 
@@ -118,7 +118,7 @@ def test_a_malformed_monitor_name_gives_no_command(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize("text", HOSTILE)
 def test_values_in_commands_of_the_catalogue_stay_one_word(text: str) -> None:
     names = dict.fromkeys(("NODE", "NAME", "NAMESPACE", "RELEASE", "KEY", "BRANCH", "UNIT", "MOUNT", "HOST"), text)
-    inventory = gpus.snapshot().inventory
+    inventory = gpus.build_snapshot().inventory
     # A function of the shell is none of one word each.
     lines = [line for fault in load_graph().faults.values() for line in fault.fix.commands if "() {" not in line]
     assert len(lines) > 100
@@ -130,7 +130,7 @@ def test_values_in_commands_of_the_catalogue_stay_one_word(text: str) -> None:
 def test_pods_and_hosts_in_commands_stay_one_word(text: str) -> None:
     (line,) = Gpus(0, 0, None, (Pod(text, text, text),)).removal_commands
     require_words(line)
-    snapshot = reset_hosts.snapshot({"k2": reset_hosts.WORKER | {"leftovers.kubernetes": "https://old:6443\n"}})
+    snapshot = reset_hosts.build_snapshot({"k2": reset_hosts.WORKER | {"leftovers.kubernetes": "https://old:6443\n"}})
     found = find_removal(snapshot, ["k2"])
     assert found.foreign_hosts
     with pytest.raises(RolloutError) as refused:

@@ -14,7 +14,7 @@ from gpustack.doctor.diagnose import diagnose, judge_by_checks
 from gpustack.doctor.graph import load_graph
 from tests.unit.hostile.answers import ALL, GARBAGE, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.snapshots.passing_steps import passing_steps
+from tests.worlds.snapshots.passing_steps import list_passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Place = tuple[str, str]
@@ -24,7 +24,7 @@ ANYTHING_ELSE = {"kube.readyz"}
 
 @cache
 def list_snapshots() -> list[Snapshot]:
-    return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
+    return list({id(place.snapshot): place.snapshot for place in list_passing_steps()}.values())
 
 
 def judge_snapshot(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:

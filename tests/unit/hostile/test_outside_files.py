@@ -21,7 +21,7 @@ from gpustack.config.values import read_operator_values
 from gpustack.errors import ConfigError, GpustackError, UsageError
 from gpustack.profile.file import read_profile
 from tests.unit.files.irregular import HOSTILE_YAML, UNREADABLE, make_bomb, make_dangling, make_loop
-from tests.worlds.snapshots.reset_hosts import snapshot
+from tests.worlds.snapshots.reset_hosts import build_snapshot
 
 pytestmark = pytest.mark.timeout(60)
 HOSTS = "kube_control_plane: {hosts: {h1: }}\nkube_node: {hosts: {h1: }}\n"
@@ -132,7 +132,7 @@ def test_an_ansible_cfg_without_an_end_is_refused(tmp_path: Path) -> None:
 
 
 def change_header(**fields: object) -> str:
-    first, *rest = render_lines(snapshot())
+    first, *rest = render_lines(build_snapshot())
     return "".join([json.dumps({**json.loads(first), **fields}) + "\n", *rest])
 
 

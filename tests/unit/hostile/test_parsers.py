@@ -19,7 +19,7 @@ from gpustack.rollout.removal import PROBES as OF_RESET
 from gpustack.steps import PROBES as OF_STEPS
 from tests.unit.hostile.answers import MESSAGES, build_hostile_answer, list_recorded
 from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
-from tests.worlds.snapshots.answers import probes
+from tests.worlds.snapshots.answers import index_probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
 ALL = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULL_PROGRESS, UNRECORDED)
@@ -27,7 +27,7 @@ PROBES = tuple({probe.id: probe for probe in ALL}.values())
 
 
 def test_no_parser_is_forgotten() -> None:
-    assert {probe.id for probe in PROBES} == set(probes())
+    assert {probe.id for probe in PROBES} == set(index_probes())
     assert [probe.id for probe in PROBES if not list_recorded(probe.id)] == []
     assert [probe.id for probe in PROBES if resolve_return_type(probe.parse) is Any] == []
 

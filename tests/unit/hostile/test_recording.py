@@ -16,7 +16,7 @@ from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
 from tests.unit.hostile.answers import ALL, build_hostile_answer, change_shape, generate_binary, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.snapshots.passing_steps import passing_steps
+from tests.worlds.snapshots.passing_steps import list_passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(LIMIT)
 @cache
 def render_recording() -> tuple[str, ...]:
     """Render a recording of the hosts of the step prereqs, two of them."""
-    return tuple(render_lines(passing_steps()[0].snapshot))
+    return tuple(render_lines(list_passing_steps()[0].snapshot))
 
 
 def spoil_recording(random: Random) -> str:

@@ -12,7 +12,7 @@ from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.steps import PROBES, STEPS
 from tests.unit.hostile.answers import ALL, GARBAGE, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.snapshots.passing_steps import PassingStep, passing_steps
+from tests.worlds.snapshots.passing_steps import PassingStep, list_passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Place = tuple[str, str]
@@ -50,7 +50,7 @@ def spoil_one(place: PassingStep, random: Random, *, garbage: bool) -> tuple[Pla
     )
 
 
-PLACES = passing_steps()
+PLACES = list_passing_steps()
 # No check reads the first: rollout/gpus.py tells it. The others are read where containerd.io is missing, where
 # receivers have files, and where the ServiceMonitor is ours.
 REPORTED = {"gpu.stranded-pods", "containerd.candidates", "alerting.secret", "applied.service-monitors"}

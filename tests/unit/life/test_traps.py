@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from tests.worlds.life.activity import restarts
+from tests.worlds.life.activity import draw_restarts
 from tests.worlds.life.clock import DAY, HOUR, NEVER
 from tests.worlds.life.draw import Life, draw
 
@@ -49,7 +49,7 @@ def count_traps(life: Life) -> Counter[str]:
             "gave up": sum(not pod.node and pod.deleted < NEVER for pod in mine),
             "holds and does nothing": sum(pod.used == 0 and pod.bound < NEVER for pod in mine),
             "uses half": sum(0 < pod.used < pod.units for pod in mine),
-            "restarted": sum(bool(restarts(life.seed, pod, known)) for pod in mine if pod.started < known),
+            "restarted": sum(bool(draw_restarts(life.seed, pod, known)) for pod in mine if pod.started < known),
             "two jobs scrape": all(doubled) and bool(doubled),
             "two kube-state-metrics": len(life.scrapes.kube_state) > 1,
             "another exporter pod": sum(len(one[0].generations) > 1 for one in life.scrapes.exporters.values()),

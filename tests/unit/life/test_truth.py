@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.worlds.life.activity import restarts
+from tests.worlds.life.activity import draw_restarts
 from tests.worlds.life.clock import DAY, HOUR, NEVER, START, stream
 from tests.worlds.life.draw import Life, draw
 from tests.worlds.life.steps import Steps
@@ -35,7 +35,7 @@ def test_restarts_do_not_depend_on_when_one_looks() -> None:
     life = draw(0)
     middle = life.start + 30 * DAY
     long = [pod for pod in life.truth.pods if pod.started < middle < pod.ended]
-    found = [(restarts(0, pod, middle), restarts(0, pod, life.truth.end)) for pod in long]
+    found = [(draw_restarts(0, pod, middle), draw_restarts(0, pod, life.truth.end)) for pod in long]
     assert any(first for first, _ in found)
     for first, second in found:
         assert [span for span in first if span[1] < middle] == [span for span in second if span[1] < middle]

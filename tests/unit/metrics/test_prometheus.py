@@ -14,7 +14,7 @@ from gpustack.errors import GpustackError, UnreachableError, UsageError
 from gpustack.metrics import web
 from gpustack.metrics.prometheus import PAGE, Prometheus, split_pages
 from gpustack.metrics.web import Access
-from tests.worlds.programs.web import Answer, make_error, make_success, web_server
+from tests.worlds.programs.web import Answer, make_error, make_success, serve_answers
 
 VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "value": [1000.5, "0.25"]}]}
 
@@ -23,7 +23,7 @@ VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "valu
 def serve() -> Iterator[Callable[[Answer], str]]:
     """Serve answers of a function, and return the address."""
     with ExitStack() as opened:
-        yield lambda answer: opened.enter_context(web_server(answer))
+        yield lambda answer: opened.enter_context(serve_answers(answer))
 
 
 @pytest.fixture(autouse=True)

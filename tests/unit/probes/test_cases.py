@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
-from tests.worlds.snapshots.answers import CASES, probes
+from tests.worlds.snapshots.answers import CASES, index_probes
 
 FILES = sorted(CASES.glob("*/*.json"))
 
@@ -34,7 +34,7 @@ def test_a_recorded_answer_parses_to_its_fact(path: Path) -> None:
     case = json.loads(path.read_text())
     assert set(case) == {"answer", "fact", "source"}
     assert case["source"].startswith(("recorded on ", "constructed: ")), "say where the answer comes from"
-    probe = probes()[path.parent.name]
+    probe = index_probes()[path.parent.name]
     answer = Answer(probe.id, "host1", **case["answer"])
     if case["fact"] == {"unavailable": True}:
         with pytest.raises(FactUnavailable):
@@ -43,10 +43,10 @@ def test_a_recorded_answer_parses_to_its_fact(path: Path) -> None:
         assert convert_fact(probe.extract_fact(answer)) == case["fact"]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if probes()[path.parent.name].pruner], ids=str)
+@pytest.mark.parametrize("path", [path for path in FILES if index_probes()[path.parent.name].pruner], ids=str)
 def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
     case = json.loads(path.read_text())
-    probe = probes()[path.parent.name]
+    probe = index_probes()[path.parent.name]
     answer = Answer(probe.id, "host1", **case["answer"])
     if answer.rc == 0:
         answer = replace(answer, stdout=probe.prune_output(answer.stdout))
@@ -59,4 +59,4 @@ def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
 
 
 def test_every_folder_is_a_probe() -> None:
-    assert sorted({path.parent.name for path in FILES} - set(probes())) == []
+    assert sorted({path.parent.name for path in FILES} - set(index_probes())) == []

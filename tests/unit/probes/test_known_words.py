@@ -7,7 +7,7 @@ import pytest
 from gpustack.ask.view import View
 from gpustack.probes.standalone.units import SCRIPT
 from gpustack.steps.standalone.files import build_exporters, build_monitoring
-from tests.worlds.snapshots.standalone import build_installed_answers, snapshot
+from tests.worlds.snapshots.standalone import build_installed_answers, build_snapshot
 
 FUNCTION = SCRIPT[SCRIPT.index("known_words() {") : SCRIPT.index("echo '== packages'")]
 
@@ -22,7 +22,7 @@ def print_known(*words: str, end: str = "\0") -> str:
 
 
 def test_every_word_that_is_compared_is_printed() -> None:
-    here = View(snapshot(build_installed_answers()), "w1")
+    here = View(build_snapshot(build_installed_answers()), "w1")
     for one in (*build_exporters(here), *build_monitoring(here)):
         assert print_known(*one.command.split()) == one.command
 

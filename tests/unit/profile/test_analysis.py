@@ -13,14 +13,14 @@ from gpustack.profile.limits import DEFAULT, set_limits
 from gpustack.profile.phases import count_phases, split_stretches
 from gpustack.profile.usual import ADVICE
 from gpustack.profile.window import Job
-from tests.worlds.prometheus.windows import COMPUTE, DECODE, window
+from tests.worlds.prometheus.windows import COMPUTE, DECODE, build_window
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 
 def join_windows(*levels: tuple[dict[str, float], int]) -> Job:
-    windows = [window(values, samples) for values, samples in levels]
+    windows = [build_window(values, samples) for values, samples in levels]
     tracks = {name: [value for gpu_window in windows for value in gpu_window.tracks[name]] for name in DECODE}
-    return Job((window(DECODE, sum(samples for _, samples in levels), tracks=tracks),))
+    return Job((build_window(DECODE, sum(samples for _, samples in levels), tracks=tracks),))
 
 
 def test_stretches_have_a_class_each() -> None:
@@ -78,7 +78,7 @@ def test_all_wrong_thresholds_are_named() -> None:
 
 
 def test_without_profiling_fields_what_is_known_is_noted() -> None:
-    gpu_window = window({"utilisation": 0.97, "power": 300.0}, throttle_shares={"hw_thermal": 0.2})
+    gpu_window = build_window({"utilisation": 0.97, "power": 300.0}, throttle_shares={"hw_thermal": 0.2})
     verdict = classify(Job((gpu_window,)))
     assert verdict.id == "insufficient-data"
     assert "97%" in " ".join(verdict.notes)

@@ -10,12 +10,12 @@ from gpustack.profile.classify import classify
 from gpustack.profile.limits import Limits
 from gpustack.profile.phases import count_phases, cut_warm_up, find_change_points
 from gpustack.profile.window import NEEDED, GpuWindow, Job
-from tests.worlds.prometheus.windows import DECODE, window
+from tests.worlds.prometheus.windows import DECODE, build_window
 from tests.worlds.prometheus.workloads import MECHANISMS, PCIE, make_job
 
 
 def test_memory_is_asked_before_how_many_sms_are_resident() -> None:
-    verdict = classify(Job((window(DECODE),)))
+    verdict = classify(Job((build_window(DECODE),)))
     assert (verdict.id, verdict.confidence) == ("memory-bound", "high")
     assert verdict.reasons[0] == "memory 0.91, above 0.7"
     assert dict(verdict.ruled_out)["tensor-bound"] == "tensor cores 0.06, not above 0.5"
@@ -24,29 +24,29 @@ def test_memory_is_asked_before_how_many_sms_are_resident() -> None:
 @pytest.mark.parametrize("name", NEEDED)
 def test_without_a_needed_field_there_is_no_verdict(name: str) -> None:
     levels = {key: value for key, value in DECODE.items() if key != name}
-    verdict = classify(Job((window(levels),)))
+    verdict = classify(Job((build_window(levels),)))
     assert (verdict.id, verdict.confidence) == ("insufficient-data", "none")
     assert name in verdict.reasons[0]
 
 
 def test_gaps_and_a_change_of_hands_give_no_verdict() -> None:
-    verdict = classify(Job((window(DECODE, gaps=0.3, pods=("a/x", "a/y")),)))
+    verdict = classify(Job((build_window(DECODE, gaps=0.3, pods=("a/x", "a/y")),)))
     assert verdict.id == "insufficient-data"
     assert [reason[:10] for reason in verdict.reasons] == ["30% of the", "GPUs chang"]
 
 
 @pytest.mark.parametrize(("samples", "sure"), [(9, "none"), (12, "low"), (40, "medium"), (60, "high")])
 def test_more_samples_make_surer(samples: int, sure: str) -> None:
-    assert classify(Job((window(DECODE, samples),))).confidence == sure
+    assert classify(Job((build_window(DECODE, samples),))).confidence == sure
 
 
 def test_several_phases_make_less_sure() -> None:
-    assert classify(Job((window(DECODE),)), phases=2).confidence == "low"
+    assert classify(Job((build_window(DECODE),)), phases=2).confidence == "low"
 
 
 def test_idle_is_sure_after_half_an_hour() -> None:
     nothing = dict.fromkeys(DECODE, 0.001) | {"power": 70.0, "power_limit": 700.0}
-    pause, idle = (classify(Job((window(nothing, samples),))) for samples in (90, 130))
+    pause, idle = (classify(Job((build_window(nothing, samples),))) for samples in (90, 130))
     assert (pause.id, pause.confidence) == ("idle", "low")
     assert pause.notes == ("Only 1350 s were measured: it may be a pause.",)
     assert (idle.id, idle.confidence, idle.notes) == ("idle", "high", ())
@@ -55,13 +55,13 @@ def test_idle_is_sure_after_half_an_hour() -> None:
 def test_a_gpu_that_only_copies_is_not_idle() -> None:
     """Copy engines are no compute engine."""
     nothing = dict.fromkeys(DECODE, 0.001) | {"pcie_receive": 0.9 * PCIE}
-    assert classify(Job((window(nothing, 130, pcie_peak=PCIE),))).id == "pcie-bound"
+    assert classify(Job((build_window(nothing, 130, pcie_peak=PCIE),))).id == "pcie-bound"
 
 
 def test_kernels_that_do_not_fill_the_gpu_are_not_a_wait_for_input() -> None:
     levels = DECODE | {"engine": 0.3, "sm": 0.05, "tensor": 0.0, "dram": 0.02, "pcie_receive": 1e8}
-    assert classify(Job((window(levels, pcie_peak=PCIE),))).id == "launch-bound"
-    verdict = classify(Job((window(levels | {"sm": 0.2}, pcie_peak=PCIE),)))
+    assert classify(Job((build_window(levels, pcie_peak=PCIE),))).id == "launch-bound"
+    verdict = classify(Job((build_window(levels | {"sm": 0.2}, pcie_peak=PCIE),)))
     assert (verdict.id, verdict.confidence) == ("input-bound", "low")
     assert verdict.objections == ("SMs while the engine works 0.67, below 0.75",)
 
@@ -69,23 +69,23 @@ def test_kernels_that_do_not_fill_the_gpu_are_not_a_wait_for_input() -> None:
 def test_a_gpu_alone_is_not_held_up_by_others() -> None:
     """NVLink is in no list of dcgm-exporter's own."""
     levels = {"engine": 0.98, "sm": 0.94, "tensor": 0.0, "dram": 0.01, "fp32": 0.02, "occupancy": 0.03}
-    assert classify(Job((window(levels),))).confidence == "high"
-    assert classify(Job((window(levels), window(levels)))).confidence == "low"
+    assert classify(Job((build_window(levels),))).confidence == "high"
+    assert classify(Job((build_window(levels), build_window(levels)))).confidence == "low"
 
 
 def test_what_is_loaded_and_does_nothing_is_noted() -> None:
-    gpu_window = window(dict.fromkeys(DECODE, 0.001) | {"memory_used": 4e10}, 130, memory_total=8e10)
+    gpu_window = build_window(dict.fromkeys(DECODE, 0.001) | {"memory_used": 4e10}, 130, memory_total=8e10)
     assert classify(Job((gpu_window,))).notes == ("Memory is in use: something is loaded and gets no work.",)
 
 
 def test_a_link_without_a_known_peak_rules_nothing_in() -> None:
     levels = {"engine": 0.2, "sm": 0.1, "tensor": 0.02, "dram": 0.1, "pcie_receive": 0.8 * PCIE}
-    assert classify(Job((window(levels, pcie_peak=PCIE),))).id == "pcie-bound"
-    assert dict(classify(Job((window(levels),))).ruled_out)["pcie-bound"] == "PCIe unknown, not above 0.25"
+    assert classify(Job((build_window(levels, pcie_peak=PCIE),))).id == "pcie-bound"
+    assert dict(classify(Job((build_window(levels),))).ruled_out)["pcie-bound"] == "PCIe unknown, not above 0.25"
 
 
 def test_thresholds_are_settings() -> None:
-    assert classify(Job((window(DECODE),)), Limits(dram=0.95)).id != "memory-bound"
+    assert classify(Job((build_window(DECODE),)), Limits(dram=0.95)).id != "memory-bound"
 
 
 def test_a_warm_up_is_cut_off() -> None:
@@ -113,21 +113,21 @@ def test_a_verdict_always_has_its_numbers(name: str, seed: int) -> None:
 
 def test_a_paused_profiler_gives_no_verdict() -> None:
     """Energy and power go on."""
-    levels = window(DECODE | {"power": 500.0}).tracks
+    levels = build_window(DECODE | {"power": 500.0}).tracks
     paused = {name: track if name == "power" else track[:3] for name, track in levels.items()}
-    assert classify(Job((window(DECODE, tracks=paused),))).id == "insufficient-data"
+    assert classify(Job((build_window(DECODE, tracks=paused),))).id == "insufficient-data"
 
 
 def test_what_was_not_measured_is_not_ruled_out() -> None:
     """PCIe may be full: its generation and lanes are in no list of dcgm-exporter's own."""
     levels = {"engine": 0.5, "sm": 0.3, "tensor": 0.02, "dram": 0.1, "pcie_receive": 5e10}
-    verdict = classify(Job((window(levels),)))
+    verdict = classify(Job((build_window(levels),)))
     assert (verdict.id, verdict.confidence) == ("input-bound", "low")
     assert verdict.notes == ("What pcie-bound needs was not measured: it may be that.",)
 
 
 def test_gpus_of_several_pods_are_no_one_job() -> None:
-    both = (window(DECODE, pods=("a/x",)), window(DECODE, pods=()))
+    both = (build_window(DECODE, pods=("a/x",)), build_window(DECODE, pods=()))
     verdict = classify(Job(both))
     assert verdict.id == "insufficient-data"
     assert "--pod" in verdict.reasons[0]
@@ -137,9 +137,9 @@ def test_idle_gpus_with_something_loaded_are_not_imbalanced() -> None:
     nothing = dict.fromkeys(DECODE, 0.001)
     job = Job(
         (
-            window(nothing | {"power": 113.0}, 130),
-            window(nothing | {"power": 67.0}, 130),
-            window(nothing | {"power": 67.0}, 130),
+            build_window(nothing | {"power": 113.0}, 130),
+            build_window(nothing | {"power": 67.0}, 130),
+            build_window(nothing | {"power": 67.0}, 130),
         )
     )
     assert classify(job).id == "idle"

@@ -13,7 +13,7 @@ from gpustack.profile.gate import evaluate_gate, parse_gates
 from gpustack.profile.limits import Limits
 from gpustack.profile.phases import cut_window
 from gpustack.profile.window import GpuWindow, Job
-from tests.worlds.prometheus.windows import COMPUTE, window
+from tests.worlds.prometheus.windows import COMPUTE, build_window
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 
@@ -22,7 +22,7 @@ def make_profile(*windows: GpuWindow, label: str = "") -> Profile:
 
 
 def run(seed: int, **levels: float) -> Profile:
-    return make_profile(window(COMPUTE | levels, seed=seed))
+    return make_profile(build_window(COMPUTE | levels, seed=seed))
 
 
 def evaluate_outcome(comparison: Comparison, words: str) -> str:
@@ -50,8 +50,10 @@ def test_a_change_of_a_percent_is_none_unless_it_is_asked_for() -> None:
 
 
 def test_on_another_machine_there_is_no_winner() -> None:
-    gpu_window = window(COMPUTE, gpu=Gpu("gpu1", "0", "GPU-0", driver="580.95"), settings={"ecc": 1.0})
-    other = window(COMPUTE | {"tensor": 0.5}, gpu=Gpu("gpu1", "0", "GPU-0", driver="595.91"), settings={"ecc": 1.0})
+    gpu_window = build_window(COMPUTE, gpu=Gpu("gpu1", "0", "GPU-0", driver="580.95"), settings={"ecc": 1.0})
+    other = build_window(
+        COMPUTE | {"tensor": 0.5}, gpu=Gpu("gpu1", "0", "GPU-0", driver="595.91"), settings={"ecc": 1.0}
+    )
     comparison = compare_profiles(make_profile(gpu_window), make_profile(other))
     assert (comparison.outcome, comparison.refusals) == ("another-machine", ("driver: 580.95, then 595.91",))
     assert evaluate_outcome(comparison, "tensor<-5%") == "unknown"
@@ -59,7 +61,7 @@ def test_on_another_machine_there_is_no_winner() -> None:
 
 @pytest.mark.parametrize("setting", ["ecc", "mig", "pcie_lanes", "pcie_generation"])
 def test_settings_are_of_the_machine(setting: str) -> None:
-    pair = [make_profile(window(COMPUTE, settings={setting: value})) for value in (0.0, 1.0)]
+    pair = [make_profile(build_window(COMPUTE, settings={setting: value})) for value in (0.0, 1.0)]
     assert compare_profiles(pair[0], pair[1]).outcome == "another-machine"
 
 
@@ -70,14 +72,16 @@ def test_what_is_not_known_of_the_machine_is_noted() -> None:
 
 
 def test_too_few_samples_have_no_winner() -> None:
-    comparison = compare_profiles(make_profile(window(COMPUTE, 9), label="run1"), run(2))
+    comparison = compare_profiles(make_profile(build_window(COMPUTE, 9), label="run1"), run(2))
     assert (comparison.outcome, comparison.changes) == ("insufficient-data", ())
     assert comparison.refusals[0].startswith("run1: There are 9 distinct samples")
 
 
 def test_idle_runs_did_no_work() -> None:
     nothing = dict.fromkeys(COMPUTE, 0.001)
-    comparison = compare_profiles(make_profile(window(nothing, 130)), make_profile(window(nothing, 130, seed=3)))
+    comparison = compare_profiles(
+        make_profile(build_window(nothing, 130)), make_profile(build_window(nothing, 130, seed=3))
+    )
     assert (comparison.outcome, comparison.work) == ("insufficient-data", "")
 
 
@@ -93,8 +97,10 @@ def test_what_the_noise_hides_is_no_pass() -> None:
     rng = random.Random(1)
     noisy = []
     for _ in range(2):
-        tracks = dict(window(COMPUTE).tracks)
-        noisy.append(make_profile(window(COMPUTE, tracks=tracks | {"tensor": [rng.uniform(0, 1) for _ in range(90)]})))
+        tracks = dict(build_window(COMPUTE).tracks)
+        noisy.append(
+            make_profile(build_window(COMPUTE, tracks=tracks | {"tensor": [rng.uniform(0, 1) for _ in range(90)]}))
+        )
     assert evaluate_outcome(compare_profiles(noisy[0], noisy[1]), "tensor<-5%") == "unknown"
 
 
@@ -124,7 +130,7 @@ def test_two_times_of_the_same_work_are_seldom_different(name: str) -> None:
 
 def test_hours_of_eight_gpus_are_compared_in_seconds() -> None:
     """Four hours at 1 s. The aim is 2 s on an idle core; here are many."""
-    tracks = window(COMPUTE | {"power": 600.0, "fp32": 0.1, "pcie_receive": 1e9, "clock": 1.9e9}, 4 * 3600).tracks
+    tracks = build_window(COMPUTE | {"power": 600.0, "fp32": 0.1, "pcie_receive": 1e9, "clock": 1.9e9}, 4 * 3600).tracks
     job = Job(tuple(GpuWindow(Gpu("gpu1", str(n), f"GPU-{n}"), 14400.0, 1.0, tracks) for n in range(8)))
     profile = build_profile(job, "x", "", 0, 1)
     begun = time.process_time()

@@ -17,9 +17,9 @@ from gpustack.metrics.gpus import Gpu
 from gpustack.profile.analysis import analyze
 from gpustack.profile.file import ADAPTER, build_profile, read_profile, write_profile
 from gpustack.profile.window import Job
-from tests.worlds.prometheus.windows import DECODE, window
+from tests.worlds.prometheus.windows import DECODE, build_window
 
-GPUS = [replace(window(DECODE, seed=at), gpu=Gpu("gpu1", str(at), f"GPU-{at}"), pods=("a/b",)) for at in range(3)]
+GPUS = [replace(build_window(DECODE, seed=at), gpu=Gpu("gpu1", str(at), f"GPU-{at}"), pods=("a/b",)) for at in range(3)]
 WHOLE = build_profile(Job(tuple(GPUS)), "a/b", "run 1, größer", 0, 1)
 TEXT = ADAPTER.dump_json(WHOLE, indent=1)
 # Where each GPU of it ends, counted by braces: no text of it has one.

@@ -17,7 +17,7 @@ from gpustack.events import ignore_event
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
 from gpustack.proof import connect
-from tests.worlds.snapshots.proof_hosts import read_case, snapshot
+from tests.worlds.snapshots.proof_hosts import build_snapshot, read_case
 
 ANSWERS = [read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")]
 ALONE = Host("gpu1", "192.0.2.1", groups=frozenset({STANDALONE}))
@@ -27,7 +27,7 @@ class Site:
     """Hosts that answer as `taken`; `doors` are the addresses that were forwarded, and the host that forwarded them."""
 
     def __init__(self) -> None:
-        self.taken = snapshot(ANSWERS)
+        self.taken = build_snapshot(ANSWERS)
         self.doors: list[tuple[str, str, int]] = []
 
     def gather(self, *_: object, **__: object) -> Snapshot:
@@ -75,11 +75,11 @@ def refuse(inventory: Inventory, part: Any) -> GpustackError:
 
 
 def test_without_an_answer_nothing_is_forwarded(site: Site) -> None:
-    site.taken = snapshot([], lost={"kube1": "no route", "h1": "no route"})
+    site.taken = build_snapshot([], lost={"kube1": "no route", "h1": "no route"})
     error = refuse(site.taken.inventory, "prometheus")
     assert isinstance(error, UnreachableError)
     assert (error.reference, error.reason) == ("host-ssh-unreachable", "kube1: no route\nh1: no route")
-    site.taken = snapshot([])
+    site.taken = build_snapshot([])
     assert refuse(site.taken.inventory, "prometheus").reference == "proof-no-api"
     assert site.doors == []
 

@@ -16,7 +16,7 @@ from gpustack.proof import inventory
 from gpustack.proof.credential import parse_login
 from gpustack.proof.inventory import find_places, find_skipped_hosts, locate_exporters, match_hosts
 from gpustack.proof.services import LABELS, Part, choose_namespace, describe_access, find_service, select_main_port
-from tests.worlds.snapshots.proof_hosts import CALM, TWO, add_answers, make_host_answers, read_case, snapshot
+from tests.worlds.snapshots.proof_hosts import CALM, TWO, add_answers, build_snapshot, make_host_answers, read_case
 
 CASES = Path(__file__).parents[2] / "cases"
 SPEC = Spec()
@@ -24,12 +24,12 @@ SPEC = Spec()
 
 def test_gpus_of_virtual_machines_are_not_to_be_proven() -> None:
     machines = "0000:67:00.0 0x2330 0x030200 vfio-pci\n0000:68:00.0 0x2330 0x030200 vfio-pci\n"
-    (place,) = find_places(snapshot(add_answers(*make_host_answers("h1", "b" * 32, TWO + machines))))
+    (place,) = find_places(build_snapshot(add_answers(*make_host_answers("h1", "b" * 32, TWO + machines))))
     assert (place.devices, place.pod_count) == (2, 2)
 
 
 def test_a_host_is_the_node_with_its_machine_id() -> None:
-    taken = snapshot(CALM)
+    taken = build_snapshot(CALM)
     assert match_hosts(taken) == {"kube1": "kube1", "gpu1": "h1"}
     (place,) = find_places(taken)
     assert (place.node, place.gpus, place.devices, place.busy, place.pod_count) == ("gpu1", 2, 2, 0, 2)
@@ -38,13 +38,13 @@ def test_a_host_is_the_node_with_its_machine_id() -> None:
 
 
 def test_only_named_hosts_are_surveyed() -> None:
-    taken = snapshot(CALM)
+    taken = build_snapshot(CALM)
     assert [place.node for place in find_places(taken, ("h1",))] == ["gpu1"]
     assert find_places(taken, ("kube1",)) == ()
 
 
 def test_gpus_in_use_are_not_free() -> None:
-    (place,) = find_places(snapshot(add_answers(read_case(PODS, "who-uses"))))
+    (place,) = find_places(build_snapshot(add_answers(read_case(PODS, "who-uses"))))
     assert (place.busy, place.pod_count) == (1, 1)
 
 
@@ -54,17 +54,17 @@ def test_what_a_gpustack_that_has_ended_left_uses_nothing() -> None:
     for process, busy in ((dead, 0), (name_process(), 1), ("", 1)):
         metadata = {"name": "proof-1", "namespace": "gpustack-proof", "annotations": {PROCESS: process}}
         pod = {"metadata": metadata, "spec": {"nodeName": "gpu1", "containers": [container]}}
-        (place,) = find_places(snapshot(add_answers(Answer(PODS.id, CLUSTER, 0, json.dumps({"items": [pod]})))))
+        (place,) = find_places(build_snapshot(add_answers(Answer(PODS.id, CLUSTER, 0, json.dumps({"items": [pod]})))))
         assert place.busy == busy
 
 
 def test_a_closed_node_says_why() -> None:
-    (place,) = find_places(snapshot(add_answers(read_case(NODES, "not-ready-and-cordoned"))))
+    (place,) = find_places(build_snapshot(add_answers(read_case(NODES, "not-ready-and-cordoned"))))
     assert (place.closed_reason, place.pod_count) == ("the node is not Ready: Kubelet stopped posting node status.", 0)
 
 
 def test_devices_of_a_node_that_offers_none_are_counted() -> None:
-    taken = snapshot(add_answers(*make_host_answers("kube1", "a" * 32, TWO)))
+    taken = build_snapshot(add_answers(*make_host_answers("kube1", "a" * 32, TWO)))
     assert [(place.node, place.gpus, place.devices) for place in find_places(taken)] == [
         ("kube1", 0, 2),
         ("gpu1", 2, 2),
@@ -72,7 +72,7 @@ def test_devices_of_a_node_that_offers_none_are_counted() -> None:
 
 
 def test_hosts_that_cannot_be_proven_are_named() -> None:
-    taken = snapshot(
+    taken = build_snapshot(
         add_answers(*make_host_answers("stray", "c" * 32, TWO), *make_host_answers("plain", "d" * 32)),
         ("kube1", "h1", "stray", "plain", "gone", "mute"),
         {"gone": "no answer"},
@@ -87,16 +87,16 @@ def test_hosts_that_cannot_be_proven_are_named() -> None:
 
 def test_without_the_api_there_is_no_place() -> None:
     with pytest.raises(FactUnavailable):
-        find_places(snapshot([]))
-    assert locate_exporters(snapshot([])) == {}
+        find_places(build_snapshot([]))
+    assert locate_exporters(build_snapshot([])) == {}
 
 
 def test_exporters_are_located_by_node() -> None:
-    exporters = locate_exporters(snapshot([read_case(EXPORTERS, "two")]))
+    exporters = locate_exporters(build_snapshot([read_case(EXPORTERS, "two")]))
     assert exporters["gpu-operator/nvidia-dcgm-exporter-4x7k2"] == "gpu1"
 
 
-KNOWN = View(snapshot([read_case(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
+KNOWN = View(build_snapshot([read_case(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
 
 
 def build_service(part: Part, namespace: str, release: str = "", **fields: Any) -> Service:
@@ -153,7 +153,7 @@ def test_addresses_of_the_cluster_are_listed() -> None:
     behind = Ingress("g", "monitoring", ("https://grafana.example.com/", "http://*/"), (plain.name,))
     assert list_urls(plain, behind) == ("https://grafana.example.com/",)
     assert list_urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
-    (ingress,) = snapshot([read_case(INGRESSES, "grafana")]).require_fact(INGRESSES, "kube1")
+    (ingress,) = build_snapshot([read_case(INGRESSES, "grafana")]).require_fact(INGRESSES, "kube1")
     assert "monitoring-grafana" in ingress.services
     assert describe_access("exporter", KNOWN, (), (), SPEC) is None
 
@@ -174,8 +174,8 @@ def test_the_login_of_grafana_is_parsed(answer: Answer, expected: object) -> Non
 
 
 def test_offers_of_nodes_are_unknown_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = snapshot(CALM)
+    taken = build_snapshot(CALM)
     monkeypatch.setattr(inventory, "gather", lambda *_, **__: taken)
     assert inventory.gather_offers(taken.inventory, ignore_event) == {"kube1": 0, "gpu1": 2}
-    monkeypatch.setattr(inventory, "gather", lambda *_, **__: snapshot([]))
+    monkeypatch.setattr(inventory, "gather", lambda *_, **__: build_snapshot([]))
     assert inventory.gather_offers(taken.inventory, ignore_event) == {}

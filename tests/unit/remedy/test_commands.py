@@ -25,7 +25,7 @@ def build_finding(id: str, *locations: str) -> Finding:
 
 
 def format_repairs(id: str, *locations: str, snapshot: Snapshot | None = None) -> str:
-    return "\n".join(build_commands(build_finding(id, *locations), snapshot or gpus.snapshot()).repairs)
+    return "\n".join(build_commands(build_finding(id, *locations), snapshot or gpus.build_snapshot()).repairs)
 
 
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
@@ -36,11 +36,11 @@ def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() 
 def test_user_and_port_of_the_inventory_stand_in_commands() -> None:
     """ssh-keygen -R with the address alone forgets the key of another host, on port 22."""
     host = replace(cluster.K2, user="o$ps", port=2222)
-    text = format_repairs(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, host)))
+    text = format_repairs(UNREACHED, "k2", snapshot=gpus.build_snapshot(hosts=(cluster.K1, host)))
     assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in text
     assert "ssh-keygen -R '[10.78.0.12]:2222' " in text
     six = replace(host, address="fd00::1")
-    text = format_repairs(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, six)))
+    text = format_repairs(UNREACHED, "k2", snapshot=gpus.build_snapshot(hosts=(cluster.K1, six)))
     assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in text
 
 
@@ -50,7 +50,7 @@ def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
 
 
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
-    dead = gpus.snapshot(place_answers(CLUSTER, read_case("kube.nodes", "refused")))
+    dead = gpus.build_snapshot(place_answers(CLUSTER, read_case("kube.nodes", "refused")))
     assert "spec.nodeName=NODE" in format_repairs(TOOLKIT, "k2", snapshot=dead)
 
 
@@ -62,7 +62,7 @@ def build_tainted(**keys: str) -> Finding:
 
 def test_what_was_found_stands_for_its_word() -> None:
     """The value stands as it was found, for a shell; where it differs between hosts, the word stays."""
-    world = gpus.snapshot()
+    world = gpus.build_snapshot()
     assert "kubectl taint node k2 team-" in build_commands(build_tainted(k2="team"), world).repairs
     assert "kubectl taint node NODE team-" in build_commands(build_tainted(k1="team", k2="team"), world).repairs
     assert "kubectl taint node NODE KEY-" in build_commands(build_tainted(k1="team", k2="other"), world).repairs
@@ -71,7 +71,7 @@ def test_what_was_found_stands_for_its_word() -> None:
 
 
 def test_namespaces_are_called_as_the_spec_calls_them() -> None:
-    inventory = gpus.snapshot(spec={"gpu": {"namespace": "gpus"}}).inventory
+    inventory = gpus.build_snapshot(spec={"gpu": {"namespace": "gpus"}}).inventory
     assert fill_line("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory, {}) == (
         "kubectl -n gpus get pods -l a=gpu-operator"
     )
@@ -80,14 +80,14 @@ def test_namespaces_are_called_as_the_spec_calls_them() -> None:
 def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
     who = {(probe, "k2"): read_case(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname")}
     who["network.address", "k2"] = Answer("network.address", "k2", 0, "192.0.2.1 dev eth0 src 10.78.0.12 uid 0\n")
-    snapshot = gpus.snapshot(who)
+    snapshot = gpus.build_snapshot(who)
     assert any("doctor --fix" in line for line in build_commands(build_finding(FORWARD, "k2"), snapshot).hints)
     assert not any("doctor --fix" in line for line in build_commands(build_finding(UNREACHED, "k2"), snapshot).hints)
 
 
 def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
     """A device plugin of the host's own stack is none of the operator's."""
-    snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
+    snapshot = gpus.build_snapshot(spec={"gpu": {"stack": "host"}})
     assert not any(
         "doctor --fix" in line for line in build_commands(build_finding(OF_OPERATOR, CLUSTER), snapshot).hints
     )
@@ -95,7 +95,7 @@ def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
 
 def build_containerd(case: str) -> Snapshot:
     configuration = "containerd.configuration"
-    return gpus.snapshot(place_answers("k2", read_case(configuration, case)))
+    return gpus.build_snapshot(place_answers("k2", read_case(configuration, case)))
 
 
 def test_install_is_offered_where_it_would_do_something() -> None:
@@ -110,7 +110,7 @@ def test_install_is_offered_where_it_would_do_something() -> None:
 
 
 def test_a_step_that_this_cluster_has_not_is_not_offered() -> None:
-    snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
+    snapshot = gpus.build_snapshot(spec={"gpu": {"stack": "host"}})
     assert not any(
         "gpu-operator" in line for line in build_commands(build_finding(OF_OPERATOR, CLUSTER), snapshot).repairs
     )
@@ -118,7 +118,7 @@ def test_a_step_that_this_cluster_has_not_is_not_offered() -> None:
 
 def test_a_remark_stays_behind_the_inventory() -> None:
     """Else a command is typed without it, and goes to another cluster."""
-    inventory = gpus.snapshot().inventory
+    inventory = gpus.build_snapshot().inventory
     assert (
         fill_line("gpustack reset    # only an empty one", inventory, {})
         == "gpustack reset -i hosts.yml    # only an empty one"
@@ -137,7 +137,7 @@ def test_why_install_leaves_it_to_a_person_is_reported() -> None:
 def test_what_the_remedy_does_not_fix_as_it_was_found_is_for_a_person() -> None:
     result = Result("monitor", "ours", "theirs", person=Prose("it is not ours to change"))
     other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", result),), "certain")
-    snapshot = gpus.snapshot()
+    snapshot = gpus.build_snapshot()
     assert build_commands(other, snapshot).manual == ("it is not ours to change",)
     assert not any("install" in line or "--fix" in line for line in build_commands(other, snapshot).hints)
     assert build_offer(snapshot, other).obstacle == "manual: it is not ours to change"

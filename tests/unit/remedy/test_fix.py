@@ -16,7 +16,7 @@ from gpustack.events import INTERRUPTED
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import PlaybookRun
-from tests.worlds.programs.fix_run import FORWARD, STOPPED, SWAP, World, endings
+from tests.worlds.programs.fix_run import FORWARD, STOPPED, SWAP, World, list_endings
 
 IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"
 
@@ -33,7 +33,7 @@ def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
     assert world.log == [
         "ask", f"show {IP}", "yes?", "ask", f"copy {IP} on h1", "play remedy/sysctl on h1", "keep", "ask", "ask",
     ]  # fmt: skip
-    assert endings(done) == {IP: "fixed"}
+    assert list_endings(done) == {IP: "fixed"}
     assert done.attempts[0].records[0].files == ("/etc/x",)
     assert (done.after.roots, done.stop_reason) == ((), "")
 
@@ -46,7 +46,7 @@ def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None
         "play prereqs on h1",
         "play remedy/sysctl on h1",
     ]
-    assert set(endings(done).values()) == {"fixed"}
+    assert set(list_endings(done).values()) == {"fixed"}
 
 
 def test_a_fault_of_a_step_is_fixed_by_that_step_alone() -> None:
@@ -60,7 +60,7 @@ def test_ask_needs_its_own_yes() -> None:
     done = world.fix()
     assert [CONTAINERD] in world.agrees
     assert all(CONTAINERD not in some or some == [CONTAINERD] for some in world.agrees)
-    assert endings(done)[CONTAINERD] == "fixed"
+    assert list_endings(done)[CONTAINERD] == "fixed"
 
 
 def test_declined_changes_nothing() -> None:
@@ -68,7 +68,7 @@ def test_declined_changes_nothing() -> None:
     world.yes = False
     done = world.fix()
     assert world.acts == [f"show {IP}", "yes?"]
-    assert endings(done) == {IP: "declined"}
+    assert list_endings(done) == {IP: "declined"}
     assert (done.tried_attempts, done.exit_status) == ((), 1)
 
 
@@ -78,7 +78,7 @@ def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
     assert [text for text in world.acts if not text.startswith(("show", "yes"))] == [
         f"copy {SWAP_ON} on h1", "play prereqs on h1", "keep", "undo",
     ]  # fmt: skip
-    assert endings(done) == {SWAP_ON: "not-resolved"}
+    assert list_endings(done) == {SWAP_ON: "not-resolved"}
     assert done.attempts[0].rollback_actions == ("h1: restored /etc/x",)
     assert "swap" in done.attempts[0].reason
     assert done.exit_status == 6
@@ -98,7 +98,7 @@ def test_what_is_gone_by_itself_is_left_alone() -> None:
     world.faults = {}
     done = module.Fix(world.gather, world.play, world, world.undo, world.show, world.agree, lambda _: None).run(before)
     assert world.acts == []
-    assert endings(done) == {IP: "recovered"}
+    assert list_endings(done) == {IP: "recovered"}
 
 
 def test_what_has_become_unknown_is_not_resolved() -> None:
@@ -114,7 +114,7 @@ def test_what_has_become_unknown_is_not_resolved() -> None:
     done = module.Fix(world.gather, play, world, world.undo, world.show, world.agree, lambda _: None).run(
         world.diagnosed()
     )
-    assert endings(done) == {IP: "not-resolved"}
+    assert list_endings(done) == {IP: "not-resolved"}
     assert world.acts[-1] == "undo"
 
 
@@ -142,7 +142,7 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
         world.gather, play, world, world.undo, world.show, world.agree, lambda _: None, cancellation=lambda: world.stop
     ).run(world.diagnosed())
     assert world.acts[-1] == "keep"
-    assert endings(done) == {SWAP_ON: "interrupted"}
+    assert list_endings(done) == {SWAP_ON: "interrupted"}
     assert done.exit_status == 130
 
 

@@ -23,7 +23,7 @@ def find_offer(diagnosis: Diagnosis, id: str) -> Offer:
 
 
 def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
-    offer = find_offer(diagnose(hosts.snapshot(FORWARD)), "host-ip-forward-off")
+    offer = find_offer(diagnose(hosts.build_snapshot(FORWARD)), "host-ip-forward-off")
     assert (offer.play, offer.hosts, offer.obstacle) == ("remedy/sysctl", ("h1",), "")
     assert offer.host_variables == {"h1": {"gpustack_remedy": {"net.ipv4.ip_forward": "1"}}}
     assert offer.commands == ("sysctl -w net.ipv4.ip_forward=1",)
@@ -41,7 +41,7 @@ def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, 
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
     links = {("network.managed-links", "h1"): answers.make_answer("network.managed-links", out)}
     id = "host-networkmanager-owns-cni"
-    found = build_offer(hosts.snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
+    found = build_offer(hosts.build_snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
     assert found.obstacle[: len(reason)] == reason
     assert bool(found.obstacle) == bool(reason)
     assert found.host_variables["h1"]["gpustack_remedy"]["reload"] == reads
@@ -52,11 +52,11 @@ def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
     """A cluster of several hosts keeps the taint of its control plane."""
     id = "control-plane-taint-single-node"
     root = Finding(id, (Judgement(id, CLUSTER, "failed"),), "certain")
-    assert "no step taint" in build_offer(cluster.snapshot(), root).obstacle
+    assert "no step taint" in build_offer(cluster.build_snapshot(), root).obstacle
 
 
 def test_a_step_is_played_on_the_hosts_concerned() -> None:
-    offer = find_offer(diagnose(hosts.snapshot(SWAP)), "host-swap-on")
+    offer = find_offer(diagnose(hosts.build_snapshot(SWAP)), "host-swap-on")
     assert (offer.play, offer.hosts, offer.host_variables) == ("prereqs", ("h1",), {})
 
 
@@ -68,7 +68,7 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
         ("containerd.configuration", "h1"): replace(disabling, stdout=files),
         ("containerd.runtime", "h1"): silent,
     }
-    offer = find_offer(diagnose(hosts.snapshot(changed)), "containerd-cri-disabled")
+    offer = find_offer(diagnose(hosts.build_snapshot(changed)), "containerd-cri-disabled")
     assert (offer.play, offer.obstacle) == ("containerd", "")
     assert offer.host_variables == {"h1": {"gpustack_fix": {"files": ["conf.d/00-docker.toml"]}}}
     assert "containerd restarts" in offer.interrupts
@@ -78,7 +78,9 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
 def test_a_plugin_that_no_file_turns_off_is_for_a_person() -> None:
     """The plugin failed to load because of a setting, of which the step knows nothing."""
     silent = replace(read_case("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
-    offer = find_offer(diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent})), "containerd-cri-disabled")
+    offer = find_offer(
+        diagnose(hosts.build_snapshot({("containerd.runtime", "h1"): silent})), "containerd-cri-disabled"
+    )
     assert offer.obstacle.startswith("no file turns it off on h1: ")
 
 
@@ -86,7 +88,7 @@ def test_what_install_refuses_is_refused_here() -> None:
     older = read_case("packages.installed", "prepared-debian-12", ("2.3.7", "2.3.6"))
     silent = replace(read_case("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
     offer = find_offer(
-        diagnose(hosts.snapshot({("packages.installed", "h1"): older, ("containerd.runtime", "h1"): silent})),
+        diagnose(hosts.build_snapshot({("packages.installed", "h1"): older, ("containerd.runtime", "h1"): silent})),
         "containerd-cri-disabled",
     )
     assert "step containerd would be refused" in offer.obstacle

@@ -22,7 +22,7 @@ from gpustack.rollout.plan import PlaybookRun
 from tests.unit.remedy.scratch_fix import CONTAINERD, CRI, SITE, TEXT, forward, make_fix, try_to_take_back
 from tests.unit.remedy.scratch_fix import FORWARD as FORWARDING
 from tests.unit.remedy.scratch_host import ScratchHost, connect_copies
-from tests.worlds.programs.fix_run import FORWARD, World, endings
+from tests.worlds.programs.fix_run import FORWARD, World, list_endings
 
 IP = "host-ip-forward-off"
 OURS = "etc/containerd/conf.d/gpustack.toml"
@@ -57,7 +57,7 @@ def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
 ) -> None:
     """The operator agreed to set a parameter, and nobody else lost a file by it."""
     done = run_fix(stubborn, host, copies, agree=True)
-    assert endings(done) == {IP: "not-resolved"}
+    assert list_endings(done) == {IP: "not-resolved"}
     assert done.attempts[0].rollback_actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
     assert (host.root / "etc/cron.d/nightly-backup").read_text() == "0 3 * * * root backup\n"
     assert (host.root / "etc/app.conf").read_text() == "new\n"
@@ -66,7 +66,7 @@ def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
 
 def test_a_roll_back_that_is_declined_changes_nothing(stubborn: World, host: ScratchHost, copies: Copies) -> None:
     done = run_fix(stubborn, host, copies, agree=False)
-    assert endings(done) == {IP: "not-resolved"}
+    assert list_endings(done) == {IP: "not-resolved"}
     assert (done.attempts[0].rollback_actions, done.attempts[0].is_undoable) == ((), True)
     assert (host.root / SYSCTL_FILE[1:]).read_text() == TEXT
     assert copies.read("h1"), "--undo can still roll it back"

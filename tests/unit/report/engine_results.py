@@ -11,7 +11,7 @@ from gpustack.engines.operations import set_config
 from gpustack.engines.revert import Revert
 from gpustack.probes.gpu.temporary_changes import Mark
 from tests.worlds.programs import engines
-from tests.worlds.programs.engines import ENGINES, diagnostic, result, software
+from tests.worlds.programs.engines import ENGINES, build_result, build_software_test, render_diagnostic
 from tests.worlds.snapshots.build import TAKEN
 
 UNTIL, EARLIER = TAKEN + timedelta(hours=2), TAKEN - timedelta(hours=1)
@@ -45,9 +45,16 @@ BROKEN = ("GPU 1 has a pending row remap.", 87, 6)
 DIAGNOSTIC = judge_level(
     1,
     [
-        Reply("gpu1", "", 0, diagnostic(software(result(0, "Pass"), result(1, "Pass")))),
-        Reply("gpu2", "", -30, diagnostic(software(result(0, "Pass"), result(1, "Fail", BROKEN), status="Fail"))),
-        Reply("gpu3", "", 0, diagnostic(software(result(0, "Skip"), status="Skip"))),
+        Reply("gpu1", "", 0, render_diagnostic(build_software_test(build_result(0, "Pass"), build_result(1, "Pass")))),
+        Reply(
+            "gpu2",
+            "",
+            -30,
+            render_diagnostic(
+                build_software_test(build_result(0, "Pass"), build_result(1, "Fail", BROKEN), status="Fail")
+            ),
+        ),
+        Reply("gpu3", "", 0, render_diagnostic(build_software_test(build_result(0, "Skip"), status="Skip"))),
     ],
     ENGINES.unread,
 )

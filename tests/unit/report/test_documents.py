@@ -22,7 +22,7 @@ MOMENT = datetime(2026, 11, 20, 12, 0, 0, 123456, UTC)
 
 
 def test_a_small_ratio_is_not_rounded_to_zero() -> None:
-    activity = gpu_series.activity(gpu_series.gpu_series("gpu1", 0, PROF_SM_ACTIVE=0.0004))
+    activity = gpu_series.make_activity(gpu_series.build_gpu_series("gpu1", 0, PROF_SM_ACTIVE=0.0004))
     (gpu,) = json.loads(gpu_activity.render_json(activity))["gpus"]
     assert gpu["sm_ratio"] == 0.0004
 
@@ -62,7 +62,7 @@ def test_a_host_that_was_not_contacted_is_unknown() -> None:
 
 LISTINGS: dict[str, Callable[[], str]] = {
     "gpu list": lambda: gpus_json.render_json(gpu_series.make_mixed_fleet()),
-    "gpu metrics": lambda: gpu_metrics.render_json(gpu_series.metrics()),
+    "gpu metrics": lambda: gpu_metrics.render_json(gpu_series.make_metrics()),
     "gpu top": lambda: gpu_activity.render_json(gpu_series.make_working_gpus()),
     "gpu group list": lambda: gpu_engines.render_json(Listing("groups", (), {}, engine_results.POLICIES.temporary)),
 }

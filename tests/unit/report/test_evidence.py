@@ -49,7 +49,7 @@ def test_no_line_of_json_is_quoted() -> None:
 
 def test_a_quoted_line_is_cleaned() -> None:
     evidence = Evidence("h1", "cat a", Answer("a", "h1", 0, "user \x1b[2Jpassword: hunter2\n"))
-    clean = build_cleaner(hosts.snapshot().inventory)
+    clean = build_cleaner(hosts.build_snapshot().inventory)
     (text,) = list_commands(
         Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (evidence,)), clean
     )

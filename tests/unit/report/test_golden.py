@@ -151,12 +151,12 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     ),
     "doctor-unexplained.xml": lambda: doctor_junit.render_junit(diagnoses.make_unexplained_diagnosis()),
     "doctor-together.txt": lambda: print_screen(lambda out: doctor.render_human(out, diagnoses.make_joint_diagnosis())),
-    "capacity.txt": lambda: print_screen(lambda out: capacity.render_human(out, usage_reports.capacity())),
-    "capacity.json": lambda: capacity_json.render_json(usage_reports.capacity()),
-    "capacity.csv": lambda: capacity_json.render_csv(usage_reports.capacity()),
-    "cost.txt": lambda: print_screen(lambda out: cost.render_human(out, usage_reports.bill())),
-    "cost.json": lambda: cost_json.render_json(usage_reports.bill()),
-    "cost.csv": lambda: cost_json.render_csv(usage_reports.bill()),
+    "capacity.txt": lambda: print_screen(lambda out: capacity.render_human(out, usage_reports.make_capacity())),
+    "capacity.json": lambda: capacity_json.render_json(usage_reports.make_capacity()),
+    "capacity.csv": lambda: capacity_json.render_csv(usage_reports.make_capacity()),
+    "cost.txt": lambda: print_screen(lambda out: cost.render_human(out, usage_reports.make_bill())),
+    "cost.json": lambda: cost_json.render_json(usage_reports.make_bill()),
+    "cost.csv": lambda: cost_json.render_csv(usage_reports.make_bill()),
     "fix-offer.txt": lambda: print_screen(
         lambda out: fix.render_offer(out, fixes.offer(fixes.diagnose_forwarding()), fixes.DIFFERENCES, fixes.INVENTORY)
     ),
@@ -180,8 +180,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
         lambda out: comparisons.render_human(out, *workloads.compare_runs())
     ),
     "profile-comparison.json": lambda: comparisons.render_json(*workloads.compare_runs()),
-    "autoscale.txt": lambda: print_screen(lambda out: suggestions.render_human(out, scaled_workloads.draft())),
-    "autoscale.json": lambda: suggestions_json.render_json(scaled_workloads.draft()),
+    "autoscale.txt": lambda: print_screen(lambda out: suggestions.render_human(out, scaled_workloads.build_draft())),
+    "autoscale.json": lambda: suggestions_json.render_json(scaled_workloads.build_draft()),
     "forecast.txt": lambda: print_screen(lambda out: forecasts.render_human(out, demand.forecast_pools())),
     "forecast.json": lambda: forecasts_json.render_json(demand.forecast_pools()),
     "gpu-engines.txt": lambda: print_screen(lambda out: gpu_engines.render_human(out, engine_results.POLICIES)),
@@ -200,8 +200,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-exporter.txt": lambda: print_screen(lambda out: gpu_contract.render_human(out, gpu_series.CONTRACT)),
     "gpu-exporter.json": lambda: gpu_contract.render_json(gpu_series.CONTRACT),
     "gpu-exporter.xml": lambda: gpu_contract.render_junit(gpu_series.CONTRACT),
-    "gpu-metrics.txt": lambda: print_screen(lambda out: gpu_metrics.render_human(out, gpu_series.metrics())),
-    "gpu-metrics.json": lambda: gpu_metrics.render_json(gpu_series.metrics()),
+    "gpu-metrics.txt": lambda: print_screen(lambda out: gpu_metrics.render_human(out, gpu_series.make_metrics())),
+    "gpu-metrics.json": lambda: gpu_metrics.render_json(gpu_series.make_metrics()),
     "gpu-top.txt": lambda: print_screen(lambda out: gpu_activity.render_human(out, gpu_series.make_working_gpus())),
     "gpu-top-pods.txt": lambda: print_screen(
         lambda out: gpu_activity.render_human(out, gpu_series.make_working_gpus(), pods=True)

@@ -13,13 +13,13 @@ from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.exporter import count_series, merge_counters
 from tests.worlds.snapshots.answers import make_answer, read_case
-from tests.worlds.snapshots.gpus import snapshot
+from tests.worlds.snapshots.gpus import build_snapshot
 
 STRANDED = ("gpu.stranded-pods", CLUSTER)
 
 
 def plan_operator(changes: Mapping[tuple[str, str], Any]) -> Plan:
-    return plan(snapshot(changes), [step for step in STEPS if step.id == "gpu-operator"])
+    return plan(build_snapshot(changes), [step for step in STEPS if step.id == "gpu-operator"])
 
 
 def print_plan(plan_to_print: Plan) -> str:

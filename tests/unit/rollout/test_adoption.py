@@ -10,7 +10,7 @@ from gpustack.probes.host.unrecorded_paths import UNRECORDED
 from gpustack.rollout.adoption import build_adoption_variables, describe_adoptable, list_adoptable
 from tests.unit.ownership.owned_root import RECORD, OwnedRoot
 from tests.worlds.programs.own_root import make_machine
-from tests.worlds.snapshots.reset_hosts import PLANE, WORKER, snapshot
+from tests.worlds.snapshots.reset_hosts import PLANE, WORKER, build_snapshot
 
 OURS = "/etc/modules-load.d/gpustack.conf"
 KUBELET, ETCD = "/etc/kubernetes/kubelet.conf", "/var/lib/etcd/member"
@@ -19,7 +19,7 @@ CONFIG = "/etc/kubernetes/gpustack-kubeadm.yaml"
 
 def find_adoptable(name: str, world: dict[str, str], *paths: str) -> tuple[str, ...]:
     answers = {name: world | {"owned.unrecorded": "".join(f"{path}\n" for path in paths)}}
-    return list_adoptable(snapshot(answers, more_probes=(UNRECORDED,))).get(name, ())
+    return list_adoptable(build_snapshot(answers, more_probes=(UNRECORDED,))).get(name, ())
 
 
 def test_files_and_the_data_of_our_cluster_are_offered() -> None:

@@ -20,9 +20,9 @@ from tests.worlds.snapshots.answers import read_case
 
 OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SNAPSHOTS = {
-    "hosts": lambda: hosts.snapshot({("kernel.sysctls", "h1"): OFF}),
-    "cluster": cluster.snapshot,
-    "gpus": gpus.snapshot,
+    "hosts": lambda: hosts.build_snapshot({("kernel.sysctls", "h1"): OFF}),
+    "cluster": cluster.build_snapshot,
+    "gpus": gpus.build_snapshot,
 }
 
 
@@ -56,7 +56,7 @@ def test_the_verdict_is_the_same(name: str) -> None:
 
 def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought() -> None:
     """The operator's own values of a chart: the release carries their digest."""
-    found = cluster.snapshot()
+    found = cluster.build_snapshot()
     values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
     valued = replace(found, inventory=replace(found.inventory, values=values))
     (before, now) = (
@@ -72,7 +72,7 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
 
 def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     """The inventory was read before such values were refused."""
-    found = cluster.snapshot()
+    found = cluster.build_snapshot()
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
     inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
     valued = replace(found, inventory=inventory)
@@ -111,7 +111,7 @@ def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
 
 
 def build_planted(*texts: str) -> Snapshot:
-    snapshot = hosts.snapshot()
+    snapshot = hosts.build_snapshot()
     answers = {("planted", "h1"): Answer("planted", "h1", 0, "\n".join(texts), "\n".join(texts))}
     renamed = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in snapshot.inventory.hosts)
     inventory = replace(snapshot.inventory, hosts=renamed)
@@ -179,7 +179,7 @@ def test_pseudonyms_differ_from_file_to_file() -> None:
 
 
 def test_a_name_that_is_a_word_of_ours_stays_and_is_reported() -> None:
-    snapshot = hosts.snapshot()
+    snapshot = hosts.build_snapshot()
     renamed = tuple(
         replace(host, name="containerd" if host.name == "h2" else host.name) for host in snapshot.inventory.hosts
     )

@@ -219,7 +219,7 @@ def test_silent_control_planes_are_found(planes: str, unreachable: str, silent: 
 
 
 def test_without_a_host_the_next_command_names_the_inventory() -> None:
-    known = hosts.snapshot({})
+    known = hosts.build_snapshot({})
     source = replace(known.inventory, source=Path("my hosts"))
     away = MappingProxyType({name: Reach(name, "host-ssh-unreachable", "refused") for name in known.reach})
     with pytest.raises(RolloutError, match="No host could be reached") as raised:

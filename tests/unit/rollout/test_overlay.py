@@ -14,7 +14,7 @@ from gpustack.config.resources import locate_playbooks
 from gpustack.rollout.overlay import build_cluster_variables, build_machine_ids, build_overlay, dump_yaml, write_overlay
 from tests.worlds.snapshots import gpus, standalone
 from tests.worlds.snapshots.answers import make_answer, place_answers
-from tests.worlds.snapshots.hosts import snapshot
+from tests.worlds.snapshots.hosts import build_snapshot
 
 PLAY = """
 - hosts: all
@@ -27,7 +27,7 @@ PLAY = """
 def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     name = "{{lookup('pipe','touch${IFS}" + str(trap) + "')}}"
-    found = snapshot(place_answers("h1", make_answer("system.hostname", f"{name}\n")), {})
+    found = build_snapshot(place_answers("h1", make_answer("system.hostname", f"{name}\n")), {})
     assert build_overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
     (tmp_path / "play.yml").write_text(PLAY)
     program = Path(sys.executable).with_name("ansible-playbook")
@@ -43,7 +43,7 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_host_without_kubernetes_gets_what_its_roles_install() -> None:
-    variables = build_overlay(standalone.snapshot(standalone.build_installed_answers()))["all"]["hosts"]["w1"][
+    variables = build_overlay(standalone.build_snapshot(standalone.build_installed_answers()))["all"]["hosts"]["w1"][
         "gpustack_standalone"
     ]
     assert set(variables) == {"standalone-exporters", "standalone-monitoring"}
@@ -52,7 +52,7 @@ def test_a_host_without_kubernetes_gets_what_its_roles_install() -> None:
 
 def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProcess[str]:
     """Plays the first task of every play on this machine; `machine` is the id that h1 had when it was asked."""
-    found = snapshot(
+    found = build_snapshot(
         place_answers("h1", make_answer("system.identity", f"{machine}\n\n" if machine is not None else "?")), {}
     )
     (folder / "play.yml").write_text(f"""
@@ -99,13 +99,15 @@ def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, identi
 
 def test_the_machine_that_was_shown_wins_over_the_one_that_answers_now() -> None:
     """A host is asked again while a rollout goes on; who it was is part of what was agreed to."""
-    shown, now = (snapshot(place_answers("h1", make_answer("system.identity", f"{id * 32}\n\n")), {}) for id in "ab")
+    shown, now = (
+        build_snapshot(place_answers("h1", make_answer("system.identity", f"{id * 32}\n\n")), {}) for id in "ab"
+    )
     hosts = build_overlay(now, build_machine_ids(shown))["all"]["hosts"]
     assert hosts["h1"]["gpustack_machine_id"] == "a" * 32
 
 
 def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:
-    found = snapshot({}, {})
+    found = build_snapshot({}, {})
     text = write_overlay(found, tmp_path).read_text()
 
     class Plain(yaml.SafeLoader):
@@ -118,7 +120,7 @@ def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:
 
 def test_ansible_reads_every_value_as_what_it_is(tmp_path: Path) -> None:
     """`off`, `1.36` and `0644` are texts."""
-    found = snapshot({}, {"swap": "off"})
+    found = build_snapshot({}, {"swap": "off"})
     program = Path(sys.executable).with_name("ansible-inventory")
     done = subprocess.run(
         [program, "-i", write_overlay(found, tmp_path), "--list"],
@@ -139,8 +141,8 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "{{ x }}", "off", "1.36", "0644", "~", "<<", "=", "2026-11-21", "!x", "word " * 100, "it's\nword " * 100,
         "x" * 5000,
     ]  # fmt: skip
-    hosts = build_overlay(snapshot({}, {}))["all"]["hosts"]
-    hosts["h1"] |= build_cluster_variables(gpus.snapshot()) | {
+    hosts = build_overlay(build_snapshot({}, {}))["all"]["hosts"]
+    hosts["h1"] |= build_cluster_variables(gpus.build_snapshot()) | {
         "odd": odd,
         "by name": {text: text for text in odd if text},
     }

@@ -10,13 +10,13 @@ from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 from tests.worlds.snapshots import gpus
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.cluster import K1, K2, snapshot
-from tests.worlds.snapshots.hosts import snapshot as of_hosts
+from tests.worlds.snapshots.cluster import K1, K2, build_snapshot
+from tests.worlds.snapshots.hosts import build_snapshot as of_hosts
 
 
 def test_a_known_cluster_gets_every_release_and_all_objects() -> None:
     none = place_answers(CLUSTER, read_case("autoscaling.external-metrics", "none"))
-    found = build_cluster_variables(gpus.snapshot(none, {"autoscaling": {"enabled": True}}))
+    found = build_cluster_variables(gpus.build_snapshot(none, {"autoscaling": {"enabled": True}}))
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
     for release in found["gpustack_releases"].values():
@@ -30,7 +30,7 @@ def test_a_known_cluster_gets_every_release_and_all_objects() -> None:
 def test_what_is_unknown_is_left_out_and_takes_nothing_with_it() -> None:
     """The hosts decide who brings the drivers; Prometheus does not depend on them."""
     silent = {("gpu.devices", host): make_answer("gpu.devices", "", 127) for host in ("k1", "k2")}
-    found = build_cluster_variables(snapshot(silent, {}, (K1, K2)))
+    found = build_cluster_variables(build_snapshot(silent, {}, (K1, K2)))
     assert set(found["gpustack_releases"]) == {"monitoring", "autoscaling"}
     assert {"dashboards", "alerts"} <= set(found["gpustack_objects"])
 
@@ -44,7 +44,9 @@ def test_only_control_planes_are_given_them() -> None:
 
 
 def digest(spec: dict[str, Any]) -> str:
-    found: str = build_cluster_variables(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]["digest"]
+    found: str = build_cluster_variables(build_snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"][
+        "digest"
+    ]
     return found
 
 
@@ -60,14 +62,14 @@ def test_the_digest_of_a_release_follows_its_values_and_nothing_else() -> None:
 
 def test_a_webhooks_secret_is_no_value() -> None:
     spec = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/home/ops/secret-path"}]}}}
-    found = build_cluster_variables(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]
+    found = build_cluster_variables(build_snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]
     assert "secret-path" not in json.dumps(found)
     assert "/etc/alertmanager/secrets/gpustack-receivers/default-webhook" in json.dumps(found)
 
 
 def test_without_a_gpu_there_is_nothing_to_bring() -> None:
     """The roles are played with --force all the same, on a cluster that nobody monitors and that has no GPU."""
-    found = build_cluster_variables(snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
+    found = build_cluster_variables(build_snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
     assert found["gpustack_releases"] == {"monitoring": {}, "gpu-operator": {}, "autoscaling": {}}
     assert found["gpustack_objects"]["gpu-metrics"] == {
         "monitor": "",

@@ -12,7 +12,18 @@ from gpustack.config.host import HostSpec
 from gpustack.errors import RolloutError
 from gpustack.rollout.removal import judge_removal
 from gpustack.rollout.reset import refuse_removal
-from tests.worlds.snapshots.reset_hosts import BARE, CA, HOSTS, PLANE, WORKER, machine, node, nodes, records, snapshot
+from tests.worlds.snapshots.reset_hosts import (
+    BARE,
+    CA,
+    HOSTS,
+    PLANE,
+    WORKER,
+    build_node,
+    build_nodes,
+    build_snapshot,
+    render_machine_id,
+    render_records,
+)
 
 ALL = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (
@@ -24,12 +35,12 @@ PACKAGES = (
 
 
 def test_bare_hosts_have_nothing() -> None:
-    found = judge_removal(snapshot(), ())
+    found = judge_removal(build_snapshot(), ())
     assert (found.due_hosts, found.foreign_hosts, found.orphans, found.unreachable_hosts) == ((), (), (), ())
 
 
 def test_a_whole_cluster_names_its_cluster_and_drains_nobody() -> None:
-    one, two, three = judge_removal(snapshot(ALL, nodes(node("k1"), node("k2"))), ()).hosts
+    one, two, three = judge_removal(build_snapshot(ALL, build_nodes(build_node("k1"), build_node("k2"))), ()).hosts
     assert one.cluster == two.cluster == "gpustack at https://10.0.0.1:6443"
     assert three.cluster == ""
     assert (one.node, two.node, two.drain) == ("", "", False)
@@ -40,43 +51,50 @@ def test_a_whole_cluster_names_its_cluster_and_drains_nobody() -> None:
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready: bool) -> None:
-    (two,) = judge_removal(snapshot(ALL, nodes(node("k1"), node("k2", ready=ready))), ["k2"]).hosts
+    (two,) = judge_removal(
+        build_snapshot(ALL, build_nodes(build_node("k1"), build_node("k2", ready=ready))), ["k2"]
+    ).hosts
     assert (two.node, two.drain, two.unknown) == ("k2", ready, ())
 
 
 @pytest.mark.parametrize(
     ("values", "mine"),
     [
-        ({}, node("k9", address="10.0.0.2", id=machine("k2"))),
-        ({"system.hostname": "new-name\n"}, node("k2")),
-        ({"network.address": "192.0.2.1 via 10.9.9.1 dev eth1 src 10.9.9.9 uid 0\n"}, node("k2")),
+        ({}, build_node("k9", address="10.0.0.2", id=render_machine_id("k2"))),
+        ({"system.hostname": "new-name\n"}, build_node("k2")),
+        ({"network.address": "192.0.2.1 via 10.9.9.1 dev eth1 src 10.9.9.9 uid 0\n"}, build_node("k2")),
     ],
     ids=["node of another name", "host was renamed", "default route elsewhere"],
 )
 def test_a_node_is_the_host_s_by_its_machine_id_and_its_address(values: dict[str, str], mine: dict[str, Any]) -> None:
-    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine)), ["k2"]).hosts
+    (two,) = judge_removal(
+        build_snapshot({"k1": PLANE, "k2": WORKER | values}, build_nodes(build_node("k1"), mine)), ["k2"]
+    ).hosts
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 
 OUTSIDE: tuple[tuple[dict[str, str], dict[str, Any]], ...] = (
-    ({}, node("k2", address="10.9.9.9")),
-    ({"system.hostname": "gpu-7.example.com\n"}, node("gpu-7.example.com", address="10.9.9.9", id=machine("k2"))),
+    ({}, build_node("k2", address="10.9.9.9")),
+    (
+        {"system.hostname": "gpu-7.example.com\n"},
+        build_node("gpu-7.example.com", address="10.9.9.9", id=render_machine_id("k2")),
+    ),
     # All that the host says is of a node that is in the cluster and not in this inventory.
     (
         {
-            "system.identity": f"{machine('x9')}\n\n",
+            "system.identity": f"{render_machine_id('x9')}\n\n",
             "system.hostname": "x9\n",
             "network.address": "192.0.2.1 via 10.0.0.254 dev eth0 src 10.9.9.9 uid 0\n",
             "network.addresses": "2: eth0    inet 10.9.9.9/24 brd 10.0.0.255\n",
         },
-        node("x9", address="10.9.9.9"),
+        build_node("x9", address="10.9.9.9"),
     ),
 )
 
 
 @pytest.mark.parametrize(("values", "mine"), OUTSIDE, ids=["its name", "its name and an alias", "all that it says"])
 def test_a_node_that_ssh_did_not_reach_is_not_drained(values: dict[str, str], mine: dict[str, Any]) -> None:
-    taken = snapshot({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine))
+    taken = build_snapshot({"k1": PLANE, "k2": WORKER | values}, build_nodes(build_node("k1"), mine))
     (two,) = judge_removal(taken, ["k2"]).hosts
     assert (two.node, two.drain) == ("", False)
     assert two.unknown[0].endswith("has its machine-id, but the address 10.9.9.9 and not 10.0.0.2")
@@ -87,7 +105,7 @@ def test_a_node_that_ssh_did_not_reach_is_not_drained(values: dict[str, str], mi
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 
-CLAIM = {"system.identity": f"{machine('k3')}\n\n"}
+CLAIM = {"system.identity": f"{render_machine_id('k3')}\n\n"}
 ALL_CLAIMS = CLAIM | {
     "system.hostname": "k3\n",
     "network.addresses": "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet 10.0.0.3/24 brd 10.0.0.255\n",
@@ -97,12 +115,12 @@ ALL_CLAIMS = CLAIM | {
 @pytest.mark.parametrize(
     ("values", "victim", "silent"),
     [
-        (CLAIM, node("k3"), ()),
-        (CLAIM, node("k3"), ("k3",)),
-        (ALL_CLAIMS, node("k3"), ()),
-        (ALL_CLAIMS, node("k3"), ("k3",)),
-        (CLAIM, node("stranger", address="10.0.0.77", id=machine("k3")), ("k3",)),
-        (ALL_CLAIMS, node("k3", address="10.0.0.99"), ("k3",)),
+        (CLAIM, build_node("k3"), ()),
+        (CLAIM, build_node("k3"), ("k3",)),
+        (ALL_CLAIMS, build_node("k3"), ()),
+        (ALL_CLAIMS, build_node("k3"), ("k3",)),
+        (CLAIM, build_node("stranger", address="10.0.0.77", id=render_machine_id("k3")), ("k3",)),
+        (ALL_CLAIMS, build_node("k3", address="10.0.0.99"), ("k3",)),
     ],
     ids=["its id", "of a dead host", "all of it", "all of a dead host's", "of a host outside", "its name"],
 )
@@ -110,38 +128,40 @@ def test_a_host_that_tells_another_s_machine_id_does_not_get_that_node_drained(
     values: dict[str, str], victim: dict[str, Any], silent: tuple[str, ...]
 ) -> None:
     hosts = {"k1": PLANE, "k2": WORKER | values, "k3": WORKER}
-    (two,) = judge_removal(snapshot(hosts, nodes(node("k1"), victim), unreached=silent), ["k2"]).hosts
+    (two,) = judge_removal(build_snapshot(hosts, build_nodes(build_node("k1"), victim), unreached=silent), ["k2"]).hosts
     assert (two.node, two.drain) == ("", False)
     assert "machine-id" in two.unknown[0]
 
 
 def test_a_worker_whose_api_does_not_answer_is_reset_and_its_node_is_unknown() -> None:
-    (two,) = judge_removal(snapshot(ALL), ["k2"]).hosts
+    (two,) = judge_removal(build_snapshot(ALL), ["k2"]).hosts
     assert two.due
     assert two.node == ""
     assert [text.partition(":")[0] for text in two.unknown] == ["node of this host in the cluster"]
 
 
 def test_a_worker_without_any_cluster_is_not_asked_for_a_node() -> None:
-    (two,) = judge_removal(snapshot(), ["k2"]).hosts
+    (two,) = judge_removal(build_snapshot(), ["k2"]).hosts
     assert not two.due
 
 
 def test_a_host_of_another_cluster_is_named() -> None:
     other = WORKER | {"leftovers.kubernetes": "https://old.example:6443\n"}
-    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": other}, nodes()), ["k2"]).hosts
+    (two,) = judge_removal(build_snapshot({"k1": PLANE, "k2": other}, build_nodes()), ["k2"]).hosts
     assert two.foreign == "it is a node (k2) of another cluster, at old.example:6443"
     assert "gpustack" not in two.cluster
 
 
 def test_a_control_plane_that_gpustack_did_not_make_is_foreign() -> None:
     plane = PLANE | {"owned.membership": PLANE["owned.membership"].replace("yes\n== etcd", "no\n== etcd")}
-    assert [host_removal.host for host_removal in judge_removal(snapshot({"k1": plane}), ()).foreign_hosts] == ["k1"]
+    assert [host_removal.host for host_removal in judge_removal(build_snapshot({"k1": plane}), ()).foreign_hosts] == [
+        "k1"
+    ]
 
 
 def test_a_host_of_an_unknown_cluster_counts_as_foreign() -> None:
     late = Answer("leftovers.kubernetes", "k2", 124, "")
-    (two,) = judge_removal(snapshot(ALL, nodes(), late), ["k2"]).foreign_hosts
+    (two,) = judge_removal(build_snapshot(ALL, build_nodes(), late), ["k2"]).foreign_hosts
     assert "is unknown" in two.foreign
 
 
@@ -171,14 +191,14 @@ def test_data_of_a_cluster_that_gpustack_has_no_record_of_is_refused(path: str) 
     """An etcd of its own, "the hard way", Patroni's: no kubeconfig says whose they are, and that proves nothing."""
     member = BARE["owned.membership"].replace("== etcd\nno", "== etcd\nyes")
     world = {"owned.records": list_foreign(path), "owned.control-plane": f"file {path}\n", "owned.membership": member}
-    found = judge_removal(snapshot({"k3": world}), ["k3"])
+    found = judge_removal(build_snapshot({"k3": world}), ["k3"])
     (three,) = found.foreign_hosts
     assert path in three.foreign
     assert (three.traces, three.ownership.agreements) == ((), ())
     with pytest.raises(RolloutError) as raised:
         refuse_removal(found, foreign=False)
     assert raised.value.reference == "reset-foreign"
-    (agreed,) = judge_removal(snapshot({"k3": world}), ["k3"], foreign=True).hosts
+    (agreed,) = judge_removal(build_snapshot({"k3": world}), ["k3"], foreign=True).hosts
     assert [agreement.path for agreement in agreed.ownership.agreements] == [path]
     assert str(agreed.traces[0][1][0]) == path, "the question names what would go"
 
@@ -186,22 +206,27 @@ def test_data_of_a_cluster_that_gpustack_has_no_record_of_is_refused(path: str) 
 @pytest.mark.parametrize("path", ["/var/lib/containerd", "/var/lib/prometheus", "/opt/local-path-provisioner"])
 def test_what_other_programs_store_is_never_agreed_on_without_a_record(path: str) -> None:
     world = {"owned.packages": PACKAGES, "owned.standalone-monitoring": ""}
-    three = judge_removal(snapshot({"k3": world}), ["k3"], packages=True, foreign=True).hosts[0]
+    three = judge_removal(build_snapshot({"k3": world}), ["k3"], packages=True, foreign=True).hosts[0]
     assert not three.ownership.has_agreed(path)
 
 
 def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
-    lines = records(("/var/lib/kubelet", "data")) + list_foreign("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
-    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).hosts
+    lines = (
+        render_records(("/var/lib/kubelet", "data"))
+        + list_foreign("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
+    )
+    (two,) = judge_removal(
+        build_snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, build_nodes()), ["k2"]
+    ).hosts
     assert two.foreign == ""
     assert [agreement.path for agreement in two.ownership.agreements] == ["/var/lib/kubelet"]
     assert any(text.startswith("/var/lib/etcd/member: ") for text in two.kept_resources)
 
 
 def test_a_record_of_another_cluster_s_data_is_no_proof() -> None:
-    lines = records(("/var/lib/kubelet", "data")).replace(f"present of {CA}", "present of sha256:2")
+    lines = render_records(("/var/lib/kubelet", "data")).replace(f"present of {CA}", "present of sha256:2")
     lines = lines.replace(f'{{"cluster": "{CA}"}}', '{"cluster": "sha256:2"}')
-    taken = snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes())
+    taken = build_snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, build_nodes())
     (two,) = judge_removal(taken, ["k2"]).foreign_hosts
     assert "/var/lib/kubelet" in two.foreign
     assert (two.traces, two.ownership.cluster) == ((), False)
@@ -209,7 +234,9 @@ def test_a_record_of_another_cluster_s_data_is_no_proof() -> None:
 
 @pytest.mark.parametrize("answer", ["{", '{"cluster": 1}\n', "[]\n"], ids=["torn", "of another shape", "a list"])
 def test_an_unreadable_answer_about_the_record_removes_nothing(answer: str) -> None:
-    found = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": answer}}, nodes()), ["k2"])
+    found = judge_removal(
+        build_snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": answer}}, build_nodes()), ["k2"]
+    )
     assert [host_removal.host for host_removal in found.blocked_hosts] == ["k2"]
     assert (found.hosts[0].traces, found.hosts[0].ownership.agreements) == ((), ())
     with pytest.raises(RolloutError) as raised:
@@ -219,14 +246,18 @@ def test_an_unreadable_answer_about_the_record_removes_nothing(answer: str) -> N
 
 def test_a_torn_record_is_named() -> None:
     late = Answer("owned.records", "k2", 1, "", "owned.json cannot be read; nothing was changed")
-    (two,) = judge_removal(snapshot(ALL, nodes(), late), ["k2"]).blocked_hosts
+    (two,) = judge_removal(build_snapshot(ALL, build_nodes(), late), ["k2"]).blocked_hosts
     assert two.record_error == "owned.json cannot be read; nothing was changed"
     assert any(two.record_error in text for text in (two.unknown[0], two.unknown[-1]))
 
 
 def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
-    lies = records(("/etc/shadow", "file"), ("/home", "data"), ("/etc/fstab", "data"), ("/var/lib/kubelet", "data"))
-    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
+    lies = render_records(
+        ("/etc/shadow", "file"), ("/home", "data"), ("/etc/fstab", "data"), ("/var/lib/kubelet", "data")
+    )
+    (two,) = judge_removal(
+        build_snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, build_nodes()), ["k2"]
+    ).hosts
     assert [agreement.path for agreement in two.ownership.agreements] == ["/var/lib/kubelet"]
     assert any("3 paths that no step declares" in text for text in two.kept_resources)
 
@@ -241,40 +272,42 @@ def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["file", "lines", "data", "folder"])
 def test_no_pattern_of_the_declaration_reaches_another_path(path: str, kind: str) -> None:
-    lies = records((path, kind))
-    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
+    lies = render_records((path, kind))
+    (two,) = judge_removal(
+        build_snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, build_nodes()), ["k2"]
+    ).hosts
     assert two.ownership.agreements == ()
 
 
 def test_a_file_without_a_record_stays_and_is_named() -> None:
-    taken = snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}})
+    taken = build_snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}})
     (three,) = judge_removal(taken, ["k3"]).hosts
     assert three.traces == ()
     assert "/etc/modules-load.d/gpustack.conf: gpustack has no record of it" in three.kept_resources
 
 
 def test_workers_outside_would_be_left_alone() -> None:
-    assert judge_removal(snapshot(ALL), ["k1"]).orphans == ("k2",)
-    assert judge_removal(snapshot(ALL), ["k1", "k2"]).orphans == ()
-    dead = snapshot(ALL, unreached=("k3",))
+    assert judge_removal(build_snapshot(ALL), ["k1"]).orphans == ("k2",)
+    assert judge_removal(build_snapshot(ALL), ["k1", "k2"]).orphans == ()
+    dead = build_snapshot(ALL, unreached=("k3",))
     assert judge_removal(dead, ["k1"]).orphans == ("k2", "k3"), "a dead one may be in the cluster"
     assert judge_removal(dead, ()).orphans == (), "without --limit it is reported, not refused"
 
 
 def test_other_distributions_are_reported() -> None:
-    found = judge_removal(snapshot({"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}), ())
+    found = judge_removal(build_snapshot({"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}), ())
     assert found.distributions == (("k3", "k3s"),)
 
 
 def test_a_question_without_an_answer_is_something_to_do() -> None:
     late = replace(Answer("owned.firewall", "k3", 124, ""))
-    three = judge_removal(snapshot(None, late), ()).hosts[2]
+    three = judge_removal(build_snapshot(None, late), ()).hosts[2]
     assert three.due
     assert three.unknown == ("firewall: no answer within 5 s",)
 
 
 def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
-    found = snapshot({"k3": {"owned.packages": PACKAGES}})
+    found = build_snapshot({"k3": {"owned.packages": PACKAGES}})
     three = judge_removal(found, ["k3"], packages=True).hosts[0]
     assert three.packages == ("containerd.io", "kubelet")
     assert three.holds == ("containerd.io", "kubelet")
@@ -286,12 +319,12 @@ def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
 
 def test_packages_are_known_where_what_the_steps_left_is_not() -> None:
     late = replace(Answer("owned.containerd", "k3", 124, ""))
-    three = judge_removal(snapshot({"k3": {"owned.packages": PACKAGES}}, late), ["k3"]).hosts[0]
+    three = judge_removal(build_snapshot({"k3": {"owned.packages": PACKAGES}}, late), ["k3"]).hosts[0]
     assert three.unknown == ("containerd: no answer within 5 s",)
     assert "--packages" in three.kept_resources[0]
 
 
 def test_dead_hosts_are_named() -> None:
-    found = judge_removal(snapshot(ALL, unreached=("k2", "k3")), ())
+    found = judge_removal(build_snapshot(ALL, unreached=("k2", "k3")), ())
     assert [host.host for host in found.hosts] == ["k1"]
     assert found.unreachable_hosts == ("k2", "k3")

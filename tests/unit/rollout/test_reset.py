@@ -12,9 +12,18 @@ from gpustack.rollout.overlay import build_overlay
 from gpustack.rollout.plan import PlaybookRun, TaskFailure
 from gpustack.rollout.removal import judge_removal
 from gpustack.rollout.reset import ResetOutcome, reset
-from tests.worlds.snapshots.reset_hosts import CA, PLANE, WORKER, machine, node, nodes, records, snapshot
+from tests.worlds.snapshots.reset_hosts import (
+    CA,
+    PLANE,
+    WORKER,
+    build_node,
+    build_nodes,
+    build_snapshot,
+    render_machine_id,
+    render_records,
+)
 
-BEFORE = snapshot({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
+BEFORE = build_snapshot({"k1": PLANE, "k2": WORKER}, build_nodes(build_node("k1"), build_node("k2")))
 
 
 def run(
@@ -42,7 +51,7 @@ def run(
 
 
 def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
-    outcome, values = run(snapshot(), ["k2", "k3"])
+    outcome, values = run(build_snapshot(), ["k2", "k3"])
     assert values["hosts"] == ["k2"]
     assert values["more"]["k2"]["gpustack_reset"] == {
         "node": "k2", "drain": True, "packages": [], "holds": [], "pod_cidr": "10.244.0.0/16",
@@ -53,24 +62,24 @@ def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
 
 
 def test_what_is_found_again_is_left() -> None:
-    links = records(("/sys/class/net/cni0", "link"), cluster="")
-    outcome, _ = run(snapshot({"k2": {"owned.flannel": "link cni0\n", "owned.records": links}}))
+    links = render_records(("/sys/class/net/cni0", "link"), cluster="")
+    outcome, _ = run(build_snapshot({"k2": {"owned.flannel": "link cni0\n", "owned.records": links}}))
     assert [host_removal.host for host_removal in outcome.incomplete_hosts] == ["k2"]
     assert outcome.exit_status == 6
 
 
 def test_a_node_that_is_still_there_is_left() -> None:
-    outcome, _ = run(snapshot({"k1": PLANE}, nodes(node("k1"), node("k2"))), ["k2"])
+    outcome, _ = run(build_snapshot({"k1": PLANE}, build_nodes(build_node("k1"), build_node("k2"))), ["k2"])
     assert [host_removal.node for host_removal in outcome.incomplete_hosts] == ["k2"]
 
 
 @pytest.mark.parametrize(
     ("after", "fails", "cancelled", "code"),
     [
-        (snapshot(), ["k1"], False, 5),
-        (snapshot({"k1": PLANE}), [], True, 130),
-        (snapshot(unreached=("k2",)), [], False, 8),
-        (snapshot({"k1": {"owned.packages": "broken"}}), [], False, 8),
+        (build_snapshot(), ["k1"], False, 5),
+        (build_snapshot({"k1": PLANE}), [], True, 130),
+        (build_snapshot(unreached=("k2",)), [], False, 8),
+        (build_snapshot({"k1": {"owned.packages": "broken"}}), [], False, 8),
     ],
     ids=["a task failed", "interrupted", "a host is gone", "no answer"],
 )
@@ -79,13 +88,13 @@ def test_a_reset_ends_with_its_outcome(after: Snapshot, fails: list[str], cancel
 
 
 def test_interrupted_before_the_play_plays_nothing() -> None:
-    outcome, values = run(snapshot({"k1": PLANE}), cancelled=True)
+    outcome, values = run(build_snapshot({"k1": PLANE}), cancelled=True)
     assert (values, outcome.playbook_run, outcome.stop_reason) == ({}, None, "interrupted")
 
 
 def test_a_host_that_is_partly_unknown_is_in_the_overlay_too() -> None:
     """A reset needs no address and no release of a host."""
-    broken = snapshot({"k2": {"network.address": "", "system.os": ""}})
+    broken = build_snapshot({"k2": {"network.address": "", "system.os": ""}})
     hosts = build_overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
-    assert hosts["k2"] == {"gpustack_machine_id": machine("k2"), "gpustack_reset": {"node": ""}}
+    assert hosts["k2"] == {"gpustack_machine_id": render_machine_id("k2"), "gpustack_reset": {"node": ""}}
     assert "gpustack" in hosts["k1"]

@@ -11,10 +11,10 @@ from gpustack.serve import latest
 from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment
 from gpustack.serve.refusal import Refusal
-from tests.worlds.prometheus.gpu_series import gpu_series
-from tests.worlds.prometheus.moments import moment
+from tests.worlds.prometheus.gpu_series import build_gpu_series
+from tests.worlds.prometheus.moments import make_moment
 
-FOUND = moment(gpu_series("gpu1", 0))
+FOUND = make_moment(build_gpu_series("gpu1", 0))
 
 
 def test_requests_at_once_share_one_question() -> None:

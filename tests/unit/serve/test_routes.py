@@ -15,10 +15,10 @@ from gpustack.serve.moment import Moment
 from gpustack.serve.openapi import render_openapi
 from gpustack.serve.refusal import Refusal, render_problem
 from gpustack.serve.routes import ROUTES, respond
-from tests.worlds.prometheus.gpu_series import BUSY, HEALTHY, gpu_series
-from tests.worlds.prometheus.moments import NAN, labels, make_served_series, moment
+from tests.worlds.prometheus.gpu_series import BUSY, HEALTHY, build_gpu_series
+from tests.worlds.prometheus.moments import NAN, build_labels, make_moment, make_served_series
 
-SERVED = moment(make_served_series())
+SERVED = make_moment(make_served_series())
 
 
 def get(target: str, moment: Moment = SERVED) -> Any:
@@ -80,20 +80,23 @@ def test_what_one_gpu_of_a_pod_does_not_measure_is_no_value_of_the_pod() -> None
 
 
 def test_a_value_is_as_old_as_the_oldest_that_it_is_made_of() -> None:
-    old = [replace(one, points=((970.0, one.points[0][1]),)) for one in gpu_series("gpu1", 1, labels("a", "b"), **BUSY)]
-    found = moment(gpu_series("gpu1", 0, labels("a", "b"), **BUSY), old)
+    old = [
+        replace(one, points=((970.0, one.points[0][1]),))
+        for one in build_gpu_series("gpu1", 1, build_labels("a", "b"), **BUSY)
+    ]
+    found = make_moment(build_gpu_series("gpu1", 0, build_labels("a", "b"), **BUSY), old)
     assert get("/v1/pods/a/b/power", found)["measured_at"] == "1970-01-01T00:16:10Z"
     parts = {"FB_TOTAL": NAN, "FB_USED": 1.0, "FB_FREE": 2.0, "FB_RESERVED": 3.0}
     series = [
         replace(one, points=((980.0, 2.0),)) if "FREE" in one.labels["__name__"] else one
-        for one in gpu_series("gpu1", 0, **parts)
+        for one in build_gpu_series("gpu1", 0, **parts)
     ]
-    total = get("/v1/gpus/GPU-gpu1-0/memory_total", moment(series))
+    total = get("/v1/gpus/GPU-gpu1-0/memory_total", make_moment(series))
     assert (total["value"], total["measured_at"]) == (6 * 2**20, "1970-01-01T00:16:20Z")
 
 
 def test_zero_is_a_value() -> None:
-    assert get("/v1/gpus/GPU-gpu1-0/sm", moment(gpu_series("gpu1", 0, PROF_SM_ACTIVE=0.0)))["value"] == 0
+    assert get("/v1/gpus/GPU-gpu1-0/sm", make_moment(build_gpu_series("gpu1", 0, PROF_SM_ACTIVE=0.0)))["value"] == 0
 
 
 def test_instances_are_named_by_a_parameter() -> None:
@@ -105,7 +108,7 @@ def test_instances_are_named_by_a_parameter() -> None:
 
 
 def test_a_gpu_without_uuid_is_found_by_node_and_index() -> None:
-    assert get("/v1/gpus/gpu1:0/sm", moment(gpu_series("gpu1", 0, {"UUID": ""}, **BUSY)))["value"] == 0.85
+    assert get("/v1/gpus/gpu1:0/sm", make_moment(build_gpu_series("gpu1", 0, {"UUID": ""}, **BUSY)))["value"] == 0.85
 
 
 def test_gpus_pods_and_nodes_are_listed() -> None:
@@ -124,12 +127,12 @@ def test_an_empty_list_is_not_mistaken_for_none_in_use(target: str) -> None:
 
 def test_exporters_that_do_not_ask_the_kubelet_are_the_reason() -> None:
     for target in ("/v1/pods", "/v1/pods/team-a/x/sm"):
-        assert "do not ask the kubelet" in refuse(target, moment(gpu_series("gpu1", 0)))[2]
+        assert "do not ask the kubelet" in refuse(target, make_moment(build_gpu_series("gpu1", 0)))[2]
 
 
 def test_a_unit_that_is_not_proven_is_the_reason() -> None:
     doubt = "DCGM_FI_PROF_SM_UTIL_RATIO: its unit is not known"
-    found = replace(moment(gpu_series("gpu1", 0, **dict.fromkeys(HEALTHY, 1.0))), doubts=(doubt,))
+    found = replace(make_moment(build_gpu_series("gpu1", 0, **dict.fromkeys(HEALTHY, 1.0))), doubts=(doubt,))
     assert refuse("/v1/gpus/GPU-gpu1-0/sm", found)[2] == f"{doubt}."
     assert get("/v1/gpus/GPU-gpu1-0", found)["warnings"] == [doubt]
 
@@ -164,12 +167,12 @@ def test_malformed_requests_are_refused(target: str, status: int, reference: str
 
 
 def test_a_name_that_is_encoded_is_decoded_once() -> None:
-    found = moment(gpu_series("gpu1", 0, labels("team a", "50%25"), **BUSY))
+    found = make_moment(build_gpu_series("gpu1", 0, build_labels("team a", "50%25"), **BUSY))
     assert get("/v1/pods/team%20a/50%2525/sm", found)["value"] == 0.85
 
 
 def test_names_of_labels_are_clean() -> None:
-    found = moment(gpu_series("gpu\x1b[31m1", 0, labels("a", "b\u202e\x07"), **BUSY))
+    found = make_moment(build_gpu_series("gpu\x1b[31m1", 0, build_labels("a", "b\u202e\x07"), **BUSY))
     for target in ("/v1/gpus", "/v1/pods"):
         text = respond(target, lambda: found, render_openapi)
         assert not {"\x1b", "\u202e", "\x07"} & set(text)

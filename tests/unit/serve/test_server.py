@@ -17,10 +17,10 @@ from gpustack.serve import handler, request_head, server
 from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment, read_moment
 from gpustack.serve.server import Server
-from tests.worlds.programs.web import make_error, make_prometheus, web_server
-from tests.worlds.prometheus.moments import make_served_series, moment
+from tests.worlds.programs.web import make_error, make_prometheus, serve_answers
+from tests.worlds.prometheus.moments import make_moment, make_served_series
 
-MOMENT = moment(make_served_series())
+MOMENT = make_moment(make_served_series())
 
 
 @contextmanager
@@ -207,7 +207,7 @@ def test_many_at_once_ask_prometheus_once() -> None:
         queries.append(form["query"])
         return made(path, form, headers)
 
-    with web_server(answer) as url:
+    with serve_answers(answer) as url:
         prometheus = Prometheus(Access(url))
         with serve_moments(LatestMoment(lambda: read_moment(prometheus), 60)) as server, ThreadPoolExecutor(20) as pool:
             answers = list(pool.map(lambda _: get(server, "/v1/pods/team-a/vllm-*/sm"), range(40)))
@@ -218,7 +218,7 @@ def test_many_at_once_ask_prometheus_once() -> None:
 
 
 def test_a_prometheus_that_does_not_answer_is_503_with_the_reason() -> None:
-    with web_server(lambda *_: make_error(422, "too many samples")) as url:
+    with serve_answers(lambda *_: make_error(422, "too many samples")) as url:
         prometheus = Prometheus(Access(url, token="very-secret"))
         with serve_moments(LatestMoment(lambda: read_moment(prometheus), 60)) as server:
             answer = get(server, "/v1/gpus")

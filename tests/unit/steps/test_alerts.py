@@ -1,8 +1,8 @@
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.alerts import STEP, VENDOR, load_groups
 from tests.worlds.snapshots.answers import make_answer, read_case
-from tests.worlds.snapshots.cluster import build_answers, judge, states
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.cluster import build_answers, judge, judge_steps
+from tests.worlds.snapshots.judge import list_failures
 
 RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
 BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
@@ -10,11 +10,13 @@ BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
 
 def test_missing_rules_are_for_install() -> None:
     for case in ("none", "unknown-kind"):
-        assert failures(judge(STEP, {RULES: read_case(RULES[0], case)})) == {"rules": (f"{BOTH} missing", "install")}
+        assert list_failures(judge(STEP, {RULES: read_case(RULES[0], case)})) == {
+            "rules": (f"{BOTH} missing", "install")
+        }
 
 
 def test_an_address_of_runbooks_is_another_content() -> None:
-    found = failures(judge(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
+    found = list_failures(judge(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
     assert found == {"rules": ("gpustack-gpu-alerts with different content", "install")}
 
 
@@ -23,7 +25,7 @@ def test_edited_rules_are_for_install() -> None:
     rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
-    assert failures(judge(STEP, {RULES: make_answer(RULES[0], edited)})) == {
+    assert list_failures(judge(STEP, {RULES: make_answer(RULES[0], edited)})) == {
         "rules": ("gpustack-gpu-alerts changed by an unknown client", "install")
     }
 
@@ -31,7 +33,7 @@ def test_edited_rules_are_for_install() -> None:
 def test_a_group_that_prometheus_has_not_read_is_waited_for() -> None:
     out = build_answers()[LOADED].stdout
     gone = make_answer(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
-    assert failures(judge(STEP, {LOADED: gone})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}
+    assert list_failures(judge(STEP, {LOADED: gone})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}
     assert '"value": [0, "20"]' in out
     fewer = make_answer(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
     mismatch = judge(STEP, {LOADED: fewer})["rules-loaded"].result
@@ -40,7 +42,7 @@ def test_a_group_that_prometheus_has_not_read_is_waited_for() -> None:
 
 
 def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
-    assert failures(judge(STEP, {LOADED: read_case(LOADED[0], "control-plane")})) == {}
+    assert list_failures(judge(STEP, {LOADED: read_case(LOADED[0], "control-plane")})) == {}
 
 
 def test_who_cannot_be_asked_makes_it_unknown() -> None:
@@ -70,5 +72,5 @@ def test_each_alert_leads_to_a_page_that_can_be_opened_and_to_the_command() -> N
 
 
 def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
-    assert states(STEP, spec={"alerts": {"enabled": False}}) == []
-    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
+    assert judge_steps(STEP, spec={"alerts": {"enabled": False}}) == []
+    assert judge_steps(STEP, spec={"monitoring": {"enabled": False}}) == []

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.programs.api_objects import APPLIED, OTHERS, calls, document, install, put, run
+from tests.worlds.programs.api_objects import APPLIED, OTHERS, build_object, install, put, read_calls, run
 
 SCRIPT = "set -eu\n" + "".join((locate_playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
 LABEL = {"app.kubernetes.io/managed-by": "gpustack"}
 HELM = {"meta.helm.sh/release-name": "gpu-operator", "meta.helm.sh/release-namespace": "space"}
-WANTED = document("ConfigMap", "a", labels=LABEL, data={"a": "$HOME `id` {{ b }}"})
+WANTED = build_object("ConfigMap", "a", labels=LABEL, data={"a": "$HOME `id` {{ b }}"})
 KINDS = ("ConfigMap", "Service", "DaemonSet", "ClusterRole", "Namespace", "PrometheusRule")
 
 
@@ -31,14 +31,14 @@ def test_a_missing_object_is_created_as_it_is_without_force(world: Path) -> None
     assert (done.returncode, done.stdout, done.stderr) == (0, "changed: configmap/a serverside-applied\n", "")
     written = json.loads((world / "objects" / "configmap.space.a.json").read_text())
     assert written["data"] == WANTED["data"]
-    assert [line for line in calls(world, "apply") if "--force-conflicts" in line] == []
+    assert [line for line in read_calls(world, "apply") if "--force-conflicts" in line] == []
     assert list((world / "tmp").iterdir()) == []
 
 
 def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
-    put(world, document("ConfigMap", "a", labels=LABEL, data=WANTED["data"], managers=[APPLIED]))
+    put(world, build_object("ConfigMap", "a", labels=LABEL, data=WANTED["data"], managers=[APPLIED]))
     assert run(world, f"{SCRIPT}\napply", stream(WANTED)).stdout == ""
-    assert len(calls(world)) == 1
+    assert len(read_calls(world)) == 1
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
     ids=["label", "fields of an earlier release", "Helm release of ours"],
 )
 def test_what_others_changed_in_an_object_of_ours_is_put_back(world: Path, mark: dict[str, Any]) -> None:
-    path = put(world, document("ConfigMap", "a", data={"a": "edited", "theirs": "stays"}, **mark))
+    path = put(world, build_object("ConfigMap", "a", data={"a": "edited", "theirs": "stays"}, **mark))
     done = run(world, f"{SCRIPT}\napply", stream(WANTED), RELEASE="gpu-operator", NAMESPACE="space")
     assert (done.returncode, done.stdout) == (0, "changed: configmap/a serverside-applied\n")
     assert json.loads(path.read_text())["data"] == {**WANTED["data"], "theirs": "stays"}
@@ -71,19 +71,19 @@ def test_what_others_changed_in_an_object_of_ours_is_put_back(world: Path, mark:
 )
 def test_an_object_of_others_survives_and_is_named(world: Path, kind: str, metadata: dict[str, Any]) -> None:
     space = "" if kind in ("ClusterRole", "Namespace") else "space"
-    path = put(world, document(kind, "a", space, data={"a": "theirs"}, **metadata))
+    path = put(world, build_object(kind, "a", space, data={"a": "theirs"}, **metadata))
     before = path.read_bytes()
-    wanted = document(kind, "a", space, labels=LABEL, data={"a": "ours"})
-    done = run(world, f"{SCRIPT}\napply", stream(document("ConfigMap", "first", labels=LABEL), wanted))
+    wanted = build_object(kind, "a", space, labels=LABEL, data={"a": "ours"})
+    done = run(world, f"{SCRIPT}\napply", stream(build_object("ConfigMap", "first", labels=LABEL), wanted))
     name = f"{space}/a" if space else "a"
     refusal = f"{kind} {name} is not from gpustack, and is left as it is (gpustack explain foreign-object)\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)
     assert path.read_bytes() == before
-    assert calls(world, "apply") == []
+    assert read_calls(world, "apply") == []
 
 
 def test_an_object_that_others_create_meanwhile_survives(world: Path) -> None:
-    theirs = document("ConfigMap", "a", data={"a": "theirs"}, managers=[OTHERS])
+    theirs = build_object("ConfigMap", "a", data={"a": "theirs"}, managers=[OTHERS])
     (world / "arrives.json").write_text(json.dumps(theirs))
     done = run(world, f"{SCRIPT}\napply", stream(WANTED))
     assert done.returncode == 1
@@ -103,7 +103,7 @@ def test_what_the_api_refuses_is_reported(world: Path) -> None:
 
 def test_only_what_has_our_label_is_removed_by_its_name(world: Path) -> None:
     for name, labels in (("mine", LABEL), ("theirs", {}), ("other", LABEL)):
-        put(world, document("ConfigMap", name, labels=labels))
+        put(world, build_object("ConfigMap", name, labels=labels))
     done = run(world, f"{SCRIPT}\nremove", "ConfigMap space mine\n\nConfigMap space theirs\nConfigMap space none\n")
     assert (done.returncode, done.stdout) == (0, "changed: removed space/configmap/mine\n")
     assert sorted(path.name for path in (world / "objects").iterdir()) == [

@@ -14,7 +14,7 @@ from gpustack.probes.gpu.packages import GPU_REPOSITORY
 from gpustack.steps.apt_repository import find_repository_mismatch, resolve_repository
 from gpustack.steps.prereqs.host import SYSTEMS
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.hosts import snapshot
+from tests.worlds.snapshots.hosts import build_snapshot
 
 CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"
 OLD, DEBIAN13, UBUNTU2604 = (
@@ -32,7 +32,7 @@ MIRROR = {"source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B" * 40}
 def build_view(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
     release = f"{arch}\nID={name}\nVERSION_ID={version}\nVERSION_CODENAME=x\n"
     answers = place_answers("h1", make_answer("system.os", release), read_case("gpu.repository", "fresh-debian-12"))
-    return View(snapshot(answers, {"source": "official", **spec}), "h1")
+    return View(build_snapshot(answers, {"source": "official", **spec}), "h1")
 
 
 def build_role_words(spec: dict[str, Any], name: str, version: str, arch: str) -> list[str]:

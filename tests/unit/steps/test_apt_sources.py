@@ -18,8 +18,8 @@ from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.hosts import judge, snapshot
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.hosts import build_snapshot, judge
+from tests.worlds.snapshots.judge import list_failures
 
 SOURCES = "packages.sources"
 DOCKER = ("https://download.docker.com/linux/debian", "9DC858229FC7DD38854AE2D88D81803C0EBFCD88")
@@ -71,7 +71,7 @@ def judge_repository(name: str, answers: dict[tuple[str, str], Any]) -> Any:
 def test_the_vendor_s_own_source_with_its_key_stands_for_ours(name: str) -> None:
     asked = build_answers(name)
     assert judge_repository(name, asked) is None
-    facts = build_host_facts(snapshot(asked, HOST_STACK if name in OURS else OFFICIAL), "h1")
+    facts = build_host_facts(build_snapshot(asked, HOST_STACK if name in OURS else OFFICIAL), "h1")
     assert facts
     assert facts["sources"] == {name: f"/etc/apt/{STEPS[name][2]}"}
 
@@ -84,7 +84,7 @@ def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str)
     file = STEPS[name][2]
     assert (found.cure, found.actual) == ("operator", f"/etc/apt/{file} (key {other})")
     assert found.hint.startswith(f"mv /etc/apt/{file} /etc/apt/{file}.disabled ")
-    facts = build_host_facts(snapshot(asked, OFFICIAL), "h1")
+    facts = build_host_facts(build_snapshot(asked, OFFICIAL), "h1")
     assert facts
     assert facts["sources"] == {}
 
@@ -148,9 +148,9 @@ def set_end(end: str) -> dict[tuple[str, str], Any]:
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
-    found = failures(judge(kubernetes.STEP, set_end("1795000000")))["repository"]
+    found = list_failures(judge(kubernetes.STEP, set_end("1795000000")))["repository"]
     assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, expired on 2026-11-18", "install")
-    assert failures(judge(kubernetes.STEP, set_end("1796000000"))) == {}
+    assert list_failures(judge(kubernetes.STEP, set_end("1796000000"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
     asked = {**set_end(end), ("packages.repositories", "h1"): make_answer("packages.repositories", text)}
-    assert failures(judge(kubernetes.STEP, asked, OFFICIAL)).get("repository") == expected
+    assert list_failures(judge(kubernetes.STEP, asked, OFFICIAL)).get("repository") == expected
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
     assert (resolution.find_key_expiry(Spec(), "kubernetes"), resolution.find_key_expiry(older, "kubernetes")) == (
         date.fromisoformat(served_end), None,
@@ -186,4 +186,4 @@ def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     assert words in result.actual
     ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
     asked = place_answers("h1", read_case(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n")))
-    assert "package-sources" not in failures(judge(prereqs.STEP, asked))
+    assert "package-sources" not in list_failures(judge(prereqs.STEP, asked))

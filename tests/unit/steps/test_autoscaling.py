@@ -11,15 +11,15 @@ from gpustack.steps.autoscaling.step import STEP
 from gpustack.steps.autoscaling.values import build_release, needs_release
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.autoscaling import ON, deployments, releases, snapshot
-from tests.worlds.snapshots.cluster import states
-from tests.worlds.snapshots.judge import failures, judgements
+from tests.worlds.snapshots.autoscaling import ON, build_deployments, build_releases, build_snapshot
+from tests.worlds.snapshots.cluster import judge_steps
+from tests.worlds.snapshots.judge import judge_checks, list_failures
 
 API = "autoscaling.external-metrics"
 
 
 def find_failures(*answers: Answer, spec: dict[str, Any] = ON) -> dict[str, tuple[str, str]]:
-    return failures(judgements(STEP, snapshot(spec, place_answers(CLUSTER, *answers))))
+    return list_failures(judge_checks(STEP, build_snapshot(spec, place_answers(CLUSTER, *answers))))
 
 
 def test_as_the_step_leaves_it_all_holds() -> None:
@@ -27,7 +27,7 @@ def test_as_the_step_leaves_it_all_holds() -> None:
 
 
 def test_autoscaling_is_off_by_default() -> None:
-    assert states(STEP) == []
+    assert judge_steps(STEP) == []
 
 
 def test_another_server_of_the_api_is_left_alone() -> None:
@@ -36,7 +36,7 @@ def test_another_server_of_the_api_is_left_alone() -> None:
     assert find_failures(other, make_answer("helm.releases", '{"items":[]}')) == {
         "other-server": ("monitoring/prometheus-adapter", "operator")
     }
-    assert not needs_release(View(snapshot(changed=place_answers(CLUSTER, other)), CLUSTER))
+    assert not needs_release(View(build_snapshot(changed=place_answers(CLUSTER, other)), CLUSTER))
 
 
 def test_its_own_namespace_decides_whose_it_is() -> None:
@@ -46,12 +46,12 @@ def test_its_own_namespace_decides_whose_it_is() -> None:
 
 def test_what_the_operator_leaves_out_or_renames_is_not_missed() -> None:
     values = {"webhooks": {"enabled": False}, "operator": {"name": "scaler"}}
-    found = snapshot()
+    found = build_snapshot()
     named = replace(found, inventory=replace(found.inventory, values={"keda": values}))
     assert select_deployments(View(named, CLUSTER)).names == ("scaler", "scaler-metrics-apiserver")
     bare = replace(found, inventory=replace(found.inventory, values={"keda": {"metricsServer": {"enabled": False}}}))
     served = replace(bare, answers={**bare.answers, **place_answers(CLUSTER, read_case(API, "adapter"))})
-    assert set(failures(judgements(STEP, served))) == {"chart"}
+    assert set(list_failures(judge_checks(STEP, served))) == {"chart"}
 
 
 def test_before_installation_all_is_for_install() -> None:
@@ -68,10 +68,10 @@ def test_before_installation_all_is_for_install() -> None:
 @pytest.mark.parametrize(
     ("answer", "check", "actual"),
     [
-        (releases(digest="0"), "chart", "different values"),
-        (releases(chart="2.19.0"), "chart", "keda 2.19.0"),
-        (deployments(keda_operator=0), "workloads", "keda-operator scaled to 0"),
-        (deployments(keda_admission_webhooks=-1), "workloads", "no keda-admission-webhooks"),
+        (build_releases(digest="0"), "chart", "different values"),
+        (build_releases(chart="2.19.0"), "chart", "keda 2.19.0"),
+        (build_deployments(keda_operator=0), "workloads", "keda-operator scaled to 0"),
+        (build_deployments(keda_admission_webhooks=-1), "workloads", "no keda-admission-webhooks"),
         (read_case(API, "new"), "metrics-api", "not judged yet"),
     ],
 )
@@ -81,13 +81,13 @@ def test_what_differs_is_named(answer: Answer, check: str, actual: str) -> None:
 
 def test_an_api_that_is_not_reached_is_a_fault_that_doctor_knows() -> None:
     down = read_case(API, "keda-down")
-    judgement = judgements(STEP, snapshot(changed=place_answers(CLUSTER, down)))["metrics-api"]
+    judgement = judge_checks(STEP, build_snapshot(changed=place_answers(CLUSTER, down)))["metrics-api"]
     assert judgement.result
     assert (judgement.result.fault, judgement.result.passing) == ("autoscaling-api-down", True)
 
 
 def test_the_operators_values_count_more() -> None:
-    view = View(cluster.snapshot(place_answers(CLUSTER, read_case(API, "none")), ON), CLUSTER)
+    view = View(cluster.build_snapshot(place_answers(CLUSTER, read_case(API, "none")), ON), CLUSTER)
     made = build_release(view)
     assert (made.name, made.namespace, made.chart) == ("keda", "keda", "keda")
     assert made.values == {

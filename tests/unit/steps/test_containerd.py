@@ -11,7 +11,7 @@ from gpustack.steps.containerd.files import build_drop_in
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.hosts import judge
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.judge import list_failures
 
 ROLE = locate_playbooks() / "roles" / "containerd"
 RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configuration", "packages.installed"
@@ -19,7 +19,7 @@ IMAGES = "containerd.images"
 
 
 def test_a_fresh_host_is_for_install() -> None:
-    found = failures(judge(STEP, state="fresh"))
+    found = list_failures(judge(STEP, state="fresh"))
     assert {cure for _, cure in found.values()} == {"install"}
     assert found["version"] == ("nothing", "install")
     assert found["running"] == ("no unit", "install")
@@ -44,13 +44,13 @@ def add_docker_ce() -> dict[tuple[str, str], Any]:
 
 
 def test_docker_ce_shares_its_containerd() -> None:
-    assert failures(judge(STEP, add_docker_ce())) == {}
+    assert list_failures(judge(STEP, add_docker_ce())) == {}
 
 
 def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None:
     """Docker's package disables CRI."""
     answers = {**add_docker_ce(), (CONFIGURATION, "h1"): read_case(CONFIGURATION, "vendor")}
-    found = failures(judge(STEP, answers))["configuration"]
+    found = list_failures(judge(STEP, answers))["configuration"]
     wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     restarts = "containerd is restarted for it, and the containers of Docker keep running"
     assert found == (f"{wrong}; {restarts}", "install")
@@ -58,7 +58,7 @@ def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None
 
 def test_a_package_that_is_not_held_is_for_install() -> None:
     edit = ("containerd.io hold", "containerd.io install")
-    assert failures(judge(STEP, place_answers("h1", read_case(PACKAGES, "prepared-debian-12", edit)))) == {
+    assert list_failures(judge(STEP, place_answers("h1", read_case(PACKAGES, "prepared-debian-12", edit)))) == {
         "packages-held": ("not held: containerd.io", "install")
     }
 
@@ -66,7 +66,7 @@ def test_a_package_that_is_not_held_is_for_install() -> None:
 def test_the_shipped_configuration_disables_cri() -> None:
     """Mistake 5 of the usual install scripts: containerd.io comes with disabled_plugins = ["cri"]."""
     answers = place_answers("h1", read_case(CONFIGURATION, "vendor"), read_case(RUNTIME, "cri-disabled"))
-    found = failures(judge(STEP, answers))
+    found = list_failures(judge(STEP, answers))
     missing = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     assert found["configuration"] == (missing, "install")
     assert found["cri"] == ("not responding", "install")
@@ -90,12 +90,12 @@ def test_without_crictl_the_daemon_is_not_judged() -> None:
 
 
 def test_a_file_that_is_no_toml_is_for_the_operator() -> None:
-    found = failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "broken"))))
+    found = list_failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "broken"))))
     assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
 
 
 def test_another_file_disables_cri() -> None:
-    found = failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "nvidia-toolkit"))))
+    found = list_failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "nvidia-toolkit"))))
     assert found["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")
 
 
@@ -103,7 +103,7 @@ def test_foreign_files_are_no_drift() -> None:
     """The NVIDIA toolkit keeps a file of its own in conf.d."""
     foreign = "\n== conf.d/99-nvidia.toml 1\nversion = 3\n"
     answer = read_case(CONFIGURATION, "prepared-debian-12")
-    assert failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, answer.stdout + foreign)))) == {}
+    assert list_failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, answer.stdout + foreign)))) == {}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_foreign_files_are_no_drift() -> None:
 )
 def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], expected: dict[str, tuple[str, str]]) -> None:
     """The files are right in all these cases."""
-    assert failures(judge(STEP, place_answers("h1", read_case(RUNTIME, "prepared-debian-12", *edits)))) == expected
+    assert list_failures(judge(STEP, place_answers("h1", read_case(RUNTIME, "prepared-debian-12", *edits)))) == expected
 
 
 def test_the_cgroup_driver_names_its_fault() -> None:
@@ -166,26 +166,26 @@ def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
 def test_a_daemon_older_than_its_files_is_restarted() -> None:
     out = read_case(CONFIGURATION, "prepared-debian-12").stdout
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
-    assert set(failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, newer))))) == {"up-to-date"}
+    assert set(list_failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, newer))))) == {"up-to-date"}
 
 
 def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
-    found = failures(judge(STEP, spec={"source": "official"}))
+    found = list_failures(judge(STEP, spec={"source": "official"}))
     assert found["mirrors"] == ("different for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
     assert found["repository"][1] == "install"
     foreign = read_case("containerd.mirrors", "broken")
-    assert "mirrors" not in failures(judge(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"}))
+    assert "mirrors" not in list_failures(judge(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"}))
 
 
 def test_a_mirror_has_no_public_fallback() -> None:
     edit = ('server = "http://10.77.1.1:8480"', 'server = "https://registry-1.docker.io"')
     answers = place_answers("h1", read_case("containerd.mirrors", "prepared-debian-12", edit))
-    assert set(failures(judge(STEP, answers))) == {"mirrors"}
+    assert set(list_failures(judge(STEP, answers))) == {"mirrors"}
 
 
 def test_a_foreign_mirror_is_left_to_the_operator() -> None:
     answers = place_answers("h1", read_case("containerd.mirrors", "drifted-debian-12"))
-    assert failures(judge(STEP, answers)) == {"mirrors": ("different for quay.io", "operator")}
+    assert list_failures(judge(STEP, answers)) == {"mirrors": ("different for quay.io", "operator")}
 
 
 @pytest.mark.parametrize("restricted", [True, False])
@@ -197,15 +197,17 @@ def test_the_template_says_what_the_check_expects(restricted: bool) -> None:
 
 def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "A" * 40, "user": "me", "password_file": "/p"}
-    assert failures(judge(STEP, spec={"source": source}))["mirrors"][0].startswith("different for docker.io")
+    assert list_failures(judge(STEP, spec={"source": source}))["mirrors"][0].startswith("different for docker.io")
     answer = read_case("containerd.mirrors", "prepared-debian-12")
     text = re.sub(
         r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.stdout
     )
-    found = failures(judge(STEP, place_answers("h1", make_answer("containerd.mirrors", text)), {"source": source}))
+    found = list_failures(judge(STEP, place_answers("h1", make_answer("containerd.mirrors", text)), {"source": source}))
     assert "mirrors" not in found
     other = text.replace("same, mode 0600", "other, mode 0600", 1)
-    found = failures(judge(STEP, place_answers("h1", make_answer("containerd.mirrors", other)), {"source": source}))
+    found = list_failures(
+        judge(STEP, place_answers("h1", make_answer("containerd.mirrors", other)), {"source": source})
+    )
     assert found["mirrors"] == ("different for docker.io", "install")
 
 
@@ -213,7 +215,7 @@ PROXY = {"proxy": {"http": "http://p:3128"}}
 
 
 def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
-    found = failures(judge(STEP, spec=PROXY))
+    found = list_failures(judge(STEP, spec=PROXY))
     assert found["egress"] == ("no /etc/systemd/system/containerd.service.d/gpustack-proxy.conf", "install")
     assert found["proxy"] == ("none", "install")
 
@@ -221,4 +223,4 @@ def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
 def test_a_proxy_file_that_the_spec_no_longer_has_is_removed() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
     answers = place_answers("h1", make_answer("egress.files", f"{file} other 644 root\n"))
-    assert failures(judge(STEP, answers)) == {"egress": (f"{file} left over", "install")}
+    assert list_failures(judge(STEP, answers)) == {"egress": (f"{file} left over", "install")}

@@ -9,7 +9,7 @@ from gpustack.steps.containerd.images import compute_digest, compute_verifier_di
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.hosts import SPEC, judge
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.judge import list_failures
 
 IMAGES, SERVED = "containerd.images", "mirror.checksums"
 OTHER = "f" * 64
@@ -17,7 +17,7 @@ OTHER = "f" * 64
 
 def judge_images(images: str, spec: dict[str, Any] | None = None, list_case: str = "prepared-debian-12") -> Any:
     answers = place_answers("h1", read_case(IMAGES, images), read_case(SERVED, list_case))
-    return failures(judge(STEP, answers, spec))
+    return list_failures(judge(STEP, answers, spec))
 
 
 def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -> None:
@@ -26,7 +26,7 @@ def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -
 
 def test_an_outdated_image_list_is_for_install() -> None:
     answers = place_answers("h1", read_case(SERVED, "prepared-debian-12", ("5f0c", "0f0c")))
-    assert failures(judge(STEP, answers)) == {"image-list": ("different", "install")}
+    assert list_failures(judge(STEP, answers)) == {"image-list": ("different", "install")}
 
 
 @pytest.mark.parametrize("list_case", ["no-answer", "older-release", "no-list"])
@@ -40,7 +40,7 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     assert judge_images("prepared-debian-12", official)["image-list"] == ("different", "install")
     pins = compute_digest(render_pinned_images(Spec.model_validate(official)))
     listed = make_answer(IMAGES, f"list {pins}\nverifier {compute_verifier_digest()} 755 root\n")
-    assert not {"image-list", "image-verifier"} & failures(judge(STEP, {(IMAGES, "h1"): listed}, official)).keys()
+    assert not {"image-list", "image-verifier"} & list_failures(judge(STEP, {(IMAGES, "h1"): listed}, official)).keys()
     assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in render_pinned_images(Spec())
     assert "unpinned" not in render_pinned_images(Spec())
 
@@ -51,7 +51,7 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
 def test_another_verifier_in_the_place_of_ours_is_for_install(verifier: str) -> None:
     answer = read_case(IMAGES, "prepared-debian-12", (f"{compute_verifier_digest()} 755 root", verifier))
     mode = verifier.split(" ", 1)[1]
-    assert failures(judge(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
+    assert list_failures(judge(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
 
 
 def test_images_with_another_digest_are_for_install() -> None:
@@ -83,9 +83,9 @@ def test_what_cannot_be_read_is_unknown() -> None:
     ],
 )
 def test_a_containerd_that_asks_no_verifier_is_for_the_operator(case: str, actual: str) -> None:
-    text, cure = failures(judge(STEP, place_answers("h1", read_case(IMAGES, case))))["pulls-verified"]
+    text, cure = list_failures(judge(STEP, place_answers("h1", read_case(IMAGES, case))))["pulls-verified"]
     assert actual in text
     assert cure == "operator"
-    assert "pulls-verified" not in failures(
+    assert "pulls-verified" not in list_failures(
         judge(STEP, place_answers("h1", read_case(IMAGES, case)), {"containerd": {"verify_images": False}})
     )

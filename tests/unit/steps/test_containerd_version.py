@@ -8,7 +8,7 @@ from gpustack.config.versions import read_version_set
 from gpustack.rollout.overlay import build_overlay
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.snapshots.answers import place_answers, read_case
-from tests.worlds.snapshots.hosts import judge, snapshot
+from tests.worlds.snapshots.hosts import build_snapshot, judge
 
 PACKAGES, OFFERED = "packages.installed", "containerd.candidates"
 NEWEST = "the newest 2.3 of its repository"
@@ -88,7 +88,7 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
     result = judge(STEP, answers, build_spec(spec), on="h2")["version"].result
     assert result
     assert (result.expected, result.actual, result.cure) == (expected, "nothing", "install")
-    hosts = build_overlay(snapshot(answers, build_spec(spec)))["all"]["hosts"]
+    hosts = build_overlay(build_snapshot(answers, build_spec(spec)))["all"]["hosts"]
     assert {hosts[name]["gpustack"]["containerd"]["patch"] for name in ("h1", "h2")} == {patch}
 
 

@@ -5,8 +5,8 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.control_plane.step import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.cluster import ABSENT, K1, STOPPED, judge, units
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.cluster import ABSENT, K1, STOPPED, build_units, judge
+from tests.worlds.snapshots.judge import list_failures
 
 FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"
 UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
@@ -18,14 +18,14 @@ def build_files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
 
 
 def test_nothing_there_is_initialised_by_install() -> None:
-    assert failures(judge(STEP, place_answers("k1", read_case(FILES, "fresh"))))["cluster-initialised"] == (
+    assert list_failures(judge(STEP, place_answers("k1", read_case(FILES, "fresh"))))["cluster-initialised"] == (
         "nothing",
         "install",
     )
 
 
 def test_a_broken_off_initialisation_is_taken_up_again() -> None:
-    found = failures(judge(STEP, place_answers("k1", read_case(FILES, "broken-off-init"))))
+    found = list_failures(judge(STEP, place_answers("k1", read_case(FILES, "broken-off-init"))))
     assert found["cluster-initialised"] == ("an interrupted initialisation", "install")
 
 
@@ -37,7 +37,7 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
         ("kubeadm.settings", CLUSTER): make_answer("kubeadm.settings", '{"items":[]}'),
         (LISTENING, "k1"): make_answer(LISTENING, ""),
     }
-    found = failures(judge(STEP, answers))
+    found = list_failures(judge(STEP, answers))
     assert {"cluster-initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
     assert {cure for _, cure in found.values()} == {"install"}
 
@@ -46,7 +46,7 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
     "file", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
 )
 def test_half_a_control_plane_is_never_reset(file: str) -> None:
-    found, cure = failures(judge(STEP, build_files((file, ""))))["cluster-initialised"]
+    found, cure = list_failures(judge(STEP, build_files((file, ""))))["cluster-initialised"]
     assert cure == "operator"
     assert file.split()[1] in found
 
@@ -63,19 +63,26 @@ def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: s
 
 def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
     assert (
-        failures(judge(STEP, place_answers("k1", read_case(FILES, "worker"))))["cluster-initialised"][1] == "operator"
+        list_failures(judge(STEP, place_answers("k1", read_case(FILES, "worker"))))["cluster-initialised"][1]
+        == "operator"
     )
 
 
 def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter() -> None:
-    answers = {("units.services", "k1"): units(STOPPED), ("kube.readyz", CLUSTER): read_case("kube.readyz", "refused")}
-    found = failures(judge(STEP, answers))
+    answers = {
+        ("units.services", "k1"): build_units(STOPPED),
+        ("kube.readyz", CLUSTER): read_case("kube.readyz", "refused"),
+    }
+    found = list_failures(judge(STEP, answers))
     assert found["kubelet"] == ("not active", "install")
     assert found["api"][1] == "install"
 
 
 def test_a_missing_kubelet_is_for_install() -> None:
-    assert failures(judge(STEP, {("units.services", "k1"): units(ABSENT)}))["kubelet"] == ("not installed", "install")
+    assert list_failures(judge(STEP, {("units.services", "k1"): build_units(ABSENT)}))["kubelet"] == (
+        "not installed",
+        "install",
+    )
 
 
 def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person() -> None:
@@ -90,38 +97,38 @@ def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person(
 
 
 def test_another_version_is_for_upgrade() -> None:
-    found = failures(judge(STEP, spec={"kubernetes": {"version": "1.36.3"}}))
+    found = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.36.3"}}))
     assert found == {"version": ("1.36.4", "upgrade")}
 
 
 def test_the_host_is_the_node_with_its_machine_id_not_with_its_name() -> None:
     answers = place_answers("k1", make_answer("system.identity", "f" * 32 + "\n\n"))
-    assert failures(judge(STEP, answers)) == {"node": ("none", "operator")}
+    assert list_failures(judge(STEP, answers)) == {"node": ("none", "operator")}
 
 
 def test_dns_must_be_deployed() -> None:
     answers = place_answers(CLUSTER, make_answer("kube.deployments", '{"items":[]}'))
-    assert failures(judge(STEP, answers)) == {"dns": ("nothing", "operator")}
+    assert list_failures(judge(STEP, answers)) == {"dns": ("nothing", "operator")}
 
 
 def test_certificates_that_end_soon_are_for_the_operator() -> None:
     answers = place_answers(
         "k1", read_case(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
     )
-    found, cure = failures(judge(STEP, answers))["certificates"]
+    found, cure = list_failures(judge(STEP, answers))["certificates"]
     assert cure == "operator"
     assert "kube-apiserver until 2026-12-03" in found
     assert "etcd-ca" not in found
 
 
 def test_admin_conf_is_for_root_alone() -> None:
-    assert failures(judge(STEP, build_files((ADMIN, "644 /etc/kubernetes/admin.conf\n")))) == {
+    assert list_failures(judge(STEP, build_files((ADMIN, "644 /etc/kubernetes/admin.conf\n")))) == {
         "credentials": ("mode 644", "install")
     }
 
 
 def test_root_has_a_kubeconfig() -> None:
-    assert failures(judge(STEP, build_files(("600 /root/.kube/config\n", "")))) == {
+    assert list_failures(judge(STEP, build_files(("600 /root/.kube/config\n", "")))) == {
         "credentials": ("nothing", "install")
     }
 
@@ -152,14 +159,14 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
 
 def test_a_token_that_a_broken_off_join_left_is_removed() -> None:
     answers = place_answers(CLUSTER, read_case("kubeadm.join-token", "token"))
-    (found,) = failures(judge(STEP, answers)).items()
+    (found,) = list_failures(judge(STEP, answers)).items()
     assert found == ("join-token", ("one left by an interrupted join", "install"))
 
 
 def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
     """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
     answers = place_answers("k1", read_case(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", "")))
-    assert failures(judge(STEP, answers)) == {"metrics": ("kube-scheduler none", "install")}
+    assert list_failures(judge(STEP, answers)) == {"metrics": ("kube-scheduler none", "install")}
     mismatch = judge(STEP, answers)["metrics"].result
     assert mismatch
     assert mismatch.passing
@@ -167,15 +174,15 @@ def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
 
 def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_missing() -> None:
     answers = place_answers("k1", read_case(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299")))
-    (found,) = failures(judge(STEP, answers)).values()
+    (found,) = list_failures(judge(STEP, answers)).values()
     assert "kube-scheduler none" in found[0]
     assert found[1] == "operator"
 
 
 def test_metrics_listen_on_the_loopback_only_when_asked_so() -> None:
     loopback = place_answers("k1", read_case(LISTENING, "debian-13"))
-    assert set(failures(judge(STEP, loopback))) == {"metrics"}
-    assert not failures(judge(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}))
+    assert set(list_failures(judge(STEP, loopback))) == {"metrics"}
+    assert not list_failures(judge(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}))
 
 
 def test_settings_of_a_host_count_for_its_own_cluster() -> None:
@@ -199,6 +206,6 @@ def test_settings_of_a_host_count_for_its_own_cluster() -> None:
     answers |= {(probe, "k1"): read_case(probe, "debian-13") for probe in (FILES, CERTIFICATES, LISTENING)}
     answers["system.identity", "k1"] = make_answer("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     host = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.78.0.14")))
-    assert failures(judge(STEP, answers, spec, (host,))) == {}
+    assert list_failures(judge(STEP, answers, spec, (host,))) == {}
     moved = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.1")))
-    assert failures(judge(STEP, answers, spec, (moved,))) == {"address": ("10.78.0.14", "operator")}
+    assert list_failures(judge(STEP, answers, spec, (moved,))) == {"address": ("10.78.0.14", "operator")}

@@ -8,8 +8,8 @@ from gpustack.config.dashboards.json_model import Dashboard
 from gpustack.steps.dashboards import STEP, build_custom_config_maps, build_variables, read_dashboards
 from tests.worlds.snapshots.answers import make_answer, read_case
 from tests.worlds.snapshots.build import Answers
-from tests.worlds.snapshots.cluster import build_answers, judge, snapshot, states
-from tests.worlds.snapshots.judge import failures, judgements
+from tests.worlds.snapshots.cluster import build_answers, build_snapshot, judge, judge_steps
+from tests.worlds.snapshots.judge import judge_checks, list_failures
 
 MAPS = ("applied.config-maps", CLUSTER)
 
@@ -30,24 +30,24 @@ def test_each_dashboard_is_a_config_map_of_one_file() -> None:
 
 
 def test_missing_or_older_dashboards_are_for_install() -> None:
-    assert failures(judge(STEP, {MAPS: read_case(MAPS[0], "none")})) == {
+    assert list_failures(judge(STEP, {MAPS: read_case(MAPS[0], "none")})) == {
         "config-maps": (
             f"{', '.join(f'gpustack-dashboard-{name}' for name in read_dashboards())} missing",
             "install",
         )
     }
     folder = {"dashboards": {"folder": "Racks"}}
-    ((found, cure),) = failures(judge(STEP, spec=folder)).values()
+    ((found, cure),) = list_failures(judge(STEP, spec=folder)).values()
     assert (found.endswith("with different content"), cure) == (True, "install")
 
 
 def test_an_edited_or_relabelled_dashboard_is_for_install() -> None:
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     name = "gpustack-dashboard-gpu-health"
-    assert failures(
+    assert list_failures(
         judge(STEP, edit_maps((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}')))
     ) == {"config-maps": (f"{name} changed by kubectl-edit", "install")}
-    assert failures(judge(STEP, edit_maps(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
+    assert list_failures(judge(STEP, edit_maps(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
         "config-maps": (f"{name} changed by an unknown client", "install")
     }
 
@@ -56,7 +56,7 @@ def test_what_somebody_adds_beside_ours_stays() -> None:
     """A note on it is not taken away by applying it again: to complain of it would be for ever."""
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     note = '{"manager":"kubectl-annotate","fieldsV1":{"f:metadata":{"f:annotations":{"f:note":{}}}}}'
-    assert failures(judge(STEP, edit_maps((took, f"{took},{note}")))) == {}
+    assert list_failures(judge(STEP, edit_maps((took, f"{took},{note}")))) == {}
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
@@ -65,38 +65,38 @@ def test_what_cannot_be_read_is_unknown() -> None:
 
 
 def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
-    assert states(STEP, spec={"dashboards": {"enabled": False}}) == []
-    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
+    assert judge_steps(STEP, spec={"dashboards": {"enabled": False}}) == []
+    assert judge_steps(STEP, spec={"monitoring": {"enabled": False}}) == []
 
 
 def test_a_config_map_of_the_same_name_elsewhere_is_another_one() -> None:
     answers = edit_maps(('"namespace":"monitoring"', '"namespace":"default"'))
     assert isinstance(answers[MAPS], Answer)
-    assert "missing" in failures(judge(STEP, answers))["config-maps"][0]
+    assert "missing" in list_failures(judge(STEP, answers))["config-maps"][0]
 
 
 def add_files(*boards: Dashboard, answers: Answers | None = None, **dashboards: object) -> Snapshot:
     """Build the healthy cluster whose spec names files."""
-    found = snapshot(answers, {"dashboards": {"files": ("mine.json",), **dashboards}})
+    found = build_snapshot(answers, {"dashboards": {"files": ("mine.json",), **dashboards}})
     return replace(found, inventory=replace(found.inventory, dashboards=boards))
 
 
 def test_dashboards_of_the_spec_are_config_maps_too() -> None:
     mine = Dashboard("mine", "own-mine", "Mine", '{"title":"Mine","uid":"own-mine"}')
     snapshot = add_files(mine)
-    assert failures(judgements(STEP, snapshot)) == {
+    assert list_failures(judge_checks(STEP, snapshot)) == {
         "own-config-maps": ("gpustack-dashboard-own-mine missing", "install"),
     }
     (one,) = build_custom_config_maps(View(snapshot, CLUSTER))
     assert one["data"] == {"own-mine.json": mine.text}
     # Of theirs alone, ours go.
-    left = failures(judgements(STEP, add_files(mine, enabled=False)))
+    left = list_failures(judge_checks(STEP, add_files(mine, enabled=False)))
     assert left["no-others"] == (", ".join(f"gpustack-dashboard-{name}" for name in read_dashboards()), "install")
 
 
 def test_of_a_recording_those_of_the_spec_are_unknown() -> None:
     """A recording has no files: neither are they missing, nor is one that is there too many."""
-    outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, add_files()).items()}
+    outcomes = {id: judgement.outcome for id, judgement in judge_checks(STEP, add_files()).items()}
     assert outcomes == {"config-maps": "ok", "own-config-maps": "unknown", "no-others": "unknown"}
 
 
@@ -105,8 +105,8 @@ def test_a_dashboard_that_is_no_longer_wanted_is_removed() -> None:
     more = {"name": "gpustack-dashboard-own-old", "namespace": "monitoring", "annotations": {}, "managedFields": []}
     listed["items"].append({"metadata": more})
     answers = {MAPS: make_answer(MAPS[0], json.dumps(listed))}
-    assert failures(judge(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
-    dropped = build_variables(View(snapshot(answers), CLUSTER))["dropped"]
+    assert list_failures(judge(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
+    dropped = build_variables(View(build_snapshot(answers), CLUSTER))["dropped"]
     assert dropped == ["ConfigMap monitoring gpustack-dashboard-own-old"]
     # What cannot be read is not deleted.
-    assert build_variables(View(snapshot({MAPS: read_case(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []
+    assert build_variables(View(build_snapshot({MAPS: read_case(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []

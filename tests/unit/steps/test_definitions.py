@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.programs.api_objects import APPLIED, OTHERS, calls, document, install, put, run
+from tests.worlds.programs.api_objects import APPLIED, OTHERS, build_object, install, put, read_calls, run
 
 FILES = locate_playbooks() / "files"
 SCRIPT = (
@@ -29,7 +29,9 @@ def world(tmp_path: Path) -> Path:
 def build_definition(name: str, version: str, manager: str = OPERATOR, **fields: Any) -> dict[str, Any]:
     where = "annotations" if manager == OPERATOR else "labels"
     versions = {where: {manager: version}} if version else {}
-    return document("CustomResourceDefinition", name, "", spec={"versions": [f"of {version}"]}, **versions, **fields)
+    return build_object(
+        "CustomResourceDefinition", name, "", spec={"versions": [f"of {version}"]}, **versions, **fields
+    )
 
 
 def render_definitions(*definitions: dict[str, Any]) -> str:
@@ -46,8 +48,8 @@ def test_missing_definitions_are_created_without_force(world: Path) -> None:
     done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
     assert read_versions(world) == {name: ["of 0.93.1"] for name in NAMES}
-    assert [line for line in calls(world, "apply") if "--force-conflicts" in line] == []
-    assert calls(world, "wait", "--for=condition=Established")
+    assert [line for line in read_calls(world, "apply") if "--force-conflicts" in line] == []
+    assert read_calls(world, "wait", "--for=condition=Established")
 
 
 @pytest.mark.parametrize("manager", [OPERATOR, CHART])
@@ -144,9 +146,9 @@ def test_a_newer_definition_that_others_bring_meanwhile_survives(world: Path) ->
 def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
     put(world, build_definition(NAMES[0], "0.93.1", managers=[APPLIED]))
     assert run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1"))).stdout == ""
-    assert len(calls(world)) == 1
+    assert len(read_calls(world)) == 1
 
 
 def test_a_chart_without_definitions_asks_nothing(world: Path) -> None:
     done = run(world, SCRIPT, "# nothing\n")
-    assert (done.returncode, done.stdout, calls(world)) == (0, "", [])
+    assert (done.returncode, done.stdout, read_calls(world)) == (0, "", [])

@@ -12,12 +12,12 @@ from tests.worlds.snapshots.firewall import (
     OPEN,
     TABLE,
     WORKER,
+    build_snapshot,
     build_view,
     format_rules,
     judge_rules,
+    list_outcomes,
     load_snapshot,
-    outcomes,
-    snapshot,
 )
 
 DROPPED = "-P INPUT DROP\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
@@ -33,11 +33,11 @@ def find_actual(snapshot: Snapshot, check: str = OUT) -> str:
 
 def build_bare(rules: str = OPEN, *, rules_after: str = "", **settings: object) -> Snapshot:
     """Build a snapshot without our table."""
-    return snapshot(format_rules(rules, rules_after=rules_after, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
+    return build_snapshot(format_rules(rules, rules_after=rules_after, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
 
 
 def test_a_host_without_a_firewall_gets_the_guard() -> None:
-    assert outcomes(build_bare()) == {OUT: "install"}
+    assert list_outcomes(build_bare()) == {OUT: "install"}
     assert find_actual(build_bare()) == "tcp 2381 from 192.0.2.77 is allowed (and 3 more)"
     assert choose_guard_state(build_view(build_bare())) == "present"
 
@@ -51,7 +51,7 @@ def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
 def test_a_firewall_that_stops_them_gets_nothing(firewall: str, release: str) -> None:
     for when in ("before", "after"):
         walled = load_snapshot(f"{firewall}-{release}-{when}")
-        assert OUT not in outcomes(walled)
+        assert OUT not in list_outcomes(walled)
         assert choose_guard_state(build_view(walled)) == "absent"
 
 
@@ -64,12 +64,12 @@ def test_a_firewall_that_stops_them_gets_nothing(firewall: str, release: str) ->
     ],
 )
 def test_a_firewall_that_lets_strangers_in_gets_the_guard(rules: str) -> None:
-    assert outcomes(build_bare(DROPPED + rules))[OUT] == "install"
-    assert OUT not in outcomes(snapshot(format_rules(DROPPED + rules)))
+    assert list_outcomes(build_bare(DROPPED + rules))[OUT] == "install"
+    assert OUT not in list_outcomes(build_snapshot(format_rules(DROPPED + rules)))
 
 
 def test_who_is_named_is_no_stranger() -> None:
-    assert OUT not in outcomes(build_bare(DROPPED + CLUSTER))
+    assert OUT not in list_outcomes(build_bare(DROPPED + CLUSTER))
 
 
 def test_each_interface_is_asked_but_those_of_pods() -> None:
@@ -77,16 +77,16 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
     rules = DROPPED + CLUSTER + "-A INPUT -i cni0 -j ACCEPT\n"
     for more, stopped in ((rules, True), (rules + "-A INPUT -i eth1 -j ACCEPT", False)):
         text = format_rules(more, guard="").replace("== ssh", public + "== ssh")
-        assert (OUT not in outcomes(snapshot(text, NOTHING))) is stopped
+        assert (OUT not in list_outcomes(build_snapshot(text, NOTHING))) is stopped
 
 
 def test_ipv6_is_asked_where_it_is_outside() -> None:
     """Go's 0.0.0.0 listens on :: too."""
     rules, shut = DROPPED + CLUSTER, "-P INPUT DROP\n-A INPUT -p tcp -s 2001:db8:1::/48 -j ACCEPT"
     assert find_actual(build_bare(rules, rules_after=IPV6)) == "tcp 2381 from 2001:db8::77 is allowed (and 3 more)"
-    assert OUT not in outcomes(build_bare(rules, rules_after=IPV6 + shut))
-    assert OUT not in outcomes(build_bare(rules, rules_after=IPV6.replace("host0\n", "")))
-    assert OUT not in outcomes(snapshot(format_rules(rules, rules_after=IPV6)))
+    assert OUT not in list_outcomes(build_bare(rules, rules_after=IPV6 + shut))
+    assert OUT not in list_outcomes(build_bare(rules, rules_after=IPV6.replace("host0\n", "")))
+    assert OUT not in list_outcomes(build_snapshot(format_rules(rules, rules_after=IPV6)))
 
 
 def test_a_stranger_s_address_is_in_no_network_of_the_cluster() -> None:
@@ -96,24 +96,24 @@ def test_a_stranger_s_address_is_in_no_network_of_the_cluster() -> None:
 
 def test_metrics_on_127_0_0_1_need_nothing() -> None:
     local = {"metrics_bind": "127.0.0.1"}
-    assert outcomes(build_bare(kubernetes=local)) == {}
+    assert list_outcomes(build_bare(kubernetes=local)) == {}
     assert choose_guard_state(build_view(build_bare(kubernetes=local))) == "absent"
-    left = snapshot(format_rules(), kubernetes=local)
-    assert outcomes(left) == {"guard-is-kept": "install"}
+    left = build_snapshot(format_rules(), kubernetes=local)
+    assert list_outcomes(left) == {"guard-is-kept": "install"}
     assert choose_guard_state(build_view(left)) == "absent"
 
 
 def test_firewall_manage_false_leaves_them_to_the_operator() -> None:
     mine = build_bare(spec={"manage": False})
-    assert outcomes(mine) == {}
+    assert list_outcomes(mine) == {}
     assert choose_guard_state(build_view(mine)) == ""
 
 
 def test_a_removed_table_is_for_install() -> None:
-    flushed = snapshot(format_rules(guard=""))
-    assert outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
+    flushed = build_snapshot(format_rules(guard=""))
+    assert list_outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
     assert find_actual(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
-    assert find_actual(snapshot(format_rules(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
+    assert find_actual(build_snapshot(format_rules(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
 
 
 def test_a_table_missing_at_boot_is_for_install() -> None:
@@ -121,24 +121,24 @@ def test_a_table_missing_at_boot_is_for_install() -> None:
     disabled = KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled")
     uncalled = NOTHING + KEPT[KEPT.index("enabled\n") :]
     for kept in (disabled, uncalled):
-        assert outcomes(snapshot(format_rules(), kept)) == {"guard-is-kept": "install"}
+        assert list_outcomes(build_snapshot(format_rules(), kept)) == {"guard-is-kept": "install"}
 
 
 def test_a_table_without_its_drop_is_for_install() -> None:
     spoiled = TABLE.replace('{"drop": null}', '{"counter": {"packets": 0, "bytes": 0}}')
     assert spoiled != TABLE
-    assert outcomes(snapshot(format_rules(guard=spoiled))) == {OUT: "install"}
+    assert list_outcomes(build_snapshot(format_rules(guard=spoiled))) == {OUT: "install"}
 
 
 def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
-    walled = snapshot(format_rules(DROPPED + CLUSTER))
-    assert outcomes(walled).keys() <= {"flows-pass"}
+    walled = build_snapshot(format_rules(DROPPED + CLUSTER))
+    assert list_outcomes(walled).keys() <= {"flows-pass"}
     assert choose_guard_state(build_view(walled)) == "present"
 
 
 def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
-    late = snapshot(format_rules(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
-    assert outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
+    late = build_snapshot(format_rules(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
+    assert list_outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
     assert "tcp 10249 from 10.77.1.12 is blocked by chain inet gpustack_metrics input" in find_actual(
         late, "flows-pass"
     )
@@ -146,7 +146,7 @@ def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
 
 
 def test_a_node_that_left_is_too_much_and_one_that_is_away_is_not() -> None:
-    whole = snapshot(format_rules())
+    whole = build_snapshot(format_rules())
     fewer = Snapshot(whole.started_at, Inventory(None, HOSTS[:1], whole.inventory.spec), whole.reach, whole.answers)
-    assert outcomes(fewer) == {"guard-is-kept": "install"}
-    assert outcomes(snapshot(format_rules(), reached=False)) == {}
+    assert list_outcomes(fewer) == {"guard-is-kept": "install"}
+    assert list_outcomes(build_snapshot(format_rules(), reached=False)) == {}

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader
 from gpustack.config.resources import locate_playbooks
 from gpustack.rollout.host_traces import SOURCE_NOTE
 from gpustack.rollout.removal import judge_removal
-from tests.worlds.snapshots.reset_hosts import records, snapshot
+from tests.worlds.snapshots.reset_hosts import build_snapshot, render_records
 
 PODS = "10.244.0.0/16"
 POLICY = "/etc/firewalld/policies/gpustack-forward.xml"
@@ -100,8 +100,11 @@ def test_files_of_ours_go_without_the_package_of_firewalld(world: Path) -> None:
 @pytest.mark.parametrize("noted", [True, False])
 def test_the_source_is_shown_as_what_it_is(noted: bool) -> None:
     things = [(POLICY, "file"), *([(SOURCE_NOTE, "file")] if noted else [])]
-    answers = {"owned.firewall": f"source {PODS} of firewalld's zone trusted\n", "owned.records": records(*things)}
-    (three,) = judge_removal(snapshot({"k3": answers}), ["k3"]).hosts
+    answers = {
+        "owned.firewall": f"source {PODS} of firewalld's zone trusted\n",
+        "owned.records": render_records(*things),
+    }
+    (three,) = judge_removal(build_snapshot({"k3": answers}), ["k3"]).hosts
     named = f"source {PODS} of firewalld's zone trusted"
     assert (named in [str(trace) for _, traces in three.traces for trace in traces]) is noted
     assert (f"{named}: gpustack has no record of it" in three.kept_resources) is not noted

@@ -13,8 +13,8 @@ from gpustack.steps.gpu.hosts import count_host_gpus, count_node_gpus
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.cluster import K1, K2
-from tests.worlds.snapshots.gpus import devices, set_gpus, snapshot
-from tests.worlds.snapshots.judge import state
+from tests.worlds.snapshots.gpus import build_devices, build_snapshot, set_gpus
+from tests.worlds.snapshots.judge import judge_state
 
 A100, GT_710, GT_1030, T400 = "0x20b0 0x030200", "0x128b 0x030000", "0x1d01 0x030000", "0x1fb2 0x030000"
 MACHINES = "two-of-four-for-virtual-machines"
@@ -30,7 +30,7 @@ def load_case(name: str) -> Answers:
 
 def count_on_host(devices: Answers, number: int | None = None) -> int:
     hosts = (K1 if number is None else set_gpus(K1, gpustack_gpus=number), K2)
-    return count_gpus(View(snapshot(devices, hosts=hosts), "k1"))
+    return count_gpus(View(build_snapshot(devices, hosts=hosts), "k1"))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,9 @@ def test_gpus_of_real_hosts_are_counted(name: str, number: int) -> None:
 def test_what_is_handed_on_is_somebody_else_s(driver: str) -> None:
     answers = build_bus(f"0000:17:00.0 {A100} {driver}", f"0000:65:00.0 {A100} nvidia")
     assert count_on_host(answers) == 1
-    assert find_excluded_devices(View(snapshot(answers), "k1")[GPU_DEVICES]) == {"0000:17:00.0": f"bound to {driver}"}
+    assert find_excluded_devices(View(build_snapshot(answers), "k1")[GPU_DEVICES]) == {
+        "0000:17:00.0": f"bound to {driver}"
+    }
 
 
 @pytest.mark.parametrize(
@@ -68,12 +70,12 @@ def test_a_console_card_beside_passed_through_gpus_does_not_count() -> None:
 
 def test_the_inventory_counts_more_than_the_bus() -> None:
     assert count_on_host(load_case("display-card-beside-two"), 3) == 3
-    assert count_on_host(devices("k1", "0000:17:00.0", "0000:1f:00.0"), 1) == 1
+    assert count_on_host(build_devices("k1", "0000:17:00.0", "0000:1f:00.0"), 1) == 1
 
 
 def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
     hosts = (set_gpus(K1, gpustack_gpus=0), K2)
-    taken = snapshot(hosts=hosts)
+    taken = build_snapshot(hosts=hosts)
     view = View(taken, "k1")
     assert (list_gpus(view), count_gpus(view)) == ((), 0)
     assert set(count_host_gpus(View(taken, CLUSTER))) == {"k2"}
@@ -94,10 +96,12 @@ def test_what_is_unknown_stays_so() -> None:
 
 def test_every_step_expects_the_same() -> None:
     """The host that hands on two of four offers two, and nothing is missed: neither GPUs nor series of them."""
-    taken = snapshot(load_case(MACHINES))
+    taken = build_snapshot(load_case(MACHINES))
     view = View(taken, CLUSTER)
     assert count_node_gpus(view) == {"k1": 2, "k2": 2}
-    step_states = [state(step, view) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")]
+    step_states = [
+        judge_state(step, view) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")
+    ]
     assert [
         str(judgement.result) for step in step_states for judgement in step.judgements if judgement.outcome != "ok"
     ] == []

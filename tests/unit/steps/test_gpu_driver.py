@@ -9,8 +9,8 @@ from gpustack.steps.gpu.driver import STEP
 from gpustack.steps.gpu.driver_packages import EXCLUDED_PREFIXES
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
-from tests.worlds.snapshots.hosts import UBUNTU, judge, snapshot
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.hosts import UBUNTU, build_snapshot, judge
+from tests.worlds.snapshots.judge import list_failures
 
 ROLE = locate_playbooks() / "roles" / "gpu_driver"
 PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"
@@ -35,7 +35,7 @@ def find_hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) 
 
 
 def test_a_fresh_host_is_for_install() -> None:
-    assert failures(judge(STEP, state="fresh")) == {
+    assert list_failures(judge(STEP, state="fresh")) == {
         "nouveau": ("not blacklisted", "install"),
         "repository": ("nothing", "install"),
         "version-pinned": ("nothing", "install"),
@@ -52,7 +52,7 @@ def test_a_fresh_host_is_for_install() -> None:
 def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
     answers = place_answers("h1", make_answer("gpu.devices", ""))
-    assert failures(judge(STEP, answers, spec, state=state)) == {}
+    assert list_failures(judge(STEP, answers, spec, state=state)) == {}
     read = {
         evidence.answer.probe for judgement in judge(STEP, answers, spec).values() for evidence in judgement.evidence
     }
@@ -60,22 +60,22 @@ def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any])
 
 
 def test_no_driver_container_is_built_for_debian() -> None:
-    assert failures(judge(STEP, state="fresh", spec=CONTAINER))["driver-mode"] == ("container", "operator")
+    assert list_failures(judge(STEP, state="fresh", spec=CONTAINER))["driver-mode"] == ("container", "operator")
     ubuntu = {("system.os", "h1"): UBUNTU}
-    assert set(failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
+    assert set(list_failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
 
 
 def test_secure_boot_is_reported_before_anything_is_installed() -> None:
-    found = failures(judge(STEP, load_cases(driver="secure-boot"), state="fresh"))
+    found = list_failures(judge(STEP, load_cases(driver="secure-boot"), state="fresh"))
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
     enrolled = make_answer(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
-    assert "secure-boot" not in failures(judge(STEP, {(DRIVER, "h1"): enrolled}, state="fresh"))
+    assert "secure-boot" not in list_failures(judge(STEP, {(DRIVER, "h1"): enrolled}, state="fresh"))
     ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled}
-    assert "secure-boot" in failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))
+    assert "secure-boot" in list_failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))
 
 
 def test_the_hint_names_the_key_that_is_there() -> None:
-    assert "secure-boot" not in failures(judge(STEP, load_cases(driver="mok-of-ubuntu"), state="fresh"))
+    assert "secure-boot" not in list_failures(judge(STEP, load_cases(driver="mok-of-ubuntu"), state="fresh"))
     key = "/var/lib/shim-signed/mok/MOK.der"
     other = place_answers("h1", make_answer(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n"))
     assert f"mokutil --import {key}" in find_hint("secure-boot", other)
@@ -84,38 +84,41 @@ def test_the_hint_names_the_key_that_is_there() -> None:
 
 
 def test_a_module_that_is_loaded_is_signed() -> None:
-    assert failures(judge(STEP, edit_answer(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot")))) == {}
+    assert (
+        list_failures(judge(STEP, edit_answer(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot"))))
+        == {}
+    )
 
 
 def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
-    assert failures(judge(STEP, load_cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
+    assert list_failures(judge(STEP, load_cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
     both = make_answer(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
-    assert failures(judge(STEP, {(DRIVER, "h1"): both}))["nouveau"] == ("loaded", "operator")
+    assert list_failures(judge(STEP, {(DRIVER, "h1"): both}))["nouveau"] == ("loaded", "operator")
     assert "reboot h1" in find_hint("nouveau", {(DRIVER, "h1"): both})
 
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
-    found = failures(judge(STEP, load_cases(driver="run-installer"), state="fresh"))
+    found = list_failures(judge(STEP, load_cases(driver="run-installer"), state="fresh"))
     assert found["other-drivers"] == ("the driver of the .run installer", "operator")
     assert "nvidia-uninstall" in find_hint("other-drivers", load_cases(driver="run-installer"))
-    assert failures(judge(STEP, load_cases(driver="run-installer"), NONE)) == {}
+    assert list_failures(judge(STEP, load_cases(driver="run-installer"), NONE)) == {}
 
 
 def test_the_driver_of_debian_s_own_archive_is_left_alone() -> None:
-    found = failures(judge(STEP, load_cases(packages="debian-archive")))
+    found = list_failures(judge(STEP, load_cases(packages="debian-archive")))
     assert found["other-drivers"] == ("nvidia-smi", "operator")
     assert found["version"] == ("nvidia-kernel-dkms", "upgrade")
 
 
 def test_packages_on_the_host_are_in_the_way_of_a_driver_container() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
-    found = failures(judge(STEP, ubuntu, CONTAINER))
+    found = list_failures(judge(STEP, ubuntu, CONTAINER))
     assert found == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
 
 
 def test_the_repository_of_ubuntu_has_its_names() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
-    found = failures(judge(STEP, ubuntu))
+    found = list_failures(judge(STEP, ubuntu))
     assert set(found) == {"repository"}
     assert found["repository"][0].startswith("uri ")
 
@@ -142,9 +145,9 @@ def test_packages_of_ubuntu_are_named_by_branch(driver: dict[str, str], names: l
     """NVIDIA/infra-controller installs 580.126.16 so; the role is given what the check asks for."""
     ubuntu = {("system.os", "h1"): UBUNTU}
     spec = {"gpu": {"driver": {"mode": "host", **driver}}}
-    missing = failures(judge(STEP, ubuntu, spec, state="fresh"))["packages-installed"]
+    missing = list_failures(judge(STEP, ubuntu, spec, state="fresh"))["packages-installed"]
     assert missing == (f"missing: {', '.join(names)}", "install")
-    found = build_host_facts(snapshot(ubuntu, spec), "h1")
+    found = build_host_facts(build_snapshot(ubuntu, spec), "h1")
     version = driver.get("version", "595.91.07")
     assert found
     assert found["gpu_driver_packages"] == " ".join(f"{name}={version}-*" for name in names)
@@ -152,7 +155,7 @@ def test_packages_of_ubuntu_are_named_by_branch(driver: dict[str, str], names: l
 
 def test_a_module_of_another_branch_is_another_version() -> None:
     packages = edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
-    found = failures(judge(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}}))
+    found = list_failures(judge(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}}))
     assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
@@ -160,8 +163,8 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
     whole = read_case(PACKAGES, "ubuntu-nvidia").stdout
     on_ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(smi="fresh-debian-12")}
     half = make_answer(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
-    assert failures(judge(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
-    assert failures(judge(STEP, on_ubuntu | place_answers("h1", make_answer(PACKAGES, whole))))["answers"] == (
+    assert list_failures(judge(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
+    assert list_failures(judge(STEP, on_ubuntu | place_answers("h1", make_answer(PACKAGES, whole))))["answers"] == (
         "not installed",
         "operator",
     )
@@ -182,12 +185,12 @@ def test_the_official_repository_has_the_release_and_the_platform_in_its_address
 
 def test_another_version_is_not_moved() -> None:
     other = {"gpu": {"driver": {"version": "595.91.08"}}}
-    found = failures(judge(STEP, spec=other))
+    found = list_failures(judge(STEP, spec=other))
     assert found == {"version": ("nvidia-driver-cuda 595.91.07, nvidia-kernel-open-dkms 595.91.07", "upgrade")}
 
 
 def test_the_other_kind_of_module_is_another_version() -> None:
-    found = failures(judge(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}}))
+    found = list_failures(judge(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}}))
     assert found["version"] == ("nvidia-kernel-open-dkms", "upgrade")
 
 
@@ -201,48 +204,49 @@ def test_the_other_kind_of_module_is_another_version() -> None:
     ],
 )
 def test_a_pin_of_another_branch_is_for_install(pin: str, *, holds: bool) -> None:
-    found = failures(judge(STEP, edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
+    found = list_failures(judge(STEP, edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
     assert found == ({} if holds else {"version-pinned": (pin, "install")})
 
 
 def test_an_unguarded_driver_is_for_install() -> None:
     loose = edit_answer(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
-    assert failures(judge(STEP, loose)) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
-    assert failures(judge(STEP, loose, UNGUARDED)) == {}
-    found = failures(judge(STEP, load_cases(guard="others")))
+    assert list_failures(judge(STEP, loose)) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
+    assert list_failures(judge(STEP, loose, UNGUARDED)) == {}
+    found = list_failures(judge(STEP, load_cases(guard="others")))
     assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
-    assert failures(judge(STEP, load_cases(guard="others"), UNGUARDED)) == {}
+    assert list_failures(judge(STEP, load_cases(guard="others"), UNGUARDED)) == {}
 
 
 def test_missing_headers_of_the_next_kernel_are_for_install() -> None:
     """-28 is newer than -9, and an upgrade brought it without its headers."""
-    found = failures(judge(STEP, load_cases(kernels="newer-kernel")))
+    found = list_failures(judge(STEP, load_cases(kernels="newer-kernel")))
     assert found == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
-    assert failures(judge(STEP, load_cases(kernels="newer-kernel"), UNGUARDED)) == {}
+    assert list_failures(judge(STEP, load_cases(kernels="newer-kernel"), UNGUARDED)) == {}
     unbuilt = edit_answer(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
-    assert failures(judge(STEP, unbuilt)) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
+    assert list_failures(judge(STEP, unbuilt)) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
     following = edit_answer(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
-    assert failures(judge(STEP, following)) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
+    assert list_failures(judge(STEP, following)) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
 
 
 def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
     """linux-image-extra-virtual, as on Ubuntu's GPU VMs, has no linux-headers-extra-virtual."""
     extra = edit_answer(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
-    assert failures(judge(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
+    assert list_failures(judge(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
     kernels = f"{read_case(KERNELS, 'prepared-debian-12').stdout}unknown linux-headers-extra-virtual\n"
-    assert failures(judge(STEP, {**extra, (KERNELS, "h1"): make_answer(KERNELS, kernels)})) == {}
+    assert list_failures(judge(STEP, {**extra, (KERNELS, "h1"): make_answer(KERNELS, kernels)})) == {}
 
 
 def test_a_container_has_no_kernels_of_its_own() -> None:
     lines = read_case(PACKAGES, "prepared-debian-12").stdout.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
     assert (
-        failures(judge(STEP, {(PACKAGES, "h1"): make_answer(PACKAGES, few), **load_cases(kernels="container")})) == {}
+        list_failures(judge(STEP, {(PACKAGES, "h1"): make_answer(PACKAGES, few), **load_cases(kernels="container")}))
+        == {}
     )
 
 
 def test_a_module_of_another_version_needs_a_reboot() -> None:
-    found = failures(judge(STEP, load_cases(driver="mismatch", smi="mismatch")))
+    found = list_failures(judge(STEP, load_cases(driver="mismatch", smi="mismatch")))
     words = "module 595.71.05, libraries 595.91.07: driver/library version mismatch"
     assert found["matching"] == (words, "operator")
     assert found["answers"][1] == "operator"
@@ -252,17 +256,17 @@ def test_a_module_of_another_version_needs_a_reboot() -> None:
 def test_an_unloaded_module_is_reported() -> None:
     line = read_case(DRIVER, "prepared-debian-12").stdout.splitlines()[0]
     answers = {**edit_answer(DRIVER, (line, "module -")), **load_cases(smi="not-loaded")}
-    found = failures(judge(STEP, answers))
+    found = list_failures(judge(STEP, answers))
     assert found["module-loaded"] == ("not loaded", "install")
     assert found["answers"][1] == "install"
     assert found["answers"][0].startswith("the module is not loaded (exit status 9)")
-    assert {cure for _, cure in failures(judge(STEP, answers, NONE)).values()} == {"operator"}
+    assert {cure for _, cure in list_failures(judge(STEP, answers, NONE)).values()} == {"operator"}
 
 
 def test_inactive_persistence_is_for_install() -> None:
-    found = failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence inactive"))))
+    found = list_failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence inactive"))))
     assert found == {"persistence": ("inactive", "install")}
-    assert failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence none")))) == {}
+    assert list_failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence none")))) == {}
 
 
 @pytest.mark.parametrize(
@@ -275,17 +279,20 @@ def test_inactive_persistence_is_for_install() -> None:
     ],
 )
 def test_failures_of_nvidia_smi_are_explained(case: str, words: str) -> None:
-    (text, cure) = failures(judge(STEP, load_cases(smi=case)))["answers"]
+    (text, cure) = list_failures(judge(STEP, load_cases(smi=case)))["answers"]
     assert text.startswith(words)
     assert cure == "operator"
 
 
 def test_nvidia_smi_without_gpus_is_for_the_operator() -> None:
     assert (
-        failures(judge(STEP, place_answers("h1", make_answer(SMI, "No devices were found\nrc 6\n"))))["answers"][1]
+        list_failures(judge(STEP, place_answers("h1", make_answer(SMI, "No devices were found\nrc 6\n"))))["answers"][1]
         == "operator"
     )
-    assert failures(judge(STEP, place_answers("h1", make_answer(SMI, "\nrc 0\n"))))["answers"] == ("no GPU", "operator")
+    assert list_failures(judge(STEP, place_answers("h1", make_answer(SMI, "\nrc 0\n"))))["answers"] == (
+        "no GPU",
+        "operator",
+    )
 
 
 def test_what_may_hang_is_asked_last() -> None:

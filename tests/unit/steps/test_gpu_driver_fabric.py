@@ -7,8 +7,8 @@ import pytest
 from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.gpu.driver import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.hosts import UBUNTU, judge, snapshot
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.hosts import UBUNTU, build_snapshot, judge
+from tests.worlds.snapshots.judge import list_failures
 
 FILES, PACKAGES, DEVICES = "gpu.plugin-files", "gpu.packages", "gpu.devices"
 FABRIC = "nvidia-fabricmanager install installed 595.91.07-1\n"
@@ -19,16 +19,18 @@ def build_switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
 
 
 def test_a_host_with_switches_gets_the_fabric_manager() -> None:
-    found = failures(judge(STEP, build_switches("none"), state="fresh"))
+    found = list_failures(judge(STEP, build_switches("none"), state="fresh"))
     assert found["packages-installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
     assert found["fabric-manager"] == ("none", "install")
-    facts = build_host_facts(snapshot(build_switches("none"), {}), "h1")
+    facts = build_host_facts(build_snapshot(build_switches("none"), {}), "h1")
     assert facts
     assert "nvidia-fabricmanager=595.91.07-*" in facts["gpu_driver_packages"].split()
 
 
 def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
-    facts = build_host_facts(snapshot(build_switches("none"), {"gpu": {"driver": {"version": "570.195.03"}}}), "h1")
+    facts = build_host_facts(
+        build_snapshot(build_switches("none"), {"gpu": {"driver": {"version": "570.195.03"}}}), "h1"
+    )
     assert facts
     assert "nvidia-fabricmanager-570=570.195.03-*" in facts["gpu_driver_packages"].split()
 
@@ -37,18 +39,18 @@ def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
 def test_a_stopped_fabric_manager_is_for_install(unit: str) -> None:
     there = read_case(PACKAGES, "prepared-debian-12").stdout + FABRIC.replace("install", "hold", 1)
     packages = place_answers("h1", make_answer(PACKAGES, there))
-    assert failures(judge(STEP, build_switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
-    assert failures(judge(STEP, build_switches("active") | packages)) == {}
+    assert list_failures(judge(STEP, build_switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
+    assert list_failures(judge(STEP, build_switches("active") | packages)) == {}
 
 
 def test_it_is_held_and_of_the_driver_s_version() -> None:
     there = read_case(PACKAGES, "prepared-debian-12").stdout
     loose = place_answers("h1", make_answer(PACKAGES, there + FABRIC))
-    assert failures(judge(STEP, build_switches("active") | loose)) == {
+    assert list_failures(judge(STEP, build_switches("active") | loose)) == {
         "packages-held": ("not held: nvidia-fabricmanager", "install")
     }
     other = place_answers("h1", make_answer(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04")))
-    assert failures(judge(STEP, build_switches("active") | other))["version"] == (
+    assert list_failures(judge(STEP, build_switches("active") | other))["version"] == (
         "nvidia-fabricmanager 610.57.04",
         "upgrade",
     )
@@ -69,6 +71,6 @@ def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> N
 
 
 def test_without_switches_none_is_wanted() -> None:
-    facts = build_host_facts(snapshot({}, {}), "h1")
+    facts = build_host_facts(build_snapshot({}, {}), "h1")
     assert facts
     assert "fabricmanager" not in facts["gpu_driver_packages"]

@@ -6,7 +6,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.operator import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers
 from tests.worlds.snapshots.gpus import edit_answer, judge, read_answers
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.judge import list_failures
 
 NODES = "gpu.nodes"
 
@@ -17,7 +17,7 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
         "k1",
         make_answer("gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"),
     )
-    found, cure = failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
+    found, cure = list_failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert "0 of 2, nvidia-smi: a GPU has fallen off the bus" in found
     assert cure == "operator"
     mismatch = judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi})["allocatable"].result
@@ -27,12 +27,12 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
 
 def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
     smi = place_answers("k1", make_answer("gpu.smi", "00000000:17:00.0\nrc 0\n"))
-    found, cure = failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
+    found, cure = list_failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
 
 
 def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
-    assert failures(judge(STEP, read_answers(NODES, "lost-at-start")))["allocatable"][1] == "install"
+    assert list_failures(judge(STEP, read_answers(NODES, "lost-at-start")))["allocatable"][1] == "install"
 
 
 def test_the_discovery_of_features_is_one_of_the_operands() -> None:
@@ -40,7 +40,7 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
     key = ("gpu.daemon-sets", CLUSTER)
     answer = next(iter(read_answers(key[0]).values()))
     gone = replace(answer, stdout=answer.stdout.replace("gpu-operator-node-feature-discovery-worker", "other"))
-    assert failures(judge(STEP, {key: gone}))["operands"] == (
+    assert list_failures(judge(STEP, {key: gone}))["operands"] == (
         "no gpu-operator-node-feature-discovery-worker",
         "install",
     )
@@ -55,5 +55,5 @@ def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
         ("desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "currentNumberScheduled"), 0
     )
     gone = edit_answer("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
-    assert failures(judge(STEP, {**none, **gone}))["allocatable"][1] == "install"
-    assert failures(judge(STEP, none))["allocatable"][1] == "operator"
+    assert list_failures(judge(STEP, {**none, **gone}))["allocatable"][1] == "install"
+    assert list_failures(judge(STEP, none))["allocatable"][1] == "operator"

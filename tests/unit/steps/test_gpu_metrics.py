@@ -15,8 +15,8 @@ from gpustack.steps.gpu.metrics_objects import build_config_map, build_variables
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import TAKEN, Answers
 from tests.worlds.snapshots.cluster import K1
-from tests.worlds.snapshots.gpus import devices, edit_answer, judge, place_list, read_answers, snapshot
-from tests.worlds.snapshots.judge import failures, find_unknown
+from tests.worlds.snapshots.gpus import build_devices, build_snapshot, edit_answer, judge, place_list, read_answers
+from tests.worlds.snapshots.judge import find_unknown, list_failures
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
 OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
@@ -28,59 +28,64 @@ def load_case(probe: str, name: str) -> Answers:
 
 
 def build_objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
-    return build_variables(View(snapshot(spec=spec), CLUSTER))
+    return build_variables(View(build_snapshot(spec=spec), CLUSTER))
 
 
 def test_the_step_holds_with_every_gpu_in_prometheus() -> None:
-    assert failures(judge(STEP)) == {}
-    assert failures(judge(STEP, read_answers(SERIES, "in-use"))) == {}
-    assert failures(judge(STEP, read_answers(SERIES, "older-exporter"))) == {}
+    assert list_failures(judge(STEP)) == {}
+    assert list_failures(judge(STEP, read_answers(SERIES, "in-use"))) == {}
+    assert list_failures(judge(STEP, read_answers(SERIES, "older-exporter"))) == {}
 
 
 def test_without_gpus_there_is_nothing_to_measure() -> None:
-    none = {**devices("k1"), **devices("k2"), **load_case(COUNTERS, "none"), **load_case(MONITORS, "no-such-kind")}
-    assert failures(judge(STEP, {**none, **load_case(SERIES, "none")})) == {}
-    assert failures(judge(STEP, {**none, **load_case(SERIES, "error")})) == {}, "Prometheus is not even asked"
+    none = {
+        **build_devices("k1"),
+        **build_devices("k2"),
+        **load_case(COUNTERS, "none"),
+        **load_case(MONITORS, "no-such-kind"),
+    }
+    assert list_failures(judge(STEP, {**none, **load_case(SERIES, "none")})) == {}
+    assert list_failures(judge(STEP, {**none, **load_case(SERIES, "error")})) == {}, "Prometheus is not even asked"
 
 
 def test_a_host_without_gpus_needs_no_series() -> None:
-    mixed = {**devices("k1"), **edit_answer(SERIES, lambda samples: samples.__delitem__(slice(2)))}
-    assert failures(judge(STEP, mixed)) == {}
+    mixed = {**build_devices("k1"), **edit_answer(SERIES, lambda samples: samples.__delitem__(slice(2)))}
+    assert list_failures(judge(STEP, mixed)) == {}
 
 
 def test_other_counters_are_for_install() -> None:
-    assert failures(judge(STEP, load_case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
-    assert failures(judge(STEP, load_case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
-    assert failures(judge(STEP, load_case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
+    assert list_failures(judge(STEP, load_case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
+    assert list_failures(judge(STEP, load_case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
+    assert list_failures(judge(STEP, load_case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
     before = place_list(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
-    assert failures(judge(STEP, spec=asked)) == {}
-    assert failures(judge(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
+    assert list_failures(judge(STEP, spec=asked)) == {}
+    assert list_failures(judge(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
 
 
 @pytest.mark.parametrize("spec", [{}, OURS])
 @pytest.mark.parametrize("name", ["none", "no-such-kind"])
 def test_a_missing_monitor_is_for_install(spec: dict[str, Any], name: str) -> None:
-    assert failures(judge(STEP, load_case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
+    assert list_failures(judge(STEP, load_case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
 
 
 def test_the_spec_decides_whose_monitor_it_is() -> None:
-    assert failures(judge(STEP, load_case(MONITORS, "ours"), spec=OURS)) == {}
-    assert failures(judge(STEP, load_case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
-    assert failures(judge(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
+    assert list_failures(judge(STEP, load_case(MONITORS, "ours"), spec=OURS)) == {}
+    assert list_failures(judge(STEP, load_case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
+    assert list_failures(judge(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
     both = ("two, so every GPU counts twice", "install")
-    assert failures(judge(STEP, load_case(MONITORS, "both"))) == {"monitor": both}
-    assert failures(judge(STEP, load_case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
+    assert list_failures(judge(STEP, load_case(MONITORS, "both"))) == {"monitor": both}
+    assert list_failures(judge(STEP, load_case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
 
 
 def test_without_an_operator_it_is_ours() -> None:
     host = {"gpu": {"stack": "host"}}
-    assert failures(judge(STEP, load_case(MONITORS, "ours"), spec=host)) == {}
+    assert list_failures(judge(STEP, load_case(MONITORS, "ours"), spec=host)) == {}
     assert build_objects(host)["monitor"] == "gpustack-dcgm"
 
 
 def test_the_monitor_of_somebody_else_is_left_alone() -> None:
-    found = failures(judge(STEP, load_case(MONITORS, "of-others")))
+    found = list_failures(judge(STEP, load_case(MONITORS, "of-others")))
     assert found == {"monitor": ("also observability/dcgm", "operator")}
     mismatch = judge(STEP, load_case(MONITORS, "of-others"))["monitor"].result
     assert mismatch
@@ -89,16 +94,16 @@ def test_the_monitor_of_somebody_else_is_left_alone() -> None:
 
 def test_a_gpu_missing_in_prometheus_is_named() -> None:
     answers = edit_answer(SERIES, lambda samples: samples.pop(0))
-    assert failures(judge(STEP, answers)) == {"series": ("k1: 1 of 2", "install")}
+    assert list_failures(judge(STEP, answers)) == {"series": ("k1: 1 of 2", "install")}
     mismatch = judge(STEP, answers)["series"].result
     assert mismatch
     assert mismatch.passing
-    assert failures(judge(STEP, load_case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
+    assert list_failures(judge(STEP, load_case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
 
 
 def test_a_series_of_a_gpu_that_is_gone_is_named() -> None:
     """A stale series is a GPU too many."""
-    assert failures(judge(STEP, devices("k1", "0000:17:00.0"))) == {"series": ("k1: 2 of 1", "install")}
+    assert list_failures(judge(STEP, build_devices("k1", "0000:17:00.0"))) == {"series": ("k1: 2 of 1", "install")}
 
 
 def test_series_under_another_host_name_do_not_count() -> None:
@@ -107,13 +112,13 @@ def test_series_under_another_host_name_do_not_count() -> None:
     def renamed(samples: list[Any]) -> None:
         samples[0]["metric"]["hostname"] = "nvidia-dcgm-exporter-x7"
 
-    assert failures(judge(STEP, edit_answer(SERIES, renamed))) == {"series": ("k1: 1 of 2", "install")}
+    assert list_failures(judge(STEP, edit_answer(SERIES, renamed))) == {"series": ("k1: 1 of 2", "install")}
 
 
 def test_a_gpu_that_is_scraped_twice_names_the_jobs() -> None:
     """Two jobs are two series for each GPU: every sum would be doubled, and no UUID would be missing."""
     words = "each from 2 jobs: dcgm, nvidia-dcgm-exporter"
-    assert failures(judge(STEP, read_answers(SERIES, "scraped-twice"))) == {
+    assert list_failures(judge(STEP, read_answers(SERIES, "scraped-twice"))) == {
         "series": (f"k1: {words}; k2: {words}", "install")
     }
 
@@ -127,7 +132,7 @@ def test_what_a_job_left_that_is_scraped_no_more_counts_for_nothing(seconds: int
             age = seconds if sample["metric"]["job"] == "dcgm" else 5
             sample["value"][1] = str(sample["value"][0] - age)
 
-    assert ("series" in failures(judge(STEP, edit_answer(SERIES, set_ages, "scraped-twice")))) == twice
+    assert ("series" in list_failures(judge(STEP, edit_answer(SERIES, set_ages, "scraped-twice")))) == twice
 
 
 @pytest.mark.parametrize(("interval", "outcome"), [("15s", ("k1: 0 of 2; k2: 0 of 2", "install")), ("1m", None)])
@@ -139,9 +144,9 @@ def test_samples_that_are_minutes_old_are_none(interval: str, outcome: Any) -> N
             sample["value"][1] = str(sample["value"][0] - 150)
 
     assert (
-        failures(judge(STEP, edit_answer(SERIES, set_ages), spec={"gpu": {"metrics": {"interval": interval}}})).get(
-            "series"
-        )
+        list_failures(
+            judge(STEP, edit_answer(SERIES, set_ages), spec={"gpu": {"metrics": {"interval": interval}}})
+        ).get("series")
         == outcome
     )
 
@@ -152,11 +157,11 @@ def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
     def share_gpu(samples: list[Any]) -> None:
         samples.append({**samples[0], "metric": {**samples[0]["metric"], "exported_pod": "b"}})
 
-    assert failures(judge(STEP, edit_answer(SERIES, share_gpu, "in-use"))) == {}
+    assert list_failures(judge(STEP, edit_answer(SERIES, share_gpu, "in-use"))) == {}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
-    assert failures(judge(STEP, edit_answer("gpu.nodes", lambda items: items.pop(0)))) == {}
+    assert list_failures(judge(STEP, edit_answer("gpu.nodes", lambda items: items.pop(0)))) == {}
 
 
 @pytest.mark.parametrize(
@@ -192,7 +197,7 @@ def test_a_temporary_change_is_named(remaining: timedelta, says: str, hint: str)
 
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
-    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
+    alone: Answers = {**build_devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
     assert find_unknown(judge(STEP, alone)) == {"csv", "monitor", "monitor-content", "series", "temporary"}
 
 
@@ -231,11 +236,11 @@ def test_a_monitor_of_ours_with_other_settings_is_for_install() -> None:
     ours = {"gpu": {"metrics": {"service_monitor": "ours"}}}
     changed = {"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}}
     before = {
-        key: answer for key, answer in snapshot(spec=ours).answers.items() if key[0] == "applied.service-monitors"
+        key: answer for key, answer in build_snapshot(spec=ours).answers.items() if key[0] == "applied.service-monitors"
     }
     answers = {**read_answers(MONITORS, "ours"), **before}
-    assert failures(judge(STEP, answers, spec=ours)) == {}
-    found = failures(judge(STEP, answers, spec=changed))
+    assert list_failures(judge(STEP, answers, spec=ours)) == {}
+    found = list_failures(judge(STEP, answers, spec=changed))
     assert found == {"monitor-content": ("gpustack-dcgm with different content", "install")}
 
 
@@ -247,8 +252,8 @@ def test_the_table_has_no_label_of_ours() -> None:
 
 
 def test_it_is_for_clusters_with_monitoring() -> None:
-    assert STEP.applies(snapshot().inventory, K1)
-    assert not STEP.applies(snapshot(spec={"monitoring": {"enabled": False}}).inventory, K1)
+    assert STEP.applies(build_snapshot().inventory, K1)
+    assert not STEP.applies(build_snapshot(spec={"monitoring": {"enabled": False}}).inventory, K1)
 
 
 @pytest.mark.parametrize(
@@ -256,5 +261,5 @@ def test_it_is_for_clusters_with_monitoring() -> None:
 )
 def test_the_counters_have_our_label_where_no_release_of_helm_brings_them(stack: str, labels: Any) -> None:
     """A person who edits the only field of an object takes it from us: then the label alone says that it is ours."""
-    made = build_config_map(View(snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
+    made = build_config_map(View(build_snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
     assert made["metadata"].get("labels") == labels

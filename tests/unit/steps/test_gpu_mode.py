@@ -10,14 +10,14 @@ from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.gpu.mode import choose_driver_mode
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
-from tests.worlds.snapshots.hosts import UBUNTU, snapshot
+from tests.worlds.snapshots.hosts import UBUNTU, build_snapshot
 
 
 def choose_mode(spec: dict[str, Any], **cases: str) -> str:
     """Choose the mode on Ubuntu; `cases` are recorded answers: driver="mismatch" is gpu.driver/mismatch."""
     answers = {(f"gpu.{probe}", "h1"): read_case(f"gpu.{probe}", case) for probe, case in cases.items()}
     fresh = {(probe, "h1"): read_case(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
-    return choose_driver_mode(View(snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
+    return choose_driver_mode(View(build_snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
 
 
 @pytest.mark.parametrize("mode", ["host", "container", "none"])
@@ -26,7 +26,7 @@ def test_the_mode_of_the_spec_counts(mode: str) -> None:
 
 
 def test_debian_has_no_driver_containers() -> None:
-    assert choose_driver_mode(View(snapshot({}, {}), "h1")) == "host"
+    assert choose_driver_mode(View(build_snapshot({}, {}), "h1")) == "host"
 
 
 def test_ubuntu_takes_containers_unless_a_driver_is_there() -> None:
@@ -44,10 +44,12 @@ def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) ->
     """The driver is not "upgraded" back; where the spec names a version, that one is installed."""
     packages = read_case("gpu.packages", "ubuntu-nvidia", ("595.91.07", version))
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): packages}
-    assert choose_driver_mode(View(snapshot(answers, {}), "h1")) == by_default
-    assert choose_driver_mode(View(snapshot(answers, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
+    assert choose_driver_mode(View(build_snapshot(answers, {}), "h1")) == by_default
+    assert (
+        choose_driver_mode(View(build_snapshot(answers, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
+    )
     newer = place_answers("h1", read_case("gpu.packages", "prepared-debian-12", ("595.91.07", version)))
-    assert choose_driver_mode(View(snapshot(newer, {}), "h1")) == by_default
+    assert choose_driver_mode(View(build_snapshot(newer, {}), "h1")) == by_default
 
 
 @pytest.mark.parametrize(("version", "by_default"), [("610.43.02", "none"), ("595.91.07", "host"), ("580.95", "host")])
@@ -55,15 +57,15 @@ def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_defa
     """The host is on Debian, where no driver container would stand in for it."""
     loaded = read_case("gpu.driver", "run-installer", ("550.163.01", version))
     bare: Answers = {("gpu.packages", "h1"): read_case("gpu.packages", "fresh-debian-12"), ("gpu.driver", "h1"): loaded}
-    assert choose_driver_mode(View(snapshot(bare, {}), "h1")) == by_default
-    assert choose_driver_mode(View(snapshot(bare, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
+    assert choose_driver_mode(View(build_snapshot(bare, {}), "h1")) == by_default
+    assert choose_driver_mode(View(build_snapshot(bare, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
 
 
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
     loaded = make_answer("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
     packages = place_answers("h1", read_case("gpu.packages", "fresh-debian-12"))
-    assert choose_driver_mode(View(snapshot({**answers, **packages}, {}), "h1")) == "container"
+    assert choose_driver_mode(View(build_snapshot({**answers, **packages}, {}), "h1")) == "container"
 
 
 def test_without_an_operator_drivers_are_on_hosts() -> None:
@@ -71,13 +73,15 @@ def test_without_an_operator_drivers_are_on_hosts() -> None:
 
 
 def test_it_is_unknown_without_the_facts() -> None:
-    whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): make_answer("gpu.packages", "", 1)}, {})
+    whole = build_snapshot(
+        {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): make_answer("gpu.packages", "", 1)}, {}
+    )
     with pytest.raises(FactUnavailable):
         choose_driver_mode(View(whole, "h1"))
 
 
 def format_facts(answers: Answers) -> str:
-    found = build_host_facts(snapshot(answers, {}), "h1")
+    found = build_host_facts(build_snapshot(answers, {}), "h1")
     assert found
     return str(found["gpu_driver"])
 

@@ -15,18 +15,18 @@ from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.cluster import K1, K2
 from tests.worlds.snapshots.gpus import (
     add_gpus,
-    devices,
+    build_devices,
+    build_namespace,
+    build_releases,
+    build_snapshot,
     edit_answer,
     judge,
-    namespace,
     read_answers,
-    releases,
     set_gpus,
-    snapshot,
 )
-from tests.worlds.snapshots.judge import failures, find_unknown, judge_check
+from tests.worlds.snapshots.judge import find_unknown, judge_check, list_failures
 
-NO_GPUS: Answers = {**devices("k1"), **devices("k2")}
+NO_GPUS: Answers = {**build_devices("k1"), **build_devices("k2")}
 POLICIES, NODES, SETS = "gpu.cluster-policies", "gpu.nodes", "gpu.daemon-sets"
 LOST: dict[str, set[str]] = {
     "kube.namespaces": {"namespace"},
@@ -56,15 +56,15 @@ def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
     """The chart grants 60 s and 120 times 10 s to pull and to compile (values.yaml, driver.startupProbe)."""
     ubuntu = make_answer("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     fresh = {(probe, "k2"): read_case(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
-    containers = View(snapshot({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
+    containers = View(build_snapshot({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
     assert STEP.compute_settle_seconds(containers) >= 1260
-    assert STEP.compute_settle_seconds(View(snapshot(), CLUSTER)) == STEP.settle_seconds
-    away = View(snapshot({**lose_answer("gpu.devices", "k1"), **lose_answer("gpu.devices", "k2")}), CLUSTER)
+    assert STEP.compute_settle_seconds(View(build_snapshot(), CLUSTER)) == STEP.settle_seconds
+    away = View(build_snapshot({**lose_answer("gpu.devices", "k1"), **lose_answer("gpu.devices", "k2")}), CLUSTER)
     assert STEP.compute_settle_seconds(away) == STEP.settle_seconds
 
 
 def test_the_step_holds_with_two_gpus_on_each_host() -> None:
-    assert failures(judge(STEP)) == {}
+    assert list_failures(judge(STEP)) == {}
 
 
 @pytest.mark.parametrize("names", [(), ("of-others",), ("no-such-kind",), ("no-gpu-nodes",)])
@@ -74,10 +74,10 @@ def test_without_gpus_nothing_is_asked_for(names: tuple[str, ...]) -> None:
     bare = {**NO_GPUS, **empty, **load(POLICIES, "none"), ("helm.releases", CLUSTER): make_answer("", '{"items":[]}')}
     answers: Answers = {
         **bare,
-        **namespace({}, "Terminating"),
+        **build_namespace({}, "Terminating"),
         **{k: v for n in names for k, v in load(POLICIES, n).items()},
     }
-    assert failures(judge(STEP, answers)) == {}
+    assert list_failures(judge(STEP, answers)) == {}
 
 
 def test_a_host_without_gpus_needs_no_operands() -> None:
@@ -88,9 +88,9 @@ def test_a_host_without_gpus_needs_no_operands() -> None:
             if item["status"]["desiredNumberScheduled"] == 2:
                 item["status"] |= dict.fromkeys(("desiredNumberScheduled", "numberReady", "updatedNumberScheduled"), 1)
 
-    mixed = {**devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, want_one_pod)}
-    assert failures(judge(STEP, mixed)) == {}
-    assert set(failures(judge(STEP, {**mixed, **devices("k1", "0000:17:00.0")}))) == {
+    mixed = {**build_devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, want_one_pod)}
+    assert list_failures(judge(STEP, mixed)) == {}
+    assert set(list_failures(judge(STEP, {**mixed, **build_devices("k1", "0000:17:00.0")}))) == {
         "labels",
         "operands",
         "allocatable",
@@ -107,18 +107,18 @@ def test_who_brings_drivers_is_unknown() -> None:
 
 
 def test_a_namespace_that_goes_is_for_a_person() -> None:
-    assert failures(judge(STEP, namespace({}, "Terminating"))) == {"namespace": ("Terminating", "operator")}
-    assert "kubectl get namespace gpu-operator" in find_hint("namespace", namespace({}, "Terminating"))
+    assert list_failures(judge(STEP, build_namespace({}, "Terminating"))) == {"namespace": ("Terminating", "operator")}
+    assert "kubectl get namespace gpu-operator" in find_hint("namespace", build_namespace({}, "Terminating"))
 
 
 def test_a_namespace_that_refuses_privileged_pods_is_for_the_operator() -> None:
-    assert failures(judge(STEP, namespace({}, level="baseline"))) == {"namespace": ("baseline", "operator")}
-    assert failures(judge(STEP, namespace({}, level=""))) == {"namespace": ("unset", "install")}
-    assert failures(judge(STEP, {("kube.namespaces", CLUSTER): make_answer("", '{"items":[]}')})) == {}
+    assert list_failures(judge(STEP, build_namespace({}, level="baseline"))) == {"namespace": ("baseline", "operator")}
+    assert list_failures(judge(STEP, build_namespace({}, level=""))) == {"namespace": ("unset", "install")}
+    assert list_failures(judge(STEP, {("kube.namespaces", CLUSTER): make_answer("", '{"items":[]}')})) == {}
 
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
-    found = failures(judge(STEP, load(POLICIES, "of-others")))
+    found = list_failures(judge(STEP, load(POLICIES, "of-others")))
     assert found["policy-of-others"] == ("cluster-policy, second of another release", "operator")
     assert "gpu.stack: host" in find_hint("policy-of-others", load(POLICIES, "of-others"))
 
@@ -129,13 +129,13 @@ def test_what_stands_there_without_an_operator_goes_first() -> None:
         items[-1]["metadata"]["name"] = "gpustack-device-plugin"
 
     answers = edit_answer(SETS, change_items)
-    assert failures(judge(STEP, answers)) == {"host-stack": ("gpustack-device-plugin", "operator")}
+    assert list_failures(judge(STEP, answers)) == {"host-stack": ("gpustack-device-plugin", "operator")}
     assert "gpu.stack: host" in find_hint("host-stack", answers)
-    assert failures(judge(STEP, {**NO_GPUS, **answers})) == {}
+    assert list_failures(judge(STEP, {**NO_GPUS, **answers})) == {}
 
 
 def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
-    assert failures(judge(STEP, load(POLICIES, "ignored"))) == {}
+    assert list_failures(judge(STEP, load(POLICIES, "ignored"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -149,13 +149,13 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
     ],
 )
 def test_another_release_is_for_install(labels: dict[str, str], actual: tuple[str, str]) -> None:
-    whole = snapshot()
+    whole = build_snapshot()
     wanted = next(one for one in View(whole, CLUSTER)[STEP.probes[0]] if one.name == "gpu-operator")
-    assert failures(judge(STEP, releases({}, **({"digest": wanted.digest} | labels)))) == {"chart": actual}
+    assert list_failures(judge(STEP, build_releases({}, **({"digest": wanted.digest} | labels)))) == {"chart": actual}
 
 
 def test_a_missing_release_is_for_install() -> None:
-    assert failures(judge(STEP, {("helm.releases", CLUSTER): make_answer("", '{"items":[]}')})) == {
+    assert list_failures(judge(STEP, {("helm.releases", CLUSTER): make_answer("", '{"items":[]}')})) == {
         "chart": ("nothing", "install")
     }
 
@@ -171,40 +171,40 @@ def test_a_missing_release_is_for_install() -> None:
     ],
 )
 def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, actual: str) -> None:
-    text, cure = failures(judge(STEP, load(POLICIES, name))).pop("policy")
+    text, cure = list_failures(judge(STEP, load(POLICIES, name))).pop("policy")
     assert text.startswith(actual)
     assert cure == "install"
 
 
 def test_a_policy_that_the_operator_has_not_read_is_waited_for() -> None:
-    assert failures(judge(STEP, load(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
+    assert list_failures(judge(STEP, load(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
 
 
 def test_a_node_without_the_operator_s_label_is_for_install() -> None:
     answers = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
-    assert failures(judge(STEP, answers)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
+    assert list_failures(judge(STEP, answers)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
     """The others are served."""
-    assert failures(judge(STEP, edit_answer(NODES, lambda items: items.pop(1)))) == {}
+    assert list_failures(judge(STEP, edit_answer(NODES, lambda items: items.pop(1)))) == {}
 
 
 def test_daemon_sets_that_want_no_pod_for_gpus_are_reported() -> None:
     """Helm and the controllers take such a DaemonSet for done."""
-    found, cure = failures(judge(STEP, load(SETS, "no-pods-wanted")))["operands"]
+    found, cure = list_failures(judge(STEP, load(SETS, "no-pods-wanted")))["operands"]
     assert all(f"{name} 0 of 2" in found for name in OPERANDS)
     assert cure == "install"
 
 
 def test_operands_on_the_way_or_missing_are_named() -> None:
-    found = failures(judge(STEP, load(SETS, "on-the-way")))
+    found = list_failures(judge(STEP, load(SETS, "on-the-way")))
     assert found["operands"][0] == (
         "gpu-feature-discovery 2 of 2, nvidia-dcgm-exporter 1 of 2, nvidia-device-plugin-daemonset 2 of 2"
     )
     gone = edit_answer(SETS, lambda items: items.pop(0))
-    assert failures(judge(STEP, gone))["operands"][0] == "no gpu-feature-discovery"
-    assert failures(judge(STEP, load(SETS, "none")))["operands"][0].startswith(
+    assert list_failures(judge(STEP, gone))["operands"][0] == "no gpu-feature-discovery"
+    assert list_failures(judge(STEP, load(SETS, "none")))["operands"][0].startswith(
         "no gpu-feature-discovery, gpu-operator-node-feature"
     )
 
@@ -226,12 +226,14 @@ def test_the_operator_itself_runs(name: str, actual: str, *, passing: bool) -> N
 
 def test_a_gpu_that_was_lost_is_for_a_person() -> None:
     answers = read_answers(NODES, "one-unhealthy")
-    assert failures(judge(STEP, answers)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
+    assert list_failures(judge(STEP, answers)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
     assert "journalctl -k | grep NVRM" in find_hint("allocatable", answers)
 
 
 def test_a_gpu_lost_while_the_plugin_started_takes_all_of_the_node() -> None:
-    assert failures(judge(STEP, read_answers(NODES, "lost-at-start"))) == {"allocatable": ("k1: 0 of 2", "install")}
+    assert list_failures(judge(STEP, read_answers(NODES, "lost-at-start"))) == {
+        "allocatable": ("k1: 0 of 2", "install")
+    }
 
 
 def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
@@ -239,59 +241,62 @@ def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
         items[1]["status"]["allocatable"]["nvidia.com/gpu"] = "0"
         items[1]["status"]["capacity"]["nvidia.com/gpu"] = "0"
 
-    found = failures(judge(STEP, edit_answer(NODES, change_items, "one-unhealthy")))
+    found = list_failures(judge(STEP, edit_answer(NODES, change_items, "one-unhealthy")))
     assert found == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
 
 
 def test_how_often_gpus_are_shared_is_another_step_s_matter() -> None:
     """The other step labels the nodes for it when this one is done."""
     hosts = (set_gpus(K1, gpustack_sharing="time-slicing:4"), K2)
-    assert failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=hosts)) == {}
-    assert failures(judge(STEP, hosts=hosts)) == {}
-    assert failures(judge(STEP, read_answers(NODES, "time-slicing"))) == {}
+    assert list_failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=hosts)) == {}
+    assert list_failures(judge(STEP, hosts=hosts)) == {}
+    assert list_failures(judge(STEP, read_answers(NODES, "time-slicing"))) == {}
 
     def set_allocatable(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = "1"
 
-    assert failures(judge(STEP, edit_answer(NODES, set_allocatable, "time-slicing"), hosts=hosts)) == {
+    assert list_failures(judge(STEP, edit_answer(NODES, set_allocatable, "time-slicing"), hosts=hosts)) == {
         "allocatable": ("k1: 1 of 2", "install")
     }
 
 
 def test_mig_instances_are_counted_elsewhere() -> None:
-    assert failures(judge(STEP, read_answers(NODES, "mig"), hosts=(set_gpus(K1, gpustack_mig="all-1g.10gb"), K2))) == {}
+    assert (
+        list_failures(judge(STEP, read_answers(NODES, "mig"), hosts=(set_gpus(K1, gpustack_mig="all-1g.10gb"), K2)))
+        == {}
+    )
 
 
 @pytest.mark.parametrize("probe", ["gpu.devices", "system.identity"])
 def test_a_host_that_cannot_tell_takes_no_other_with_it(probe: str) -> None:
-    assert failures(judge(STEP, lose_answer(probe, "k2"))) == {}
+    assert list_failures(judge(STEP, lose_answer(probe, "k2"))) == {}
     ill = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].clear())
-    assert failures(judge(STEP, {**lose_answer(probe, "k2"), **ill})) == {}
-    assert set(failures(judge(STEP, {**lose_answer(probe, "k1"), **ill}))) == {"labels"}
+    assert list_failures(judge(STEP, {**lose_answer(probe, "k2"), **ill})) == {}
+    assert set(list_failures(judge(STEP, {**lose_answer(probe, "k1"), **ill}))) == {"labels"}
 
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
-    alone = {**devices("k1"), **lose_answer("gpu.devices", "k2")}
+    alone = {**build_devices("k1"), **lose_answer("gpu.devices", "k2")}
     assert find_unknown(judge(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
     assert "k2 cannot tell" in judge(STEP, alone)["chart"].reason
 
 
 def test_a_host_that_was_not_reached_holds_nobody_up() -> None:
-    whole = snapshot({**devices("k1")})
+    whole = build_snapshot({**build_devices("k1")})
     away = replace(whole, reach={**whole.reach, "k2": Reach("k2", "host-ssh-unreachable")})
     assert {judge_check(check, View(away, CLUSTER)).outcome for check in STEP.checks} == {"ok"}
 
 
 def test_it_is_for_clusters_with_the_operator() -> None:
-    inventory = snapshot().inventory
+    inventory = build_snapshot().inventory
     assert STEP.applies(inventory, K1)
-    assert not STEP.applies(snapshot(spec={"gpu": {"stack": "host"}}).inventory, K1)
+    assert not STEP.applies(build_snapshot(spec={"gpu": {"stack": "host"}}).inventory, K1)
 
 
 def test_the_operands_are_those_of_a_cluster_that_was_recorded() -> None:
-    assert operands(View(snapshot(), CLUSTER)) is None
-    assert set(OPERANDS) < set(View(snapshot(), CLUSTER)[STEP.probes[4]])
+    assert operands(View(build_snapshot(), CLUSTER)) is None
+    assert set(OPERANDS) < set(View(build_snapshot(), CLUSTER)[STEP.probes[4]])
 
 
 def test_gpus_come_to_a_healthy_cluster_without_a_change_of_what_is_there() -> None:

@@ -15,8 +15,8 @@ from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import build_release
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
-from tests.worlds.snapshots.gpus import devices, edit_answer, judge, snapshot
-from tests.worlds.snapshots.judge import failures, find_unknown, judgements
+from tests.worlds.snapshots.gpus import build_devices, build_snapshot, edit_answer, judge
+from tests.worlds.snapshots.judge import find_unknown, judge_checks, list_failures
 
 ENGINES = "gpu.host-engines"
 HOST = {"gpu": {"dcgm": "host"}}
@@ -47,8 +47,8 @@ def set_values(base: Snapshot, values: Mapping[str, Any]) -> Snapshot:
     ],
 )
 def test_what_runs_is_named_before_the_exporter_is_brought(name: str, actual: str) -> None:
-    assert failures(judge(STEP, load_engine(name))) == {"host-engine": (actual, "operator")}
-    assert failures(judge(STEP, load_engine(name), spec=STANDALONE))["host-engine"] == (actual, "operator")
+    assert list_failures(judge(STEP, load_engine(name))) == {"host-engine": (actual, "operator")}
+    assert list_failures(judge(STEP, load_engine(name), spec=STANDALONE))["host-engine"] == (actual, "operator")
 
 
 def test_the_hint_names_both_ways_out() -> None:
@@ -61,11 +61,11 @@ def test_the_hint_names_both_ways_out() -> None:
 
 def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
     installed = "package datacenter-gpu-manager-4-core installed 1:4.6.0-1\n"
-    assert failures(judge(STEP, place_answers("k1", make_answer(ENGINES, installed)))) == {}
+    assert list_failures(judge(STEP, place_answers("k1", make_answer(ENGINES, installed)))) == {}
 
 
 def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
-    assert "host-engine" not in failures(judge(STEP, {**devices("k1"), **load_engine("dcgm-4")}))
+    assert "host-engine" not in list_failures(judge(STEP, {**build_devices("k1"), **load_engine("dcgm-4")}))
 
 
 def test_unreadable_engines_are_unknown() -> None:
@@ -76,31 +76,31 @@ def test_unreadable_engines_are_unknown() -> None:
 def test_those_of_the_hosts_are_used() -> None:
     """The engine runs on every host with GPUs, at the address that the exporter is told."""
     both = {**load_engine("dcgm-4"), **load_engine("dcgm-4", "k2")}
-    assert failures(judge(STEP, both, spec=HOST)) == {}
-    values = build_release(View(snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
+    assert list_failures(judge(STEP, both, spec=HOST)) == {}
+    values = build_release(View(build_snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
     assert values["hostNetwork"] is True
     assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"} in values["env"]
-    assert failures(judge(STEP, load_engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
+    assert list_failures(judge(STEP, load_engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
     elsewhere = {"gpu": {"dcgm": "host", "metrics": {"engine": "localhost:5556"}}}
-    found, _ = failures(judge(STEP, both, spec=elsewhere))["host-engine"]
+    found, _ = list_failures(judge(STEP, both, spec=elsewhere))["host-engine"]
     assert found == "; ".join(f"{host}: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0" for host in ("k1", "k2"))
     assert judge(STEP, {**both, **load_engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
 
 
 def test_an_engine_of_a_host_has_to_fit_the_exporter() -> None:
     old = {**load_engine("dcgm-3-all-addresses"), **load_engine("dcgm-4", "k2")}
-    assert failures(judge(STEP, old, spec=HOST)) == {"engine-pair": ("k1: 3.3.5", "operator")}
+    assert list_failures(judge(STEP, old, spec=HOST)) == {"engine-pair": ("k1: 3.3.5", "operator")}
     unpacked = make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")
     unclear = {**load_engine("dcgm-4"), **place_answers("k2", unpacked)}
     assert find_unknown(judge(STEP, unclear, spec=HOST)) == {"engine-pair"}
 
 
 def test_the_operator_s_is_an_operand() -> None:
-    assert build_release(View(snapshot(spec=STANDALONE), CLUSTER)).values["dcgm"] == {"enabled": True}
-    assert "dcgm" not in build_release(View(snapshot(), CLUSTER)).values
-    assert failures(judge(STEP, spec=STANDALONE)) == {"operands": ("no nvidia-dcgm", "install")}
+    assert build_release(View(build_snapshot(spec=STANDALONE), CLUSTER)).values["dcgm"] == {"enabled": True}
+    assert "dcgm" not in build_release(View(build_snapshot(), CLUSTER)).values
+    assert list_failures(judge(STEP, spec=STANDALONE)) == {"operands": ("no nvidia-dcgm", "install")}
     answers = edit_answer("gpu.daemon-sets", lambda items: items.append(copy_exporter(items, "nvidia-dcgm")))
-    assert failures(judge(STEP, answers, spec=STANDALONE)) == {}
+    assert list_failures(judge(STEP, answers, spec=STANDALONE)) == {}
 
 
 def copy_exporter(items: list[Any], name: str) -> Any:
@@ -122,15 +122,15 @@ def copy_exporter(items: list[Any], name: str) -> Any:
 def test_engines_and_exporters_pair_by_version(exporter: str | None, dcgm: str | None, *, fits: bool) -> None:
     given = {"dcgmExporter": {"version": exporter}, "dcgm": {"version": dcgm}}
     values = {operand: one for operand, one in given.items() if one["version"]}
-    judgement = judgements(STEP, set_values(snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
+    judgement = judge_checks(STEP, set_values(build_snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
     assert (judgement.outcome == "ok") is fits
 
 
 def test_a_tag_of_somebody_else_s_is_unknown() -> None:
     values = {"dcgm": {"enabled": True}, "dcgmExporter": {"version": "ours-1"}}
-    assert "engine-pair" in find_unknown(judgements(STEP, set_values(snapshot(), values), CLUSTER))
+    assert "engine-pair" in find_unknown(judge_checks(STEP, set_values(build_snapshot(), values), CLUSTER))
     assert "engine-pair" not in find_unknown(
-        judgements(STEP, set_values(snapshot(), {"dcgmExporter": values["dcgmExporter"]}), CLUSTER)
+        judge_checks(STEP, set_values(build_snapshot(), {"dcgmExporter": values["dcgmExporter"]}), CLUSTER)
     )
 
 

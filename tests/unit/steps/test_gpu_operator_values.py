@@ -16,7 +16,7 @@ from gpustack.steps.gpu.operator_values import build_release
 from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.cluster import K1, K2
-from tests.worlds.snapshots.gpus import BARE, devices, edit_answer, set_gpus, snapshot
+from tests.worlds.snapshots.gpus import BARE, build_devices, build_snapshot, edit_answer, set_gpus
 
 DEBIAN: Answers = place_answers("k1", read_case("system.os", "prepared-debian-12"))
 CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
@@ -24,7 +24,7 @@ OFF = {"enabled": False}
 
 
 def build_values(changes: Answers | None = None, **options: Any) -> dict[str, Any]:
-    return dict(build_release(View(snapshot(changes, **options), CLUSTER)).values)
+    return dict(build_release(View(build_snapshot(changes, **options), CLUSTER)).values)
 
 
 def build_driver(base: Snapshot) -> Any:
@@ -45,7 +45,7 @@ def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
     assert build_values()["driver"] == OFF
     assert build_values(BARE)["driver"] == CONTAINER
     assert build_values({**BARE, **DEBIAN})["driver"] == CONTAINER
-    assert build_values({**BARE, **DEBIAN, **devices("k2")})["driver"] == OFF
+    assert build_values({**BARE, **DEBIAN, **build_devices("k2")})["driver"] == OFF
 
 
 @pytest.mark.parametrize(("mode", "enabled"), [("container", True), ("host", False), ("none", False)])
@@ -63,13 +63,13 @@ def test_a_host_that_is_away_keeps_its_driver_container() -> None:
 
     fleet = {**BARE, **DEBIAN}
     containers = {**fleet, **edit_answer("gpu.daemon-sets", rename_daemon_set)}
-    assert build_driver(lose_host(snapshot(containers), "k2")) == CONTAINER
-    assert build_driver(lose_host(snapshot(fleet), "k2")) == OFF
-    assert build_driver(lose_host(snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
+    assert build_driver(lose_host(build_snapshot(containers), "k2")) == CONTAINER
+    assert build_driver(lose_host(build_snapshot(fleet), "k2")) == OFF
+    assert build_driver(lose_host(build_snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
 
 
 def test_it_is_unknown_without_the_operands_then() -> None:
-    whole = lose_host(snapshot({**BARE, **DEBIAN}), "k2")
+    whole = lose_host(build_snapshot({**BARE, **DEBIAN}), "k2")
     asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):
         build_driver(replace(whole, answers=asked))
@@ -77,8 +77,10 @@ def test_it_is_unknown_without_the_operands_then() -> None:
 
 
 def test_a_gpu_more_is_no_other_release() -> None:
-    more = View(snapshot(devices("k2", "0000:17:00.0")), CLUSTER)
-    assert build_release(more).compute_digest(more) == build_release(View(snapshot(), CLUSTER)).compute_digest(more)
+    more = View(build_snapshot(build_devices("k2", "0000:17:00.0")), CLUSTER)
+    assert build_release(more).compute_digest(more) == build_release(View(build_snapshot(), CLUSTER)).compute_digest(
+        more
+    )
 
 
 def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
@@ -156,7 +158,7 @@ def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
 
 
 def test_the_operator_s_own_values_count_most() -> None:
-    whole = snapshot()
+    whole = build_snapshot()
     theirs = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
     taken = replace(whole, inventory=replace(whole.inventory, values=theirs))
     found = build_release(View(taken, CLUSTER)).values
@@ -165,7 +167,7 @@ def test_the_operator_s_own_values_count_most() -> None:
 
 
 def test_the_role_gets_the_release_and_its_values() -> None:
-    found = build_cluster_variables(snapshot())["gpustack_releases"]["gpu-operator"]
+    found = build_cluster_variables(build_snapshot())["gpustack_releases"]["gpu-operator"]
     assert (found["name"], found["namespace"], found["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
     assert found["privileged"] is True
     assert len(found["digest"]) == 40

@@ -12,8 +12,8 @@ from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
 from gpustack.steps.gpu.plugin_objects import EXPORTER, build_all_objects, build_objects
 from tests.worlds.snapshots.answers import make_answer, make_list, place_answers, read_case
-from tests.worlds.snapshots.host_stack import PRESENT, node, snapshot, workload
-from tests.worlds.snapshots.judge import failures, judgements
+from tests.worlds.snapshots.host_stack import PRESENT, build_node, build_snapshot, build_workload
+from tests.worlds.snapshots.judge import judge_checks, list_failures
 
 
 def build_cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
@@ -21,27 +21,32 @@ def build_cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
 
 
 def test_as_the_step_leaves_it() -> None:
-    assert failures(judgements(STEP, snapshot(), CLUSTER)) == {}
+    assert list_failures(judge_checks(STEP, build_snapshot(), CLUSTER)) == {}
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
     changed = {
         ("gpu.devices", "k1"): make_answer("gpu.devices", ""),
-        **build_cluster("gpu.nodes", node("k1"), node("k2")),
+        **build_cluster("gpu.nodes", build_node("k1"), build_node("k2")),
     }
     empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
-    taken = snapshot({}, {**changed, **empty, **build_cluster("gpu.daemon-sets")})
-    assert failures(judgements(STEP, taken, CLUSTER)) == {}
+    taken = build_snapshot({}, {**changed, **empty, **build_cluster("gpu.daemon-sets")})
+    assert list_failures(judge_checks(STEP, taken, CLUSTER)) == {}
     assert gpu_plugin.build_variables(View(taken, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
 
 
 def test_before_installation_all_is_for_install() -> None:
     empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
-    found = failures(
-        judgements(
+    found = list_failures(
+        judge_checks(
             STEP,
-            snapshot(
-                {}, {**empty, **build_cluster("gpu.daemon-sets"), **build_cluster("gpu.nodes", node("k1"), node("k2"))}
+            build_snapshot(
+                {},
+                {
+                    **empty,
+                    **build_cluster("gpu.daemon-sets"),
+                    **build_cluster("gpu.nodes", build_node("k1"), build_node("k2")),
+                },
             ),
             CLUSTER,
         )
@@ -58,49 +63,57 @@ def test_the_operator_is_still_there() -> None:
     labels = {"name": "gpu-operator", "version": "1", "status": "deployed", "owner": "helm"}
     release = {"metadata": {"name": "x", "namespace": "gpu-operator", "labels": labels}}
     policy = {"metadata": {"name": "cluster-policy"}, "status": {}}
-    taken = snapshot({}, {**build_cluster("helm.releases", release), **build_cluster("gpu.cluster-policies", policy)})
-    found = failures(judgements(STEP, taken, CLUSTER))["operators-stack"]
+    taken = build_snapshot(
+        {}, {**build_cluster("helm.releases", release), **build_cluster("gpu.cluster-policies", policy)}
+    )
+    found = list_failures(judge_checks(STEP, taken, CLUSTER))["operators-stack"]
     assert found == ("ClusterPolicy cluster-policy, release gpu-operator/gpu-operator", "operator")
 
 
 def test_a_namespace_without_its_level_is_for_install() -> None:
     going = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Terminating"}}
-    assert failures(judgements(STEP, snapshot({}, build_cluster("kube.namespaces", going)), CLUSTER))["namespace"] == (
+    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("kube.namespaces", going)), CLUSTER))[
+        "namespace"
+    ] == (
         "Terminating",
         "operator",
     )
     plain = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Active"}}
-    assert failures(judgements(STEP, snapshot({}, build_cluster("kube.namespaces", plain)), CLUSTER))["namespace"] == (
+    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("kube.namespaces", plain)), CLUSTER))[
+        "namespace"
+    ] == (
         "unset",
         "install",
     )
 
 
 def test_fewer_gpus_than_the_inventory_says_are_reported() -> None:
-    found = failures(judgements(STEP, snapshot({}, {}, HostSpec(gpustack_gpus=9)), CLUSTER))
+    found = list_failures(judge_checks(STEP, build_snapshot({}, {}, HostSpec(gpustack_gpus=9)), CLUSTER))
     assert found["gpus-on-bus"] == ("k1: 2 of 9", "operator")
 
 
 def test_an_existing_host_engine_is_used_over_the_host_network() -> None:
     engine = place_answers("k1", read_case("gpu.host-engines", "dcgm-4"))
-    found = failures(judgements(STEP, snapshot({}, engine), CLUSTER))
+    found = list_failures(judge_checks(STEP, build_snapshot({}, engine), CLUSTER))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
-    assert failures(judgements(STEP, snapshot({"dcgm": "host"}, engine), CLUSTER)) == {}
+    assert list_failures(judge_checks(STEP, build_snapshot({"dcgm": "host"}, engine), CLUSTER)) == {}
     (exporter,) = [
-        one for one in build_objects(View(snapshot({"dcgm": "host"}), CLUSTER)) if one["metadata"]["name"] == EXPORTER
+        one
+        for one in build_objects(View(build_snapshot({"dcgm": "host"}), CLUSTER))
+        if one["metadata"]["name"] == EXPORTER
     ]
     assert exporter["spec"]["template"]["spec"]["hostNetwork"] is True
 
 
 def test_a_host_engine_of_another_version_is_for_the_operator() -> None:
     old = place_answers("k1", read_case("gpu.host-engines", "dcgm-3-all-addresses"))
-    found = failures(judgements(STEP, snapshot({"dcgm": "host"}, old), CLUSTER))
+    found = list_failures(judge_checks(STEP, build_snapshot({"dcgm": "host"}, old), CLUSTER))
     assert found == {"engine-pair": ("k1: 3.3.5", "operator")}
 
 
 def test_the_engine_beside_the_exporter_has_no_service() -> None:
     """Found by dcgmi's users as the operator's is, by the name of its container."""
-    taken = snapshot({"dcgm": "standalone"})
+    taken = build_snapshot({"dcgm": "standalone"})
     made = build_objects(View(taken, CLUSTER))
     (exporter,) = [item for item in made if item["metadata"]["name"] == EXPORTER]
     containers = {item["name"]: item for item in exporter["spec"]["template"]["spec"]["containers"]}
@@ -115,19 +128,19 @@ def test_the_engine_beside_the_exporter_has_no_service() -> None:
 
 
 def test_an_engine_with_a_service_of_an_earlier_release_goes() -> None:
-    there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "dcgm-engine")]
-    taken = snapshot({"dcgm": "standalone"}, build_cluster("gpu.daemon-sets", *there))
-    found = failures(judgements(STEP, taken, CLUSTER))
+    there = [build_workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "dcgm-engine")]
+    taken = build_snapshot({"dcgm": "standalone"}, build_cluster("gpu.daemon-sets", *there))
+    found = list_failures(judge_checks(STEP, taken, CLUSTER))
     assert found == {"stale-daemon-sets": ("also gpustack-dcgm-engine", "install")}
 
 
 def test_mps_and_mig_need_the_operator() -> None:
-    mig = snapshot({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
-    assert failures(judgements(STEP, mig, CLUSTER))["sharing-supported"] == (
+    mig = build_snapshot({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
+    assert list_failures(judge_checks(STEP, mig, CLUSTER))["sharing-supported"] == (
         "k1: gpustack_mig: all-1g.10gb",
         "operator",
     )
-    assert failures(judgements(STEP, snapshot({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))[
+    assert list_failures(judge_checks(STEP, build_snapshot({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))[
         "sharing-supported"
     ] == (
         "k1: mps",
@@ -137,8 +150,8 @@ def test_mps_and_mig_need_the_operator() -> None:
 
 def test_time_slicing_has_a_plugin_of_its_own() -> None:
     shared = {"sharing": {"mode": "time-slicing", "replicas": 4}}
-    taken = snapshot(shared)
-    assert failures(judgements(STEP, taken, CLUSTER)) == {
+    taken = build_snapshot(shared)
+    assert list_failures(judge_checks(STEP, taken, CLUSTER)) == {
         "daemon-sets": ("device plugin on 1 of 1", "install"),
         "labels": ("k1: nvidia.com/device-plugin.config=none instead of time-slicing-4", "install"),
         "allocatable": ("k1: 2 of 8", "install"),
@@ -153,14 +166,16 @@ def test_time_slicing_has_a_plugin_of_its_own() -> None:
 
 
 def test_a_daemon_set_of_another_sharing_mode_is_removed() -> None:
-    there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")]
-    found = failures(judgements(STEP, snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER))
+    there = [
+        build_workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")
+    ]
+    found = list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER))
     assert found == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
 
 
 def test_changed_objects_are_for_install() -> None:
     """kubectl set image changed a field, which is its own then. A restart takes nothing from us."""
-    taken = snapshot()
+    taken = build_snapshot()
     probe = PROBES["DaemonSet"].id
     loads = json.loads(taken.answers[probe, CLUSTER].stdout)["items"]
     restarted: dict[str, Any] = {
@@ -168,33 +183,37 @@ def test_changed_objects_are_for_install() -> None:
     }
     for item in loads:
         item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted})
-    assert failures(judgements(STEP, snapshot({}, build_cluster(probe, *loads)), CLUSTER)) == {}
+    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster(probe, *loads)), CLUSTER)) == {}
     for item in loads:
         pod = item["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
         for container in pod["f:containers"].values():
             del container["f:image"]
-    found = failures(judgements(STEP, snapshot({}, build_cluster(probe, *loads)), CLUSTER))["objects-applied"]
+    found = list_failures(judge_checks(STEP, build_snapshot({}, build_cluster(probe, *loads)), CLUSTER))[
+        "objects-applied"
+    ]
     assert found == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
 
 
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
-    nodes = build_cluster("gpu.nodes", node("k1", 2, labels=PRESENT), node("k2", labels=PRESENT))
-    assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
+    nodes = build_cluster("gpu.nodes", build_node("k1", 2, labels=PRESENT), build_node("k2", labels=PRESENT))
+    assert list_failures(judge_checks(STEP, build_snapshot({}, nodes), CLUSTER)) == {
         "labels": ("k2: labelled, but without GPUs", "install")
     }
-    assert "k2 nvidia.com/gpu.present -" in gpu_plugin.build_variables(View(snapshot({}, nodes), CLUSTER))["labels"]
+    assert (
+        "k2 nvidia.com/gpu.present -" in gpu_plugin.build_variables(View(build_snapshot({}, nodes), CLUSTER))["labels"]
+    )
 
 
 def test_a_gpu_that_is_ill_is_for_a_person() -> None:
-    nodes = build_cluster("gpu.nodes", node("k1", 2, 1, labels=PRESENT), node("k2"))
-    assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
+    nodes = build_cluster("gpu.nodes", build_node("k1", 2, 1, labels=PRESENT), build_node("k2"))
+    assert list_failures(judge_checks(STEP, build_snapshot({}, nodes), CLUSTER)) == {
         "allocatable": ("k1: 1 of 2 unhealthy", "operator")
     }
 
 
 def test_pods_that_are_not_ready_are_for_install() -> None:
-    there = [workload("gpustack-device-plugin", 1, 0), workload("gpustack-dcgm-exporter", 1, 1)]
-    assert failures(judgements(STEP, snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
+    there = [build_workload("gpustack-device-plugin", 1, 0), build_workload("gpustack-dcgm-exporter", 1, 1)]
+    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
         "daemon-sets": ("device plugin on 0 of 1", "install")
     }
 
@@ -209,15 +228,15 @@ def list_templates(snapshot: Snapshot) -> dict[str, Any]:
 
 def test_a_change_of_what_a_pod_reads_at_its_start_makes_a_new_one() -> None:
     before, after = (
-        list_templates(snapshot()),
-        list_templates(snapshot({"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}})),
+        list_templates(build_snapshot()),
+        list_templates(build_snapshot({"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}})),
     )
     assert before["gpustack-dcgm-exporter"] != after["gpustack-dcgm-exporter"]
     assert before["gpustack-device-plugin"] == after["gpustack-device-plugin"]
 
 
 def test_no_pod_runs_where_there_is_no_gpu_and_none_may_ask_the_api() -> None:
-    for template in list_templates(snapshot()).values():
+    for template in list_templates(build_snapshot()).values():
         pod = template["spec"]
         wanted = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         (term,) = wanted["nodeSelectorTerms"]
@@ -227,17 +246,19 @@ def test_no_pod_runs_where_there_is_no_gpu_and_none_may_ask_the_api() -> None:
 
 
 def test_both_stacks_at_once_are_refused_by_the_operator_s_step_too() -> None:
-    result = host_stack(View(snapshot({"stack": "operator"}), CLUSTER))
+    result = host_stack(View(build_snapshot({"stack": "operator"}), CLUSTER))
     assert result
     assert (result.actual, result.cure) == ("gpustack-dcgm-exporter, gpustack-device-plugin", "operator")
-    none = snapshot({"stack": "operator"}, build_cluster("gpu.daemon-sets", workload("nvidia-dcgm-exporter", 1, 1)))
+    none = build_snapshot(
+        {"stack": "operator"}, build_cluster("gpu.daemon-sets", build_workload("nvidia-dcgm-exporter", 1, 1))
+    )
     assert host_stack(View(none, CLUSTER)) is None
 
 
 def list_host_paths() -> dict[str, list[tuple[str, bool]]]:
     """Collect (path, writable) of every hostPath that containers of the DaemonSets mount, by DaemonSet."""
     found: dict[str, list[tuple[str, bool]]] = {}
-    view = View(snapshot({"dcgm": "standalone"}), CLUSTER)
+    view = View(build_snapshot({"dcgm": "standalone"}), CLUSTER)
     for item in (item for item in build_objects(view) if item["kind"] == "DaemonSet"):
         pod = item["spec"]["template"]["spec"]
         paths = {
@@ -276,7 +297,7 @@ def test_pods_write_to_the_host_where_the_kubelet_and_containerd_look() -> None:
 
 
 def test_containers_have_the_capabilities_that_they_need() -> None:
-    view = View(snapshot(), CLUSTER)
+    view = View(build_snapshot(), CLUSTER)
     given = {
         item["metadata"]["name"]: item["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]
         for item in build_objects(view)

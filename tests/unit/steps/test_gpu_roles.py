@@ -15,7 +15,7 @@ from gpustack.steps.gpu import sharing as gpu_sharing
 from gpustack.steps.gpu.metrics_objects import MONITOR_NAME
 from gpustack.steps.gpu.operator import OPERANDS
 from tests.worlds.snapshots.cluster import K1, K2
-from tests.worlds.snapshots.gpus import read_answers, set_gpus, snapshot
+from tests.worlds.snapshots.gpus import build_snapshot, read_answers, set_gpus
 
 ROLES = locate_playbooks() / "roles"
 LIMITS = (locate_playbooks() / "files" / "limits.sh").read_text()
@@ -125,7 +125,7 @@ def test_an_api_that_is_silent_is_no_missing_label(cluster: Path) -> None:
 def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
     """The check of the step finds then what its lines say."""
     hosts = (set_gpus(K1, gpustack_sharing="time-slicing:4"), set_gpus(K2, gpustack_mig="all-1g.10gb"))
-    lines = gpu_sharing.build_variables(View(snapshot(read_answers("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
+    lines = gpu_sharing.build_variables(View(build_snapshot(read_answers("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
     assert run(cluster, LABELS, "\n".join(lines) + "\n").returncode == 0
     found = {str(path.relative_to(cluster / "nodes")): path.read_text() for path in cluster.glob("nodes/*/*")}
     assert found == {f"k1/{LABEL}": "time-slicing-4", "k2/nvidia.com_mig.config": "all-1g.10gb"}
@@ -133,7 +133,7 @@ def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
 
 def stream(**metrics: str) -> str:
     spec = {"gpu": {"metrics": metrics}}
-    found = gpu_metrics_objects.build_variables(View(snapshot(spec=spec), CLUSTER))["objects"]
+    found = gpu_metrics_objects.build_variables(View(build_snapshot(spec=spec), CLUSTER))["objects"]
     return "\n---\n".join(json.dumps(one) for one in found)
 
 

@@ -12,8 +12,8 @@ from gpustack.steps.gpu import driver as gpu_driver
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.worlds.snapshots.hosts import H1, H2, SPEC, judge, snapshot
-from tests.worlds.snapshots.judge import failures, judge_check
+from tests.worlds.snapshots.hosts import H1, H2, SPEC, build_snapshot, judge
+from tests.worlds.snapshots.judge import judge_check, list_failures
 
 STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)
 CHECKS = [(step, check) for step in STEPS for check in step.checks]
@@ -29,12 +29,12 @@ ASKED = (replace(H1, become_password="x"), H2)
 @every_step
 @pytest.mark.parametrize("host", ["h1", "h2"])
 def test_each_check_holds_on_a_prepared_host(step: Step, host: str) -> None:
-    assert failures(judge(step, on=host)) == {}
+    assert list_failures(judge(step, on=host)) == {}
 
 
 @every_check
 def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> None:
-    view = View(snapshot({}, DEFAULTS, hosts=ASKED), "h1")
+    view = View(build_snapshot({}, DEFAULTS, hosts=ASKED), "h1")
     check(view)
     assert {probe.id for probe, _ in view.reads} <= {probe.id for probe in step.probes}
 
@@ -42,7 +42,7 @@ def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> N
 @every_check
 def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check) -> None:
     """The fact is of its own host: another one that cannot tell is judged for that itself."""
-    whole = snapshot({}, DEFAULTS, hosts=ASKED)
+    whole = build_snapshot({}, DEFAULTS, hosts=ASKED)
     view = View(whole, "h1")
     check(view)
     assert view.reads
@@ -55,4 +55,4 @@ def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check)
 @every_step
 def test_a_fresh_host_is_judged_completely(step: Step) -> None:
     """A fresh host has nothing yet, and that is a fact: nothing is unknown."""
-    assert failures(judge(step, state="fresh")) != {}
+    assert list_failures(judge(step, state="fresh")) != {}

@@ -13,7 +13,7 @@ from gpustack.steps.control_plane import step as control_plane
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.step import Step
 from tests.worlds.snapshots.answers import read_case
-from tests.worlds.snapshots.cluster import K1, K2, snapshot, states
+from tests.worlds.snapshots.cluster import K1, K2, build_snapshot, judge_steps
 from tests.worlds.snapshots.judge import judge_check
 
 STEPS = (control_plane.STEP, flannel.STEP, workers.STEP)
@@ -32,7 +32,7 @@ def build_view(step: Step, base: Snapshot) -> View:
 
 @every_check
 def test_each_check_holds_on_a_healthy_cluster(step: Step, check: Check) -> None:
-    judgement = judge_check(check, build_view(step, snapshot({}, {}, (K1, K2))))
+    judgement = judge_check(check, build_view(step, build_snapshot({}, {}, (K1, K2))))
     assert judgement.outcome == "ok", judgement.result or judgement.reason
 
 
@@ -42,7 +42,7 @@ WITHOUT_SPEC = ("address", "receiver_secrets")
 
 @every_check
 def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check) -> None:
-    whole = snapshot({}, {"kubernetes": {"version": "1.36.4", "cert_sans": ["k1"]}}, (K1, K2))
+    whole = build_snapshot({}, {"kubernetes": {"version": "1.36.4", "cert_sans": ["k1"]}}, (K1, K2))
     here = View(whole, build_view(step, whole).location)
     check(here)
     assert here.reads or check.__name__ in WITHOUT_SPEC, "a check that reads nothing can only say what it thinks"
@@ -57,7 +57,7 @@ def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check)
 
 @every_check
 def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> None:
-    here = build_view(step, snapshot({}, {}, (K1, K2)))
+    here = build_view(step, build_snapshot({}, {}, (K1, K2)))
     check(here)
     assert {probe.id for probe, _ in here.reads} <= {probe.id for probe in step.probes}
 
@@ -73,15 +73,15 @@ def test_fresh_hosts_are_due_and_what_stands_behind_waits() -> None:
     hosts = ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host")
     answers = {(probe, CLUSTER): read_case(probe, "fresh") for probe in (*probes, *cluster)}
     answers |= {(probe, host): read_case(probe, "fresh") for probe in hosts for host in ("k1", "k2")}
-    step_states = {state.step: state for state in states(*STEPS, answers=answers)}
+    step_states = {state.step: state for state in judge_steps(*STEPS, answers=answers)}
     assert step_states["control-plane"].outcome == "failed"
     assert {mismatch.cure for state in step_states.values() for mismatch in state.differences} == {"install"}
     assert (step_states["workers"].outcome, step_states["flannel"].outcome) == ("failed", "failed")
 
 
 def test_a_step_is_for_its_hosts() -> None:
-    alone = [state.step for state in states(*STEPS, taint.STEP, hosts=(K1,))]
+    alone = [state.step for state in judge_steps(*STEPS, taint.STEP, hosts=(K1,))]
     assert alone == ["control-plane", "flannel", "taint"]
-    assert [(state.step, state.location) for state in states(*STEPS, taint.STEP)] == [
+    assert [(state.step, state.location) for state in judge_steps(*STEPS, taint.STEP)] == [
         ("control-plane", CLUSTER), ("flannel", CLUSTER), ("workers", "k2"),
     ]  # fmt: skip

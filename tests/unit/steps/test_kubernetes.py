@@ -5,13 +5,13 @@ import pytest
 from gpustack.steps.kubernetes.step import STEP
 from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.hosts import judge
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.judge import list_failures
 
 PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
 
 
 def test_a_fresh_host_is_for_install() -> None:
-    assert failures(judge(STEP, state="fresh")) == {
+    assert list_failures(judge(STEP, state="fresh")) == {
         "repository": ("nothing", "install"),
         "packages-installed": ("missing: cri-tools, kubeadm, kubectl, kubelet, kubernetes-cni", "install"),
         "kubelet-at-boot": ("no unit", "install"),
@@ -21,14 +21,14 @@ def test_a_fresh_host_is_for_install() -> None:
 
 def test_a_drifted_host_is_for_install() -> None:
     drifted = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
-    found = failures(judge(STEP, {(probe, "h1"): read_case(probe, "drifted-debian-12") for probe in drifted}))
+    found = list_failures(judge(STEP, {(probe, "h1"): read_case(probe, "drifted-debian-12") for probe in drifted}))
     assert set(found) == {"repository", "packages-held", "kubelet-at-boot", "crictl-endpoint"}
     assert found["packages-held"] == ("not held: kubelet", "install")
     assert found["kubelet-at-boot"] == ("disabled", "install")
 
 
 def test_a_keyring_with_one_key_too_many_is_for_install() -> None:
-    (found, cure) = failures(judge(STEP, place_answers("h1", read_case(REPOSITORIES, "drifted-debian-12"))))[
+    (found, cure) = list_failures(judge(STEP, place_answers("h1", read_case(REPOSITORIES, "drifted-debian-12"))))[
         "repository"
     ]
     assert found.startswith("fingerprints B02F2293F7B78A3111583174AF233E29F632E03B, ")
@@ -36,7 +36,7 @@ def test_a_keyring_with_one_key_too_many_is_for_install() -> None:
 
 
 def test_another_minor_is_another_repository() -> None:
-    found = failures(judge(STEP, spec={"kubernetes": {"version": "1.37.1"}}))
+    found = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.37.1"}}))
     assert found["repository"] == ("uri http://10.77.1.1:8480/pkgs.k8s.io/core:/stable:/v1.36/deb/", "install")
     assert found["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
 
@@ -83,11 +83,11 @@ def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
     crictl = "containerd.crictl"
     out = read_case(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
-    assert failures(judge(STEP, {(crictl, "h1"): out})) == {}
+    assert list_failures(judge(STEP, {(crictl, "h1"): out})) == {}
 
 
 def test_the_kubelet_takes_the_proxy() -> None:
     answers = place_answers("h1", read_case("egress.daemons", "proxied"))
-    found = failures(judge(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
+    found = list_failures(judge(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
     assert found["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
     assert found["proxy"] == ("a different one", "install")

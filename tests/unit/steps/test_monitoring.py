@@ -7,8 +7,8 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring.step import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.cluster import SPEC, build_answers, judge, snapshot, states
-from tests.worlds.snapshots.judge import failures, judgements
+from tests.worlds.snapshots.cluster import SPEC, build_answers, build_snapshot, judge, judge_steps
+from tests.worlds.snapshots.judge import judge_checks, list_failures
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
@@ -49,30 +49,32 @@ def test_before_the_chart_all_is_for_install() -> None:
 
 
 def test_not_monitored_by_us_there_is_no_such_step() -> None:
-    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
+    assert judge_steps(STEP, spec={"monitoring": {"enabled": False}}) == []
 
 
 def test_a_port_that_others_have_is_for_a_person() -> None:
     """A node_exporter without our release is somebody else's."""
-    found = failures(judge(STEP, NO_RELEASE))
+    found = list_failures(judge(STEP, NO_RELEASE))
     assert found["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
     taken = place_answers("k2", read_case(LISTENERS, "monitored-debian-13", ("node_exporter", "java")))
-    assert failures(judge(STEP, taken)) == {"port": ("java on k2", "operator")}
-    assert "port" not in failures(judge(STEP, taken, {"monitoring": {"node_exporter_port": 9101}}))
+    assert list_failures(judge(STEP, taken)) == {"port": ("java on k2", "operator")}
+    assert "port" not in list_failures(judge(STEP, taken, {"monitoring": {"node_exporter_port": 9101}}))
 
 
 def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
-    assert failures(judge(STEP, place_answers("k2", make_answer(LISTENERS, "", 127)))) == {}
+    assert list_failures(judge(STEP, place_answers("k2", make_answer(LISTENERS, "", 127)))) == {}
 
 
 def test_definitions_of_another_minor_or_missing_are_for_install() -> None:
-    assert failures(judge(STEP, load_case("monitoring.definitions", "older"))) == {"definitions": ("0.85", "install")}
+    assert list_failures(judge(STEP, load_case("monitoring.definitions", "older"))) == {
+        "definitions": ("0.85", "install")
+    }
     other = load_case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
-    assert failures(judge(STEP, other)) == {}
+    assert list_failures(judge(STEP, other)) == {}
     gone = load_case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
-    assert failures(judge(STEP, gone)) == {"definitions": ("no probes", "install")}
+    assert list_failures(judge(STEP, gone)) == {"definitions": ("no probes", "install")}
     unversioned = load_case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
-    assert failures(judge(STEP, unversioned)) == {"definitions": ("no version", "install")}
+    assert list_failures(judge(STEP, unversioned)) == {"definitions": ("no version", "install")}
 
 
 @pytest.mark.parametrize("newer", ["0.99.0", "0.94.0", "1.0.0", "0.100.1"])
@@ -89,7 +91,7 @@ def test_one_older_definition_among_newer_ones_is_for_install() -> None:
     text = load_case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.99.0"'))
     ((place, answer),) = text.items()
     mixed = {place: replace(answer, stdout=answer.stdout.replace('"0.99.0"', '"0.92.0"', 1))}
-    assert failures(judge(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
+    assert list_failures(judge(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
 
 
 BY_HAND = "revision 1, created by another Helm client"
@@ -107,12 +109,12 @@ BY_HAND = "revision 1, created by another Helm client"
     ],
 )
 def test_another_release_has_its_cure(edit: tuple[str, str], actual: str, cure: str) -> None:
-    assert failures(judge(STEP, edit_releases(edit)))["chart"] == (actual, cure)
+    assert list_failures(judge(STEP, edit_releases(edit)))["chart"] == (actual, cure)
 
 
 def test_a_release_of_somebody_else_is_for_a_person() -> None:
     answers = edit_releases(('"gpustack-digest"', '"digest"'))
-    assert failures(judge(STEP, answers))["chart"] == ("not gpustack's, deployed", "operator")
+    assert list_failures(judge(STEP, answers))["chart"] == ("not gpustack's, deployed", "operator")
     mismatch = judge(STEP, answers)["chart"].result
     assert mismatch
     assert "monitoring.release" in mismatch.hint
@@ -133,12 +135,12 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
     ],
 )
 def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
-    assert failures(judge(STEP, spec=spec))["chart"] == ("different values", "install")
+    assert list_failures(judge(STEP, spec=spec))["chart"] == ("different values", "install")
 
 
 def test_missing_or_unready_workloads_are_for_install() -> None:
     gone = load_case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
-    assert failures(judge(STEP, gone)) == {"workloads": ("no monitoring-grafana", "install")}
+    assert list_failures(judge(STEP, gone)) == {"workloads": ("no monitoring-grafana", "install")}
     idle = load_case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
     mismatch = judge(STEP, idle)["workloads"].result
     assert mismatch
@@ -147,7 +149,7 @@ def test_missing_or_unready_workloads_are_for_install() -> None:
         False,
     )
     down = load_case("monitoring.daemon-sets", "one-of-two")
-    assert failures(judge(STEP, down)) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
+    assert list_failures(judge(STEP, down)) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
     old = load_case(
         "monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1')
     )
@@ -171,7 +173,7 @@ def test_missing_or_unready_workloads_are_for_install() -> None:
     ],
 )
 def test_objects_that_the_operator_has_not_made_are_waited_for(probe: str, name: str, check: str, actual: str) -> None:
-    assert failures(judge(STEP, load_case(probe, name))) == {check: (actual, "install")}
+    assert list_failures(judge(STEP, load_case(probe, name))) == {check: (actual, "install")}
 
 
 @pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
@@ -181,15 +183,17 @@ def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
 
 
 def test_targets_that_are_down_or_missing_are_named() -> None:
-    assert failures(judge(STEP, load_case("monitoring.targets", "etcd-down"))) == {
+    assert list_failures(judge(STEP, load_case("monitoring.targets", "etcd-down"))) == {
         "targets": ("kube-etcd down", "install")
     }
     gone = load_case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
-    assert failures(judge(STEP, gone)) == {"targets": ("no coredns", "install")}
+    assert list_failures(judge(STEP, gone)) == {"targets": ("no coredns", "install")}
     down = read_case("monitoring.targets", "control-plane")
     body = json.loads(down.stdout)
     body["data"]["result"].append({"metric": {"job": "theirs"}, "value": [0, "0"]})
-    assert failures(judge(STEP, {("monitoring.targets", CLUSTER): make_answer(down.probe, json.dumps(body))})) == {}
+    assert (
+        list_failures(judge(STEP, {("monitoring.targets", CLUSTER): make_answer(down.probe, json.dumps(body))})) == {}
+    )
 
 
 def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> None:
@@ -197,8 +201,8 @@ def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> Non
     answers = load_case(
         "monitoring.targets", "control-plane", *((f'"kube-{part}"', '"else"') for part in ("etcd", "proxy"))
     )
-    assert failures(judge(STEP, answers)) == {"targets": ("no kube-etcd, kube-proxy", "install")}
-    assert "targets" not in failures(judge(STEP, answers, spec))
+    assert list_failures(judge(STEP, answers)) == {"targets": ("no kube-etcd, kube-proxy", "install")}
+    assert "targets" not in list_failures(judge(STEP, answers, spec))
 
 
 @pytest.mark.parametrize(("case", "actual"), [("none", "none"), ("other", "different"), ("control-plane", "none")])
@@ -206,10 +210,10 @@ def test_a_secret_unlike_its_file_is_for_install(case: str, actual: str) -> None
     """Said by nobody where there is no admin.conf yet: then it is not there."""
     receiver = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
     answers = place_answers("k1", read_case("alerting.secret", case))
-    assert failures(judge(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {actual}", "install")
-    assert failures(judge(STEP, answers)) == {}
+    assert list_failures(judge(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {actual}", "install")
+    assert list_failures(judge(STEP, answers)) == {}
     same = place_answers("k1", read_case("alerting.secret", "same"))
-    assert "receiver-secrets" not in failures(judge(STEP, same, receiver))
+    assert "receiver-secrets" not in list_failures(judge(STEP, same, receiver))
 
 
 def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
@@ -225,51 +229,51 @@ def test_each_receiver_has_its_secret_and_those_of_others_are_theirs_to_make() -
     answers = place_answers("k1", read_case("alerting.secret", "several"))
     spec = {"alerts": {"receivers": {"critical": critical, "warning": critical[1:], "info": []}}}
     found = "critical-slack different, warning-slack none"
-    assert failures(judge(STEP, answers, spec))["receiver-secrets"] == (found, "install")
+    assert list_failures(judge(STEP, answers, spec))["receiver-secrets"] == (found, "install")
     theirs = {"alerts": {"receivers": {"critical": critical[:1], "warning": [warning]}}}
-    assert failures(judge(STEP, answers, theirs))["receiver-secrets"] == ("no ours/slack", "operator")
+    assert list_failures(judge(STEP, answers, theirs))["receiver-secrets"] == ("no ours/slack", "operator")
     # Before there is a cluster nobody can have made it.
     before = place_answers("k1", read_case("alerting.secret", "control-plane"))
-    assert failures(judge(STEP, before, theirs))["receiver-secrets"] == ("critical-pagerduty none", "install")
+    assert list_failures(judge(STEP, before, theirs))["receiver-secrets"] == ("critical-pagerduty none", "install")
 
 
 def test_receivers_unlike_the_spec_are_for_install() -> None:
     webhook = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
-    assert failures(judge(STEP, spec=webhook))["receivers"] == ("null", "install")
-    assert "receivers" not in failures(judge(STEP, load_case("alerting.receivers", "gpustack"), webhook))
+    assert list_failures(judge(STEP, spec=webhook))["receivers"] == ("null", "install")
+    assert "receivers" not in list_failures(judge(STEP, load_case("alerting.receivers", "gpustack"), webhook))
     assert judge(STEP, load_case("alerting.receivers", "not-yet"))["receivers"].outcome == "unknown"
 
 
 def test_one_data_source_has_the_uid_that_is_asked() -> None:
     none = load_case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
-    assert failures(judge(STEP, none)) == {"data-source": ("0", "install")}
-    assert failures(judge(STEP, load_case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
+    assert list_failures(judge(STEP, none)) == {"data-source": ("0", "install")}
+    assert list_failures(judge(STEP, load_case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
     assert judge(STEP, load_case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
 
 
 def test_a_prometheus_that_selects_too_little_is_for_install() -> None:
     narrow = load_case("monitoring.prometheuses", "narrow")
     found = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
-    assert failures(judge(STEP, narrow)) == {"selectors": (found, "install")}
+    assert list_failures(judge(STEP, narrow)) == {"selectors": (found, "install")}
 
 
 @pytest.mark.parametrize("name", ["chart", "wide"])
 def test_grafana_must_not_read_secrets_or_more(name: str) -> None:
-    found = failures(judge(STEP, load_case("grafana.rules", name)))
+    found = list_failures(judge(STEP, load_case("grafana.rules", name)))
     assert list(found) == ["grafana-rules"]
     assert found["grafana-rules"][1] == "install"
     assert ("get secrets" if name == "chart" else "* apps/deployments") in found["grafana-rules"][0]
 
 
 def test_a_missing_cluster_role_is_for_install() -> None:
-    assert failures(judge(STEP, load_case("grafana.rules", "none"))) == {"grafana-rules": ("nothing", "install")}
+    assert list_failures(judge(STEP, load_case("grafana.rules", "none"))) == {"grafana-rules": ("nothing", "install")}
 
 
 def test_rights_that_the_values_of_the_operator_name_are_theirs() -> None:
     given = {"grafana": {"rbac": {"useExistingClusterRole": "theirs"}}}
-    built = snapshot(load_case("grafana.rules", "none"))
+    built = build_snapshot(load_case("grafana.rules", "none"))
     built = replace(built, inventory=replace(built.inventory, values={"monitoring": given}))
-    assert judgements(STEP, built)["grafana-rules"].outcome == "ok"
+    assert judge_checks(STEP, built)["grafana-rules"].outcome == "ok"
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
@@ -280,4 +284,4 @@ def test_a_level_that_somebody_set_is_for_a_person(level: str) -> None:
         if item["metadata"]["name"] == "monitoring":
             item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = level
     changed = {("kube.namespaces", CLUSTER): replace(answer, stdout=json.dumps(document))}
-    assert failures(judge(STEP, changed)) == {"namespace": (level, "operator")}
+    assert list_failures(judge(STEP, changed)) == {"namespace": (level, "operator")}

@@ -15,7 +15,7 @@ from gpustack.steps.monitoring.values import (
     format_size_limit,
 )
 from tests.unit.config.specs import list_complaints
-from tests.worlds.snapshots.cluster import snapshot
+from tests.worlds.snapshots.cluster import build_snapshot
 
 
 def build_prometheus(**spec: Any) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_prometheus_gets_a_node_port_of_its_own() -> None:
 
 
 def describe_loss(**monitoring: Any) -> str:
-    return describe_lost_history(View(snapshot(spec={"monitoring": monitoring}), CLUSTER))
+    return describe_lost_history(View(build_snapshot(spec={"monitoring": monitoring}), CLUSTER))
 
 
 def test_what_is_lost_without_a_volume_is_named() -> None:
@@ -73,7 +73,7 @@ def test_what_is_lost_without_a_volume_is_named() -> None:
 
 
 def build_with_values(values: dict[str, Any]) -> dict[str, Any]:
-    return build_chart_values(replace(snapshot().inventory, values={"monitoring": values}))
+    return build_chart_values(replace(build_snapshot().inventory, values={"monitoring": values}))
 
 
 def test_grafana_reads_config_maps_alone() -> None:

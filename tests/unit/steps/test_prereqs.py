@@ -12,13 +12,13 @@ from gpustack.probes.host.system import OS
 from gpustack.steps.prereqs.step import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.hosts import H1, H2, judge
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.judge import list_failures
 
 PROXY = "/etc/gpustack-cluster/proxy.env"
 
 
 def test_a_fresh_host_is_for_install() -> None:
-    assert failures(judge(STEP, state="fresh")) == {
+    assert list_failures(judge(STEP, state="fresh")) == {
         "packages": ("missing: conntrack, ethtool, ipset, socat", "install"),
         "modules-at-boot": ("nothing", "install"),
         "sysctls-at-boot": ("nothing", "install"),
@@ -30,12 +30,12 @@ def test_a_fresh_host_is_for_install() -> None:
 )
 def test_unsupported_systems_are_refused(case: str, actual: str | None) -> None:
     expected = {"system": (actual, "operator")} if actual else {}
-    assert failures(judge(STEP, place_answers("h1", read_case("system.os", case)))) == expected
+    assert list_failures(judge(STEP, place_answers("h1", read_case("system.os", case)))) == expected
 
 
 def test_another_architecture_is_refused() -> None:
     answer = read_case("system.os", "fresh-debian-12", ("x86_64", "riscv64"))
-    assert failures(judge(STEP, {("system.os", "h1"): answer})) == {"architecture": ("riscv64", "operator")}
+    assert list_failures(judge(STEP, {("system.os", "h1"): answer})) == {"architecture": ("riscv64", "operator")}
 
 
 @pytest.mark.parametrize("case", ["debian-12-armhf", "debian-13-riscv64"])
@@ -62,15 +62,15 @@ def test_what_dpkg_installs_for_counts_and_not_the_kernel(tmp_path: Path, says: 
 
 def test_capacity_names_all_that_is_short() -> None:
     answers = place_answers("h1", read_case("system.capacity", "small"))
-    assert failures(judge(STEP, answers)) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
-    assert failures(judge(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}})) == {}
+    assert list_failures(judge(STEP, answers)) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
+    assert list_failures(judge(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}})) == {}
 
 
 def test_free_disk_is_judged_before_the_first_installation() -> None:
     """Afterwards images fill it, and the kubelet sees to that."""
     answers = place_answers("h1", read_case("system.capacity", "small"))
     spec = {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}}
-    assert failures(judge(STEP, answers, spec, state="fresh"))["capacity"] == ("5 GiB free below /var", "operator")
+    assert list_failures(judge(STEP, answers, spec, state="fresh"))["capacity"] == ("5 GiB free below /var", "operator")
 
 
 def test_cgroup_v1_needs_the_operators_word() -> None:
@@ -78,7 +78,7 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
     assert result
     assert (result.actual, result.cure) == ("1", "operator")
     assert "kubelet.failCgroupV1" in result.hint
-    assert failures(judge(STEP, place_answers("h1", read_case("system.cgroup", "v2")), {"kubelet": {}})) == {}
+    assert list_failures(judge(STEP, place_answers("h1", read_case("system.cgroup", "v2")), {"kubelet": {}})) == {}
 
 
 @pytest.mark.parametrize(
@@ -131,21 +131,21 @@ def test_a_sudo_without_an_answer_is_unknown() -> None:
 
 def test_the_operator_may_name_the_python() -> None:
     answers = place_answers("h1", read_case("system.python", "none"))
-    assert failures(judge(STEP, answers)) == {"python": ("none", "operator")}
-    assert failures(judge(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2))) == {}
-    assert failures(judge(STEP, answers, hosts=(replace(H1, connection="local"), H2))) == {}
+    assert list_failures(judge(STEP, answers)) == {"python": ("none", "operator")}
+    assert list_failures(judge(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2))) == {}
+    assert list_failures(judge(STEP, answers, hosts=(replace(H1, connection="local"), H2))) == {}
 
 
 @pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
 def test_names_that_no_node_can_have_are_refused(name: str) -> None:
-    assert failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {
+    assert list_failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {
         "node-name": (name, "operator")
     }
 
 
 @pytest.mark.parametrize("name", ["gpu1", "GPU-Node1.Example.com", "1", "n" * 63])
 def test_names_that_a_node_can_have_are_accepted(name: str) -> None:
-    assert failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {}
+    assert list_failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {}
 
 
 def test_two_hosts_of_one_name_are_refused() -> None:
@@ -153,8 +153,8 @@ def test_two_hosts_of_one_name_are_refused() -> None:
         ("system.hostname", host): make_answer("system.hostname", name)
         for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
     }
-    assert failures(judge(STEP, answers)) == {"node-name": ("gpu, as on h2", "operator")}
-    assert failures(judge(STEP, answers, on="h2")) == {"node-name": ("gpu, as on h1", "operator")}
+    assert list_failures(judge(STEP, answers)) == {"node-name": ("gpu, as on h2", "operator")}
+    assert list_failures(judge(STEP, answers, on="h2")) == {"node-name": ("gpu, as on h1", "operator")}
 
 
 def test_copies_of_one_disk_are_refused() -> None:
@@ -162,7 +162,7 @@ def test_copies_of_one_disk_are_refused() -> None:
     answers = {
         ("system.identity", host): make_answer("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")
     }
-    assert failures(judge(STEP, answers)) == {
+    assert list_failures(judge(STEP, answers)) == {
         "machine-id": (f"{machine}, as on h2", "operator"),
         "product-uuid": (f"{uuid.lower()}, as on h2", "operator"),
     }
@@ -180,7 +180,7 @@ def test_copies_of_one_disk_are_refused() -> None:
 def test_what_a_vendor_wrote_into_every_board_is_no_identity(uuid: str) -> None:
     ids = {"h1": "ab" * 16, "h2": "cd" * 16}
     answers = {("system.identity", host): make_answer("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
-    assert failures(judge(STEP, answers)) == {}
+    assert list_failures(judge(STEP, answers)) == {}
 
 
 def test_an_unreached_host_is_compared_when_it_joins() -> None:
@@ -190,7 +190,7 @@ def test_an_unreached_host_is_compared_when_it_joins() -> None:
 
 def test_a_host_without_a_machine_id_is_refused() -> None:
     answers = {("system.identity", host): read_case("system.identity", "no-machine-id") for host in ("h1", "h2")}
-    assert failures(judge(STEP, answers)) == {"machine-id": ("none", "operator")}
+    assert list_failures(judge(STEP, answers)) == {"machine-id": ("none", "operator")}
 
 
 def test_the_nodes_address_is_on_the_host() -> None:
@@ -199,8 +199,8 @@ def test_the_nodes_address_is_on_the_host() -> None:
         "network.addresses", "1: lo    inet 127.0.0.1/8 scope host lo\n2: eno1    inet 10.9.0.4/16 scope global eno1\n"
     )
     answers = {("network.addresses", host): elsewhere for host in ("h1", "h2")}
-    assert failures(judge(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
-    assert failures(judge(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    assert list_failures(judge(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    assert list_failures(judge(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
     no_route = place_answers("h2", read_case("network.address", "no-default-route"))
     assert "Network is unreachable" in judge(STEP, no_route, on="h2")["node-address"].reason
 
@@ -209,19 +209,21 @@ def test_taken_ports_are_for_the_operator() -> None:
     answers = {
         ("network.listeners", host): read_case("network.listeners", "drifted-debian-12") for host in ("h1", "h2")
     }
-    assert failures(judge(STEP, answers)) == {"ports": ("taken: 10250/tcp by python3, 6443/tcp by python3", "operator")}
-    assert failures(judge(STEP, answers, on="h2")) == {"ports": ("taken: 10250/tcp by python3", "operator")}
+    assert list_failures(judge(STEP, answers)) == {
+        "ports": ("taken: 10250/tcp by python3, 6443/tcp by python3", "operator")
+    }
+    assert list_failures(judge(STEP, answers, on="h2")) == {"ports": ("taken: 10250/tcp by python3", "operator")}
 
 
 def test_ports_of_kubernetes_itself_are_its_own() -> None:
-    assert failures(judge(STEP, place_answers("h1", read_case("network.listeners", "control-plane")))) == {}
+    assert list_failures(judge(STEP, place_answers("h1", read_case("network.listeners", "control-plane")))) == {}
 
 
 def test_a_taken_vxlan_port_is_for_the_operator() -> None:
     line = 'udp UNCONN 0 0 0.0.0.0:8472 0.0.0.0:* users:(("openvpn",pid=7,fd=3))\n'
     answers = place_answers("h1", make_answer("network.listeners", line))
-    assert failures(judge(STEP, answers)) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
-    assert failures(judge(STEP, answers, {"flannel": {"port": 4789}})) == {}
+    assert list_failures(judge(STEP, answers)) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
+    assert list_failures(judge(STEP, answers, {"flannel": {"port": 4789}})) == {}
 
 
 def test_another_kubernetes_is_for_the_operator() -> None:
@@ -237,7 +239,7 @@ def test_another_kubernetes_is_for_the_operator() -> None:
 @pytest.mark.parametrize("server", ["10.77.1.11:6443", "127.0.0.1:6443"])
 def test_our_own_cluster_is_no_other(server: str) -> None:
     answers = place_answers("h1", make_answer("leftovers.kubernetes", f"https://{server}\n"))
-    assert failures(judge(STEP, answers)) == {}
+    assert list_failures(judge(STEP, answers)) == {}
 
 
 def test_a_worker_of_another_cluster_needs_a_foreign_reset() -> None:
@@ -249,7 +251,7 @@ def test_a_worker_of_another_cluster_needs_a_foreign_reset() -> None:
 
 def test_a_missing_time_service_is_for_install() -> None:
     """The lab's hosts have none: with `managed` that differs, and the clock says so too."""
-    found = failures(judge(STEP, spec={"time_sync": "managed"}))
+    found = list_failures(judge(STEP, spec={"time_sync": "managed"}))
     assert {check: cure for check, (_, cure) in found.items()} == {
         "time-service": "install",
         "clock-synchronised": "install",
@@ -260,15 +262,15 @@ def test_chrony_is_a_time_service() -> None:
     answers = place_answers(
         "h1", read_case("units.services", "ubuntu-chrony"), read_case("units.clock", "synchronised")
     )
-    assert failures(judge(STEP, answers, {"time_sync": "managed"})) == {}
+    assert list_failures(judge(STEP, answers, {"time_sync": "managed"})) == {}
 
 
 def test_changed_files_of_the_proxy_are_for_install() -> None:
     proxy = {"http": "http://p:3128", "user": "me", "password_file": "/p"}
     answers = place_answers("h1", read_case("egress.files", "proxied"))
-    assert "egress" not in failures(judge(STEP, answers, {"proxy": proxy}))
+    assert "egress" not in list_failures(judge(STEP, answers, {"proxy": proxy}))
     drifted = place_answers("h1", read_case("egress.files", "drifted"))
-    assert failures(judge(STEP, drifted, {"proxy": proxy}))["egress"] == (
+    assert list_failures(judge(STEP, drifted, {"proxy": proxy}))["egress"] == (
         f"/etc/apt/auth.conf.d/gpustack-proxy.conf with mode 0644 instead of 0600; {PROXY} with different content",
         "install",
     )
@@ -276,7 +278,7 @@ def test_changed_files_of_the_proxy_are_for_install() -> None:
 
 def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
     garbage = {(probe, "h2"): make_answer(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
-    assert failures(judge(STEP, garbage)) == {}
+    assert list_failures(judge(STEP, garbage)) == {}
     unknown_checks = [
         check for check, judgement in judge(STEP, garbage, on="h2").items() if judgement.outcome == "unknown"
     ]

@@ -5,20 +5,20 @@ import pytest
 from gpustack.steps.prereqs.step import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.hosts import judge
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.judge import list_failures
 
 
 def test_apparmor_is_needed_where_the_kernel_has_it() -> None:
     answers = place_answers(
         "h1", read_case("kernel.modules", "prepared-debian-12", ("== apparmor\n", "== apparmor\nY\n"))
     )
-    found, cure = failures(judge(STEP, answers))["apparmor"]
+    found, cure = list_failures(judge(STEP, answers))["apparmor"]
     assert (found, cure) == ("missing, but AppArmor is enabled in the kernel", "install")
 
 
 def test_live_values_count_and_later_files_too() -> None:
     answers = place_answers("h1", read_case("kernel.sysctls", "drifted-debian-12"))
-    found = failures(judge(STEP, answers))
+    found = list_failures(judge(STEP, answers))
     assert found["sysctls"] == ("net.bridge.bridge-nf-call-iptables = 0, net.ipv4.ip_forward = 0", "install")
     assert found["sysctls-overridden"] == ("net.ipv4.ip_forward = 0 in /etc/sysctl.d/99-hardening.conf", "operator")
     assert found["sysctls-at-boot"][1] == "install"
@@ -26,12 +26,12 @@ def test_live_values_count_and_later_files_too() -> None:
 
 def test_a_file_before_ours_overrides_nothing() -> None:
     answer = read_case("kernel.sysctls", "drifted-debian-12", ("net/ipv4/ip_forward=0\n", ""))
-    assert "sysctls-overridden" not in failures(judge(STEP, {("kernel.sysctls", "h1"): answer}))
+    assert "sysctls-overridden" not in list_failures(judge(STEP, {("kernel.sysctls", "h1"): answer}))
 
 
 def test_sysctls_that_ufw_overrides_are_for_the_operator() -> None:
     answers = place_answers("h1", read_case("kernel.sysctls", "ufw"))
-    assert failures(judge(STEP, answers)) == {
+    assert list_failures(judge(STEP, answers)) == {
         "sysctls-overridden": ("net.ipv4.ip_forward = 0 in /etc/ufw/sysctl.conf", "operator")
     }
 
@@ -42,7 +42,7 @@ def test_a_missing_module_is_for_install() -> None:
         ("kernel.modules", "h1"): no_bridge,
         ("kernel.sysctls", "h1"): read_case("kernel.sysctls", "no-bridge"),
     }
-    found = failures(judge(STEP, answers))
+    found = list_failures(judge(STEP, answers))
     assert found["modules"] == ("not working: br_netfilter", "install")
     assert "net.bridge.bridge-nf-call-iptables = nothing" in found["sysctls"][0]
 
@@ -62,5 +62,5 @@ def test_a_missing_module_is_for_install() -> None:
 )
 def test_swap_is_for_install_unless_kept(case: str, expected: dict[str, str]) -> None:
     answers = place_answers("h1", read_case("kernel.swap", case))
-    assert failures(judge(STEP, answers)) == {check: (text, "install") for check, text in expected.items()}
-    assert failures(judge(STEP, answers, {"swap": "keep"})) == {}
+    assert list_failures(judge(STEP, answers)) == {check: (text, "install") for check, text in expected.items()}
+    assert list_failures(judge(STEP, answers, {"swap": "keep"})) == {}

@@ -5,7 +5,7 @@ import pytest
 from gpustack.steps.prereqs.step import STEP
 from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.hosts import judge
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.judge import list_failures
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_simulated_software_is_refused_unless_it_is_allowed(state: str, case: st
     signature."""
     answers = place_answers("h1", read_case("mirror.checksums", case))
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B"}
-    result = failures(judge(STEP, answers, {"source": source}, state=state)).get("mirror-contents")
+    result = list_failures(judge(STEP, answers, {"source": source}, state=state)).get("mirror-contents")
     assert result == ((actual, "operator") if actual else None)
     for accepted in (source | {"simulated": "allowed"}, "official"):
-        assert "mirror-contents" not in failures(judge(STEP, answers, {"source": accepted}, state=state))
+        assert "mirror-contents" not in list_failures(judge(STEP, answers, {"source": accepted}, state=state))

@@ -14,24 +14,24 @@ from gpustack.steps.serve import build_variables as wanted_by_role
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
-from tests.worlds.snapshots.cluster import states
-from tests.worlds.snapshots.judge import failures, judgements
+from tests.worlds.snapshots.cluster import judge_steps
+from tests.worlds.snapshots.judge import judge_checks, list_failures
 from tests.worlds.snapshots.serve import (
     DEPLOYMENTS,
     IMAGE,
     OFF,
     ON,
+    build_snapshot,
     build_wanted_objects,
     make_deployments,
     place_objects,
-    snapshot,
 )
 
 APPLIED = "applied.deployments"
 
 
 def find_failures(spec: dict[str, Any] = ON, changes: Answers | None = None) -> dict[str, Any]:
-    return failures(judgements(STEP, snapshot(spec, changes or {})))
+    return list_failures(judge_checks(STEP, build_snapshot(spec, changes or {})))
 
 
 def build_answers(*answers: Answer) -> Answers:
@@ -48,19 +48,19 @@ def test_as_the_step_leaves_it_all_holds() -> None:
 
 
 def test_off_by_default_and_then_nothing_is_wanted() -> None:
-    snapshot = cluster.snapshot()
-    assert failures(judgements(STEP, snapshot)) == {}
+    snapshot = cluster.build_snapshot()
+    assert list_failures(judge_checks(STEP, snapshot)) == {}
     assert wanted_by_role(View(snapshot, CLUSTER)) == {"objects": [], "dropped": []}
 
 
 def test_without_monitoring_there_is_no_such_step() -> None:
-    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
+    assert judge_steps(STEP, spec={"monitoring": {"enabled": False}}) == []
 
 
 def test_it_reads_the_prometheus_of_the_spec_by_its_service() -> None:
     def find_address(monitoring: dict[str, Any]) -> str:
         spec = {**ON, "monitoring": {"persistence": {"enabled": False}, **monitoring}}
-        found = build_objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
+        found = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
         return str(found["spec"]["template"]["spec"]["containers"][0]["args"][2])
 
     assert find_address({}) == "http://monitoring-prometheus.monitoring.svc:9090"
@@ -130,14 +130,14 @@ def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
     others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
     assert find_failures(changes=place_objects(*others)) == {"foreign": ("another's", "operator")}
     # Not even install --force brings ours.
-    assert wanted_by_role(View(snapshot(ON, place_objects(*others)), CLUSTER)) == {"objects": [], "dropped": []}
+    assert wanted_by_role(View(build_snapshot(ON, place_objects(*others)), CLUSTER)) == {"objects": [], "dropped": []}
     assert find_failures(OFF, place_objects(*others)) == {}
     assert [line for line in list_dropped(OFF, place_objects(*others)) if line.startswith("Deployment")] == []
 
 
 def test_a_pod_that_does_not_run_is_waited_for() -> None:
     unready = make_deployments(readyReplicas=0)
-    result = judgements(STEP, snapshot(ON, build_answers(unready)))["available"].result
+    result = judge_checks(STEP, build_snapshot(ON, build_answers(unready)))["available"].result
     assert result
     assert (result.actual, result.passing, result.cure) == ("not running", True, "install")
     assert find_failures(changes=build_answers(make_deployments(0))) == {"available": ("scaled to 0", "install")}
@@ -152,7 +152,7 @@ def test_a_missing_deployment_is_for_install() -> None:
 
 
 def list_dropped(spec: dict[str, Any], changes: Answers | None = None) -> list[str]:
-    found: list[str] = wanted_by_role(View(snapshot(spec, changes or {}), CLUSTER))["dropped"]
+    found: list[str] = wanted_by_role(View(build_snapshot(spec, changes or {}), CLUSTER))["dropped"]
     return found
 
 
@@ -164,18 +164,18 @@ def test_switched_off_it_is_removed_the_deployment_last() -> None:
 
 def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
     secret = build_answers(read_case(APPLIED, "forbidden"))
-    assert judgements(STEP, snapshot(ON, secret))["objects-applied"].outcome == "unknown"
-    assert judgements(STEP, snapshot(OFF, secret))["leftovers"].outcome == "unknown"
+    assert judge_checks(STEP, build_snapshot(ON, secret))["objects-applied"].outcome == "unknown"
+    assert judge_checks(STEP, build_snapshot(OFF, secret))["leftovers"].outcome == "unknown"
     assert list_dropped(OFF, secret) == []
     blind = build_answers(read_case(DEPLOYMENTS, "forbidden"))
-    outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, snapshot(ON, blind)).items()}
+    outcomes = {id: judgement.outcome for id, judgement in judge_checks(STEP, build_snapshot(ON, blind)).items()}
     assert outcomes["available"] == outcomes["foreign"] == "unknown"
 
 
 def test_it_answers_to_the_names_of_its_service() -> None:
     """The endpoint answers to addresses too, by which the kubelet and Prometheus ask."""
     spec = {**ON, "kubernetes": {"dns_domain": "gpus.internal"}}
-    found = build_objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
+    found = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
     arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
     names = [arguments[at + 1] for at, word in enumerate(arguments) if word == "--allow-host"]
     assert names == [

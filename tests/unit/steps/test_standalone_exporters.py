@@ -5,8 +5,8 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.steps.standalone.exporters import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.judge import failures, find_unknown, judgements
-from tests.worlds.snapshots.standalone import build_installed_answers, judge, read_answers, snapshot
+from tests.worlds.snapshots.judge import find_unknown, judge_checks, list_failures
+from tests.worlds.snapshots.standalone import build_installed_answers, build_snapshot, judge, read_answers
 
 
 def build_programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
@@ -18,7 +18,7 @@ def build_programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
 
 
 def test_a_prepared_host_passes() -> None:
-    assert failures(judge(STEP)) == {}
+    assert list_failures(judge(STEP)) == {}
 
 
 def test_a_fresh_host_is_for_install() -> None:
@@ -28,7 +28,7 @@ def test_a_fresh_host_is_for_install() -> None:
         read_case("standalone.exported", "nothing"),
         read_case("gpu.host-engines", "fresh-debian-12"),
     )
-    found = failures(judge(STEP, fresh))
+    found = list_failures(judge(STEP, fresh))
     assert set(found) == {"packages-installed", "engine", "commands", "gpu-series", "node-series"}
     assert {cure for _, cure in found.values()} == {"install"}
 
@@ -37,7 +37,7 @@ def test_a_host_without_gpus_has_node_exporter_alone() -> None:
     changed = place_answers(
         "w1", make_answer("gpu.devices", ""), make_answer("standalone.exported", "gpus none\nnode yes\n")
     )
-    assert failures(judge(STEP, changed)) == {}
+    assert list_failures(judge(STEP, changed)) == {}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_host_without_gpus_has_node_exporter_alone() -> None:
     ],
 )  # fmt: skip
 def test_each_difference_has_its_cure(old: str, new: str, check: str, cure: str) -> None:
-    found = failures(judge(STEP, build_programs((old, new))))
+    found = list_failures(judge(STEP, build_programs((old, new))))
     assert {name: one[1] for name, one in found.items()} == {check: cure}
 
 
@@ -75,7 +75,7 @@ def test_an_exporter_that_is_silent_beside_its_engine_is_a_fault() -> None:
 
 
 def test_what_is_not_answered_is_unknown() -> None:
-    assert find_unknown(judgements(STEP, snapshot(read_answers()), "w1")) >= {
+    assert find_unknown(judge_checks(STEP, build_snapshot(read_answers()), "w1")) >= {
         "units-owned",
         "packages-installed",
         "commands",
@@ -85,4 +85,4 @@ def test_what_is_not_answered_is_unknown() -> None:
 
 def test_a_missing_repository_is_for_install() -> None:
     changed = {("gpu.repository", "w1"): replace(read_case("gpu.repository", "fresh-debian-12"), location="w1")}
-    assert set(failures(judge(STEP, changed))) == {"repository"}
+    assert set(list_failures(judge(STEP, changed))) == {"repository"}

@@ -11,12 +11,12 @@ from gpustack.steps.standalone.monitoring import STEP, build_installation
 from gpustack.steps.standalone.rules import derive_rules
 from tests.contract.promtool import run_promtool
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.judge import failures
-from tests.worlds.snapshots.standalone import build_installed_answers, judge, read_answers, snapshot
+from tests.worlds.snapshots.judge import list_failures
+from tests.worlds.snapshots.standalone import build_installed_answers, build_snapshot, judge, read_answers
 
 
 def build_view(spec: dict[str, Any] | None = None) -> View:
-    return View(snapshot(read_answers(), spec), "w1")
+    return View(build_snapshot(read_answers(), spec), "w1")
 
 
 def build_texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
@@ -25,7 +25,7 @@ def build_texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
 
 
 def test_a_prepared_host_passes() -> None:
-    assert failures(judge(STEP)) == {}
+    assert list_failures(judge(STEP)) == {}
 
 
 def test_a_fresh_host_is_for_install() -> None:
@@ -34,7 +34,7 @@ def test_a_fresh_host_is_for_install() -> None:
         read_case("standalone.programs", "nothing"),
         make_answer("standalone.watching", "== ready\n== rules\n== up\n== end\n"),
     )
-    found = failures(judge(STEP, fresh))
+    found = list_failures(judge(STEP, fresh))
     assert set(found) == {"packages-installed", "commands", "ready", "rules-loaded", "targets-scraped"}
 
 
@@ -42,7 +42,7 @@ def test_units_of_others_are_for_the_operator() -> None:
     out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "prometheus loaded active enabled yes", "prometheus loaded active enabled no"
     )
-    assert failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out)))) == {
+    assert list_failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out)))) == {
         "units-owned": ("prometheus", "operator")
     }
 
@@ -54,7 +54,9 @@ def test_a_job_that_is_not_scraped_is_a_fault_while_prometheus_runs() -> None:
 
 def test_rules_of_another_release_are_for_install() -> None:
     out = build_installed_answers()["standalone.watching", "w1"].stdout.replace("/rules-", "/rules-0")
-    assert set(failures(judge(STEP, place_answers("w1", make_answer("standalone.watching", out))))) == {"rules-loaded"}
+    assert set(list_failures(judge(STEP, place_answers("w1", make_answer("standalone.watching", out))))) == {
+        "rules-loaded"
+    }
 
 
 @pytest.mark.parametrize(
@@ -66,14 +68,14 @@ def test_rules_of_another_release_are_for_install() -> None:
 )
 def test_receivers_without_a_file_are_for_the_operator(receiver: dict[str, str], actual: str) -> None:
     spec = {"alerts": {"receivers": {"default": [receiver]}}}
-    assert failures(judge(STEP, spec=spec)) == {"receivers": (actual, "operator")}
+    assert list_failures(judge(STEP, spec=spec)) == {"receivers": (actual, "operator")}
 
 
 def test_secrets_that_differ_are_for_install() -> None:
     out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "== secrets\n", "== secrets\ndefault-slack other\n"
     )
-    found = failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out))))
+    found = list_failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out))))
     assert found == {"secrets": ("not default-slack", "install")}
 
 
@@ -129,7 +131,7 @@ def read_annotations(alert: str, host: str) -> dict[str, str]:
 def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
     edits = (("ID=debian", "ID=ubuntu"), ('VERSION_ID="12"', 'VERSION_ID="22.04"'))
     world = read_answers() | place_answers("w1", read_case("system.os", "prepared-debian-12", *edits))
-    rules = [rule for group in derive_rules(View(snapshot(world), "w1"))["groups"] for rule in group["rules"]]
+    rules = [rule for group in derive_rules(View(build_snapshot(world), "w1"))["groups"] for rule in group["rules"]]
     assert not any("keep_firing_for" in rule for rule in rules)
 
 

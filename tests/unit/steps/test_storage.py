@@ -7,8 +7,8 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.steps.storage import STEP
 from tests.worlds.snapshots.answers import read_case
 from tests.worlds.snapshots.build import Answers
-from tests.worlds.snapshots.cluster import judge, states
-from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.cluster import judge, judge_steps
+from tests.worlds.snapshots.judge import list_failures
 
 CLASSES, PROVISIONER = ("storage.classes", CLUSTER), ("storage.provisioner", CLUSTER)
 
@@ -23,34 +23,34 @@ def load_classes(case: str) -> Answers:
 
 
 def test_without_persistence_there_is_no_such_step() -> None:
-    assert states(STEP) == []
-    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
-    assert states(STEP, spec={"monitoring": {"enabled": True, "persistence": {"enabled": False}}}) == []
+    assert judge_steps(STEP) == []
+    assert judge_steps(STEP, spec={"monitoring": {"enabled": False}}) == []
+    assert judge_steps(STEP, spec={"monitoring": {"enabled": True, "persistence": {"enabled": False}}}) == []
 
 
 def test_holds_with_our_provisioner() -> None:
-    assert failures(judge(STEP, spec=build_spec())) == {}
+    assert list_failures(judge(STEP, spec=build_spec())) == {}
 
 
 @pytest.mark.parametrize("case", ["none", "not-default"])
 def test_no_default_class_is_for_install_or_for_a_person(case: str) -> None:
     found = {"none": "none", "not-default": "none"}[case]
-    assert failures(judge(STEP, load_classes(case), build_spec())) == {"default-class": (found, "install")}
+    assert list_failures(judge(STEP, load_classes(case), build_spec())) == {"default-class": (found, "install")}
     named = {"none": "none of nothing", "not-default": "none of nfs"}[case]
     theirs = build_spec() | {"storage": {"provisioner": "none"}}
-    assert failures(judge(STEP, load_classes(case), theirs)) == {"default-class": (named, "operator")}
+    assert list_failures(judge(STEP, load_classes(case), theirs)) == {"default-class": (named, "operator")}
 
 
 def test_a_class_that_the_spec_names_has_to_exist() -> None:
-    assert failures(judge(STEP, load_classes("not-default"), build_spec(storage_class="nfs"))) == {}
-    assert failures(judge(STEP, spec=build_spec(storage_class="fast"))) == {
+    assert list_failures(judge(STEP, load_classes("not-default"), build_spec(storage_class="nfs"))) == {}
+    assert list_failures(judge(STEP, spec=build_spec(storage_class="fast"))) == {
         "default-class": ("local-path, nfs", "operator")
     }
 
 
 def test_a_provisioner_of_ours_that_does_not_run_is_for_install() -> None:
     answers = {PROVISIONER: read_case("storage.provisioner", "none")}
-    assert failures(judge(STEP, answers, build_spec())) == {"provisioner": ("nothing", "install")}
+    assert list_failures(judge(STEP, answers, build_spec())) == {"provisioner": ("nothing", "install")}
     answers = {PROVISIONER: read_case("storage.provisioner", "starting")}
     mismatch = judge(STEP, answers, build_spec())["provisioner"].result
     assert mismatch
@@ -58,7 +58,7 @@ def test_a_provisioner_of_ours_that_does_not_run_is_for_install() -> None:
     quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
     failed = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
     answers = {PROVISIONER: read_case("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
-    assert failures(judge(STEP, answers, build_spec())) == {"provisioner": (f"not running: {quota}", "install")}
+    assert list_failures(judge(STEP, answers, build_spec())) == {"provisioner": (f"not running: {quota}", "install")}
     answers = {PROVISIONER: read_case("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
     mismatch = judge(STEP, answers, build_spec())["provisioner"].result
     assert mismatch
@@ -68,4 +68,4 @@ def test_a_provisioner_of_ours_that_does_not_run_is_for_install() -> None:
 def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:
     theirs = {CLASSES: read_case("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
     answers = theirs | {PROVISIONER: read_case("storage.provisioner", "none")}
-    assert failures(judge(STEP, answers, build_spec())) == {}
+    assert list_failures(judge(STEP, answers, build_spec())) == {}

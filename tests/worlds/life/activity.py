@@ -15,7 +15,7 @@ Work = tuple[float, float, float]
 """Begin, end, engine: 0.08 to 1."""
 
 
-def alternate(rng: random.Random, begin: float, end: float, work: Span, pause: Span, level: Span) -> Iterator[Work]:
+def draw_turns(rng: random.Random, begin: float, end: float, work: Span, pause: Span, level: Span) -> Iterator[Work]:
     """Work and pauses in turn, their lengths in minutes; it begins with a pause."""
     at, chance = begin, rng.random
     while at < end:
@@ -26,16 +26,16 @@ def alternate(rng: random.Random, begin: float, end: float, work: Span, pause: S
         at = until
 
 
-def train(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
-    return alternate(rng, begin, end, (30, 240), (2, 15), (0.6, 0.99))
+def draw_training(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
+    return draw_turns(rng, begin, end, (30, 240), (2, 15), (0.6, 0.99))
 
 
-def sweep(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
-    return alternate(rng, begin, end, (20, 60), (1, 3), (0.3, 0.95))
+def draw_sweep(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
+    return draw_turns(rng, begin, end, (20, 60), (1, 3), (0.3, 0.95))
 
 
-def notebook(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
-    return alternate(rng, begin, end, (3, 40), (30, 480), (0.2, 0.9))
+def draw_notebook(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
+    return draw_turns(rng, begin, end, (3, 40), (30, 480), (0.2, 0.9))
 
 
 def serve(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
@@ -57,11 +57,11 @@ def sleep(_: random.Random, begin: float, end: float) -> Iterator[Work]:
 
 
 WORK: dict[str, Callable[[random.Random, float, float], Iterator[Work]]] = {
-    "train": train, "sweep": sweep, "notebook": notebook, "serve": serve, "sleep": sleep,
+    "train": draw_training, "sweep": draw_sweep, "notebook": draw_notebook, "serve": serve, "sleep": sleep,
 }  # fmt: skip
 
 
-def restarts(seed: int, pod: Pod, end: float) -> list[Span]:
+def draw_restarts(seed: int, pod: Pod, end: float) -> list[Span]:
     """Spans without a process, in the order of time; of one pod in ten."""
     rng, last = stream(seed, "restarts", pod.uid), min(pod.ended, end)
     if rng.random() > 0.1:
@@ -74,13 +74,13 @@ def restarts(seed: int, pod: Pod, end: float) -> list[Span]:
     return [(first, min(until, last)) for first, until in spans if first < last]
 
 
-def work(seed: int, pod: Pod, end: float) -> list[Work]:
+def draw_work(seed: int, pod: Pod, end: float) -> list[Work]:
     """Draw the work of each GPU that a pod uses, until the pod or the life ends."""
     last = min(pod.ended, end)
     if pod.started >= last or not pod.used:
         return []
     found = WORK[pod.kind](stream(seed, "work", pod.uid), pod.started, last)
-    holes = restarts(seed, pod, end)
+    holes = draw_restarts(seed, pod, end)
     if not holes:
         return list(found)
     return [

@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterator, Sequence
 
-from tests.worlds.life.clock import DAY, HOUR, poisson, stream
+from tests.worlds.life.clock import DAY, HOUR, draw_poisson, stream
 from tests.worlds.life.hardware import Pool
-from tests.worlds.life.kinds import KINDS, MIX, Growth, Kind, weigh_hour
+from tests.worlds.life.kinds import KINDS, MIX, Growth, Kind, compute_hour_weight
 from tests.worlds.life.pod import Pod
 from tests.worlds.life.teams import Team
 
@@ -20,18 +20,18 @@ def draw_pods(
         sizes = kind.units(pool.gpus if pool.sharing == "none" else 1)
         mean = sum(size * weight for size, weight in sizes) / sum(weight for _, weight in sizes)
         running = share * growth.level * slots / mean
-        for at in arrive(rng, kind, running, growth, begin, start, end):
+        for at in draw_arrivals(rng, kind, running, growth, begin, start, end):
             yield draw_pod(rng, kind, pool, sizes, rng.choices(teams, weights)[0], at, left=at == begin)
 
 
-def arrive(
+def draw_arrivals(
     rng: random.Random, kind: Kind, running: float, growth: Growth, begin: float, start: float, end: float
 ) -> Iterator[float]:
     """So many run in the mean, at the start. Gaps are exponential in the time that the rate makes (time rescaling)."""
-    yield from [begin] * poisson(rng, running)
+    yield from [begin] * draw_poisson(rng, running)
     rate, passed, due, hour = running / kind.mean * HOUR, 0.0, rng.expovariate(1.0), begin
     while hour < end:
-        here = rate * weigh_hour(kind, hour) * growth.factor((hour - start) / DAY)
+        here = rate * compute_hour_weight(kind, hour) * growth.factor((hour - start) / DAY)
         passed += here
         while passed >= due:
             yield float(int(hour + HOUR * (1 - (passed - due) / here)))

@@ -16,7 +16,7 @@ Owned = tuple[float, float, Pod, str]
 """Begin, end, pod, vgpu."""
 
 
-def owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], list[Owned]]:
+def find_owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], list[Owned]]:
     """Find the owners by node and slot, in the order of time. A shared GPU has its owners at its first slot, all of
     them if `virtual`."""
     found: dict[tuple[str, int], list[Owned]] = defaultdict(list)
@@ -24,13 +24,15 @@ def owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], list[
         shared = pod.pool.sharing == "time-slicing"
         for slot in pod.slots:
             place = pod.pool.gpu_of(slot) if shared else slot
-            found[pod.on, place].append((pod.bound, pod.ended, pod, vgpu(pod.pool, slot) if shared and virtual else ""))
+            found[pod.on, place].append(
+                (pod.bound, pod.ended, pod, name_vgpu(pod.pool, slot) if shared and virtual else "")
+            )
     if virtual:
         return found
     return {place: list(choose_owners(owned)) for place, owned in found.items()}
 
 
-def vgpu(pool: Pool, slot: int) -> str:
+def name_vgpu(pool: Pool, slot: int) -> str:
     return str(slot // pool.gpus)
 
 

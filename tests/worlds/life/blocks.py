@@ -16,14 +16,14 @@ PROGRAM = Path(__file__).with_name("blocks.go")
 LIMIT = 1200
 
 
-def go() -> str | None:
+def find_go() -> str | None:
     """Find the path of Go's program."""
     return shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
 
 
 def build(folder: Path) -> Path:
     """The program. Raises subprocess.CalledProcessError, with Go's words, where modules cannot be had."""
-    found, made = go(), folder / "blocks"
+    found, made = find_go(), folder / "blocks"
     assert found, "no Go"
     command = [found, "build", "-o", str(made), str(PROGRAM)]
     env = {**os.environ, **build_go_environment(cgo=False)}
@@ -32,7 +32,7 @@ def build(folder: Path) -> Path:
     return made
 
 
-def lines(tracks: Iterable[Track]) -> Iterator[str]:
+def render_samples(tracks: Iterable[Track]) -> Iterator[str]:
     """Render what the program reads, samples in the order of time."""
     for track in tracks:
         yield f"{json.dumps(dict(track.labels))}\n"
@@ -50,7 +50,7 @@ def write(program: Path, folder: Path, tracks: Iterable[Track], days: int) -> No
         assert process.stdin
         assert process.stderr
         try:
-            process.stdin.writelines(lines(tracks))
+            process.stdin.writelines(render_samples(tracks))
             process.stdin.close()
         except BrokenPipeError:
             pass  # it says why in what follows

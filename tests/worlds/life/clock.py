@@ -17,7 +17,7 @@ def stream(seed: int, *names: object) -> random.Random:
     return random.Random("/".join(map(str, (seed, *names))))
 
 
-def poisson(rng: random.Random, mean: float) -> int:
+def draw_poisson(rng: random.Random, mean: float) -> int:
     """Draw by products of uniform numbers, in parts, for means that are not large."""
     count = 0
     while mean > 0:

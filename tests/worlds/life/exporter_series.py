@@ -18,11 +18,11 @@ ACTIVE, SM, UTIL = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_SM_ACTIVE", "D
 TEMP = "DCGM_FI_DEV_GPU_TEMP"
 
 
-def gpu_series(
+def build_gpu_series(
     node: Node, truth: Truth, owned: Mapping[tuple[str, int], Sequence[Owned]], end: float
 ) -> Iterator[Series]:
     """Build all series of a node. `owned` are the owners that find_owners returns for all pods."""
-    pool, loads = node.pool, engine_loads(node, truth, end)
+    pool, loads = node.pool, compute_engine_loads(node, truth, end)
     for place in range(pool.gpus if pool.sharing == "time-slicing" else pool.slots):
         gpu = pool.gpu_of(place)
         labels = {
@@ -34,7 +34,7 @@ def gpu_series(
             labels |= {"GPU_I_PROFILE": pool.profile, "GPU_I_ID": str(number + (7 if pool.units == 7 else 1))}
         load = loads[gpu if pool.sharing == "time-slicing" else place]
         for who, begin, last in label_owners(owned.get((node.name, place), ()), truth.start, end):
-            yield from fields({**labels, **who}, list(load.pieces(begin, last)), mig=pool.sharing == "mig")
+            yield from build_fields({**labels, **who}, list(load.pieces(begin, last)), mig=pool.sharing == "mig")
 
 
 def label_owners(owned: Sequence[Owned], start: float, end: float) -> Iterator[tuple[dict[str, str], float, float]]:
@@ -49,7 +49,7 @@ def label_owners(owned: Sequence[Owned], start: float, end: float) -> Iterator[t
         yield {}, begin, last
 
 
-def fields(labels: dict[str, str], load: Pieces, *, mig: bool) -> Iterator[Series]:
+def build_fields(labels: dict[str, str], load: Pieces, *, mig: bool) -> Iterator[Series]:
     yield ACTIVE, labels, load
     yield SM, labels, [(begin, end, round(0.9 * value, 3)) for begin, end, value in load]
     yield TEMP, labels, [(begin, end, 62.0 if value else 34.0) for begin, end, value in load]
@@ -58,7 +58,7 @@ def fields(labels: dict[str, str], load: Pieces, *, mig: bool) -> Iterator[Serie
         yield UTIL, labels, [(begin, end, float(min(100, round(130 * value)))) for begin, end, value in load]
 
 
-def engine_loads(node: Node, truth: Truth, end: float) -> list[Steps]:
+def compute_engine_loads(node: Node, truth: Truth, end: float) -> list[Steps]:
     """Compute loads by slot, or by GPU where its time is shared: there the pods' engines take turns."""
     pool = node.pool
     shared = pool.sharing == "time-slicing"

@@ -85,13 +85,13 @@ def draw_nodes(seed: int, pool: Pool, count: int, begin: float, start: float, en
         joined = start + rng.uniform(5, 50) * DAY
         nodes.append(Node(f"{pool.name}-{count + 1}", pool, [(joined // 1, NEVER)]))
     for node in nodes[1:count]:  # the first is always there
-        _happen(rng, node, start)
+        _draw_mishaps(rng, node, start)
     for node in nodes:
         node.up = [span for span in node.up if span[0] < end]
     return nodes
 
 
-def _happen(rng: random.Random, node: Node, start: float) -> None:
+def _draw_mishaps(rng: random.Random, node: Node, start: float) -> None:
     """At most one of each in sixty days, never at once."""
     if rng.random() < 0.35:  # maintenance: cordoned, drained an hour later, back after hours or days
         cordoned = start + rng.randint(2 * DAY, 18 * DAY)

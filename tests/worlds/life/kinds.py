@@ -56,7 +56,7 @@ MIX = {
 }
 
 
-def weigh_hour(kind: Kind, at: float) -> float:
+def compute_hour_weight(kind: Kind, at: float) -> float:
     """Weight of an hour; its mean over a week is 1. People start work from 8 to 18 h UTC, and less at weekends."""
     if not kind.office:
         return 1.0

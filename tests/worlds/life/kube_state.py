@@ -5,7 +5,7 @@ there, from internal/store/{pod,node,namespace}.go. Prometheus drops empty label
 
 from collections.abc import Iterator, Sequence
 
-from tests.worlds.life.activity import restarts
+from tests.worlds.life.activity import draw_restarts
 from tests.worlds.life.clock import NEVER
 from tests.worlds.life.hardware import Node
 from tests.worlds.life.pod import Pod
@@ -13,13 +13,13 @@ from tests.worlds.life.samples import Pieces
 from tests.worlds.life.steps import Steps
 from tests.worlds.life.targets import Target
 from tests.worlds.life.teams import Team
-from tests.worlds.life.truth import capacity, subtract_broken
+from tests.worlds.life.truth import list_capacity, subtract_broken
 
 Series = tuple[str, dict[str, str], Pieces]
 PHASES = ("Pending", "Succeeded", "Failed", "Unknown", "Running")
 
 
-def pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
+def build_pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
     who = {"namespace": pod.namespace, "pod": pod.name, "uid": pod.uid}
     there: Pieces = [(pod.created, pod.deleted, 1.0)]
     bound = min(pod.bound, pod.deleted)
@@ -45,7 +45,7 @@ def pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
     yield "kube_pod_created", who, [(pod.created, pod.deleted, pod.created)]
     if pod.created < bound:
         yield "kube_pod_status_unschedulable", who, [(pod.created, bound, 1.0)]
-    yield from phase_series(pod, who)
+    yield from build_phase_series(pod, who)
     if pod.bound < NEVER:
         yield "kube_pod_status_scheduled_time", who, [(pod.bound, pod.deleted, pod.bound)]
         yield "kube_pod_start_time", who, [(pod.bound, pod.deleted, pod.bound)]
@@ -53,13 +53,13 @@ def pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
         yield "kube_pod_completion_time", who, [(pod.ended, pod.deleted, pod.ended)]
     if pod.started < min(end, pod.ended):
         counts = Steps(
-            [(pod.started, pod.deleted, 0.0), *((up, pod.deleted, 1.0) for _, up in restarts(seed, pod, end))]
+            [(pod.started, pod.deleted, 0.0), *((up, pod.deleted, 1.0) for _, up in draw_restarts(seed, pod, end))]
         )
         total = "kube_pod_container_status_restarts_total"
         yield total, {**who, "container": "main"}, list(counts.pieces(pod.started, min(pod.deleted, end)))
 
 
-def phase_series(pod: Pod, who: dict[str, str]) -> Iterator[Series]:
+def build_phase_series(pod: Pod, who: dict[str, str]) -> Iterator[Series]:
     running, ended = min(pod.started, pod.ended, pod.deleted), min(pod.ended, pod.deleted)
     spans = {"Pending": (pod.created, running), "Running": (running, ended), pod.phase: (ended, pod.deleted)}
     for phase in PHASES:
@@ -68,11 +68,14 @@ def phase_series(pod: Pod, who: dict[str, str]) -> Iterator[Series]:
         yield "kube_pod_status_phase", {**who, "phase": phase}, [piece for piece in pieces if piece[0] < piece[1]]
 
 
-def node_series(node: Node, end: float) -> Iterator[Series]:
+def build_node_series(node: Node, end: float) -> Iterator[Series]:
     who, pool = {"node": node.name}, node.pool
     up: Pieces = [(begin, last, 1.0) for begin, last in node.up]
     resource = {**who, "resource": pool.resource, "unit": "integer"}
-    counts = {"capacity": Steps(capacity([node])), "allocatable": Steps([*capacity([node]), *subtract_broken([node])])}
+    counts = {
+        "capacity": Steps(list_capacity([node])),
+        "allocatable": Steps([*list_capacity([node]), *subtract_broken([node])]),
+    }
     cordoned = Steps([(begin, last, 0.0) for begin, last in node.up] + [(*span, 1.0) for span in node.cordoned])
     sharing = {"time-slicing": "time-slicing"}.get(pool.sharing, "none")
     for name, steps in counts.items():
@@ -95,7 +98,7 @@ def node_series(node: Node, end: float) -> Iterator[Series]:
     yield "kube_node_created", who, [(begin, last, begin) for begin, last, _ in up]
 
 
-def namespace_series(teams: Sequence[Team], start: float, end: float) -> Iterator[Series]:
+def build_namespace_series(teams: Sequence[Team], start: float, end: float) -> Iterator[Series]:
     for team in teams:
         for namespace in team.namespaces:
             for name, begin, last in ((team.name, start, team.renamed), (team.later, team.renamed, end)):
@@ -103,7 +106,7 @@ def namespace_series(teams: Sequence[Team], start: float, end: float) -> Iterato
                     yield "kube_namespace_labels", {"namespace": namespace, "label_team": name}, [(begin, last, 1.0)]
 
 
-def exporter_pods(node: Node, target: Target) -> Iterator[Series]:
+def build_exporter_pods(node: Node, target: Target) -> Iterator[Series]:
     """kube_pod_info of the exporter's pods: what joins `up` with a node."""
     for begin, last, labels in target.generations:
         who = {"namespace": labels["namespace"], "pod": labels["pod"], "uid": f"uid-{labels['pod']}", "node": node.name}

@@ -32,7 +32,7 @@ Span = tuple[int, int, float]
 Key = tuple[str, ...]
 
 
-def spans(track: Track, start: float) -> Iterator[Span]:
+def list_spans(track: Track, start: float) -> Iterator[Span]:
     """List when an instant query at a full minute sees a value: until the next sample, five minutes, or a stale
     marker."""
     ends = sorted([*(first for first, _, _ in track.runs), *track.stale])
@@ -62,7 +62,7 @@ def merge_highest(found: Iterable[Span]) -> list[Span]:
     return pieces
 
 
-def intersect_spans(some: Sequence[Span], others: Sequence[Span]) -> Iterator[tuple[int, int, float, float]]:
+def cross_spans(some: Sequence[Span], others: Sequence[Span]) -> Iterator[tuple[int, int, float, float]]:
     """Intersect two lists of spans, each in the order of time without overlaps, and keep both values."""
     place = 0
     for begin, end, value in some:
@@ -77,7 +77,7 @@ def intersect_spans(some: Sequence[Span], others: Sequence[Span]) -> Iterator[tu
 def group(tracks: Iterable[Track], names: Sequence[str], start: float) -> dict[Key, list[Span]]:
     found: dict[Key, list[Span]] = defaultdict(list)
     for track in tracks:
-        found[tuple(track.labels.get(name, "") for name in names)] += spans(track, start)
+        found[tuple(track.labels.get(name, "") for name in names)] += list_spans(track, start)
     return {key: merge_highest(one) for key, one in found.items()}
 
 
@@ -156,11 +156,10 @@ def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: 
         last = max(end for _, end, _ in found)
         there = [(int(begin), int(end), value) for begin, end, value in Steps(counts[node]).pieces(0, last) if value]
         units[node, resource] = [
-            (begin, end, 1 / max(1, round(count / number)))
-            for begin, end, count, number in intersect_spans(found, there)
+            (begin, end, 1 / max(1, round(count / number))) for begin, end, count, number in cross_spans(found, there)
         ]
         if (node,) in unshared:
-            units[node, resource] = [(begin, end, 1.0) for begin, end, *_ in intersect_spans(found, unshared[(node,)])]
+            units[node, resource] = [(begin, end, 1.0) for begin, end, *_ in cross_spans(found, unshared[(node,)])]
     put(recorder, series.UNIT, units, ("node", "resource"))
 
 
@@ -169,7 +168,7 @@ def select_phases(metrics: Mapping[str, list[Track]], phases: Sequence[str], sta
     found: dict[Key, list[Span]] = defaultdict(list)
     for track in chosen:
         key = track.labels["namespace"], track.labels["pod"], track.labels["uid"]
-        found[key] += [span for span in spans(track, start) if span[2] == 1]
+        found[key] += [span for span in list_spans(track, start) if span[2] == 1]
     return {key: merge_highest(one) for key, one in found.items()}
 
 
@@ -185,9 +184,7 @@ def sum_requests(metrics: Mapping[str, list[Track]], start: float, *, bound: boo
 def record_pods(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
     phases, found = select_phases(metrics, ("Pending", "Running"), start), defaultdict[Key, list[Span]](list)
     for (node, resource, space, pod, uid), some in sum_requests(metrics, start, bound=True).items():
-        there = [
-            (begin, end, value) for begin, end, value, _ in intersect_spans(some, phases.get((space, pod, uid), []))
-        ]
+        there = [(begin, end, value) for begin, end, value, _ in cross_spans(some, phases.get((space, pod, uid), []))]
         for team, span in teams.split(space, pod, there):
             found[node, space, team, resource].append(span)
     put(recorder, series.ALLOCATED, found, ("node", "namespace", "team", "resource"))
@@ -197,9 +194,7 @@ def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: 
     pending, queued = select_phases(metrics, ("Pending",), start), defaultdict[Key, list[Span]](list)
     asked = sum_requests(metrics, start, bound=False)
     for (_, resource, space, pod, uid), some in asked.items():
-        there = [
-            (begin, end, value) for begin, end, value, _ in intersect_spans(some, pending.get((space, pod, uid), []))
-        ]
+        there = [(begin, end, value) for begin, end, value, _ in cross_spans(some, pending.get((space, pod, uid), []))]
         for team, span in teams.split(space, pod, there):
             queued[space, team, resource].append(span)
     put(recorder, series.QUEUED, queued, ("namespace", "team", "resource"))

@@ -2,9 +2,15 @@
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from tests.worlds.life.attribution import owners
-from tests.worlds.life.exporter_series import gpu_series
-from tests.worlds.life.kube_state import Series, exporter_pods, namespace_series, node_series, pod_series
+from tests.worlds.life.attribution import find_owners
+from tests.worlds.life.exporter_series import build_gpu_series
+from tests.worlds.life.kube_state import (
+    Series,
+    build_exporter_pods,
+    build_namespace_series,
+    build_node_series,
+    build_pod_series,
+)
 from tests.worlds.life.samples import Sampler, Track, join_tracks
 from tests.worlds.life.targets import Scrapes, Target
 from tests.worlds.life.teams import Team
@@ -16,13 +22,13 @@ Names = Container[str] | None
 def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, names: Names) -> Iterator[Track]:
     """`names` of metrics, or all. Of the known days."""
     for target in scrapes.kube_state:
-        about = kube_state_series(truth, teams, scrapes)
-        yield from (track for tracks in sample_target(target, truth, step, about, names) for track in tracks)
-    owned = owners(truth.pods, virtual=truth.virtual_gpus)
+        about = build_kube_state_series(truth, teams, scrapes)
+        yield from (track for tracks in scrape_target(target, truth, step, about, names) for track in tracks)
+    owned = find_owners(truth.pods, virtual=truth.virtual_gpus)
     for node in truth.nodes:
         for target in scrapes.exporters[node.name]:
-            of_gpus = gpu_series(node, truth, owned, truth.known)
-            yield from join_tracks(track for one in sample_target(target, truth, step, of_gpus, names) for track in one)
+            of_gpus = build_gpu_series(node, truth, owned, truth.known)
+            yield from join_tracks(track for one in scrape_target(target, truth, step, of_gpus, names) for track in one)
     if names is None or "up" in names:
         for target in (
             *scrapes.kube_state,
@@ -31,17 +37,17 @@ def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, nam
             yield from join_tracks(build_up_series(target, truth, step))
 
 
-def kube_state_series(truth: Truth, teams: Sequence[Team], scrapes: Scrapes) -> Iterator[Series]:
+def build_kube_state_series(truth: Truth, teams: Sequence[Team], scrapes: Scrapes) -> Iterator[Series]:
     for pod in truth.pods:
         if pod.deleted > truth.start and pod.created < truth.known:
-            yield from pod_series(pod, truth.seed, truth.known)
+            yield from build_pod_series(pod, truth.seed, truth.known)
     for node in truth.nodes:
-        yield from node_series(node, truth.known)
-        yield from exporter_pods(node, scrapes.exporters[node.name][0])
-    yield from namespace_series(teams, truth.start, truth.known)
+        yield from build_node_series(node, truth.known)
+        yield from build_exporter_pods(node, scrapes.exporters[node.name][0])
+    yield from build_namespace_series(teams, truth.start, truth.known)
 
 
-def sample_target(
+def scrape_target(
     target: Target, truth: Truth, step: int, series: Iterable[Series], names: Names
 ) -> Iterator[Iterator[Track]]:
     sampler = Sampler(target, truth.start, truth.known, step)

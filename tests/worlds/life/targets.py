@@ -80,33 +80,33 @@ class Scrapes:
 def draw_scrapes(seed: int, nodes: Sequence[Node], start: float, end: float) -> Scrapes:
     """Draw the scrapes; they do not depend on `end`."""
     rng = stream(seed, "scrapes")
-    outages = [outage(start + rng.uniform(1, 59) * DAY, rng.uniform(5, 40)) for _ in range(rng.randint(1, 3))]
+    outages = [build_outage(start + rng.uniform(1, 59) * DAY, rng.uniform(5, 40)) for _ in range(rng.randint(1, 3))]
     if rng.random() < 0.2:
-        outages.append(outage(start + rng.uniform(5, 55) * DAY, rng.uniform(120, 360)))
+        outages.append(build_outage(start + rng.uniform(5, 55) * DAY, rng.uniform(120, 360)))
     down = merge_spans(outages)
-    kube_state = [kube_state_target(seed, 0, start, end, down)]
+    kube_state = [draw_kube_state_target(seed, 0, start, end, down)]
     if rng.random() < 0.25:
         begin = start + rng.uniform(5, 40) * DAY
-        kube_state.append(kube_state_target(seed, 1, begin, begin + rng.uniform(1, 15) * DAY, down))
+        kube_state.append(draw_kube_state_target(seed, 1, begin, begin + rng.uniform(1, 15) * DAY, down))
     doubled = start + rng.uniform(3, 25) * DAY
     monitors = [("nvidia-dcgm-exporter", start, end)]
     if rng.random() < 0.5:
         monitors.append(("gpustack-dcgm", doubled, min(end, doubled + rng.uniform(5, 30) * DAY)))
     exporters = {
-        node.name: [exporter_target(seed, node, *monitor, start, down) for monitor in monitors] for node in nodes
+        node.name: [draw_exporter_target(seed, node, *monitor, start, down) for monitor in monitors] for node in nodes
     }
     return Scrapes(kube_state, exporters, down)
 
 
-def outage(begin: float, minutes: float) -> Span:
+def build_outage(begin: float, minutes: float) -> Span:
     return float(int(begin)), float(int(begin + minutes * MINUTE))
 
 
-def kube_state_target(seed: int, number: int, begin: float, end: float, down: Sequence[Span]) -> Target:
+def draw_kube_state_target(seed: int, number: int, begin: float, end: float, down: Sequence[Span]) -> Target:
     """Draw the target of kube-state-metrics. Its ServiceMonitor has honorLabels, so `pod` and `namespace` are those of
     what it tells about."""
     rng, generations, at, pod = stream(seed, "kube-state-metrics", number), [], begin, 0
-    failing = [outage(begin + rng.uniform(0, 60) * DAY, rng.uniform(1, 6)) for _ in range(rng.randint(2, 8))]
+    failing = [build_outage(begin + rng.uniform(0, 60) * DAY, rng.uniform(1, 6)) for _ in range(rng.randint(2, 8))]
     phase = rng.randrange(60)
     while at < end:
         last = at + rng.uniform(6, 30) * DAY // 1
@@ -118,13 +118,13 @@ def kube_state_target(seed: int, number: int, begin: float, end: float, down: Se
     return Target(generations, failing, down, phase=phase)
 
 
-def exporter_target(
+def draw_exporter_target(
     seed: int, node: Node, job: str, begin: float, end: float, start: float, down: Sequence[Span]
 ) -> Target:
     """The pods are the same for both monitors, the moments of scrapes are not."""
     rng, generations = stream(seed, "exporter", node.name), []
     driver, upgraded = "580.105.08", start + rng.uniform(10, 50) * DAY
-    failing = [outage(start + rng.uniform(0, 60) * DAY, rng.uniform(0.5, 10)) for _ in range(rng.randint(1, 6))]
+    failing = [build_outage(start + rng.uniform(0, 60) * DAY, rng.uniform(0.5, 10)) for _ in range(rng.randint(1, 6))]
     for joined, left in node.up:
         changes = sorted({upgraded, start + rng.uniform(0, 60) * DAY})
         for first, last in cut_at(joined + 90, left, [change // 1 for change in changes], rng.randint(20, 200)):

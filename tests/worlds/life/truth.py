@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tests.worlds.life.activity import Work, work
-from tests.worlds.life.attribution import owners
+from tests.worlds.life.activity import Work, draw_work
+from tests.worlds.life.attribution import find_owners
 from tests.worlds.life.clock import DAY, HOUR, Span, cut, subtract_spans
 from tests.worlds.life.hardware import Node, Pool
 from tests.worlds.life.pod import Pod
@@ -94,14 +94,14 @@ class Truth:
 
     def work(self, pod: Pod) -> list[Work]:
         if pod.uid not in self.works:
-            self.works[pod.uid] = work(self.seed, pod, self.end)
+            self.works[pod.uid] = draw_work(self.seed, pod, self.end)
         return self.works[pod.uid]
 
     @cached_property
     def named(self) -> dict[str, list[Span]]:
         """Map the uid of a pod to the spans in which the exporter names it, for each unit."""
         found: dict[str, list[Span]] = defaultdict(list)
-        for owned in owners(self.pods, virtual=self.virtual_gpus).values():
+        for owned in find_owners(self.pods, virtual=self.virtual_gpus).values():
             for begin, end, pod, _ in owned:
                 found[pod.uid].append((begin, end))
         return found
@@ -122,8 +122,8 @@ class Truth:
         mine = [pod for pod in self.pods if pod.pool.name == pool]
         nodes = [node for node in self.nodes if node.pool.name == pool]
         spans: dict[str, Callable[[], Iterable[tuple[float, float, float]]]] = {
-            "capacity": lambda: capacity(nodes),
-            "allocatable": lambda: (*capacity(nodes), *subtract_broken(nodes)),
+            "capacity": lambda: list_capacity(nodes),
+            "allocatable": lambda: (*list_capacity(nodes), *subtract_broken(nodes)),
             "schedulable": lambda: (one for node in nodes for one in count_schedulable(node)),
             "allocated": lambda: ((pod.bound, pod.ended, pod.units) for pod in mine),
             "queued": lambda: ((pod.created, min(pod.bound, pod.deleted), pod.units) for pod in mine),
@@ -150,7 +150,7 @@ class Truth:
         )
 
 
-def capacity(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
+def list_capacity(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
     return [(begin, end, node.pool.slots) for node in nodes for begin, end in node.up]
 
 

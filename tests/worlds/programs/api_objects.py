@@ -45,7 +45,7 @@ def run(world: Path, script: str, text: str = "", **variables: str) -> "subproce
     )
 
 
-def document(kind: str, name: str, space: str = "space", **more: Any) -> Object:
+def build_object(kind: str, name: str, space: str = "space", **more: Any) -> Object:
     """Build an object; `labels`, `annotations` and `managers` (entries of managedFields) go to its metadata."""
     metadata: Object = {"name": name} | ({"namespace": space} if space else {})
     metadata |= {key: more.pop(key) for key in ("labels", "annotations") if key in more}
@@ -55,19 +55,19 @@ def document(kind: str, name: str, space: str = "space", **more: Any) -> Object:
 
 
 def put(world: Path, item: Object) -> Path:
-    path = world / "objects" / file_name(item)
+    path = world / "objects" / name_file(item)
     path.write_text(json.dumps(item))
     return path
 
 
-def calls(world: Path, *words: str) -> list[str]:
+def read_calls(world: Path, *words: str) -> list[str]:
     """Read the calls of kubectl with all of these words."""
     path = world / "asked"
     lines = path.read_text().splitlines() if path.exists() else []
     return [line for line in lines if all(word in line.split() for word in words)]
 
 
-def file_name(item: Object) -> str:
+def name_file(item: Object) -> str:
     metadata = item["metadata"]
     return f"{item['kind'].lower()}.{metadata.get('namespace', '-')}.{metadata['name']}.json"
 
@@ -78,7 +78,7 @@ def run_kubectl(words: list[str]) -> None:
         log.write(" ".join(words).replace("\n", " ") + "\n")
     if "delete" in words:
         delete(world, words)
-    given = documents(words[words.index("-f") + 1]) if "-f" in words else []
+    given = parse_objects(words[words.index("-f") + 1]) if "-f" in words else []
     verb = next(word for word in words if word in ("get", "create", "diff", "apply", "wait", "delete"))
     if verb == "diff":
         sys.exit(any(has_changed(world, item) for item in given))
@@ -90,7 +90,7 @@ def run_kubectl(words: list[str]) -> None:
         apply(world, given, forced="--force-conflicts" in words)
 
 
-def documents(source: str) -> list[Object]:
+def parse_objects(source: str) -> list[Object]:
     import yaml
 
     paths = sorted(Path(source).iterdir()) if source != "-" else []
@@ -99,11 +99,11 @@ def documents(source: str) -> list[Object]:
 
 
 def read(world: Path, item: Object) -> Object | None:
-    path = world / "objects" / file_name(item)
+    path = world / "objects" / name_file(item)
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def content(item: Object) -> Object:
+def select_content(item: Object) -> Object:
     """Everything but who wrote it."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     return {**item, "metadata": metadata}
@@ -111,7 +111,7 @@ def content(item: Object) -> Object:
 
 def has_changed(world: Path, item: Object) -> bool:
     actual = read(world, item)
-    return actual is None or merge(content(actual), item) != content(actual)
+    return actual is None or merge(select_content(actual), item) != select_content(actual)
 
 
 def merge(below: Any, above: Any) -> Any:
@@ -133,7 +133,7 @@ def apply(world: Path, given: list[Object], *, forced: bool) -> None:
             print(CONFLICTS[len(managers) % 2].format(others[0]["manager"]), file=sys.stderr)
             failed = True
             continue
-        written = merge(content(actual), item) if actual else item
+        written = merge(select_content(actual), item) if actual else item
         put(world, merge(written, {"metadata": {"managedFields": [APPLIED, *others]}}))
         print(f"{item['kind'].lower()}/{item['metadata']['name']} serverside-applied")
     sys.exit(failed)

@@ -53,7 +53,7 @@ def format_json(document: Any) -> str:
     return json.dumps(document, indent=3) + "\n"
 
 
-def box(value: str, *more: str) -> dict[str, Any]:
+def wrap_value(value: str, *more: str) -> dict[str, Any]:
     """DcgmiOutput.h, DcgmiOutputBoxer::set and addOverflow."""
     return {"overflow": list(more), "value": value} if more else {"value": value}
 
@@ -66,16 +66,16 @@ GROUPS = format_json(
                 "children": {
                     "0": {
                         "children": {
-                            "Entities": box("GPU 0, GPU 1"),
-                            "Group ID": box("0"),
-                            "Group Name": box("DCGM_ALL_SUPPORTED_GPUS"),
+                            "Entities": wrap_value("GPU 0, GPU 1"),
+                            "Group ID": wrap_value("0"),
+                            "Group Name": wrap_value("DCGM_ALL_SUPPORTED_GPUS"),
                         }
                     },
                     "2": {
                         "children": {
-                            "Entities": box("None"),
-                            "Group ID": box("2"),
-                            "Group Name": box("training"),
+                            "Entities": wrap_value("None"),
+                            "Group ID": wrap_value("2"),
+                            "Group Name": wrap_value("training"),
                         }
                     },
                 }
@@ -86,43 +86,53 @@ GROUPS = format_json(
 )
 
 
-def policy(gpu: int, *conditions: str, action: str = "None", validation: str = "None") -> str:
+def render_policy(gpu: int, *conditions: str, action: str = "None", validation: str = "None") -> str:
     """Policy.cpp, DisplayCurrentViolationPolicy with -v."""
     body = {
-        "Action on violation": box(action),
-        "Isolation mode": box("Manual"),
-        "Validation after action": box(validation),
-        "Validation failure action": box("None"),
-        "Violation conditions": box(*(conditions or ("None",))),
+        "Action on violation": wrap_value(action),
+        "Isolation mode": wrap_value("Manual"),
+        "Validation after action": wrap_value(validation),
+        "Validation failure action": wrap_value("None"),
+        "Violation conditions": wrap_value(*(conditions or ("None",))),
     }
     return format_json({"body": body, "header": ["Policy Information", f"GPU ID: {gpu}"]})
 
 
-POLICIES = "Policy information\n" + policy(0) + policy(1, "Double-bit ECC errors", "Max temperature threshold - 85")
+POLICIES = (
+    "Policy information\n"
+    + render_policy(0)
+    + render_policy(1, "Double-bit ECC errors", "Max temperature threshold - 85")
+)
 
 
-def setting(gpu: int, **current: str) -> str:
+def render_setting(gpu: int, **current: str) -> str:
     """Config.cpp, RunGetConfig with -v."""
     values = {"Compute Mode": "Unrestricted", "ECC Mode": "Enabled", "Sync Boost": "Disabled"}
     values |= {"Memory Application Clock": "2619", "SM Application Clock": "1980", "Power Limit": "300"}
     values |= {name.replace("_", " "): value for name, value in current.items()}
     body = {
-        name: {"children": {"Current": box(value), "Field": box(name), "Target": box("Not Configured")}}
+        name: {
+            "children": {
+                "Current": wrap_value(value),
+                "Field": wrap_value(name),
+                "Target": wrap_value("Not Configured"),
+            }
+        }
         for name, value in values.items()
     }
     return format_json({"body": body, "header": [f"GPU ID: {gpu}", "NVIDIA H100 80GB HBM3"]})
 
 
-SETTINGS = setting(0) + setting(1, Power_Limit="700")
+SETTINGS = render_setting(0) + render_setting(1, Power_Limit="700")
 # DcgmiProfile.cpp, RunProfileList; A.10 is the eleventh group of a letter.
 METRICS = format_json(
     {
         "body": {
             f"{at}_0": {
                 "children": {
-                    "Field ID": box(number),
-                    "Field Tag": box(tag),
-                    "Group.Subgroup": box(name),
+                    "Field ID": wrap_value(number),
+                    "Field Tag": wrap_value(tag),
+                    "Group.Subgroup": wrap_value(name),
                 }
             }
             for at, (name, number, tag) in enumerate(
@@ -133,7 +143,7 @@ METRICS = format_json(
 )
 
 
-def result(gpu: int, status: str, *warnings: tuple[str, int, int]) -> dict[str, Any]:
+def build_result(gpu: int, status: str, *warnings: tuple[str, int, int]) -> dict[str, Any]:
     """Diag.cpp, HelperJsonAddResult: words, error_id and error_severity of each warning."""
     found = {"entity_group": "GPU", "entity_group_id": 1, "entity_id": gpu, "status": status}
     written = [
@@ -143,32 +153,32 @@ def result(gpu: int, status: str, *warnings: tuple[str, int, int]) -> dict[str, 
     return {**found, "warnings": written} if written else found
 
 
-def diagnostic(*tests: dict[str, Any]) -> str:
+def render_diagnostic(*tests: dict[str, Any]) -> str:
     """Diag.cpp, HelperJsonBuildOutput."""
     categories = [{"category": "Deployment", "tests": list(tests)}]
     metadata = {"Driver Version Detected": "580.95.05", "version": "4.6.0"}
     return format_json({"DCGM Diagnostic": {"test_categories": categories}, "entity_groups": [], "metadata": metadata})
 
 
-def software(*results: dict[str, Any], status: str = "Pass") -> dict[str, Any]:
+def build_software_test(*results: dict[str, Any], status: str = "Pass") -> dict[str, Any]:
     return {"name": "software", "results": list(results), "test_summary": {"status": status}}
 
 
 # ProcessStats.cpp, ViewJobStats with -v: the slowdown of all GPUs below each of them.
-def job(*gpus: int) -> str:
-    def row(name: str, value: str) -> str:
+def render_job(*gpus: int) -> str:
+    def render_row(name: str, value: str) -> str:
         return f"| {name:34} | {value:39} |\n"
 
     text = "Successfully retrieved statistics for job: train-7. \n"
     for gpu in gpus:
         text += "+" + "-" * 78 + "+\n" + f"| GPU ID: {gpu:<68} |\n" + "+" + "=" * 36 + "+" + "=" * 41 + "+\n"
         text += "|-----  Execution Stats  ------------+-----------------------------------------|\n"
-        text += row("Start Time", "Wed Nov 25 10:00:00 2026") + row("End Time", "Still Running")
+        text += render_row("Start Time", "Wed Nov 25 10:00:00 2026") + render_row("End Time", "Still Running")
         text += "+-----  Slowdown Stats  -------------+-----------------------------------------+\n"
-        text += row("Due to - Power (%)", "1.5") + row("       - Thermal (%)", "0")
+        text += render_row("Due to - Power (%)", "1.5") + render_row("       - Thermal (%)", "0")
         text += "+--  Compute Process Utilization  ---+-----------------------------------------+\n"
-        text += row("PID", "4711") + row("    Avg SM Utilization (%)", str(90 + gpu))
-        text += row("PID", "4712") + row("    Avg SM Utilization (%)", "Not Found")
+        text += render_row("PID", "4711") + render_row("    Avg SM Utilization (%)", str(90 + gpu))
+        text += render_row("PID", "4712") + render_row("    Avg SM Utilization (%)", "Not Found")
         text += "+------------------------------------+-----------------------------------------+\n\n"
     return text
 

@@ -41,7 +41,7 @@ class World:
         self.stop = ""
 
     def all(self) -> Snapshot:
-        return hosts.snapshot(self.faults)
+        return hosts.build_snapshot(self.faults)
 
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.log.append("ask")
@@ -104,5 +104,5 @@ def make_record(host: str, id: str, *names: str) -> HostRecord:
     return HostRecord(host, id, "some-fault", (host,), changes=tuple(changes))
 
 
-def endings(done: FixResult) -> dict[str, str]:
+def list_endings(done: FixResult) -> dict[str, str]:
     return {attempt.offer.id: attempt.ending for attempt in done.attempts}

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from gpustack.engines.engine import Engines
 from gpustack.probes.gpu.temporary_changes import PREFIX
-from tests.worlds.programs.engines import ENGINES, Answer, Hosts, policy, setting
+from tests.worlds.programs.engines import ENGINES, Answer, Hosts, render_policy, render_setting
 from tests.worlds.snapshots.build import TAKEN
 
 NODES = ("gpu1", "gpu2")
@@ -27,14 +27,14 @@ ACTIONS = ("None", "Reset GPU")
 VALIDATIONS = ("None", "System Validation (Short)", "System Validation (Medium)", "System Validation (Long)")
 
 
-def default_values() -> dict[str, str]:
+def build_default_values() -> dict[str, str]:
     return {"Power_Limit": "300", "Memory_Application_Clock": "2619", "SM_Application_Clock": "1980"}
 
 
 @dataclass
 class Gpu:
-    values: dict[str, str] = field(default_factory=default_values)
-    policy: str = policy(0)
+    values: dict[str, str] = field(default_factory=build_default_values)
+    policy: str = render_policy(0)
 
 
 @dataclass
@@ -81,14 +81,14 @@ class LiveHosts(Hosts):
         gpus = self.gpus[node]
         if subsystem == "policy":
             return 0, "".join(gpu.policy.replace("GPU ID: 0", f"GPU ID: {at}") for at, gpu in enumerate(gpus))
-        return 0, "".join(setting(at, **one.values) for at, one in enumerate(gpus))
+        return 0, "".join(render_setting(at, **one.values) for at, one in enumerate(gpus))
 
     def change(self, node: str, subsystem: str, verb: str, words: list[str]) -> Answer:
         for at, gpu in enumerate(self.gpus[node]):
             if (node, at) in self.stuck:
                 continue
             if subsystem == "policy":
-                gpu.policy = build_policy(words) if verb == "set" else policy(0)
+                gpu.policy = build_policy(words) if verb == "set" else render_policy(0)
             else:
                 gpu.values.update(build_values(words))
         return 0, "successfully set.\n"
@@ -117,4 +117,4 @@ def build_policy(words: list[str]) -> str:
         for option, text in CONDITIONS.items()
         if option in words
     ]
-    return policy(0, *texts, action=ACTIONS[int(action)], validation=VALIDATIONS[int(validation)])
+    return render_policy(0, *texts, action=ACTIONS[int(action)], validation=VALIDATIONS[int(validation)])

@@ -24,7 +24,7 @@ def make_error(status: int, text: str) -> tuple[int, bytes]:
 
 
 @contextmanager
-def web_server(answer: Answer) -> Iterator[str]:
+def serve_answers(answer: Answer) -> Iterator[str]:
     """Serve these answers and yield the address, with a path."""
 
     class Handler(BaseHTTPRequestHandler):

@@ -40,36 +40,36 @@ class World:
         return None
 
 
-def linear(rng: random.Random) -> Growth:
+def draw_linear(rng: random.Random) -> Growth:
     slope = rng.uniform(0.002, 0.012)
     return lambda day: 1 + slope * day
 
 
-def exponential(rng: random.Random) -> Growth:
+def draw_exponential(rng: random.Random) -> Growth:
     rate = rng.uniform(0.003, 0.012)
     return lambda day: (1 + rate) ** day
 
 
-def saturating(rng: random.Random) -> Growth:
+def draw_saturating(rng: random.Random) -> Growth:
     most, middle, width = rng.uniform(1.3, 2.0), rng.uniform(30, 90), rng.uniform(10, 25)
     return lambda day: 1 + (most - 1) / (1 + 2.718 ** ((middle - day) / width))
 
 
-def flat(rng: random.Random) -> Growth:
+def draw_flat(rng: random.Random) -> Growth:
     return lambda day: 1.0
 
 
-def shrinking(rng: random.Random) -> Growth:
+def draw_shrinking(rng: random.Random) -> Growth:
     rate = rng.uniform(0.001, 0.005)
     return lambda day: (1 - rate) ** day
 
 
-def step(rng: random.Random) -> Growth:
+def draw_step(rng: random.Random) -> Growth:
     at, height, slope = rng.uniform(12, 50), rng.uniform(0.2, 0.6), rng.uniform(0.001, 0.008)
     return lambda day: 1 + slope * day + (height if day >= at else 0.0)
 
 
-def wandering(rng: random.Random) -> Growth:
+def draw_wandering(rng: random.Random) -> Growth:
     """Teams come and go: no trend, and none of it is known beforehand."""
     value, values = 1.0, []
     for _ in range(BEFORE + AFTER + 1):
@@ -79,13 +79,13 @@ def wandering(rng: random.Random) -> Growth:
 
 
 GROWTHS = {
-    "linear": linear,
-    "exponential": exponential,
-    "saturating": saturating,
-    "flat": flat,
-    "shrinking": shrinking,
-    "step": step,
-    "wandering": wandering,
+    "linear": draw_linear,
+    "exponential": draw_exponential,
+    "saturating": draw_saturating,
+    "flat": draw_flat,
+    "shrinking": draw_shrinking,
+    "step": draw_step,
+    "wandering": draw_wandering,
 }
 
 
@@ -99,8 +99,8 @@ def draw_hours(rng: random.Random, growth: Growth) -> list[float]:
     changes, services = [0] * (hours + 1), [0] * hours
     for hour in range(-10 * HOURS_A_DAY, hours):
         grown = growth(max(0, hour) / HOURS_A_DAY)
-        busy = activity(hour, night, weekend)
-        for _ in range(poisson(rng, rate * grown * busy)):
+        busy = compute_activity(hour, night, weekend)
+        for _ in range(draw_poisson(rng, rate * grown * busy)):
             gpus, last = rng.choice(SIZES), max(1, round(rng.lognormvariate(0, 1) * length / 1.65))
             changes[min(hours, max(0, hour))] += gpus
             changes[min(hours, max(0, hour + last))] -= gpus
@@ -109,13 +109,13 @@ def draw_hours(rng: random.Random, growth: Growth) -> list[float]:
     return [float(jobs + more) for jobs, more in zip(accumulate(changes), services, strict=False)]
 
 
-def activity(hour: int, night: float, weekend: float) -> float:
+def compute_activity(hour: int, night: float, weekend: float) -> float:
     day, clock = divmod(hour, HOURS_A_DAY)
     awake = 1.0 if 8 <= clock < 19 else night
     return awake * (weekend if day % 7 >= 5 else 1.0)
 
 
-def poisson(rng: random.Random, mean: float) -> int:
+def draw_poisson(rng: random.Random, mean: float) -> int:
     """Draw a number of events by the times between them."""
     count, passed = 0, rng.expovariate(1.0)
     while passed < mean:

@@ -16,7 +16,7 @@ VALUES = {"FB_TOTAL": 81559, "ECC_CURRENT": 1, "PCIE_LINK_GEN": 5, "PCIE_LINK_WI
 VALUES |= {"PCIE_MAX_LINK_GEN": 5, "PCIE_MAX_LINK_WIDTH": 16, "POWER_USAGE": 640, "ENFORCED_POWER_LIMIT": 700}
 
 
-def exposition(gpus: int) -> str:
+def render_exposition(gpus: int) -> str:
     """Render each field of `gpu list` and `gpu top`; half of the GPUs have a pod."""
     lines = []
     for name in dict.fromkeys((*FLEET, *ACTIVITY)):
@@ -25,11 +25,11 @@ def exposition(gpus: int) -> str:
             f"# HELP {name} {field.meaning}\n# TYPE {name} {'counter' if field.kind == 'counter' else 'gauge'}"
         )
         value = VALUES.get(name.removeprefix("DCGM_FI_DEV_"), 0.5 if "PROF" in name else 0)
-        lines += [f"{name}{{{labels(number)}}} {value}" for number in range(gpus)]
+        lines += [f"{name}{{{render_labels(number)}}} {value}" for number in range(gpus)]
     return "\n".join([*lines, ""])
 
 
-def labels(number: int) -> str:
+def render_labels(number: int) -> str:
     node, index = divmod(number, 8)
     pod = f',exported_namespace="team-a",exported_pod="train-{node}"' if node % 2 else ""
     return (
@@ -39,7 +39,7 @@ def labels(number: int) -> str:
 
 
 def serve(port: int, gpus: int) -> None:
-    content = exposition(gpus).encode()
+    content = render_exposition(gpus).encode()
 
     class Exporter(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

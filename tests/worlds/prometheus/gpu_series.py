@@ -42,7 +42,7 @@ HEALTHY = {
 }
 
 
-def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, **values: float) -> list[Series]:
+def build_gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, **values: float) -> list[Series]:
     """Make the series of a healthy H100; `values` by field change it, NaN removes one."""
     who = {**LABELS, "hostname": node, "gpu": str(index), "UUID": f"GPU-{node}-{index}", **(labels or {})}
     found = HEALTHY | values
@@ -53,7 +53,7 @@ def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, *
     ]
 
 
-def fleet(*series: list[Series]) -> Fleet:
+def make_fleet(*series: list[Series]) -> Fleet:
     return build_fleet(build_readings(chain(*series), {}), time=1010.0)
 
 
@@ -62,17 +62,17 @@ def make_mixed_fleet() -> Fleet:
     little."""
     pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
     little = dict.fromkeys(HEALTHY, float("nan")) | {"GPU_TEMP": 35.0}
-    return fleet(
-        gpu_series("gpu1", 0, pod),
-        gpu_series("gpu1", 1, XID_ERRORS=79),
-        gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
-        gpu_series("gpu2", 0, {"modelName": "NVIDIA GeForce RTX 4090"}, **little),
-        gpu_series("gpu2", 1, {"job": "another"}),
-        gpu_series("gpu2", 1),
+    return make_fleet(
+        build_gpu_series("gpu1", 0, pod),
+        build_gpu_series("gpu1", 1, XID_ERRORS=79),
+        build_gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
+        build_gpu_series("gpu2", 0, {"modelName": "NVIDIA GeForce RTX 4090"}, **little),
+        build_gpu_series("gpu2", 1, {"job": "another"}),
+        build_gpu_series("gpu2", 1),
     )
 
 
-def activity(*series: list[Series]) -> Activity:
+def make_activity(*series: list[Series]) -> Activity:
     return build_activity(build_readings(chain(*series), {}))
 
 
@@ -82,11 +82,11 @@ def make_working_gpus() -> Activity:
     idle = dict.fromkeys(BUSY, 0.0) | {"POWER_USAGE": 71, "ENFORCED_POWER_LIMIT": 700, "CLOCK_THROTTLE_REASONS": 1}
     no_sms = {name: float("nan") for name in BUSY if name.startswith("PROF_")} | {"PROF_GR_ENGINE_ACTIVE": 0.3}
     t4 = {"modelName": "Tesla T4", "exported_namespace": "team-b", "exported_pod": "serve-0"}
-    return activity(
-        gpu_series("gpu1", 0, pod, **BUSY),
-        gpu_series("gpu1", 1, pod, **BUSY | {"PROF_SM_ACTIVE": 0.75, "CLOCK_THROTTLE_REASONS": 1 | 32}),
-        gpu_series("gpu1", 2, **idle),
-        gpu_series(
+    return make_activity(
+        build_gpu_series("gpu1", 0, pod, **BUSY),
+        build_gpu_series("gpu1", 1, pod, **BUSY | {"PROF_SM_ACTIVE": 0.75, "CLOCK_THROTTLE_REASONS": 1 | 32}),
+        build_gpu_series("gpu1", 2, **idle),
+        build_gpu_series(
             "gpu2",
             0,
             t4,
@@ -95,7 +95,7 @@ def make_working_gpus() -> Activity:
     )
 
 
-def metrics() -> Metrics:
+def make_metrics() -> Metrics:
     """Make a metric as it should be and one of which nothing is known."""
     (field,) = find_fields("DCGM_FI_DEV_FB_USED")
     known = Metric(field.name, 8, field, "bytes", 0, 8.5e10)

@@ -35,7 +35,7 @@ def record_month(gpus: int) -> Recorder:
     return recorder
 
 
-def tracks(recorder: Recorder) -> Iterator[Track]:
+def draw_tracks(recorder: Recorder) -> Iterator[Track]:
     """Several pods of one team on a node are one series: what overlaps is added up."""
     for name, span in recorder.spans.items():
         for labels, spans in span.items():
@@ -46,4 +46,4 @@ def tracks(recorder: Recorder) -> Iterator[Track]:
 def write(folder: Path, gpus: int) -> None:
     """Write a block into the folder, a Prometheus' --storage.tsdb.path."""
     with TemporaryDirectory() as built:
-        blocks.write(blocks.build(Path(built)), folder, tracks(record_month(gpus)), DAYS)
+        blocks.write(blocks.build(Path(built)), folder, draw_tracks(record_month(gpus)), DAYS)

@@ -20,7 +20,7 @@ DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.82, "occupancy": 
 COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0.2}
 
 
-def window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **more: object) -> GpuWindow:
+def build_window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **more: object) -> GpuWindow:
     rng = random.Random(seed)
     tracks = {name: [value * rng.gauss(1, 0.01) for _ in range(samples)] for name, value in levels.items()}
     made = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, interval=15.0, tracks=tracks)
@@ -29,7 +29,7 @@ def window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **m
 
 def make_hour(gpus: int = 8, seconds: int = 3600) -> Job:
     levels = dict.fromkeys(QUANTITIES, 0.5) | {"power": 600.0, "clock": 1.9e9, "pcie_receive": 1e9}
-    windows = (window(levels, seconds, seed=number) for number in range(gpus))
+    windows = (build_window(levels, seconds, seed=number) for number in range(gpus))
     return Job(
         tuple(
             replace(gpu_window, gpu=Gpu("gpu1", str(number), f"GPU-{number}"), seconds=float(seconds), interval=1.0)

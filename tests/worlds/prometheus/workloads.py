@@ -36,53 +36,53 @@ def wait(seconds: float, power: float = 0.17) -> Phase:
     return Phase(seconds, power)
 
 
-def kernels(seconds: float, power: float, **levels: float) -> Phase:
+def build_phase(seconds: float, power: float, **levels: float) -> Phase:
     return Phase(seconds, power, {"engine": 0.99, **levels})
 
 
-def gemm(rng: random.Random, seconds: float) -> Phase:
+def build_gemm(rng: random.Random, seconds: float) -> Phase:
     """Large matrix products."""
     tensor = rng.uniform(0.6, 0.88)
-    return kernels(seconds, rng.uniform(0.85, 1.0), sm=rng.uniform(0.78, 0.97), occupancy=rng.uniform(0.1, 0.3),
+    return build_phase(seconds, rng.uniform(0.85, 1.0), sm=rng.uniform(0.78, 0.97), occupancy=rng.uniform(0.1, 0.3),
                    tensor=tensor, dram=rng.uniform(0.2, 0.45), fp32=rng.uniform(0.02, 0.1))  # fmt: skip
 
 
-def streaming(rng: random.Random, seconds: float) -> Phase:
+def build_streaming(rng: random.Random, seconds: float) -> Phase:
     """Elementwise kernels, normalisations, reading weights for few tokens."""
-    return kernels(seconds, rng.uniform(0.55, 0.8), sm=rng.uniform(0.6, 0.97), occupancy=rng.uniform(0.4, 0.8),
+    return build_phase(seconds, rng.uniform(0.55, 0.8), sm=rng.uniform(0.6, 0.97), occupancy=rng.uniform(0.4, 0.8),
                    tensor=rng.uniform(0.0, 0.1), dram=rng.uniform(0.64, 0.9), fp32=rng.uniform(0.05, 0.2))  # fmt: skip
 
 
-def arithmetic(rng: random.Random, seconds: float) -> Phase:
+def build_arithmetic(rng: random.Random, seconds: float) -> Phase:
     """FP32 or FP64 without tensor cores."""
     kind = rng.choice(["fp32", "fp64"])
-    return kernels(seconds, rng.uniform(0.7, 0.95), sm=rng.uniform(0.75, 0.97), occupancy=rng.uniform(0.3, 0.7),
+    return build_phase(seconds, rng.uniform(0.7, 0.95), sm=rng.uniform(0.75, 0.97), occupancy=rng.uniform(0.3, 0.7),
                    dram=rng.uniform(0.1, 0.4), **{kind: rng.uniform(0.55, 0.85)})  # fmt: skip
 
 
-def small_grids(rng: random.Random, seconds: float) -> Phase:
+def build_small_grids(rng: random.Random, seconds: float) -> Phase:
     """Many kernels with grids for a part of the SMs; the engine rests between them where they are started one by one
     (tests/recorded/h100, tiny-kernels)."""
     engine = rng.uniform(0.28, 0.99)
-    return kernels(seconds, rng.uniform(0.25, 0.4), engine=engine, sm=engine * rng.uniform(0.0, 0.35),
+    return build_phase(seconds, rng.uniform(0.25, 0.4), engine=engine, sm=engine * rng.uniform(0.0, 0.35),
                    occupancy=rng.uniform(0.0, 0.15), tensor=rng.uniform(0.0, 0.05), dram=rng.uniform(0.0, 0.15),
                    fp32=0.03)  # fmt: skip
 
 
-def stalled_warps(rng: random.Random, seconds: float) -> Phase:
+def build_stalled_warps(rng: random.Random, seconds: float) -> Phase:
     """Warps are resident and wait: chains of dependent loads, atomics, barriers."""
-    return kernels(seconds, rng.uniform(0.3, 0.5), sm=rng.uniform(0.82, 0.98), occupancy=rng.uniform(0.1, 0.4),
+    return build_phase(seconds, rng.uniform(0.3, 0.5), sm=rng.uniform(0.82, 0.98), occupancy=rng.uniform(0.1, 0.4),
                    tensor=rng.uniform(0.0, 0.05), dram=rng.uniform(0.03, 0.15), fp32=0.06)  # fmt: skip
 
 
-def collective(rng: random.Random, seconds: float) -> Phase:
+def build_collective(rng: random.Random, seconds: float) -> Phase:
     """An all-reduce that nothing overlaps: few SMs, the links full."""
     nvlink = rng.uniform(0.6, 0.9)
-    return kernels(seconds, rng.uniform(0.35, 0.5), sm=rng.uniform(0.12, 0.5), occupancy=rng.uniform(0.05, 0.2),
+    return build_phase(seconds, rng.uniform(0.35, 0.5), sm=rng.uniform(0.12, 0.5), occupancy=rng.uniform(0.05, 0.2),
                    tensor=0.0, dram=rng.uniform(0.1, 0.25), nvlink_receive=nvlink, nvlink_transmit=nvlink)  # fmt: skip
 
 
-def host_copies(rng: random.Random, seconds: float) -> Phase:
+def build_host_copies(rng: random.Random, seconds: float) -> Phase:
     """Offload of weights or optimiser state, or input that comes over PCIe; copy engines are no compute engine."""
     way = rng.choice(["pcie_receive", "pcie_transmit"])
     return Phase(
@@ -95,53 +95,53 @@ def host_copies(rng: random.Random, seconds: float) -> Phase:
 Step = Callable[[random.Random], list[Phase]]
 
 
-def loader_wait(rng: random.Random) -> list[Phase]:
+def draw_loader_wait(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.45, 0.75)
-    return [wait(share), gemm(rng, (1 - share) * 0.7), streaming(rng, (1 - share) * 0.3)]
+    return [wait(share), build_gemm(rng, (1 - share) * 0.7), build_streaming(rng, (1 - share) * 0.3)]
 
 
 def compute(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.82, 0.97)
-    return [gemm(rng, share), streaming(rng, 1 - share)]
+    return [build_gemm(rng, share), build_streaming(rng, 1 - share)]
 
 
-def bandwidth(rng: random.Random) -> list[Phase]:
+def draw_bandwidth(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.88, 1.0)
-    return [streaming(rng, share), gemm(rng, 1 - share)]
+    return [build_streaming(rng, share), build_gemm(rng, 1 - share)]
 
 
-def plain_arithmetic(rng: random.Random) -> list[Phase]:
+def draw_plain_arithmetic(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.8, 1.0)
-    return [arithmetic(rng, share), streaming(rng, 1 - share)]
+    return [build_arithmetic(rng, share), build_streaming(rng, 1 - share)]
 
 
-def small_kernels(rng: random.Random) -> list[Phase]:
+def draw_small_kernels(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.0, 0.2)
-    return [small_grids(rng, 1 - share), wait(share)]
+    return [build_small_grids(rng, 1 - share), wait(share)]
 
 
-def stalls(rng: random.Random) -> list[Phase]:
+def draw_stalls(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.9, 1.0)
-    return [stalled_warps(rng, share), streaming(rng, 1 - share)]
+    return [build_stalled_warps(rng, share), build_streaming(rng, 1 - share)]
 
 
-def all_reduce(rng: random.Random) -> list[Phase]:
+def draw_all_reduce(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.7, 0.9)
-    return [collective(rng, share), gemm(rng, 1 - share)]
+    return [build_collective(rng, share), build_gemm(rng, 1 - share)]
 
 
-def offload(rng: random.Random) -> list[Phase]:
+def draw_offload(rng: random.Random) -> list[Phase]:
     share = rng.uniform(0.7, 0.9)
-    return [host_copies(rng, share), gemm(rng, (1 - share) / 2), streaming(rng, (1 - share) / 2)]
+    return [build_host_copies(rng, share), build_gemm(rng, (1 - share) / 2), build_streaming(rng, (1 - share) / 2)]
 
 
-def bursts(rng: random.Random) -> list[Phase]:
+def draw_bursts(rng: random.Random) -> list[Phase]:
     """A service: bursts of requests, and nothing between them."""
     share = rng.uniform(0.25, 0.55)
-    return [streaming(rng, share * 0.8), gemm(rng, share * 0.2), wait(1 - share, 0.2)]
+    return [build_streaming(rng, share * 0.8), build_gemm(rng, share * 0.2), wait(1 - share, 0.2)]
 
 
-def idleness(rng: random.Random) -> list[Phase]:
+def draw_idleness(rng: random.Random) -> list[Phase]:
     return [wait(1.0, rng.uniform(0.1, 0.17))]
 
 
@@ -158,16 +158,16 @@ class Mechanism:
 
 
 MECHANISMS = {
-    "loader wait": Mechanism("input-bound", loader_wait),
+    "loader wait": Mechanism("input-bound", draw_loader_wait),
     "compute": Mechanism("tensor-bound", compute),
-    "memory bandwidth": Mechanism("memory-bound", bandwidth),
-    "plain arithmetic": Mechanism("compute-bound", plain_arithmetic),
-    "small kernels": Mechanism("launch-bound", small_kernels),
-    "stalls": Mechanism("latency-bound", stalls),
-    "all-reduce": Mechanism("communication-bound", all_reduce, gpus=(2, 4, 8)),
-    "offload": Mechanism("pcie-bound", offload),
-    "queueing": Mechanism("input-bound", bursts, seconds=(3.0, 12.0)),
-    "nothing": Mechanism("idle", idleness),
+    "memory bandwidth": Mechanism("memory-bound", draw_bandwidth),
+    "plain arithmetic": Mechanism("compute-bound", draw_plain_arithmetic),
+    "small kernels": Mechanism("launch-bound", draw_small_kernels),
+    "stalls": Mechanism("latency-bound", draw_stalls),
+    "all-reduce": Mechanism("communication-bound", draw_all_reduce, gpus=(2, 4, 8)),
+    "offload": Mechanism("pcie-bound", draw_offload),
+    "queueing": Mechanism("input-bound", draw_bursts, seconds=(3.0, 12.0)),
+    "nothing": Mechanism("idle", draw_idleness),
     "straggler": Mechanism("imbalanced", compute, gpus=(4, 8), straggler=True),
     "heat": Mechanism("throttled", compute, heat=True),
 }
@@ -190,12 +190,12 @@ def make_job(name: str, rng: random.Random) -> Job:
         if mechanism.straggler and index != slow:
             # The others wait for it, spinning in a collective.
             waiting = rng.uniform(0.45, 0.7) * length
-            cycle = [*cycle, kernels(waiting, 0.3, sm=0.2, tensor=0.0, dram=0.02)]
-        windows.append(sample_window(f"GPU-{index}", cycle, every, samples, warm_up, rng, heat=mechanism.heat))
+            cycle = [*cycle, build_phase(waiting, 0.3, sm=0.2, tensor=0.0, dram=0.02)]
+        windows.append(draw_window(f"GPU-{index}", cycle, every, samples, warm_up, rng, heat=mechanism.heat))
     return Job(tuple(windows))
 
 
-def sample_window(
+def draw_window(
     uuid: str, cycle: list[Phase], every: float, samples: int, warm_up: float, rng: random.Random, *, heat: bool
 ) -> GpuWindow:
     tracks: dict[str, list[float]] = {
@@ -206,7 +206,7 @@ def sample_window(
     for number in range(samples):
         jitter = [Phase(phase.seconds * rng.lognormvariate(0, 0.08), phase.power, phase.levels) for phase in cycle]
         mean = [wait(1.0)] if number < warm_up * samples else jitter
-        levels, power, place = integrate(mean, every, place)
+        levels, power, place = compute_levels(mean, every, place)
         for name in (*SHARES, *LINKS):
             peak = PCIE if name.startswith("pcie") else NVLINK if name.startswith("nvlink") else 1.0
             value = levels.get(name, 0.0) * rng.gauss(1, 0.02) + (abs(rng.gauss(0, 0.003)) if peak == 1.0 else 0.0)
@@ -231,7 +231,7 @@ def sample_window(
     )
 
 
-def integrate(cycle: list[Phase], seconds: float, place: float) -> tuple[dict[str, float], float, float]:
+def compute_levels(cycle: list[Phase], seconds: float, place: float) -> tuple[dict[str, float], float, float]:
     """Mean levels and power of the next `seconds`, and where in the cycle they end."""
     whole = sum(phase.seconds for phase in cycle)
     place %= whole

@@ -15,13 +15,13 @@ UUIDS = tuple(f"GPU-0000000{number}-0000-0000-0000-000000000000" for number in r
 BEGIN = "Skipping CreateDcgmGroups() since DCGM validation is disabled\n"
 
 
-def tensor(*gflops: str) -> str:
+def render_tensor(*gflops: str) -> str:
     """PhysicalGpu.cpp, RunSubtestGemmUtil; {:#.3} of 612345.0 is 6.12e+05."""
     lines = (f"Worker 0:0 [1004]: TensorEngineActive:  generated ???, dcgm 0 ({number} gflops).\n" for number in gflops)
     return "".join(lines)
 
 
-def memory(*shares: str, divisor: str = "1.00") -> str:
+def render_memory(*shares: str, divisor: str = "1.00") -> str:
     """RunSubtestDramUtil: the share of the interval before, and of this one."""
     text, before = "", "0.00"
     for share in shares:
@@ -30,19 +30,19 @@ def memory(*shares: str, divisor: str = "1.00") -> str:
     return text
 
 
-def occupancy(id: int, *seconds: str) -> str:
+def render_occupancy(id: int, *seconds: str) -> str:
     """RunSubtestSmOccupancyTargetMax, which writes no blank before the value."""
     head = f"GPU 0: Testing Maximum SmOccupancy/SmActivity/GrActivity for 60.0 seconds.\n{'-' * 61}\n"
     end = "seconds. threadPerSm 2048."
     return head + "".join(f"Worker 0:0[{id}]: SmOccupancy generated 1.0, dcgm0 at {at} {end}\n" for at in seconds)
 
 
-def data_type(id: int, name: str) -> str:
+def render_data_type(id: int, name: str) -> str:
     """RunSubtestDataTypeActive."""
     return f"Worker 0:0[{id}]: {name}: target max, dcgm 0\n"
 
 
-def messages(id: int, capability: tuple[int, int]) -> str:
+def render_messages(id: int, capability: tuple[int, int]) -> str:
     """ProcessFinishedResponse, with what DistributedCudaContext.cpp has as messages."""
     major, minor = capability
     return (
@@ -67,11 +67,11 @@ def end(id: int, *, passed: bool = True) -> str:
 SKIPPED = BEGIN + "A test for fieldId 1004 has not been implemented yet.\nAll Tests Passed.\n"
 WRONG = "Wrong version of dcgmproftester is used. Expected Cuda version is 12. Installed Cuda version is 11.\n"
 TENSOR: Load = choose_load("1004")
-GOOD = BEGIN + tensor("0.00", "6.12e+05", "6.10e+05", "6.11e+05") + messages(1004, (9, 0)) + end(1004)
-SLOW = BEGIN + tensor("0.00", "4.12e+05", "4.10e+05", "4.11e+05") + messages(1004, (9, 0)) + end(1004)
+GOOD = BEGIN + render_tensor("0.00", "6.12e+05", "6.10e+05", "6.11e+05") + render_messages(1004, (9, 0)) + end(1004)
+SLOW = BEGIN + render_tensor("0.00", "4.12e+05", "4.10e+05", "4.11e+05") + render_messages(1004, (9, 0)) + end(1004)
 
 
-def pod(number: int, output: str = GOOD, code: int | None = 0, why: str = "") -> PodResult:
+def build_pod_result(number: int, output: str = GOOD, code: int | None = 0, why: str = "") -> PodResult:
     gpu = VisibleGpu(UUIDS[number], f"0000:{number}5:00.0", MODEL)
     return PodResult(f"burn-{number}", "gpu1", "ended", why, gpus=(gpu,), code=code, output=output)
 
@@ -91,9 +91,9 @@ MIXED = Burn(
     judge_gpus(
         TENSOR,
         [
-            pod(0),
-            pod(1, SLOW),
-            pod(2, "", None),
+            build_pod_result(0),
+            build_pod_result(1, SLOW),
+            build_pod_result(2, "", None),
             PodResult("burn-3", "gpu2", "stuck", "Unschedulable: Insufficient nvidia.com/gpu"),
         ],
         {
@@ -114,6 +114,6 @@ MIXED = Burn(
 FINE = Burn(
     TENSOR,
     60,
-    judge_gpus(TENSOR, [pod(0)], {UUIDS[0]: make_observation(0.91, 4, "power cap")}, "", blind=False),
+    judge_gpus(TENSOR, [build_pod_result(0)], {UUIDS[0]: make_observation(0.91, 4, "power cap")}, "", blind=False),
     seconds=95.0,
 )

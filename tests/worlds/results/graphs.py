@@ -13,22 +13,22 @@ from gpustack.doctor.verdict import build_verdict
 HOSTS = ("one", "two", "three")
 
 
-def fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
+def build_fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
     guard = "it is so" if role == "conditional" else ""
     asked = (Question(f"ask {id}", "it"),)
     return Fault(id, "host", scope, role, id, id, (), asked, Fix("fix it"), "no", "", "real", (), guard)
 
 
-def entry(name: str) -> Fault | State:
+def build_entry(name: str) -> Fault | State:
     """`st-…` is a state, `…-pointer`, `…-info` and `…-when` have that role; `all-…` is of the cluster."""
     scope: Scope = "cluster" if "all-" in name else "host"
     if name.startswith("st-"):
         return State(name, "host", scope, name, name, f"ask {name}")
     roles: dict[str, Role] = {"pointer": "pointer", "info": "info", "when": "conditional"}
-    return fault(name, roles.get(name.rsplit("-", 1)[-1], "fault"), scope)
+    return build_fault(name, roles.get(name.rsplit("-", 1)[-1], "fault"), scope)
 
 
-def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Sequence[str] = ()) -> Graph:
+def build_graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Sequence[str] = ()) -> Graph:
     """Edges as `a -> b`, `a -> b?` (conditional), `a -> b *` (joins all hosts)."""
     made = []
     for line in edges:
@@ -36,7 +36,7 @@ def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Seq
         effect = rest.rstrip(" *?")
         made.append(Edge(cause, effect, "it is so" if "?" in rest else "", "all" if "*" in rest else ""))
     names = dict.fromkeys([*alone, *(name for edge in made for name in (edge.cause, edge.effect))])
-    entries = [entry(name) for name in names]
+    entries = [build_entry(name) for name in names]
     faults = tuple(one for one in entries if isinstance(one, Fault))
     states = tuple(one for one in entries if isinstance(one, State))
     return join_layers(
@@ -68,9 +68,9 @@ def judge_graph(known: Graph, values: Mapping[str, str]) -> Verdict:
     return build_verdict(PlacedGraph(known, HOSTS, make_judgements(values), {"all": [(HOSTS, HOSTS)]}))
 
 
-def names(found: Sequence[Judgement]) -> list[str]:
+def list_names(found: Sequence[Judgement]) -> list[str]:
     return [f"{judgement.id}@{judgement.location}" for judgement in found]
 
 
-def roots(found: Verdict) -> list[tuple[str, tuple[str, ...]]]:
+def list_roots(found: Verdict) -> list[tuple[str, tuple[str, ...]]]:
     return sorted((root.id, root.locations) for root in found.roots)

@@ -17,17 +17,17 @@ TAKEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PASSWORD = "hunter2!"
 
 
-def line(answer: Answer) -> str:
+def render_line(answer: Answer) -> str:
     if answer.rc:
         raise ValueError(answer.stderr)
     return answer.stdout.strip()
 
 
-SWAP = Probe("invented.swap", Shell("cat /proc/swaps |\n  tail -n +2"), line)
-CPUS = Probe("invented.cpus", Shell("nproc"), line)
-CLOCK = Probe("invented.clock", Shell("timedatectl show -p NTPSynchronized --value"), line)
-RUNTIME = Probe("invented.runtime", Shell("containerd --version"), line)
-PODS = Probe("invented.pods", Api("/api/v1/pods"), line)
+SWAP = Probe("invented.swap", Shell("cat /proc/swaps |\n  tail -n +2"), render_line)
+CPUS = Probe("invented.cpus", Shell("nproc"), render_line)
+CLOCK = Probe("invented.clock", Shell("timedatectl show -p NTPSynchronized --value"), render_line)
+RUNTIME = Probe("invented.runtime", Shell("containerd --version"), render_line)
+PODS = Probe("invented.pods", Api("/api/v1/pods"), render_line)
 
 
 def swap(here: View) -> Result | None:
@@ -64,7 +64,7 @@ STRANGER = Reach(
 WILD = "/dev/sda2 \u200bpartition\ue000 [bold]1G[/bold] password=hunter2!"
 
 
-def hosts(*names: str) -> tuple[Host, ...]:
+def build_hosts(*names: str) -> tuple[Host, ...]:
     planes = frozenset({CONTROL_PLANE, NODE})
     return tuple(
         Host(name, f"10.0.0.{at}", groups=frozenset({NODE}) if at > 1 else planes, become_password=PASSWORD)
@@ -76,7 +76,7 @@ def make_plan(
     names: Sequence[str], answers: Sequence[Answer], reach: Sequence[Reach] = (), steps: Sequence[Step] = STEPS
 ) -> Plan:
     snapshot = build(
-        hosts(*names), index_answers(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64
+        build_hosts(*names), index_answers(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64
     )
     return plan(snapshot, steps)
 

@@ -10,7 +10,7 @@ from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.profile.analysis import analyze
 from gpustack.profile.file import build_profile
 from gpustack.profile.window import GpuWindow, Job
-from tests.worlds.prometheus.windows import COMPUTE, window
+from tests.worlds.prometheus.windows import COMPUTE, build_window
 
 VLLM = ScaledWorkload("team-a", "Deployment", "vllm", 2)
 
@@ -27,11 +27,11 @@ class Queries:
         return QueryResult(tuple(series))
 
 
-def suggestion(known: Mapping[str, float], of: GpuWindow) -> Suggestion:
+def build_suggestion(known: Mapping[str, float], of: GpuWindow) -> Suggestion:
     profile = build_profile(Job((of,)), "team-a/vllm-7d9f8c-x2k4p", "", 0.0, 1.0)
     return suggest_metric(cast("Prometheus", Queries(known)), VLLM, analyze(profile))
 
 
-def draft() -> Draft:
-    found = suggestion({"gpustack:gpu_sm_active:ratio": 0.91}, window(COMPUTE))
+def build_draft() -> Draft:
+    found = build_suggestion({"gpustack:gpu_sm_active:ratio": 0.91}, build_window(COMPUTE))
     return Draft(found, Bounds(1, 4), "http://monitoring-prometheus.monitoring.svc:9090")

@@ -34,7 +34,7 @@ def query_recorded_usage() -> Usage:
     return query_usage(world.source())
 
 
-def capacity() -> Capacity:
+def make_capacity() -> Capacity:
     usage, by = query_recorded_usage(), ("namespace", "profile")
     reason = "too few on one node: pods that wait want 8 or more"
     now = CurrentState(
@@ -52,6 +52,6 @@ def capacity() -> Capacity:
     return Capacity(usage, by, group_hours(usage, by), now)
 
 
-def bill() -> Bill:
+def make_bill() -> Bill:
     usage = query_recorded_usage()
     return build_bill(usage, ("namespace", "team"), find_prices(COST, usage.hours), COST.unit, COST.budgets)

@@ -26,7 +26,7 @@ def list_all_probes() -> tuple[Probe[Any], ...]:
 
 
 @cache
-def probes() -> dict[str, Probe[Any]]:
+def index_probes() -> dict[str, Probe[Any]]:
     return {probe.id: probe for probe in list_all_probes()}
 
 

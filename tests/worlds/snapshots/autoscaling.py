@@ -17,7 +17,7 @@ SERVED = read_case("autoscaling.external-metrics", "keda")
 ON: dict[str, Any] = {"autoscaling": {"enabled": True}}
 
 
-def deployments(**replicas: int) -> Answer:
+def build_deployments(**replicas: int) -> Answer:
     """Answer with KEDA's Deployments, each with one pod. `replicas` by name (`_` for `-`), -1 for one that is
     absent."""
     items = []
@@ -29,9 +29,9 @@ def deployments(**replicas: int) -> Answer:
     return make_list("autoscaling.deployments", items)
 
 
-def releases(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
+def build_releases(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
     """The releases of the healthy cluster, and that of the step, with these labels of ours, digest or chart."""
-    view = View(cluster.snapshot(place_answers(CLUSTER, SERVED), spec), CLUSTER)
+    view = View(cluster.build_snapshot(place_answers(CLUSTER, SERVED), spec), CLUSTER)
     wanted = build_release(view)
     ours = {
         "name": wanted.name, "owner": "helm", "status": "deployed", "version": "1",
@@ -46,6 +46,6 @@ def releases(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
     return make_list("helm.releases", [*known, {"metadata": named}])
 
 
-def snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006
-    answers = place_answers(CLUSTER, deployments(), releases(spec), SERVED)
-    return cluster.snapshot(answers | dict(changed), spec)
+def build_snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006
+    answers = place_answers(CLUSTER, build_deployments(), build_releases(spec), SERVED)
+    return cluster.build_snapshot(answers | dict(changed), spec)

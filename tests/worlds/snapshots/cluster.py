@@ -17,9 +17,9 @@ from gpustack.rollout.overlay import build_cluster_variables
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import load_groups
 from gpustack.steps.step import Step
-from tests.worlds.snapshots.answers import CASES, USUAL, find_case, make_answer, place_answers, probes, read_case
+from tests.worlds.snapshots.answers import CASES, USUAL, find_case, index_probes, make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers, build
-from tests.worlds.snapshots.judge import judgements
+from tests.worlds.snapshots.judge import judge_checks
 from tests.worlds.snapshots.managed_fields import build_owned_fields
 
 K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
@@ -38,7 +38,7 @@ SPEC: dict[str, Any] = {
 }
 
 
-def units(kubelet: str) -> Answer:
+def build_units(kubelet: str) -> Answer:
     return make_answer("units.services", f"Id=containerd.service\n{ACTIVE}\n\nId=kubelet.service\n{kubelet}\n")
 
 
@@ -46,7 +46,7 @@ def units(kubelet: str) -> Answer:
 def read_answers() -> dict[tuple[str, str], Answer]:
     """Read what was recorded of the control plane, the cluster and the worker."""
     answers = {
-        (path.name, CLUSTER if probes()[path.name].scope == "cluster" else "k1"): read_case(path.name, case)
+        (path.name, CLUSTER if index_probes()[path.name].scope == "cluster" else "k1"): read_case(path.name, case)
         for path in CASES.iterdir()
         if (case := find_case(path.name, "control-plane"))
     }
@@ -58,7 +58,7 @@ def read_answers() -> dict[tuple[str, str], Answer]:
     answers["storage.classes", CLUSTER] = read_case("storage.classes", "local-path")
     answers["storage.provisioner", CLUSTER] = read_case("storage.provisioner", "local-path")
     for host, system in (("k1", "debian-12"), ("k2", "debian-13")):
-        answers["units.services", host] = units(ACTIVE)
+        answers["units.services", host] = build_units(ACTIVE)
         answers["system.identity", host] = make_answer("system.identity", f"{MACHINES[host]}\n\n")
         answers["network.listeners", host] = read_case("network.listeners", f"monitored-{system}")
         answers["gpu.devices", host] = read_case("gpu.devices", "none")
@@ -67,15 +67,15 @@ def read_answers() -> dict[tuple[str, str], Answer]:
 
 def build_answers() -> dict[tuple[str, str], Answer]:
     """Build answers in which releases and objects have the digests of this tree for the recorded spec."""
-    return dict(stamp_recorded_answers())
+    return dict(mark_recorded_answers())
 
 
 @cache
-def stamp_recorded_answers() -> dict[tuple[str, str], Answer]:
-    return stamp_answers(read_answers())
+def mark_recorded_answers() -> dict[tuple[str, str], Answer]:
+    return mark_answers(read_answers())
 
 
-def stamp_answers(answers: Answers) -> dict[tuple[str, str], Answer]:
+def mark_answers(answers: Answers) -> dict[tuple[str, str], Answer]:
     """Replace releases and objects of ours by those of this tree, and add the dashboards that are newer than the
     recorded cluster."""
     wanted = build_cluster_variables(build((K1, K2), answers, SPEC))
@@ -87,12 +87,16 @@ def stamp_answers(answers: Answers) -> dict[tuple[str, str], Answer]:
     def release(metadata: dict[str, Any]) -> None:
         metadata["labels"]["gpustack-digest"] = digests.get(metadata["labels"]["name"], "")
 
-    def applied(metadata: dict[str, Any]) -> None:
+    def mark_applied(metadata: dict[str, Any]) -> None:
         if one := stamps.get(metadata["name"]):
             metadata["annotations"][DIGEST] = one["metadata"]["annotations"][DIGEST]
             metadata["managedFields"] = [{"manager": MANAGER, "fieldsV1": build_owned_fields(one)}]
 
-    for probe, stamp in (("helm.releases", release), ("applied.config-maps", applied), ("applied.rules", applied)):
+    for probe, stamp in (
+        ("helm.releases", release),
+        ("applied.config-maps", mark_applied),
+        ("applied.rules", mark_applied),
+    ):
         listed = json.loads(found[probe, CLUSTER].stdout)
         if probe == "applied.config-maps":
             listed["items"] += list_new_objects(listed["items"], wanted["gpustack_objects"]["dashboards"]["objects"])
@@ -112,23 +116,23 @@ def list_new_objects(items: list[dict[str, Any]], wanted: list[dict[str, Any]]) 
     return [{"metadata": metadata} for metadata in found]
 
 
-def snapshot(
+def build_snapshot(
     answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
     return build(hosts, build_answers() | dict(answers or {}), SPEC | dict(spec or {}))
 
 
-def states(
+def judge_steps(
     *steps: Step,
     answers: Answers | None = None,
     spec: Mapping[str, Any] | None = None,
     hosts: Sequence[Host] = (K1, K2),
 ) -> list[StepState]:
-    return list(plan(snapshot(answers, spec, hosts), steps).states)
+    return list(plan(build_snapshot(answers, spec, hosts), steps).states)
 
 
 def judge(
     step: Step, answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> dict[str, Judgement]:
     """The judgements of a step's only location, by check."""
-    return judgements(step, snapshot(answers, spec, hosts))
+    return judge_checks(step, build_snapshot(answers, spec, hosts))

@@ -26,7 +26,7 @@ TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
 NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
 
 
-def snapshot(
+def build_snapshot(
     live: Answer | str,
     stored: Answer | str = KEPT,
     *,
@@ -87,7 +87,7 @@ def judge_rules(snapshot: Snapshot) -> dict[str, Judgement]:
     return {name: judge_check(check, build_view(snapshot)) for name, check in CHECKS.items()}
 
 
-def outcomes(snapshot: Snapshot) -> dict[str, str]:
+def list_outcomes(snapshot: Snapshot) -> dict[str, str]:
     """The checks that do not hold, each with its cure, or `unknown`."""
     return {
         name: judgement.result.cure if judgement.result else judgement.outcome
@@ -100,4 +100,4 @@ def load_snapshot(name: str) -> Snapshot:
     """The control plane of the recordings was Debian 12, the worker Debian 13."""
     where = "host2" if "debian-13" in name else "host1"
     live, stored = (answers.read_case(probe, name, where=where) for probe in ("firewall.live", "firewall.stored"))
-    return snapshot(live, stored, where=where)
+    return build_snapshot(live, stored, where=where)

@@ -23,7 +23,7 @@ from tests.worlds.snapshots.answers import make_answer, make_list, place_answers
 from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.cluster import K1, K2
 from tests.worlds.snapshots.hosts import UBUNTU
-from tests.worlds.snapshots.judge import judgements
+from tests.worlds.snapshots.judge import judge_checks
 from tests.worlds.snapshots.managed_fields import build_owned_fields
 
 SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
@@ -67,7 +67,7 @@ def edit_answer(probe: str, change: Callable[[list[Any]], object], case: str = "
     return {key: replace(answer, stdout=json.dumps(body))}
 
 
-def devices(host: str, *buses: str) -> Answers:
+def build_devices(host: str, *buses: str) -> Answers:
     """Answer with the devices on the PCI bus of a host."""
     return place_answers(host, make_answer("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses)))
 
@@ -86,14 +86,14 @@ def add_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tu
         found[probe, "k1"] = read_case(probe, "two-hosts")
     found |= place_list("gpu.temporary", [])
     found["gpu.cluster-policies", CLUSTER] = read_case("gpu.cluster-policies", "ready")
-    wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
+    wanted = View(cluster.build_snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": render_counters(wanted)}
     found |= place_list("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
     if select_monitor(wanted).name == MONITOR_NAME:
         ours = build_monitor(wanted)
         fields = [{"manager": MANAGER, "fieldsV1": build_owned_fields(ours)}]
         found |= place_list("applied.service-monitors", [{"metadata": {**ours["metadata"], "managedFields": fields}}])
-    return found | releases(found, digest=build_release(wanted).compute_digest(wanted)) | namespace(found)
+    return found | build_releases(found, digest=build_release(wanted).compute_digest(wanted)) | build_namespace(found)
 
 
 def place_list(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
@@ -106,7 +106,7 @@ def list_other_objects(probe: str, answers: Answers) -> list[Any]:
     return [one for one in items if "gpu-operator" not in one["metadata"]["name"]]
 
 
-def releases(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
+def build_releases(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
     """The Secret of the operator's release, beside those of others."""
     ours = {"name": "gpu-operator", "owner": "helm", "status": "deployed", "version": "1", "gpustack-chart": "v26.7.0"}
     other = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
@@ -114,7 +114,9 @@ def releases(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
     return place_list("helm.releases", [*list_other_objects("helm.releases", answers), {"metadata": named}])
 
 
-def namespace(answers: Answers, phase: str = "Active", level: str = "privileged") -> dict[tuple[str, str], Answer]:
+def build_namespace(
+    answers: Answers, phase: str = "Active", level: str = "privileged"
+) -> dict[tuple[str, str], Answer]:
     labels = {"pod-security.kubernetes.io/enforce": level} if level else {}
     ours = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": phase}}
     return place_list("kube.namespaces", [*list_other_objects("kube.namespaces", answers), ours])
@@ -125,17 +127,17 @@ def set_gpus(host: Host, **settings: str | int | None) -> Host:
     return replace(host, spec=HostSpec.model_validate(settings))
 
 
-def snapshot(
+def build_snapshot(
     changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
     """Snapshot a cluster that is healthy for the spec, but for what is changed."""
     answers = add_gpus(cluster.build_answers(), spec)
     if hosts != (K1, K2):
-        whole = View(cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
-        answers |= releases(answers, digest=build_release(whole).compute_digest(whole))
-    return cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
+        whole = View(cluster.build_snapshot(answers, spec or {}, hosts), CLUSTER)
+        answers |= build_releases(answers, digest=build_release(whole).compute_digest(whole))
+    return cluster.build_snapshot(answers | dict(changed or {}), spec or {}, hosts)
 
 
 def judge(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
     """The judgements of the cluster, by check. `more` are spec and hosts."""
-    return judgements(step, snapshot(changed, **more), CLUSTER)
+    return judge_checks(step, build_snapshot(changed, **more), CLUSTER)

@@ -29,7 +29,7 @@ def build_healthy_snapshot() -> Snapshot:
     spec = {name: hosts.SPEC[name] for name in ("source", "containerd", "time_sync")}
     # Our table would name every node on every node.
     spec |= {"firewall": {"manage": False}}
-    world = gpus.snapshot(spec=spec)
+    world = gpus.build_snapshot(spec=spec)
     answers = dict(world.answers)
     for probe in list_probes():
         for where in SYSTEMS if probe.scope == "host" else (CLUSTER,):

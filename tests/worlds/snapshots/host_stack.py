@@ -23,7 +23,7 @@ PRESENT = {"nvidia.com/gpu.present": "true"}
 TOOLKIT = "".join(f"{name} hold installed 1.20.1-1\n" for name in PACKAGES)
 
 
-def node(
+def build_node(
     host: str,
     gpus: int = 0,
     healthy: int | None = None,
@@ -39,7 +39,7 @@ def node(
     }
 
 
-def kube_node(host: Host) -> dict[str, Any]:
+def build_kube_node(host: Host) -> dict[str, Any]:
     """The node of a host, as the API has it."""
     return {
         "metadata": {"name": host.name},
@@ -52,7 +52,7 @@ def kube_node(host: Host) -> dict[str, Any]:
     }
 
 
-def workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
+def build_workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
     status = {
         "observedGeneration": 1, "desiredNumberScheduled": wanted, "numberReady": ready,
         "updatedNumberScheduled": wanted,
@@ -66,7 +66,7 @@ def mark_applied(one: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
+def build_snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
     """Snapshot the cluster as the step leaves it, but for what is changed."""
     hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
     whole = {**SPEC, "gpu": {**HOST, **spec}}
@@ -78,9 +78,12 @@ def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec |
     labels = {"pod-security.kubernetes.io/enforce": "privileged"}
     namespace = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": "Active"}}
     lists: dict[str, list[Any]] = {
-        "gpu.nodes": [node("k1", 2, labels=PRESENT), node("k2")],
-        "kube.nodes": [kube_node(K1), kube_node(K2)],
-        "gpu.daemon-sets": [workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)],
+        "gpu.nodes": [build_node("k1", 2, labels=PRESENT), build_node("k2")],
+        "kube.nodes": [build_kube_node(K1), build_kube_node(K2)],
+        "gpu.daemon-sets": [
+            build_workload("gpustack-device-plugin", 1, 1),
+            build_workload("gpustack-dcgm-exporter", 1, 1),
+        ],
         "gpu.cluster-policies": [],
         "helm.releases": [],
         "kube.namespaces": [namespace],

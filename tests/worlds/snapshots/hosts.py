@@ -14,7 +14,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.steps.step import Step
 from tests.worlds.snapshots.answers import CASES, find_case, make_answer, read_case
 from tests.worlds.snapshots.build import Answers, build
-from tests.worlds.snapshots.judge import judgements
+from tests.worlds.snapshots.judge import judge_checks
 
 H1 = Host(
     "h1", "10.77.1.11", groups=frozenset({CONTROL_PLANE}), spec=HostSpec(gpustack_node_ip=IPv4Address("10.77.1.11"))
@@ -36,7 +36,7 @@ SPEC: dict[str, Any] = {
 UBUNTU = make_answer("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
 
 
-def answers(state: str) -> dict[tuple[str, str], Answer]:
+def load_answers(state: str) -> dict[tuple[str, str], Answer]:
     """Return the recorded answers of both hosts in a state: `fresh` or `prepared`."""
     return {
         (path.name, host): read_case(path.name, case)
@@ -46,7 +46,7 @@ def answers(state: str) -> dict[tuple[str, str], Answer]:
     }
 
 
-def snapshot(
+def build_snapshot(
     changed: Answers | None = None,
     spec: Mapping[str, Any] | None = None,
     *,
@@ -56,11 +56,11 @@ def snapshot(
 ) -> Snapshot:
     """Snapshot both hosts in a state, but for what is changed."""
     reach = [Reach(name, "host-ssh-unreachable") for name in unreached]
-    return build(hosts, answers(state) | dict(changed or {}), SPEC | dict(spec or {}), reach)
+    return build(hosts, load_answers(state) | dict(changed or {}), SPEC | dict(spec or {}), reach)
 
 
 def judge(
     step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, on: str = "h1", **world: Any
 ) -> dict[str, Judgement]:
     """Judge the checks of a step on one host. `world` are arguments of snapshot."""
-    return judgements(step, snapshot(changed, spec, **world), on)
+    return judge_checks(step, build_snapshot(changed, spec, **world), on)

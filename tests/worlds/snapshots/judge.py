@@ -15,17 +15,17 @@ def judge_check(check: Check, here: View) -> Judgement:
     return judging.judge(plan.format_check_id(check), check, here.snapshot, here.location)
 
 
-def state(step: Step, here: View) -> StepState:
+def judge_state(step: Step, here: View) -> StepState:
     return plan.judge_step(step, here.snapshot, here.location)
 
 
-def judgements(step: Step, snapshot: Snapshot, where: str = "") -> dict[str, Judgement]:
+def judge_checks(step: Step, snapshot: Snapshot, where: str = "") -> dict[str, Judgement]:
     """Return the judgements by check, at the step's only location unless `where` names one."""
     (step_state,) = [plan.judge_step(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
     return {judgement.id: judgement for judgement in step_state.judgements}
 
 
-def failures(found: Mapping[str, Judgement]) -> dict[str, tuple[str, str]]:
+def list_failures(found: Mapping[str, Judgement]) -> dict[str, tuple[str, str]]:
     """Return (actual, cure) of what differs, by check. Fail where a check is unknown."""
     assert find_unknown(found) == set(), {
         judgement.id: judgement.reason for judgement in found.values() if judgement.outcome == "unknown"

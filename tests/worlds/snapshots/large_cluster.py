@@ -49,7 +49,7 @@ BROKEN: Mapping[int, tuple[str, str, str]] = {
 }
 
 
-def changes(number: int) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
+def build_changes(number: int) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
     """Build what turns the recorded worker into the one with this number, from 2."""
     mac = "de:95:" + ":".join(f"{number:08x}"[at : at + 2] for at in range(0, 8, 2))
     new = {
@@ -68,7 +68,7 @@ def list_host_answers(two: Snapshot, hosts: int) -> Iterator[Answer]:
     yield from (answer for (_, where), answer in two.answers.items() if where == "k1")
     mine = [answer for (_, where), answer in two.answers.items() if where == "k2"]
     for number in range(2, hosts + 1):
-        pattern, new = changes(number)
+        pattern, new = build_changes(number)
         probe, old, bad = BROKEN.get(number, ("", "", ""))
         for answer in mine:
             out = answer.stdout.replace(old, bad) if answer.probe == probe else answer.stdout
@@ -83,18 +83,18 @@ def repeat_cluster_entries(answer: Answer, hosts: int) -> Answer:
         entries = [json.dumps(entry) for entry in holder[key]]
     except (ValueError, KeyError, TypeError):
         return answer
-    pattern, _ = changes(2)
+    pattern, _ = build_changes(2)
     mine = [entry for entry in entries if pattern.search(entry) and not ALONE.search(entry)]
     fixed = [entry for entry in entries if entry not in mine]
     for number in range(2, hosts + 1) if mine else ():
-        words, new = changes(number)
+        words, new = build_changes(number)
         fixed += [words.sub(new, entry) for entry in mine]
     holder[key] = "ENTRIES"
     out = json.dumps(document).replace('"ENTRIES"', f"[{','.join(fixed)}]")
     return replace(answer, stdout=COUNTS.sub(rf"\g<1> {hosts}", out))
 
 
-def fleet(hosts: int) -> Snapshot:
+def build_fleet(hosts: int) -> Snapshot:
     two = build_healthy_snapshot()
     workers = tuple(
         Host(f"k{number}", str(NODE_RANGE[number + 10]), groups=frozenset({NODE})) for number in range(2, hosts + 1)
@@ -107,4 +107,4 @@ def fleet(hosts: int) -> Snapshot:
 
 
 if __name__ == "__main__":
-    recording.write_recording(fleet(int(sys.argv[2])), Path(sys.argv[1]), redacted=False)
+    recording.write_recording(build_fleet(int(sys.argv[2])), Path(sys.argv[1]), redacted=False)

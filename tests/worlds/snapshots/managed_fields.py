@@ -11,10 +11,10 @@ def build_owned_fields(applied: dict[str, Any]) -> dict[str, Any]:
     """Build the fields of a client that applied an object as a whole."""
     metadata = {part: applied["metadata"][part] for part in ("labels", "annotations")}
     rest = {key: value for key, value in applied.items() if key not in ("apiVersion", "kind", "metadata")}
-    return fields({"metadata": metadata, **rest})
+    return build_fields({"metadata": metadata, **rest})
 
 
-def fields(value: Any, name: str = "") -> dict[str, Any]:
+def build_fields(value: Any, name: str = "") -> dict[str, Any]:
     """Build the fields of lists by the keys that the API's types name, those of some maps as a whole."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         keys = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}.get(name, ("name",))
@@ -22,9 +22,9 @@ def fields(value: Any, name: str = "") -> dict[str, Any]:
             found = {}
             for entry in value:
                 key = {word: entry[word] for word in sorted(keys) if word in entry}
-                found[f"k:{json.dumps(key)}"] = {".": {}, **fields(entry)}
+                found[f"k:{json.dumps(key)}"] = {".": {}, **build_fields(entry)}
             return found
         return {}
     if not isinstance(value, dict) or name in ATOMIC:
         return {}
-    return {f"f:{key}": fields(inner, key) for key, inner in value.items()}
+    return {f"f:{key}": build_fields(inner, key) for key, inner in value.items()}

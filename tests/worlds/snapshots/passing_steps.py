@@ -14,7 +14,7 @@ from gpustack.steps.step import Step
 from tests.worlds.snapshots import autoscaling, cluster, gpus, host_stack, hosts, serve, standalone
 from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.cluster import ABSENT, ACTIVE, K1, K2
-from tests.worlds.snapshots.judge import state
+from tests.worlds.snapshots.judge import judge_state
 
 BY_ID = {step.id: step for step in STEPS}
 # Where the recorded hosts leave a check nothing to judge: our table, a clock that is kept, a node without the taint.
@@ -41,25 +41,25 @@ class PassingStep:
     def judged(self, answers: Mapping[tuple[str, str], Answer]) -> StepState:
         """Judge the step with other answers in place of the recorded ones."""
         changed = replace(self.snapshot, answers={**self.snapshot.answers, **answers})
-        return state(self.step, View(changed, self.where))
+        return judge_state(self.step, View(changed, self.where))
 
 
 @cache
-def passing_steps() -> tuple[PassingStep, ...]:
+def list_passing_steps() -> tuple[PassingStep, ...]:
     members = (replace(hosts.H1, spec=HostSpec(), become_password="x"), hosts.H2)
-    prepared = hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, hosts=members)
-    with_gpus = gpus.snapshot()
-    alone = cluster.snapshot(UNTAINTED, {}, (K1,))
-    persistent = cluster.snapshot({}, PERSISTENT, (K1, K2))
+    prepared = hosts.build_snapshot(UNFILTERED, {"time_sync": "managed"}, hosts=members)
+    with_gpus = gpus.build_snapshot()
+    alone = cluster.build_snapshot(UNTAINTED, {}, (K1,))
+    persistent = cluster.build_snapshot({}, PERSISTENT, (K1, K2))
     snapshots = dict.fromkeys(("prereqs", "firewall", "containerd", "kubernetes", "gpu-driver"), prepared)
     snapshots |= {"taint": alone, "storage": persistent}
     without_operator = {"time_sync": "managed", "gpu": host_stack.HOST}
     toolkit = UNFILTERED | dict(host_stack.add_toolkit())
-    snapshots["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
-    snapshots["gpu-plugin"] = host_stack.snapshot()
-    snapshots["serve"] = serve.snapshot()
-    snapshots["autoscaling"] = autoscaling.snapshot()
-    snapshots |= dict.fromkeys(WITHOUT_KUBERNETES, standalone.snapshot(standalone.build_installed_answers()))
+    snapshots["gpu-runtime"] = hosts.build_snapshot(toolkit, without_operator, hosts=members)
+    snapshots["gpu-plugin"] = host_stack.build_snapshot()
+    snapshots["serve"] = serve.build_snapshot()
+    snapshots["autoscaling"] = autoscaling.build_snapshot()
+    snapshots |= dict.fromkeys(WITHOUT_KUBERNETES, standalone.build_snapshot(standalone.build_installed_answers()))
     locations = {"workers": "k2"} | dict.fromkeys(WITHOUT_KUBERNETES, "w1")
     found = []
     for step in STEPS:

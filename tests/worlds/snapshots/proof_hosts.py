@@ -23,7 +23,7 @@ def make_host_answers(host: str, machine: str, devices: str = "") -> list[Answer
     return [Answer(IDENTITY.id, host, 0, f"{machine}\n{NO_UUID}\n"), Answer(GPU_DEVICES.id, host, 0, devices)]
 
 
-def snapshot(
+def build_snapshot(
     answers: Sequence[Answer], hosts: Sequence[str] = ("kube1", "h1"), lost: Mapping[str, str] | None = None
 ) -> Snapshot:
     groups = (frozenset({CONTROL_PLANE, NODE}), frozenset({NODE}))

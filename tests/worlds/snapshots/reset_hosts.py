@@ -22,7 +22,7 @@ INVENTORY = Inventory(Path("hosts.yml"), HOSTS, Spec())
 CA = f"sha256:{'1' * 64}"
 
 
-def records(*things: tuple[str, ...], cluster: str = CA) -> str:
+def render_records(*things: tuple[str, ...], cluster: str = CA) -> str:
     """Build the answer about the record. Of each thing: path, kind, and its state before where it was there; each is as
     a step left it."""
     present = {"data": f"present of {cluster or 'no cluster'}", **dict.fromkeys(("folder", "store", "link"), "present")}
@@ -35,7 +35,7 @@ def records(*things: tuple[str, ...], cluster: str = CA) -> str:
 
 
 BARE = {
-    "owned.records": records(cluster=""),
+    "owned.records": render_records(cluster=""),
     "owned.membership": "== cluster\n== node\n== made\nno\n== etcd\nno\n== pods\n",
     "owned.packages": "== history\n== states\n== needs\n",
     "leftovers.kubernetes": "",
@@ -50,7 +50,7 @@ PLANE = {
     "owned.membership": "== cluster\ngpustack\n== node\nsubject=O = system:nodes, CN = system:node:k1\n== made\nyes\n"
     "== etcd\nyes\n== pods\nkube-system/etcd-k1\n",
     "owned.control-plane": "file /etc/kubernetes/admin.conf\nchains KUBE-* of iptables (42)\n",
-    "owned.records": records(("/etc/kubernetes/admin.conf", "data")),
+    "owned.records": render_records(("/etc/kubernetes/admin.conf", "data")),
 }
 WORKER = {
     "leftovers.kubernetes": "https://10.0.0.1:6443\n",
@@ -58,31 +58,31 @@ WORKER = {
     "== pods\ndefault/web\nkube-system/kube-proxy-x\n",
     "owned.control-plane": "file /etc/kubernetes/kubelet.conf\n",
     "owned.flannel": "link cni0\n",
-    "owned.records": records(("/etc/kubernetes/kubelet.conf", "data")),
+    "owned.records": render_records(("/etc/kubernetes/kubelet.conf", "data")),
 }
 
 
-def machine(name: str) -> str:
+def render_machine_id(name: str) -> str:
     """A machine-id that is the host's own."""
     return name[-1] * 32
 
 
-def node(name: str, *, ready: bool = True, address: str = "", id: str = "") -> dict[str, Any]:
+def build_node(name: str, *, ready: bool = True, address: str = "", id: str = "") -> dict[str, Any]:
     return {
         "metadata": {"name": name},
         "status": {
             "addresses": [{"type": "InternalIP", "address": address or f"10.0.0.{name[-1]}"}],
-            "nodeInfo": {"machineID": id or machine(name), "kubeletVersion": "v1.36.4"},
+            "nodeInfo": {"machineID": id or render_machine_id(name), "kubeletVersion": "v1.36.4"},
             "conditions": [{"type": "Ready", "status": str(ready)}],
         },
     }
 
 
-def nodes(*found: dict[str, Any]) -> Answer:
+def build_nodes(*found: dict[str, Any]) -> Answer:
     return Answer("kube.nodes", CLUSTER, 0, json.dumps({"items": list(found)}))
 
 
-def snapshot(
+def build_snapshot(
     answers: Mapping[str, Mapping[str, str]] | None = None,
     *more: Answer,
     unreached: tuple[str, ...] = (),
@@ -95,7 +95,7 @@ def snapshot(
         for probe in (*PROBES, *more_probes):
             if probe.scope == "host" and host.name not in unreached:
                 out = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
-                out = out.replace("MACHINE", machine(host.name))
+                out = out.replace("MACHINE", render_machine_id(host.name))
                 found[probe.id, host.name] = Answer(probe.id, host.name, 0, out)
     found["kube.nodes", CLUSTER] = Answer("kube.nodes", CLUSTER, 1, "", "connection refused")
     found |= {(answer.probe, answer.location): answer for answer in more}

@@ -23,7 +23,7 @@ READY: dict[str, Any] = {"observedGeneration": 1, "replicas": 1, "updatedReplica
 
 def build_wanted_objects() -> list[dict[str, Any]]:
     """The objects of the step."""
-    return build_objects(View(cluster.snapshot(spec=ON), CLUSTER))
+    return build_objects(View(cluster.build_snapshot(spec=ON), CLUSTER))
 
 
 def make_deployments(replicas: int = 1, **status: Any) -> Answer:
@@ -45,6 +45,6 @@ def place_objects(*found: Mapping[str, Any]) -> dict[tuple[str, str], Answer]:
     )
 
 
-def snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006
+def build_snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006
     answers = place_objects(*build_wanted_objects()) | place_answers(CLUSTER, make_deployments())
-    return cluster.snapshot(answers | dict(changed), spec)
+    return cluster.build_snapshot(answers | dict(changed), spec)

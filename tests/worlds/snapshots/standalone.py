@@ -18,8 +18,8 @@ from gpustack.steps.step import Step
 from tests.worlds.snapshots.answers import make_answer, read_case
 from tests.worlds.snapshots.build import Answers, build
 from tests.worlds.snapshots.hosts import SPEC
-from tests.worlds.snapshots.hosts import answers as of_nodes
-from tests.worlds.snapshots.judge import judgements
+from tests.worlds.snapshots.hosts import load_answers as of_nodes
+from tests.worlds.snapshots.judge import judge_checks
 
 W1 = Host("w1", "10.77.1.13", groups=frozenset({STANDALONE}))
 
@@ -29,7 +29,7 @@ def read_answers(state: str = "prepared") -> dict[tuple[str, str], Answer]:
     return {(probe, "w1"): answer for (probe, host), answer in of_nodes(state).items() if host == "h1"}
 
 
-def snapshot(answers: Answers, spec: Mapping[str, Any] | None = None) -> Snapshot:
+def build_snapshot(answers: Answers, spec: Mapping[str, Any] | None = None) -> Snapshot:
     return build([W1], answers, SPEC | dict(spec or {}))
 
 
@@ -71,7 +71,7 @@ def format_watching(here: View, *, down: str = "") -> str:
 
 
 def build_installed_answers(spec: Mapping[str, Any] | None = None, *, down: str = "") -> dict[tuple[str, str], Answer]:
-    view = View(snapshot(read_answers(), spec), "w1")
+    view = View(build_snapshot(read_answers(), spec), "w1")
     programs = [*exporters.build_installation(view).services, *monitoring.build_installation(view).services]
     number = len(view[GPU_DEVICES])
     found = (
@@ -86,4 +86,6 @@ def build_installed_answers(spec: Mapping[str, Any] | None = None, *, down: str 
 def judge(
     step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, *, down: str = ""
 ) -> dict[str, Judgement]:
-    return judgements(step, snapshot(build_installed_answers(spec, down=down) | dict(changed or {}), spec), "w1")
+    return judge_checks(
+        step, build_snapshot(build_installed_answers(spec, down=down) | dict(changed or {}), spec), "w1"
+    )

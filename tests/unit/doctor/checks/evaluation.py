@@ -8,7 +8,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
 from tests.worlds.snapshots import cluster, gpus, hosts
-from tests.worlds.snapshots.answers import probes, read_case
+from tests.worlds.snapshots.answers import index_probes, read_case
 from tests.worlds.snapshots.build import Answers
 
 SYSTEMS = tuple(gpus.SYSTEMS.items())
@@ -23,14 +23,14 @@ def evaluate(id: str, snapshot: Snapshot, location: str = "h1") -> Judgement:
 
 def judge_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
     changed = {(probe, "h1"): answer for probe, answer in answers.items()}
-    return evaluate(id, hosts.snapshot(changed, **world))
+    return evaluate(id, hosts.build_snapshot(changed, **world))
 
 
 def judge_cluster(
     id: str, answers: Answers, location: str = "k1", spec: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
     """The outcome and its text on the cluster without GPUs, where everything is well but for these."""
-    return summarize(evaluate(id, cluster.snapshot(answers, spec), location))
+    return summarize(evaluate(id, cluster.build_snapshot(answers, spec), location))
 
 
 def summarize(judgement: Judgement) -> tuple[str, str]:
@@ -49,8 +49,8 @@ def snapshot(location: str = CLUSTER, **cases: str) -> Snapshot:
     changed |= {(probe, host): read_case(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
-        of_cluster = probes()[probe].scope == "cluster"
+        of_cluster = index_probes()[probe].scope == "cluster"
         place = CLUSTER if of_cluster else "k1" if location == CLUSTER else location
         nodes = probe == "gpu.nodes"
         changed[probe, place] = gpus.read_answers(probe, case)[probe, place] if nodes else read_case(probe, case)
-    return gpus.snapshot(changed)
+    return gpus.build_snapshot(changed)

@@ -23,7 +23,7 @@ def judge_at(id: str, *answers: Answer, location: str = "k2") -> Judgement:
     for answer in answers:
         at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else location
         placed[answer.probe, at] = answer
-    snapshot = cluster.snapshot({("leftovers.kubernetes", location): MEMBER, **placed})
+    snapshot = cluster.build_snapshot({("leftovers.kubernetes", location): MEMBER, **placed})
     return evaluate(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else location)
 
 
@@ -137,7 +137,7 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
     ],
 )  # fmt: skip
 def test_a_drop_policy_of_forward_fails(rules: str, case: str, bridge: str, outcome: str) -> None:
-    before = packets.snapshot(packets.format_rules(rules))
+    before = packets.build_snapshot(packets.format_rules(rules))
     more = place_answers("host1", read_case("cni.forwarding", case))
     more |= place_answers("host1", read_case("network.bridge", bridge))
     judgement = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")

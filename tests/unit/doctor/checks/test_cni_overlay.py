@@ -59,7 +59,7 @@ def build_snapshot(answer: Answer, *changes: Answers, location: str = "k1") -> S
         placed |= {**build_rules(host), **link(host), ("network.address", host): make_answer("network.address", route)}
     for one in changes:
         placed |= one
-    return cluster.snapshot(placed)
+    return cluster.build_snapshot(placed)
 
 
 def judge_at(id: str, answer: Answer, *changes: Answers, location: str = "k1") -> Judgement:

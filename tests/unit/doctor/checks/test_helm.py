@@ -21,7 +21,7 @@ from tests.worlds.snapshots.cluster import K1, K2
 NONE = make_answer("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
 SPEC = {"monitoring": {"enabled": True}}
-TAKEN = cluster.snapshot().started_at
+TAKEN = cluster.build_snapshot().started_at
 
 
 def judge_check(id: str, *answers: Answer, location: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
@@ -29,7 +29,7 @@ def judge_check(id: str, *answers: Answer, location: str = CLUSTER, spec: Mappin
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
     placed |= place_answers(CLUSTER, make_answer("gpu.deployments", '{"items":[]}'))
-    return evaluate(id, cluster.snapshot(placed, spec, (K1, K2)), location)
+    return evaluate(id, cluster.build_snapshot(placed, spec, (K1, K2)), location)
 
 
 def build_releases(status: str, *, manager: str = "gpustack", age: int = 7200, name: str = MONITORING) -> Answer:

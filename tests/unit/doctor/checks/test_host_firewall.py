@@ -22,10 +22,10 @@ def test_the_manager_that_blocks_is_named_and_no_other(manager: str, release: st
 
 def test_a_rule_that_rejects_is_quoted() -> None:
     rules = packets.OPEN + "-A INPUT -i host0 -p tcp --dport 22 -j ACCEPT\n-A INPUT -j REJECT\n"
-    judgement = evaluate("host-cloud-image-reject-rules", packets.snapshot(packets.format_rules(rules)), "host1")
+    judgement = evaluate("host-cloud-image-reject-rules", packets.build_snapshot(packets.format_rules(rules)), "host1")
     assert judgement.outcome == "failed"
     assert "-A INPUT -j REJECT" in summarize(judgement)[1]
-    dropped = packets.snapshot(packets.format_rules(rules.replace("REJECT", "DROP")))
+    dropped = packets.build_snapshot(packets.format_rules(rules.replace("REJECT", "DROP")))
     assert summarize(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
 
 
@@ -39,6 +39,6 @@ def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:
         (denied, {"host-ufw-blocks-pods"}),
         (beside + denied, {"host-cloud-image-reject-rules", "host-ufw-blocks-pods"}),
     ):
-        snapshot = packets.snapshot(packets.format_rules(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
+        snapshot = packets.build_snapshot(packets.format_rules(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
         both = ("host-cloud-image-reject-rules", "host-ufw-blocks-pods")
         assert {id for id in both if evaluate(id, snapshot, "host1").outcome == "failed"} == faults

@@ -13,7 +13,7 @@ NOW = 1795237201
 
 
 def judge_host(id: str, answers: Mapping[tuple[str, str], Answer], location: str = "h1") -> tuple[str, str]:
-    return summarize(evaluate(id, hosts.snapshot(answers), location))
+    return summarize(evaluate(id, hosts.build_snapshot(answers), location))
 
 
 def build_clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:

@@ -51,16 +51,16 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
 )
 def test_sources_that_apt_does_not_trust_fail(edit: tuple[str, str], text: str) -> None:
     answers = place_answers("h1", read_case("packages.sources", "debian-12", edit))
-    found = summarize(evaluate("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
+    found = summarize(evaluate("host-apt-repo-key", hosts.build_snapshot(answers, SPEC)))
     assert found[0] == ("failed" if text else "ok")
     assert text in found[1]
 
 
 def test_an_ended_key_and_another_key_fail() -> None:
     ended = read_case("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
-    found = summarize(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
+    found = summarize(evaluate("host-apt-repo-key", hosts.build_snapshot({("packages.sources", "h1"): ended}, SPEC)))
     assert found[0] == "failed"
     assert f"{OURS} expired on 2025-11-13" in found[1]
     other = read_case("packages.sources", "debian-12", (KEY, KEY[::-1]))
-    found = summarize(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
+    found = summarize(evaluate("host-apt-repo-key", hosts.build_snapshot({("packages.sources", "h1"): other}, SPEC)))
     assert f"{OURS} is not the key {KEY}" in found[1]

@@ -20,7 +20,7 @@ from tests.worlds.snapshots import hosts
     ],
 )
 def test_an_unreachable_host_fails_by_its_reason(reference: str, ssh: str, sudo: str) -> None:
-    before = hosts.snapshot()
+    before = hosts.build_snapshot()
     snapshot = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
     assert evaluate("host-ssh-unreachable", snapshot).outcome == ssh
     assert evaluate("host-sudo-password", snapshot).outcome == sudo
@@ -28,5 +28,5 @@ def test_an_unreachable_host_fails_by_its_reason(reference: str, ssh: str, sudo:
 
 
 def test_a_host_that_nobody_asked_is_unknown() -> None:
-    snapshot = replace(hosts.snapshot(), reach={})
+    snapshot = replace(hosts.build_snapshot(), reach={})
     assert summarize(evaluate("host-ssh-unreachable", snapshot)) == ("unknown", "h1 was not contacted")

@@ -50,7 +50,7 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
     there = place_answers(CLUSTER, read_case("kube-proxy.daemon-set", case))
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
     answers = member | build_rules(7, "2 15 105") | there
-    result = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
+    result = evaluate("kube-proxy-down", cluster.build_snapshot(answers), "k1").result
     assert result
     assert person in result.person
     assert bool(person) == bool(result.person)

@@ -9,12 +9,12 @@ from gpustack.ask.probe import CLUSTER, Answer
 from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.cluster import ABSENT, K1, units
+from tests.worlds.snapshots.cluster import ABSENT, K1, build_units
 
 
 def judge_at(id: str, location: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
-    return evaluate(id, cluster.snapshot(member | dict(answers)), location)
+    return evaluate(id, cluster.build_snapshot(member | dict(answers)), location)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_an_api_server_that_refuses_is_down_and_one_that_nobody_can_ask_is_unkno
 def test_a_kubelet_that_is_not_installed_is_not_down() -> None:
     silent = Answer("kubelet.health", "k1", 7, "")
     assert summarize(judge_at("st-kubelet-down", "k1", {("kubelet.health", "k1"): silent})) == ("failed", "silent")
-    gone = {("kubelet.health", "k1"): silent, ("units.services", "k1"): units(ABSENT)}
+    gone = {("kubelet.health", "k1"): silent, ("units.services", "k1"): build_units(ABSENT)}
     assert summarize(judge_at("st-kubelet-down", "k1", gone)) == ("ok", "not installed")
 
 
@@ -55,8 +55,8 @@ def test_a_node_that_is_not_ready_says_why() -> None:
 
 def test_a_node_that_is_no_host_fails() -> None:
     """The node may be a host that could not be asked."""
-    judgement = evaluate("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
+    judgement = evaluate("node-not-in-inventory", cluster.build_snapshot({}, {}, (K1,)), CLUSTER)
     assert (judgement.outcome, judgement.result and judgement.result.actual) == ("failed", "k2")
-    assert evaluate("node-not-in-inventory", cluster.snapshot(), CLUSTER).outcome == "ok"
+    assert evaluate("node-not-in-inventory", cluster.build_snapshot(), CLUSTER).outcome == "ok"
     lost = {("system.identity", "k2"): Answer("system.identity", "k2", -1, "", missing_reason="k2 was not reached")}
-    assert evaluate("node-not-in-inventory", cluster.snapshot(lost), CLUSTER).outcome == "unknown"
+    assert evaluate("node-not-in-inventory", cluster.build_snapshot(lost), CLUSTER).outcome == "unknown"

@@ -28,7 +28,7 @@ def test_monitors_that_prometheus_does_not_take_fail(prometheus: str, monitors: 
         read_case("service-monitors.objects", monitors),
         read_case("monitoring.prometheuses", "control-plane"),
     )
-    snapshot = hosts.snapshot(answers)
+    snapshot = hosts.build_snapshot(answers)
     assert evaluate("mon-selector-nil-uses-helm-values", snapshot, CLUSTER).outcome == outcome
 
 
@@ -39,6 +39,6 @@ def test_what_the_selector_wants_is_reported() -> None:
         read_case("service-monitors.objects", "bare"),
         read_case("monitoring.prometheuses", "control-plane"),
     )
-    judgement = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
+    judgement = evaluate("mon-selector-nil-uses-helm-values", hosts.build_snapshot(answers), CLUSTER)
     wants = "monitoring-prometheus selects monitors with release=monitoring"
     assert summarize(judgement)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"

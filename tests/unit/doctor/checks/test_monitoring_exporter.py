@@ -58,5 +58,5 @@ def test_lines_that_the_exporter_does_not_take_fail(line: str) -> None:
     [("2026-11-21T04:59:58Z", "ok"), ("2026-11-21T04:58:58Z", "failed"), ("2026-11-21T05:01:00Z", "failed")],
 )
 def test_an_exporter_that_was_started_just_now_is_not_down(start: str, outcome: str) -> None:
-    world = gpus.snapshot(start_exporter(start))
+    world = gpus.build_snapshot(start_exporter(start))
     assert summarize(evaluate("st-dcgm-down", world, "k2"))[0] == outcome

@@ -57,7 +57,7 @@ def test_faults_of_grafana_are_judged(id: str, cases: dict[str, str], outcome: s
 def test_a_wrong_address_of_the_data_source_fails(address: str, outcome: str) -> None:
     edit = ("http://monitoring-prometheus.monitoring:9090/", address)
     sources = read_case("grafana.data-sources", "control-plane", edit)
-    judgement = evaluate(SOURCE, gpus.snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
+    judgement = evaluate(SOURCE, gpus.build_snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
     assert judgement.outcome == outcome, summarize(judgement)
 
 
@@ -65,7 +65,7 @@ def test_a_wrong_address_of_the_data_source_fails(address: str, outcome: str) ->
 def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
     case = "no-json" if id == LOADED else "wrong-names"
     answer = read_case("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
-    judgement = evaluate(id, gpus.snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
+    judgement = evaluate(id, gpus.build_snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
     assert judgement.outcome == "ok", summarize(judgement)
 
 
@@ -77,6 +77,6 @@ def test_a_dashboard_of_ours_without_its_label_fails() -> None:
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
     changed = place_answers(CLUSTER, make_answer("applied.config-maps", json.dumps(body)))
-    judgement = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
+    judgement = evaluate(LOADED, gpus.build_snapshot(changed), CLUSTER)
     assert summarize(judgement) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
     assert summarize(judge_gpu_cluster(LOADED)) == ("ok", "loaded")

@@ -48,19 +48,19 @@ def test_control_plane_targets_on_loopback_fail() -> None:
     assert summarize(judge_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
     only = make_answer("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
     down = {("scrape.jobs", CLUSTER): read_case("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
-    assert summarize(evaluate(LOOPBACK, gpus.snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
+    assert summarize(evaluate(LOOPBACK, gpus.build_snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
 
 
 def test_targets_of_others_are_theirs() -> None:
     down = read_case("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
-    world = gpus.snapshot({("scrape.jobs", CLUSTER): down})
+    world = gpus.build_snapshot({("scrape.jobs", CLUSTER): down})
     assert summarize(evaluate("st-target-down", world, CLUSTER)) == ("ok", "up")
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
 def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: int, outcome: str) -> None:
     down = start_api_server(age) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
-    assert summarize(evaluate("st-target-down", gpus.snapshot(down), CLUSTER))[0] == outcome
+    assert summarize(evaluate("st-target-down", gpus.build_snapshot(down), CLUSTER))[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: 
 )
 def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(start: str, outcome: str) -> None:
     answers = start_exporter(start) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
-    assert summarize(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
+    assert summarize(evaluate("st-target-down", gpus.build_snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_another_target_that_is_down_is_confirmed_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
     down = read_case("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
     answers = start_exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
-    found = summarize(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))
+    found = summarize(evaluate("st-target-down", gpus.build_snapshot(answers), CLUSTER))
     assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
 
 
@@ -96,7 +96,7 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
         ("scrape.jobs", CLUSTER): read_case("scrape.jobs", "exporter-down", *changes),
         ("units.services", "k2"): units,
     }
-    assert summarize(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
+    assert summarize(evaluate("st-target-down", gpus.build_snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:

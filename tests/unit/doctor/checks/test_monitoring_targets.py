@@ -36,7 +36,7 @@ def test_the_wrong_link_alone_fails(case: str, guilty: str, actual: str) -> None
 @pytest.mark.parametrize("id", CHAIN)
 def test_without_an_exporter_nothing_is_missing(id: str) -> None:
     services = gpus.edit_answer("proof.services", lambda items: items.clear())
-    assert summarize(evaluate(id, gpus.snapshot(services), CLUSTER)) == ("ok", "no exporter")
+    assert summarize(evaluate(id, gpus.build_snapshot(services), CLUSTER)) == ("ok", "no exporter")
 
 
 @pytest.mark.parametrize("id", CHAIN)

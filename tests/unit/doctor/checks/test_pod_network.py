@@ -20,7 +20,7 @@ def judge_at(id: str, location: str = "k1", **answers: Answer) -> Judgement:
     """Judge at a location, with answers by probe; `_` stands for the dot of an id."""
     names = {"ways": WAYS, "flannel": "flannel.host"}
     placed = {(names[name], location): answer for name, answer in answers.items()}
-    return evaluate(id, cluster.snapshot(placed), location)
+    return evaluate(id, cluster.build_snapshot(placed), location)
 
 
 def test_one_pod_that_gets_through_is_enough() -> None:
@@ -99,7 +99,7 @@ def test_a_symptom_is_explained_on_the_host_of_its_pod_alone() -> None:
     pods = make_answer(
         "pods.monitoring", read_case("pods.monitoring", "control-plane").stdout.replace('"host2"', '"k2"')
     )
-    snapshot = cluster.snapshot({("pods.monitoring", CLUSTER): pods})
+    snapshot = cluster.build_snapshot({("pods.monitoring", CLUSTER): pods})
     assert evaluate("st-pod-net-broken -> mon-admission-webhook-down", snapshot, "k1").outcome == "failed"
     assert [evaluate("st-sandbox-fails -> st-no-metrics", snapshot, host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
@@ -110,7 +110,7 @@ def test_dns_that_fails_from_pods_confirms_the_state() -> None:
     def judge_dns(*answers: Answer, api: Answer | None = None) -> Judgement:
         placed = {(WAYS, host): answer for host, answer in zip(("k1", "k2"), answers, strict=True)}
         extra = {("kube.deployments", CLUSTER): api} if api else {}
-        return evaluate("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
+        return evaluate("st-dns-broken", cluster.build_snapshot({**placed, **extra}), CLUSTER)
 
     well, ill, nobody = make_paths({}, {}), make_paths({}, {"dns 10.96.0.10": "timeout"}), make_paths({})
     assert summarize(judge_dns(well, well)) == ("ok", "reachable from pods on k1, k2")

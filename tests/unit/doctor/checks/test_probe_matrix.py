@@ -20,7 +20,7 @@ def take_first(cell: str) -> str:
 
 
 def judge_outcomes(answer: Answer, *ids: str) -> list[str]:
-    snapshot = cluster.snapshot({("pod-network.paths", "k1"): answer})
+    snapshot = cluster.build_snapshot({("pod-network.paths", "k1"): answer})
     return [evaluate(id, snapshot, "k1").outcome for id in ids]
 
 

@@ -12,7 +12,7 @@ STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "imag
 
 
 def judge_at(id: str, waiting: Answer, location: str = "k2") -> Judgement:
-    return evaluate(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}), location)
+    return evaluate(id, cluster.build_snapshot({("pods.starting", CLUSTER): waiting}), location)
 
 
 @pytest.mark.parametrize(
