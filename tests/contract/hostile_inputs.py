@@ -131,7 +131,7 @@ def build_seeds(
 ) -> list[tuple[str, str]]:
     """Return (lead, pump) of each place of a pattern, and of each start of the examples with each telling character.
 
-    Where there are more than `most`, they are taken evenly from all.
+    Where there are more than `max_count`, they are taken evenly from all.
     """
     tree = parser.parse(pattern.pattern, pattern.flags)
     seeds: dict[tuple[str, str], None] = {}

@@ -31,7 +31,7 @@ class ServedLife:
     def sum_hours(self, expr: str) -> dict[str, float]:
         """Sum the hours of an expression by namespace over the known days, at a step of two minutes."""
         life = self.life
-        begin, days = int(life.truth.known), life.truth.days
+        begin, days = int(life.truth.known_end), life.truth.days
         summed_hours = f"sum by (namespace) (sum_over_time(({expr})[{days}d:{STEP}s] @ {begin})) * {STEP} / 3600"
         return {
             series["metric"].get("namespace", ""): float(series["value"][1])
@@ -44,7 +44,7 @@ def served_life(
     request: pytest.FixtureRequest, writer: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServedLife]:
     life, folder = draw(request.param, small=True), tmp_path_factory.mktemp("life")
-    life.blocks(writer, folder / "data")
+    life.write_blocks(writer, folder / "data")
     with run_prometheus(folder, build_data_command(folder, {}, OF_THE_PAST)) as server:
         yield ServedLife(life, server)
 
@@ -52,8 +52,8 @@ def served_life(
 def test_allocated_gpus_are_summed_by_namespace(served_life: ServedLife) -> None:
     sums = served_life.sum_hours(f"sum by (namespace) ({LIVE % RESOURCE})")
     truth = served_life.life.truth
-    gaps = served_life.life.scrapes.gaps(served_life.life.start, truth.known)
-    hours = {name: value for (name,), value in truth.hours(("namespace",), unit="units", holes=gaps).items()}
+    gaps = served_life.life.scrapes.list_gaps(served_life.life.start, truth.known_end)
+    hours = {name: value for (name,), value in truth.compute_hours(("namespace",), unit="units", holes=gaps).items()}
     assert sums.keys() == hours.keys()
     assert sum(sums.values()) == pytest.approx(sum(hours.values()), rel=0.003)
     assert sums == pytest.approx(hours, rel=0.005, abs=0.5)
@@ -63,7 +63,7 @@ def test_engine_activity_is_summed_by_namespace(served_life: ServedLife) -> None
     renamed_series = 'label_replace(%s, "namespace", "$1", "exported_namespace", "(.+)")'
     not_shared = ENGINES.replace("vgpu=", 'hostname!~"shared-.*",vgpu=')
     sums = served_life.sum_hours(f"sum by (namespace) ({renamed_series % not_shared})")
-    hours = served_life.life.truth.hours(
+    hours = served_life.life.truth.compute_hours(
         ("namespace",), "active", unit="units", of=lambda pod: pod.pool.sharing != "time-slicing"
     )
     assert sums == pytest.approx({name: value for (name,), value in hours.items()}, rel=0.02, abs=0.5)
@@ -71,15 +71,18 @@ def test_engine_activity_is_summed_by_namespace(served_life: ServedLife) -> None
 
 def test_a_series_ends_with_its_pod(served_life: ServedLife) -> None:
     """Two scrapes after a pod was deleted its series is gone, though Prometheus looks back for five minutes."""
-    life, gaps = served_life.life, served_life.life.scrapes.gaps(served_life.life.start, served_life.life.truth.known)
+    life, gaps = (
+        served_life.life,
+        served_life.life.scrapes.list_gaps(served_life.life.start, served_life.life.truth.known_end),
+    )
     deleted_pods = [
         pod
         for pod in life.truth.pods
-        if life.start + 600 < pod.deleted < life.truth.known - 600
-        and not any(begin - 300 < pod.deleted < end + 300 for begin, end in gaps)
+        if life.start + 600 < pod.deletion < life.truth.known_end - 600
+        and not any(begin - 300 < pod.deletion < end + 300 for begin, end in gaps)
     ][-40:]
     assert deleted_pods
     for pod in deleted_pods:
-        for moment, is_present in ((pod.deleted - 1, True), (pod.deleted + 121, False)):
+        for moment, is_present in ((pod.deletion - 1, True), (pod.deletion + 121, False)):
             answer = served_life.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {moment:.0f}')
-            assert bool(answer) == (is_present and pod.created < pod.deleted - 70)
+            assert bool(answer) == (is_present and pod.creation < pod.deletion - 70)

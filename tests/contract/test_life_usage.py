@@ -46,22 +46,22 @@ def record_rules(folder: Path, url: str, life: Life) -> None:
     (folder / "rules.yaml").write_text(render_rules())
     command = [
         find_program("promtool"), "tsdb", "create-blocks-from", "rules", f"--start={int(life.start)}",
-        f"--end={int(life.truth.known)}", f"--url={url}", "--eval-interval=60s", f"--output-dir={folder / 'recorded'}",
-        str(folder / "rules.yaml"),
+        f"--end={int(life.truth.known_end)}", f"--url={url}", "--eval-interval=60s",
+        f"--output-dir={folder / 'recorded'}", str(folder / "rules.yaml"),
     ]  # fmt: skip
     process = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False)
     assert process.returncode == 0, process.stderr[-2000:]
 
 
 def build_window(life: Life) -> Window:
-    return Window(int(life.start), int(life.truth.known))
+    return Window(int(life.start), int(life.truth.known_end))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_out_of_raw_series_hours_and_money_are_what_has_been(writer: Path, tmp_path: Path, seed: int) -> None:
     """The test reads more raw series than a report asks a Prometheus for."""
     life = draw(seed, small=True)
-    life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHER_SERIES})
+    life.write_blocks(writer, tmp_path / "data", names={*NAMES, *OTHER_SERIES})
     with run_prometheus(tmp_path, build_data_command(tmp_path, {}, OF_THE_PAST)) as server:
         source = Source(Prometheus(Access(server.url)), build_window(life), "label_team", "", recorded=False)
         assert find_wrong(judge(life, source)) == {}
@@ -70,7 +70,7 @@ def test_out_of_raw_series_hours_and_money_are_what_has_been(writer: Path, tmp_p
 @pytest.mark.parametrize("seed", RECORDED_DAYS)
 def test_out_of_recorded_series_they_are_too(writer: Path, tmp_path: Path, seed: int) -> None:
     life = draw(seed, days=DAYS, small=True)
-    life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHER_SERIES})
+    life.write_blocks(writer, tmp_path / "data", names={*NAMES, *OTHER_SERIES})
     with run_prometheus(tmp_path, build_data_command(tmp_path, {}, OF_THE_PAST)) as server:
         source = choose_source(Prometheus(Access(server.url)), build_window(life), "label_team", "")
         assert not source.recorded
@@ -82,7 +82,7 @@ def test_out_of_recorded_series_they_are_too(writer: Path, tmp_path: Path, seed:
         source = choose_source(Prometheus(Access(server.url)), build_window(life), "label_team", "")
         assert source.recorded
         assert find_wrong(judge(life, source)) == {}
-        usage, arithmetic = query_usage(source), query_usage(record(life).source())
+        usage, arithmetic = query_usage(source), query_usage(record(life).build_source())
     for row in group_hours(arithmetic, ("model", "namespace", "team")):
         rows = [hour for hour in group_hours(usage, ("model", "namespace", "team")) if hour.names == row.names]
         assert vars(rows[0].hours if rows else Hours()) == pytest.approx(vars(row.hours), rel=0.002, abs=0.3)

@@ -71,16 +71,16 @@ def run_prometheus(folder: Path, lines: Iterator[str]) -> Iterator[Prometheus]:
 def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
     """Full hours have sixty samples, not sixty-one."""
     world = Recorder(12)
-    world.node("n1", 0, 720, 8)
-    world.node("m", 100, 720, 1, mig_1g_10gb=7)
-    world.pod("n1", "a", 7, 431, 3, active=0.25, team="vision")
-    world.pod("m", "b", 100, 700, 2, active=0.01, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
+    world.record_node("n1", 0, 720, 8)
+    world.record_node("m", 100, 720, 1, mig_1g_10gb=7)
+    world.record_pod("n1", "a", 7, 431, 3, active=0.25, team="vision")
+    world.record_pod("m", "b", 100, 700, 2, active=0.01, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
     world.lose(200, 211)
-    with run_prometheus(tmp_path, world.openmetrics()) as prometheus:
+    with run_prometheus(tmp_path, world.render_openmetrics()) as prometheus:
         window = build_recent_window(12 * HOUR, BEGIN + 12 * HOUR)
         source = choose_source(prometheus, window, "label_team", "")
         assert source.recorded
-        usage, recorded_usage = query_usage(source), query_usage(world.source())
+        usage, recorded_usage = query_usage(source), query_usage(world.build_source())
     assert usage.recorded_hours == recorded_usage.recorded_hours == 12
     rows, recorded_rows = (
         index_by_name(group_hours(usage, DIMENSIONS)),

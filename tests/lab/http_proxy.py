@@ -24,7 +24,7 @@ OWN = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "h
 
 
 class Proxy(ThreadingHTTPServer):
-    """`known` are addresses of names that the machine itself finds elsewhere, `ports` what stands for a port there.
+    """`known_addresses` are addresses of names that the machine itself finds elsewhere, `ports` what stands for a port there.
     `served` are the targets it let through, `refused` those that came without the login."""
 
     daemon_threads = True
@@ -39,17 +39,19 @@ class Proxy(ThreadingHTTPServer):
         ports: Mapping[int, int],
         port: int = PORT,
     ) -> None:
-        self.known, self.ports = addresses, ports
-        self.served, self.refused = list[str](), list[str]()
+        self.known_addresses, self.ports = addresses, ports
+        self.served_targets, self.refused_targets = list[str](), list[str]()
         self.expect(user, password)
         super().__init__((address, port), Request)
 
     def expect(self, user: str, password: str) -> None:
         """Expect this login from now on."""
-        self.wanted = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+        self.expected_login = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
 
     def place(self, host: str, port: int) -> tuple[str, int]:
-        return (self.known[host], self.ports.get(port, port)) if host in self.known else (host, port)
+        return (
+            (self.known_addresses[host], self.ports.get(port, port)) if host in self.known_addresses else (host, port)
+        )
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore clients that go away."""
@@ -83,10 +85,10 @@ class Request(BaseHTTPRequestHandler):
         pass
 
     def is_allowed(self) -> bool:
-        if self.headers.get(self.server.header) == self.server.wanted:
-            self.server.served.append(self.path)
+        if self.headers.get(self.server.header) == self.server.expected_login:
+            self.server.served_targets.append(self.path)
             return True
-        self.server.refused.append(self.path)
+        self.server.refused_targets.append(self.path)
         self.close_connection = True
         self.send_response(self.server.status)
         self.send_header(self.server.asks, 'Basic realm="lab"')

@@ -83,7 +83,7 @@ class Watch:
     """Reads arguments and environments of all processes again and again; lab hosts' are among the machine's own."""
 
     def __init__(self, hunt: Hunt, pattern: "re.Pattern[bytes]") -> None:
-        self.hunt, self.pattern, self.ended = hunt, pattern, threading.Event()
+        self.hunt, self.pattern, self.end = hunt, pattern, threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def __enter__(self) -> "Watch":
@@ -91,12 +91,12 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ended.set()
+        self.end.set()
         self.thread.join()
 
     def run(self) -> None:
         values: dict[str, str] = {}
-        while not self.ended.wait(PAUSE):
+        while not self.end.wait(PAUSE):
             now = {entry.name: read_program(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
             for pid, name in now.items():
                 # A process that has run another program is looked at again.

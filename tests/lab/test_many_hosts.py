@@ -77,21 +77,21 @@ class Connections:
     """The most SSH connections from this machine into the lab at one time, while it is entered."""
 
     def __init__(self, net: str) -> None:
-        self.net, self.most, self.done = net, 0, threading.Event()
+        self.net, self.max_count, self.end = net, 0, threading.Event()
         self.thread = threading.Thread(target=self.count)
 
     def count(self) -> None:
         query = ["ss", "-tnH", "state", "established", f"dst {self.net}.0/24 and dport = :22"]
-        while not self.done.wait(0.05):
+        while not self.end.wait(0.05):
             stdout = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
-            self.most = max(self.most, len(stdout.splitlines()))
+            self.max_count = max(self.max_count, len(stdout.splitlines()))
 
     def __enter__(self) -> "Connections":
         self.thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.done.set()
+        self.end.set()
         self.thread.join(timeout=60)
 
 
@@ -135,7 +135,7 @@ def test_good_hosts_are_served_and_bad_hosts_are_named(
         assert not any(bad in why for why in values[name] for bad in BAD), "what a bad one does not tell is its own"
     assert loads["next"]
     assert HOST_LIMIT < loads["seconds"] < CONNECT_LIMIT + HOST_LIMIT + WORK, "one after the other takes 155 s"
-    assert 2 <= connections.most <= 30, "one connection per host"
+    assert 2 <= connections.max_count <= 30, "one connection per host"
 
 
 def list_reasons(report: dict[str, Any]) -> dict[str, set[str]]:

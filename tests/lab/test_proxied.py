@@ -72,17 +72,20 @@ def test_everything_came_through_the_proxy(
     installed_host: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run
 ) -> None:
     gpustack("verify", "-i", inventory)
-    hosts = {re.sub(r"^https?://|[:/].*", "", target) for target in way_out.served}
+    hosts = {re.sub(r"^https?://|[:/].*", "", target) for target in way_out.served_targets}
     wanted = {"pkgs.k8s.io", "download.docker.com", "raw.githubusercontent.com", "registry.k8s.io", "ghcr.io"}
     assert wanted <= hosts
     assert any(
-        (target.endswith(".deb") and "debian.org" in target) or "/debian/" in target for target in way_out.served
+        (target.endswith(".deb") and "debian.org" in target) or "/debian/" in target
+        for target in way_out.served_targets
     )
 
 
 def test_the_cluster_itself_is_reached_directly(installed_host: lab.Lab, way_out: Proxy) -> None:
     own = (installed_host.hosts[0].address, "10.96.", "10.244.", "127.0.0.1", "localhost", ".svc")
-    assert [target for target in way_out.served + way_out.refused if any(name in target for name in own)] == []
+    assert [
+        target for target in way_out.served_targets + way_out.refused_targets if any(name in target for name in own)
+    ] == []
 
 
 def test_it_reaches_apt_containerd_and_the_kubelet(installed_host: lab.Lab) -> None:

@@ -44,11 +44,11 @@ class Reader:
     """Somebody who types the commands in a folder of his own."""
 
     def __init__(self, two: lab.Lab, folder: Path, replacements: dict[str, str]) -> None:
-        self.two, self.folder, self.replaced = two, folder, {**SHORTER, **replacements}
+        self.two, self.folder, self.replacements = two, folder, {**SHORTER, **replacements}
         self.server: subprocess.Popen[bytes] | None = None
 
     def replace_words(self, line: str) -> str:
-        for there, here in self.replaced.items():
+        for there, here in self.replacements.items():
             line = line.replace(there, here)
         return line
 

@@ -33,23 +33,23 @@ ALL = (PASSED_ON, WHOLE, SECRETS, LAST)
 
 
 class Server(ThreadingHTTPServer):
-    """`asked` are (path, Accept); a path in `hanging` gets its answer when the test is over."""
+    """`requests` are (path, Accept); a path in `hanging` gets its answer when the test is over."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[tuple[str, str]] = []
+        self.requests: list[tuple[str, str]] = []
         self.hanging = ""
-        self.over = threading.Event()
+        self.end = threading.Event()
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Server)
-        self.server.asked.append((self.path, self.headers["Accept"]))
+        self.server.requests.append((self.path, self.headers["Accept"]))
         if self.server.hanging and self.server.hanging in self.path:
-            self.server.over.wait(30)
+            self.server.end.wait(30)
         body = json.dumps({"items": [{"metadata": {"name": "n"}, "data": {"secret": "s"}}]}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -66,7 +66,7 @@ def server() -> Iterator[Server]:
     thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield found
-    found.over.set()
+    found.end.set()
     found.shutdown()
     thread.join()
     found.server_close()
@@ -88,10 +88,10 @@ def test_what_is_passed_on_comes_last_and_of_metadata_alone_nothing_else_is_aske
 ) -> None:
     answers = query_api(server, tmp_path)
     assert [(answer.rc, answer.stderr) for answer in answers.values()] == [(0, "")] * 4
-    assert [path for path, _ in server.asked] == [
+    assert [path for path, _ in server.requests] == [
         "/whole", "/last", "/secrets", "/api/v1/namespaces/monitoring/services/http:a:web/proxy/q?query=up",
     ]  # fmt: skip
-    accepted = dict(server.asked)
+    accepted = dict(server.requests)
     assert {path for path, accept in accepted.items() if "PartialObjectMetadataList" in accept} == {"/secrets"}
     assert answers["b.whole"].stdout == answers["c.secrets"].stdout == '{"items":[{"metadata":{"name":"n"}}]}'
 

@@ -110,7 +110,7 @@ class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no 
     """Lets everybody in and, unless that is forbidden, connections through."""
 
     def __init__(self, *, forwards: bool) -> None:
-        self.forwards, self.wanted = forwards, queue.Queue[tuple[str, int]]()
+        self.forwards, self.wanted_targets = forwards, queue.Queue[tuple[str, int]]()
 
     def get_allowed_auths(self, username: str) -> str:
         return "publickey"
@@ -121,7 +121,7 @@ class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no 
     def check_channel_direct_tcpip_request(self, chanid: int, origin: object, address: tuple[str, int]) -> int:
         if not self.forwards:
             return int(paramiko.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED)
-        self.wanted.put(address)
+        self.wanted_targets.put(address)
         return int(paramiko.OPEN_SUCCEEDED)
 
 
@@ -141,7 +141,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
         transports.append(transport)
         transport.start_server(event=threading.Event(), server=server)
         while (channel := transport.accept(20)) is not None:
-            far = dial_directly(*server.wanted.get())
+            far = dial_directly(*server.wanted_targets.get())
             threading.Thread(target=relay, args=(channel, far), daemon=True).start()
 
     def build_host(*, forwards: bool) -> Host:

@@ -34,13 +34,13 @@ class Hosts:
     """A hundred hosts that answer nothing, each in its own time; counts the connections that are open."""
 
     def __init__(self) -> None:
-        self.lock, self.open, self.most, self.all = threading.Lock(), 0, 0, 0
+        self.lock, self.open, self.max_count, self.count = threading.Lock(), 0, 0, 0
         self.full = threading.Barrier(MAX_THREADS)
 
     def ask(self, host: Host, script: str, *, last: str = "", peer_callback: PeerCallback = print) -> Iterator[str]:
         with self.lock:
-            self.open, self.all = self.open + 1, self.all + 1
-            self.most, first = max(self.most, self.open), self.all <= MAX_THREADS
+            self.open, self.count = self.open + 1, self.count + 1
+            self.max_count, first = max(self.max_count, self.open), self.count <= MAX_THREADS
         if first:
             self.full.wait(timeout=30)
         time.sleep(SLOW.get(host.name, ANSWER))
@@ -57,8 +57,8 @@ def test_connections_are_limited_and_the_slowest_hosts_do_not_add_up() -> None:
     began = time.monotonic()
     snapshot = gather(inventory, [SWAP], ask=hosts.ask)
     assert time.monotonic() - began < sum(SLOW.values())
-    assert hosts.all == len(HOSTS)
-    assert hosts.most == MAX_THREADS == 32
+    assert hosts.count == len(HOSTS)
+    assert hosts.max_count == MAX_THREADS == 32
     references = {name: reach.reference for name, reach in snapshot.reach.items()}
     assert {name for name, reference in references.items() if reference == "host-ssh-unreachable"} == BAD
     assert snapshot.reach["n003"].reason == "10.0.0.3: connection refused"

@@ -18,13 +18,13 @@ class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no 
     """Takes no key and notes which were offered."""
 
     def __init__(self) -> None:
-        self.offered: set[str] = set()
+        self.offered_keys: set[str] = set()
 
     def get_allowed_auths(self, username: str) -> str:
         return "publickey"
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
-        self.offered.add(key.fingerprint)
+        self.offered_keys.add(key.fingerprint)
         return int(paramiko.AUTH_FAILED)
 
 
@@ -69,7 +69,7 @@ def offer(folder: Path, identities_only: str) -> tuple[set[str], str]:
         with pytest.raises(HostRefused) as refused:
             list(execute_command(host, Command("true", b"")))
     assert refused.value.reach.reference == "host-ssh-login"
-    return server.offered, refused.value.reach.reason.replace(str(port), "PORT")
+    return server.offered_keys, refused.value.reach.reason.replace(str(port), "PORT")
 
 
 def encrypt(file: Path) -> None:

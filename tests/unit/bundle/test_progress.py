@@ -16,10 +16,10 @@ class Clock:
     """A clock of which a test says how much it goes on."""
 
     def __init__(self) -> None:
-        self.now = 1000.0
+        self.seconds = 1000.0
 
     def read_clock(self) -> float:
-        return self.now
+        return self.seconds
 
 
 @pytest.fixture
@@ -40,10 +40,10 @@ def test_each_program_is_counted_and_the_pace_of_this_machine_is_learned(clock: 
     progress = Progress(parts, 2, events.append)
     progress.report_event(Event("step", "kubernetes", "building"))
     progress.report_event(Event("step", "etcd", "building"))
-    clock.now += 600.0  # half as fast as processors that have nothing else to do
+    clock.seconds += 600.0  # half as fast as processors that have nothing else to do
     progress.report_event(Event("changed", "etcd", "built", 600.0))
     progress.report_event(Event("step", "helm", "building"))
-    clock.now += 300.0
+    clock.seconds += 300.0
     assert [event.message for event in events] == [
         "compiling, 1 of 3, about 15 min left",
         "compiling, 2 of 3, about 15 min left",

@@ -22,7 +22,7 @@ ALL = range(FIRST, LAST + 1)
 
 def judge_life(seed: int) -> Judged:
     life = draw(seed, small=True)
-    return judge(life, record(life).source())
+    return judge(life, record(life).build_source())
 
 
 @pytest.mark.parametrize("seed", FEW)
@@ -41,7 +41,7 @@ def test_hours_and_money_are_right_in_many_lives() -> None:
 def write(lives: list[Judged]) -> None:
     if not (where := os.environ.get("ACCURACY_WRITE")):
         return
-    names = [field.name for field in fields(Judged) if field.name != "uneven"]
+    names = [field.name for field in fields(Judged) if field.name != "uneven_cents"]
     rows = {name: [getattr(one, name) for one in lives] for name in names}
     lines = [f"| {name} | {median(row):.3%} | {max(row):.3%} | {MOST[name]:.1%} |\n" for name, row in rows.items()]
     Path(where).write_text("".join(lines))

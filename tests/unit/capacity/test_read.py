@@ -11,10 +11,10 @@ from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
 def test_a_pod_has_its_gpus_from_minute_to_minute() -> None:
     world = Recorder(48)
-    world.node("n1", 0, 48 * 60, 8)
-    world.pod("n1", "a", 30, 90, 2, active=0.5)
-    world.pod("n1", "b", 0, 48 * 60, 1, active=0.01)
-    usage = query_usage(world.source())
+    world.record_node("n1", 0, 48 * 60, 8)
+    world.record_pod("n1", "a", 30, 90, 2, active=0.5)
+    world.record_pod("n1", "b", 0, 48 * 60, 1, active=0.01)
+    usage = query_usage(world.build_source())
     rows = index_by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == pytest.approx(2)
     assert rows["a",].active == pytest.approx(1)
@@ -26,11 +26,11 @@ def test_a_pod_has_its_gpus_from_minute_to_minute() -> None:
 
 def test_nodes_that_come_and_go_count_by_the_minute() -> None:
     world = Recorder(24)
-    world.node("old", 0, 600, 4)
-    world.node("new", 300, 1440, 8, model="NVIDIA H200")
-    world.pod("old", "a", 0, 600, 4)
-    world.pod("new", "a", 600, 1440, 8)
-    rows = index_by_name(group_hours(query_usage(world.source()), ("model", "namespace")))
+    world.record_node("old", 0, 600, 4)
+    world.record_node("new", 300, 1440, 8, model="NVIDIA H200")
+    world.record_pod("old", "a", 0, 600, 4)
+    world.record_pod("new", "a", 600, 1440, 8)
+    rows = index_by_name(group_hours(query_usage(world.build_source()), ("model", "namespace")))
     assert rows["NVIDIA H100", "a"].allocated == pytest.approx(40)
     assert rows["NVIDIA H200", "a"].allocated == pytest.approx(8 * 14)
     assert rows["NVIDIA H200", ""].free == pytest.approx(8 * 5)
@@ -38,9 +38,9 @@ def test_nodes_that_come_and_go_count_by_the_minute() -> None:
 
 def test_a_mig_instance_is_its_slices_and_the_rest_of_a_layout_is_not_offered() -> None:
     world = Recorder(7)
-    world.node("m", 0, 420, 1, mig_1g_10gb=3, mig_3g_40gb=1)
-    world.pod("m", "a", 0, 420, 2, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
-    rows = index_by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
+    world.record_node("m", 0, 420, 1, mig_1g_10gb=3, mig_3g_40gb=1)
+    world.record_pod("m", "a", 0, 420, 2, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
+    rows = index_by_name(group_hours(query_usage(world.build_source()), ("profile", "namespace")))
     assert rows["1g.10gb", "a"].allocated == pytest.approx(2)
     assert rows["1g.10gb", "a"].attributed == pytest.approx(2)
     assert rows["1g.10gb", ""].free == pytest.approx(1)
@@ -51,17 +51,17 @@ def test_a_mig_instance_is_its_slices_and_the_rest_of_a_layout_is_not_offered() 
 def test_instances_offered_as_gpus_count_as_slices() -> None:
     """Strategy single: the exporter has their profile, the resource has not."""
     world = Recorder(7)
-    world.node("m", 0, 420, 2, gpu=14)
-    world.pod("m", "a", 0, 420, 7, profile="1g.10gb")
-    rows = index_by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
+    world.record_node("m", 0, 420, 2, gpu=14)
+    world.record_pod("m", "a", 0, 420, 7, profile="1g.10gb")
+    rows = index_by_name(group_hours(query_usage(world.build_source()), ("profile", "namespace")))
     assert rows["", "a"].allocated == rows["", "a"].attributed == pytest.approx(7)
 
 
 def test_a_share_of_a_gpu_is_a_part_of_it() -> None:
     world = Recorder(10)
-    world.node("s", 0, 600, 2, gpu_shared=8)
-    world.pod("s", "a", 0, 600, 3, resource="nvidia_com_gpu_shared")
-    usage = query_usage(world.source())
+    world.record_node("s", 0, 600, 2, gpu_shared=8)
+    world.record_pod("s", "a", 0, 600, 3, resource="nvidia_com_gpu_shared")
+    usage = query_usage(world.build_source())
     rows = index_by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == rows["a",].attributed == pytest.approx(7.5)
     assert usage.doubts[0].startswith("7.5 allocated hours are of GPUs that pods share")
@@ -70,11 +70,11 @@ def test_a_share_of_a_gpu_is_a_part_of_it() -> None:
 
 def test_a_short_gap_is_as_the_rest_of_its_hour_and_a_long_one_is_none() -> None:
     world = Recorder(100)
-    world.node("n", 0, 6000, 8)
-    world.pod("n", "a", 0, 6000, 8)
+    world.record_node("n", 0, 6000, 8)
+    world.record_pod("n", "a", 0, 6000, 8)
     world.lose(125, 140)
     world.lose(300, 480)
-    usage = query_usage(world.source())
+    usage = query_usage(world.build_source())
     assert sum_hours(group_hours(usage, ())).allocated == pytest.approx(8 * 97)
     assert [usage.recorded_hours, usage.bridged_hours] == [97, pytest.approx(0.25)]
     (gap,) = usage.gaps
@@ -87,30 +87,30 @@ def test_a_short_gap_is_as_the_rest_of_its_hour_and_a_long_one_is_none() -> None
 
 def test_what_an_exporter_did_not_say_is_unmeasured_and_not_idle() -> None:
     world = Recorder(24)
-    world.node("n", 0, 1440, 1)
-    world.pod("n", "a", 0, 1440, 1, active=0)
+    world.record_node("n", 0, 1440, 1)
+    world.record_pod("n", "a", 0, 1440, 1, active=0)
     world.lose(60, 180, series.ATTRIBUTED, series.ACTIVE, series.IDLE, series.GPUS, series.UNIT)
-    (row,) = [row for row in group_hours(query_usage(world.source()), ("namespace",)) if row.names == ("a",)]
+    (row,) = [row for row in group_hours(query_usage(world.build_source()), ("namespace",)) if row.names == ("a",)]
     assert [row.hours.allocated, row.hours.idle, row.hours.unmeasured] == [24, 22, pytest.approx(2)]
 
 
 def test_requests_that_are_lost_are_not_shorter_hours_of_exporters() -> None:
     """kube-state-metrics was restarted."""
     world = Recorder(10)
-    world.node("n", 0, 600, 1)
-    world.pod("n", "a", 0, 600, 1)
+    world.record_node("n", 0, 600, 1)
+    world.record_pod("n", "a", 0, 600, 1)
     world.lose(70, 82, series.OFFERED, series.ALLOCATED)
-    (row,) = [row for row in group_hours(query_usage(world.source()), ("namespace",)) if row.names == ("a",)]
+    (row,) = [row for row in group_hours(query_usage(world.build_source()), ("namespace",)) if row.names == ("a",)]
     assert [row.hours.allocated, row.hours.attributed] == [pytest.approx(10), pytest.approx(10)]
 
 
 def test_hours_without_requests_are_in_no_sum() -> None:
     """kube-state-metrics was down, the exporters were not."""
     world = Recorder(10)
-    world.node("n", 0, 600, 2)
-    world.pod("n", "a", 0, 600, 1, active=0.01)
+    world.record_node("n", 0, 600, 2)
+    world.record_pod("n", "a", 0, 600, 1, active=0.01)
     world.lose(120, 300, series.OFFERED, series.ALLOCATED)
-    usage = query_usage(world.source())
+    usage = query_usage(world.build_source())
     hours = sum_hours(group_hours(usage, ()))
     assert [hours.allocated, hours.attributed, hours.idle, hours.free, hours.unoffered] == pytest.approx(
         [7, 7, 7, 7, 0]
@@ -120,9 +120,9 @@ def test_hours_without_requests_are_in_no_sum() -> None:
 
 def test_history_that_begins_later_is_named() -> None:
     world = Recorder(48)
-    world.node("n", 0, 2880, 1)
+    world.record_node("n", 0, 2880, 1)
     world.lose(0, 24 * 60 + 20)
-    usage = query_usage(world.source())
+    usage = query_usage(world.build_source())
     assert usage.recorded_hours == pytest.approx(24)
     assert "24.0 of 48 hours were not recorded" in usage.doubts[0]
 
@@ -131,25 +131,25 @@ def test_more_samples_than_their_interval_allows_are_refused() -> None:
     world = Recorder(4)
     world.put(series.SAMPLE, 0, 240, series.INTERVAL)
     with pytest.raises(UsageError) as caught:
-        query_usage(world.source())
+        query_usage(world.build_source())
     assert caught.value.reference == "capacity-interval"
 
 
 def test_pools_are_of_a_label_of_nodes() -> None:
     world = Recorder(2)
-    world.node("n", 0, 120, 1)
+    world.record_node("n", 0, 120, 1)
     world.put("kube_node_labels", 0, 120, 1, node="n", label_example_com_pool="spot")
-    rows = index_by_name(group_hours(query_usage(world.source(), pool_label="example.com/pool"), ("pool",)))
+    rows = index_by_name(group_hours(query_usage(world.build_source(), pool_label="example.com/pool"), ("pool",)))
     assert rows["spot",].total == pytest.approx(2)
 
 
 def test_a_renamed_team_is_joined_and_a_missing_label_is_doubted() -> None:
     world = Recorder(72)
-    world.node("n", 0, 4320, 8)
-    world.pod("n", "a", 0, 2160, 2, team="vision")
-    world.pod("n", "a", 2160, 4320, 2, team="perception")
-    world.pod("n", "b", 0, 4320, 2)
-    usage = query_usage(world.source())
+    world.record_node("n", 0, 4320, 8)
+    world.record_pod("n", "a", 0, 2160, 2, team="vision")
+    world.record_pod("n", "a", 2160, 4320, 2, team="perception")
+    world.record_pod("n", "b", 0, 4320, 2)
+    usage = query_usage(world.build_source())
     assert usage.doubts == (
         "50% of the allocated hours have no team label: b",
         (
@@ -157,6 +157,6 @@ def test_a_renamed_team_is_joined_and_a_missing_label_is_doubted() -> None:
             "capacity.renamed: {vision: perception} adds their hours"
         ),
     )
-    joined = query_usage(world.source(), renames={"vision": "perception"})
+    joined = query_usage(world.build_source(), renames={"vision": "perception"})
     assert index_by_name(group_hours(joined, ("team",)))["perception",].allocated == pytest.approx(144)
     assert len(joined.doubts) == 1

@@ -39,18 +39,18 @@ def build_services() -> Answer:
 
 class Site:
     def __init__(self) -> None:
-        self.dialled: list[tuple[str, int]] = []
+        self.dialled_addresses: list[tuple[str, int]] = []
         self.trials: list[Trial] = []
         self.refuse: Exception | None = None
-        self.done = SENT
+        self.result = SENT
         self.set_spec({"alerts": {"receivers": RECEIVERS}})
 
     def set_spec(self, spec: dict[str, Any]) -> None:
         asked = build_snapshot([build_services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")])
-        self.taken: Snapshot = replace(asked, inventory=replace(asked.inventory, spec=Spec.model_validate(spec)))
+        self.snapshot: Snapshot = replace(asked, inventory=replace(asked.inventory, spec=Spec.model_validate(spec)))
 
     def dial(self, address: str, port: int) -> Any:
-        self.dialled.append((address, port))
+        self.dialled_addresses.append((address, port))
         if self.refuse:
             raise self.refuse
 
@@ -75,10 +75,10 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 
     def run_test(self: Trial) -> Delivery:
         made.trials.append(self)
-        return replace(made.done, severity=self.severity)
+        return replace(made.result, severity=self.severity)
 
-    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
-    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.snapshot.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.snapshot)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr(Trial, "run_test", run_test)
     return made
@@ -100,7 +100,7 @@ def test_a_delivered_alert_ends_with_0(site: Site) -> None:
             "info: to nobody, by the spec",
         ],
     )
-    assert site.dialled == [("10.96.7.1", 9093)]
+    assert site.dialled_addresses == [("10.96.7.1", 9093)]
     assert [trial.severity for trial in site.trials] == ["critical", "warning"]
     trial = site.trials[0]
     assert (trial.limit, trial.cluster, trial.alertmanager.web.name) == (20, "gpustack", "Alertmanager")
@@ -122,7 +122,7 @@ def test_one_severity_can_be_tested_alone(site: Site) -> None:
     ],
 )
 def test_an_undelivered_alert_has_its_exit_status(site: Site, delivery: Delivery, code: int, words: str) -> None:
-    site.done = delivery
+    site.result = delivery
     result = runner.invoke(app, ["alerts", "test", "-q"])
     assert result.exit_code == code
     assert delivery.reason in result.stdout
@@ -157,12 +157,12 @@ def test_an_unreachable_alertmanager_is_an_error(site: Site) -> None:
 
 
 def test_a_missing_alertmanager_is_an_error(site: Site) -> None:
-    site.taken = replace(build_snapshot([]), inventory=site.taken.inventory)
+    site.snapshot = replace(build_snapshot([]), inventory=site.snapshot.inventory)
     assert expect_error().reference == "proof-no-api"
     empty = [
         replace(build_services(), stdout='{"items":[]}'),
         read_case(INGRESSES, "grafana"),
         read_case(NODES, "control-plane"),
     ]
-    site.taken = replace(build_snapshot(empty), inventory=site.taken.inventory)
+    site.snapshot = replace(build_snapshot(empty), inventory=site.snapshot.inventory)
     assert (expect_error().reference, expect_error().code) == ("access-no-service", 2)

@@ -41,7 +41,7 @@ class World:
     """Hosts whose faults a play takes away; what was locked, played and copied is kept in order."""
 
     def __init__(self, faults: dict[tuple[str, str], Answer]) -> None:
-        self.faults, self.log, self.stubborn, self.away = dict(faults), list[str](), False, set[str]()
+        self.faults, self.log, self.stubborn, self.absent_hosts = dict(faults), list[str](), False, set[str]()
 
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
         whole, ids = hosts.build_snapshot(self.faults), {probe.id for probe in probes}
@@ -68,7 +68,7 @@ class World:
         self.log.append("released")
 
     def require(self, names: Sequence[str]) -> None:
-        if away := self.away & {*names}:
+        if away := self.absent_hosts & {*names}:
             raise LockedError("lock-failed", f"{away} is not held")
 
     def begin(self, _: Any, id: str, fault: str, *__: Any) -> None:
@@ -254,6 +254,6 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
 def test_a_host_whose_lock_is_not_held_is_not_changed(words: tuple[str, ...], world: Callable[..., World]) -> None:
     """Leave a host alone when its lock is lost, as one that could not be locked: another run may change it."""
     made = world(FORWARD)
-    made.away.add("h1")
+    made.absent_hosts.add("h1")
     assert expect_error(*words).reference == "lock-failed"
     assert made.log == ["h1 doctor", "held"]

@@ -171,7 +171,7 @@ def test_free_gpus_of_a_node_are_loaded(cluster: Cluster) -> None:
 
 def test_nothing_of_it_stays(cluster: Cluster) -> None:
     run_burn("--yes", "-o", "json")
-    marked, unmarked = cluster.hosts.acted()
+    marked, unmarked = cluster.hosts.list_actions()
     assert "gpustack.io/temporary-load=" in marked
     assert unmarked.endswith("annotate node gpu2 gpustack.io/temporary-load-")
     assert cluster.silences == ["gpu2 360", "ended"]
@@ -185,7 +185,7 @@ def test_it_needs_a_yes_and_shows_what_pods_run(cluster: Cluster) -> None:
     assert "1 pod with a GPU each, of nvcr.io/nvidia/cloud-native/dcgm:" in result.stdout
     assert "dcgmproftester -t 1004 -d 60 -r 1 --no-dcgm-validation" in result.stdout
     assert "It ends by itself, by 2026-11-21 05:06 UTC" in result.stdout
-    assert (cluster.max_pods, cluster.hosts.typed) == (0, [])
+    assert (cluster.max_pods, cluster.hosts.typed_commands) == (0, [])
 
 
 def test_heat_stops_all_loads(cluster: Cluster) -> None:
@@ -194,7 +194,7 @@ def test_heat_stops_all_loads(cluster: Cluster) -> None:
     assert found["stop_reason"] == f"{UUIDS[2]} is too hot: 93 °C, and its limit is 87 °C"
     assert [one["outcome"] for one in found["gpus"]] == ["failed", "unknown"]
     assert (found["exit"]["code"], cluster.pods, cluster.time) == (1, {}, 40)
-    assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
+    assert cluster.hosts.list_actions()[-1].endswith("gpustack.io/temporary-load-")
 
 
 def test_an_interruption_leaves_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_an_interruption_leaves_nothing(cluster: Cluster, monkeypatch: pytest.Mo
     assert (found["exit"]["code"], found["stop_reason"]) == (130, "interrupted")
     assert {one["outcome"] for one in found["gpus"]} == {"unknown"}
     assert (cluster.pods, cluster.silences[-1]) == ({}, "ended")
-    assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
+    assert cluster.hosts.list_actions()[-1].endswith("gpustack.io/temporary-load-")
 
 
 def test_a_gpu_is_selected_by_uuid(cluster: Cluster) -> None:
@@ -250,7 +250,7 @@ def test_without_temperatures_it_is_refused_unless_that_is_wanted(
     error = run_burn("--yes").exception
     assert isinstance(error, GpustackError)
     assert (error.reference, error.reason) == ("gpu-heat-unknown", "Prometheus is down.")
-    assert cluster.hosts.typed == []
+    assert cluster.hosts.typed_commands == []
     found = parse_document(run_burn("--without-temperature", "--yes", "-o", "json"))
     assert {(one["outcome"], one["temperature_celsius"]) for one in found["gpus"]} == {("unknown", None)}
 
@@ -272,4 +272,4 @@ def test_what_the_api_refuses_is_an_error_and_leaves_no_mark(cluster: Cluster, m
     error = run_burn("--yes").exception
     assert isinstance(error, GpustackError)
     assert error.reference == "gpu-not-held"
-    assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
+    assert cluster.hosts.list_actions()[-1].endswith("gpustack.io/temporary-load-")

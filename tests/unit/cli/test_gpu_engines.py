@@ -38,7 +38,7 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
 
     @contextmanager
     def hold_locks(*_: object, **__: object) -> Iterator[SimpleNamespace]:
-        made.typed.append("held")
+        made.typed_commands.append("held")
         yield SimpleNamespace(loss_reason="", holder="ann@desk")
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
@@ -73,7 +73,7 @@ def test_a_listing_holds_no_lock(hosts: Hosts) -> None:
     assert [(row["node"], row["gpu"]) for row in document["policies"]] == [
         ("gpu1", "0"), ("gpu1", "1"), ("gpu2", "0"), ("gpu2", "1"),
     ]  # fmt: skip
-    assert "held" not in hosts.typed
+    assert "held" not in hosts.typed_commands
 
 
 def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +82,8 @@ def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pyt
     monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
     hosts.answers = {"profile --list": (0, engines.METRICS)}
     done = run_gpu("profiling", "list", "-q", "-o", "json")
-    assert hosts.typed[0] == "held"
-    assert "dcgmi profile --resume" in hosts.typed[1]
+    assert hosts.typed_commands[0] == "held"
+    assert "dcgmi profile --resume" in hosts.typed_commands[1]
     assert json.loads(done.stdout)["temporary_changes"] == []
 
 
@@ -98,7 +98,7 @@ def test_a_listing_has_what_is_temporary(hosts: Hosts, monkeypatch: pytest.Monke
     assert (row["kind"], row["target_setting"], row["former_setting"]) == ("power-limit", "250", "300")
     assert row["overdue"] is False
     assert "power limit 250 W, temporary, until 2026-11-21 07:00 UTC" in run_gpu("config", "show", "-q").stdout
-    assert "held" not in hosts.typed
+    assert "held" not in hosts.typed_commands
 
 
 def test_a_change_needs_a_yes(hosts: Hosts) -> None:
@@ -106,7 +106,7 @@ def test_a_change_needs_a_yes(hosts: Hosts) -> None:
     assert isinstance(done.exception, GpustackError)
     assert done.exception.reference == "change-declined"
     assert "nvidia-dcgm-gpu1 --container nvidia-dcgm-ctr -- dcgmi policy --clear" in done.stdout
-    assert hosts.typed == ["held"]
+    assert hosts.typed_commands == ["held"]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts:
     assert [(one["node"], one["outcome"]) for one in document["nodes"]] == [
         ("gpu1", "done"), ("gpu2", "done"), ("gpu4", "unknown"),
     ]  # fmt: skip
-    assert hosts.typed[0] == "held"
+    assert hosts.typed_commands[0] == "held"
     assert bool(document["expires_at"]) == ("--for" in words)
     assert [one["node"] for one in document["temporary_changes"]] == (["gpu1", "gpu2"] if "--for" in words else [])
     assert len(list(tmp_path.glob("*/dcgmi-*.txt"))) == 2
@@ -146,7 +146,7 @@ def test_what_has_no_deadline_is_refused(words: tuple[str, ...], hosts: Hosts) -
     assert isinstance(done.exception, GpustackError)
     assert done.exception.reference == "gpu-no-deadline"
     assert run_gpu("config", "set", "--power-limit", "300", "--for", "31d", "--yes", "-q").exit_code == 2
-    assert not any("dcgmi" in line for line in hosts.typed)
+    assert not any("dcgmi" in line for line in hosts.typed_commands)
 
 
 def test_the_diagnostic_is_printed_per_test(hosts: Hosts) -> None:

@@ -32,15 +32,15 @@ class Site:
     """Stand for hosts: their answers, the control plane's secrets, and connections that lead nowhere."""
 
     def __init__(self) -> None:
-        self.taken: Snapshot = build_snapshot([*CALM, read_case(SERVICES, "monitoring")])
+        self.snapshot: Snapshot = build_snapshot([*CALM, read_case(SERVICES, "monitoring")])
         self.certificate = Answer("kubeadm.kubeconfig", "kube1", 1, "", "no CA key")
-        self.signed = answer_proof("kube1", "kube.example.com")
+        self.signed_answer = answer_proof("kube1", "kube.example.com")
         self.grafana = Answer("grafana.login", "kube1", 0, LOGIN)
         self.refuse = False
         self.doors: list[tuple[str, int]] = []
 
     def fetch_answers(self, host: Any, probes: Any, environment: Any) -> dict[str, Answer]:
-        server = self.signed["kubeadm.api_certificate"]
+        server = self.signed_answer["kubeadm.api_certificate"]
         return {"kubeadm.kubeconfig": self.certificate, server.probe: server, "grafana.login": self.grafana}
 
     def dial(self, address: str, port: int) -> Any:
@@ -71,8 +71,8 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
         run.hosts = hosts  # type: ignore[attr-defined]
         yield run
 
-    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
-    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.snapshot.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.snapshot)
     monkeypatch.setattr(credential, "fetch_answers", made.fetch_answers)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr("gpustack.rollout.run.open_locked_run", change)
@@ -86,7 +86,7 @@ def expect_error(*words: str) -> GpustackError:
 
 
 def test_no_gpu_is_nothing_to_prove(site: Site) -> None:
-    site.taken = build_snapshot([*NO_GPU, Answer("gpu.devices", "h1", 0, "")])
+    site.snapshot = build_snapshot([*NO_GPU, Answer("gpu.devices", "h1", 0, "")])
     done = runner.invoke(app, ["prove"])
     assert done.exit_code == 0
     assert "no GPU: nothing to prove (0 NVIDIA devices on 2 hosts, 0 offered by nodes)" in done.stdout
@@ -95,14 +95,14 @@ def test_no_gpu_is_nothing_to_prove(site: Site) -> None:
 
 
 def test_a_host_that_is_no_node_and_has_gpus_is_not_nothing(site: Site) -> None:
-    site.taken = build_snapshot(NO_GPU)
+    site.snapshot = build_snapshot(NO_GPU)
     done = runner.invoke(app, ["prove"])
     assert done.exit_code == 8
     assert "h1: it has 2 NVIDIA devices, and is no node of the cluster" in " ".join(done.stdout.split())
 
 
 def test_without_the_api_nothing_is_created(site: Site) -> None:
-    site.taken = build_snapshot([])
+    site.snapshot = build_snapshot([])
     error = expect_error("prove")
     assert (error.reference, error.code) == ("proof-no-api", 4)
 
@@ -115,7 +115,7 @@ def test_without_a_certificate_nothing_is_created(site: Site) -> None:
 
 
 def test_an_sshd_that_forwards_nothing_is_reported(site: Site) -> None:
-    site.certificate = site.signed["kubeadm.kubeconfig"]
+    site.certificate = site.signed_answer["kubeadm.kubeconfig"]
     error = expect_error("prove")
     assert (error.reference, error.message) == (
         "forwarding-refused",
@@ -125,8 +125,8 @@ def test_an_sshd_that_forwards_nothing_is_reported(site: Site) -> None:
 
 
 def test_a_certificate_that_does_not_name_the_endpoint_is_reported(site: Site) -> None:
-    site.signed = answer_proof("kube.example.com")
-    site.certificate = site.signed["kubeadm.kubeconfig"]
+    site.signed_answer = answer_proof("kube.example.com")
+    site.certificate = site.signed_answer["kubeadm.kubeconfig"]
     error = expect_error("prove")
     assert (error.reference, error.reason) == ("proof-no-certificate", "it is for kube.example.com, and not for kube1")
     assert site.doors == []
@@ -158,7 +158,7 @@ def test_what_was_proven_is_printed_and_returned(
 
 
 def make_reachable(site: Site) -> None:
-    site.taken = build_snapshot([read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"),
+    site.snapshot = build_snapshot([read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"),
                            read_case(KUBE_NODES, "control-plane")])  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_a_service_that_is_not_installed_is_an_error(site: Site) -> None:
     make_reachable(site)
     error = expect_error("access", "alertmanager")
     assert (error.reference, error.code) == ("access-no-service", 2)
-    site.taken = build_snapshot([])
+    site.snapshot = build_snapshot([])
     assert expect_error("access", "grafana").reference == "proof-no-api"
 
 

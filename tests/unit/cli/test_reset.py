@@ -38,22 +38,28 @@ class World:
     """Hosts as they are, and after a play as `after` has them. What was locked and played is kept."""
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
-        self.snapshots, self.locked, self.played = [before, after], list[str](), list[Sequence[str]]()
+        self.snapshots, self.locked_hosts, self.played_hosts = [before, after], list[str](), list[Sequence[str]]()
         self.under_lock = before
 
     def gather(self, *_: Any, **__: Any) -> Snapshot:
-        return self.snapshots[1] if self.played else self.under_lock if "held" in self.locked else self.snapshots[0]
+        return (
+            self.snapshots[1]
+            if self.played_hosts
+            else self.under_lock
+            if "held" in self.locked_hosts
+            else self.snapshots[0]
+        )
 
     def play(self, name: str, hosts: Sequence[str], *_: Any, **__: Any) -> PlaybookRun:
-        assert (name, self.locked[-1]) == ("reset", "held"), "the lock is held while it plays"
-        self.played.append(list(hosts))
+        assert (name, self.locked_hosts[-1]) == ("reset", "held"), "the lock is held while it plays"
+        self.played_hosts.append(list(hosts))
         return PlaybookRun(name, tuple(hosts), tuple(hosts), (), (), 1.0, Command("ansible-playbook", "reset.yml"))
 
     @contextmanager
     def lock(self, places: Places, doing: str, **_: Any) -> Iterator[SimpleNamespace]:
-        self.locked += [f"{places.first_hosts[0].name} {doing}", "held"]
+        self.locked_hosts += [f"{places.first_hosts[0].name} {doing}", "held"]
         yield SimpleNamespace(loss_reason="", run="", expiry=inf)
-        self.locked.append("released")
+        self.locked_hosts.append("released")
 
 
 @pytest.fixture
@@ -90,7 +96,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
     assert "k1  control plane of gpustack at https://10.0.0.1:6443" in result.stdout
     assert "pods stop      1 of yours (default/web), 1 of Kubernetes" in result.stdout
     assert "link cni0" in result.stdout
-    assert (made.played, made.locked) == ([], [])
+    assert (made.played_hosts, made.locked_hosts) == ([], [])
 
 
 def test_the_hint_is_for_the_hosts_that_were_named(world: Callable[..., World]) -> None:
@@ -111,7 +117,7 @@ def test_on_a_terminal_only_a_yes_removes(
     made = world(build_snapshot(CLUSTER))
     with pytest.raises((SystemExit, GpustackError)):
         app(["reset", "-q"])
-    assert len(made.played) == plays
+    assert len(made.played_hosts) == plays
 
 
 def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
@@ -121,8 +127,8 @@ def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
     result = run("--yes", "-q")
     assert result.exit_code == 0, result.exception
     assert "nothing of gpustack is left" in result.stdout
-    assert made.played == [["k1", "k2"]]
-    assert made.locked == ["k1 reset", "held", "released"]
+    assert made.played_hosts == [["k1", "k2"]]
+    assert made.locked_hosts == ["k1 reset", "held", "released"]
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name.split("-")[1] == "reset"
     assert {path.name for path in folder.iterdir()} == {"overlay.yml", "snapshot.jsonl"}
@@ -131,7 +137,7 @@ def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
 def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
     made = world(build_snapshot())
     result = run("-q")
-    assert (result.exit_code, made.locked) == (0, [])
+    assert (result.exit_code, made.locked_hosts) == (0, [])
     assert "nothing of gpustack is on them" in result.stdout
 
 
@@ -172,7 +178,7 @@ def test_some_resets_are_refused_even_with_yes(
 ) -> None:
     made = world(build_snapshot(hosts))
     assert expect_error("--yes", "-q", *words).reference == reference
-    assert (made.played, made.locked) == ([], [])
+    assert (made.played_hosts, made.locked_hosts) == ([], [])
 
 
 def build_identity(id: str) -> dict[str, str]:
@@ -200,7 +206,7 @@ def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
     made = world(build_snapshot(CLUSTER))
     made.under_lock = build_snapshot(hosts)
     refused = expect_error("--yes", "-q", *words)
-    assert (refused.reference, made.played) == ("reset-changed-since", [])
+    assert (refused.reference, made.played_hosts) == ("reset-changed-since", [])
     assert reason in refused.reason
 
 
@@ -209,14 +215,14 @@ def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World])
     made.under_lock = build_snapshot(CLUSTER, unreached=("k2",))
     refused = expect_error("--yes", "-q")
     assert (refused.reference, refused.reason) == ("reset-changed-since", "k2: it no longer responds")
-    assert made.played == []
+    assert made.played_hosts == []
 
 
 def test_a_worker_that_joined_meanwhile_is_not_left_without_its_control_plane(world: Callable[..., World]) -> None:
     made = world(build_snapshot({"k1": PLANE}))
     made.under_lock = build_snapshot(CLUSTER)
     assert expect_error("--yes", "-q", "--limit", "k1").reference == "reset-orphans"
-    assert made.played == []
+    assert made.played_hosts == []
 
 
 def test_pods_that_came_and_went_are_no_change(world: Callable[..., World]) -> None:
@@ -224,7 +230,7 @@ def test_pods_that_came_and_went_are_no_change(world: Callable[..., World]) -> N
     more = WORKER | {"owned.membership": WORKER["owned.membership"] + "default/job-2\n"}
     made.under_lock = build_snapshot(CLUSTER | {"k2": more})
     assert run("--yes", "-q").exit_code == 0
-    assert made.played == [["k1", "k2"]]
+    assert made.played_hosts == [["k1", "k2"]]
 
 
 def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) -> None:
@@ -237,16 +243,18 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
     assert refused.reason == "k2: it is a node (k2) of another cluster, at old:6443"
     assert refused.hint == "gpustack reset -i hosts.yml --limit k2 --foreign"
     assert run("--yes", "-q", "--limit", "k2", "--foreign").exit_code == 0
-    assert made.played == [["k2"]]
+    assert made.played_hosts == [["k2"]]
 
 
 def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
     made = world(build_snapshot(CLUSTER, unreached=("k1",)), build_snapshot(unreached=("k1",)))
     refused = expect_error("--yes", "-q", "--limit", "k2")
-    assert (refused.reference, made.locked, made.played) == ("lock-unreached", [], []), "another one may reach it"
+    assert (refused.reference, made.locked_hosts, made.played_hosts) == ("lock-unreached", [], []), (
+        "another one may reach it"
+    )
     assert refused.hint.startswith("gpustack reset -i hosts.yml --without-lock k1 ")
     result = run("--yes", "-q", "--limit", "k2", "--without-lock", "k1")
-    assert made.locked[0] == "k2 reset"
+    assert made.locked_hosts[0] == "k2 reset"
     assert result.exit_code == 8, "its node cannot be asked about"
 
 
@@ -263,4 +271,4 @@ def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pyte
 
     monkeypatch.setattr(locked_run, "hold_locks", raise_locked)
     assert expect_error("--yes", "-q").code == 7
-    assert made.played == []
+    assert made.played_hosts == []

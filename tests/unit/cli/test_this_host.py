@@ -122,13 +122,13 @@ def test_every_change_removes_what_a_killed_one_left(
 
 class Terminal:
     def __init__(self, text: str) -> None:
-        self.typed = text
+        self.typed_text = text
 
     def isatty(self) -> bool:
         return True
 
     def readline(self) -> str:
-        return self.typed
+        return self.typed_text
 
 
 def type_answer(monkeypatch: pytest.MonkeyPatch, text: str, *words: str) -> BaseException:

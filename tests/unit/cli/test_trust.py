@@ -26,13 +26,17 @@ class Site:
     """A host that proves itself with KEY, and an ssh(1) that prints what the host sends."""
 
     def __init__(self, folder: Path) -> None:
-        self.known, self.answer, self.status = folder / "ssh" / "known_hosts", folder / "answer", folder / "status"
-        self.certified, self.kind, self.encoded = True, "ssh-ed25519", KEY
+        self.known_hosts, self.answer, self.status = (
+            folder / "ssh" / "known_hosts",
+            folder / "answer",
+            folder / "status",
+        )
+        self.has_certificate, self.kind, self.encoded_key = True, "ssh-ed25519", KEY
         self.answer.write_text(LINE)
         self.status.write_text("0")
 
     def connect(self, host: Host) -> None:
-        raise UnknownHostKey(host, host.name, self.kind, self.encoded, certified=self.certified)
+        raise UnknownHostKey(host, host.name, self.kind, self.encoded_key, certified=self.has_certificate)
 
 
 @pytest.fixture
@@ -52,7 +56,7 @@ exit "$(cat {made.status})"
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setattr(transport, "connect", made.connect)
-    arguments = ("-o", f"UserKnownHostsFile={made.known}")
+    arguments = ("-o", f"UserKnownHostsFile={made.known_hosts}")
     host = Host("gpu1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}), ssh_args=arguments)
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: Inventory(Path("hosts.yml"), (host,), Spec()))
     return made
@@ -71,8 +75,8 @@ def extract_error(result: Result) -> GpustackError:
 def test_a_certified_key_is_added(run: Trust, site: Site, tmp_path: Path) -> None:
     result = run("--yes")
     assert result.exception is None, result.output
-    assert site.known.read_text() == f"10.0.0.1 ssh-ed25519 {KEY}\n"
-    assert stat.S_IMODE(site.known.stat().st_mode) == 0o600
+    assert site.known_hosts.read_text() == f"10.0.0.1 ssh-ed25519 {KEY}\n"
+    assert stat.S_IMODE(site.known_hosts.stat().st_mode) == 0o600
     words = (tmp_path / "words").read_text().splitlines()
     assert words[:2] == ["-o", "StrictHostKeyChecking=yes"]
     assert words[-3:] == ["10.0.0.1", "cat", "/etc/ssh/ssh_host_ed25519_key.pub"]
@@ -84,15 +88,15 @@ def test_what_is_no_key_is_not_written(run: Trust, site: Site, text: str) -> Non
     refused = extract_error(run("--yes"))
     assert refused.reference == "host-key-refused"
     assert refused.reference in read_error_pages()
-    assert not site.known.exists()
+    assert not site.known_hosts.exists()
 
 
 def test_a_key_other_than_that_of_the_connection_is_not_written(run: Trust, site: Site) -> None:
     site.answer.write_text(f"ssh-ed25519 {encode('ssh-ed25519')}\n")
     assert extract_error(run("--yes")).reference == "host-key-refused"
-    site.kind, site.encoded = "ssh-dss", encode("ssh-dss")
+    site.kind, site.encoded_key = "ssh-dss", encode("ssh-dss")
     assert extract_error(run("--yes")).reference == "host-key-refused"
-    assert not site.known.exists()
+    assert not site.known_hosts.exists()
 
 
 def test_an_endless_answer_ends(run: Trust, site: Site) -> None:
@@ -105,28 +109,28 @@ def test_a_certificate_that_ssh_does_not_trust_is_refused(run: Trust, site: Site
     site.status.write_text("255")
     refused = extract_error(run("--yes"))
     assert (refused.reference, refused.reason) == ("host-key-unverified", "ssh: the last word")
-    assert not site.known.exists()
+    assert not site.known_hosts.exists()
 
 
 def test_a_key_without_a_certificate_needs_its_fingerprint(run: Trust, site: Site, tmp_path: Path) -> None:
-    site.certified = False
+    site.has_certificate = False
     refused = extract_error(run("--yes"))
     assert refused.reference == "host-key-unconfirmed"
     shown = refused.reason.removeprefix("It is ").removesuffix(".")
     assert extract_error(run("--fingerprint", "SHA256:another")).reference == "host-key-unconfirmed"
-    assert not site.known.exists()
+    assert not site.known_hosts.exists()
     assert run("--fingerprint", shown).exception is None
-    assert site.known.read_text() == f"10.0.0.1 ssh-ed25519 {KEY}\n"
+    assert site.known_hosts.read_text() == f"10.0.0.1 ssh-ed25519 {KEY}\n"
     assert not (tmp_path / "words").exists(), "ssh is not asked"
 
 
 def test_other_lines_stay_and_a_link_is_not_followed(run: Trust, site: Site, tmp_path: Path) -> None:
-    site.known.parent.mkdir()
-    site.known.write_text("gpu9 ssh-ed25519 AAAA")
+    site.known_hosts.parent.mkdir()
+    site.known_hosts.write_text("gpu9 ssh-ed25519 AAAA")
     assert run("--yes").exception is None
-    assert site.known.read_text() == f"gpu9 ssh-ed25519 AAAA\n10.0.0.1 ssh-ed25519 {KEY}\n"
-    site.known.unlink()
+    assert site.known_hosts.read_text() == f"gpu9 ssh-ed25519 AAAA\n10.0.0.1 ssh-ed25519 {KEY}\n"
+    site.known_hosts.unlink()
     (tmp_path / "victim").write_text("mine\n")
-    site.known.symlink_to(tmp_path / "victim")
+    site.known_hosts.symlink_to(tmp_path / "victim")
     assert extract_error(run("--yes")).reference == "known-hosts-unwritable"
     assert (tmp_path / "victim").read_text() == "mine\n"

@@ -59,9 +59,9 @@ def test_a_price_is_the_last_that_fits() -> None:
 
 def test_a_price_change_in_mid_month_counts_from_its_day() -> None:
     world = Recorder(48)
-    world.node("n", 0, 2880, 2, model="H100")
-    world.pod("n", "a", 0, 2880, 1, active=0.01)
-    usage = query_usage(world.source())
+    world.record_node("n", 0, 2880, 2, model="H100")
+    world.record_pod("n", "a", 0, 2880, 1, active=0.01)
+    usage = query_usage(world.build_source())
     spec = build_cost({"per_gpu_hour": 1}, {"from": "2026-10-02", "per_gpu_hour": 3})
     bill = build_bill(
         usage, ("namespace",), find_prices(spec, usage.hours), spec.unit, {"a": Decimal(90), "b": Decimal(1)}
@@ -74,9 +74,9 @@ def test_a_price_change_in_mid_month_counts_from_its_day() -> None:
 
 def test_what_has_no_price_is_named_with_its_days() -> None:
     world = Recorder(48)
-    world.node("n1", 0, 2880, 2, model="NVIDIA H100")
-    world.node("n2", 0, 2880, 2, model="NVIDIA L4")
-    usage = query_usage(world.source())
+    world.record_node("n1", 0, 2880, 2, model="NVIDIA H100")
+    world.record_node("n2", 0, 2880, 2, model="NVIDIA L4")
+    usage = query_usage(world.build_source())
     with pytest.raises(ConfigError) as caught:
         find_prices(build_cost({"model": "H100", "from": "2026-10-02", "per_gpu_hour": 1}), usage.hours)
     assert caught.value.reference == "cost-no-price"

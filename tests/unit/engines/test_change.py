@@ -41,13 +41,13 @@ def test_what_is_declined_is_not_done() -> None:
         declined.apply_operation(PAUSED)
     assert raised.value.reference == "change-declined"
     assert [preview.deadline for preview in shown] == [TAKEN + timedelta(minutes=30)]
-    assert hosts.typed == []
+    assert hosts.typed_commands == []
 
 
 def test_the_mark_stands_before_the_change() -> None:
     hosts = Hosts()
     done, _ = change(hosts).apply_operation(PAUSED)
-    first, *others = hosts.acted()
+    first, *others = hosts.list_actions()
     assert first.startswith(f"{KUBECTL} annotate node gpu1 gpu2 ")
     text = first.partition("gpustack.io/temporary-profiling=")[2].rstrip("'")
     until = TAKEN + timedelta(minutes=30)
@@ -62,7 +62,7 @@ def test_without_a_mark_nothing_is_done() -> None:
     with pytest.raises(RolloutError) as raised:
         change(hosts).apply_operation(PAUSED)
     assert raised.value.reference == "change-not-marked"
-    assert len(hosts.typed) == 1
+    assert len(hosts.typed_commands) == 1
 
 
 def test_a_mark_of_what_was_refused_is_taken_away() -> None:
@@ -70,14 +70,14 @@ def test_a_mark_of_what_was_refused_is_taken_away() -> None:
     done, _ = change(hosts).apply_operation(PAUSED)
     assert done.endings[1].ending == "refused"
     assert "DCGM returned -36: Error: unable to pause" in done.endings[1].reason
-    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
+    assert hosts.list_actions()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
 
 
 def test_what_may_have_been_done_keeps_its_mark() -> None:
     hosts = Hosts({"nvidia-dcgm-gpu2": (137, "")})
     done, _ = change(hosts).apply_operation(PAUSED)
     assert done.endings[1].ending == "unknown"
-    assert not any(line.endswith("temporary-profiling-") for line in hosts.typed)
+    assert not any(line.endswith("temporary-profiling-") for line in hosts.typed_commands)
 
 
 def test_an_overdue_change_is_put_back_first() -> None:
@@ -86,7 +86,7 @@ def test_an_overdue_change_is_put_back_first() -> None:
         operations.clear_policy()
     )
     assert done.reverts == (Revert("gpu1", "profiling", "done"),)
-    resumed, unmarked, *cleared = hosts.acted()
+    resumed, unmarked, *cleared = hosts.list_actions()
     assert "nvidia-dcgm-gpu1" in resumed
     assert "dcgmi profile --resume" in resumed
     assert unmarked == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-profiling-"
@@ -96,7 +96,7 @@ def test_an_overdue_change_is_put_back_first() -> None:
 def test_to_resume_ends_the_mark_before_its_deadline() -> None:
     hosts = Hosts()
     change(hosts, gpu2=mark()).apply_operation(operations.resume_profiling())
-    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
+    assert hosts.list_actions()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_to_resume_ends_the_mark_before_its_deadline() -> None:
 def test_a_mark_of_another_hand_makes_nothing_run(text: str) -> None:
     hosts = Hosts()
     assert change(hosts, gpu1=text).revert_overdue() == ()
-    assert hosts.typed == []
+    assert hosts.typed_commands == []
 
 
 def test_each_node_has_its_line_of_audit() -> None:
     hosts, events = Hosts({"nvidia-dcgm-gpu2": (227, "")}), list[Event]()
     change(hosts, events).apply_operation(operations.clear_policy())
-    lines = hosts.typed[-1].splitlines()
+    lines = hosts.typed_commands[-1].splitlines()
     assert [line.startswith("logger -t gpustack -- ") for line in lines] == [True, True]
     assert WHO in lines[0]
     assert "dcgmi policy --clear" in lines[0]
@@ -148,7 +148,7 @@ def test_ecc_is_pending_or_not_there(current: str, ending: str) -> None:
     hosts = Hosts({"config --get": (0, engines.render_setting(0, ECC_Mode=current))})
     done, _ = change(hosts).apply_operation(operations.set_config(None, "", ecc=False))
     assert done.endings[0].ending == ending
-    assert "--eccmode 0" in hosts.typed[0]
+    assert "--eccmode 0" in hosts.typed_commands[0]
 
 
 def test_a_diagnostic_is_stopped_once() -> None:
@@ -158,10 +158,10 @@ def test_a_diagnostic_is_stopped_once() -> None:
     stop = acting.build_stopper(operations.diagnose(1))
     stop()
     stop()
-    asked = [line for line in hosts.typed if "DCGMI_STOP_DIAG_HOSTNAME=localhost dcgmi diag" in line]
+    asked = [line for line in hosts.typed_commands if "DCGMI_STOP_DIAG_HOSTNAME=localhost dcgmi diag" in line]
     assert len(asked) == 2
     acting.build_stopper(operations.clear_policy())()
-    assert len(hosts.typed) == 2
+    assert len(hosts.typed_commands) == 2
 
 
 def test_a_group_is_deleted_by_its_number_on_each_node() -> None:
@@ -173,7 +173,7 @@ def test_a_group_is_deleted_by_its_number_on_each_node() -> None:
     ]
     hosts = Hosts()
     change(hosts).apply_operation(operations.delete_group("training", Listing("groups", listing.rows[:1])))
-    assert len(hosts.acted()) == 1
+    assert len(hosts.list_actions()) == 1
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_what_cannot_be_kept_free_is_left_out() -> None:
     done, replies = held.apply_operation(operations.diagnose(2))
     assert [reply.node for reply in replies] == ["gpu1"]
     assert NodeEnding("gpu2", "refused", "taken") in done.endings
-    assert "--timeout 900" in hosts.typed[0]
+    assert "--timeout 900" in hosts.typed_commands[0]
 
 
 def load(hosts: Hosts, *replies: Reply) -> ChangeResult:
@@ -229,17 +229,17 @@ def load(hosts: Hosts, *replies: Reply) -> ChangeResult:
 def test_a_load_is_marked_while_it_lasts() -> None:
     hosts = Hosts()
     done = load(hosts, *(Reply(node, "dcgmproftester -t 1002") for node in ("gpu1", "gpu2")))
-    marked, unmarked = hosts.acted()
+    marked, unmarked = hosts.list_actions()
     assert marked.startswith(f"{KUBECTL} annotate node gpu1 gpu2 'gpustack.io/temporary-load=")
     assert unmarked == f"{KUBECTL} annotate node gpu1 gpu2 gpustack.io/temporary-load-"
     assert [ending.ending for ending in done.endings] == ["done", "done", "unknown"]
-    assert any(f"{WHO}: gpu1: dcgmproftester -t 1002: done" in line for line in hosts.typed)
+    assert any(f"{WHO}: gpu1: dcgmproftester -t 1002: done" in line for line in hosts.typed_commands)
 
 
 def test_a_load_whose_pods_are_still_there_keeps_its_mark() -> None:
     hosts = Hosts()
     load(hosts, Reply("gpu1", "", 1, stderr="quota"), Reply("gpu2", "", missing_reason="the API is down"))
-    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-load-"
+    assert hosts.list_actions()[-1] == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-load-"
 
 
 def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
@@ -253,9 +253,9 @@ def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
     acting = replace(change(hosts), engines=replace(ENGINES, marks=marks))
     done, _ = acting.apply_operation(operations.clear_policy())
     assert [(one.node, one.ending) for one in done.reverts] == [("gpu1", "done"), ("gpu4", "done")]
-    assert sorted(hosts.acted()[:2]) == [
+    assert sorted(hosts.list_actions()[:2]) == [
         f"{KUBECTL} --namespace gpustack-proof delete pods --selector gpustack.io/proof "
         f"--field-selector 'spec.nodeName={node},status.phase!=Pending,status.phase!=Running' --timeout=20s"
         for node in ("gpu1", "gpu4")
     ]
-    assert hosts.acted()[2] == f"{KUBECTL} annotate node gpu1 gpu4 gpustack.io/temporary-load-"
+    assert hosts.list_actions()[2] == f"{KUBECTL} annotate node gpu1 gpu4 gpustack.io/temporary-load-"

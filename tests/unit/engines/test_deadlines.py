@@ -24,7 +24,7 @@ SET_1 = "nvidia-dcgm-gpu1 --container nvidia-dcgm-ctr -- dcgmi config --set"
 
 def change(hosts: LiveHosts, later: timedelta = timedelta(), events: list[Event] | None = None) -> Change:
     report = (lambda _: None) if events is None else events.append
-    engines = hosts.engines(later)
+    engines = hosts.build_engines(later)
     return Change(engines, "ann@desk", lambda _: None, lambda _: True, report, execute=hosts.execute)
 
 
@@ -46,7 +46,7 @@ def test_the_former_value_stands_on_the_node_and_comes_back() -> None:
     hosts = LiveHosts(gpus={"gpu1": [Gpu(), Gpu()], "gpu2": [Gpu({**Gpu().values, "Power_Limit": "700"})]})
     shown = list[Preview]()
     done, _ = replace(change(hosts), show=shown.append).apply_operation(LIMIT)
-    assert hosts.in_force("Power_Limit") == {"250"}
+    assert hosts.read_values("Power_Limit") == {"250"}
     assert [(mark.node, mark.former, mark.values) for mark in done.marks] == [
         ("gpu1", "300", ("250",)), ("gpu2", "700", ("250",)),
     ]  # fmt: skip
@@ -81,7 +81,7 @@ def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Operation
     whole = LiveHosts()
     former = whole.gpus
     make(whole, work)
-    for last in range(len(whole.typed)):
+    for last in range(len(whole.typed_commands)):
         hosts, typed = LiveHosts(), list[str]()
 
         def kill(command: str, commands: list[str] = typed, last: int = last) -> None:
@@ -146,7 +146,7 @@ def test_what_was_not_put_back_is_reported_and_stays_marked(
     assert any(event.kind == "failed" and event.subject == "gpu1" and "overdue" in event.message for event in events)
     hosts.answers, hosts.stuck = {}, set()
     assert [one.ending for one in change(hosts, LATER).revert_overdue()] == ["done"]
-    assert hosts.in_force("Power_Limit") == {"300"}
+    assert hosts.read_values("Power_Limit") == {"300"}
 
 
 def test_a_longer_time_keeps_what_was_before_the_first_change() -> None:
@@ -157,7 +157,7 @@ def test_a_longer_time_keeps_what_was_before_the_first_change() -> None:
     assert (mark.former, mark.values) == ("300", ("250", "200"))
     assert change(hosts, LATER).revert_overdue() == ()
     assert {one.ending for one in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
-    assert hosts.in_force("Power_Limit") == {"300"}
+    assert hosts.read_values("Power_Limit") == {"300"}
 
 
 def test_a_longer_time_that_is_refused_still_puts_the_first_change_back() -> None:
@@ -168,7 +168,7 @@ def test_a_longer_time_that_is_refused_still_puts_the_first_change_back() -> Non
     assert power_limits(hosts, "gpu1") == ["250", "250"]
     hosts.answers = {}
     assert {one.ending for one in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
-    assert hosts.in_force("Power_Limit") == {"300"}
+    assert hosts.read_values("Power_Limit") == {"300"}
 
 
 def test_set_to_stay_is_no_longer_temporary() -> None:
@@ -180,8 +180,8 @@ def test_set_to_stay_is_no_longer_temporary() -> None:
     make(hosts, operations.clear_policy())
     assert {what for _, what in hosts.annotations} == {"clocks"}
     change(hosts, LATER).revert_overdue()
-    assert hosts.in_force("Power_Limit") == {"250"}
-    assert hosts.in_force("SM_Application_Clock") == {"1980"}
+    assert hosts.read_values("Power_Limit") == {"250"}
+    assert hosts.read_values("SM_Application_Clock") == {"1980"}
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -208,9 +208,9 @@ def test_without_one_former_value_nothing_is_done(value: str) -> None:
         make(hosts, LIMIT)
     assert raised.value.reference == "change-no-former"
     assert f"gpu2: power limit: GPU 0: 300; GPU 1: {value}" in raised.value.reason
-    assert all("config --get" in line for line in hosts.typed)
+    assert all("config --get" in line for line in hosts.typed_commands)
     make(hosts, replace(LIMIT, keep=0.0))
-    assert hosts.in_force("Power_Limit") == {"250"}
+    assert hosts.read_values("Power_Limit") == {"250"}
 
 
 def test_an_engine_that_does_not_answer_has_no_former_value() -> None:
@@ -228,7 +228,7 @@ def test_a_mark_that_another_one_wrote_meanwhile_is_not_overwritten() -> None:
         acting.apply_operation(LIMIT)
     assert raised.value.reference == "change-not-marked"
     assert hosts.annotations["gpu2", "power-limit"] == other
-    assert hosts.in_force("Power_Limit") == {"300"}
+    assert hosts.read_values("Power_Limit") == {"300"}
 
 
 def test_interrupted_before_the_change_no_mark_stays() -> None:
@@ -236,5 +236,5 @@ def test_interrupted_before_the_change_no_mark_stays() -> None:
     hosts.after = lambda command: stop.append("interrupted") if " annotate " in command else None
     done, _ = replace(change(hosts), cancel_reason=lambda: "".join(stop[:1])).apply_operation(LIMIT)
     assert done.stop_reason == "interrupted"
-    assert hosts.in_force("Power_Limit") == {"300"}
+    assert hosts.read_values("Power_Limit") == {"300"}
     assert hosts.annotations == {}

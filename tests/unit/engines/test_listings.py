@@ -147,6 +147,6 @@ def test_violations_within_a_time_are_parsed() -> None:
         Violation("gpu1", "Wed Nov 25 10:00:00 2026", ecc, ("DBE error count: 2",)),
         Violation("gpu1", "Wed Nov 25 10:00:09 2026", "XID error 79 detected.", ()),
     )
-    assert hosts.typed[0].endswith("; [ $? = 124 ]")
+    assert hosts.typed_commands[0].endswith("; [ $? = 124 ]")
     refused = Hosts({"--reg": (1, "Error: Cannot register to receive policy violations from the remote node.\n")})
     assert "Cannot register" in list_violations(ALONE, 60, refused.execute).unread["gpu1"]

@@ -11,8 +11,8 @@ from tests.worlds.life.draw import Life
 
 @dataclass(frozen=True)
 class Pool:
-    """`demand` is of the known days, `wanted` of each hour that came: what pods had and waited for; `asked`: what they
-    had had if nobody had had to wait."""
+    """`demand` is of the known days, `gpus_wanted` of each hour that came: what pods had and waited for;
+    `gpus_requested`: what they had had if nobody had had to wait."""
 
     demand: Demand
     gpus_wanted: tuple[float, ...]
@@ -34,8 +34,8 @@ def find_peak(hours: tuple[float, ...], last: int) -> float:
 def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list[Pool]:
     """Read pools by resource, as without `--nodes`; `by_model` as with it: of nodes by name, and nobody knows who waits
     for them. `history`: days."""
-    truth, gaps = life.truth, life.scrapes.gaps(life.start, life.truth.known)
-    hours = range(int(truth.known) - history * DAY, int(truth.known), HOUR)
+    truth, gaps = life.truth, life.scrapes.list_gaps(life.start, life.truth.known_end)
+    hours = range(int(truth.known_end) - history * DAY, int(truth.known_end), HOUR)
     lost = {at for at in hours if sum(cut(*gap, at, at + HOUR) for gap in gaps) >= HOUR}
     named: dict[str, list[str]] = {}
     for pool in life.pools:
@@ -44,7 +44,7 @@ def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list
     pools = []
     for name, of in named.items():
         taken, waiting, room, gpus_requested = (
-            add_up(truth.hourly(one, what, until=truth.end) for one in of)
+            add_up(truth.compute_hourly_values(one, what, until=truth.end) for one in of)
             for what in ("allocated", "queued", "schedulable", "demand")
         )
         allocated, queued, capacity = (

@@ -79,7 +79,7 @@ def test_demand_at_the_lead_time_is_below_its_p90(judged_pools: list[JudgedPool]
         lead = require_outlook(one).at_lead
         assert lead
         begin = (BEFORE + LEAD - 7) * HOURS_A_DAY
-        came = max(one.world.wanted[begin : begin + 7 * HOURS_A_DAY])
+        came = max(one.world.demanded_units[begin : begin + 7 * HOURS_A_DAY])
         served += came <= lead.p90
         above += came >= lead.p10
     assert 0.8 <= served / len(sure) < 1

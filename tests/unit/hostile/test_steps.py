@@ -24,13 +24,13 @@ OF_EACH_HOST = {"gpu.devices": "gpu-driver", "network.listeners": "prereqs", "sy
 def read(place: PassingStep) -> list[Place]:
     """List what the checks of a step read of their own place, in a world where all of them hold. A host that cannot
     tell who it is, or which GPUs it has, is judged for that itself."""
-    step_state = place.judged({})
+    step_state = place.judge({})
     all_read = {
         (evidence.answer.probe, evidence.answer.location) for one in step_state.judgements for evidence in one.evidence
     }
     if place.step.scope == "cluster":
         return sorted((probe, where) for probe, where in all_read if where == CLUSTER or probe not in OF_EACH_HOST)
-    return sorted(asked for asked in all_read if asked[1] in (place.where, CLUSTER))
+    return sorted(asked for asked in all_read if asked[1] in (place.location, CLUSTER))
 
 
 def test_what_is_asked_of_each_host_is_judged_there() -> None:
@@ -39,7 +39,7 @@ def test_what_is_asked_of_each_host_is_judged_there() -> None:
         (place,) = (place for place in PLACES if place.step.id == id)
         assert place.step.scope == "host"
         assert all(place.step.applies(place.snapshot.inventory, host) for host in place.snapshot.inventory.hosts)
-        assert (probe, place.where) in read(place)
+        assert (probe, place.location) in read(place)
 
 
 def spoil_one(place: PassingStep, random: Random, *, garbage: bool) -> tuple[Place, Answer]:
@@ -67,7 +67,7 @@ def test_no_step_and_no_probe_is_forgotten() -> None:
 @given(seed=SEED)
 def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
     asked, answer = spoil_one(place, Random(seed), garbage=True)
-    if place.judged({asked: answer}).outcome == "ok":
+    if place.judge({asked: answer}).outcome == "ok":
         probe = next(probe for probe in place.step.probes if probe.id == answer.probe)
         assert probe.extract_fact(answer) == probe.extract_fact(place.snapshot.answers[asked])
 
@@ -78,7 +78,7 @@ def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
 def test_whatever_the_answer_each_check_judges(place: PassingStep, seed: int) -> None:
     """Well-formed lies too: every check has an outcome, and one that is unknown says why."""
     asked, answer = spoil_one(place, Random(seed), garbage=False)
-    step_state = place.judged({asked: answer})
+    step_state = place.judge({asked: answer})
     assert len(step_state.judgements) == len(place.step.checks)
     for judgement in step_state.judgements:
         assert bool(judgement.reason) == (judgement.outcome == "unknown")
@@ -99,4 +99,4 @@ def test_no_answer_is_never_ok(place: PassingStep) -> None:
         ):
             with pytest.raises(FactUnavailable):
                 probe.extract_fact(answer)
-            assert "unknown" in {judgement.outcome for judgement in place.judged({asked: answer}).judgements}
+            assert "unknown" in {judgement.outcome for judgement in place.judge({asked: answer}).judgements}

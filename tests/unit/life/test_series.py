@@ -32,7 +32,7 @@ def compute_hours(track: Track) -> float:
 @lives
 def test_requests_of_pods_that_have_not_ended_are_what_is_allocated(life: Life) -> None:
     units, ended = defaultdict[str, float](float), defaultdict[str, float](float)
-    for track in life.series(STEP, {REQUESTS, PHASE}):
+    for track in life.build_series(STEP, {REQUESTS, PHASE}):
         labels = track.labels
         if not is_first(life, track):
             continue
@@ -40,7 +40,9 @@ def test_requests_of_pods_that_have_not_ended_are_what_is_allocated(life: Life) 
             ended[labels["uid"]] += compute_hours(track)
         elif labels.get("unit") == "integer" and labels.get("node"):
             units[labels["uid"]] += compute_hours(track)
-    truth = life.truth.hours(("uid",), unit="units", holes=life.scrapes.gaps(life.start, life.truth.known))
+    truth = life.truth.compute_hours(
+        ("uid",), unit="units", holes=life.scrapes.list_gaps(life.start, life.truth.known_end)
+    )
     sizes = {pod.uid: pod.units for pod in life.truth.pods}
     found = {uid: hours - sizes[uid] * ended[uid] for uid, hours in units.items()}
     for (uid,), hours in truth.items():
@@ -52,7 +54,7 @@ def test_requests_of_pods_that_have_not_ended_are_what_is_allocated(life: Life) 
 def test_engines_are_as_busy_as_the_pods_that_have_them(life: Life) -> None:
     sliced = {node.name for node in life.nodes if node.pool.sharing == "time-slicing"}
     active, idle = defaultdict[str, float](float), defaultdict[str, float](float)
-    for track in life.series(STEP, {ACTIVE}):
+    for track in life.build_series(STEP, {ACTIVE}):
         if is_first(life, track) and track.labels["hostname"] not in sliced:
             namespace = track.labels.get("exported_namespace", "")
             active[namespace] += compute_hours(track)
@@ -61,21 +63,21 @@ def test_engines_are_as_busy_as_the_pods_that_have_them(life: Life) -> None:
     assert idle.pop("") > 100
     # What exporters were not asked is missing: restarts, slow scrapes, Prometheus itself.
     for what, found in (("active", active), ("idle", idle)):
-        truth = life.truth.hours(("namespace",), what, unit="units", of=lambda pod: pod.on not in sliced)
+        truth = life.truth.compute_hours(("namespace",), what, unit="units", of=lambda pod: pod.on not in sliced)
         assert found == pytest.approx({name: hours for (name,), hours in truth.items()}, rel=0.02, abs=0.2)
 
 
 @lives
 def test_samples_are_in_order_and_series_end_once(life: Life) -> None:
     times: Counter[int] = Counter()
-    for track in life.series(STEP):
+    for track in life.build_series(STEP):
         times[hash(frozenset(track.labels.items()))] += 1
         assert all(value for value in track.labels.values())
         spans = [(begin, begin + count * STEP) for begin, count, _ in track.runs]
         assert all(begin < end for begin, end in spans)
         assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
         assert life.start <= spans[0][0]
-        assert spans[-1][1] <= life.truth.known + STEP
+        assert spans[-1][1] <= life.truth.known_end + STEP
         ends = {end for _, end in spans}
         assert set(track.stale) <= ends - {begin for begin, _ in spans}
     assert times.most_common(1)[0][1] == 1
@@ -83,14 +85,14 @@ def test_samples_are_in_order_and_series_end_once(life: Life) -> None:
 
 def test_points_are_what_a_range_selector_has() -> None:
     track = Track({"__name__": "up"}, 60, [(100, 3, 1.0), (280, 1, 0.0)], [340])
-    assert track.points() == ((100, 1), (160, 1), (220, 1), (280, 0))
-    assert track.points(160, 220) == ((160, 1), (220, 1))
+    assert track.select_points() == ((100, 1), (160, 1), (220, 1), (280, 0))
+    assert track.select_points(160, 220) == ((160, 1), (220, 1))
 
 
 def test_two_monitors_say_the_same_twice() -> None:
     life = next(life for seed in range(20) if len((life := draw(seed, small=True)).scrapes.exporters["h100-1"]) > 1)
     hours = defaultdict[str, float](float)
-    for track in life.series(STEP, {ACTIVE}):
+    for track in life.build_series(STEP, {ACTIVE}):
         hours[track.labels["job"]] += compute_hours(track)
     assert 0 < hours["gpustack-dcgm"] < hours["nvidia-dcgm-exporter"]
 
@@ -107,4 +109,4 @@ def test_mig_has_instances_only_and_free_gpus_have_no_pod() -> None:
 
 
 def list_labels(life: Life, names: set[str]) -> Iterator[dict[str, str]]:
-    return (dict(track.labels) for track in life.series(STEP, names))
+    return (dict(track.labels) for track in life.build_series(STEP, names))

@@ -7,6 +7,7 @@ import pytest
 from tests.worlds.life.activity import draw_restarts
 from tests.worlds.life.clock import DAY, HOUR, NEVER, START, stream
 from tests.worlds.life.draw import Life, draw
+from tests.worlds.life.pod import Pod
 from tests.worlds.life.steps import Steps
 
 SEEDS = range(3)
@@ -22,19 +23,21 @@ def test_the_same_seed_is_the_same_life() -> None:
 def test_more_days_change_nothing_before_them(seed: int) -> None:
     short, long = draw(seed, 20, small=True), draw(seed, 20, 30, small=True)
     for what in ("allocated", "busy", "active", "attributed"):
-        assert long.truth.hours(("uid",), what) == pytest.approx(short.truth.hours(("uid",), what))
-    assert [(wait.pod.uid, wait.seconds, wait.bound) for wait in long.truth.waits()] == [
-        (one.pod.uid, one.seconds, one.bound) for one in short.truth.waits()
+        assert long.truth.compute_hours(("uid",), what) == pytest.approx(short.truth.compute_hours(("uid",), what))
+    assert [(wait.pod.uid, wait.seconds, wait.bound) for wait in long.truth.list_waits()] == [
+        (one.pod.uid, one.seconds, one.bound) for one in short.truth.list_waits()
     ]
     names = {"kube_pod_container_resource_requests", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "up"}
-    tracks = [[(track.labels, track.runs, track.stale) for track in life.series(60, names)] for life in (short, long)]
+    tracks = [
+        [(track.labels, track.runs, track.stale) for track in life.build_series(60, names)] for life in (short, long)
+    ]
     assert sorted(map(str, tracks[0])) == sorted(map(str, tracks[1]))
 
 
 def test_restarts_do_not_depend_on_when_one_looks() -> None:
     life = draw(0)
     middle = life.start + 30 * DAY
-    long = [pod for pod in life.truth.pods if pod.started < middle < pod.ended]
+    long = [pod for pod in life.truth.pods if pod.start < middle < pod.end]
     found = [(draw_restarts(0, pod, middle), draw_restarts(0, pod, life.truth.end)) for pod in long]
     assert any(first for first, _ in found)
     for first, second in found:
@@ -46,15 +49,15 @@ def test_a_slot_has_one_pod_and_is_there(life: Life) -> None:
     held: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for pod in life.truth.pods:
         assert len(pod.slots) == (pod.units if pod.node else 0)
-        assert pod.created <= pod.bound <= pod.ended <= pod.deleted or not pod.node
+        assert pod.creation <= pod.binding <= pod.end <= pod.deletion or not pod.node
         for slot in pod.slots:
             assert pod.node
-            held.setdefault((pod.on, slot), []).append((pod.bound, pod.ended))
-            assert any(begin <= pod.bound and pod.ended <= end for begin, end in pod.node.up)
+            held.setdefault((pod.on, slot), []).append((pod.binding, pod.end))
+            assert any(begin <= pod.binding and pod.end <= end for begin, end in pod.node.up_spans)
             assert not any(
-                number == slot and begin < pod.ended and pod.bound < end for number, begin, end in pod.node.broken
+                number == slot and begin < pod.end and pod.binding < end for number, begin, end in pod.node.broken_slots
             )
-        assert not any(begin <= pod.bound < end for begin, end in (pod.node.cordoned if pod.node else ()))
+        assert not any(begin <= pod.binding < end for begin, end in (pod.node.cordoned_spans if pod.node else ()))
     for spans in held.values():
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
 
@@ -63,10 +66,11 @@ def test_a_slot_has_one_pod_and_is_there(life: Life) -> None:
 def test_capacity_is_what_is_allocated_and_what_is_free(life: Life) -> None:
     for pool in life.pools:
         steps = {
-            what: life.truth.steps(pool.name, what) for what in ("capacity", "allocatable", "schedulable", "allocated")
+            what: life.truth.build_steps(pool.name, what)
+            for what in ("capacity", "allocatable", "schedulable", "allocated")
         }
         for at in sorted({time for step in steps.values() for time in step.times if time < life.truth.end}):
-            now = {what: one.at(at) for what, one in steps.items()}
+            now = {what: one.find_value(at) for what, one in steps.items()}
             assert 0 <= now["allocated"] <= now["allocatable"] <= now["capacity"]
             assert 0 <= now["schedulable"] <= now["allocatable"]
 
@@ -77,17 +81,17 @@ def test_nobody_waits_for_what_is_free(life: Life) -> None:
     rng, pods = stream(life.seed, "moments"), life.truth.pods
     for _ in range(100):
         at = rng.uniform(life.start, life.truth.end)
-        taken = [(pod.on, pod.units) for pod in pods if pod.bound <= at < pod.ended]
+        taken = [(pod.on, pod.units) for pod in pods if pod.binding <= at < pod.end]
         free = {
             node.name: node.pool.slots
             - sum(units for name, units in taken if name == node.name)
-            - sum(begin <= at < end for _, begin, end in node.broken)
+            - sum(begin <= at < end for _, begin, end in node.broken_slots)
             for node in life.nodes
-            if any(begin <= at < end for begin, end in node.up)
-            and not any(begin <= at < end for begin, end in node.cordoned)
+            if any(begin <= at < end for begin, end in node.up_spans)
+            and not any(begin <= at < end for begin, end in node.cordoned_spans)
         }
         for pod in pods:
-            if pod.created < at < min(pod.bound, pod.deleted):
+            if pod.creation < at < min(pod.binding, pod.deletion):
                 fits = [name for name, units in free.items() if name.startswith(pod.pool.name) and units >= pod.units]
                 assert fits == []
 
@@ -95,51 +99,60 @@ def test_nobody_waits_for_what_is_free(life: Life) -> None:
 @lives
 @pytest.mark.parametrize("kind", ["allocated", "attributed", "busy", "active", "idle"])
 def test_parts_make_the_whole(life: Life, kind: str) -> None:
-    whole = life.truth.hours((), kind)[()]
+    whole = life.truth.compute_hours((), kind)[()]
     for by in (("team",), ("namespace",), ("label", "pool"), ("uid",), ("on",), ("kind", "model", "resource")):
-        assert sum(life.truth.hours(by, kind).values()) == pytest.approx(whole)
+        assert sum(life.truth.compute_hours(by, kind).values()) == pytest.approx(whole)
     middle = life.start + 30.3 * DAY
-    halves = (life.truth.hours((), kind, until=middle), life.truth.hours((), kind, since=middle))
+    halves = (life.truth.compute_hours((), kind, until=middle), life.truth.compute_hours((), kind, since=middle))
     assert sum(half[()] for half in halves) == pytest.approx(whole)
 
 
 @lives
 def test_allocated_is_busy_and_idle(life: Life) -> None:
-    hours = {what: life.truth.hours(("uid",), what) for what in ("allocated", "attributed", "busy", "active", "idle")}
+    hours = {
+        what: life.truth.compute_hours(("uid",), what) for what in ("allocated", "attributed", "busy", "active", "idle")
+    }
     for uid, allocated in hours["allocated"].items():
         assert allocated == pytest.approx(hours["busy"][uid] + hours["idle"][uid])
         assert -1e-9 <= hours["active"][uid] <= hours["busy"][uid] + 1e-9
-    one_pod = life.truth.hours(("uid",), "attributed", of=lambda pod: pod.pool.sharing != "time-slicing")
+    one_pod = life.truth.compute_hours(("uid",), "attributed", of=lambda pod: pod.pool.sharing != "time-slicing")
     assert one_pod == pytest.approx({uid: hours["allocated"][uid] for uid in one_pod})
 
 
 @lives
 def test_hours_of_pods_are_those_of_the_pool(life: Life) -> None:
     for pool in life.pools:
-        (hours,) = life.truth.hours((), unit="units", of=lambda pod, name=pool.name: pod.pool.name == name).values()  # type: ignore[misc]
-        assert sum(life.truth.hourly(pool.name, "allocated")) == pytest.approx(hours)
-        assert life.truth.hours(("pool",))[pool.name,] == pytest.approx(hours * pool.share)
-        peaks = life.truth.hourly(pool.name, "allocated", "peak")
-        assert all(mean <= peak for mean, peak in zip(life.truth.hourly(pool.name, "allocated"), peaks, strict=True))
+
+        def is_of_pool(pod: Pod, name: str = pool.name) -> bool:
+            return pod.pool.name == name
+
+        (hours,) = life.truth.compute_hours((), unit="units", of=is_of_pool).values()
+        assert sum(life.truth.compute_hourly_values(pool.name, "allocated")) == pytest.approx(hours)
+        assert life.truth.compute_hours(("pool",))[pool.name,] == pytest.approx(hours * pool.share)
+        peaks = life.truth.compute_hourly_values(pool.name, "allocated", "peak")
+        assert all(
+            mean <= peak
+            for mean, peak in zip(life.truth.compute_hourly_values(pool.name, "allocated"), peaks, strict=True)
+        )
 
 
 def test_a_hole_counts_as_if_it_had_not_been() -> None:
     life = draw(1, small=True)
     hole = (life.start + 10 * DAY, life.start + 11 * DAY)
-    parts = (life.truth.hours(holes=[hole]), life.truth.hours(since=hole[0], until=hole[1]))
-    assert sum(part[()] for part in parts) == pytest.approx(life.truth.hours()[()])
+    parts = (life.truth.compute_hours(holes=[hole]), life.truth.compute_hours(since=hole[0], until=hole[1]))
+    assert sum(part[()] for part in parts) == pytest.approx(life.truth.compute_hours()[()])
 
 
 def test_full_is_the_day_on_which_demand_reaches_what_there_is() -> None:
     truths = [draw(seed, 30, 60, small=True).truth for seed in range(8)]
-    days = [truth.full_on("l40s", hours=8) for truth in truths]
+    days = [truth.find_full_day("l40s", hours=8) for truth in truths]
     assert None in days
     truth, day = next((truth, day) for truth, day in zip(truths, days, strict=True) if day and day > 3)
     hours = [
         asked >= there
         for asked, there in zip(
-            truth.hourly("l40s", "demand", until=truth.end),
-            truth.hourly("l40s", "schedulable", until=truth.end),
+            truth.compute_hourly_values("l40s", "demand", until=truth.end),
+            truth.compute_hourly_values("l40s", "schedulable", until=truth.end),
             strict=True,
         )
     ]
@@ -149,11 +162,15 @@ def test_full_is_the_day_on_which_demand_reaches_what_there_is() -> None:
 
 def test_steps_are_exact() -> None:
     steps = Steps([(10, 30, 2.0), (20, NEVER, 1.0)])
-    assert [steps.at(time) for time in (9, 10, 20, 30)] == [0, 2, 3, 1]
-    assert steps.mean(0, 40) == pytest.approx((10 * 2 + 10 * 3 + 10) / 40)
-    assert (steps.peak(0, 20), steps.peak(0, 21)) == (2, 3)
-    assert Steps([(HOUR / 2, HOUR, 4.0)]).hourly(0, 2 * HOUR) == [2, 0]
-    demand = draw(0, 20, small=True).truth.steps("l40s", "demand")
+    assert [steps.find_value(time) for time in (9, 10, 20, 30)] == [0, 2, 3, 1]
+    assert steps.compute_mean(0, 40) == pytest.approx((10 * 2 + 10 * 3 + 10) / 40)
+    assert (steps.compute_peak(0, 20), steps.compute_peak(0, 21)) == (2, 3)
+    assert Steps([(HOUR / 2, HOUR, 4.0)]).compute_hourly_values(0, 2 * HOUR) == [2, 0]
+    demand = draw(0, 20, small=True).truth.build_steps("l40s", "demand")
     hours = range(START, START + 20 * DAY, HOUR)
-    assert demand.hourly(START, START + 20 * DAY) == pytest.approx([demand.mean(at, at + HOUR) for at in hours])
-    assert demand.hourly(START, START + 20 * DAY, "peak") == [demand.peak(at, at + HOUR) for at in hours]
+    assert demand.compute_hourly_values(START, START + 20 * DAY) == pytest.approx(
+        [demand.compute_mean(at, at + HOUR) for at in hours]
+    )
+    assert demand.compute_hourly_values(START, START + 20 * DAY, "peak") == [
+        demand.compute_peak(at, at + HOUR) for at in hours
+    ]

@@ -182,13 +182,15 @@ class Neighbour:
     """Choose the events of one file: before the step, in the step, after it."""
 
     before = st.sampled_from([None, SWAP, "overlay\n", f"{SWAP}x\n"])
-    killed = st.sampled_from(["no", "begun", "written"])
+    kill_moment = st.sampled_from(["no", "begun", "written"])
     later = st.sampled_from(["nothing", "edited", "gone", "replaced"])
-    again = st.booleans()
+    has_second_run = st.booleans()
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(Neighbour.before, Neighbour.killed, Neighbour.later, Neighbour.again, st.sampled_from([OURS, FSTAB]))
+@given(
+    Neighbour.before, Neighbour.kill_moment, Neighbour.later, Neighbour.has_second_run, st.sampled_from([OURS, FSTAB])
+)
 def test_bytes_of_others_survive_whatever_happens(
     tmp_path_factory: pytest.TempPathFactory, before: str | None, kill_moment: str, later: str, twice: bool, path: str
 ) -> None:

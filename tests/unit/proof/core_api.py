@@ -27,8 +27,8 @@ class Api:
         self.api_client = self
         self.configuration = self
         self.host = ""
-        self.others: list[str] = ["configmaps/kube-root-ca.crt", "serviceaccounts/default"]
-        self.undiscovered = False
+        self.other_objects: list[str] = ["configmaps/kube-root-ca.crt", "serviceaccounts/default"]
+        self.is_undiscovered = False
         self.space: dict[str, Any] | None = None
         self.pods: dict[str, dict[str, Any]] = {}
         self.accounts, self.ends = 0, 2
@@ -58,7 +58,7 @@ class Api:
     def call_api(self, method: str, url: str, headers: dict[str, str], **_: Any) -> "Response":
         assert method == "GET"
         assert "PartialObjectMetadataList" in headers["Accept"] or url in ("/api", "/apis")
-        if self.undiscovered:
+        if self.is_undiscovered:
             return Response(406, {})
         if url in ("/api", "/apis"):
             kinds = (
@@ -68,7 +68,7 @@ class Api:
         place, query = url.split("?")
         resource = place.rpartition("/")[2]
         assert query == "limit=50"
-        names = [name for name in self.others if name.startswith(f"{resource}/")]
+        names = [name for name in self.other_objects if name.startswith(f"{resource}/")]
         names += [f"pods/{name}" for name in self.pods] if resource == "pods" else []
         # An empty list of metadata is null: k8s.io/apiserver 0.36.3, pkg/endpoints/handlers/response.go.
         return Response(200, {"items": [{"metadata": {"name": name.partition("/")[2]}} for name in names] or None})

@@ -51,10 +51,10 @@ class Answers(Web):
     def __init__(self, **answers: tuple[int, Any]) -> None:
         super().__init__("Alertmanager", "127.0.0.1", 1)
         object.__setattr__(self, "answers", answers)
-        object.__setattr__(self, "asked", [])
+        object.__setattr__(self, "requests", [])
 
     def request_text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
-        self.asked.append((verb, path, body))  # type: ignore[attr-defined]
+        self.requests.append((verb, path, body))  # type: ignore[attr-defined]
         status, value = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
         return status, value if isinstance(value, str) else json.dumps(value)
 
@@ -97,7 +97,7 @@ def test_an_alert_is_read_as_alertmanager_has_it() -> None:
     assert alert
     assert (alert.receivers, alert.mute_reason) == (("gpustack",), "")
     assert alert.began == datetime(2026, 11, 22, 1, 34, 54, 900000, UTC)
-    ((_, path, _),) = web.asked  # type: ignore[attr-defined]
+    ((_, path, _),) = web.requests  # type: ignore[attr-defined]
     filters = [value for _, value in parse_qsl(urlsplit(path).query)]
     assert filters == ['alertname="GpustackTest"', 'test="904b300f"']
 

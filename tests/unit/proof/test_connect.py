@@ -27,11 +27,11 @@ class Site:
     """Hosts that answer as `taken`; `doors` are the addresses that were forwarded, and the host that forwarded them."""
 
     def __init__(self) -> None:
-        self.taken = build_snapshot(ANSWERS)
+        self.snapshot = build_snapshot(ANSWERS)
         self.doors: list[tuple[str, str, int]] = []
 
     def gather(self, *_: object, **__: object) -> Snapshot:
-        return self.taken
+        return self.snapshot
 
     @contextmanager
     def open_forwarder(self, host: Host) -> Iterator[PortForwarder]:
@@ -57,7 +57,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def test_the_prometheus_of_a_cluster_is_reached_through_its_control_plane(site: Site) -> None:
-    with connect.open_prometheus(site.taken.inventory, ignore_event) as prometheus:
+    with connect.open_prometheus(site.snapshot.inventory, ignore_event) as prometheus:
         assert prometheus.access.url.startswith("http://127.0.0.1:")
     assert site.doors == [("kube1", "10.96.7.1", 9090)]
 
@@ -75,12 +75,12 @@ def refuse(inventory: Inventory, part: Any) -> GpustackError:
 
 
 def test_without_an_answer_nothing_is_forwarded(site: Site) -> None:
-    site.taken = build_snapshot([], lost={"kube1": "no route", "h1": "no route"})
-    error = refuse(site.taken.inventory, "prometheus")
+    site.snapshot = build_snapshot([], lost={"kube1": "no route", "h1": "no route"})
+    error = refuse(site.snapshot.inventory, "prometheus")
     assert isinstance(error, UnreachableError)
     assert (error.reference, error.reason) == ("host-ssh-unreachable", "kube1: no route\nh1: no route")
-    site.taken = build_snapshot([])
-    assert refuse(site.taken.inventory, "prometheus").reference == "proof-no-api"
+    site.snapshot = build_snapshot([])
+    assert refuse(site.snapshot.inventory, "prometheus").reference == "proof-no-api"
     assert site.doors == []
 
 

@@ -87,10 +87,10 @@ class Server(Web):
 
     def __init__(self) -> None:
         super().__init__("Prometheus", "127.0.0.1", 1)
-        object.__setattr__(self, "asked", [])
+        object.__setattr__(self, "requests", [])
 
     def get(self, path: str, words: Any = None) -> tuple[int, Any]:
-        self.asked.append((path, dict(words)))  # type: ignore[attr-defined]
+        self.requests.append((path, dict(words)))  # type: ignore[attr-defined]
         if path.endswith("targets"):
             return build_reply({"activeTargets": [{"labels": {"job": "a", "instance": "b"}, "scrapeInterval": "15s"}]})
         if words["query"] == "time()":
@@ -107,7 +107,7 @@ def test_prometheus_is_asked_for_raw_samples() -> None:
     assert (series.metric, series.timestamp, series.samples[0].timestamp) == ("DCGM_FI_DEV_GPU_TEMP", 1000.5, 990.0)
     assert series.scrapes == {"a b": Scrape(15)}
     prometheus.query_series()
-    asked = [words.get("query", path) for path, words in server.asked]  # type: ignore[attr-defined]
+    asked = [words.get("query", path) for path, words in server.requests]  # type: ignore[attr-defined]
     assert asked.count("/api/v1/targets") == 1
     assert asked[-2] == '{__name__=~"DCGM_FI_DEV_GPU_TEMP"}[300s]'
     assert prometheus.query_values(990.0) == {"GPU-1": 41.0}

@@ -86,17 +86,17 @@ def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> 
 def test_a_namespace_with_something_else_in_it_stays(api: Api, pods: Pods, kind: str) -> None:
     pods.open()
     pods.create(build_proof_pod("proof-0", "gpu1", "a", 60))
-    api.others.append(kind)
+    api.other_objects.append(kind)
     assert pods.remove("a")
     assert (api.pods, api.space is None) == ({}, False)
-    api.others.remove(kind)
+    api.other_objects.remove(kind)
     assert pods.remove("a")
     assert api.space is None
 
 
 def test_a_namespace_of_which_not_all_is_known_stays(api: Api, pods: Pods) -> None:
     pods.open()
-    api.undiscovered = True
+    api.is_undiscovered = True
     assert pods.remove("a")
     assert api.space is not None
 

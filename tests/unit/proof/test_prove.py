@@ -31,13 +31,13 @@ class Clock:
     """Time passes when somebody waits."""
 
     def __init__(self) -> None:
-        self.at = 0.0
+        self.seconds = 0.0
 
     def wait(self, seconds: float) -> None:
-        self.at += seconds
+        self.seconds += seconds
 
     def read_time(self) -> float:
-        return self.at
+        return self.seconds
 
 
 class Nodes:
@@ -48,12 +48,12 @@ class Nodes:
         self.pods: dict[str, dict[str, Any]] = {}
         self.after = 2.0
         self.statuses: dict[str, Mapping[str, Any]] = {}
-        self.left, self.removals, self.most = 0, 0, 0
+        self.remaining, self.removals, self.max_count = 0, 0, 0
         self.refuse: Callable[[str], None] = lambda verb: None
 
     def open(self) -> int:
         self.refuse("open")
-        return self.left
+        return self.remaining
 
     def create(self, manifest: Mapping[str, Any]) -> None:
         self.refuse("create")
@@ -61,12 +61,12 @@ class Nodes:
         mine = [pod for pod in self.pods.values() if pod["metadata"]["annotations"][NODE] == node]
         free = [gpu for gpu in GPUS if gpu[1] == node]
         self.pods[name] = {**manifest, "gpu": free[len(mine)], "status": {"phase": "Pending"}}
-        self.most = max(self.most, len(self.pods))
+        self.max_count = max(self.max_count, len(self.pods))
 
     def list_pods(self, run: str = "") -> list[dict[str, Any]]:
         self.refuse("all")
         assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
-        ready = HOLDS if self.clock.at >= self.after else {"phase": "Pending"}
+        ready = HOLDS if self.clock.seconds >= self.after else {"phase": "Pending"}
         return [{**one, "status": self.statuses.get(name, ready)} for name, one in self.pods.items()]
 
     def read_log(self, pod: str, container: str, max_bytes: int = LOG) -> str | None:
@@ -97,14 +97,14 @@ class RecordingPrometheus(Prometheus):
         self.looks = 0
 
     def query_time(self) -> float:
-        return NOW + self.clock.at
+        return NOW + self.clock.seconds
 
     def query_series(self, *, targets: bool = False) -> Series:
         self.looks += 1
         return Series(self.metric, self.query_time(), tuple(self.list_samples()), build_series([]).scrapes)
 
     def list_samples(self) -> list[Sample]:
-        last = NOW + self.clock.at // EVERY * EVERY
+        last = NOW + self.clock.seconds // EVERY * EVERY
         return [build_sample(at, timestamp=NOW - 20 if uuid in self.late else last) for at, uuid in enumerate(UUIDS)]
 
     def query_values(self, timestamp: float) -> dict[str, float]:
@@ -161,7 +161,7 @@ def test_all_is_proven_and_nothing_is_left(world: World) -> None:
     done = world.prove()
     assert list_marks(done.rows) == GOOD
     assert (done.stop_reason, done.remaining, world.nodes.pods, world.nodes.removals) == ("", "", {}, 1)
-    assert world.nodes.most == 4, "all at the same time, so that each meets another GPU"
+    assert world.nodes.max_count == 4, "all at the same time, so that each meets another GPU"
     assert done.seconds < 2 + EVERY + 2
     assert {link.note for row in done.rows for _, link in row.links} == {
         "the exporter says that proof-0 uses it",
@@ -180,7 +180,7 @@ def test_all_is_proven_and_nothing_is_left(world: World) -> None:
 
 def test_only_free_gpus_get_a_pod(world: World) -> None:
     done = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed_reason="cordoned")))
-    assert world.nodes.most == 0
+    assert world.nodes.max_count == 0
     assert list_marks(done.rows) == ["gpu1 00 soo", "gpu1 01 soo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.removals == 0
 
@@ -231,7 +231,7 @@ def test_ctrl_c_takes_the_pods_away_and_tells_what_is_known(world: World) -> Non
 
     def press_ctrl_c(seconds: float) -> None:
         wait(seconds)
-        world.stop = "interrupted" if world.clock.at > 5 else ""
+        world.stop = "interrupted" if world.clock.seconds > 5 else ""
 
     world.clock.wait = press_ctrl_c  # type: ignore[method-assign]
     done = world.prove()
@@ -252,7 +252,7 @@ def test_a_namespace_that_is_not_ours_ends_it_before_anything_is_made(world: Wor
     world.nodes.refuse = build_refusal("open", RolloutError("proof-namespace-foreign", "not ours"))
     with pytest.raises(RolloutError):
         world.prove()
-    assert (world.nodes.most, world.nodes.removals) == (0, 0)
+    assert (world.nodes.max_count, world.nodes.removals) == (0, 0)
 
 
 def test_what_cannot_be_removed_is_reported(world: World) -> None:
@@ -264,7 +264,7 @@ def test_what_cannot_be_removed_is_reported(world: World) -> None:
 
 
 def test_what_an_earlier_proof_left_is_reported(world: World) -> None:
-    world.nodes.left = 3
+    world.nodes.remaining = 3
     assert world.prove().removed_pods == 3
 
 

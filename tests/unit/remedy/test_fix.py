@@ -29,7 +29,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
     world = World(FORWARD)
-    done = world.fix()
+    done = world.run_fix()
     assert world.log == [
         "ask", f"show {IP}", "yes?", "ask", f"copy {IP} on h1", "play remedy/sysctl on h1", "keep", "ask", "ask",
     ]  # fmt: skip
@@ -40,7 +40,7 @@ def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
 
 def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None:
     world = World(FORWARD | SWAP)
-    done = world.fix()
+    done = world.run_fix()
     assert world.agrees == [[SWAP_ON, IP]]
     assert [text for text in world.acts if text.startswith("play")] == [
         "play prereqs on h1",
@@ -51,13 +51,13 @@ def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None
 
 def test_a_fault_of_a_step_is_fixed_by_that_step_alone() -> None:
     world = World(FORWARD | SWAP)
-    world.fix(SWAP_ON)
+    world.run_fix(SWAP_ON)
     assert [text for text in world.acts if text.startswith("play")] == ["play prereqs on h1"]
 
 
 def test_ask_needs_its_own_yes() -> None:
     world = World(FORWARD | {("units.services", "h1"): STOPPED})
-    done = world.fix()
+    done = world.run_fix()
     assert [CONTAINERD] in world.agrees
     assert all(CONTAINERD not in some or some == [CONTAINERD] for some in world.agrees)
     assert list_endings(done)[CONTAINERD] == "fixed"
@@ -66,7 +66,7 @@ def test_ask_needs_its_own_yes() -> None:
 def test_declined_changes_nothing() -> None:
     world = World(FORWARD)
     world.yes = False
-    done = world.fix()
+    done = world.run_fix()
     assert world.acts == [f"show {IP}", "yes?"]
     assert list_endings(done) == {IP: "declined"}
     assert (done.tried_attempts, done.exit_status) == ((), 1)
@@ -74,7 +74,7 @@ def test_declined_changes_nothing() -> None:
 
 def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
     world = World(FORWARD | SWAP, stubborn=[SWAP_ON])
-    done = world.fix()
+    done = world.run_fix()
     assert [text for text in world.acts if not text.startswith(("show", "yes"))] == [
         f"copy {SWAP_ON} on h1", "play prereqs on h1", "keep", "undo",
     ]  # fmt: skip
@@ -87,14 +87,14 @@ def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
 def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RESOLVE_LIMIT", 1e9)
     world = World(FORWARD, failing=[IP])
-    done = world.fix()
+    done = world.run_fix()
     assert world.acts[-1] == "undo"
     assert done.exit_status == 5
 
 
 def test_what_is_gone_by_itself_is_left_alone() -> None:
     world = World(FORWARD)
-    before = world.diagnosed()
+    before = world.diagnose()
     world.faults = {}
     done = module.Fix(world.gather, world.play, world, world.undo, world.show, world.agree, lambda _: None).run(before)
     assert world.acts == []
@@ -112,7 +112,7 @@ def test_what_has_become_unknown_is_not_resolved() -> None:
         return played
 
     done = module.Fix(world.gather, play, world, world.undo, world.show, world.agree, lambda _: None).run(
-        world.diagnosed()
+        world.diagnose()
     )
     assert list_endings(done) == {IP: "not-resolved"}
     assert world.acts[-1] == "undo"
@@ -126,7 +126,7 @@ def test_without_copies_nothing_is_fixed(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(world, "begin", refuse_copies)
     with pytest.raises(RolloutError):
-        world.fix()
+        world.run_fix()
     assert [text for text in world.acts if text.startswith("play")] == []
 
 
@@ -140,7 +140,7 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
 
     done = module.Fix(
         world.gather, play, world, world.undo, world.show, world.agree, lambda _: None, cancellation=lambda: world.stop
-    ).run(world.diagnosed())
+    ).run(world.diagnose())
     assert world.acts[-1] == "keep"
     assert list_endings(done) == {SWAP_ON: "interrupted"}
     assert done.exit_status == 130
@@ -158,7 +158,7 @@ def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return asked(probes)  # type: ignore[arg-type]
 
     monkeypatch.setattr(world, "gather", gather)
-    done = world.fix()
+    done = world.run_fix()
     assert world.acts.count("play remedy/sysctl on h1") == 1
     assert [root.id for root in done.after.roots] == [IP]
     assert done.exit_status == 1
@@ -188,7 +188,7 @@ def test_what_shows_only_when_more_is_answered_is_waited_for(
         return replace(diagnosis, **answers_later)
 
     monkeypatch.setattr(module, "diagnose", diagnose)
-    done = world.fix()
+    done = world.run_fix()
     assert next(looks, None) is None
     assert (done.after.unexplained_symptoms, done.attempts[0].remaining) == ((), ())
     assert COMING not in done.after.drift

@@ -49,7 +49,7 @@ def run_fix(world: World, host: ScratchHost, copies: Copies, *, agree: bool) -> 
     def undo(offer: Offer, id: str) -> Rollback | None:
         return roll_back(copies, find_fix(copies, id, offer.hosts), ignore_event) if agree else None
 
-    return Fix(world.gather, play, copies, undo, world.show, world.agree, ignore_event).run(world.diagnosed())
+    return Fix(world.gather, play, copies, undo, world.show, world.agree, ignore_event).run(world.diagnose())
 
 
 def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(

@@ -10,29 +10,29 @@ class Page(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.opened: list[str] = []
+        self.opened_addresses: list[str] = []
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str]] = []
         self.texts: list[tuple[str, str]] = []
         self.feed(page)
         self.close()
-        assert self.opened == []
+        assert self.opened_addresses == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [(name, value or "") for name, value in attrs]
         if tag not in VOID:
-            self.opened.append(tag)
+            self.opened_addresses.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [(name, value or "") for name, value in attrs]
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.opened.pop() == tag
+        assert self.opened_addresses.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.texts.append((self.opened[-1] if self.opened else "", data))
+        self.texts.append((self.opened_addresses[-1] if self.opened_addresses else "", data))
 
     def list_values(self, name: str) -> list[str]:
         return [value for attribute, value in self.attributes if attribute == name]

@@ -37,11 +37,11 @@ class Plane:
     """Conversations in their order; the last one is repeated. `begun` counts them."""
 
     def __init__(self, *conversations: Callable[["queue.Queue[bytes | None]"], Iterator[str]]) -> None:
-        self.conversations, self.begun = conversations, 0
+        self.conversations, self.begin_count = conversations, 0
 
     def __call__(self, host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
-        self.begun += 1
-        return self.conversations[min(self.begun, len(self.conversations)) - 1](beats)
+        self.begin_count += 1
+        return self.conversations[min(self.begin_count, len(self.conversations)) - 1](beats)
 
 
 def answer_beats(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
@@ -83,7 +83,7 @@ def test_it_is_kept_as_long_as_heartbeats_are_answered() -> None:
     with lock(HOST, "install", plane) as held:
         time.sleep(0.6)
         assert held.loss_reason == ""
-    assert plane.begun == 1
+    assert plane.begin_count == 1
     assert held.talk is not None
     assert not held.talk.is_alive()
 
@@ -113,10 +113,10 @@ def test_an_answer_of_another_kind_is_no_lock() -> None:
 def test_a_connection_that_broke_is_made_again(first: Callable[..., Iterator[str]]) -> None:
     plane = Plane(first, refuse_session, answer_beats)
     with lock(HOST, "install", plane) as held:
-        assert wait_until(lambda: plane.begun == 3)
+        assert wait_until(lambda: plane.begin_count == 3)
         time.sleep(0.3)
         assert held.loss_reason == ""
-        assert plane.begun == 3
+        assert plane.begin_count == 3
 
 
 def test_time_that_this_machine_slept_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,9 +127,9 @@ def test_time_that_this_machine_slept_counts(monkeypatch: pytest.MonkeyPatch) ->
     plane = Plane(answer_nothing, answer_beats)
     with lock(HOST, "install", plane):
         time.sleep(0.1)
-        assert plane.begun == 1
+        assert plane.begin_count == 1
         slept[0] = 2000
-        assert wait_until(lambda: plane.begun == 2)
+        assert wait_until(lambda: plane.begin_count == 2)
 
 
 def test_it_is_lost_to_another_who_came_meanwhile() -> None:
@@ -144,7 +144,7 @@ def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
     ours = [answer_taken(own)] * 20
     plane = Plane(break_off, *ours, answer_beats)
     with lock(HOST, "install", plane) as held:
-        assert wait_until(lambda: plane.begun == 22)
+        assert wait_until(lambda: plane.begin_count == 22)
         assert held.loss_reason == ""
 
 

@@ -90,16 +90,16 @@ def test_a_prolonged_key_of_the_same_fingerprint_is_taken_over(world: Path, vend
     """The key of pkgs.k8s.io ended in 2024 and was prolonged by its owner; it ends again on 2026-12-29."""
     one = vendor(had)
     locate_keyring(world).parent.mkdir()
-    locate_keyring(world).write_bytes(one.gpg("--export"))
+    locate_keyring(world).write_bytes(one.run_gpg("--export"))
     if had.startswith("seconds"):
         time.sleep(2)
-    one.prolong("2y")
+    one.extend_key("2y")
     serve_key(world, one.public)
     end = 0 if had.startswith("seconds") else int(time.time()) + 700 * 86400
     done = run(world, one.fingerprint, end=end)
     assert done.returncode == 0, done.stderr
     assert f"changed: key {one.fingerprint}" in done.stdout
-    assert locate_keyring(world).read_bytes() == one.gpg("--export")
+    assert locate_keyring(world).read_bytes() == one.run_gpg("--export")
     assert run(world, one.fingerprint, end=end).stdout == ""
     assert count_fetches(world) == 1
 
@@ -108,7 +108,7 @@ def test_a_key_that_is_not_known_to_be_prolonged_is_left_alone(world: Path, vend
     one = vendor("40d")
     serve_key(world, one.public)
     assert "changed: key" in run(world, one.fingerprint).stdout
-    one.prolong("2y")
+    one.extend_key("2y")
     serve_key(world, one.public)
     assert run(world, one.fingerprint, end=int(time.time())).stdout == ""
     assert count_fetches(world) == 1
@@ -129,14 +129,14 @@ def test_a_key_of_another_fingerprint_is_refused_with_its_page(world: Path, vend
     """The old key may have ended, and the vendor may show another in its place."""
     old, new = vendor("seconds=1"), vendor("2y")
     locate_keyring(world).parent.mkdir()
-    locate_keyring(world).write_bytes(old.gpg("--export"))
+    locate_keyring(world).write_bytes(old.run_gpg("--export"))
     time.sleep(2)
     serve_key(world, new.public)
     done = run(world, old.fingerprint)
     assert done.returncode == 1
     assert f"expected the key {old.fingerprint} and no other, found {new.fingerprint}" in done.stderr
     assert "(gpustack explain repository-key-refused)" in done.stderr
-    assert locate_keyring(world).read_bytes() == old.gpg("--export")
+    assert locate_keyring(world).read_bytes() == old.run_gpg("--export")
 
 
 def test_two_keys_are_one_too_many(world: Path, vendor: Make) -> None:

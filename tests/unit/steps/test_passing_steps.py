@@ -13,7 +13,7 @@ def test_all_checks_of_a_step_hold_on_its_snapshot(number: int) -> None:
     place = list_passing_steps()[number]
     unmet = {
         judgement.id: judgement.reason or judgement.result
-        for judgement in place.judged({}).judgements
+        for judgement in place.judge({}).judgements
         if judgement.outcome != "ok"
     }
     assert unmet == {}, ADVICE

@@ -46,7 +46,7 @@ def test_nothing_is_removed_while_something_is_mounted_below(
     assert ended.returncode != 0
     assert folder.strip("'") in ended.stderr
     assert "umount" in ended.stderr
-    assert machine.kept == ["precious"]
+    assert machine.remaining_paths == ["precious"]
     assert "changed" not in ended.stdout
     assert [path.name for path in machine.root.rglob("ours")] == ["ours"]
 
@@ -58,7 +58,7 @@ def test_a_neighbour_of_a_similar_name_is_not_below(machine: Machine) -> None:
         "drop /var/lib/cni",
     )
     assert (ended.returncode, ended.stdout) == (0, "changed: removed /var/lib/cni\n")
-    assert machine.kept == ["precious"]
+    assert machine.remaining_paths == ["precious"]
 
 
 def test_a_folder_that_is_a_disk_of_its_own_is_emptied_and_stays(machine: Machine) -> None:
@@ -74,7 +74,7 @@ def test_a_folder_that_is_a_disk_of_its_own_is_emptied_and_stays(machine: Machin
 def test_of_a_link_only_the_link_goes(machine: Machine) -> None:
     ended = machine.run("set -eu; ln -s /export /var/lib/cni", DROP, "drop /var/lib/cni; test ! -L /var/lib/cni")
     assert ended.returncode == 0, ended.stderr
-    assert machine.kept == ["precious"]
+    assert machine.remaining_paths == ["precious"]
 
 
 CONTROL_PLANE = (FILES / "limits.sh").read_text() + (ROLES / "control_plane" / "files" / "reset.sh").read_text()
@@ -97,7 +97,7 @@ def test_volumes_of_the_kubelet_are_unmounted_and_keep_their_files(machine: Mach
     assert f"changed: unmounted {folder}/pods/a/volumes/pv 1\n" in ended.stdout
     assert "changed: removed /var/lib/kubelet/config.yaml\n" in ended.stdout
     assert ended.stdout.splitlines()[-1].startswith("changed: "), "the folder is empty"
-    assert machine.kept == ["precious"]
+    assert machine.remaining_paths == ["precious"]
 
 
 def test_a_volume_that_is_in_use_ends_the_reset_of_the_host_before_anything_is_removed(machine: Machine) -> None:
@@ -107,7 +107,7 @@ def test_a_volume_that_is_in_use_ends_the_reset_of_the_host_before_anything_is_r
     assert ended.returncode != 0
     assert volume in ended.stderr
     assert "changed" not in ended.stdout
-    assert machine.kept == ["precious"]
+    assert machine.remaining_paths == ["precious"]
     assert (machine.root / "etc/kubernetes/pki").is_dir()
 
 
@@ -136,7 +136,7 @@ def test_containerd_s_packages_stay_while_something_is_mounted_in_its_storage(ma
     assert ended.returncode != 0
     assert f"{folder}/left" in ended.stderr
     assert "changed" not in ended.stdout
-    assert machine.kept == ["precious"]
+    assert machine.remaining_paths == ["precious"]
 
 
 def test_containerd_s_storage_goes_with_its_packages(machine: Machine) -> None:

@@ -63,10 +63,10 @@ WORK: dict[str, Callable[[random.Random, float, float], Iterator[Work]]] = {
 
 def draw_restarts(seed: int, pod: Pod, end: float) -> list[Span]:
     """Spans without a process, in the order of time; of one pod in ten."""
-    rng, last = stream(seed, "restarts", pod.uid), min(pod.ended, end)
+    rng, last = stream(seed, "restarts", pod.uid), min(pod.end, end)
     if rng.random() > 0.1:
         return []
-    begins = sorted(int(pod.started + rng.random() * pod.seconds) for _ in range(rng.randint(1, 3)))
+    begins = sorted(int(pod.start + rng.random() * pod.seconds) for _ in range(rng.randint(1, 3)))
     spans: list[Span] = []
     for begin in begins:
         first = max(begin, spans[-1][1] + MINUTE if spans else begin)
@@ -76,10 +76,10 @@ def draw_restarts(seed: int, pod: Pod, end: float) -> list[Span]:
 
 def draw_work(seed: int, pod: Pod, end: float) -> list[Work]:
     """Draw the work of each GPU that a pod uses, until the pod or the life ends."""
-    last = min(pod.ended, end)
-    if pod.started >= last or not pod.used:
+    last = min(pod.end, end)
+    if pod.start >= last or not pod.used_units:
         return []
-    found = WORK[pod.kind](stream(seed, "work", pod.uid), pod.started, last)
+    found = WORK[pod.kind](stream(seed, "work", pod.uid), pod.start, last)
     holes = draw_restarts(seed, pod, end)
     if not holes:
         return list(found)

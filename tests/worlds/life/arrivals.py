@@ -17,7 +17,7 @@ def draw_pods(
     weights = [stream(seed, "weights", pool.name, team.name).uniform(0.3, 1.5) for team in teams]
     for name, share in MIX[pool.name].items():
         kind, rng = KINDS[name], stream(seed, "pods", pool.name, name)
-        sizes = kind.units(pool.gpus if pool.sharing == "none" else 1)
+        sizes = kind.list_units(pool.gpus if pool.sharing == "none" else 1)
         mean = sum(size * weight for size, weight in sizes) / sum(weight for _, weight in sizes)
         running = share * growth.level * slots / mean
         for at in draw_arrivals(rng, kind, running, growth, begin, start, end):
@@ -31,7 +31,7 @@ def draw_arrivals(
     yield from [begin] * draw_poisson(rng, running)
     rate, passed, due, hour = running / kind.mean * HOUR, 0.0, rng.expovariate(1.0), begin
     while hour < end:
-        here = rate * compute_hour_weight(kind, hour) * growth.factor((hour - start) / DAY)
+        here = rate * compute_hour_weight(kind, hour) * growth.compute_factor((hour - start) / DAY)
         passed += here
         while passed >= due:
             yield float(int(hour + HOUR * (1 - (passed - due) / here)))
@@ -53,7 +53,7 @@ def draw_pod(
     seconds = rng.lognormvariate(0, kind.spread) * kind.hours * HOUR * (rng.random() if left else 1)
     units = rng.choices([size for size, _ in sizes], [weight for _, weight in sizes])[0]
     half = units >= 4 and rng.random() < 0.15
-    labelled, second = rng.random() < team.labelled, kind.name in ("serve", "notebook")
+    labelled, second = rng.random() < team.labelled_share, kind.name in ("serve", "notebook")
     return Pod(
         namespace=team.namespaces[-1 if second else 0],
         name="",
@@ -65,9 +65,9 @@ def draw_pod(
         owner="",
         pool=pool,
         units=units,
-        used=0 if kind.name == "sleep" else units // 2 if half else units,
+        used_units=0 if kind.name == "sleep" else units // 2 if half else units,
         priority=kind.priority,
-        created=at,
+        creation=at,
         pull=float(rng.randint(4, 200)),
         seconds=float(max(60, int(seconds))),
         patience=float(int(rng.lognormvariate(0, 0.5) * kind.patience * HOUR)),
@@ -82,5 +82,5 @@ def draw_overlong(seed: int, pools: Sequence[Pool], team: Team, begin: float) ->
     size = min(rng.choice((1, 2, 4)), pool.gpus)
     pod = draw_pod(rng, KINDS["train"], pool, ((size, 1.0),), team, begin)
     pod.seconds, pod.priority, pod.patience = float(rng.randint(35 * DAY, 75 * DAY)), 100, 90.0 * DAY
-    pod.used = pod.units
+    pod.used_units = pod.units
     return pod

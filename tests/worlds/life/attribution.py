@@ -20,12 +20,12 @@ def find_owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], 
     """Find the owners by node and slot, in the order of time. A shared GPU has its owners at its first slot, all of
     them if `virtual`."""
     found: dict[tuple[str, int], list[Owned]] = defaultdict(list)
-    for pod in sorted((pod for pod in pods if pod.node), key=lambda pod: pod.bound):
+    for pod in sorted((pod for pod in pods if pod.node), key=lambda pod: pod.binding):
         shared = pod.pool.sharing == "time-slicing"
         for slot in pod.slots:
-            place = pod.pool.gpu_of(slot) if shared else slot
+            place = pod.pool.find_gpu(slot) if shared else slot
             found[pod.on, place].append(
-                (pod.bound, pod.ended, pod, name_vgpu(pod.pool, slot) if shared and virtual else "")
+                (pod.binding, pod.end, pod, name_vgpu(pod.pool, slot) if shared and virtual else "")
             )
     if virtual:
         return found

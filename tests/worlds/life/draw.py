@@ -33,13 +33,13 @@ class Life:
     scrapes: Scrapes
     truth: Truth
 
-    def series(self, step: int = 60, names: Container[str] | None = None) -> Iterator[Track]:
+    def build_series(self, step: int = 60, names: Container[str] | None = None) -> Iterator[Track]:
         """Build what a Prometheus has that scrapes these metrics, or all, every `step` seconds."""
         return scrape(self.truth, self.teams, self.scrapes, step, names)
 
-    def blocks(self, program: Path, folder: Path, step: int = 60, names: Container[str] | None = None) -> None:
+    def write_blocks(self, program: Path, folder: Path, step: int = 60, names: Container[str] | None = None) -> None:
         """The same as blocks of a real Prometheus, by the program of blocks.build."""
-        blocks.write(program, folder, self.series(step, names), self.truth.days)
+        blocks.write(program, folder, self.build_series(step, names), self.truth.days)
 
 
 def draw(seed: int, days: int = 60, beyond: int = 0, *, start: float = START, small: bool = False) -> Life:
@@ -54,7 +54,7 @@ def draw(seed: int, days: int = 60, beyond: int = 0, *, start: float = START, sm
     arrivals = [overlong]
     for pool, count in pools:
         arrivals += draw_pods(seed, pool, pool.slots * count, growth[pool.name], teams, begin, start, end)
-    arrivals.sort(key=lambda pod: pod.created)
+    arrivals.sort(key=lambda pod: pod.creation)
     pods = Scheduler(seed, nodes).run(arrivals, end)
     virtual = stream(seed, "exporter").random() < 0.3
     truth = Truth(seed, start, days, end, [pool for pool, _ in pools], nodes, pods, virtual)

@@ -24,9 +24,9 @@ def build_gpu_series(
     """Build all series of a node. `owned` are the owners that find_owners returns for all pods."""
     pool, loads = node.pool, compute_engine_loads(node, truth, end)
     for place in range(pool.gpus if pool.sharing == "time-slicing" else pool.slots):
-        gpu = pool.gpu_of(place)
+        gpu = pool.find_gpu(place)
         labels = {
-            "gpu": str(gpu), "UUID": node.uuid(place), "pci_bus_id": f"00000000:{0x18 + gpu:02X}:00.0",
+            "gpu": str(gpu), "UUID": node.format_uuid(place), "pci_bus_id": f"00000000:{0x18 + gpu:02X}:00.0",
             "device": f"nvidia{gpu}", "modelName": pool.model, "hostname": node.name,
         }  # fmt: skip
         if pool.sharing == "mig":
@@ -34,7 +34,7 @@ def build_gpu_series(
             labels |= {"GPU_I_PROFILE": pool.profile, "GPU_I_ID": str(number + (7 if pool.units == 7 else 1))}
         load = loads[gpu if pool.sharing == "time-slicing" else place]
         for who, begin, last in label_owners(owned.get((node.name, place), ()), truth.start, end):
-            yield from build_fields({**labels, **who}, list(load.pieces(begin, last)), mig=pool.sharing == "mig")
+            yield from build_fields({**labels, **who}, list(load.list_pieces(begin, last)), mig=pool.sharing == "mig")
 
 
 def label_owners(owned: Sequence[Owned], start: float, end: float) -> Iterator[tuple[dict[str, str], float, float]]:
@@ -65,8 +65,8 @@ def compute_engine_loads(node: Node, truth: Truth, end: float) -> list[Steps]:
     spans: list[list[tuple[float, float, float]]] = [[] for _ in range(pool.gpus if shared else pool.slots)]
     for pod in truth.pods:
         if pod.node is node:
-            for slot in pod.slots[: pod.used]:
-                spans[pool.gpu_of(slot) if shared else slot] += truth.work(pod)
+            for slot in pod.slots[: pod.used_units]:
+                spans[pool.find_gpu(slot) if shared else slot] += truth.draw_work(pod)
     loads = [Steps(span) for span in spans]
     for load in loads:
         load.values = [min(1.0, max(0.0, round(value, 3))) for value in load.values]

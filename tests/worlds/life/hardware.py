@@ -34,26 +34,26 @@ class Pool:
     def slots(self) -> int:
         return self.gpus * self.units
 
-    def gpu_of(self, slot: int) -> int:
+    def find_gpu(self, slot: int) -> int:
         """The device plugin hands out shares of the least used GPU first: neighbours in number are on other GPUs."""
         return slot % self.gpus
 
 
 @dataclass
 class Node:
-    """`up`: registered and ready. `broken`: slot and span. Slots are numbered."""
+    """`up_spans`: registered and ready. `broken_slots`: slot and span. Slots are numbered."""
 
     name: str
     pool: Pool
-    up: list[Span]
-    cordoned: list[Span] = field(default_factory=list)
-    broken: list[tuple[int, float, float]] = field(default_factory=list)
+    up_spans: list[Span]
+    cordoned_spans: list[Span] = field(default_factory=list)
+    broken_slots: list[tuple[int, float, float]] = field(default_factory=list)
 
     def is_broken(self, slot: int, at: float) -> bool:
-        return any(number == slot and begin <= at < end for number, begin, end in self.broken)
+        return any(number == slot and begin <= at < end for number, begin, end in self.broken_slots)
 
-    def uuid(self, slot: int) -> str:
-        return f"GPU-{UUID(int=stream(0, self.name, self.pool.gpu_of(slot)).getrandbits(128))}"
+    def format_uuid(self, slot: int) -> str:
+        return f"GPU-{UUID(int=stream(0, self.name, self.pool.find_gpu(slot)).getrandbits(128))}"
 
 
 def draw_pools(seed: int, *, small: bool) -> list[tuple[Pool, int]]:
@@ -87,7 +87,7 @@ def draw_nodes(seed: int, pool: Pool, count: int, begin: float, start: float, en
     for node in nodes[1:count]:  # the first is always there
         _draw_mishaps(rng, node, start)
     for node in nodes:
-        node.up = [span for span in node.up if span[0] < end]
+        node.up_spans = [span for span in node.up_spans if span[0] < end]
     return nodes
 
 
@@ -96,11 +96,11 @@ def _draw_mishaps(rng: random.Random, node: Node, start: float) -> None:
     if rng.random() < 0.35:  # maintenance: cordoned, drained an hour later, back after hours or days
         cordoned = start + rng.randint(2 * DAY, 18 * DAY)
         back = cordoned + HOUR + rng.randint(2 * HOUR, 60 * HOUR)
-        node.up = [(node.up[0][0], cordoned + HOUR), (back, NEVER)]
-        node.cordoned.append((cordoned, cordoned + HOUR))
+        node.up_spans = [(node.up_spans[0][0], cordoned + HOUR), (back, NEVER)]
+        node.cordoned_spans.append((cordoned, cordoned + HOUR))
     if rng.random() < 0.3:  # cordoned for some hours, its pods stay
         cordoned = start + rng.randint(22 * DAY, 38 * DAY)
-        node.cordoned.append((cordoned, cordoned + rng.randint(4 * HOUR, 24 * HOUR)))
+        node.cordoned_spans.append((cordoned, cordoned + rng.randint(4 * HOUR, 24 * HOUR)))
     if rng.random() < 0.3 and node.pool.sharing == "none":
         broken = start + rng.randint(41 * DAY, 55 * DAY)
-        node.broken.append((rng.randrange(node.pool.slots), broken, broken + rng.randint(6 * HOUR, 72 * HOUR)))
+        node.broken_slots.append((rng.randrange(node.pool.slots), broken, broken + rng.randint(6 * HOUR, 72 * HOUR)))

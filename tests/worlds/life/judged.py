@@ -23,7 +23,7 @@ COST = Cost.model_validate(
 SHARED = "Tesla T4"
 """Of GPUs that pods share, no exporter knows what each did: these count as allocated, and not as idle."""
 
-MOST = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.05, "uneven": 0}
+MOST = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.05, "uneven_cents": 0}
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Judged:
     idle: float
     idle_space: float
     money: float
-    uneven: Decimal
+    uneven_cents: Decimal
 
 
 def judge(life: Life, source: Source) -> Judged:
@@ -44,12 +44,15 @@ def judge(life: Life, source: Source) -> Judged:
     holes = find_holes(life)
     bill = build_bill(usage, ("namespace",), find_prices(COST, usage.hours), "EUR", {})
     truth, hours = life.truth, sum_hours(group_hours(usage, ()))
-    spaces = {name: value for (name,), value in truth.hours(("namespace",), holes=holes).items() if name}
+    spaces = {name: value for (name,), value in truth.compute_hours(("namespace",), holes=holes).items() if name}
     idle = {
-        name: value for (name,), value in truth.hours(("namespace",), "idle", holes=holes, of=has_whole_gpu).items()
+        name: value
+        for (name,), value in truth.compute_hours(("namespace",), "idle", holes=holes, of=has_whole_gpu).items()
     }
     paid = sum(
-        value * float(PRICES[model]) for (model,), value in truth.hours(("model",), holes=holes).items() if value
+        value * float(PRICES[model])
+        for (model,), value in truth.compute_hours(("model",), holes=holes).items()
+        if value
     )
     return Judged(
         compute_error(hours.allocated, sum(spaces.values())),
@@ -72,8 +75,8 @@ def has_whole_gpu(pod: Pod) -> bool:
 
 def find_holes(life: Life) -> list[Span]:
     """Find what a report cannot know: gaps of hours that are more gap than not. A report fills others."""
-    gaps, holes = life.scrapes.gaps(life.start, life.truth.known), list[Span]()
-    for at in range(int(life.start), int(life.truth.known), HOUR):
+    gaps, holes = life.scrapes.list_gaps(life.start, life.truth.known_end), list[Span]()
+    for at in range(int(life.start), int(life.truth.known_end), HOUR):
         within = [(max(begin, at), min(end, at + HOUR)) for begin, end in gaps if begin < at + HOUR and end > at]
         if sum(end - begin for begin, end in within) > HOUR / 2:
             holes += within

@@ -33,7 +33,7 @@ class Kind:
         """Seconds."""
         return self.hours * exp(self.spread**2 / 2) * HOUR
 
-    def units(self, most: int) -> tuple[tuple[int, float], ...]:
+    def list_units(self, most: int) -> tuple[tuple[int, float], ...]:
         return tuple((size, weight) for size, weight in self.sizes if size <= most)
 
 
@@ -75,7 +75,7 @@ class Growth:
     rate: float = 0.0
     day: float = 0.0
 
-    def factor(self, day: float) -> float:
+    def compute_factor(self, day: float) -> float:
         if self.form == "step":
             return 1 + self.rate * (day >= self.day)
         return max(0.1, 1 + self.rate * max(0.0, day) / 60)

@@ -21,11 +21,11 @@ PHASES = ("Pending", "Succeeded", "Failed", "Unknown", "Running")
 
 def build_pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
     who = {"namespace": pod.namespace, "pod": pod.name, "uid": pod.uid}
-    there: Pieces = [(pod.created, pod.deleted, 1.0)]
-    bound = min(pod.bound, pod.deleted)
+    there: Pieces = [(pod.creation, pod.deletion, 1.0)]
+    bound = min(pod.binding, pod.deletion)
     places: list[tuple[dict[str, str], float, float]] = [
-        ({}, pod.created, bound),
-        ({"node": pod.on}, pod.bound, pod.deleted),
+        ({}, pod.creation, bound),
+        ({"node": pod.on}, pod.binding, pod.deletion),
     ]
     created_by = {"created_by_kind": pod.owner_kind, "created_by_name": pod.owner} if pod.owner_kind else {}
     for node, begin, last in places:
@@ -42,48 +42,50 @@ def build_pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
     )
     yield "kube_pod_owner", {**who, **owner}, there
     yield "kube_pod_labels", {**who, **({"label_team": pod.label} if pod.label else {})}, there
-    yield "kube_pod_created", who, [(pod.created, pod.deleted, pod.created)]
-    if pod.created < bound:
-        yield "kube_pod_status_unschedulable", who, [(pod.created, bound, 1.0)]
+    yield "kube_pod_created", who, [(pod.creation, pod.deletion, pod.creation)]
+    if pod.creation < bound:
+        yield "kube_pod_status_unschedulable", who, [(pod.creation, bound, 1.0)]
     yield from build_phase_series(pod, who)
-    if pod.bound < NEVER:
-        yield "kube_pod_status_scheduled_time", who, [(pod.bound, pod.deleted, pod.bound)]
-        yield "kube_pod_start_time", who, [(pod.bound, pod.deleted, pod.bound)]
-    if pod.ended < pod.deleted:
-        yield "kube_pod_completion_time", who, [(pod.ended, pod.deleted, pod.ended)]
-    if pod.started < min(end, pod.ended):
+    if pod.binding < NEVER:
+        yield "kube_pod_status_scheduled_time", who, [(pod.binding, pod.deletion, pod.binding)]
+        yield "kube_pod_start_time", who, [(pod.binding, pod.deletion, pod.binding)]
+    if pod.end < pod.deletion:
+        yield "kube_pod_completion_time", who, [(pod.end, pod.deletion, pod.end)]
+    if pod.start < min(end, pod.end):
         counts = Steps(
-            [(pod.started, pod.deleted, 0.0), *((up, pod.deleted, 1.0) for _, up in draw_restarts(seed, pod, end))]
+            [(pod.start, pod.deletion, 0.0), *((up, pod.deletion, 1.0) for _, up in draw_restarts(seed, pod, end))]
         )
         total = "kube_pod_container_status_restarts_total"
-        yield total, {**who, "container": "main"}, list(counts.pieces(pod.started, min(pod.deleted, end)))
+        yield total, {**who, "container": "main"}, list(counts.list_pieces(pod.start, min(pod.deletion, end)))
 
 
 def build_phase_series(pod: Pod, who: dict[str, str]) -> Iterator[Series]:
-    running, ended = min(pod.started, pod.ended, pod.deleted), min(pod.ended, pod.deleted)
-    spans = {"Pending": (pod.created, running), "Running": (running, ended), pod.phase: (ended, pod.deleted)}
+    running, ended = min(pod.start, pod.end, pod.deletion), min(pod.end, pod.deletion)
+    spans = {"Pending": (pod.creation, running), "Running": (running, ended), pod.phase: (ended, pod.deletion)}
     for phase in PHASES:
-        begin, last = spans.get(phase, (pod.deleted, pod.deleted))
-        pieces = [(pod.created, begin, 0.0), (begin, last, 1.0), (last, pod.deleted, 0.0)]
+        begin, last = spans.get(phase, (pod.deletion, pod.deletion))
+        pieces = [(pod.creation, begin, 0.0), (begin, last, 1.0), (last, pod.deletion, 0.0)]
         yield "kube_pod_status_phase", {**who, "phase": phase}, [piece for piece in pieces if piece[0] < piece[1]]
 
 
 def build_node_series(node: Node, end: float) -> Iterator[Series]:
     who, pool = {"node": node.name}, node.pool
-    up: Pieces = [(begin, last, 1.0) for begin, last in node.up]
+    up: Pieces = [(begin, last, 1.0) for begin, last in node.up_spans]
     resource = {**who, "resource": pool.resource, "unit": "integer"}
     counts = {
         "capacity": Steps(list_capacity([node])),
         "allocatable": Steps([*list_capacity([node]), *subtract_broken([node])]),
     }
-    cordoned = Steps([(begin, last, 0.0) for begin, last in node.up] + [(*span, 1.0) for span in node.cordoned])
+    cordoned = Steps(
+        [(begin, last, 0.0) for begin, last in node.up_spans] + [(*span, 1.0) for span in node.cordoned_spans]
+    )
     sharing = {"time-slicing": "time-slicing"}.get(pool.sharing, "none")
     for name, steps in counts.items():
         metric = f"kube_node_status_{name}"
-        pieces = [piece for begin, last in node.up for piece in steps.pieces(begin, min(last, end))]
+        pieces = [piece for begin, last in node.up_spans for piece in steps.list_pieces(begin, min(last, end))]
         yield metric, resource, pieces
         yield metric, {**who, "resource": "cpu", "unit": "core"}, [(begin, last, 128.0) for begin, last, _ in up]
-    unschedulable = [piece for begin, last in node.up for piece in cordoned.pieces(begin, min(last, end))]
+    unschedulable = [piece for begin, last in node.up_spans for piece in cordoned.list_pieces(begin, min(last, end))]
     yield "kube_node_spec_unschedulable", who, unschedulable
     for status in ("true", "false", "unknown"):
         ready = {**who, "condition": "Ready", "status": status}

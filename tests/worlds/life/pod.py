@@ -10,10 +10,10 @@ from tests.worlds.life.hardware import Node, Pool
 class Pod:
     """Times in seconds since 1970, NEVER where it has not come to pass.
 
-    `created`, `bound` to a node (from then on its GPUs are nobody else's), `started` (its images are there), `ended`
-    (its containers have), `deleted`. `pull` is how long its images take, `seconds` how long it works. `used` of its
-    `units` ever do anything. `label` is empty where the pod has none. `again`: it takes the
-    place of one whose node or GPU went away.
+    From its `binding` to a node on, its GPUs are nobody else's. At its `start` its images are there, at its `end` its
+    containers have ended. `pull` is how long its images take, `seconds` how long it works. `used_units` of its `units`
+    ever do anything. `label` is empty where the pod has none. `is_replacement`: it takes the place of one whose node
+    or GPU went away.
     """
 
     namespace: str
@@ -26,18 +26,18 @@ class Pod:
     owner: str
     pool: Pool
     units: int
-    used: int
+    used_units: int
     priority: int
-    created: float
+    creation: float
     pull: float
     seconds: float
     patience: float
     linger: float
-    again: bool = False
-    bound: float = NEVER
-    started: float = NEVER
-    ended: float = NEVER
-    deleted: float = NEVER
+    is_replacement: bool = False
+    binding: float = NEVER
+    start: float = NEVER
+    end: float = NEVER
+    deletion: float = NEVER
     phase: str = "Succeeded"
     node: Node | None = None
     slots: tuple[int, ...] = ()

@@ -115,10 +115,10 @@ def cut_by(named: Iterable[tuple[int, int, str]], span: Span) -> Iterator[tuple[
 def record(life: Life) -> Recorder:
     """Record a life from its first minute on."""
     metrics: dict[str, list[Track]] = {name: [] for name in NAMES}
-    for track in life.series(MINUTE, NAMES):
+    for track in life.build_series(MINUTE, NAMES):
         metrics[track.labels["__name__"]].append(track)
     recorder = Recorder(life.truth.days * 24)
-    for begin, end in life.scrapes.down:
+    for begin, end in life.scrapes.down_spans:
         recorder.lose(ceil((begin - life.start) / MINUTE), ceil((end - life.start) / MINUTE))
     teams = Teams(metrics, life.start)
     record_nodes(recorder, metrics, life.start)
@@ -154,7 +154,9 @@ def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: 
             units[node, resource] = [(begin, end, share) for begin, end, _ in found]
             continue
         last = max(end for _, end, _ in found)
-        there = [(int(begin), int(end), value) for begin, end, value in Steps(counts[node]).pieces(0, last) if value]
+        there = [
+            (int(begin), int(end), value) for begin, end, value in Steps(counts[node]).list_pieces(0, last) if value
+        ]
         units[node, resource] = [
             (begin, end, 1 / max(1, round(count / number))) for begin, end, count, number in cross_spans(found, there)
         ]

@@ -21,7 +21,7 @@ class Track:
     runs: list[tuple[float, int, float]] = field(default_factory=list)
     stale: list[float] = field(default_factory=list)
 
-    def points(self, since: float = 0.0, until: float = float("inf")) -> tuple[tuple[float, float], ...]:
+    def select_points(self, since: float = 0.0, until: float = float("inf")) -> tuple[tuple[float, float], ...]:
         """Samples of a time, both ends included, as a range selector has them: without stale markers."""
         times = ((first + number * self.step, value) for first, count, value in self.runs for number in range(count))
         return tuple((time, value) for time, value in times if since <= time <= until)
@@ -32,12 +32,12 @@ class Sampler:
 
     def __init__(self, target: Target, start: float, end: float, step: int) -> None:
         self.target, self.start, self.step = target, start, step
-        self.windows = target.windows(start, end, step)
+        self.windows = target.list_windows(start, end, step)
 
     def time(self, number: int) -> float:
         return self.start + self.target.phase + number * self.step
 
-    def sample(self, labels: Mapping[str, str], pieces: Pieces) -> Iterator[Track]:
+    def build_tracks(self, labels: Mapping[str, str], pieces: Pieces) -> Iterator[Track]:
         """A series for each pod that the target had, with the labels that target gives it; those given count more."""
         numbered = [(self.number(begin), self.number(end), value) for begin, end, value in pieces]
         numbered = [one for one in numbered if one[0] < one[1]]

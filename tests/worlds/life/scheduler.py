@@ -30,7 +30,7 @@ class Scheduler:
     events: list[tuple[float, int, int, Any]] = field(default_factory=list)
     free: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
     queues: dict[str, list[Queued]] = field(default_factory=lambda: defaultdict(list))
-    closed: set[str] = field(default_factory=set)
+    closed_nodes: set[str] = field(default_factory=set)
     holding: dict[str, dict[str, Pod]] = field(default_factory=lambda: defaultdict(dict))
     names: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     count: int = 0
@@ -40,17 +40,17 @@ class Scheduler:
 
     def run(self, arrivals: Sequence[Pod], end: float) -> list[Pod]:
         for node in self.nodes:
-            for joined, left in node.up:
+            for joined, left in node.up_spans:
                 self.post(joined, JOIN, node)
                 self.post(left, LEAVE, node)
-            for begin, last in node.cordoned:
+            for begin, last in node.cordoned_spans:
                 self.post(begin, CORDON, node)
                 self.post(last, UNCORDON, node)
-            for slot, begin, last in node.broken:
+            for slot, begin, last in node.broken_slots:
                 self.post(begin, FAIL, (node, slot))
                 self.post(last, REPAIR, (node, slot))
         for pod in arrivals:
-            self.post(pod.created, ARRIVE, pod)
+            self.post(pod.creation, ARRIVE, pod)
         while self.events and self.events[0][0] < end:
             at, _, event, what = heapq.heappop(self.events)
             getattr(self, HANDLERS[event])(at, what)
@@ -61,12 +61,12 @@ class Scheduler:
         if at < NEVER:
             heapq.heappush(self.events, (at, self.count, event, what))
 
-    def arrive(self, at: float, pod: Pod) -> None:
+    def receive(self, at: float, pod: Pod) -> None:
         if not pod.name:
             self.name(pod)
         self.pods.append(pod)
         if not self.bind(at, pod):
-            insort(self.queues[pod.pool.name], (-pod.priority, pod.created, len(self.pods), pod))
+            insort(self.queues[pod.pool.name], (-pod.priority, pod.creation, len(self.pods), pod))
             self.post(at + pod.patience, GIVE_UP, pod)
 
     def name(self, pod: Pod) -> None:
@@ -84,17 +84,19 @@ class Scheduler:
     def bind(self, at: float, pod: Pod) -> bool:
         nodes = self.free[pod.pool.name]
         fitting = [
-            (len(slots), name) for name, slots in nodes.items() if len(slots) >= pod.units and name not in self.closed
+            (len(slots), name)
+            for name, slots in nodes.items()
+            if len(slots) >= pod.units and name not in self.closed_nodes
         ]
         if not fitting:
             return False
         _, fullest = min(fitting)
         slots, pod.node = nodes[fullest], self.by_name[fullest]
         pod.slots, slots[: pod.units] = tuple(slots[: pod.units]), []
-        pod.bound, pod.started = at, at + pod.pull
+        pod.binding, pod.start = at, at + pod.pull
         self.holding[pod.on][pod.uid] = pod
         fails = pod.owner_kind == "Job" and pod.uid.startswith("0")
-        self.post(pod.started + pod.seconds, END, (pod, "Failed" if fails else "Succeeded"))
+        self.post(pod.start + pod.seconds, END, (pod, "Failed" if fails else "Succeeded"))
         return True
 
     def serve(self, at: float, pool: str) -> None:
@@ -104,11 +106,11 @@ class Scheduler:
 
     def end(self, at: float, what: tuple[Pod, str]) -> None:
         pod, phase = what
-        if pod.ended < NEVER:
+        if pod.end < NEVER:
             return
         assert pod.node
-        pod.ended, pod.phase = at, phase
-        pod.deleted = at + pod.linger
+        pod.end, pod.phase = at, phase
+        pod.deletion = at + pod.linger
         del self.holding[pod.on][pod.uid]
         self.release(pod.node, [slot for slot in pod.slots if not pod.node.is_broken(slot, at)])
         if pod.owner_kind == "StatefulSet" and phase == "Succeeded":
@@ -124,19 +126,19 @@ class Scheduler:
         """End a pod; its owner, if it has one, makes another that does what is left."""
         pod.linger = linger
         self.end(at, (pod, "Failed"))
-        left = pod.seconds - max(0.0, at - pod.started)
+        left = pod.seconds - max(0.0, at - pod.start)
         if pod.owner_kind and left > 0:
             named = pod.name if pod.owner_kind == "StatefulSet" else f"{pod.owner}-{len(self.pods):08x}"
             uid = f"{stream(self.seed, 'again', pod.uid).getrandbits(64):016x}"
-            again = replace(pod, name=named, uid=uid, created=pod.deleted + 1, seconds=left, again=True)
-            again.bound = again.started = again.ended = again.deleted = NEVER
+            again = replace(pod, name=named, uid=uid, creation=pod.deletion + 1, seconds=left, is_replacement=True)
+            again.binding = again.start = again.end = again.deletion = NEVER
             again.phase, again.node, again.slots = "Succeeded", None, ()
-            self.post(again.created, ARRIVE, again)
+            self.post(again.creation, ARRIVE, again)
 
     def give_up(self, at: float, pod: Pod) -> None:
-        if pod.bound < NEVER:
+        if pod.binding < NEVER:
             return
-        pod.deleted = at
+        pod.deletion = at
         queue = self.queues[pod.pool.name]
         self.queues[pod.pool.name] = [one for one in queue if one[3] is not pod]
         if pod.owner_kind == "StatefulSet":
@@ -152,10 +154,10 @@ class Scheduler:
             self.evict(at, pod, linger=0.0)
 
     def cordon(self, at: float, node: Node) -> None:
-        self.closed.add(node.name)
+        self.closed_nodes.add(node.name)
 
     def uncordon(self, at: float, node: Node) -> None:
-        self.closed.discard(node.name)
+        self.closed_nodes.discard(node.name)
         self.serve(at, node.pool.name)
 
     def fail(self, at: float, what: tuple[Node, int]) -> None:
@@ -173,4 +175,4 @@ class Scheduler:
         self.serve(at, node.pool.name)
 
 
-HANDLERS = ("arrive", "end", "give_up", "join", "leave", "cordon", "uncordon", "fail", "repair")
+HANDLERS = ("receive", "end", "give_up", "join", "leave", "cordon", "uncordon", "fail", "repair")

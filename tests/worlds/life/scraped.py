@@ -27,7 +27,7 @@ def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, nam
     owned = find_owners(truth.pods, virtual=truth.virtual_gpus)
     for node in truth.nodes:
         for target in scrapes.exporters[node.name]:
-            of_gpus = build_gpu_series(node, truth, owned, truth.known)
+            of_gpus = build_gpu_series(node, truth, owned, truth.known_end)
             yield from join_tracks(track for one in scrape_target(target, truth, step, of_gpus, names) for track in one)
     if names is None or "up" in names:
         for target in (
@@ -39,27 +39,27 @@ def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, nam
 
 def build_kube_state_series(truth: Truth, teams: Sequence[Team], scrapes: Scrapes) -> Iterator[Series]:
     for pod in truth.pods:
-        if pod.deleted > truth.start and pod.created < truth.known:
-            yield from build_pod_series(pod, truth.seed, truth.known)
+        if pod.deletion > truth.start and pod.creation < truth.known_end:
+            yield from build_pod_series(pod, truth.seed, truth.known_end)
     for node in truth.nodes:
-        yield from build_node_series(node, truth.known)
+        yield from build_node_series(node, truth.known_end)
         yield from build_exporter_pods(node, scrapes.exporters[node.name][0])
-    yield from build_namespace_series(teams, truth.start, truth.known)
+    yield from build_namespace_series(teams, truth.start, truth.known_end)
 
 
 def scrape_target(
     target: Target, truth: Truth, step: int, series: Iterable[Series], names: Names
 ) -> Iterator[Iterator[Track]]:
-    sampler = Sampler(target, truth.start, truth.known, step)
+    sampler = Sampler(target, truth.start, truth.known_end, step)
     for name, labels, pieces in series:
         if names is None or name in names:
-            yield sampler.sample({"__name__": name, **labels}, pieces)
+            yield sampler.build_tracks({"__name__": name, **labels}, pieces)
 
 
 def build_up_series(target: Target, truth: Truth, step: int) -> Iterator[Track]:
     """0 where a scrape failed; of the target alone, so it is there whenever Prometheus and the target are."""
-    answered = Target(target.generations, [], target.down, phase=target.phase)
-    sampler = Sampler(answered, truth.start, truth.known, step)
+    answered = Target(target.generations, [], target.down_spans, phase=target.phase)
+    sampler = Sampler(answered, truth.start, truth.known_end, step)
     for window in sampler.windows:
         labels = {name: value for name, value in window.labels.items() if not name.startswith("DCGM_")}
         track = Track({"__name__": "up", **labels}, step)

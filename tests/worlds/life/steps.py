@@ -23,29 +23,29 @@ class Steps:
         self.times = sorted(deltas)
         self.values = list(accumulate(deltas[time] for time in self.times))
 
-    def at(self, time: float) -> float:
+    def find_value(self, time: float) -> float:
         place = bisect_right(self.times, time) - 1
         return self.values[place] if place >= 0 else 0.0
 
-    def pieces(self, begin: float, end: float) -> Iterable[tuple[float, float, float]]:
+    def list_pieces(self, begin: float, end: float) -> Iterable[tuple[float, float, float]]:
         """Spans of one value each that fill the whole."""
-        place, value, at = bisect_right(self.times, begin), self.at(begin), begin
+        place, value, at = bisect_right(self.times, begin), self.find_value(begin), begin
         while place < len(self.times) and self.times[place] < end:
             yield at, self.times[place], value
             at, value = self.times[place], self.values[place]
             place += 1
         yield at, end, value
 
-    def mean(self, begin: float, end: float) -> float:
-        return sum((last - first) * value for first, last, value in self.pieces(begin, end)) / (end - begin)
+    def compute_mean(self, begin: float, end: float) -> float:
+        return sum((last - first) * value for first, last, value in self.list_pieces(begin, end)) / (end - begin)
 
-    def peak(self, begin: float, end: float) -> float:
-        return max(value for _, _, value in self.pieces(begin, end))
+    def compute_peak(self, begin: float, end: float) -> float:
+        return max(value for _, _, value in self.list_pieces(begin, end))
 
-    def hourly(self, begin: float, end: float, measure: str = "mean") -> list[float]:
+    def compute_hourly_values(self, begin: float, end: float, measure: str = "mean") -> list[float]:
         """`measure`: mean or peak, of each hour."""
         hours = [0.0] * int((end - begin) // HOUR)
-        for first, last, value in self.pieces(begin, begin + len(hours) * HOUR):
+        for first, last, value in self.list_pieces(begin, begin + len(hours) * HOUR):
             for hour in range(int((first - begin) // HOUR), ceil((last - begin) / HOUR)):
                 if measure == "peak":
                     hours[hour] = max(hours[hour], value)
@@ -60,6 +60,8 @@ def add_up(spans: Iterable[tuple[float, float, float]]) -> Iterator[tuple[float,
     there = list(spans)
     values, counts = Steps(there), Steps((begin, end, 1.0) for begin, end, _ in there)
     last = max((end for _, end, _ in there), default=0.0)
-    for (begin, end, value), (_, _, count) in zip(values.pieces(0, last), counts.pieces(0, last), strict=True):
+    for (begin, end, value), (_, _, count) in zip(
+        values.list_pieces(0, last), counts.list_pieces(0, last), strict=True
+    ):
         if count and begin < end:
             yield begin, end, value

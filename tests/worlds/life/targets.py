@@ -33,22 +33,22 @@ class Window:
 
 @dataclass(frozen=True)
 class Target:
-    """`generations`: its pods, with their spans and labels. `failing`: spans in which scrapes time out, `down`: those
-    without Prometheus. Scrapes are at `phase` seconds; `lag`: how old values are then."""
+    """`generations`: its pods, with their spans and labels. `failing`: spans in which scrapes time out, `down_spans`:
+    those without Prometheus. Scrapes are at `phase` seconds; `lag`: how old values are then."""
 
     generations: Sequence[tuple[float, float, Labels]]
     failing: Sequence[Span]
-    down: Sequence[Span]
+    down_spans: Sequence[Span]
     phase: int
     lag: int = 0
 
-    def windows(self, start: float, end: float, step: int) -> list[Window]:
+    def list_windows(self, start: float, end: float, step: int) -> list[Window]:
         """Scrapes are at start + phase + number * step."""
-        holes, found = sorted([*self.failing, *self.down]), []
+        holes, found = sorted([*self.failing, *self.down_spans]), []
         for begin, last, labels in self.generations:
             for first, until in subtract_spans(max(begin, start), min(last, end), merge_spans(holes)):
                 numbers = self.number(first, start, step), self.number(until, start, step)
-                cut_by_us = until == end or any(begin <= until < ended for begin, ended in self.down)
+                cut_by_us = until == end or any(begin <= until < ended for begin, ended in self.down_spans)
                 if numbers[0] < numbers[1]:
                     found.append(Window(*numbers, labels, stale=not cut_by_us))
         return found
@@ -60,19 +60,19 @@ class Target:
 
 @dataclass(frozen=True)
 class Scrapes:
-    """`down`: spans in which Prometheus did not run."""
+    """`down_spans`: spans in which Prometheus did not run."""
 
     kube_state: Sequence[Target]
     exporters: Mapping[str, Sequence[Target]]
-    down: Sequence[Span]
+    down_spans: Sequence[Span]
 
-    def gaps(self, since: float, until: float) -> list[Span]:
+    def list_gaps(self, since: float, until: float) -> list[Span]:
         """Spans of this time in which no kube-state-metrics was scraped."""
         scraped = [
             span
             for target in self.kube_state
             for begin, end, _ in target.generations
-            for span in subtract_spans(begin, end, merge_spans([*target.failing, *target.down]))
+            for span in subtract_spans(begin, end, merge_spans([*target.failing, *target.down_spans]))
         ]
         return subtract_spans(since, until, merge_spans(scraped))
 
@@ -125,7 +125,7 @@ def draw_exporter_target(
     rng, generations = stream(seed, "exporter", node.name), []
     driver, upgraded = "580.105.08", start + rng.uniform(10, 50) * DAY
     failing = [build_outage(start + rng.uniform(0, 60) * DAY, rng.uniform(0.5, 10)) for _ in range(rng.randint(1, 6))]
-    for joined, left in node.up:
+    for joined, left in node.up_spans:
         changes = sorted({upgraded, start + rng.uniform(0, 60) * DAY})
         for first, last in cut_at(joined + 90, left, [change // 1 for change in changes], rng.randint(20, 200)):
             pod = f"nvidia-dcgm-exporter-{rng.getrandbits(20):05x}"

@@ -13,13 +13,13 @@ NAMES = ("vision", "speech", "ranking", "robotics", "genomics", "support")
 
 @dataclass(frozen=True)
 class Team:
-    """`later` is its name from `renamed` on. `labelled` is the share of its pods with the label."""
+    """`later` is its name from `renamed` on. `labelled_share` is the share of its pods with the label."""
 
     name: str
     namespaces: tuple[str, ...]
     later: str
     renamed: float = NEVER
-    labelled: float = 1.0
+    labelled_share: float = 1.0
 
     def name_at(self, at: float) -> str:
         return self.later if at >= self.renamed else self.name
@@ -31,6 +31,6 @@ def draw_teams(seed: int, start: float) -> list[Team]:
     renamed = start + rng.randint(10 * DAY, 20 * DAY)
     return [
         Team(first, (first,), f"{first}-lab", renamed),
-        Team(second, (f"{second}-train", f"{second}-serve"), second, labelled=0.5),
+        Team(second, (f"{second}-train", f"{second}-serve"), second, labelled_share=0.5),
         *(Team(name, (name,), name) for name in others),
     ]

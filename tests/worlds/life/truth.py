@@ -44,10 +44,10 @@ class Truth:
     works: dict[str, list[Work]] = field(default_factory=dict)
 
     @property
-    def known(self) -> float:
+    def known_end(self) -> float:
         return self.start + self.days * DAY
 
-    def hours(
+    def compute_hours(
         self,
         by: Sequence[str] = (),
         what: str = "allocated",
@@ -64,41 +64,41 @@ class Truth:
         its part of a GPU, or `units` of the resource. `holes` count as if they had not been. All of the known days,
         unless `since` and `until` say otherwise.
         """
-        since, until = self.start if since is None else since, self.known if until is None else until
+        since, until = self.start if since is None else since, self.known_end if until is None else until
         found: dict[Key, float] = defaultdict(float)
         for pod in self.pods:
-            if pod.bound < until and pod.ended > since and of(pod):
-                spans = subtract_spans(max(pod.bound, since), min(pod.ended, until), list(holes))
+            if pod.binding < until and pod.end > since and of(pod):
+                spans = subtract_spans(max(pod.binding, since), min(pod.end, until), list(holes))
                 share = pod.pool.share if unit == "gpus" else 1.0
                 key = tuple(pod.pool.name if name == "pool" else str(getattr(pod, name)) for name in by)
-                found[key] += share * self.unit_seconds(pod, spans, what) / HOUR
+                found[key] += share * self.compute_unit_seconds(pod, spans, what) / HOUR
         return dict(found)
 
-    def unit_seconds(self, pod: Pod, spans: Sequence[Span], what: str) -> float:
+    def compute_unit_seconds(self, pod: Pod, spans: Sequence[Span], what: str) -> float:
         whole = sum(end - begin for begin, end in spans)
         if what == "allocated":
             return pod.units * whole
         if what == "attributed":
-            named = self.named.get(pod.uid, [])
+            named = self.named_spans.get(pod.uid, [])
             return sum(cut(*one, *span) for one in named for span in spans)
         works = [
             (min(last, end) - max(first, begin), level)
             for begin, end in spans
-            for first, last, level in self.work(pod)
+            for first, last, level in self.draw_work(pod)
             if first < end and last > begin
         ]
         if what == "active":
-            return pod.used * sum(seconds * level for seconds, level in works)
-        busy = pod.used * sum(seconds for seconds, _ in works)
+            return pod.used_units * sum(seconds * level for seconds, level in works)
+        busy = pod.used_units * sum(seconds for seconds, _ in works)
         return {"busy": busy, "idle": pod.units * whole - busy}[what]
 
-    def work(self, pod: Pod) -> list[Work]:
+    def draw_work(self, pod: Pod) -> list[Work]:
         if pod.uid not in self.works:
             self.works[pod.uid] = draw_work(self.seed, pod, self.end)
         return self.works[pod.uid]
 
     @cached_property
-    def named(self) -> dict[str, list[Span]]:
+    def named_spans(self) -> dict[str, list[Span]]:
         """Map the uid of a pod to the spans in which the exporter names it, for each unit."""
         found: dict[str, list[Span]] = defaultdict(list)
         for owned in find_owners(self.pods, virtual=self.virtual_gpus).values():
@@ -106,16 +106,16 @@ class Truth:
                 found[pod.uid].append((begin, end))
         return found
 
-    def waits(self, pool: str = "", since: float | None = None, until: float | None = None) -> list[Wait]:
+    def list_waits(self, pool: str = "", since: float | None = None, until: float | None = None) -> list[Wait]:
         """List waits of the pods created in this time, in that order, as known at the end of the known days."""
-        since, until = self.start if since is None else since, self.known if until is None else until
+        since, until = self.start if since is None else since, self.known_end if until is None else until
         return [
-            Wait(pod, min(pod.bound, pod.deleted, self.known) - pod.created, pod.bound <= self.known)
+            Wait(pod, min(pod.binding, pod.deletion, self.known_end) - pod.creation, pod.binding <= self.known_end)
             for pod in self.pods
-            if since <= pod.created < until and pool in ("", pod.pool.name)
+            if since <= pod.creation < until and pool in ("", pod.pool.name)
         ]
 
-    def steps(self, pool: str, what: str) -> Steps:
+    def build_steps(self, pool: str, what: str) -> Steps:
         """Units over time. `what`: capacity (registered), allocatable (without broken GPUs), schedulable (without
         cordoned nodes too), allocated, queued (waiting), or demand: all that would run at once in a cluster that is
         never full, never fails, and that nobody leaves."""
@@ -125,25 +125,31 @@ class Truth:
             "capacity": lambda: list_capacity(nodes),
             "allocatable": lambda: (*list_capacity(nodes), *subtract_broken(nodes)),
             "schedulable": lambda: (one for node in nodes for one in count_schedulable(node)),
-            "allocated": lambda: ((pod.bound, pod.ended, pod.units) for pod in mine),
-            "queued": lambda: ((pod.created, min(pod.bound, pod.deleted), pod.units) for pod in mine),
+            "allocated": lambda: ((pod.binding, pod.end, pod.units) for pod in mine),
+            "queued": lambda: ((pod.creation, min(pod.binding, pod.deletion), pod.units) for pod in mine),
             "demand": lambda: (
-                (pod.created, pod.created + pod.pull + pod.seconds, pod.units) for pod in mine if not pod.again
+                (pod.creation, pod.creation + pod.pull + pod.seconds, pod.units)
+                for pod in mine
+                if not pod.is_replacement
             ),
         }
         return Steps(spans[what]())
 
-    def hourly(self, pool: str, what: str, measure: str = "mean", until: float | None = None) -> list[float]:
+    def compute_hourly_values(
+        self, pool: str, what: str, measure: str = "mean", until: float | None = None
+    ) -> list[float]:
         """Compute each hour of the known days, or until then; `measure` is mean or peak."""
-        return self.steps(pool, what).hourly(self.start, self.known if until is None else until, measure)
+        return self.build_steps(pool, what).compute_hourly_values(
+            self.start, self.known_end if until is None else until, measure
+        )
 
-    def full_on(
+    def find_full_day(
         self, pool: str, *, what: str = "demand", hours: int = 1, reserve: float = 0.0, since: int = 0
     ) -> int | None:
         """The first day from `since` on, counted from 0, with so many hours of which the mean reaches what can be
         scheduled, less a reserve in units; None where no day of the whole life has, those that come included."""
-        room = self.hourly(pool, "schedulable", until=self.end)
-        wanted = self.hourly(pool, what, until=self.end)
+        room = self.compute_hourly_values(pool, "schedulable", until=self.end)
+        wanted = self.compute_hourly_values(pool, what, until=self.end)
         full = [asked >= there - reserve for asked, there in zip(wanted, room, strict=True)]
         return next(
             (day for day in range(since, len(full) // 24) if sum(full[day * 24 : day * 24 + 24]) >= hours), None
@@ -151,19 +157,19 @@ class Truth:
 
 
 def list_capacity(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
-    return [(begin, end, node.pool.slots) for node in nodes for begin, end in node.up]
+    return [(begin, end, node.pool.slots) for node in nodes for begin, end in node.up_spans]
 
 
 def subtract_broken(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
     return [
         (max(begin, up), min(end, down), -1.0)
         for node in nodes
-        for _, begin, end in node.broken
-        for up, down in node.up
+        for _, begin, end in node.broken_slots
+        for up, down in node.up_spans
     ]
 
 
 def count_schedulable(node: Node) -> list[tuple[float, float, float]]:
-    open_spans = [span for up in node.up for span in subtract_spans(*up, node.cordoned)]
-    lost = [(max(begin, up), min(end, down), -1.0) for _, begin, end in node.broken for up, down in open_spans]
+    open_spans = [span for up in node.up_spans for span in subtract_spans(*up, node.cordoned_spans)]
+    lost = [(max(begin, up), min(end, down), -1.0) for _, begin, end in node.broken_slots for up, down in open_spans]
     return [*((begin, end, float(node.pool.slots)) for begin, end in open_spans), *lost]

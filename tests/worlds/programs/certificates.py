@@ -58,7 +58,7 @@ class Authority:
 
     def __init__(self, name: str = "kubernetes", *, signs: bool = True) -> None:
         self.key = ec.generate_private_key(ec.SECP256R1())
-        self.now = datetime.now(UTC)
+        self.current_time = datetime.now(UTC)
         self.subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         extension = x509.BasicConstraints(ca=signs, path_length=None)
         self.certificate = self.sign(self.subject, self.key.public_key(), YEARS, extension)
@@ -67,7 +67,9 @@ class Authority:
         self, subject: x509.Name, public: Any, validity: timedelta, *extensions: x509.ExtensionType
     ) -> x509.Certificate:
         built = x509.CertificateBuilder(self.subject, subject, public, x509.random_serial_number())
-        built = built.not_valid_before(self.now - timedelta(minutes=5)).not_valid_after(self.now + validity)
+        built = built.not_valid_before(self.current_time - timedelta(minutes=5)).not_valid_after(
+            self.current_time + validity
+        )
         for extension in extensions:
             built = built.add_extension(extension, critical=False)
         return built.sign(self.key, SHA256())

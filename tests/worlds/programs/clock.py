@@ -4,10 +4,10 @@
 class Clock:
     """Time passes by sleeping alone."""
 
-    now = 0.0
+    seconds = 0.0
 
     def monotonic(self) -> float:
-        return self.now
+        return self.seconds
 
     def sleep(self, seconds: float) -> None:
-        self.now += seconds
+        self.seconds += seconds

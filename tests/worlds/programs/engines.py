@@ -27,7 +27,7 @@ class Hosts:
     """Answers commands by the first key that is in them, as (exit status, stdout); what was typed is kept."""
 
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    typed: list[str] = field(default_factory=list)
+    typed_commands: list[str] = field(default_factory=list)
     before: Callable[[str], None] = lambda _: None
 
     def execute(self, host: Host, script: str, *, limit: float, last: str = "") -> Iterator[str]:
@@ -35,7 +35,7 @@ class Hosts:
         assert match, script
         (command,) = shlex.split(match[1])
         self.before(command)
-        self.typed.append(command)
+        self.typed_commands.append(command)
         rc, out = self.answer(command)
         marker = last.split(maxsplit=1)[0]
         yield from f"\n{marker} dcgm.call 1.0\n{out}\n{marker} . {rc} 1.2\n\n{last}".split("\n")
@@ -43,9 +43,9 @@ class Hosts:
     def answer(self, command: str) -> Answer:
         return next((answer for key, answer in self.answers.items() if key in command), (0, ""))
 
-    def acted(self) -> list[str]:
+    def list_actions(self) -> list[str]:
         """List what was typed without the lines of audit."""
-        return [line for line in self.typed if not line.startswith("logger")]
+        return [line for line in self.typed_commands if not line.startswith("logger")]
 
 
 def format_json(document: Any) -> str:

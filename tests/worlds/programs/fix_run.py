@@ -40,13 +40,13 @@ class World:
         self.yes = True
         self.stop = ""
 
-    def all(self) -> Snapshot:
+    def snapshot_all(self) -> Snapshot:
         return hosts.build_snapshot(self.faults)
 
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.log.append("ask")
         ids = {probe.id for probe in probes}
-        whole = self.all()
+        whole = self.snapshot_all()
         return replace(whole, answers={key: answer for key, answer in whole.answers.items() if key[0] in ids})
 
     def play(self, offer: Offer, snapshot: Snapshot) -> PlaybookRun:
@@ -82,13 +82,13 @@ class World:
         self.log.append("yes?")
         return self.yes
 
-    def fix(self, *wanted: str) -> FixResult:
+    def run_fix(self, *wanted: str) -> FixResult:
         return Fix(
             self.gather, self.play, self, self.undo, self.show, self.agree, ignore_event, wanted, lambda: self.stop
-        ).run(self.diagnosed())
+        ).run(self.diagnose())
 
-    def diagnosed(self) -> Diagnosis:
-        return diagnose(self.all())
+    def diagnose(self) -> Diagnosis:
+        return diagnose(self.snapshot_all())
 
     @property
     def acts(self) -> list[str]:

@@ -49,14 +49,15 @@ class LiveHosts(Hosts):
     def answer(self, command: str) -> Answer:
         if any(key in command for key in self.answers):
             return super().answer(command)
-        rc, out = self.effect(command)
+        rc, out = self.apply_command(command)
         self.after(command)
         return rc, out
 
-    def effect(self, command: str) -> Answer:
+    def apply_command(self, command: str) -> Answer:
         if " annotate " in command:
             return next(
-                (failed for one in command.split(" && ") if (failed := self.annotate(shlex.split(one)))[0]), (0, "")
+                (failed for one in command.split(" && ") if (failed := self.write_annotation(shlex.split(one)))[0]),
+                (0, ""),
             )
         if match := re.search(r"exec nvidia-dcgm-(\w+) .* dcgmi (config|policy) --(\w+) (.*)--host", command):
             node, subsystem, verb, rest = match.groups()
@@ -65,7 +66,7 @@ class LiveHosts(Hosts):
             )
         return 0, ""
 
-    def annotate(self, words: list[str]) -> Answer:
+    def write_annotation(self, words: list[str]) -> Answer:
         *nodes, text = words[words.index("node") + 1 :]
         key, _, value = text.removeprefix(PREFIX).partition("=")
         for node in nodes:
@@ -93,11 +94,11 @@ class LiveHosts(Hosts):
                 gpu.values.update(build_values(words))
         return 0, "successfully set.\n"
 
-    def engines(self, later: timedelta = timedelta()) -> Engines:
+    def build_engines(self, later: timedelta = timedelta()) -> Engines:
         """Build the engines of a snapshot that is so much later."""
         return replace(ENGINES, marks=dict(self.annotations), taken_at=TAKEN + later)
 
-    def in_force(self, name: str) -> set[str]:
+    def read_values(self, name: str) -> set[str]:
         return {gpu.values[name] for gpus in self.gpus.values() for gpu in gpus}
 
 

@@ -22,7 +22,7 @@ exec chroot "$ROOT" /bin/sh -c "$SCRIPT"
 
 @dataclass
 class Machine:
-    """A root of its own. `kept` is what lies in the export that is mounted into it."""
+    """A root of its own. `remaining_paths` is what lies in the export that is mounted into it."""
 
     root: Path
     export: Path
@@ -38,7 +38,7 @@ class Machine:
         return subprocess.run(command, env=words, capture_output=True, text=True, timeout=60, check=False)
 
     @property
-    def kept(self) -> Sequence[str]:
+    def remaining_paths(self) -> Sequence[str]:
         return sorted(path.name for path in self.export.iterdir())
 
 

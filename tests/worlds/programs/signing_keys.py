@@ -12,19 +12,19 @@ class Vendor:
     def __init__(self, home: Path, ends: str, armour: bool = True) -> None:
         home.mkdir(mode=0o700)
         self.home, self.armour = home, armour
-        self.gpg("--quick-generate-key", "vendor <vendor@example.org>", "ed25519", "sign", ends)
-        listed = self.gpg("--with-colons", "--list-keys").decode()
+        self.run_gpg("--quick-generate-key", "vendor <vendor@example.org>", "ed25519", "sign", ends)
+        listed = self.run_gpg("--with-colons", "--list-keys").decode()
         self.fingerprint = next(line.split(":")[9] for line in listed.splitlines() if line.startswith("fpr:"))
 
-    def gpg(self, *words: str) -> bytes:
+    def run_gpg(self, *words: str) -> bytes:
         return subprocess.run([*GPG, str(self.home), *words], check=True, capture_output=True, timeout=60).stdout
 
-    def prolong(self, ends: str) -> None:
-        self.gpg("--quick-set-expire", self.fingerprint, ends)
+    def extend_key(self, ends: str) -> None:
+        self.run_gpg("--quick-set-expire", self.fingerprint, ends)
 
     @property
     def public(self) -> bytes:
-        return self.gpg("--export", *(("--armor",) if self.armour else ()))
+        return self.run_gpg("--export", *(("--armor",) if self.armour else ()))
 
     def end(self) -> None:
         subprocess.run(["gpgconf", "--homedir", str(self.home), "--kill", "gpg-agent"], check=False, timeout=60)

@@ -23,11 +23,11 @@ Growth = Callable[[float], float]
 
 @dataclass(frozen=True)
 class World:
-    """`wanted`: demand of each hour of both times, whatever the pool has."""
+    """`demanded_units`: demand of each hour of both times, whatever the pool has."""
 
     mechanism: str
     demand: Demand
-    wanted: tuple[float, ...]
+    demanded_units: tuple[float, ...]
     limit: float
 
     @property
@@ -35,7 +35,7 @@ class World:
         """The day, 1 is the first that comes, with an hour at the limit or above; None where there is none."""
         for day in range(1, AFTER + 1):
             begin = (BEFORE + day - 1) * HOURS_A_DAY
-            if max(self.wanted[begin : begin + HOURS_A_DAY]) >= self.limit:
+            if max(self.demanded_units[begin : begin + HOURS_A_DAY]) >= self.limit:
                 return day
         return None
 

@@ -21,12 +21,12 @@ def record_month(gpus: int) -> Recorder:
     recorder, rng = Recorder(DAYS * 24), random.Random(29)
     for number in range(gpus // PER_NODE):
         node = f"gpu{number}"
-        recorder.node(node, 0, recorder.minutes, PER_NODE)
+        recorder.record_node(node, 0, recorder.minutes, PER_NODE)
         for size in (4, 2, 1, 1):
             at = rng.randrange(600)
             while at < recorder.minutes:
                 end, of = at + int(rng.lognormvariate(5.5, 0.8)) + 5, rng.randrange(NAMESPACES)
-                recorder.pod(node, f"team-{of}", at, end, size, rng.choice((0.0, 0.4, 0.9)), team=f"team-{of}")
+                recorder.record_pod(node, f"team-{of}", at, end, size, rng.choice((0.0, 0.4, 0.9)), team=f"team-{of}")
                 at = end + int(rng.expovariate(1 / 60))
     for of in range(NAMESPACES):
         for at in range(rng.randrange(600), recorder.minutes, 600):

@@ -25,7 +25,7 @@ class Recorder:
     def __init__(self, hours: int) -> None:
         self.minutes = hours * 60
         self.spans: dict[str, dict[Labels, list[tuple[int, int, float]]]] = defaultdict(lambda: defaultdict(list))
-        self.lost: list[tuple[str, int, int]] = []
+        self.lost_minutes: list[tuple[str, int, int]] = []
         self.hours: dict[tuple[str, Labels], dict[int, list[tuple[int, float]]]] = {}
         self.put(series.SAMPLE, 0, self.minutes, series.INTERVAL)
 
@@ -36,9 +36,11 @@ class Recorder:
 
     def lose(self, first: int, last: int, *names: str) -> None:
         self.hours.clear()
-        self.lost += [(name, first, last) for name in names or ("",)]
+        self.lost_minutes += [(name, first, last) for name in names or ("",)]
 
-    def node(self, node: str, first: int, last: int, gpus: int, model: str = "NVIDIA H100", **units: float) -> None:
+    def record_node(
+        self, node: str, first: int, last: int, gpus: int, model: str = "NVIDIA H100", **units: float
+    ) -> None:
         """`units` are units by resource, without nvidia_com_; a GPU each where there are none."""
         self.put(series.GPUS, first, last, gpus, node=node, modelName=model)
         for resource, count in (units or {"gpu": gpus}).items():
@@ -48,7 +50,7 @@ class Recorder:
             unit = int(slices[1]) / 7 if slices else 1 / max(1, round(count / gpus))
             self.put(series.UNIT, first, last, unit, node=node, resource=name)
 
-    def pod(
+    def record_pod(
         self, node: str, namespace: str, first: int, last: int, gpus: float, active: float = 0.9, **labels: str
     ) -> None:
         """`resource`, `profile`, `team` are in the labels. It is idle where it is active below 5 %."""
@@ -60,20 +62,20 @@ class Recorder:
         self.put(series.ACTIVE, first, last, gpus * active, **measured)
         self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **measured)
 
-    def values(self, name: str, key: Labels) -> Mapping[int, list[tuple[int, float]]]:
+    def select_values(self, name: str, key: Labels) -> Mapping[int, list[tuple[int, float]]]:
         """Map the hour to minutes and the value in each of them."""
         if (name, key) not in self.hours:
             found = self.hours[name, key] = defaultdict(list)
             for first, last, value in self.spans[name][key]:
                 for hour in range(first // 60, (last + 59) // 60):
                     begin, end = max(first, hour * 60), min(last, hour * 60 + 60)
-                    minutes = end - begin - sum(self.lost_within(name, begin, end))
+                    minutes = end - begin - sum(self.find_lost_minutes(name, begin, end))
                     if minutes > 0:
                         found[hour].append((minutes, value))
         return self.hours[name, key]
 
-    def lost_within(self, name: str, begin: int, end: int) -> Iterator[int]:
-        for lost, first, last in self.lost:
+    def find_lost_minutes(self, name: str, begin: int, end: int) -> Iterator[int]:
+        for lost, first, last in self.lost_minutes:
             if lost in {"", name}:
                 yield max(0, min(end, last) - max(begin, first))
 
@@ -84,13 +86,13 @@ class Recorder:
         found: dict[Labels, dict[float, float]] = defaultdict(dict)
         for key in self.spans[name]:
             kept = tuple(pair for pair in key if pair[0] in by.split(", "))
-            hours = self.values(name, key)
+            hours = self.select_values(name, key)
             for at in range(int(begin), int(end) + 1, int(step)):
                 if parts := hours.get((at - HOUR - BEGIN) // HOUR):
                     found[kept][at] = max(found[kept].get(at, 0.0), compute_over_time(function, parts))
         return QueryResult(tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in found.items()))
 
-    def openmetrics(self) -> Iterator[str]:
+    def render_openmetrics(self) -> Iterator[str]:
         """A sample of every minute, at its beginning: those of an hour end before the next one's."""
         for name, span in self.spans.items():
             for key, spans in span.items():
@@ -99,13 +101,13 @@ class Recorder:
                     minute: value
                     for first, last, value in spans
                     for minute in range(first, last)
-                    if not any(lost in {"", name} and begin <= minute < end for lost, begin, end in self.lost)
+                    if not any(lost in {"", name} and begin <= minute < end for lost, begin, end in self.lost_minutes)
                 }
                 yield from (
                     f"{name}{{{labels}}} {value} {BEGIN + 60 * at + 60}\n" for at, value in sorted(samples.items())
                 )
 
-    def source(self, hours: int = 0) -> Source:
+    def build_source(self, hours: int = 0) -> Source:
         """Build the source of all that is recorded, or of the first hours."""
         window = Window(BEGIN, BEGIN + (hours * HOUR or self.minutes * MINUTE))
         access: Any = SimpleNamespace(url="http://prometheus.example.org")

@@ -19,11 +19,11 @@ class Queries:
     """Answers a query that has one of these words, with one series of that value and these labels."""
 
     def __init__(self, known: Mapping[str, float], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        self.known, self.labels = known, labels or {}
+        self.known_values, self.labels = known, labels or {}
 
     def query_instant(self, expr: str) -> QueryResult:
-        words = [word for word in self.known if word in expr]
-        series = (Series(self.labels.get(word, {}), ((1000.0, self.known[word]),)) for word in words)
+        words = [word for word in self.known_values if word in expr]
+        series = (Series(self.labels.get(word, {}), ((1000.0, self.known_values[word]),)) for word in words)
         return QueryResult(tuple(series))
 
 

@@ -21,17 +21,17 @@ COST = Cost.model_validate(
 
 def query_recorded_usage() -> Usage:
     world = Recorder(48)
-    world.node("gpu1", 0, 2880, 8, model="NVIDIA H100 80GB HBM3")
-    world.node("mig1", 0, 2880, 1, model="NVIDIA H100 80GB HBM3", mig_1g_10gb=3, mig_3g_40gb=1)
-    world.pod("gpu1", "team-a", 17, 1931, 4, active=0.71, team="vision")
-    world.pod("gpu1", "team-b", 100, 2880, 1, active=0.02)
-    world.pod("mig1", "team-b", 0, 700, 2, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb", team="search")
+    world.record_node("gpu1", 0, 2880, 8, model="NVIDIA H100 80GB HBM3")
+    world.record_node("mig1", 0, 2880, 1, model="NVIDIA H100 80GB HBM3", mig_1g_10gb=3, mig_3g_40gb=1)
+    world.record_pod("gpu1", "team-a", 17, 1931, 4, active=0.71, team="vision")
+    world.record_pod("gpu1", "team-b", 100, 2880, 1, active=0.02)
+    world.record_pod("mig1", "team-b", 0, 700, 2, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb", team="search")
     world.put(series.QUEUED, 60, 300, 8, namespace="team-a", team="vision", resource="nvidia_com_gpu")
     world.put(series.SCHEDULED, 300, 301, 2, namespace="team-a")
     world.put(series.WAITED, 300, 301, 28800, namespace="team-a")
     world.lose(1500, 1620)
     world.lose(2000, 2012)
-    return query_usage(world.source())
+    return query_usage(world.build_source())
 
 
 def make_capacity() -> Capacity:

@@ -35,13 +35,13 @@ class PassingStep:
     """A step where all its checks hold."""
 
     step: Step
-    where: str
+    location: str
     snapshot: Snapshot
 
-    def judged(self, answers: Mapping[tuple[str, str], Answer]) -> StepState:
+    def judge(self, answers: Mapping[tuple[str, str], Answer]) -> StepState:
         """Judge the step with other answers in place of the recorded ones."""
         changed = replace(self.snapshot, answers={**self.snapshot.answers, **answers})
-        return judge_state(self.step, View(changed, self.where))
+        return judge_state(self.step, View(changed, self.location))
 
 
 @cache
