@@ -24,8 +24,8 @@ OWN = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "h
 
 
 class Proxy(ThreadingHTTPServer):
-    """`known_addresses` are addresses of names that the machine itself finds elsewhere, `ports` what stands for a port there.
-    `served` are the targets it let through, `refused` those that came without the login."""
+    """`known_addresses` are of names that the machine itself finds elsewhere, `ports` what stands for a port there.
+    It let `served_targets` through; `refused_targets` came without the login."""
 
     daemon_threads = True
     header, status, asks = "Proxy-Authorization", 407, "Proxy-Authenticate"
