@@ -15,13 +15,13 @@ The exit codes are those of docs/exit-codes.md:
 
 from typing import ClassVar
 
-from gpustack.command import NO_HINT, Hint
+from gpustack.command import NO_HINT, Command, Hint
 from gpustack.exit_status import ExitStatus
 
 
 class GpustackError(Exception):
-    """Describe a failure. `reference` is a kebab-case id, `reason` has one or more lines, `hint` is the command or text
-    to follow, or empty."""
+    """Describe a failure. `reference` is a kebab-case id or empty, `reason` has one or more lines. `hint` is what to
+    do: a command or text, by default the command that prints the page of the reference."""
 
     code: ClassVar[ExitStatus] = ExitStatus.BUG
 
@@ -30,7 +30,7 @@ class GpustackError(Exception):
         self.reference = reference
         self.message = message
         self.reason = reason
-        self.hint = hint
+        self.hint = hint or (Command("gpustack", "explain", reference) if reference else NO_HINT)
 
 
 class UsageError(GpustackError):
@@ -39,9 +39,6 @@ class UsageError(GpustackError):
 
 class InputError(UsageError, ValueError):
     """Describe a value that a package cannot use, in its own words: `cli` knows the option and adds the hint."""
-
-    def __init__(self, reference: str, message: str, reason: str = "") -> None:
-        super().__init__(reference, message, reason)
 
 
 class ConfigError(GpustackError):

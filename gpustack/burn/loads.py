@@ -9,7 +9,6 @@ limits are not those of ParseCommandLine). It never ran against a GPU.
 from dataclasses import dataclass
 
 from gpustack.burn.output import Output
-from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.vocabulary.fields import Field, find_fields, strip_prefix
 
@@ -87,6 +86,4 @@ def choose_load(word: str) -> Load:
     names = ", ".join(strip_prefix(load.field.name).lower().replace("_", "-") for load in list_loads())
     link = next((UNTESTED[id] for id in ids if id in UNTESTED), "")
     why = f"{link} is tested by gpustack gpu diag -r 2." if link else f"There is one for {names}."
-    raise UsageError(
-        "gpu-no-load", f"There is no load for the field {word}.", why, Command("gpustack", "explain", "gpu-no-load")
-    )
+    raise UsageError("gpu-no-load", f"There is no load for the field {word}.", why)

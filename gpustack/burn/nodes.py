@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from gpustack.burn.watch import Watcher, require_temperatures
-from gpustack.command import Command
 from gpustack.engines.engine import Engines
 from gpustack.errors import UsageError
 
@@ -26,7 +25,7 @@ def choose_nodes(idle: Engines, uuids: Collection[str], watcher: Watcher | None,
 def choose_nodes_of_gpus(idle: Engines, uuids: Collection[str], nodes_by_uuid: Mapping[str, str]) -> Engines:
     if unknown_uuids := [uuid for uuid in uuids if uuid not in nodes_by_uuid]:
         message, reason = f"There is no GPU {', '.join(unknown_uuids)}.", "Prometheus has no metrics of it."
-        raise UsageError("gpu-no-gpu", message, reason, Command("gpustack", "gpu", "list", "-o", "json"))
+        raise UsageError("gpu-no-gpu", message, reason)
     nodes = {nodes_by_uuid[uuid] for uuid in uuids}
     engines = tuple(engine for engine in idle.members if engine.node in nodes)
     missing = {
@@ -35,6 +34,5 @@ def choose_nodes_of_gpus(idle: Engines, uuids: Collection[str], nodes_by_uuid: M
     }
     if not engines:
         reason = "\n".join(f"{node}: {cause}" for node, cause in missing.items())
-        hint = Command("gpustack", "gpu", "top", "pods")
-        raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", reason, hint)
+        raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", reason)
     return replace(idle, members=engines, unread=missing)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.errors import GpustackError, UsageError
 from gpustack.events import Reporter
@@ -158,7 +157,7 @@ def explain_heat(readings: FieldReadings, observation: GpuObservation, temperatu
 
 def build_heat_error(reason: str) -> UsageError:
     message = "It would not be known when GPUs get too hot; nothing was done."
-    return UsageError("gpu-heat-unknown", message, reason, Command("gpustack", "explain", "gpu-heat-unknown"))
+    return UsageError("gpu-heat-unknown", message, reason)
 
 
 def require_temperatures(ask: Callable[[], Readings], gpus: Mapping[str, int], temperature_limit: float | None) -> None:

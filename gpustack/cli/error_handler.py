@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gpustack.command import NO_HINT, Command, Hint, Prose
-from gpustack.errors import GpustackError, Interruption, UsageError
+from gpustack.command import Command, Hint, Prose
+from gpustack.errors import GpustackError, InputError, Interruption, UsageError
 from gpustack.exit_status import ExitStatus
 
 PRICES = Prose("group_vars/all/gpustack.yml: cost.prices")
@@ -19,9 +19,22 @@ HINTS: dict[str, Hint] = {
     "cost-no-price": PRICES,
     "cost-no-prices": PRICES,
     "forecast-nothing": Command("gpustack", "gpu", "list"),
+    "gpu-bad-name": Command("gpustack", "gpu", "group", "list"),
+    "gpu-busy": Command("gpustack", "gpu", "top", "pods"),
+    "gpu-no-deadline": Prose("the same command without --for"),
+    "gpu-no-field": Command("gpustack", "explain", "metric"),
+    "gpu-no-gpu": Command("gpustack", "gpu", "list", "-o", "json"),
+    "gpu-no-node": Command("gpustack", "gpu", "list"),
+    "gpu-no-series": Command("gpustack", "doctor"),
+    "gpu-none-free": Command("gpustack", "gpu", "top", "pods"),
+    "profile-baseline": Command("gpustack", "profile", "baseline", "--help"),
+    "profile-fail-if": Command("gpustack", "profile", "compare", "A", "B", "--fail-if", "tensor<-5%"),
+    "profile-not-idle": Command("gpustack", "gpu", "top", "pods", "--once", note="shows whose they are"),
+    "profile-nothing": Command("gpustack", "gpu", "top", "--once"),
+    "profile-threshold": Command("gpustack", "profile", "thresholds"),
     "prometheus-login": Prose("--token-file FILE, or --client-certificate FILE"),
 }
-"""Hints of errors whose package does not know the command line."""
+"""Hints of errors whose package does not know the command line. InputError without a row shows the command's help."""
 STOPPED = "\ninterrupted\n"
 known_secrets: list[str] = []
 """Values of secrets to redact; `session.open_inventory` adds those of the inventory."""
@@ -39,12 +52,16 @@ invocation = Invocation()
 """The command that runs. `help.Command` sets it before it parses the arguments, which may be wrong."""
 
 
+def find_help() -> Hint:
+    return Command(*invocation.words, "--help")
+
+
 @contextmanager
 def report_errors() -> Iterator[None]:
     try:
         yield
     except GpustackError as error:
-        error.hint = error.hint or HINTS.get(error.reference, NO_HINT)
+        error.hint = HINTS.get(error.reference) or (find_help() if isinstance(error, InputError) else error.hint)
         from gpustack.report.error import render_error
 
         sys.stderr.write(render_error(error, known_secrets) + collect_notes(error))
@@ -62,8 +79,7 @@ def report_errors() -> Iterator[None]:
             print_document(Interruption())
         elif format_message := getattr(cause, "format_message", None):
             # Typer has printed what is wrong with the command line.
-            hint = Command(*invocation.words, "--help")
-            print_document(UsageError("", format_message(), hint=hint))
+            print_document(UsageError("", format_message(), hint=find_help()))
         raise
     except Exception as error:
         from gpustack.ask.redact.printable import clean_text

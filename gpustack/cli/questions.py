@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
-from gpustack.command import Command
+from gpustack.command import NO_HINT
 from gpustack.errors import RolloutError
 from gpustack.rollout.lease import Places, choose_places, find_silent_planes
 from gpustack.rollout.next_command import build_command
@@ -39,7 +39,6 @@ def agree_on_places(
         message = f"The lock on {name} cannot be taken, because {name} was not reached; nothing was changed."
         options = [word for silent_host in silent for word in ("--without-lock", silent_host)]
         repeat = build_command(snapshot.inventory, *words)
-        hint = repeat.extend(*options, note="only if nobody else changes the cluster")
-        hint = hint if words else Command("gpustack", "explain", "lock-unreached")
+        hint = repeat.extend(*options, note="only if nobody else changes the cluster") if words else NO_HINT
         raise RolloutError("lock-unreached", message, reason, hint)
     return places

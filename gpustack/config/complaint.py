@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from gpustack.command import Command
 from gpustack.errors import ConfigError
 
 
@@ -42,5 +41,4 @@ def refuse(complaints: Sequence[Complaint]) -> None:
         reference,
         f"{count} in the configuration; nothing was asked or changed.",
         "\n".join(str(complaint) for complaint in complaints),
-        Command("gpustack", "explain", reference),
     )

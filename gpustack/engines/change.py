@@ -121,9 +121,7 @@ class Change:
         self.show(preview)
         if self.cancel_reason() or not self.agree(preview):
             why = self.cancel_reason() or "It was declined."
-            raise RolloutError(
-                "change-declined", "Nothing was changed.", why, Command("gpustack", "explain", "change-declined")
-            )
+            raise RolloutError("change-declined", "Nothing was changed.", why)
         if marks:
             self.write_marks(marks, engines.marks)
         self.report(
@@ -173,8 +171,7 @@ class Change:
                 else:
                     marks.append(Mark(engine.node, kind, deadline, self.author, former, values))
         if missing:
-            hint = Command("gpustack", "explain", "change-no-former")
-            raise RolloutError("change-no-former", "Nothing was changed.", "\n".join(missing), hint)
+            raise RolloutError("change-no-former", "Nothing was changed.", "\n".join(missing))
         return tuple(marks)
 
     def call_engines(self, operation: Operation, engines: Sequence[Engine]) -> list[Reply]:

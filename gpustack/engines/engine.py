@@ -96,9 +96,7 @@ def find_engines(snapshot: Snapshot, node_names: Sequence[str] = ()) -> Engines:
     engines = tuple(engine for engine in everything.members if engine.address)
     if not engines:
         why = "\n".join(f"{node}: {reason}" for node, reason in everything.unread.items()) or "No node offers a GPU."
-        raise UsageError(
-            "gpu-no-engine", "No DCGM host engine can be asked.", why, Command("gpustack", "explain", "gpu-no-engine")
-        )
+        raise UsageError("gpu-no-engine", "No DCGM host engine can be asked.", why)
     return replace(everything, members=engines)
 
 
@@ -110,9 +108,7 @@ def find_idle(snapshot: Snapshot, node_names: Sequence[str] = ()) -> Engines:
     engines = tuple(free_engine for free_engine in everything.members if free_engine.node not in unread)
     if not engines:
         why = "\n".join(f"{node}: {reason}" for node, reason in unread.items()) or "No node offers a GPU."
-        raise UsageError(
-            "gpu-none-free", "No GPU is free; nothing was done.", why, Command("gpustack", "gpu", "top", "pods")
-        )
+        raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", why)
     return replace(everything, members=engines, unread=unread)
 
 
@@ -134,12 +130,7 @@ def find_nodes(snapshot: Snapshot, node_names: Sequence[str]) -> Engines:
         raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
     if odd := [name for name in node_names if name not in nodes]:
         why = f"Nodes with GPUs: {', '.join(sorted(nodes)) or 'none'}"
-        raise UsageError(
-            "gpu-no-node",
-            f"The cluster has no node {', '.join(odd)} with GPUs.",
-            why,
-            Command("gpustack", "gpu", "list"),
-        )
+        raise UsageError("gpu-no-node", f"The cluster has no node {', '.join(odd)} with GPUs.", why)
     engines, unread = [], {}
     for name in sorted(node_names or nodes):
         node, engine = nodes[name], find_engine(snapshot, cluster.host, nodes[name], pods.get(name))
@@ -160,12 +151,7 @@ def select_free(engines: Engines) -> Engines:
     free = tuple(free_engine for free_engine in engines.members if not free_engine.busy)
     if not free:
         why = "\n".join(f"{node}: {reason}" for node, reason in busy.items())
-        raise UsageError(
-            "gpu-busy",
-            "No node has all of its GPUs free; nothing was done.",
-            why,
-            Command("gpustack", "gpu", "top", "pods"),
-        )
+        raise UsageError("gpu-busy", "No node has all of its GPUs free; nothing was done.", why)
     return replace(engines, members=free, unread={**engines.unread, **busy})
 
 

@@ -6,12 +6,11 @@ Words: DCGM 4.6.0, dcgmi/CommandLineParser.cpp (ProcessGroupCommandLine and its 
 import re
 from collections.abc import Mapping, Sequence
 
-from gpustack.command import Command, Prose
 from gpustack.engines.change import Line, Operation
 from gpustack.engines.diagnostic import TIMES, build_options
 from gpustack.engines.listings import ALL_GPUS, ECC_MODE, MEMORY_CLOCK, POWER_LIMIT, SM_CLOCK, Group, Listing
 from gpustack.engines.policies import build_policy_options, format_policy
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 from gpustack.probes.gpu import temporary_changes
 
 # A group and a job end up in a command line of dcgmi; a job has 64 characters at most (ProcessStats.cpp).
@@ -48,17 +47,17 @@ CLOCKS_NOTE = "Application clocks are not offered by every GPU: look at what is 
 
 
 def require_name(text: str) -> str:
-    """Require a name of a group or job. Raise UsageError for another text."""
+    """Require a name of a group or job. Raise InputError for another text."""
     if not NAME.fullmatch(text):
         why = "A name has letters, digits, '.', '_' and '-', at most 64."
-        raise UsageError("gpu-bad-name", f"{text!r} is no name of a group or job.", why)
+        raise InputError("gpu-bad-name", f"{text!r} is no name of a group or job.", why)
     return text
 
 
 def create_group(name: str, gpus: Sequence[str]) -> Operation:
     if odd := [gpu for gpu in gpus if not gpu.isdecimal()]:
         message = f"GPUs are numbers, as DCGM counts them on a node, not {', '.join(odd)}."
-        raise UsageError("gpu-bad-name", message, "", Command("gpustack", "gpu", "group", "list"))
+        raise InputError("gpu-bad-name", message)
     members = ("--add", ",".join(gpus)) if gpus else ("--default",)
     return Operation(
         f"create group {name}", (("group", "--create", require_name(name), *members),), (ENDS_WITH_ENGINE,)
@@ -66,14 +65,12 @@ def create_group(name: str, gpus: Sequence[str]) -> Operation:
 
 
 def delete_group(name: str, listing: Listing) -> Operation:
-    """Build the deletion of a group, whose number differs in each engine. Raise UsageError where no engine has it, or
+    """Build the deletion of a group, whose number differs in each engine. Raise InputError where no engine has it, or
     it is DCGM's own."""
     ids = [(row.node, row.id) for row in listing.rows if isinstance(row, Group) and row.name == name]
     if not ids or name.startswith("DCGM_ALL_"):
         why = f"{ALL_GPUS} and its like are DCGM's own." if ids else "No host engine has a group of that name."
-        raise UsageError(
-            "gpu-bad-name", f"The group {name} cannot be deleted.", why, Command("gpustack", "gpu", "group", "list")
-        )
+        raise InputError("gpu-bad-name", f"The group {name} cannot be deleted.", why)
     by_node = dict[str, tuple[Line, ...]]()
     for node, id in ids:
         by_node[node] = (*by_node.get(node, ()), ("group", "--delete", str(id)))
@@ -82,11 +79,10 @@ def delete_group(name: str, listing: Listing) -> Operation:
 
 def set_policy(limits: Mapping[str, bool | int | None], keep: float = 0.0) -> Operation:
     """Build a policy. `limits` are by the names of policies.py; `keep` is in seconds, 0 for a policy that stays. Raise
-    UsageError where there is nothing to watch for."""
+    InputError where there is nothing to watch for."""
     policy = format_policy(limits)
     if not policy:
-        message = "No violation to watch for is named."
-        raise UsageError("gpu-nothing-named", message, "", Command("gpustack", "gpu", "policy", "set", "--help"))
+        raise InputError("gpu-nothing-named", "No violation to watch for is named.")
     notes = (f"{REPLACES} {NOTHING_DONE}", ENDS_WITH_ENGINE)
     return Operation(
         "set policy", (build_policy_options(policy),), notes, kinds={temporary_changes.POLICY: policy}, keep=keep
@@ -98,18 +94,16 @@ def clear_policy() -> Operation:
 
 
 def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float = 0.0) -> Operation:
-    """Build a change of power limit, clocks and ECC. `keep` is in seconds, 0 for settings that stay. Raise UsageError
+    """Build a change of power limit, clocks and ECC. `keep` is in seconds, 0 for settings that stay. Raise InputError
     where there is nothing to set, or a value cannot be reverted."""
     if clocks and not re.fullmatch(r"\d{1,5},\d{1,5}", clocks):
-        raise UsageError("gpu-nothing-named", f"--clocks takes MEMORY,SM in MHz, not {clocks}.", "", Prose("--help"))
+        raise InputError("gpu-nothing-named", f"Clocks are MEMORY,SM in MHz, not {clocks}.")
     clocks = ",".join(str(int(clock)) for clock in clocks.split(",")) if clocks else ""
     if keep and (ecc is not None or clocks == RESET_CLOCKS):
-        what = "ECC" if ecc is not None else f"--clocks {RESET_CLOCKS}"
+        what = "ECC" if ecc is not None else f"Clocks of {RESET_CLOCKS}"
         why = "ECC changes with a reset of the GPU or a reboot, and so it would change back."
         why = why if ecc is not None else "These are the GPU's own clocks: what they are is not known before."
-        raise UsageError(
-            "gpu-no-deadline", f"{what} cannot be set for a time.", why, Prose("the same command without --for")
-        )
+        raise InputError("gpu-no-deadline", f"{what} cannot be set for a time.", why)
     memory, _, sm = clocks.partition(",") if clocks != RESET_CLOCKS else ("", "", "")
     settings = {POWER_LIMIT: str(power or ""), MEMORY_CLOCK: memory, SM_CLOCK: sm}
     kinds = {temporary_changes.POWER_LIMIT: str(power or ""), temporary_changes.CLOCKS: clocks}
@@ -117,9 +111,7 @@ def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float 
     words += ["--appclocks", clocks] if clocks else []
     words += ["--eccmode", str(int(ecc))] if ecc is not None else []
     if not words:
-        raise UsageError(
-            "gpu-nothing-named", "Nothing to set is named.", "", Command("gpustack", "gpu", "config", "set", "--help")
-        )
+        raise InputError("gpu-nothing-named", "Nothing to set is named.")
     notes = ["On all GPUs of a node, also those in use."]
     notes += [ENDS_EARLIER if keep else LASTS] if power or clocks else []
     notes += [CLOCKS_NOTE] if clocks else []

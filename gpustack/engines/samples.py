@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gpustack.command import Command
 from gpustack.engines.call import Reply
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 from gpustack.vocabulary.fields import EXPORTER, Field, find_fields
 
 HEADER, WORD, CUT = "#Entity", re.compile(r"\S+"), "..."
@@ -33,16 +32,11 @@ class Sample:
 
 
 def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
-    """Choose the fields of these words. Raise UsageError for a word that names no field of DCGM, or several."""
+    """Choose the fields of these words. Raise InputError for a word that names no field of DCGM, or several."""
     matches = [(word, [field for field in find_fields(word) if field.id != EXPORTER]) for word in words]
     if odd := [word for word, some in matches if len(some) != 1]:
         why = "Any spelling of a field will do, and its number where a name has two."
-        raise UsageError(
-            "gpu-no-field",
-            f"No field of DCGM, or two: {', '.join(odd)}.",
-            why,
-            Command("gpustack", "explain", "metric"),
-        )
+        raise InputError("gpu-no-field", f"No field of DCGM, or two: {', '.join(odd)}.", why)
     return tuple(some[0] for _, some in matches)
 
 

@@ -162,10 +162,10 @@ def check_pods(families: Sequence[Family]) -> Iterator[Verdict]:
 
 def check_cadence(first: Sequence[Family], later: Sequence[Family] | None, interval: float) -> Iterator[Verdict]:
     if later is None:
-        yield Verdict("cadence", "unknown", "It was asked once: --for SECONDS tells whether values are new.")
+        yield Verdict("cadence", "unknown", "It was asked once: only a later answer tells whether values are new.")
         return
     if interval < COLLECTED:
-        yield Verdict("cadence", "unknown", f"Exporters collect every 30 s: ask for --for {COLLECTED} at least.")
+        yield Verdict("cadence", "unknown", f"Exporters collect every 30 s: ask again after {COLLECTED} s at least.")
         return
     before, after = index_values(first), index_values(later)
     both = before.keys() & after.keys()

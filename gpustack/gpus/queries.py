@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.gpus import extract_owner
@@ -33,7 +32,7 @@ def query_readings(prometheus: Prometheus, names: Iterable[str], labels: Mapping
         why = "No dcgm-exporter is scraped, or it is another Prometheus than the one that does."
         if labels:
             message, why = f"{message[:-1]} with {chosen[1:]}.", "No series of a GPU has these labels."
-        raise UsageError("gpu-no-series", message, why, Command("gpustack", "doctor"))
+        raise UsageError("gpu-no-series", message, why)
     doubts = (*readings.doubts, *(f"Prometheus: {text}" for text in result.warnings))
     return Readings(readings.newest, doubts)
 

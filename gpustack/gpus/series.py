@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import resolve_field
@@ -42,7 +41,7 @@ def list_metrics(prometheus: Prometheus) -> Metrics:
         values[word] = {series.labels["__name__"]: series.points[-1][1] for series in result.series}
     if not values["count"]:
         message = f"{prometheus.access.url} has no metrics of GPUs."
-        raise UsageError("gpu-no-series", message, "No dcgm-exporter is scraped by it.", Command("gpustack", "doctor"))
+        raise UsageError("gpu-no-series", message, "No dcgm-exporter is scraped by it.")
     metrics = tuple(describe_metric(prometheus, name, values) for name in sorted(values["count"]))
     return Metrics(metrics, (*list_unproven(metrics), *(f"Prometheus: {text}" for text in warnings)))
 

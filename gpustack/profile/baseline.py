@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from gpustack.command import Command, Prose
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 from gpustack.profile.classes import list_idle_conditions
 from gpustack.profile.file import Profile, build_quantity_units
 from gpustack.profile.limits import DEFAULT, Limits
@@ -27,19 +26,18 @@ class IdleComparison:
 
 
 def require_idle(job: Job, limits: Limits = DEFAULT) -> None:
-    """Require idle GPUs. Raise UsageError where they did something, or it cannot be told."""
+    """Require idle GPUs. Raise InputError where they did something, or it cannot be told."""
     signals = compute_signals(job, limits)
     reasons = [condition.refutation for condition in list_idle_conditions(signals, limits) if not condition.holds]
     if signals.samples < limits.least_samples:
         reasons.append(f"There are {signals.samples} distinct samples, {limits.least_samples:g} are needed.")
     if reasons:
         message = "This is no baseline, and was not written: it does not show idle GPUs."
-        hint = Prose("gpustack gpu top pods --once shows whose they are")
-        raise UsageError("profile-not-idle", message, "\n".join(reasons), hint)
+        raise InputError("profile-not-idle", message, "\n".join(reasons))
 
 
 def compare_idle(job: Job, baseline: Profile) -> tuple[IdleComparison, ...]:
-    """Compare with the GPUs' own baseline, or where it has not all of them, with that of their model. Raise UsageError
+    """Compare with the GPUs' own baseline, or where it has not all of them, with that of their model. Raise InputError
     for the baseline of another model."""
     windows = {window.gpu.key: window for window in baseline.job.windows}
     own = [windows[window.gpu.key] for window in job.windows if window.gpu.key in windows]
@@ -47,12 +45,7 @@ def compare_idle(job: Job, baseline: Profile) -> tuple[IdleComparison, ...]:
     same_model = [window for window in windows.values() if (window.gpu.model, window.gpu.profile) in models]
     if len(own) < len(job.windows) and not same_model:
         why = f"It has {describe_gpus(baseline.job)}, and these are {describe_gpus(job)}."
-        raise UsageError(
-            "profile-baseline",
-            "The baseline is of other GPUs.",
-            why,
-            Command("gpustack", "profile", "baseline", "--help"),
-        )
+        raise InputError("profile-baseline", "The baseline is of other GPUs.", why)
     return tuple(compare_means(job, own if len(own) == len(job.windows) else same_model))
 
 

@@ -82,7 +82,7 @@ def find_missing_data(job: Job, signals: Signals, limits: Limits) -> Iterator[st
         yield f"GPUs changed hands within the time: {', '.join(pods)}."
     elif len({window.pods for window in job.windows}) > 1:
         several = sorted({pod for window in job.windows for pod in window.pods})
-        yield f"The GPUs are no one workload's, but of {', '.join(several)}, or free: choose one with --pod."
+        yield f"The GPUs are no one workload's, but of {', '.join(several)}, or free: choose those of one."
 
 
 def build_verdict(

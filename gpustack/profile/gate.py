@@ -1,12 +1,11 @@
-"""`--fail-if` refuses a change of a quantity, as `tensor<-5%`."""
+"""Gates, which refuse a change of a quantity, as `tensor<-5%`."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.profile.compare import APART, Comparison
 from gpustack.profile.window import QUANTITIES
@@ -34,12 +33,11 @@ class GateResult:
 
 
 def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
-    """Parse gates. Raise UsageError that lists all words that are none."""
+    """Parse gates. Raise InputError that lists all words that are none."""
     matches = [(word, FORM.fullmatch(word)) for word in words]
     if wrong := [word for word, match in matches if match is None or match[1] not in NAMES]:
         why = f"It is NAME<NUMBER% or NAME>NUMBER%. Names: {', '.join(NAMES)}."
-        hint = Command("gpustack", "profile", "compare", "A", "B", "--fail-if", "tensor<-5%")
-        raise UsageError("profile-fail-if", f"--fail-if cannot be read: {', '.join(wrong)}", why, hint)
+        raise InputError("profile-fail-if", f"These are no gates: {', '.join(wrong)}", why)
     return tuple(Gate(word, match[1], match[2] == "<", float(match[3]) / 100) for word, match in matches if match)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 
-from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import InputError
 
 
 def declare_limit(value: float, source: str, description: str) -> float:
@@ -75,7 +74,7 @@ NAMES = tuple(limit.name for limit in fields(Limits))
 
 
 def set_limits(words: Sequence[str]) -> Limits:
-    """Set thresholds from words `NAME=VALUE`. Raise UsageError that lists all words that are none."""
+    """Set thresholds from words `NAME=VALUE`. Raise InputError that lists all words that are none."""
     values: dict[str, float] = {}
     wrong = []
     for word in words:
@@ -87,9 +86,7 @@ def set_limits(words: Sequence[str]) -> Limits:
             wrong.append(f"{word}: {'no number above 0' if name in NAMES else 'no such threshold'}")
     if wrong:
         why = "\n".join([*wrong, "They are written NAME=VALUE: dram=0.6."])
-        raise UsageError(
-            "profile-threshold", "--threshold cannot be read.", why, Command("gpustack", "profile", "thresholds")
-        )
+        raise InputError("profile-threshold", "A threshold cannot be read.", why)
     return replace(DEFAULT, **values)
 
 

@@ -55,7 +55,7 @@ def find_acting_host(snapshot: Snapshot) -> Host:
     """Find the control plane through which the cluster is reached. Raise UsageError for an inventory without one."""
     if not snapshot.inventory.cluster_hosts:
         reason = "All hosts are in the group gpu_standalone."
-        raise UsageError("no-kubernetes", NO_CLUSTER, reason, Command("gpustack", "explain", "no-kubernetes"))
+        raise UsageError("no-kubernetes", NO_CLUSTER, reason)
     return View(snapshot, CLUSTER).host
 
 
@@ -154,7 +154,7 @@ def forward_standalone(inventory: Inventory, part: Part) -> Iterator[tuple[str, 
     if part not in ports or len(inventory.hosts) != 1:
         several = "Each of these hosts has a Prometheus of its own, which listens on its loopback interface."
         reason = several if part in ports else f"Hosts without Kubernetes have no {part}."
-        raise UsageError("no-kubernetes", NO_CLUSTER, reason, Command("gpustack", "explain", "no-kubernetes"))
+        raise UsageError("no-kubernetes", NO_CLUSTER, reason)
     (host,) = inventory.hosts
     with open_forwarder(host) as forwarder:
         yield forward(forwarder, host, (LOOPBACK, ports[part]), part)
@@ -193,7 +193,7 @@ def connect_api(answers: Mapping[str, Answer], inventory: Inventory, forwarder: 
 
 def build_forwarding_error(host: str, error: OSError) -> RolloutError:
     message = f"{host} lets no connection through; nothing was created."
-    return RolloutError("forwarding-refused", message, str(error), Command("gpustack", "explain", "forwarding-refused"))
+    return RolloutError("forwarding-refused", message, str(error))
 
 
 def connect_web(

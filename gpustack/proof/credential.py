@@ -91,7 +91,7 @@ def read_login(host: Host, namespace: str) -> tuple[str, str]:
         login = refusal.reach.reason
     if isinstance(login, str):
         message = "Grafana's login could not be read."
-        raise RolloutError("access-no-login", message, login, Command("gpustack", "explain", "access-no-login"))
+        raise RolloutError("access-no-login", message, login)
     return login
 
 

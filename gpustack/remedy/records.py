@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.command import NO_HINT, Command
 from gpustack.errors import RolloutError
 from gpustack.ownership.decision import MAY_CHANGE, Decision, decide
 from gpustack.ownership.record import ABSENT, Record
@@ -107,12 +106,11 @@ def parse_record(host: str, lines: Iterable[str]) -> HostRecord:
     parsed = [line.split("\t") for line in lines]
     for word, folder, reason in (line for line in parsed if len(line) == SPOILT):
         if word == "unreadable":
-            hint = Command("gpustack", "explain", "undo-record-unreadable")
-            raise RolloutError("undo-record-unreadable", f"The record {folder} on {host} cannot be used.", reason, hint)
+            raise RolloutError("undo-record-unreadable", f"The record {folder} on {host} cannot be used.", reason)
     words = {line[0]: line[1] for line in parsed if len(line) == NAMED}
     resource_lines = [line for line in parsed if line[0] == "thing"]
     if not ID.fullmatch(words.get("id", "")) or any(len(line) != RESOURCE for line in resource_lines):
-        raise RolloutError("fix-copies", f"{host} answered with a record of another shape.", "", NO_HINT)
+        raise RolloutError("fix-copies", f"{host} answered with a record of another shape.")
     changes = tuple(parse_resource(host, line[1:]) for line in resource_lines)
     hosts = tuple(words.get("hosts", "").split())
     return HostRecord(host, words["id"], words.get("fault", ""), hosts, words.get("state") == "finished", changes)

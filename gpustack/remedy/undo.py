@@ -80,18 +80,17 @@ def find_last_fix(copies: Copies, reached_hosts: Sequence[str]) -> LastFix:
     host_records = [record for name in reached_hosts if (record := copies.read(name))]
     if not host_records:
         reason = "No host that was reached keeps the copies of one."
-        raise RolloutError("undo-nothing", "There is no fix to roll back.", reason, NO_HINT)
+        raise RolloutError("undo-nothing", "There is no fix to roll back.", reason)
     newest = max(record.id for record in host_records)
     records = [record for record in host_records if record.id == newest]
     if missing := sorted({name for record in records for name in record.hosts} - {record.host for record in records}):
         reason = f"It also changed {', '.join(missing)}, which cannot be reached or has no backups any more."
-        hint = Command("gpustack", "explain", "undo-host-missing")
-        raise RolloutError("undo-host-missing", f"The fix of {records[0].fault} is on more hosts.", reason, hint)
+        raise RolloutError("undo-host-missing", f"The fix of {records[0].fault} is on more hosts.", reason)
     fix = read_objects(copies, records)
     if fix.remaining_changes and not fix.restorable:
         message = f"What the fix of {fix.fault} left was changed since; nothing was restored."
         reason = "\n".join(str(describe_remainder(change, fix.id)) for change in fix.remaining_changes)
-        raise RolloutError("undo-changed-since", message, reason, Command("gpustack", "explain", "undo-changed-since"))
+        raise RolloutError("undo-changed-since", message, reason)
     return fix
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from gpustack.ask.redact.printable import clean_text
-from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.write import open_null
 
@@ -59,7 +58,7 @@ class GuardedStream:
 
 def build_output_error(reason: str) -> UsageError:
     message = "The result cannot be written to the standard output."
-    return UsageError("output-unwritable", message, reason, Command("gpustack", "explain", "output-unwritable"))
+    return UsageError("output-unwritable", message, reason)
 
 
 def guard_streams() -> None:

@@ -1,7 +1,6 @@
 """The refusal to change a cluster whose node addresses are not known for certain."""
 
 from gpustack.ask.snapshot import Snapshot
-from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.steps.node_address import KEY, find_unconfirmed_hosts
 
@@ -17,5 +16,4 @@ def refuse_unconfirmed(snapshot: Snapshot) -> None:
         return
     reason = "\n".join(f"{host}: {doubt}" for host, doubt in unconfirmed_hosts)
     message = f"The address of a node is not certain: set {KEY} of the host in the inventory. Nothing was changed."
-    hint = Command("gpustack", "explain", "node-address-unconfirmed")
-    raise RolloutError("node-address-unconfirmed", message, reason, hint)
+    raise RolloutError("node-address-unconfirmed", message, reason)

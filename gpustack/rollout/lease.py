@@ -67,7 +67,7 @@ class Lease:
         if unlocked_hosts := [name for name in names if name not in held_hosts]:
             reason = "\n".join(f"{name}: {self.missing.get(name, 'its lock is not held')}" for name in unlocked_hosts)
             message = f"The lock on {', '.join(unlocked_hosts)} is not held; nothing was changed there."
-            raise LockedError("lock-failed", message, reason, Command("gpustack", "explain", "lock-failed"))
+            raise LockedError("lock-failed", message, reason)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 
 from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
-from gpustack.command import Command, Prose
+from gpustack.command import Prose
 from gpustack.config.host import Host
 from gpustack.errors import LockedError
 
@@ -90,7 +90,7 @@ def require_held(hold: "Hold", first: "str | HostRefused") -> None:
         raise LockedError("locked", message, hold.read_line(), hint)
     if first != HELD:
         message = f"The lock on {hold.host.name} could not be taken."
-        raise LockedError("lock-failed", message, first, Command("gpustack", "explain", "lock-failed"))
+        raise LockedError("lock-failed", message, first)
 
 
 @dataclass(eq=False)

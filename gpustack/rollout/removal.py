@@ -7,6 +7,7 @@ from typing import Any
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.probes.host.owned_resources import RESOURCE_PROBES, Trace
 from gpustack.probes.host.ownership import OWNERSHIP
@@ -209,7 +210,10 @@ def judge_packages(
     )
     if not remove_packages and packages.managed_packages:
         names = ", ".join(sort_known_first(packages.managed_packages))
-        kept_resources.append(f"{len(packages.managed_packages)} packages that gpustack installed, {names}: --packages")
+        option = Command("gpustack", "reset", "--packages")
+        kept_resources.append(
+            f"{len(packages.managed_packages)} packages that gpustack installed, {names}: {option} removes them"
+        )
     if packages.foreign_packages and traced_steps & {"containerd", "kubernetes"}:
         kept_resources.append(
             f"packages {', '.join(packages.foreign_packages)}: apt's history does not say that gpustack installed them"

@@ -91,12 +91,11 @@ def refuse_removal(before: Removal, *, foreign: bool) -> None:
     if before.distributions:
         reason = "\n".join(f"{host}: {name}" for host, name in before.distributions)
         message = "Another kind of Kubernetes is on a host; nothing was removed."
-        raise RolloutError("reset-distribution", message, reason, Command("gpustack", "explain", "reset-distribution"))
+        raise RolloutError("reset-distribution", message, reason)
     if before.blocked_hosts:
         reason = "\n".join(f"{host_removal.host}: {host_removal.record_error}" for host_removal in before.blocked_hosts)
         message = "What gpustack changed on a host is unknown; nothing was removed."
-        hint = Command("gpustack", "explain", "ownership-record-unusable")
-        raise RolloutError("ownership-record-unusable", message, reason, hint)
+        raise RolloutError("ownership-record-unusable", message, reason)
     if before.foreign_hosts and not foreign:
         reason = "\n".join(
             f"{foreign_removal.host}: {foreign_removal.foreign}" for foreign_removal in before.foreign_hosts

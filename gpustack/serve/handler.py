@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 from gpustack.ask.redact.printable import clean_text
+from gpustack.command import Command
 from gpustack.serve.allowed_hosts import is_allowed
 from gpustack.serve.openapi import render_openapi
 from gpustack.serve.refusal import CONTENT_TYPE, Refusal, render_problem
@@ -61,7 +62,8 @@ class Handler(BaseHTTPRequestHandler):
         if not self.parse_request():
             return False
         if not is_allowed(self.headers.get_all("Host", []), self.server.hosts):
-            reason = "This server has another name than the Host of the request: --allow-host adds one."
+            option = Command("gpustack", "serve", "--allow-host", "NAME")
+            reason = f"This server has another name than the Host of the request: {option} adds one."
             raise Refusal(HTTPStatus.MISDIRECTED_REQUEST, "serve-host", reason)
         if self.command not in METHODS:
             reason = f"Nothing can be changed here: there are {' and '.join(METHODS)}."

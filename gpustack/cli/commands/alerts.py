@@ -9,7 +9,6 @@ import typer
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import ChangeSession
 from gpustack.cli.root import OPERATE, ROOT
-from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.report.renderings import DELIVERIES
 
@@ -87,4 +86,4 @@ def require_receiver(hosts: "Inventory", severities: list[str]) -> None:
         message, reason = f"{subject} no receiver.", "alerts.receivers of the spec names nobody."
     else:
         return
-    raise UsageError("alerts-no-receiver", message, reason, Command("gpustack", "explain", "alerts-no-receiver"))
+    raise UsageError("alerts-no-receiver", message, reason)

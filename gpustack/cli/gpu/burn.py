@@ -8,7 +8,6 @@ import typer
 from gpustack.cli import options
 from gpustack.cli.gpu.engines import EngineSession, run_work
 from gpustack.cli.session import split_words
-from gpustack.command import Command
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Limits:
         seconds = int(options.parse_duration(self.duration))
         if not LEAST <= seconds <= MOST:
             message = f"--for takes {LEAST // 60}m to {MOST // 3600}h, not {self.duration}."
-            raise UsageError("gpu-burn-time", message, "", Command("gpustack", "explain", "gpu-burn-time"))
+            raise UsageError("gpu-burn-time", message, "")
         return seconds
 
 

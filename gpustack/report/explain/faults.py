@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from textwrap import fill, wrap
 
+from gpustack.command import Command
 from gpustack.doctor.entry import Edge, Fault, State
 from gpustack.doctor.graph import load_graph
 from gpustack.report.doctor.format import AUTO_TEXTS
@@ -41,7 +42,7 @@ def render_fault(fault: Fault) -> Iterator[str]:
     yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield from (f"    {line}" for line in fault.fix.commands)
     if fault.remedy:
-        yield f"    gpustack doctor --fix {fault.id}"
+        yield f"    {Command('gpustack', 'doctor', '--fix', fault.id)}"
     yield from render_list("Sources", fault.sources)
     yield ""
 

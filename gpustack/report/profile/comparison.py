@@ -46,7 +46,7 @@ def list_lines(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[
     yield from (f"  {trait.name:16} {trait.before}, then {trait.after}" for trait in differing)
     yield from (f"  {note}" for note in comparison.notes)
     for gate in gates:
-        yield f"--fail-if {gate.gate.text}: {gate.outcome}: {gate.reason}"
+        yield f"{gate.gate.text}: {gate.outcome}: {gate.reason}"
 
 
 def format_verdict(run: Analysis) -> str:
@@ -128,7 +128,7 @@ class TraitShape(Shape):
 
 
 class GateShape(Shape):
-    """Describe the result of a --fail-if."""
+    """Describe the result of a gate."""
 
     expression: str = take("gate", "text")
     outcome: Gated

@@ -12,7 +12,7 @@ import pytest
 from gpustack.cli import error_handler
 from gpustack.cli.app import app
 from gpustack.cli.error_handler import HINTS, report_errors
-from gpustack.errors import ConfigError, InputError
+from gpustack.errors import ConfigError, InputError, UsageError
 from gpustack.report.error_document import ErrorDocument
 from gpustack.report.explain.pages import read_error_pages
 from gpustack.report.guard import GuardedStream
@@ -53,6 +53,27 @@ def test_an_error_of_a_package_without_options_gets_the_hint_of_its_reference(
     with pytest.raises(SystemExit) as ending, report_errors():
         raise InputError("capacity-clusters", "It has several clusters.")
     assert (ending.value.code, "do:    --cluster NAME" in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("gpu config set", "gpustack gpu config set --help"),
+        ("gpu config set --clocks fast", "gpustack gpu config set --help"),
+        ("gpu config set --clocks 0,0 --for 5m", "the same command without --for"),
+        ("gpu watch bogus", "gpustack explain metric"),
+        ("profile analyze run.json --threshold dram", "gpustack profile thresholds"),
+    ],
+)
+def test_a_value_that_a_package_cannot_use_gets_the_hint_of_its_command(
+    words: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(*words.split())
+    assert f"do:    {hint}\n" in capsys.readouterr().err
+
+
+def test_an_error_without_a_hint_names_its_page() -> None:
+    assert UsageError("gpu-no-engine", "No DCGM host engine can be asked.").hint == "gpustack explain gpu-no-engine"
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_gpus_of_several_pods_are_no_one_job() -> None:
     both = (build_window(DECODE, pods=("a/x",)), build_window(DECODE, pods=()))
     verdict = classify(Job(both))
     assert verdict.id == "insufficient-data"
-    assert "--pod" in verdict.reasons[0]
+    assert verdict.reasons[0].endswith("or free: choose those of one.")
 
 
 def test_idle_gpus_with_something_loaded_are_not_imbalanced() -> None:

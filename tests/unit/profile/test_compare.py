@@ -107,7 +107,7 @@ def test_what_the_noise_hides_is_no_pass() -> None:
 def test_all_gates_that_are_none_are_named() -> None:
     with pytest.raises(UsageError) as caught:
         parse_gates(["tensor<-5%", "tenser<-5%", "tensor<5", "tensor"])
-    assert caught.value.message == "--fail-if cannot be read: tenser<-5%, tensor<5, tensor"
+    assert caught.value.message == "These are no gates: tenser<-5%, tensor<5, tensor"
 
 
 @pytest.mark.parametrize("name", ["compute", "memory bandwidth", "loader wait"])

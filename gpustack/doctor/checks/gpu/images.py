@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from gpustack.ask.judge import Result, build_ok_result
 from gpustack.ask.view import View
-from gpustack.command import NO_HINT, Hint, Prose
+from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines, list_own_pods
@@ -50,9 +50,10 @@ def explain_driver_pod(view: View, pod: PodState) -> Hint:
     if not pod.name.startswith(DRIVER_PODS):
         return Prose("gpustack did not make {}: kubectl get nvidiadrivers shows what requests it", str(pod))
     return Prose(
-        "driver.enabled of ClusterPolicy {} is true, unlike in the spec: gpustack install --only gpu-operator --force "
-        "disables it, and gpu-driver installs that of the host",
+        "driver.enabled of ClusterPolicy {} is true, unlike in the spec: {} disables it, and gpu-driver installs "
+        "that of the host",
         POLICY,
+        Command("gpustack", "install", "--only", "gpu-operator", "--force"),
     )
 
 
