@@ -18,12 +18,12 @@ def list_blocks(text: str) -> Iterator[tuple[str, str]]:
 def list_commands(path: Path) -> list[str]:
     """List whole commands of the blocks of a shell, without prompt and comment; lines that end with a backslash are
     joined. Output in a `console` block is none."""
-    found = []
+    errors = []
     for language, body in list_blocks(path.read_text()):
         if language not in SHELLS:
             continue
         lines = re.sub(r"\\\n\s*", "", body).splitlines()
         if language == "console":
             lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-        found += [text for line in lines if (text := re.sub(r"(^|\s+)# .*", "", line).rstrip())]
-    return found
+        errors += [text for line in lines if (text := re.sub(r"(^|\s+)# .*", "", line).rstrip())]
+    return errors

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.programs.api_objects import APPLIED, OTHERS, build_object
+from tests.worlds.programs.api_objects import APPLIED_ENTRY, OTHER_ENTRY, build_object
 
 ROOT = locate_playbooks()
 FILES = sorted(path for path in ROOT.rglob("*") if path.suffix in (".sh", ".yml", ".yaml", ".j2"))
@@ -58,9 +58,9 @@ def test_objects_are_deleted_by_label_and_name() -> None:
     ("item", "expected"),
     [
         (build_object("ConfigMap", "a"), "ConfigMap space a"),
-        (build_object("ConfigMap", "a", managers=[OTHERS]), "ConfigMap space a"),
-        (build_object("ConfigMap", "a", managers=[OTHERS, APPLIED]), "ConfigMap space a fields"),
-        (build_object("ConfigMap", "a", managers=[{**APPLIED, "operation": "Update"}]), "ConfigMap space a"),
+        (build_object("ConfigMap", "a", managers=[OTHER_ENTRY]), "ConfigMap space a"),
+        (build_object("ConfigMap", "a", managers=[OTHER_ENTRY, APPLIED_ENTRY]), "ConfigMap space a fields"),
+        (build_object("ConfigMap", "a", managers=[{**APPLIED_ENTRY, "operation": "Update"}]), "ConfigMap space a"),
         (
             build_object("Namespace", "a", "", labels={"app.kubernetes.io/managed-by": "gpustack"}),
             "Namespace - a label",
@@ -82,12 +82,12 @@ def test_kubectl_tells_owners_apart(item: dict[str, Any], expected: str) -> None
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"annotations": {"operator.prometheus.io/version": "0.99.0"}, "managers": [OTHERS]}, "others 0.99.0"),
-        ({"labels": {"app.kubernetes.io/version": "2.20.2"}, "managers": [APPLIED]}, "gpustack 2.20.2"),
-        ({"managers": [APPLIED, OTHERS]}, "others -"),
-        ({"managers": [{**APPLIED, "operation": "Update"}]}, "others -"),
-        ({"managers": [APPLIED, STATUS]}, "gpustack -"),
-        ({"labels": {"app.kubernetes.io/managed-by": "gpustack"}, "managers": [OTHERS]}, "gpustack -"),
+        ({"annotations": {"operator.prometheus.io/version": "0.99.0"}, "managers": [OTHER_ENTRY]}, "others 0.99.0"),
+        ({"labels": {"app.kubernetes.io/version": "2.20.2"}, "managers": [APPLIED_ENTRY]}, "gpustack 2.20.2"),
+        ({"managers": [APPLIED_ENTRY, OTHER_ENTRY]}, "others -"),
+        ({"managers": [{**APPLIED_ENTRY, "operation": "Update"}]}, "others -"),
+        ({"managers": [APPLIED_ENTRY, STATUS]}, "gpustack -"),
+        ({"labels": {"app.kubernetes.io/managed-by": "gpustack"}, "managers": [OTHER_ENTRY]}, "gpustack -"),
         ({}, "others -"),
     ],
 )  # fmt: skip

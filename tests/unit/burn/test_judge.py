@@ -54,7 +54,7 @@ def test_a_good_gpu_passes() -> None:
             "TestField 1004 testing FAILED.",
         ),
         (build_pod_result(0, burns.end(1004)), make_observation(), "unknown", "says nothing of its load"),
-        (build_pod_result(0, burns.SKIPPED), make_observation(), "unknown", "has not been implemented yet"),
+        (build_pod_result(0, burns.SKIPPED_TEST), make_observation(), "unknown", "has not been implemented yet"),
         (
             build_pod_result(0, burns.WRONG, WRONG_TESTER),
             make_observation(),

@@ -11,14 +11,14 @@ from gpustack.errors import UsageError
 from gpustack.metrics.readings import Readings, build_readings
 from tests.worlds.programs.engines import ACTING
 from tests.worlds.prometheus.gpu_series import build_gpu_series
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.snapshots.build import TAKEN_AT
 
 IDLE = Engines(
     (Engine("gpu1", ACTING, gpus=2, free=1), Engine("gpu2", ACTING, gpus=2, free=2)),
     {"gpu3": "its GPUs are in use: team-a/train-0"},
     ACTING,
     {},
-    TAKEN,
+    TAKEN_AT,
 )
 WARM = {"GPU_TEMP": 70, "GPU_MAX_OP_TEMP": 87}
 

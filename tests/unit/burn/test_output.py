@@ -44,7 +44,7 @@ def test_the_zero_in_place_of_a_value_is_none() -> None:
 
 
 def test_what_was_skipped_did_not_pass() -> None:
-    output = parse_output(burns.SKIPPED, "1004")
+    output = parse_output(burns.SKIPPED_TEST, "1004")
     assert (output.ending, output.ticks) == ("none", 0)
     assert output.reasons == ("A test for fieldId 1004 has not been implemented yet.",)
 

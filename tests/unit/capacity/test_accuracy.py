@@ -12,7 +12,7 @@ from statistics import median
 import pytest
 
 from tests.worlds.life.draw import draw
-from tests.worlds.life.judged import MOST, Judged, find_wrong, judge
+from tests.worlds.life.judged import LIMITS, Errors, find_wrong, judge
 from tests.worlds.life.recorded import record
 
 FEW = range(4)
@@ -20,7 +20,7 @@ FIRST, LAST = map(int, os.environ.get("LIVES", "0-199").split("-"))
 ALL = range(FIRST, LAST + 1)
 
 
-def judge_life(seed: int) -> Judged:
+def judge_life(seed: int) -> Errors:
     life = draw(seed, small=True)
     return judge(life, record(life).build_source())
 
@@ -38,10 +38,10 @@ def test_hours_and_money_are_right_in_many_lives() -> None:
     assert {seed: more for seed, one in judgeds.items() if (more := find_wrong(one))} == {}
 
 
-def write(lives: list[Judged]) -> None:
+def write(lives: list[Errors]) -> None:
     if not (where := os.environ.get("ACCURACY_WRITE")):
         return
-    names = [field.name for field in fields(Judged) if field.name != "uneven_cents"]
+    names = [field.name for field in fields(Errors) if field.name != "uneven_cents"]
     rows = {name: [getattr(one, name) for one in lives] for name in names}
-    lines = [f"| {name} | {median(row):.3%} | {max(row):.3%} | {MOST[name]:.1%} |\n" for name, row in rows.items()]
+    lines = [f"| {name} | {median(row):.3%} | {max(row):.3%} | {LIMITS[name]:.1%} |\n" for name, row in rows.items()]
     Path(where).write_text("".join(lines))

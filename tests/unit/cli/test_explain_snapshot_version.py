@@ -12,7 +12,7 @@ from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
-from tests.worlds.results.plans import TAKEN, make_converged_plan
+from tests.worlds.results.plans import TAKEN_AT, make_converged_plan
 
 runner = CliRunner()
 
@@ -47,7 +47,7 @@ def test_snapshot_writes_a_recording_that_is_read_again(plan_snapshot: Snapshot,
 
 def test_snapshot_names_its_file_itself_or_writes_to_stdout(plan_snapshot: Snapshot, tmp_path: Path) -> None:
     name = runner.invoke(app, ["snapshot", "--quiet"]).stdout.strip()
-    assert name == f"gpustack-{TAKEN:%Y%m%dT%H%M%S}.jsonl"
+    assert name == f"gpustack-{TAKEN_AT:%Y%m%dT%H%M%S}.jsonl"
     assert (tmp_path / name).read_text() == runner.invoke(app, ["snapshot", "--quiet", "--out", "-"]).stdout
 
 
@@ -86,7 +86,7 @@ def test_a_list_has_no_secret_and_no_escape(plan_snapshot: Snapshot) -> None:
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recording without any answer tells nothing: that is neither 0 nor 1."""
     snapshot = make_converged_plan().snapshot
-    nothing = Snapshot(TAKEN, snapshot.inventory, MappingProxyType({"kube1": Reach("kube1")}), index_answers([]))
+    nothing = Snapshot(TAKEN_AT, snapshot.inventory, MappingProxyType({"kube1": Reach("kube1")}), index_answers([]))
     monkeypatch.chdir(tmp_path)
     from gpustack.ask.recording import write_recording
 

@@ -31,7 +31,7 @@ from gpustack.rollout import run as locked_run
 from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import PlaybookRun
 from tests.schemas import check_shape
-from tests.worlds.programs.fix_run import FORWARD, STOPPED, make_record
+from tests.worlds.programs.fix_run import FORWARD, STOPPED_SERVICE, make_record
 from tests.worlds.snapshots import hosts
 
 IP, CONTAINERD = "host-ip-forward-off", "containerd-not-running"
@@ -159,7 +159,7 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
 
 
 def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
-    made = world({("units.services", "h1"): STOPPED})
+    made = world({("units.services", "h1"): STOPPED_SERVICE})
     refused = expect_error("--fix", "--yes")
     assert (refused.reference, refused.hint) == (
         "fix-declined",

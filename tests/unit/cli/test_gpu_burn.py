@@ -34,14 +34,14 @@ from tests.worlds.programs.engines import ACTING, Hosts
 from tests.worlds.prometheus.gpu_series import build_gpu_series
 from tests.worlds.results import burns
 from tests.worlds.results.burns import UUIDS
-from tests.worlds.snapshots.build import TAKEN, build
+from tests.worlds.snapshots.build import TAKEN_AT, build
 
 IDLE = Engines(
     (Engine("gpu1", ACTING, gpus=2, free=1), Engine("gpu2", ACTING, address="", gpus=2, free=2)),
     {"gpu3": "its GPUs are in use: team-a/train-0"},
     ACTING,
     {},
-    TAKEN,
+    TAKEN_AT,
 )
 HOT = {"GPU_TEMP": 93.0}
 

@@ -28,7 +28,7 @@ from gpustack.rollout import run as locked_run
 from tests.schemas import check_shape
 from tests.worlds.programs import engines
 from tests.worlds.programs.engines import ACTING, ENGINES, Hosts, build_result, build_software_test, render_diagnostic
-from tests.worlds.snapshots.build import TAKEN, build
+from tests.worlds.snapshots.build import TAKEN_AT, build
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_listing_holds_no_lock(hosts: Hosts) -> None:
 
 
 def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    late = Mark("gpu1", "profiling", TAKEN - timedelta(minutes=1), "bob").text
+    late = Mark("gpu1", "profiling", TAKEN_AT - timedelta(minutes=1), "bob").text
     there = replace(ENGINES, marks={("gpu1", "profiling"): late})
     monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
     hosts.answers = {"profile --list": (0, engines.METRICS)}
@@ -88,7 +88,7 @@ def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pyt
 
 
 def test_a_listing_has_what_is_temporary(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit = Mark("gpu1", "power-limit", TAKEN + timedelta(hours=2), "bob", "300", ("250",)).text
+    limit = Mark("gpu1", "power-limit", TAKEN_AT + timedelta(hours=2), "bob", "300", ("250",)).text
     there = replace(ENGINES, marks={("gpu1", "power-limit"): limit, ("gpu1", "policy"): "x"})
     monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
     hosts.answers = {"config --get": (0, engines.SETTINGS)}

@@ -153,7 +153,7 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
 
 
 def test_nothing_to_do_is_a_document(world: Callable[..., World]) -> None:
-    world(build_snapshot(unreached=("k3",)))
+    world(build_snapshot(unreached_hosts=("k3",)))
     result = run("-q", "-o", "json")
     document = json.loads(result.stdout)
     assert (document["exit"]["code"], result.exit_code, document["unreachable_hosts"], document["playbook_run"]) == (
@@ -212,7 +212,7 @@ def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
 
 def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World]) -> None:
     made = world(build_snapshot(CLUSTER))
-    made.under_lock = build_snapshot(CLUSTER, unreached=("k2",))
+    made.under_lock = build_snapshot(CLUSTER, unreached_hosts=("k2",))
     refused = expect_error("--yes", "-q")
     assert (refused.reference, refused.reason) == ("reset-changed-since", "k2: it no longer responds")
     assert made.played_hosts == []
@@ -247,7 +247,7 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
 
 
 def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
-    made = world(build_snapshot(CLUSTER, unreached=("k1",)), build_snapshot(unreached=("k1",)))
+    made = world(build_snapshot(CLUSTER, unreached_hosts=("k1",)), build_snapshot(unreached_hosts=("k1",)))
     refused = expect_error("--yes", "-q", "--limit", "k2")
     assert (refused.reference, made.locked_hosts, made.played_hosts) == ("lock-unreached", [], []), (
         "another one may reach it"
@@ -259,7 +259,7 @@ def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., 
 
 
 def test_who_cannot_be_asked_ends_it(world: Callable[..., World]) -> None:
-    world(build_snapshot(CLUSTER, unreached=("k2",)))
+    world(build_snapshot(CLUSTER, unreached_hosts=("k2",)))
     assert isinstance(expect_error("--yes", "-q", "--limit", "k2"), UnreachableError)
 
 

@@ -18,7 +18,7 @@ from gpustack.events import Event
 from gpustack.probes.gpu.temporary_changes import LOAD, Mark, parse_mark
 from tests.worlds.programs import engines
 from tests.worlds.programs.engines import ENGINES, KUBECTL, Hosts
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.snapshots.build import TAKEN_AT
 
 WHO = "ann@desk (pid 7)"
 PAUSED = operations.pause_profiling(1800)
@@ -31,7 +31,7 @@ def change(hosts: Hosts, events: list[Event] | None = None, *, yes: bool = True,
 
 
 def mark(node: str = "gpu1", after: timedelta = timedelta(minutes=5)) -> str:
-    return Mark(node, "profiling", TAKEN + after, "bob").text
+    return Mark(node, "profiling", TAKEN_AT + after, "bob").text
 
 
 def test_what_is_declined_is_not_done() -> None:
@@ -40,7 +40,7 @@ def test_what_is_declined_is_not_done() -> None:
     with pytest.raises(RolloutError) as raised:
         declined.apply_operation(PAUSED)
     assert raised.value.reference == "change-declined"
-    assert [preview.deadline for preview in shown] == [TAKEN + timedelta(minutes=30)]
+    assert [preview.deadline for preview in shown] == [TAKEN_AT + timedelta(minutes=30)]
     assert hosts.typed_commands == []
 
 
@@ -50,8 +50,8 @@ def test_the_mark_stands_before_the_change() -> None:
     first, *others = hosts.list_actions()
     assert first.startswith(f"{KUBECTL} annotate node gpu1 gpu2 ")
     text = first.partition("gpustack.io/temporary-profiling=")[2].rstrip("'")
-    until = TAKEN + timedelta(minutes=30)
-    assert parse_mark("gpu1", "profiling", text, TAKEN) == Mark("gpu1", "profiling", until, WHO)
+    until = TAKEN_AT + timedelta(minutes=30)
+    assert parse_mark("gpu1", "profiling", text, TAKEN_AT) == Mark("gpu1", "profiling", until, WHO)
     assert [mark.node for mark in done.marks] == ["gpu1", "gpu2"]
     assert sorted(others) == [engine.build_command(("profile", "--pause")) for engine in ENGINES.members]
     assert [ending.ending for ending in done.endings] == ["done", "done", "unknown"]
@@ -247,7 +247,7 @@ def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
     hosts = Hosts()
     times = {"gpu1": -1, "gpu4": -1, "gpu2": 5}
     marks = {
-        (node, LOAD): Mark(node, LOAD, TAKEN + timedelta(minutes=minutes), "bob").text
+        (node, LOAD): Mark(node, LOAD, TAKEN_AT + timedelta(minutes=minutes), "bob").text
         for node, minutes in times.items()
     }
     acting = replace(change(hosts), engines=replace(ENGINES, marks=marks))

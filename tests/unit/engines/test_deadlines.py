@@ -13,7 +13,7 @@ from gpustack.events import Event
 from gpustack.probes.gpu.temporary_changes import Mark, parse_mark
 from tests.worlds.programs.engines import render_policy
 from tests.worlds.programs.live_engines import Gpu, LiveHosts
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.snapshots.build import TAKEN_AT
 
 LATER = timedelta(hours=3)
 LIMIT = operations.set_config(250, "", ecc=None, keep=7200)
@@ -33,7 +33,7 @@ def make(hosts: LiveHosts, work: Operation, later: timedelta = timedelta()) -> C
 
 
 def mark_of(hosts: LiveHosts, node: str, kind: str) -> Mark:
-    mark = parse_mark(node, kind, hosts.annotations[node, kind], TAKEN)
+    mark = parse_mark(node, kind, hosts.annotations[node, kind], TAKEN_AT)
     assert mark
     return mark
 
@@ -223,7 +223,9 @@ def test_an_engine_that_does_not_answer_has_no_former_value() -> None:
 def test_a_mark_that_another_one_wrote_meanwhile_is_not_overwritten() -> None:
     hosts = LiveHosts()
     acting = change(hosts)
-    other = hosts.annotations["gpu2", "power-limit"] = Mark("gpu2", "power-limit", TAKEN, "bob", "300", ("200",)).text
+    other = hosts.annotations["gpu2", "power-limit"] = Mark(
+        "gpu2", "power-limit", TAKEN_AT, "bob", "300", ("200",)
+    ).text
     with pytest.raises(RolloutError) as raised:
         acting.apply_operation(LIMIT)
     assert raised.value.reference == "change-not-marked"

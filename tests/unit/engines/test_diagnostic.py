@@ -9,7 +9,7 @@ from gpustack.engines.diagnostic import Diagnostic, add_losses, judge_level
 from gpustack.engines.engine import compare_offers
 from tests.worlds.programs.engines import (
     ENGINES,
-    ONE,
+    FIRST,
     build_result,
     build_software_test,
     format_json,
@@ -87,6 +87,6 @@ def test_what_gives_no_results_is_unknown(output: str, status: int, reason: str)
 
 @pytest.mark.parametrize(("offers", "code"), [({"gpu1": 2}, 0), ({"gpu1": 1}, 1), ({}, 8)])
 def test_a_gpu_that_is_lost_under_load_is_a_failure(offers: dict[str, int], code: int) -> None:
-    before = replace(ENGINES, members=(replace(ONE, gpus=2),), unread={})
+    before = replace(ENGINES, members=(replace(FIRST, gpus=2),), unread={})
     found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"))))
     assert add_losses(found, *compare_offers(before, offers)).exit_status == code

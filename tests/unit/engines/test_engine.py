@@ -14,7 +14,7 @@ from gpustack.errors import UnreachableError, UsageError
 from gpustack.probes.gpu.temporary_changes import PROFILING, Mark
 from gpustack.probes.proof import PROCESS, PROOF_NAMESPACE
 from gpustack.process import name_process
-from tests.worlds.snapshots.build import TAKEN, build
+from tests.worlds.snapshots.build import TAKEN_AT, build
 
 KUBE1 = Host("kube1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
 HOSTS = (KUBE1, Host("box3", "10.0.0.3"))
@@ -150,7 +150,7 @@ def test_shared_gpus_are_not_loaded() -> None:
 @pytest.mark.parametrize(("minutes", "free"), [(5, ["gpu2", "gpu3"]), (-5, ["gpu1", "gpu2", "gpu3"])])
 def test_a_node_whose_profiling_is_paused_is_not_loaded(minutes: int, free: list[str]) -> None:
     """The metrics of such a node are missing. An overdue change is put back before."""
-    paused = Mark("gpu1", PROFILING, TAKEN + timedelta(minutes=minutes), "bob").text
+    paused = Mark("gpu1", PROFILING, TAKEN_AT + timedelta(minutes=minutes), "bob").text
     idle = find_idle(build_snapshot(mark=paused))
     assert [engine.node for engine in idle.members] == free
     assert ("profiling is paused there until 05:05 UTC" in idle.unread.get("gpu1", "")) == (minutes > 0)

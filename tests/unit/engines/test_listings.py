@@ -22,10 +22,10 @@ from gpustack.engines.samples import Sample, choose_fields
 from gpustack.engines.violations import Violation
 from gpustack.errors import UsageError
 from tests.worlds.programs import engines
-from tests.worlds.programs.engines import ACTING, ENGINES, ONE, Hosts
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.programs.engines import ACTING, ENGINES, FIRST, Hosts
+from tests.worlds.snapshots.build import TAKEN_AT
 
-ALONE = Engines((ONE,), {}, ACTING, {}, TAKEN)
+ALONE = Engines((FIRST,), {}, ACTING, {}, TAKEN_AT)
 TEXTS: dict[Topic, str] = {
     "groups": engines.GROUPS,
     "policies": engines.POLICIES,

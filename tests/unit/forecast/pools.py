@@ -44,7 +44,7 @@ def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list
     pools = []
     for name, of in named.items():
         taken, waiting, room, gpus_requested = (
-            add_up(truth.compute_hourly_values(one, what, until=truth.end) for one in of)
+            add_up(truth.compute_hourly_values(one, what, end=truth.end) for one in of)
             for what in ("allocated", "queued", "schedulable", "demand")
         )
         allocated, queued, capacity = (

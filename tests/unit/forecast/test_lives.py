@@ -62,7 +62,7 @@ class JudgedPool:
 def judge(seeds: Iterable[int], names: Iterable[str] = READ) -> dict[str, list[JudgedPool]]:
     rows: dict[str, list[JudgedPool]] = {name: [] for name in names}
     for seed in seeds:
-        life = draw(seed, beyond=AFTER)
+        life = draw(seed, future_days=AFTER)
         for name, row in rows.items():
             row += [JudgedPool(pool, forecast_pool(pool.demand, Terms(LEAD, AFTER))) for pool in READ[name](life)]
     return rows

@@ -181,7 +181,7 @@ STATUSES = (0, 0, 0, 0, 0, 1, 2, 7, 22, 100, 124, 126, 127, 137, 139, 141, 255, 
 def list_recorded(probe: str) -> tuple[Answer, ...]:
     """List all cases of a probe."""
     names = sorted(path.stem for path in (answers.CASES / probe).glob("*.json"))
-    return tuple(answers.read_case(probe, name, where="host1") for name in names)
+    return tuple(answers.read_case(probe, name, location="host1") for name in names)
 
 
 def spoil_text(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL, max_count: int = 3) -> str:

@@ -103,7 +103,7 @@ def test_parts_make_the_whole(life: Life, kind: str) -> None:
     for by in (("team",), ("namespace",), ("label", "pool"), ("uid",), ("on",), ("kind", "model", "resource")):
         assert sum(life.truth.compute_hours(by, kind).values()) == pytest.approx(whole)
     middle = life.start + 30.3 * DAY
-    halves = (life.truth.compute_hours((), kind, until=middle), life.truth.compute_hours((), kind, since=middle))
+    halves = (life.truth.compute_hours((), kind, end=middle), life.truth.compute_hours((), kind, begin=middle))
     assert sum(half[()] for half in halves) == pytest.approx(whole)
 
 
@@ -139,7 +139,7 @@ def test_hours_of_pods_are_those_of_the_pool(life: Life) -> None:
 def test_a_hole_counts_as_if_it_had_not_been() -> None:
     life = draw(1, small=True)
     hole = (life.start + 10 * DAY, life.start + 11 * DAY)
-    parts = (life.truth.compute_hours(holes=[hole]), life.truth.compute_hours(since=hole[0], until=hole[1]))
+    parts = (life.truth.compute_hours(holes=[hole]), life.truth.compute_hours(begin=hole[0], end=hole[1]))
     assert sum(part[()] for part in parts) == pytest.approx(life.truth.compute_hours()[()])
 
 
@@ -151,8 +151,8 @@ def test_full_is_the_day_on_which_demand_reaches_what_there_is() -> None:
     hours = [
         asked >= there
         for asked, there in zip(
-            truth.compute_hourly_values("l40s", "demand", until=truth.end),
-            truth.compute_hourly_values("l40s", "schedulable", until=truth.end),
+            truth.compute_hourly_values("l40s", "demand", end=truth.end),
+            truth.compute_hourly_values("l40s", "schedulable", end=truth.end),
             strict=True,
         )
     ]

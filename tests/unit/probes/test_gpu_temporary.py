@@ -22,7 +22,7 @@ from gpustack.probes.gpu.temporary_changes import (
     parse_mark,
 )
 from tests.worlds.programs.live_engines import build_policy
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.snapshots.build import TAKEN_AT
 
 LIMIT = st.none() | st.integers(1, 99999)
 WANTED = st.fixed_dictionaries(
@@ -45,13 +45,13 @@ def draw_marks(draw: st.DrawFn) -> Mark:
     what = draw(st.sampled_from([*KINDS]))
     values = draw(st.lists(VALUE[what], min_size=1, max_size=3))
     until, who = draw(TIMES), draw(st.text(max_size=20))
-    return Mark("gpu1", what, until, who, draw(VALUE[what]), tuple(values), until < TAKEN)
+    return Mark("gpu1", what, until, who, draw(VALUE[what]), tuple(values), until < TAKEN_AT)
 
 
 @settings(deadline=None, max_examples=100)
 @given(draw_marks())
 def test_a_mark_comes_back_as_it_was_written(mark: Mark) -> None:
-    assert parse_mark("gpu1", mark.kind, mark.text, TAKEN) == mark
+    assert parse_mark("gpu1", mark.kind, mark.text, TAKEN_AT) == mark
     assert ("overdue since" in mark.description) == mark.overdue
 
 
@@ -62,8 +62,8 @@ def test_a_mark_comes_back_as_it_was_written(mark: Mark) -> None:
     st.text(),
 )
 def test_another_text_is_no_mark(kind: str, fields: dict[str, object], text: str) -> None:
-    assert parse_mark("gpu1", kind, text, TAKEN) is None
-    assert parse_mark("gpu1", kind, json.dumps(fields), TAKEN) is None
+    assert parse_mark("gpu1", kind, text, TAKEN_AT) is None
+    assert parse_mark("gpu1", kind, json.dumps(fields), TAKEN_AT) is None
 
 
 @settings(deadline=None, max_examples=100)
@@ -71,7 +71,7 @@ def test_another_text_is_no_mark(kind: str, fields: dict[str, object], text: str
 def test_a_value_that_cannot_be_set_is_no_mark(mark: Mark, field: str, text: str) -> None:
     loads = json.loads(mark.text)
     loads[field] = [text] if field == "values" else text
-    known = parse_mark("gpu1", mark.kind, json.dumps(loads), TAKEN)
+    known = parse_mark("gpu1", mark.kind, json.dumps(loads), TAKEN_AT)
     assert (known is None) == (VALUES[mark.kind].fullmatch(text) is None)
     assert known is None or re.fullmatch(r"[a-z0-9=, ]*", text)
 

@@ -75,7 +75,7 @@ def refuse(inventory: Inventory, part: Any) -> GpustackError:
 
 
 def test_without_an_answer_nothing_is_forwarded(site: Site) -> None:
-    site.snapshot = build_snapshot([], lost={"kube1": "no route", "h1": "no route"})
+    site.snapshot = build_snapshot([], lost_hosts={"kube1": "no route", "h1": "no route"})
     error = refuse(site.snapshot.inventory, "prometheus")
     assert isinstance(error, UnreachableError)
     assert (error.reference, error.reason) == ("host-ssh-unreachable", "kube1: no route\nh1: no route")

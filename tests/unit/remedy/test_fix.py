@@ -16,7 +16,7 @@ from gpustack.events import INTERRUPTED
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import PlaybookRun
-from tests.worlds.programs.fix_run import FORWARD, STOPPED, SWAP, World, list_endings
+from tests.worlds.programs.fix_run import FORWARD, STOPPED_SERVICE, SWAP, World, list_endings
 
 IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"
 
@@ -56,7 +56,7 @@ def test_a_fault_of_a_step_is_fixed_by_that_step_alone() -> None:
 
 
 def test_ask_needs_its_own_yes() -> None:
-    world = World(FORWARD | {("units.services", "h1"): STOPPED})
+    world = World(FORWARD | {("units.services", "h1"): STOPPED_SERVICE})
     done = world.run_fix()
     assert [CONTAINERD] in world.agrees
     assert all(CONTAINERD not in some or some == [CONTAINERD] for some in world.agrees)

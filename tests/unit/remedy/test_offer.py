@@ -97,11 +97,12 @@ def test_what_install_refuses_is_refused_here() -> None:
 def test_a_host_that_is_not_reached_and_what_is_for_a_person_are_left_alone() -> None:
     reasons = {
         offer.id: offer.obstacle
-        for offer in build_offers(make_diagnosis({"host-ssh-unreachable@gpu2": "!timeout"}, unreached="gpu2"))
+        for offer in build_offers(make_diagnosis({"host-ssh-unreachable@gpu2": "!timeout"}, unreached_host="gpu2"))
     }
     assert reasons["host-ssh-unreachable"]
     assert all(
-        offer.obstacle for offer in build_offers(make_diagnosis({"host-ip-forward-off@gpu2": "!0"}, unreached="gpu2"))
+        offer.obstacle
+        for offer in build_offers(make_diagnosis({"host-ip-forward-off@gpu2": "!0"}, unreached_host="gpu2"))
     )
 
 

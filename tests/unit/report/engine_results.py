@@ -12,9 +12,9 @@ from gpustack.engines.revert import Revert
 from gpustack.probes.gpu.temporary_changes import Mark
 from tests.worlds.programs import engines
 from tests.worlds.programs.engines import ENGINES, build_result, build_software_test, render_diagnostic
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.snapshots.build import TAKEN_AT
 
-UNTIL, EARLIER = TAKEN + timedelta(hours=2), TAKEN - timedelta(hours=1)
+UNTIL, EARLIER = TAKEN_AT + timedelta(hours=2), TAKEN_AT - timedelta(hours=1)
 POLICIES = Listing(
     "policies",
     tuple(parse_policies(Reply("gpu1", "dcgmi policy --get", 0, engines.POLICIES))),

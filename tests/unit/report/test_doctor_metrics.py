@@ -12,7 +12,7 @@ from gpustack.errors import UsageError
 from gpustack.report.doctor import metrics as doctor_metrics
 from gpustack.report.doctor.metrics import render_metrics, write_metrics
 from tests.worlds.results import diagnoses
-from tests.worlds.results.plans import TAKEN
+from tests.worlds.results.plans import TAKEN_AT
 
 
 def parse_series(diagnosis: Diagnosis) -> dict[str, float]:
@@ -27,7 +27,7 @@ def test_a_healthy_diagnosis_writes_no_finding() -> None:
         "gpustack_doctor_unknown_checks": 0,
         "gpustack_doctor_healthy": 1,
         "gpustack_doctor_duration_seconds": 4.2,
-        "gpustack_doctor_last_run_timestamp_seconds": TAKEN.timestamp(),
+        "gpustack_doctor_last_run_timestamp_seconds": TAKEN_AT.timestamp(),
     }
 
 

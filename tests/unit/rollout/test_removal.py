@@ -128,7 +128,9 @@ def test_a_host_that_tells_another_s_machine_id_does_not_get_that_node_drained(
     values: dict[str, str], victim: dict[str, Any], silent: tuple[str, ...]
 ) -> None:
     hosts = {"k1": PLANE, "k2": WORKER | values, "k3": WORKER}
-    (two,) = judge_removal(build_snapshot(hosts, build_nodes(build_node("k1"), victim), unreached=silent), ["k2"]).hosts
+    (two,) = judge_removal(
+        build_snapshot(hosts, build_nodes(build_node("k1"), victim), unreached_hosts=silent), ["k2"]
+    ).hosts
     assert (two.node, two.drain) == ("", False)
     assert "machine-id" in two.unknown[0]
 
@@ -289,7 +291,7 @@ def test_a_file_without_a_record_stays_and_is_named() -> None:
 def test_workers_outside_would_be_left_alone() -> None:
     assert judge_removal(build_snapshot(ALL), ["k1"]).orphans == ("k2",)
     assert judge_removal(build_snapshot(ALL), ["k1", "k2"]).orphans == ()
-    dead = build_snapshot(ALL, unreached=("k3",))
+    dead = build_snapshot(ALL, unreached_hosts=("k3",))
     assert judge_removal(dead, ["k1"]).orphans == ("k2", "k3"), "a dead one may be in the cluster"
     assert judge_removal(dead, ()).orphans == (), "without --limit it is reported, not refused"
 
@@ -325,6 +327,6 @@ def test_packages_are_known_where_what_the_steps_left_is_not() -> None:
 
 
 def test_dead_hosts_are_named() -> None:
-    found = judge_removal(build_snapshot(ALL, unreached=("k2", "k3")), ())
+    found = judge_removal(build_snapshot(ALL, unreached_hosts=("k2", "k3")), ())
     assert [host.host for host in found.hosts] == ["k1"]
     assert found.unreachable_hosts == ("k2", "k3")

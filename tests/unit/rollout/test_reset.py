@@ -78,7 +78,7 @@ def test_a_node_that_is_still_there_is_left() -> None:
     [
         (build_snapshot(), ["k1"], False, 5),
         (build_snapshot({"k1": PLANE}), [], True, 130),
-        (build_snapshot(unreached=("k2",)), [], False, 8),
+        (build_snapshot(unreached_hosts=("k2",)), [], False, 8),
         (build_snapshot({"k1": {"owned.packages": "broken"}}), [], False, 8),
     ],
     ids=["a task failed", "interrupted", "a host is gone", "no answer"],

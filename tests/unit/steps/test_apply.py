@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.programs.api_objects import APPLIED, OTHERS, build_object, install, put, read_calls, run
+from tests.worlds.programs.api_objects import APPLIED_ENTRY, OTHER_ENTRY, build_object, install, put, read_calls, run
 
 SCRIPT = "set -eu\n" + "".join((locate_playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
 LABEL = {"app.kubernetes.io/managed-by": "gpustack"}
@@ -36,7 +36,7 @@ def test_a_missing_object_is_created_as_it_is_without_force(world: Path) -> None
 
 
 def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
-    put(world, build_object("ConfigMap", "a", labels=LABEL, data=WANTED["data"], managers=[APPLIED]))
+    put(world, build_object("ConfigMap", "a", labels=LABEL, data=WANTED["data"], managers=[APPLIED_ENTRY]))
     assert run(world, f"{SCRIPT}\napply", stream(WANTED)).stdout == ""
     assert len(read_calls(world)) == 1
 
@@ -44,9 +44,9 @@ def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
 @pytest.mark.parametrize(
     "mark",
     [
-        {"labels": LABEL, "managers": [OTHERS]},
-        {"managers": [APPLIED, OTHERS]},
-        {"annotations": HELM, "managers": [OTHERS]},
+        {"labels": LABEL, "managers": [OTHER_ENTRY]},
+        {"managers": [APPLIED_ENTRY, OTHER_ENTRY]},
+        {"annotations": HELM, "managers": [OTHER_ENTRY]},
     ],
     ids=["label", "fields of an earlier release", "Helm release of ours"],
 )
@@ -61,11 +61,11 @@ def test_what_others_changed_in_an_object_of_ours_is_put_back(world: Path, mark:
 @pytest.mark.parametrize(
     "metadata",
     [
-        {"managers": [OTHERS]},
+        {"managers": [OTHER_ENTRY]},
         {},
-        {"labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": HELM, "managers": [OTHERS]},
-        {"managers": [{**APPLIED, "operation": "Update"}]},
-        {"managers": [{**APPLIED, "manager": "gpustack-look"}]},
+        {"labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": HELM, "managers": [OTHER_ENTRY]},
+        {"managers": [{**APPLIED_ENTRY, "operation": "Update"}]},
+        {"managers": [{**APPLIED_ENTRY, "manager": "gpustack-look"}]},
     ],
     ids=["others", "without managers", "a Helm release", "another operation", "another manager"],
 )
@@ -83,7 +83,7 @@ def test_an_object_of_others_survives_and_is_named(world: Path, kind: str, metad
 
 
 def test_an_object_that_others_create_meanwhile_survives(world: Path) -> None:
-    theirs = build_object("ConfigMap", "a", data={"a": "theirs"}, managers=[OTHERS])
+    theirs = build_object("ConfigMap", "a", data={"a": "theirs"}, managers=[OTHER_ENTRY])
     (world / "arrives.json").write_text(json.dumps(theirs))
     done = run(world, f"{SCRIPT}\napply", stream(WANTED))
     assert done.returncode == 1

@@ -11,14 +11,14 @@ from gpustack.steps.autoscaling.step import STEP
 from gpustack.steps.autoscaling.values import build_release, needs_release
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.autoscaling import ON, build_deployments, build_releases, build_snapshot
+from tests.worlds.snapshots.autoscaling import ENABLED_SPEC, build_deployments, build_releases, build_snapshot
 from tests.worlds.snapshots.cluster import judge_steps
 from tests.worlds.snapshots.judge import judge_checks, list_failures
 
 API = "autoscaling.external-metrics"
 
 
-def find_failures(*answers: Answer, spec: dict[str, Any] = ON) -> dict[str, tuple[str, str]]:
+def find_failures(*answers: Answer, spec: dict[str, Any] = ENABLED_SPEC) -> dict[str, tuple[str, str]]:
     return list_failures(judge_checks(STEP, build_snapshot(spec, place_answers(CLUSTER, *answers))))
 
 
@@ -36,7 +36,7 @@ def test_another_server_of_the_api_is_left_alone() -> None:
     assert find_failures(other, make_answer("helm.releases", '{"items":[]}')) == {
         "other-server": ("monitoring/prometheus-adapter", "operator")
     }
-    assert not needs_release(View(build_snapshot(changed=place_answers(CLUSTER, other)), CLUSTER))
+    assert not needs_release(View(build_snapshot(changed_answers=place_answers(CLUSTER, other)), CLUSTER))
 
 
 def test_its_own_namespace_decides_whose_it_is() -> None:
@@ -81,13 +81,13 @@ def test_what_differs_is_named(answer: Answer, check: str, actual: str) -> None:
 
 def test_an_api_that_is_not_reached_is_a_fault_that_doctor_knows() -> None:
     down = read_case(API, "keda-down")
-    judgement = judge_checks(STEP, build_snapshot(changed=place_answers(CLUSTER, down)))["metrics-api"]
+    judgement = judge_checks(STEP, build_snapshot(changed_answers=place_answers(CLUSTER, down)))["metrics-api"]
     assert judgement.result
     assert (judgement.result.fault, judgement.result.passing) == ("autoscaling-api-down", True)
 
 
 def test_the_operators_values_count_more() -> None:
-    view = View(cluster.build_snapshot(place_answers(CLUSTER, read_case(API, "none")), ON), CLUSTER)
+    view = View(cluster.build_snapshot(place_answers(CLUSTER, read_case(API, "none")), ENABLED_SPEC), CLUSTER)
     made = build_release(view)
     assert (made.name, made.namespace, made.chart) == ("keda", "keda", "keda")
     assert made.values == {

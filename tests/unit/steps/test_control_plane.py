@@ -5,7 +5,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.control_plane.step import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.cluster import ABSENT, K1, STOPPED, build_units, judge
+from tests.worlds.snapshots.cluster import ABSENT, K1, STOPPED_UNIT, build_units, judge
 from tests.worlds.snapshots.judge import list_failures
 
 FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"
@@ -70,7 +70,7 @@ def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
 
 def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter() -> None:
     answers = {
-        ("units.services", "k1"): build_units(STOPPED),
+        ("units.services", "k1"): build_units(STOPPED_UNIT),
         ("kube.readyz", CLUSTER): read_case("kube.readyz", "refused"),
     }
     found = list_failures(judge(STEP, answers))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.programs.api_objects import APPLIED, OTHERS, build_object, install, put, read_calls, run
+from tests.worlds.programs.api_objects import APPLIED_ENTRY, OTHER_ENTRY, build_object, install, put, read_calls, run
 
 FILES = locate_playbooks() / "files"
 SCRIPT = (
@@ -54,7 +54,9 @@ def test_missing_definitions_are_created_without_force(world: Path) -> None:
 
 @pytest.mark.parametrize("manager", [OPERATOR, CHART])
 @pytest.mark.parametrize("actual", ["0.94.0", "0.99.0", "0.93.10", "1.0.0", "0.100.0"])
-@pytest.mark.parametrize("managers", [[OTHERS], [APPLIED], [APPLIED, OTHERS]], ids=["theirs", "ours", "both"])
+@pytest.mark.parametrize(
+    "managers", [[OTHER_ENTRY], [APPLIED_ENTRY], [APPLIED_ENTRY, OTHER_ENTRY]], ids=["theirs", "ours", "both"]
+)
 def test_a_newer_definition_is_never_downgraded(
     world: Path, manager: str, actual: str, managers: list[dict[str, Any]]
 ) -> None:
@@ -71,7 +73,7 @@ def test_a_newer_definition_is_never_downgraded(
 
 
 @pytest.mark.parametrize("actual", ["0.92.9", "0.9.0", "0.93.0"])
-@pytest.mark.parametrize("managers", [[OTHERS], [APPLIED], []], ids=["theirs", "ours", "unknown"])
+@pytest.mark.parametrize("managers", [[OTHER_ENTRY], [APPLIED_ENTRY], []], ids=["theirs", "ours", "unknown"])
 def test_an_older_definition_is_upgraded(world: Path, actual: str, managers: list[dict[str, Any]]) -> None:
     put(world, build_definition(NAMES[0], actual, managers=managers))
     done = run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
@@ -81,11 +83,11 @@ def test_an_older_definition_is_upgraded(world: Path, actual: str, managers: lis
 @pytest.mark.parametrize(
     ("actual", "managers", "written"),
     [
-        ("", [OTHERS], False),
-        ("", [APPLIED, OTHERS], False),
+        ("", [OTHER_ENTRY], False),
+        ("", [APPLIED_ENTRY, OTHER_ENTRY], False),
         ("", [], False),
-        ("main", [OTHERS], False),
-        ("", [APPLIED], True),
+        ("main", [OTHER_ENTRY], False),
+        ("", [APPLIED_ENTRY], True),
     ],
 )
 def test_a_definition_without_a_version_is_changed_only_where_it_is_ours(
@@ -104,7 +106,9 @@ def test_a_definition_without_a_version_is_changed_only_where_it_is_ours(
     assert ("its version is unknown: it is left as it is (gpustack explain foreign-object)" in done.stdout) != written
 
 
-@pytest.mark.parametrize("managers", [[OTHERS], [APPLIED, OTHERS], []], ids=["theirs", "both", "unknown"])
+@pytest.mark.parametrize(
+    "managers", [[OTHER_ENTRY], [APPLIED_ENTRY, OTHER_ENTRY], []], ids=["theirs", "both", "unknown"]
+)
 def test_a_definition_of_others_with_the_same_version_keeps_their_changes(
     world: Path, managers: list[dict[str, Any]]
 ) -> None:
@@ -122,21 +126,21 @@ def test_a_definition_of_others_with_the_same_version_keeps_their_changes(
 
 
 def test_a_definition_of_ours_with_the_same_version_is_repaired(world: Path) -> None:
-    ours = {**build_definition(NAMES[0], "0.93.1", managers=[APPLIED]), "spec": {"versions": ["damaged"]}}
+    ours = {**build_definition(NAMES[0], "0.93.1", managers=[APPLIED_ENTRY]), "spec": {"versions": ["damaged"]}}
     put(world, ours)
     run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
     assert read_versions(world) == {NAMES[0]: ["of 0.93.1"]}
 
 
 def test_a_definition_that_a_person_gives_to_gpustack_is_upgraded(world: Path) -> None:
-    mark = {"labels": {"app.kubernetes.io/managed-by": "gpustack"}, "managers": [OTHERS]}
+    mark = {"labels": {"app.kubernetes.io/managed-by": "gpustack"}, "managers": [OTHER_ENTRY]}
     put(world, build_definition(NAMES[0], "", CHART, **mark))
     run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
     assert read_versions(world) == {NAMES[0]: ["of 0.93.1"]}
 
 
 def test_a_newer_definition_that_others_bring_meanwhile_survives(world: Path) -> None:
-    theirs = build_definition(NAMES[0], "0.99.0", managers=[OTHERS])
+    theirs = build_definition(NAMES[0], "0.99.0", managers=[OTHER_ENTRY])
     (world / "arrives.json").write_text(json.dumps(theirs))
     done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
     assert done.returncode == 0
@@ -144,7 +148,7 @@ def test_a_newer_definition_that_others_bring_meanwhile_survives(world: Path) ->
 
 
 def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
-    put(world, build_definition(NAMES[0], "0.93.1", managers=[APPLIED]))
+    put(world, build_definition(NAMES[0], "0.93.1", managers=[APPLIED_ENTRY]))
     assert run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1"))).stdout == ""
     assert len(read_calls(world)) == 1
 

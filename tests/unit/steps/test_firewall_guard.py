@@ -6,9 +6,9 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.steps.firewall.guard import choose_guard_state, find_unused_address
 from tests.worlds.snapshots.firewall import (
+    GUARD_STORED,
     HOSTS,
-    KEPT,
-    NOTHING,
+    NO_GUARD,
     OPEN,
     TABLE,
     WORKER,
@@ -33,7 +33,7 @@ def find_actual(snapshot: Snapshot, check: str = OUT) -> str:
 
 def build_bare(rules: str = OPEN, *, rules_after: str = "", **settings: object) -> Snapshot:
     """Build a snapshot without our table."""
-    return build_snapshot(format_rules(rules, rules_after=rules_after, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
+    return build_snapshot(format_rules(rules, rules_after=rules_after, guard=""), NO_GUARD, **settings)  # type: ignore[arg-type]
 
 
 def test_a_host_without_a_firewall_gets_the_guard() -> None:
@@ -77,7 +77,7 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
     rules = DROPPED + CLUSTER + "-A INPUT -i cni0 -j ACCEPT\n"
     for more, stopped in ((rules, True), (rules + "-A INPUT -i eth1 -j ACCEPT", False)):
         text = format_rules(more, guard="").replace("== ssh", public + "== ssh")
-        assert (OUT not in list_outcomes(build_snapshot(text, NOTHING))) is stopped
+        assert (OUT not in list_outcomes(build_snapshot(text, NO_GUARD))) is stopped
 
 
 def test_ipv6_is_asked_where_it_is_outside() -> None:
@@ -113,13 +113,13 @@ def test_a_removed_table_is_for_install() -> None:
     flushed = build_snapshot(format_rules(guard=""))
     assert list_outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
     assert find_actual(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
-    assert find_actual(build_snapshot(format_rules(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
+    assert find_actual(build_snapshot(format_rules(), NO_GUARD), "guard-is-kept").startswith("12 missing at boot")
 
 
 def test_a_table_missing_at_boot_is_for_install() -> None:
     """The table is missing at boot, or when nftables.service has flushed it."""
-    disabled = KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled")
-    uncalled = NOTHING + KEPT[KEPT.index("enabled\n") :]
+    disabled = GUARD_STORED.replace("== unit guard\nenabled", "== unit guard\ndisabled")
+    uncalled = NO_GUARD + GUARD_STORED[GUARD_STORED.index("enabled\n") :]
     for kept in (disabled, uncalled):
         assert list_outcomes(build_snapshot(format_rules(), kept)) == {"guard-is-kept": "install"}
 
@@ -137,7 +137,9 @@ def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
 
 
 def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
-    late = build_snapshot(format_rules(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
+    late = build_snapshot(
+        format_rules(guard=TABLE.replace(WORKER, "10.77.1.99")), GUARD_STORED.replace(WORKER, "10.77.1.99")
+    )
     assert list_outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
     assert "tcp 10249 from 10.77.1.12 is blocked by chain inet gpustack_metrics input" in find_actual(
         late, "flows-pass"

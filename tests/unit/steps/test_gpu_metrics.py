@@ -13,7 +13,7 @@ from gpustack.steps.gpu.exporter import merge_counters
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import build_config_map, build_variables
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.build import TAKEN, Answers
+from tests.worlds.snapshots.build import TAKEN_AT, Answers
 from tests.worlds.snapshots.cluster import K1
 from tests.worlds.snapshots.gpus import build_devices, build_snapshot, edit_answer, judge, place_list, read_answers
 from tests.worlds.snapshots.judge import find_unknown, list_failures
@@ -186,7 +186,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
     ],
 )
 def test_a_temporary_change_is_named(remaining: timedelta, says: str, hint: str) -> None:
-    mark = Mark("k1", "power-limit", TAKEN + remaining, "bob", "300", ("250",)).text
+    mark = Mark("k1", "power-limit", TAKEN_AT + remaining, "bob", "300", ("250",)).text
     texts = {"gpustack.io/temporary-power-limit": mark, "gpustack.io/temporary-policy": "{}"}
     judgements = judge(STEP, place_list("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
     result = judgements["temporary"].result

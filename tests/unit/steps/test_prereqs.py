@@ -185,7 +185,7 @@ def test_what_a_vendor_wrote_into_every_board_is_no_identity(uuid: str) -> None:
 
 def test_an_unreached_host_is_compared_when_it_joins() -> None:
     answers = {("system.identity", host): make_answer("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
-    assert judge(STEP, answers, unreached=("h2",))["machine-id"].outcome == "ok"
+    assert judge(STEP, answers, unreached_hosts=("h2",))["machine-id"].outcome == "ok"
 
 
 def test_a_host_without_a_machine_id_is_refused() -> None:

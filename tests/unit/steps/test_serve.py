@@ -18,9 +18,9 @@ from tests.worlds.snapshots.cluster import judge_steps
 from tests.worlds.snapshots.judge import judge_checks, list_failures
 from tests.worlds.snapshots.serve import (
     DEPLOYMENTS,
+    DISABLED_SPEC,
+    ENABLED_SPEC,
     IMAGE,
-    OFF,
-    ON,
     build_snapshot,
     build_wanted_objects,
     make_deployments,
@@ -30,7 +30,7 @@ from tests.worlds.snapshots.serve import (
 APPLIED = "applied.deployments"
 
 
-def find_failures(spec: dict[str, Any] = ON, changes: Answers | None = None) -> dict[str, Any]:
+def find_failures(spec: dict[str, Any] = ENABLED_SPEC, changes: Answers | None = None) -> dict[str, Any]:
     return list_failures(judge_checks(STEP, build_snapshot(spec, changes or {})))
 
 
@@ -59,7 +59,7 @@ def test_without_monitoring_there_is_no_such_step() -> None:
 
 def test_it_reads_the_prometheus_of_the_spec_by_its_service() -> None:
     def find_address(monitoring: dict[str, Any]) -> str:
-        spec = {**ON, "monitoring": {"persistence": {"enabled": False}, **monitoring}}
+        spec = {**ENABLED_SPEC, "monitoring": {"persistence": {"enabled": False}, **monitoring}}
         found = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
         return str(found["spec"]["template"]["spec"]["containers"][0]["args"][2])
 
@@ -130,14 +130,17 @@ def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
     others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
     assert find_failures(changes=place_objects(*others)) == {"foreign": ("another's", "operator")}
     # Not even install --force brings ours.
-    assert wanted_by_role(View(build_snapshot(ON, place_objects(*others)), CLUSTER)) == {"objects": [], "dropped": []}
-    assert find_failures(OFF, place_objects(*others)) == {}
-    assert [line for line in list_dropped(OFF, place_objects(*others)) if line.startswith("Deployment")] == []
+    assert wanted_by_role(View(build_snapshot(ENABLED_SPEC, place_objects(*others)), CLUSTER)) == {
+        "objects": [],
+        "dropped": [],
+    }
+    assert find_failures(DISABLED_SPEC, place_objects(*others)) == {}
+    assert [line for line in list_dropped(DISABLED_SPEC, place_objects(*others)) if line.startswith("Deployment")] == []
 
 
 def test_a_pod_that_does_not_run_is_waited_for() -> None:
     unready = make_deployments(readyReplicas=0)
-    result = judge_checks(STEP, build_snapshot(ON, build_answers(unready)))["available"].result
+    result = judge_checks(STEP, build_snapshot(ENABLED_SPEC, build_answers(unready)))["available"].result
     assert result
     assert (result.actual, result.passing, result.cure) == ("not running", True, "install")
     assert find_failures(changes=build_answers(make_deployments(0))) == {"available": ("scaled to 0", "install")}
@@ -157,24 +160,28 @@ def list_dropped(spec: dict[str, Any], changes: Answers | None = None) -> list[s
 
 
 def test_switched_off_it_is_removed_the_deployment_last() -> None:
-    assert find_failures(OFF) == {"leftovers": ("a Deployment of gpustack", "install")}
-    assert list_dropped(OFF) == [f"{kind} monitoring {NAME}" for kind in ("ServiceAccount", "Service", "Deployment")]
-    assert list_dropped(ON) == []
+    assert find_failures(DISABLED_SPEC) == {"leftovers": ("a Deployment of gpustack", "install")}
+    assert list_dropped(DISABLED_SPEC) == [
+        f"{kind} monitoring {NAME}" for kind in ("ServiceAccount", "Service", "Deployment")
+    ]
+    assert list_dropped(ENABLED_SPEC) == []
 
 
 def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
     secret = build_answers(read_case(APPLIED, "forbidden"))
-    assert judge_checks(STEP, build_snapshot(ON, secret))["objects-applied"].outcome == "unknown"
-    assert judge_checks(STEP, build_snapshot(OFF, secret))["leftovers"].outcome == "unknown"
-    assert list_dropped(OFF, secret) == []
+    assert judge_checks(STEP, build_snapshot(ENABLED_SPEC, secret))["objects-applied"].outcome == "unknown"
+    assert judge_checks(STEP, build_snapshot(DISABLED_SPEC, secret))["leftovers"].outcome == "unknown"
+    assert list_dropped(DISABLED_SPEC, secret) == []
     blind = build_answers(read_case(DEPLOYMENTS, "forbidden"))
-    outcomes = {id: judgement.outcome for id, judgement in judge_checks(STEP, build_snapshot(ON, blind)).items()}
+    outcomes = {
+        id: judgement.outcome for id, judgement in judge_checks(STEP, build_snapshot(ENABLED_SPEC, blind)).items()
+    }
     assert outcomes["available"] == outcomes["foreign"] == "unknown"
 
 
 def test_it_answers_to_the_names_of_its_service() -> None:
     """The endpoint answers to addresses too, by which the kubelet and Prometheus ask."""
-    spec = {**ON, "kubernetes": {"dns_domain": "gpus.internal"}}
+    spec = {**ENABLED_SPEC, "kubernetes": {"dns_domain": "gpus.internal"}}
     found = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
     arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
     names = [arguments[at + 1] for at, word in enumerate(arguments) if word == "--allow-host"]

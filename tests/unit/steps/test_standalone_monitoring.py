@@ -48,7 +48,9 @@ def test_units_of_others_are_for_the_operator() -> None:
 
 
 def test_a_job_that_is_not_scraped_is_a_fault_while_prometheus_runs() -> None:
-    (result,) = (judgement.result for judgement in judge(STEP, down="dcgm-exporter").values() if judgement.result)
+    (result,) = (
+        judgement.result for judgement in judge(STEP, down_target="dcgm-exporter").values() if judgement.result
+    )
     assert (result.fault, result.actual) == ("standalone-not-scraped", "not dcgm-exporter")
 
 

@@ -8,7 +8,7 @@ from gpustack.ask.redact.redact import redact
 from gpustack.config.host import HostSpec
 from gpustack.steps.workers import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.cluster import ABSENT, K1, K2, STOPPED, build_units, judge
+from tests.worlds.snapshots.cluster import ABSENT, K1, K2, STOPPED_UNIT, build_units, judge
 from tests.worlds.snapshots.judge import list_failures
 
 FILES = "kubeadm.files"
@@ -19,7 +19,7 @@ def test_a_fresh_host_joins() -> None:
     answers = LOST | {
         (FILES, "k2"): read_case(FILES, "prepared"),
         ("kubelet.health", "k2"): read_case("kubelet.health", "prepared"),
-        ("units.services", "k2"): build_units(STOPPED),
+        ("units.services", "k2"): build_units(STOPPED_UNIT),
     }
     found = list_failures(judge(STEP, answers))
     assert found["node-joined"] == ("nothing", "install")
@@ -66,7 +66,7 @@ def test_another_version_is_for_upgrade() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "actual"), [(STOPPED, "not active"), (ABSENT, "not installed")], ids=["stopped", "absent"]
+    ("unit", "actual"), [(STOPPED_UNIT, "not active"), (ABSENT, "not installed")], ids=["stopped", "absent"]
 )
 def test_a_kubelet_that_does_not_run_is_for_install(unit: str, actual: str) -> None:
     assert list_failures(judge(STEP, {("units.services", "k2"): build_units(unit)})) == {"kubelet": (actual, "install")}

@@ -17,13 +17,13 @@ Work = tuple[float, float, float]
 
 def draw_turns(rng: random.Random, begin: float, end: float, work: Span, pause: Span, level: Span) -> Iterator[Work]:
     """Work and pauses in turn, their lengths in minutes; it begins with a pause."""
-    at, chance = begin, rng.random
-    while at < end:
-        at += int((pause[0] + (pause[1] - pause[0]) * chance()) * MINUTE)
-        until = min(end, at + int((work[0] + (work[1] - work[0]) * chance()) * MINUTE))
-        if at < until:
-            yield at, until, round(level[0] + (level[1] - level[0]) * chance(), 2)
-        at = until
+    moment, chance = begin, rng.random
+    while moment < end:
+        moment += int((pause[0] + (pause[1] - pause[0]) * chance()) * MINUTE)
+        stop = min(end, moment + int((work[0] + (work[1] - work[0]) * chance()) * MINUTE))
+        if moment < stop:
+            yield moment, stop, round(level[0] + (level[1] - level[0]) * chance(), 2)
+        moment = stop
 
 
 def draw_training(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
@@ -41,14 +41,14 @@ def draw_notebook(rng: random.Random, begin: float, end: float) -> Iterator[Work
 def serve(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
     """Serve with a load that follows the day, changed every hour."""
     peak, sleeps = rng.uniform(0.15, 0.7), rng.random() < 0.5
-    at = begin
-    while at < end:
-        until = min(end, (at // HOUR + 1) * HOUR)
-        hour = at % DAY // HOUR
+    moment = begin
+    while moment < end:
+        stop = min(end, (moment // HOUR + 1) * HOUR)
+        hour = moment % DAY // HOUR
         night = hour < 6 or hour >= 22
         if not (night and sleeps):
-            yield at, until, round(max(0.08, peak * (0.3 if night else rng.uniform(0.7, 1.0))), 2)
-        at = until
+            yield moment, stop, round(max(0.08, peak * (0.3 if night else rng.uniform(0.7, 1.0))), 2)
+        moment = stop
 
 
 def sleep(_: random.Random, begin: float, end: float) -> Iterator[Work]:
@@ -71,7 +71,7 @@ def draw_restarts(seed: int, pod: Pod, end: float) -> list[Span]:
     for begin in begins:
         first = max(begin, spans[-1][1] + MINUTE if spans else begin)
         spans.append((first, first + rng.randint(10, 300)))
-    return [(first, min(until, last)) for first, until in spans if first < last]
+    return [(first, min(stop, last)) for first, stop in spans if first < last]
 
 
 def draw_work(seed: int, pod: Pod, end: float) -> list[Work]:
@@ -79,10 +79,8 @@ def draw_work(seed: int, pod: Pod, end: float) -> list[Work]:
     last = min(pod.end, end)
     if pod.start >= last or not pod.used_units:
         return []
-    found = WORK[pod.kind](stream(seed, "work", pod.uid), pod.start, last)
+    works = WORK[pod.kind](stream(seed, "work", pod.uid), pod.start, last)
     holes = draw_restarts(seed, pod, end)
     if not holes:
-        return list(found)
-    return [
-        (first, until, level) for begin, ended, level in found for first, until in subtract_spans(begin, ended, holes)
-    ]
+        return list(works)
+    return [(first, stop, level) for begin, end, level in works for first, stop in subtract_spans(begin, end, holes)]

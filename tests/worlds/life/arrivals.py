@@ -29,12 +29,12 @@ def draw_arrivals(
 ) -> Iterator[float]:
     """So many run in the mean, at the start. Gaps are exponential in the time that the rate makes (time rescaling)."""
     yield from [begin] * draw_poisson(rng, running)
-    rate, passed, due, hour = running / kind.mean * HOUR, 0.0, rng.expovariate(1.0), begin
+    rate, sum_of_rates, due, hour = running / kind.mean * HOUR, 0.0, rng.expovariate(1.0), begin
     while hour < end:
-        here = rate * compute_hour_weight(kind, hour) * growth.compute_factor((hour - start) / DAY)
-        passed += here
-        while passed >= due:
-            yield float(int(hour + HOUR * (1 - (passed - due) / here)))
+        rate_of_hour = rate * compute_hour_weight(kind, hour) * growth.compute_factor((hour - start) / DAY)
+        sum_of_rates += rate_of_hour
+        while sum_of_rates >= due:
+            yield float(int(hour + HOUR * (1 - (sum_of_rates - due) / rate_of_hour)))
             due += rng.expovariate(1.0)
         hour += HOUR
 
@@ -45,7 +45,7 @@ def draw_pod(
     pool: Pool,
     sizes: Sequence[tuple[int, float]],
     team: Team,
-    at: float,
+    moment: float,
     *,
     left: bool = False,
 ) -> Pod:
@@ -53,13 +53,13 @@ def draw_pod(
     seconds = rng.lognormvariate(0, kind.spread) * kind.hours * HOUR * (rng.random() if left else 1)
     units = rng.choices([size for size, _ in sizes], [weight for _, weight in sizes])[0]
     half = units >= 4 and rng.random() < 0.15
-    labelled, second = rng.random() < team.labelled_share, kind.name in ("serve", "notebook")
+    has_label, second = rng.random() < team.labelled_share, kind.name in ("serve", "notebook")
     return Pod(
         namespace=team.namespaces[-1 if second else 0],
         name="",
         uid=f"{rng.getrandbits(64):016x}",
         team=team.name,
-        label=team.name_at(at) if labelled else "",
+        label=team.name_at(moment) if has_label else "",
         kind=kind.name,
         owner_kind=kind.owner,
         owner="",
@@ -67,7 +67,7 @@ def draw_pod(
         units=units,
         used_units=0 if kind.name == "sleep" else units // 2 if half else units,
         priority=kind.priority,
-        creation=at,
+        creation=moment,
         pull=float(rng.randint(4, 200)),
         seconds=float(max(60, int(seconds))),
         patience=float(int(rng.lognormvariate(0, 0.5) * kind.patience * HOUR)),
@@ -78,7 +78,7 @@ def draw_pod(
 def draw_overlong(seed: int, pools: Sequence[Pool], team: Team, begin: float) -> Pod:
     """A job that was there before the window and runs for longer than a month."""
     rng = stream(seed, "overlong")
-    pool = rng.choice([one for one in pools if one.sharing == "none"])
+    pool = rng.choice([pool for pool in pools if pool.sharing == "none"])
     size = min(rng.choice((1, 2, 4)), pool.gpus)
     pod = draw_pod(rng, KINDS["train"], pool, ((size, 1.0),), team, begin)
     pod.seconds, pod.priority, pod.patience = float(rng.randint(35 * DAY, 75 * DAY)), 100, 90.0 * DAY

@@ -12,39 +12,39 @@ from itertools import pairwise
 from tests.worlds.life.hardware import Pool
 from tests.worlds.life.pod import Pod
 
-Owned = tuple[float, float, Pod, str]
+OwnerSpan = tuple[float, float, Pod, str]
 """Begin, end, pod, vgpu."""
 
 
-def find_owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], list[Owned]]:
+def find_owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], list[OwnerSpan]]:
     """Find the owners by node and slot, in the order of time. A shared GPU has its owners at its first slot, all of
     them if `virtual`."""
-    found: dict[tuple[str, int], list[Owned]] = defaultdict(list)
+    owners: dict[tuple[str, int], list[OwnerSpan]] = defaultdict(list)
     for pod in sorted((pod for pod in pods if pod.node), key=lambda pod: pod.binding):
-        shared = pod.pool.sharing == "time-slicing"
+        is_shared = pod.pool.sharing == "time-slicing"
         for slot in pod.slots:
-            place = pod.pool.find_gpu(slot) if shared else slot
-            found[pod.on, place].append(
-                (pod.binding, pod.end, pod, name_vgpu(pod.pool, slot) if shared and virtual else "")
+            place = pod.pool.find_gpu(slot) if is_shared else slot
+            owners[pod.on, place].append(
+                (pod.binding, pod.end, pod, name_vgpu(pod.pool, slot) if is_shared and virtual else "")
             )
     if virtual:
-        return found
-    return {place: list(choose_owners(owned)) for place, owned in found.items()}
+        return owners
+    return {place: list(choose_owners(owner_spans)) for place, owner_spans in owners.items()}
 
 
 def name_vgpu(pool: Pool, slot: int) -> str:
     return str(slot // pool.gpus)
 
 
-def choose_owners(owned: list[Owned]) -> Iterable[Owned]:
+def choose_owners(owner_spans: list[OwnerSpan]) -> Iterable[OwnerSpan]:
     """Choose at each moment the pod with the highest uid."""
-    moments = sorted({moment for begin, end, _, _ in owned for moment in (begin, end)})
-    there: list[Owned] = []
+    moments = sorted({moment for begin, end, _, _ in owner_spans for moment in (begin, end)})
+    present_owners: list[OwnerSpan] = []
     place = 0
     for begin, end in pairwise(moments):
-        there = [one for one in there if one[1] > begin]
-        while place < len(owned) and owned[place][0] <= begin:
-            there.append(owned[place])
+        present_owners = [owner for owner in present_owners if owner[1] > begin]
+        while place < len(owner_spans) and owner_spans[place][0] <= begin:
+            present_owners.append(owner_spans[place])
             place += 1
-        if there := [one for one in there if one[1] > begin]:
-            yield begin, end, max(there, key=lambda one: one[2].uid)[2], ""
+        if present_owners := [owner for owner in present_owners if owner[1] > begin]:
+            yield begin, end, max(present_owners, key=lambda owner: owner[2].uid)[2], ""

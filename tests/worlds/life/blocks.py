@@ -23,13 +23,13 @@ def find_go() -> str | None:
 
 def build(folder: Path) -> Path:
     """The program. Raises subprocess.CalledProcessError, with Go's words, where modules cannot be had."""
-    found, made = find_go(), folder / "blocks"
-    assert found, "no Go"
-    command = [found, "build", "-o", str(made), str(PROGRAM)]
+    go, blocks = find_go(), folder / "blocks"
+    assert go, "no Go"
+    command = [go, "build", "-o", str(blocks), str(PROGRAM)]
     env = {**os.environ, **build_go_environment(cgo=False)}
-    where = SOURCES / "prometheus"
-    subprocess.run(command, cwd=where, env=env, check=True, capture_output=True, text=True, timeout=LIMIT)
-    return made
+    sources = SOURCES / "prometheus"
+    subprocess.run(command, cwd=sources, env=env, check=True, capture_output=True, text=True, timeout=LIMIT)
+    return blocks
 
 
 def render_samples(tracks: Iterable[Track]) -> Iterator[str]:
@@ -37,7 +37,7 @@ def render_samples(tracks: Iterable[Track]) -> Iterator[str]:
     for track in tracks:
         yield f"{json.dumps(dict(track.labels))}\n"
         runs = [(int(first), track.step, count, repr(value)) for first, count, value in track.runs]
-        runs += [(int(at), track.step, 1, "stale") for at in track.stale]
+        runs += [(int(moment), track.step, 1, "stale") for moment in track.stale]
         yield from (f"{' '.join(map(str, run))}\n" for run in sorted(runs))
 
 

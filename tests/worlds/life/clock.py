@@ -28,29 +28,29 @@ def draw_poisson(rng: random.Random, mean: float) -> int:
     return count
 
 
-def cut(begin: float, end: float, since: float, until: float) -> float:
+def cut(begin: float, end: float, window_begin: float, window_end: float) -> float:
     """Seconds of the span within the other one."""
-    return max(0.0, min(end, until) - max(begin, since))
+    return max(0.0, min(end, window_end) - max(begin, window_begin))
 
 
 def subtract_spans(begin: float, end: float, holes: list[Span]) -> list[Span]:
     """Subtract holes from a span; `holes` in the order of time, without overlaps."""
-    left = []
+    rest = []
     for first, last in holes:
         if last <= begin or first >= end:
             continue
         if first > begin:
-            left.append((begin, first))
+            rest.append((begin, first))
         begin = max(begin, last)
-    return [*left, (begin, end)] if begin < end else left
+    return [*rest, (begin, end)] if begin < end else rest
 
 
 def merge_spans(spans: Sequence[Span]) -> list[Span]:
     """Merge spans into some in the order of time, without overlaps."""
-    found: list[Span] = []
+    merged_spans: list[Span] = []
     for begin, end in sorted(spans):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if merged_spans and begin <= merged_spans[-1][1]:
+            merged_spans[-1] = (merged_spans[-1][0], max(merged_spans[-1][1], end))
         else:
-            found.append((begin, end))
-    return found
+            merged_spans.append((begin, end))
+    return merged_spans

@@ -17,7 +17,7 @@ from tests.worlds.life.targets import Scrapes, draw_scrapes
 from tests.worlds.life.teams import Team, draw_teams
 from tests.worlds.life.truth import Truth
 
-PAST = 3 * DAY
+PAST_SECONDS = 3 * DAY
 """Pods that run at the start were created before it."""
 
 
@@ -42,10 +42,10 @@ class Life:
         blocks.write(program, folder, self.build_series(step, names), self.truth.days)
 
 
-def draw(seed: int, days: int = 60, beyond: int = 0, *, start: float = START, small: bool = False) -> Life:
+def draw(seed: int, days: int = 60, future_days: int = 0, *, start: float = START, small: bool = False) -> Life:
     """`days` are what a Prometheus has of it; the truth goes on for those `beyond`, for forecasts. `start` is a
     midnight, UTC. `small`: about a dozen GPUs, for samples that are written out."""
-    end, begin = start + (days + beyond) * DAY, start - PAST
+    end, begin = start + (days + future_days) * DAY, start - PAST_SECONDS
     pools = draw_pools(seed, small=small)
     nodes = [node for pool, count in pools for node in draw_nodes(seed, pool, count, begin, start, end)]
     teams = draw_teams(seed, start)

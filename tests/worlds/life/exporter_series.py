@@ -6,7 +6,7 @@ the whole GPU, whoever is named. DCGM collects every 30 s and the exporter serve
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tests.worlds.life.attribution import Owned
+from tests.worlds.life.attribution import OwnerSpan
 from tests.worlds.life.clock import Span, merge_spans, subtract_spans
 from tests.worlds.life.hardware import Node
 from tests.worlds.life.kube_state import Series
@@ -19,7 +19,7 @@ TEMP = "DCGM_FI_DEV_GPU_TEMP"
 
 
 def build_gpu_series(
-    node: Node, truth: Truth, owned: Mapping[tuple[str, int], Sequence[Owned]], end: float
+    node: Node, truth: Truth, owners: Mapping[tuple[str, int], Sequence[OwnerSpan]], end: float
 ) -> Iterator[Series]:
     """Build all series of a node. `owned` are the owners that find_owners returns for all pods."""
     pool, loads = node.pool, compute_engine_loads(node, truth, end)
@@ -33,18 +33,22 @@ def build_gpu_series(
             number = place // pool.gpus
             labels |= {"GPU_I_PROFILE": pool.profile, "GPU_I_ID": str(number + (7 if pool.units == 7 else 1))}
         load = loads[gpu if pool.sharing == "time-slicing" else place]
-        for who, begin, last in label_owners(owned.get((node.name, place), ()), truth.start, end):
-            yield from build_fields({**labels, **who}, list(load.list_pieces(begin, last)), mig=pool.sharing == "mig")
+        for owner_labels, begin, last in label_owners(owners.get((node.name, place), ()), truth.start, end):
+            yield from build_fields(
+                {**labels, **owner_labels}, list(load.list_pieces(begin, last)), mig=pool.sharing == "mig"
+            )
 
 
-def label_owners(owned: Sequence[Owned], start: float, end: float) -> Iterator[tuple[dict[str, str], float, float]]:
+def label_owners(
+    owner_spans: Sequence[OwnerSpan], start: float, end: float
+) -> Iterator[tuple[dict[str, str], float, float]]:
     """Label spans with their owners; a span without one has no labels."""
     spans: list[Span] = []
-    for begin, last, pod, vgpu in owned:
-        who = {"exported_namespace": pod.namespace, "exported_pod": pod.name, "exported_container": "main"}
+    for begin, last, pod, vgpu in owner_spans:
+        owner_labels = {"exported_namespace": pod.namespace, "exported_pod": pod.name, "exported_container": "main"}
         spans.append((begin, last))
         if max(begin, start) < min(last, end):
-            yield who | ({"vgpu": vgpu} if vgpu else {}), max(begin, start), min(last, end)
+            yield owner_labels | ({"vgpu": vgpu} if vgpu else {}), max(begin, start), min(last, end)
     for begin, last in subtract_spans(start, end, merge_spans(spans)):
         yield {}, begin, last
 
@@ -61,12 +65,12 @@ def build_fields(labels: dict[str, str], load: Pieces, *, mig: bool) -> Iterator
 def compute_engine_loads(node: Node, truth: Truth, end: float) -> list[Steps]:
     """Compute loads by slot, or by GPU where its time is shared: there the pods' engines take turns."""
     pool = node.pool
-    shared = pool.sharing == "time-slicing"
-    spans: list[list[tuple[float, float, float]]] = [[] for _ in range(pool.gpus if shared else pool.slots)]
+    is_shared = pool.sharing == "time-slicing"
+    spans: list[list[tuple[float, float, float]]] = [[] for _ in range(pool.gpus if is_shared else pool.slots)]
     for pod in truth.pods:
         if pod.node is node:
             for slot in pod.slots[: pod.used_units]:
-                spans[pool.find_gpu(slot) if shared else slot] += truth.draw_work(pod)
+                spans[pool.find_gpu(slot) if is_shared else slot] += truth.draw_work(pod)
     loads = [Steps(span) for span in spans]
     for load in loads:
         load.values = [min(1.0, max(0.0, round(value, 3))) for value in load.values]

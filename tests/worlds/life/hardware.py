@@ -49,8 +49,8 @@ class Node:
     cordoned_spans: list[Span] = field(default_factory=list)
     broken_slots: list[tuple[int, float, float]] = field(default_factory=list)
 
-    def is_broken(self, slot: int, at: float) -> bool:
-        return any(number == slot and begin <= at < end for number, begin, end in self.broken_slots)
+    def is_broken(self, slot: int, moment: float) -> bool:
+        return any(number == slot and begin <= moment < end for number, begin, end in self.broken_slots)
 
     def format_uuid(self, slot: int) -> str:
         return f"GPU-{UUID(int=stream(0, self.name, self.pool.find_gpu(slot)).getrandbits(128))}"
@@ -62,7 +62,7 @@ def draw_pools(seed: int, *, small: bool) -> list[tuple[Pool, int]]:
     renamed, large_instances = rng.random() < 0.5, rng.random() < 0.4
     profile, instances, slices = ("3g.40gb", 2, 3) if large_instances else ("1g.10gb", 7, 1)
     mig = f"nvidia_com_mig_{profile.replace('.', '_')}"
-    shared = "nvidia_com_gpu_shared" if renamed else "nvidia_com_gpu"
+    resource = "nvidia_com_gpu_shared" if renamed else "nvidia_com_gpu"
     t4 = "Tesla-T4" if renamed else "Tesla-T4-SHARED"
     big, middle, cards = (4, 2, 1) if small else (8, 4, 4)
     nodes = (2, 2, 1, 1) if small else (rng.randint(4, 6), rng.randint(4, 7), rng.randint(1, 2), rng.randint(1, 2))
@@ -72,7 +72,7 @@ def draw_pools(seed: int, *, small: bool) -> list[tuple[Pool, int]]:
         Pool(
             "mig", "NVIDIA A100-SXM4-80GB", "NVIDIA-A100-SXM4-80GB", mig, "mig", cards, instances, slices / 7, profile
         ),
-        Pool("shared", "Tesla T4", t4, shared, "time-slicing", cards, 4, 0.25),
+        Pool("shared", "Tesla T4", t4, resource, "time-slicing", cards, 4, 0.25),
     )
     return list(zip(pools, nodes, strict=True))
 
@@ -82,8 +82,8 @@ def draw_nodes(seed: int, pool: Pool, count: int, begin: float, start: float, en
     nodes = [Node(f"{pool.name}-{number}", pool, [(begin, NEVER)]) for number in range(1, count + 1)]
     rng = stream(seed, "nodes", pool.name)
     if rng.random() < 0.4:
-        joined = start + rng.uniform(5, 50) * DAY
-        nodes.append(Node(f"{pool.name}-{count + 1}", pool, [(joined // 1, NEVER)]))
+        arrival = start + rng.uniform(5, 50) * DAY
+        nodes.append(Node(f"{pool.name}-{count + 1}", pool, [(arrival // 1, NEVER)]))
     for node in nodes[1:count]:  # the first is always there
         _draw_mishaps(rng, node, start)
     for node in nodes:
@@ -94,13 +94,15 @@ def draw_nodes(seed: int, pool: Pool, count: int, begin: float, start: float, en
 def _draw_mishaps(rng: random.Random, node: Node, start: float) -> None:
     """At most one of each in sixty days, never at once."""
     if rng.random() < 0.35:  # maintenance: cordoned, drained an hour later, back after hours or days
-        cordoned = start + rng.randint(2 * DAY, 18 * DAY)
-        back = cordoned + HOUR + rng.randint(2 * HOUR, 60 * HOUR)
-        node.up_spans = [(node.up_spans[0][0], cordoned + HOUR), (back, NEVER)]
-        node.cordoned_spans.append((cordoned, cordoned + HOUR))
+        cordon = start + rng.randint(2 * DAY, 18 * DAY)
+        uncordon = cordon + HOUR + rng.randint(2 * HOUR, 60 * HOUR)
+        node.up_spans = [(node.up_spans[0][0], cordon + HOUR), (uncordon, NEVER)]
+        node.cordoned_spans.append((cordon, cordon + HOUR))
     if rng.random() < 0.3:  # cordoned for some hours, its pods stay
-        cordoned = start + rng.randint(22 * DAY, 38 * DAY)
-        node.cordoned_spans.append((cordoned, cordoned + rng.randint(4 * HOUR, 24 * HOUR)))
+        cordon = start + rng.randint(22 * DAY, 38 * DAY)
+        node.cordoned_spans.append((cordon, cordon + rng.randint(4 * HOUR, 24 * HOUR)))
     if rng.random() < 0.3 and node.pool.sharing == "none":
-        broken = start + rng.randint(41 * DAY, 55 * DAY)
-        node.broken_slots.append((rng.randrange(node.pool.slots), broken, broken + rng.randint(6 * HOUR, 72 * HOUR)))
+        break_moment = start + rng.randint(41 * DAY, 55 * DAY)
+        node.broken_slots.append(
+            (rng.randrange(node.pool.slots), break_moment, break_moment + rng.randint(6 * HOUR, 72 * HOUR))
+        )

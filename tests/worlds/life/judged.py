@@ -20,14 +20,14 @@ PRICES = {"NVIDIA H100 80GB HBM3": "3.20", "NVIDIA L40S": "1.1137", "NVIDIA A100
 COST = Cost.model_validate(
     {"currency": "EUR", "prices": [{"model": model, "per_gpu_hour": price} for model, price in PRICES.items()]}
 )
-SHARED = "Tesla T4"
+SHARED_MODEL = "Tesla T4"
 """Of GPUs that pods share, no exporter knows what each did: these count as allocated, and not as idle."""
 
-MOST = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.05, "uneven_cents": 0}
+LIMITS = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.05, "uneven_cents": 0}
 
 
 @dataclass(frozen=True)
-class Judged:
+class Errors:
     """Shares of the truth by which it is wrong; `space` and `idle_space` of the worst namespace. `uneven`: cents by
     which rows, days and total differ."""
 
@@ -39,7 +39,7 @@ class Judged:
     uneven_cents: Decimal
 
 
-def judge(life: Life, source: Source) -> Judged:
+def judge(life: Life, source: Source) -> Errors:
     usage = query_usage(source)
     holes = find_holes(life)
     bill = build_bill(usage, ("namespace",), find_prices(COST, usage.hours), "EUR", {})
@@ -54,51 +54,54 @@ def judge(life: Life, source: Source) -> Judged:
         for (model,), value in truth.compute_hours(("model",), holes=holes).items()
         if value
     )
-    return Judged(
+    return Errors(
         compute_error(hours.allocated, sum(spaces.values())),
         find_worst_error(sum_by_space(usage, "allocated"), spaces),
-        compute_error(sum(sum_by_space(usage, "idle", SHARED).values()), sum(idle.values())),
-        find_worst_error(sum_by_space(usage, "idle", SHARED), idle),
+        compute_error(sum(sum_by_space(usage, "idle", SHARED_MODEL).values()), sum(idle.values())),
+        find_worst_error(sum_by_space(usage, "idle", SHARED_MODEL), idle),
         compute_error(float(bill.total.allocated_cost), paid),
         find_uneven(bill),
     )
 
 
-def find_wrong(found: Judged) -> dict[str, float]:
+def find_wrong(errors: Errors) -> dict[str, float]:
     """Find by name what is further off than it may be."""
-    return {name: getattr(found, name) for name, most in MOST.items() if getattr(found, name) > most}
+    return {name: getattr(errors, name) for name, limit in LIMITS.items() if getattr(errors, name) > limit}
 
 
 def has_whole_gpu(pod: Pod) -> bool:
-    return pod.model != SHARED
+    return pod.model != SHARED_MODEL
 
 
 def find_holes(life: Life) -> list[Span]:
     """Find what a report cannot know: gaps of hours that are more gap than not. A report fills others."""
     gaps, holes = life.scrapes.list_gaps(life.start, life.truth.known_end), list[Span]()
-    for at in range(int(life.start), int(life.truth.known_end), HOUR):
-        within = [(max(begin, at), min(end, at + HOUR)) for begin, end in gaps if begin < at + HOUR and end > at]
-        if sum(end - begin for begin, end in within) > HOUR / 2:
-            holes += within
+    for hour in range(int(life.start), int(life.truth.known_end), HOUR):
+        gap_parts = [
+            (max(begin, hour), min(end, hour + HOUR)) for begin, end in gaps if begin < hour + HOUR and end > hour
+        ]
+        if sum(end - begin for begin, end in gap_parts) > HOUR / 2:
+            holes += gap_parts
     return holes
 
 
-def sum_by_space(usage: Usage, what: str, without: str = "") -> dict[str, float]:
-    found: dict[str, float] = {}
+def sum_by_space(usage: Usage, quantity: str, excluded_model: str = "") -> dict[str, float]:
+    sums: dict[str, float] = {}
     for row in group_hours(usage, ("namespace", "model")):
         name, model = row.names
-        if name and model != without:
-            found[name] = found.get(name, 0.0) + getattr(row.hours, what)
-    return found
+        if name and model != excluded_model:
+            sums[name] = sums.get(name, 0.0) + getattr(row.hours, quantity)
+    return sums
 
 
-def compute_error(found: float, truth: float) -> float:
-    return abs(found - truth) / truth if truth else abs(found)
+def compute_error(measurement: float, truth: float) -> float:
+    return abs(measurement - truth) / truth if truth else abs(measurement)
 
 
-def find_worst_error(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
+def find_worst_error(measured_values: Mapping[str, float], truth: Mapping[str, float]) -> float:
     return max(
-        (compute_error(found.get(name, 0.0), value) for name, value in truth.items() if value >= MANY), default=0.0
+        (compute_error(measured_values.get(name, 0.0), value) for name, value in truth.items() if value >= MANY),
+        default=0.0,
     )
 
 

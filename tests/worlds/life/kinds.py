@@ -33,8 +33,8 @@ class Kind:
         """Seconds."""
         return self.hours * exp(self.spread**2 / 2) * HOUR
 
-    def list_units(self, most: int) -> tuple[tuple[int, float], ...]:
-        return tuple((size, weight) for size, weight in self.sizes if size <= most)
+    def list_units(self, max_units: int) -> tuple[tuple[int, float], ...]:
+        return tuple((size, weight) for size, weight in self.sizes if size <= max_units)
 
 
 KINDS = {
@@ -56,11 +56,11 @@ MIX = {
 }
 
 
-def compute_hour_weight(kind: Kind, at: float) -> float:
+def compute_hour_weight(kind: Kind, moment: float) -> float:
     """Weight of an hour; its mean over a week is 1. People start work from 8 to 18 h UTC, and less at weekends."""
     if not kind.office:
         return 1.0
-    day, hour = int(at // DAY), at % DAY / HOUR
+    day, hour = int(moment // DAY), moment % DAY / HOUR
     weekend = (day + 3) % 7 >= 5  # 1970-01-01 was a Thursday
     return (1.6 if 8 <= hour < 18 else 0.5) * (0.35 if weekend else 1.0) / 0.780
 

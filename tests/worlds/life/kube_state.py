@@ -20,19 +20,19 @@ PHASES = ("Pending", "Succeeded", "Failed", "Unknown", "Running")
 
 
 def build_pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
-    who = {"namespace": pod.namespace, "pod": pod.name, "uid": pod.uid}
-    there: Pieces = [(pod.creation, pod.deletion, 1.0)]
-    bound = min(pod.binding, pod.deletion)
+    labels_of_pod = {"namespace": pod.namespace, "pod": pod.name, "uid": pod.uid}
+    lifetime: Pieces = [(pod.creation, pod.deletion, 1.0)]
+    binding = min(pod.binding, pod.deletion)
     places: list[tuple[dict[str, str], float, float]] = [
-        ({}, pod.creation, bound),
+        ({}, pod.creation, binding),
         ({"node": pod.on}, pod.binding, pod.deletion),
     ]
     created_by = {"created_by_kind": pod.owner_kind, "created_by_name": pod.owner} if pod.owner_kind else {}
     for node, begin, last in places:
         if begin >= last:
             continue
-        yield "kube_pod_info", {**who, **node, **created_by, "host_network": "false"}, [(begin, last, 1.0)]
-        container = {**who, **node, "container": "main"}
+        yield "kube_pod_info", {**labels_of_pod, **node, **created_by, "host_network": "false"}, [(begin, last, 1.0)]
+        container = {**labels_of_pod, **node, "container": "main"}
         request = {**container, "resource": pod.resource, "unit": "integer"}
         yield "kube_pod_container_resource_requests", request, [(begin, last, float(pod.units))]
         cores = {**container, "resource": "cpu", "unit": "core"}
@@ -40,43 +40,46 @@ def build_pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
     owner = (
         {"owner_kind": pod.owner_kind, "owner_name": pod.owner, "owner_is_controller": "true"} if pod.owner_kind else {}
     )
-    yield "kube_pod_owner", {**who, **owner}, there
-    yield "kube_pod_labels", {**who, **({"label_team": pod.label} if pod.label else {})}, there
-    yield "kube_pod_created", who, [(pod.creation, pod.deletion, pod.creation)]
-    if pod.creation < bound:
-        yield "kube_pod_status_unschedulable", who, [(pod.creation, bound, 1.0)]
-    yield from build_phase_series(pod, who)
+    yield "kube_pod_owner", {**labels_of_pod, **owner}, lifetime
+    yield "kube_pod_labels", {**labels_of_pod, **({"label_team": pod.label} if pod.label else {})}, lifetime
+    yield "kube_pod_created", labels_of_pod, [(pod.creation, pod.deletion, pod.creation)]
+    if pod.creation < binding:
+        yield "kube_pod_status_unschedulable", labels_of_pod, [(pod.creation, binding, 1.0)]
+    yield from build_phase_series(pod, labels_of_pod)
     if pod.binding < NEVER:
-        yield "kube_pod_status_scheduled_time", who, [(pod.binding, pod.deletion, pod.binding)]
-        yield "kube_pod_start_time", who, [(pod.binding, pod.deletion, pod.binding)]
+        yield "kube_pod_status_scheduled_time", labels_of_pod, [(pod.binding, pod.deletion, pod.binding)]
+        yield "kube_pod_start_time", labels_of_pod, [(pod.binding, pod.deletion, pod.binding)]
     if pod.end < pod.deletion:
-        yield "kube_pod_completion_time", who, [(pod.end, pod.deletion, pod.end)]
+        yield "kube_pod_completion_time", labels_of_pod, [(pod.end, pod.deletion, pod.end)]
     if pod.start < min(end, pod.end):
         counts = Steps(
-            [(pod.start, pod.deletion, 0.0), *((up, pod.deletion, 1.0) for _, up in draw_restarts(seed, pod, end))]
+            [
+                (pod.start, pod.deletion, 0.0),
+                *((restart, pod.deletion, 1.0) for _, restart in draw_restarts(seed, pod, end)),
+            ]
         )
         total = "kube_pod_container_status_restarts_total"
-        yield total, {**who, "container": "main"}, list(counts.list_pieces(pod.start, min(pod.deletion, end)))
+        yield total, {**labels_of_pod, "container": "main"}, list(counts.list_pieces(pod.start, min(pod.deletion, end)))
 
 
-def build_phase_series(pod: Pod, who: dict[str, str]) -> Iterator[Series]:
-    running, ended = min(pod.start, pod.end, pod.deletion), min(pod.end, pod.deletion)
-    spans = {"Pending": (pod.creation, running), "Running": (running, ended), pod.phase: (ended, pod.deletion)}
+def build_phase_series(pod: Pod, labels: dict[str, str]) -> Iterator[Series]:
+    running, end = min(pod.start, pod.end, pod.deletion), min(pod.end, pod.deletion)
+    spans = {"Pending": (pod.creation, running), "Running": (running, end), pod.phase: (end, pod.deletion)}
     for phase in PHASES:
         begin, last = spans.get(phase, (pod.deletion, pod.deletion))
         pieces = [(pod.creation, begin, 0.0), (begin, last, 1.0), (last, pod.deletion, 0.0)]
-        yield "kube_pod_status_phase", {**who, "phase": phase}, [piece for piece in pieces if piece[0] < piece[1]]
+        yield "kube_pod_status_phase", {**labels, "phase": phase}, [piece for piece in pieces if piece[0] < piece[1]]
 
 
 def build_node_series(node: Node, end: float) -> Iterator[Series]:
-    who, pool = {"node": node.name}, node.pool
-    up: Pieces = [(begin, last, 1.0) for begin, last in node.up_spans]
-    resource = {**who, "resource": pool.resource, "unit": "integer"}
+    labels_of_node, pool = {"node": node.name}, node.pool
+    uptime: Pieces = [(begin, last, 1.0) for begin, last in node.up_spans]
+    resource = {**labels_of_node, "resource": pool.resource, "unit": "integer"}
     counts = {
         "capacity": Steps(list_capacity([node])),
         "allocatable": Steps([*list_capacity([node]), *subtract_broken([node])]),
     }
-    cordoned = Steps(
+    cordon_steps = Steps(
         [(begin, last, 0.0) for begin, last in node.up_spans] + [(*span, 1.0) for span in node.cordoned_spans]
     )
     sharing = {"time-slicing": "time-slicing"}.get(pool.sharing, "none")
@@ -84,20 +87,26 @@ def build_node_series(node: Node, end: float) -> Iterator[Series]:
         metric = f"kube_node_status_{name}"
         pieces = [piece for begin, last in node.up_spans for piece in steps.list_pieces(begin, min(last, end))]
         yield metric, resource, pieces
-        yield metric, {**who, "resource": "cpu", "unit": "core"}, [(begin, last, 128.0) for begin, last, _ in up]
-    unschedulable = [piece for begin, last in node.up_spans for piece in cordoned.list_pieces(begin, min(last, end))]
-    yield "kube_node_spec_unschedulable", who, unschedulable
+        yield (
+            metric,
+            {**labels_of_node, "resource": "cpu", "unit": "core"},
+            [(begin, last, 128.0) for begin, last, _ in uptime],
+        )
+    unschedulable = [
+        piece for begin, last in node.up_spans for piece in cordon_steps.list_pieces(begin, min(last, end))
+    ]
+    yield "kube_node_spec_unschedulable", labels_of_node, unschedulable
     for status in ("true", "false", "unknown"):
-        ready = {**who, "condition": "Ready", "status": status}
-        yield "kube_node_status_condition", ready, [(begin, last, float(status == "true")) for begin, last, _ in up]
+        ready = {**labels_of_node, "condition": "Ready", "status": status}
+        yield "kube_node_status_condition", ready, [(begin, last, float(status == "true")) for begin, last, _ in uptime]
     labels = {
         "label_nvidia_com_gpu_present": "true",
         "label_nvidia_com_gpu_product": pool.product,
         "label_nvidia_com_gpu_sharing_strategy": sharing,
         "label_nvidia_com_gpu_replicas": "4" if sharing != "none" else "1",
     }
-    yield "kube_node_labels", {**who, **labels}, up
-    yield "kube_node_created", who, [(begin, last, begin) for begin, last, _ in up]
+    yield "kube_node_labels", {**labels_of_node, **labels}, uptime
+    yield "kube_node_created", labels_of_node, [(begin, last, begin) for begin, last, _ in uptime]
 
 
 def build_namespace_series(teams: Sequence[Team], start: float, end: float) -> Iterator[Series]:
@@ -111,6 +120,11 @@ def build_namespace_series(teams: Sequence[Team], start: float, end: float) -> I
 def build_exporter_pods(node: Node, target: Target) -> Iterator[Series]:
     """kube_pod_info of the exporter's pods: what joins `up` with a node."""
     for begin, last, labels in target.generations:
-        who = {"namespace": labels["namespace"], "pod": labels["pod"], "uid": f"uid-{labels['pod']}", "node": node.name}
+        labels_of_pod = {
+            "namespace": labels["namespace"],
+            "pod": labels["pod"],
+            "uid": f"uid-{labels['pod']}",
+            "node": node.name,
+        }
         created_by = {"created_by_kind": "DaemonSet", "created_by_name": "nvidia-dcgm-exporter"}
-        yield "kube_pod_info", {**who, **created_by, "host_network": "false"}, [(begin, last, 1.0)]
+        yield "kube_pod_info", {**labels_of_pod, **created_by, "host_network": "false"}, [(begin, last, 1.0)]

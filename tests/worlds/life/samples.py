@@ -21,10 +21,10 @@ class Track:
     runs: list[tuple[float, int, float]] = field(default_factory=list)
     stale: list[float] = field(default_factory=list)
 
-    def select_points(self, since: float = 0.0, until: float = float("inf")) -> tuple[tuple[float, float], ...]:
+    def select_points(self, first: float = 0.0, last: float = float("inf")) -> tuple[tuple[float, float], ...]:
         """Samples of a time, both ends included, as a range selector has them: without stale markers."""
         times = ((first + number * self.step, value) for first, count, value in self.runs for number in range(count))
-        return tuple((time, value) for time, value in times if since <= time <= until)
+        return tuple((time, value) for time, value in times if first <= time <= last)
 
 
 class Sampler:
@@ -39,21 +39,21 @@ class Sampler:
 
     def build_tracks(self, labels: Mapping[str, str], pieces: Pieces) -> Iterator[Track]:
         """A series for each pod that the target had, with the labels that target gives it; those given count more."""
-        numbered = [(self.number(begin), self.number(end), value) for begin, end, value in pieces]
-        numbered = [one for one in numbered if one[0] < one[1]]
-        if not numbered:
+        numbered_pieces = [(self.number(begin), self.number(end), value) for begin, end, value in pieces]
+        numbered_pieces = [piece for piece in numbered_pieces if piece[0] < piece[1]]
+        if not numbered_pieces:
             return
-        place, tracks = find_window(self.windows, numbered[0][0]), dict[int, Track]()
-        while place < len(self.windows) and self.windows[place].first < numbered[-1][1]:
+        place, tracks = find_window(self.windows, numbered_pieces[0][0]), dict[int, Track]()
+        while place < len(self.windows) and self.windows[place].first < numbered_pieces[-1][1]:
             window = self.windows[place]
             track = tracks.setdefault(id(window.labels), Track({**window.labels, **labels}, self.step))
-            self.fill(track, window, numbered)
+            self.fill(track, window, numbered_pieces)
             place += 1
         yield from (track for track in tracks.values() if track.runs)
 
-    def number(self, at: float) -> int:
+    def number(self, moment: float) -> int:
         """A scrape sees what was `lag` seconds before."""
-        return self.target.number(min(at, 1e11) + self.target.lag, self.start, self.step)
+        return self.target.number(min(moment, 1e11) + self.target.lag, self.start, self.step)
 
     def fill(self, track: Track, window: Window, pieces: Sequence[tuple[int, int, float]]) -> None:
         for place, (begin, end, value) in enumerate(pieces):
@@ -68,16 +68,16 @@ class Sampler:
 
 def join_tracks(tracks: Iterable[Track]) -> Iterator[Track]:
     """Join the tracks of each set of labels, in the order of time."""
-    found: dict[tuple[tuple[str, str], ...], Track] = {}
+    tracks_by_labels: dict[tuple[tuple[str, str], ...], Track] = {}
     for track in tracks:
         key = tuple(sorted(track.labels.items()))
-        if key in found:
-            found[key].runs += track.runs
-            found[key].stale += track.stale
+        if key in tracks_by_labels:
+            tracks_by_labels[key].runs += track.runs
+            tracks_by_labels[key].stale += track.stale
         else:
-            found[key] = track
-    for track in found.values():
+            tracks_by_labels[key] = track
+    for track in tracks_by_labels.values():
         track.runs.sort()
         begins = {first for first, _, _ in track.runs}
-        track.stale = sorted(at for at in track.stale if at not in begins)
+        track.stale = sorted(moment for moment in track.stale if moment not in begins)
         yield track

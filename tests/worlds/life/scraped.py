@@ -22,13 +22,15 @@ Names = Container[str] | None
 def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, names: Names) -> Iterator[Track]:
     """`names` of metrics, or all. Of the known days."""
     for target in scrapes.kube_state:
-        about = build_kube_state_series(truth, teams, scrapes)
-        yield from (track for tracks in scrape_target(target, truth, step, about, names) for track in tracks)
-    owned = find_owners(truth.pods, virtual=truth.virtual_gpus)
+        kube_state = build_kube_state_series(truth, teams, scrapes)
+        yield from (track for tracks in scrape_target(target, truth, step, kube_state, names) for track in tracks)
+    owners = find_owners(truth.pods, virtual=truth.virtual_gpus)
     for node in truth.nodes:
         for target in scrapes.exporters[node.name]:
-            of_gpus = build_gpu_series(node, truth, owned, truth.known_end)
-            yield from join_tracks(track for one in scrape_target(target, truth, step, of_gpus, names) for track in one)
+            of_gpus = build_gpu_series(node, truth, owners, truth.known_end)
+            yield from join_tracks(
+                track for series_tracks in scrape_target(target, truth, step, of_gpus, names) for track in series_tracks
+            )
     if names is None or "up" in names:
         for target in (
             *scrapes.kube_state,
@@ -58,18 +60,22 @@ def scrape_target(
 
 def build_up_series(target: Target, truth: Truth, step: int) -> Iterator[Track]:
     """0 where a scrape failed; of the target alone, so it is there whenever Prometheus and the target are."""
-    answered = Target(target.generations, [], target.down_spans, phase=target.phase)
-    sampler = Sampler(answered, truth.start, truth.known_end, step)
+    answering_target = Target(target.generations, [], target.down_spans, phase=target.phase)
+    sampler = Sampler(answering_target, truth.start, truth.known_end, step)
     for window in sampler.windows:
         labels = {name: value for name, value in window.labels.items() if not name.startswith("DCGM_")}
         track = Track({"__name__": "up", **labels}, step)
-        failed = {
+        failed_numbers = {
             number
             for begin, end in target.failing
-            for number in range(answered.number(begin, truth.start, step), answered.number(end, truth.start, step))
+            for number in range(
+                answering_target.number(begin, truth.start, step), answering_target.number(end, truth.start, step)
+            )
         }
         first = window.first
-        for number in sorted(one for one in failed if window.first <= one < window.last):
+        for number in sorted(
+            failed_number for failed_number in failed_numbers if window.first <= failed_number < window.last
+        ):
             track.runs += [(sampler.time(first), number - first, 1.0)] if first < number else []
             track.runs.append((sampler.time(number), 1, 0.0))
             first = number + 1

@@ -29,12 +29,12 @@ class Steps:
 
     def list_pieces(self, begin: float, end: float) -> Iterable[tuple[float, float, float]]:
         """Spans of one value each that fill the whole."""
-        place, value, at = bisect_right(self.times, begin), self.find_value(begin), begin
+        place, value, moment = bisect_right(self.times, begin), self.find_value(begin), begin
         while place < len(self.times) and self.times[place] < end:
-            yield at, self.times[place], value
-            at, value = self.times[place], self.values[place]
+            yield moment, self.times[place], value
+            moment, value = self.times[place], self.values[place]
             place += 1
-        yield at, end, value
+        yield moment, end, value
 
     def compute_mean(self, begin: float, end: float) -> float:
         return sum((last - first) * value for first, last, value in self.list_pieces(begin, end)) / (end - begin)
@@ -50,16 +50,16 @@ class Steps:
                 if measure == "peak":
                     hours[hour] = max(hours[hour], value)
                 else:
-                    at = begin + hour * HOUR
-                    hours[hour] += value * cut(first, last, at, at + HOUR)
+                    moment = begin + hour * HOUR
+                    hours[hour] += value * cut(first, last, moment, moment + HOUR)
         return hours if measure == "peak" else [seconds / HOUR for seconds in hours]  # whole seconds: no rounding
 
 
 def add_up(spans: Iterable[tuple[float, float, float]]) -> Iterator[tuple[float, float, float]]:
     """Sums of spans that may overlap; nothing where there is none."""
-    there = list(spans)
-    values, counts = Steps(there), Steps((begin, end, 1.0) for begin, end, _ in there)
-    last = max((end for _, end, _ in there), default=0.0)
+    remaining_spans = list(spans)
+    values, counts = Steps(remaining_spans), Steps((begin, end, 1.0) for begin, end, _ in remaining_spans)
+    last = max((end for _, end, _ in remaining_spans), default=0.0)
     for (begin, end, value), (_, _, count) in zip(
         values.list_pieces(0, last), counts.list_pieces(0, last), strict=True
     ):

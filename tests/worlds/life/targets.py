@@ -44,18 +44,18 @@ class Target:
 
     def list_windows(self, start: float, end: float, step: int) -> list[Window]:
         """Scrapes are at start + phase + number * step."""
-        holes, found = sorted([*self.failing, *self.down_spans]), []
+        holes, windows = sorted([*self.failing, *self.down_spans]), []
         for begin, last, labels in self.generations:
-            for first, until in subtract_spans(max(begin, start), min(last, end), merge_spans(holes)):
-                numbers = self.number(first, start, step), self.number(until, start, step)
-                cut_by_us = until == end or any(begin <= until < ended for begin, ended in self.down_spans)
+            for first, stop in subtract_spans(max(begin, start), min(last, end), merge_spans(holes)):
+                numbers = self.number(first, start, step), self.number(stop, start, step)
+                cut_by_us = stop == end or any(begin <= stop < down_end for begin, down_end in self.down_spans)
                 if numbers[0] < numbers[1]:
-                    found.append(Window(*numbers, labels, stale=not cut_by_us))
-        return found
+                    windows.append(Window(*numbers, labels, stale=not cut_by_us))
+        return windows
 
-    def number(self, at: float, start: float, step: int) -> int:
+    def number(self, moment: float, start: float, step: int) -> int:
         """Compute the number of the first scrape that is not before a time."""
-        return ceil((at - start - self.phase) / step)
+        return ceil((moment - start - self.phase) / step)
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ class Scrapes:
     exporters: Mapping[str, Sequence[Target]]
     down_spans: Sequence[Span]
 
-    def list_gaps(self, since: float, until: float) -> list[Span]:
+    def list_gaps(self, begin: float, end: float) -> list[Span]:
         """Spans of this time in which no kube-state-metrics was scraped."""
-        scraped = [
+        spans = [
             span
             for target in self.kube_state
             for begin, end, _ in target.generations
             for span in subtract_spans(begin, end, merge_spans([*target.failing, *target.down_spans]))
         ]
-        return subtract_spans(since, until, merge_spans(scraped))
+        return subtract_spans(begin, end, merge_spans(spans))
 
 
 def draw_scrapes(seed: int, nodes: Sequence[Node], start: float, end: float) -> Scrapes:
@@ -83,53 +83,54 @@ def draw_scrapes(seed: int, nodes: Sequence[Node], start: float, end: float) -> 
     outages = [build_outage(start + rng.uniform(1, 59) * DAY, rng.uniform(5, 40)) for _ in range(rng.randint(1, 3))]
     if rng.random() < 0.2:
         outages.append(build_outage(start + rng.uniform(5, 55) * DAY, rng.uniform(120, 360)))
-    down = merge_spans(outages)
-    kube_state = [draw_kube_state_target(seed, 0, start, end, down)]
+    down_spans = merge_spans(outages)
+    kube_state = [draw_kube_state_target(seed, 0, start, end, down_spans)]
     if rng.random() < 0.25:
         begin = start + rng.uniform(5, 40) * DAY
-        kube_state.append(draw_kube_state_target(seed, 1, begin, begin + rng.uniform(1, 15) * DAY, down))
-    doubled = start + rng.uniform(3, 25) * DAY
+        kube_state.append(draw_kube_state_target(seed, 1, begin, begin + rng.uniform(1, 15) * DAY, down_spans))
+    double_start = start + rng.uniform(3, 25) * DAY
     monitors = [("nvidia-dcgm-exporter", start, end)]
     if rng.random() < 0.5:
-        monitors.append(("gpustack-dcgm", doubled, min(end, doubled + rng.uniform(5, 30) * DAY)))
+        monitors.append(("gpustack-dcgm", double_start, min(end, double_start + rng.uniform(5, 30) * DAY)))
     exporters = {
-        node.name: [draw_exporter_target(seed, node, *monitor, start, down) for monitor in monitors] for node in nodes
+        node.name: [draw_exporter_target(seed, node, *monitor, start, down_spans) for monitor in monitors]
+        for node in nodes
     }
-    return Scrapes(kube_state, exporters, down)
+    return Scrapes(kube_state, exporters, down_spans)
 
 
 def build_outage(begin: float, minutes: float) -> Span:
     return float(int(begin)), float(int(begin + minutes * MINUTE))
 
 
-def draw_kube_state_target(seed: int, number: int, begin: float, end: float, down: Sequence[Span]) -> Target:
+def draw_kube_state_target(seed: int, number: int, begin: float, end: float, down_spans: Sequence[Span]) -> Target:
     """Draw the target of kube-state-metrics. Its ServiceMonitor has honorLabels, so `pod` and `namespace` are those of
     what it tells about."""
-    rng, generations, at, pod = stream(seed, "kube-state-metrics", number), [], begin, 0
+    rng, generations, moment, pod = stream(seed, "kube-state-metrics", number), [], begin, 0
     failing = [build_outage(begin + rng.uniform(0, 60) * DAY, rng.uniform(1, 6)) for _ in range(rng.randint(2, 8))]
     phase = rng.randrange(60)
-    while at < end:
-        last = at + rng.uniform(6, 30) * DAY // 1
+    while moment < end:
+        last = moment + rng.uniform(6, 30) * DAY // 1
         pod += 1
         labels = {"job": "kube-state-metrics", "instance": f"10.244.0.{10 * number + pod}:8080", "endpoint": "http",
                   "service": "kps-kube-state-metrics"}  # fmt: skip
-        generations.append((at, min(last, end), labels))
-        at = last + rng.randint(15, 150)
-    return Target(generations, failing, down, phase=phase)
+        generations.append((moment, min(last, end), labels))
+        moment = last + rng.randint(15, 150)
+    return Target(generations, failing, down_spans, phase=phase)
 
 
 def draw_exporter_target(
-    seed: int, node: Node, job: str, begin: float, end: float, start: float, down: Sequence[Span]
+    seed: int, node: Node, job: str, begin: float, end: float, start: float, down_spans: Sequence[Span]
 ) -> Target:
     """The pods are the same for both monitors, the moments of scrapes are not."""
     rng, generations = stream(seed, "exporter", node.name), []
-    driver, upgraded = "580.105.08", start + rng.uniform(10, 50) * DAY
+    driver, upgrade = "580.105.08", start + rng.uniform(10, 50) * DAY
     failing = [build_outage(start + rng.uniform(0, 60) * DAY, rng.uniform(0.5, 10)) for _ in range(rng.randint(1, 6))]
-    for joined, left in node.up_spans:
-        changes = sorted({upgraded, start + rng.uniform(0, 60) * DAY})
-        for first, last in cut_at(joined + 90, left, [change // 1 for change in changes], rng.randint(20, 200)):
+    for join, leave in node.up_spans:
+        changes = sorted({upgrade, start + rng.uniform(0, 60) * DAY})
+        for first, last in cut_at(join + 90, leave, [change // 1 for change in changes], rng.randint(20, 200)):
             pod = f"nvidia-dcgm-exporter-{rng.getrandbits(20):05x}"
-            version = "595.91.07" if first >= upgraded else driver
+            version = "595.91.07" if first >= upgrade else driver
             labels = {
                 "job": job, "instance": f"10.244.{rng.randrange(1, 250)}.{rng.randrange(2, 250)}:9400",
                 "namespace": "gpu-operator", "pod": pod, "container": "nvidia-dcgm-exporter",
@@ -138,7 +139,7 @@ def draw_exporter_target(
             if max(first, begin) < min(last, end):
                 generations.append((max(first, begin), min(last, end), labels))
     phases = stream(seed, "phase", node.name, job)
-    return Target(generations, failing, down, phase=phases.randrange(60), lag=phases.randrange(30))
+    return Target(generations, failing, down_spans, phase=phases.randrange(60), lag=phases.randrange(30))
 
 
 def cut_at(begin: float, end: float, moments: Sequence[float], gap: float) -> list[Span]:
@@ -149,4 +150,4 @@ def cut_at(begin: float, end: float, moments: Sequence[float], gap: float) -> li
 
 def find_window(windows: Sequence[Window], number: int) -> int:
     """Place of the first window that may have this scrape or a later one."""
-    return max(0, bisect_right(windows, number, key=lambda one: one.first) - 1)
+    return max(0, bisect_right(windows, number, key=lambda window: window.first) - 1)

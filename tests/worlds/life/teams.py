@@ -21,16 +21,16 @@ class Team:
     renamed: float = NEVER
     labelled_share: float = 1.0
 
-    def name_at(self, at: float) -> str:
-        return self.later if at >= self.renamed else self.name
+    def name_at(self, moment: float) -> str:
+        return self.later if moment >= self.renamed else self.name
 
 
 def draw_teams(seed: int, start: float) -> list[Team]:
     rng = stream(seed, "teams")
-    first, second, *others = rng.sample(NAMES, rng.randint(3, 5))
+    first, second, *other_names = rng.sample(NAMES, rng.randint(3, 5))
     renamed = start + rng.randint(10 * DAY, 20 * DAY)
     return [
         Team(first, (first,), f"{first}-lab", renamed),
         Team(second, (f"{second}-train", f"{second}-serve"), second, labelled_share=0.5),
-        *(Team(name, (name,), name) for name in others),
+        *(Team(name, (name,), name) for name in other_names),
     ]

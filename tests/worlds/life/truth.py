@@ -49,11 +49,11 @@ class Truth:
 
     def compute_hours(
         self,
-        by: Sequence[str] = (),
-        what: str = "allocated",
+        names: Sequence[str] = (),
+        quantity: str = "allocated",
         *,
-        since: float | None = None,
-        until: float | None = None,
+        begin: float | None = None,
+        end: float | None = None,
         unit: str = "gpus",
         holes: Sequence[Span] = (),
         of: Callable[[Pod], bool] = lambda pod: True,
@@ -64,33 +64,33 @@ class Truth:
         its part of a GPU, or `units` of the resource. `holes` count as if they had not been. All of the known days,
         unless `since` and `until` say otherwise.
         """
-        since, until = self.start if since is None else since, self.known_end if until is None else until
-        found: dict[Key, float] = defaultdict(float)
+        begin, end = self.start if begin is None else begin, self.known_end if end is None else end
+        hours: dict[Key, float] = defaultdict(float)
         for pod in self.pods:
-            if pod.binding < until and pod.end > since and of(pod):
-                spans = subtract_spans(max(pod.binding, since), min(pod.end, until), list(holes))
+            if pod.binding < end and pod.end > begin and of(pod):
+                spans = subtract_spans(max(pod.binding, begin), min(pod.end, end), list(holes))
                 share = pod.pool.share if unit == "gpus" else 1.0
-                key = tuple(pod.pool.name if name == "pool" else str(getattr(pod, name)) for name in by)
-                found[key] += share * self.compute_unit_seconds(pod, spans, what) / HOUR
-        return dict(found)
+                key = tuple(pod.pool.name if name == "pool" else str(getattr(pod, name)) for name in names)
+                hours[key] += share * self.compute_unit_seconds(pod, spans, quantity) / HOUR
+        return dict(hours)
 
-    def compute_unit_seconds(self, pod: Pod, spans: Sequence[Span], what: str) -> float:
-        whole = sum(end - begin for begin, end in spans)
-        if what == "allocated":
-            return pod.units * whole
-        if what == "attributed":
-            named = self.named_spans.get(pod.uid, [])
-            return sum(cut(*one, *span) for one in named for span in spans)
+    def compute_unit_seconds(self, pod: Pod, spans: Sequence[Span], quantity: str) -> float:
+        seconds = sum(end - begin for begin, end in spans)
+        if quantity == "allocated":
+            return pod.units * seconds
+        if quantity == "attributed":
+            named_spans = self.named_spans.get(pod.uid, [])
+            return sum(cut(*span_of_name, *span) for span_of_name in named_spans for span in spans)
         works = [
             (min(last, end) - max(first, begin), level)
             for begin, end in spans
             for first, last, level in self.draw_work(pod)
             if first < end and last > begin
         ]
-        if what == "active":
+        if quantity == "active":
             return pod.used_units * sum(seconds * level for seconds, level in works)
         busy = pod.used_units * sum(seconds for seconds, _ in works)
-        return {"busy": busy, "idle": pod.units * whole - busy}[what]
+        return {"busy": busy, "idle": pod.units * seconds - busy}[quantity]
 
     def draw_work(self, pod: Pod) -> list[Work]:
         if pod.uid not in self.works:
@@ -100,22 +100,22 @@ class Truth:
     @cached_property
     def named_spans(self) -> dict[str, list[Span]]:
         """Map the uid of a pod to the spans in which the exporter names it, for each unit."""
-        found: dict[str, list[Span]] = defaultdict(list)
-        for owned in find_owners(self.pods, virtual=self.virtual_gpus).values():
-            for begin, end, pod, _ in owned:
-                found[pod.uid].append((begin, end))
-        return found
+        spans_by_uid: dict[str, list[Span]] = defaultdict(list)
+        for owner_spans in find_owners(self.pods, virtual=self.virtual_gpus).values():
+            for begin, end, pod, _ in owner_spans:
+                spans_by_uid[pod.uid].append((begin, end))
+        return spans_by_uid
 
-    def list_waits(self, pool: str = "", since: float | None = None, until: float | None = None) -> list[Wait]:
+    def list_waits(self, pool: str = "", begin: float | None = None, end: float | None = None) -> list[Wait]:
         """List waits of the pods created in this time, in that order, as known at the end of the known days."""
-        since, until = self.start if since is None else since, self.known_end if until is None else until
+        begin, end = self.start if begin is None else begin, self.known_end if end is None else end
         return [
             Wait(pod, min(pod.binding, pod.deletion, self.known_end) - pod.creation, pod.binding <= self.known_end)
             for pod in self.pods
-            if since <= pod.creation < until and pool in ("", pod.pool.name)
+            if begin <= pod.creation < end and pool in ("", pod.pool.name)
         ]
 
-    def build_steps(self, pool: str, what: str) -> Steps:
+    def build_steps(self, pool: str, quantity: str) -> Steps:
         """Units over time. `what`: capacity (registered), allocatable (without broken GPUs), schedulable (without
         cordoned nodes too), allocated, queued (waiting), or demand: all that would run at once in a cluster that is
         never full, never fails, and that nobody leaves."""
@@ -124,7 +124,7 @@ class Truth:
         spans: dict[str, Callable[[], Iterable[tuple[float, float, float]]]] = {
             "capacity": lambda: list_capacity(nodes),
             "allocatable": lambda: (*list_capacity(nodes), *subtract_broken(nodes)),
-            "schedulable": lambda: (one for node in nodes for one in count_schedulable(node)),
+            "schedulable": lambda: (span for node in nodes for span in count_schedulable(node)),
             "allocated": lambda: ((pod.binding, pod.end, pod.units) for pod in mine),
             "queued": lambda: ((pod.creation, min(pod.binding, pod.deletion), pod.units) for pod in mine),
             "demand": lambda: (
@@ -133,26 +133,26 @@ class Truth:
                 if not pod.is_replacement
             ),
         }
-        return Steps(spans[what]())
+        return Steps(spans[quantity]())
 
     def compute_hourly_values(
-        self, pool: str, what: str, measure: str = "mean", until: float | None = None
+        self, pool: str, quantity: str, measure: str = "mean", end: float | None = None
     ) -> list[float]:
         """Compute each hour of the known days, or until then; `measure` is mean or peak."""
-        return self.build_steps(pool, what).compute_hourly_values(
-            self.start, self.known_end if until is None else until, measure
+        return self.build_steps(pool, quantity).compute_hourly_values(
+            self.start, self.known_end if end is None else end, measure
         )
 
     def find_full_day(
-        self, pool: str, *, what: str = "demand", hours: int = 1, reserve: float = 0.0, since: int = 0
+        self, pool: str, *, quantity: str = "demand", hours: int = 1, reserve: float = 0.0, first_day: int = 0
     ) -> int | None:
         """The first day from `since` on, counted from 0, with so many hours of which the mean reaches what can be
         scheduled, less a reserve in units; None where no day of the whole life has, those that come included."""
-        room = self.compute_hourly_values(pool, "schedulable", until=self.end)
-        wanted = self.compute_hourly_values(pool, what, until=self.end)
-        full = [asked >= there - reserve for asked, there in zip(wanted, room, strict=True)]
+        room = self.compute_hourly_values(pool, "schedulable", end=self.end)
+        demand = self.compute_hourly_values(pool, quantity, end=self.end)
+        full = [demand_of_hour >= available - reserve for demand_of_hour, available in zip(demand, room, strict=True)]
         return next(
-            (day for day in range(since, len(full) // 24) if sum(full[day * 24 : day * 24 + 24]) >= hours), None
+            (day for day in range(first_day, len(full) // 24) if sum(full[day * 24 : day * 24 + 24]) >= hours), None
         )
 
 
@@ -162,14 +162,18 @@ def list_capacity(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
 
 def subtract_broken(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
     return [
-        (max(begin, up), min(end, down), -1.0)
+        (max(begin, up_begin), min(end, up_end), -1.0)
         for node in nodes
         for _, begin, end in node.broken_slots
-        for up, down in node.up_spans
+        for up_begin, up_end in node.up_spans
     ]
 
 
 def count_schedulable(node: Node) -> list[tuple[float, float, float]]:
-    open_spans = [span for up in node.up_spans for span in subtract_spans(*up, node.cordoned_spans)]
-    lost = [(max(begin, up), min(end, down), -1.0) for _, begin, end in node.broken_slots for up, down in open_spans]
-    return [*((begin, end, float(node.pool.slots)) for begin, end in open_spans), *lost]
+    open_spans = [span for up_span in node.up_spans for span in subtract_spans(*up_span, node.cordoned_spans)]
+    lost_pieces = [
+        (max(begin, open_begin), min(end, open_end), -1.0)
+        for _, begin, end in node.broken_slots
+        for open_begin, open_end in open_spans
+    ]
+    return [*((begin, end, float(node.pool.slots)) for begin, end in open_spans), *lost_pieces]

@@ -20,8 +20,8 @@ CONFLICTS = (
     'error: Apply failed with 1 conflict: conflict with "{}": .data.a',
     'error: Apply failed with 2 conflicts: conflicts with "{}":\n- .metadata.annotations.a\n- .spec.versions',
 )
-APPLIED = {"manager": "gpustack", "operation": "Apply", "fieldsV1": {"f:spec": {"f:versions": {}}}}
-OTHERS = {"manager": "other", "operation": "Update", "fieldsV1": {"f:spec": {"f:versions": {}}}}
+APPLIED_ENTRY = {"manager": "gpustack", "operation": "Apply", "fieldsV1": {"f:spec": {"f:versions": {}}}}
+OTHER_ENTRY = {"manager": "other", "operation": "Update", "fieldsV1": {"f:spec": {"f:versions": {}}}}
 KUBECTL = f"""#!{sys.executable}
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
@@ -45,13 +45,13 @@ def run(world: Path, script: str, text: str = "", **variables: str) -> "subproce
     )
 
 
-def build_object(kind: str, name: str, space: str = "space", **more: Any) -> Object:
+def build_object(kind: str, name: str, space: str = "space", **details: Any) -> Object:
     """Build an object; `labels`, `annotations` and `managers` (entries of managedFields) go to its metadata."""
     metadata: Object = {"name": name} | ({"namespace": space} if space else {})
-    metadata |= {key: more.pop(key) for key in ("labels", "annotations") if key in more}
-    if "managers" in more:
-        metadata["managedFields"] = more.pop("managers")
-    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, **more}
+    metadata |= {key: details.pop(key) for key in ("labels", "annotations") if key in details}
+    if "managers" in details:
+        metadata["managedFields"] = details.pop("managers")
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, **details}
 
 
 def put(world: Path, item: Object) -> Path:
@@ -78,16 +78,16 @@ def run_kubectl(words: list[str]) -> None:
         log.write(" ".join(words).replace("\n", " ") + "\n")
     if "delete" in words:
         delete(world, words)
-    given = parse_objects(words[words.index("-f") + 1]) if "-f" in words else []
+    objects = parse_objects(words[words.index("-f") + 1]) if "-f" in words else []
     verb = next(word for word in words if word in ("get", "create", "diff", "apply", "wait", "delete"))
     if verb == "diff":
-        sys.exit(any(has_changed(world, item) for item in given))
+        sys.exit(any(has_changed(world, item) for item in objects))
     elif verb in ("get", "create"):
         template = words[words.index("-o") + 1]
-        found = [read(world, item) for item in given] if verb == "get" else given
-        print("\n".join(format_line(item, template) for item in found if item))
+        results = [read(world, item) for item in objects] if verb == "get" else objects
+        print("\n".join(format_line(item, template) for item in results if item))
     elif verb == "apply":
-        apply(world, given, forced="--force-conflicts" in words)
+        apply(world, objects, forced="--force-conflicts" in words)
 
 
 def parse_objects(source: str) -> list[Object]:
@@ -114,29 +114,29 @@ def has_changed(world: Path, item: Object) -> bool:
     return actual is None or merge(select_content(actual), item) != select_content(actual)
 
 
-def merge(below: Any, above: Any) -> Any:
-    if not (isinstance(below, dict) and isinstance(above, dict)):
-        return above
-    return {**below, **{key: merge(below.get(key), value) for key, value in above.items()}}
+def merge(lower: Any, upper: Any) -> Any:
+    if not (isinstance(lower, dict) and isinstance(upper, dict)):
+        return upper
+    return {**lower, **{key: merge(lower.get(key), value) for key, value in upper.items()}}
 
 
-def apply(world: Path, given: list[Object], *, forced: bool) -> None:
-    arrives, failed = world / "arrives.json", False
+def apply(world: Path, objects: list[Object], *, forced: bool) -> None:
+    arrives, has_failed = world / "arrives.json", False
     if arrives.exists():
         put(world, json.loads(arrives.read_text()))
         arrives.unlink()
-    for item in given:
+    for item in objects:
         actual = read(world, item)
         managers = actual["metadata"].get("managedFields", []) if actual else []
-        others = [entry for entry in managers if entry["manager"] != "gpustack"]
-        if actual and others and not forced and has_changed(world, item):
-            print(CONFLICTS[len(managers) % 2].format(others[0]["manager"]), file=sys.stderr)
-            failed = True
+        other_entries = [entry for entry in managers if entry["manager"] != "gpustack"]
+        if actual and other_entries and not forced and has_changed(world, item):
+            print(CONFLICTS[len(managers) % 2].format(other_entries[0]["manager"]), file=sys.stderr)
+            has_failed = True
             continue
-        written = merge(select_content(actual), item) if actual else item
-        put(world, merge(written, {"metadata": {"managedFields": [APPLIED, *others]}}))
+        merged_object = merge(select_content(actual), item) if actual else item
+        put(world, merge(merged_object, {"metadata": {"managedFields": [APPLIED_ENTRY, *other_entries]}}))
         print(f"{item['kind'].lower()}/{item['metadata']['name']} serverside-applied")
-    sys.exit(failed)
+    sys.exit(has_failed)
 
 
 def delete(world: Path, words: list[str]) -> None:
@@ -156,13 +156,13 @@ def delete(world: Path, words: list[str]) -> None:
 def format_line(item: Object, template: str) -> str:
     metadata = item["metadata"]
     labels, annotations = metadata.get("labels", {}), metadata.get("annotations", {})
-    marked = labels.get("app.kubernetes.io/managed-by") == "gpustack"
+    is_marked = labels.get("app.kubernetes.io/managed-by") == "gpustack"
     entries = [(entry["manager"], entry["operation"]) for entry in metadata.get("managedFields", ())]
     if 'define "definition"' in template:
         mine = bool(entries) and set(entries) == {("gpustack", "Apply")}
         version = annotations.get("operator.prometheus.io/version") or labels.get("app.kubernetes.io/version") or "-"
-        return f"{metadata['name']} {'gpustack' if marked or mine else 'others'} {version}"
+        return f"{metadata['name']} {'gpustack' if is_marked or mine else 'others'} {version}"
     release = [annotations.get(f"meta.helm.sh/release-{part}") for part in ("namespace", "name")]
-    named = release == [os.environ.get("NAMESPACE"), os.environ.get("RELEASE")] and None not in release
-    marks = " label" * marked + " fields" * (("gpustack", "Apply") in entries) + " release" * named
+    is_own_release = release == [os.environ.get("NAMESPACE"), os.environ.get("RELEASE")] and None not in release
+    marks = " label" * is_marked + " fields" * (("gpustack", "Apply") in entries) + " release" * is_own_release
     return f"{item['kind']} {metadata.get('namespace', '-')} {metadata['name']}{marks}"

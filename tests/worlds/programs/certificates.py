@@ -66,20 +66,24 @@ class Authority:
     def sign(
         self, subject: x509.Name, public: Any, validity: timedelta, *extensions: x509.ExtensionType
     ) -> x509.Certificate:
-        built = x509.CertificateBuilder(self.subject, subject, public, x509.random_serial_number())
-        built = built.not_valid_before(self.current_time - timedelta(minutes=5)).not_valid_after(
+        builder = x509.CertificateBuilder(self.subject, subject, public, x509.random_serial_number())
+        builder = builder.not_valid_before(self.current_time - timedelta(minutes=5)).not_valid_after(
             self.current_time + validity
         )
         for extension in extensions:
-            built = built.add_extension(extension, critical=False)
-        return built.sign(self.key, SHA256())
+            builder = builder.add_extension(extension, critical=False)
+        return builder.sign(self.key, SHA256())
 
     def sign_server(self, *names: str) -> str:
         """The certificate of an API server, as PEM."""
-        given = [x509.IPAddress(ip_address(name)) if name[0].isdigit() else x509.DNSName(name) for name in names]
+        names_of_server = [
+            x509.IPAddress(ip_address(name)) if name[0].isdigit() else x509.DNSName(name) for name in names
+        ]
         key = ec.generate_private_key(ec.SECP256R1())
-        made = self.sign(name_subject("kube-apiserver"), key.public_key(), YEARS, x509.SubjectAlternativeName(given))
-        return made.public_bytes(Encoding.PEM).decode()
+        certificate = self.sign(
+            name_subject("kube-apiserver"), key.public_key(), YEARS, x509.SubjectAlternativeName(names_of_server)
+        )
+        return certificate.public_bytes(Encoding.PEM).decode()
 
     def sign_client(
         self, request: Request, *, groups: tuple[str, ...] | None = None, usage: Any = ExtendedKeyUsageOID.CLIENT_AUTH
@@ -88,24 +92,24 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = name_subject(request.client, *(groups if groups is not None else (request.group,)))
         validity = timedelta(hours=request.hours)
-        made = self.sign(subject, key.public_key(), validity, x509.ExtendedKeyUsage([usage]))
+        certificate = self.sign(subject, key.public_key(), validity, x509.ExtendedKeyUsage([usage]))
         return {
             "authority": encode(self.certificate.public_bytes(Encoding.PEM)),
-            "certificate": encode(made.public_bytes(Encoding.PEM)),
+            "certificate": encode(certificate.public_bytes(Encoding.PEM)),
             "key": encode(key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())),
             "user": request.client,
             "server": "https://kube.example.com:6443",
         }
 
-    def print_kubeconfig(self, request: Request, **others: str) -> str:
-        return DOCUMENT.format(**{**self.sign_client(request), **others})
+    def print_kubeconfig(self, request: Request, **replacements: str) -> str:
+        return DOCUMENT.format(**{**self.sign_client(request), **replacements})
 
-    def answer(self, request: Request, *names: str, where: str = "kube1") -> dict[str, Answer]:
+    def answer(self, request: Request, *names: str, location: str = "kube1") -> dict[str, Answer]:
         """The answers of a control plane whose API server has these names."""
-        signed, server = self.print_kubeconfig(request), self.sign_server(*names)
+        signed_config, server = self.print_kubeconfig(request), self.sign_server(*names)
         return {
-            credential.CERTIFICATE.id: Answer(credential.CERTIFICATE.id, where, 0, signed),
-            credential.SERVER.id: Answer(credential.SERVER.id, where, 0, server),
+            credential.CERTIFICATE.id: Answer(credential.CERTIFICATE.id, location, 0, signed_config),
+            credential.SERVER.id: Answer(credential.SERVER.id, location, 0, server),
         }
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from gpustack.config.host import Host
 from gpustack.engines.engine import Engine, Engines
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.snapshots.build import TAKEN_AT
 
 ACTING, GPU3 = Host("kube1", "10.0.0.1"), Host("gpu3", "10.0.0.3")
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
 IN_POD = KUBECTL + " --namespace gpu-operator exec nvidia-dcgm-{0} --container nvidia-dcgm-ctr -- "
-ONE, TWO = (Engine(node, ACTING, IN_POD.format(node)) for node in ("gpu1", "gpu2"))
+FIRST, TWO = (Engine(node, ACTING, IN_POD.format(node)) for node in ("gpu1", "gpu2"))
 ON_HOST = Engine("gpu3", GPU3, address="127.0.0.1:5555")
-ENGINES = Engines((ONE, TWO), {"gpu4": "no DCGM host engine runs there"}, ACTING, {}, TAKEN)
+ENGINES = Engines((FIRST, TWO), {"gpu4": "no DCGM host engine runs there"}, ACTING, {}, TAKEN_AT)
 CALL = re.compile(r"^p dcgm\.call \d+ (.*?)\nprintf ", re.MULTILINE | re.DOTALL)
 Answer = tuple[int, str]
 
@@ -36,9 +36,9 @@ class Hosts:
         (command,) = shlex.split(match[1])
         self.before(command)
         self.typed_commands.append(command)
-        rc, out = self.answer(command)
+        rc, stdout = self.answer(command)
         marker = last.split(maxsplit=1)[0]
-        yield from f"\n{marker} dcgm.call 1.0\n{out}\n{marker} . {rc} 1.2\n\n{last}".split("\n")
+        yield from f"\n{marker} dcgm.call 1.0\n{stdout}\n{marker} . {rc} 1.2\n\n{last}".split("\n")
 
     def answer(self, command: str) -> Answer:
         return next((answer for key, answer in self.answers.items() if key in command), (0, ""))
@@ -53,9 +53,9 @@ def format_json(document: Any) -> str:
     return json.dumps(document, indent=3) + "\n"
 
 
-def wrap_value(value: str, *more: str) -> dict[str, Any]:
+def wrap_value(value: str, *further_values: str) -> dict[str, Any]:
     """DcgmiOutput.h, DcgmiOutputBoxer::set and addOverflow."""
-    return {"overflow": list(more), "value": value} if more else {"value": value}
+    return {"overflow": list(further_values), "value": value} if further_values else {"value": value}
 
 
 # Group.cpp, RunGroupList.
@@ -128,14 +128,14 @@ SETTINGS = render_setting(0) + render_setting(1, Power_Limit="700")
 METRICS = format_json(
     {
         "body": {
-            f"{at}_0": {
+            f"{index}_0": {
                 "children": {
                     "Field ID": wrap_value(number),
                     "Field Tag": wrap_value(tag),
                     "Group.Subgroup": wrap_value(name),
                 }
             }
-            for at, (name, number, tag) in enumerate(
+            for index, (name, number, tag) in enumerate(
                 (("A.0", "1002", "sm_active"), ("A.1", "1004", "tensor_active"), ("B.0", "1009", "pcie_tx_bytes"))
             )
         }
@@ -145,12 +145,12 @@ METRICS = format_json(
 
 def build_result(gpu: int, status: str, *warnings: tuple[str, int, int]) -> dict[str, Any]:
     """Diag.cpp, HelperJsonAddResult: words, error_id and error_severity of each warning."""
-    found = {"entity_group": "GPU", "entity_group_id": 1, "entity_id": gpu, "status": status}
-    written = [
+    result = {"entity_group": "GPU", "entity_group_id": 1, "entity_id": gpu, "status": status}
+    written_warnings = [
         {"error_category": 7, "error_id": id, "error_severity": severity, "warning": text}
         for text, id, severity in warnings
     ]
-    return {**found, "warnings": written} if written else found
+    return {**result, "warnings": written_warnings} if written_warnings else result
 
 
 def render_diagnostic(*tests: dict[str, Any]) -> str:

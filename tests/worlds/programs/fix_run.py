@@ -23,10 +23,10 @@ from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import read_case
 
 Answers = dict[tuple[str, str], Answer]
-OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+FORWARDING_OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SWAPPING = read_case("kernel.swap", "ubuntu-swapfile")
-STOPPED = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=inactive"))
-FORWARD: Answers = {("kernel.sysctls", "h1"): OFF}
+STOPPED_SERVICE = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=inactive"))
+FORWARD: Answers = {("kernel.sysctls", "h1"): FORWARDING_OFF}
 SWAP: Answers = {("kernel.swap", "h1"): SWAPPING}
 
 
@@ -46,20 +46,20 @@ class World:
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.log.append("ask")
         ids = {probe.id for probe in probes}
-        whole = self.snapshot_all()
-        return replace(whole, answers={key: answer for key, answer in whole.answers.items() if key[0] in ids})
+        snapshot = self.snapshot_all()
+        return replace(snapshot, answers={key: answer for key, answer in snapshot.answers.items() if key[0] in ids})
 
     def play(self, offer: Offer, snapshot: Snapshot) -> PlaybookRun:
         self.log.append(f"play {offer.play} on {' '.join(offer.hosts)}")
-        failed = offer.hosts if offer.id in self.failing else ()
-        if offer.id not in self.stubborn and not failed:
+        failed_hosts = offer.hosts if offer.id in self.failing else ()
+        if offer.id not in self.stubborn and not failed_hosts:
             rests_on = {
                 evidence.answer.probe for judgement in offer.finding.judgements for evidence in judgement.evidence
             }
             self.faults = {key: answer for key, answer in self.faults.items() if key[0] not in rests_on}
-        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
+        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed_hosts)
         return PlaybookRun(
-            offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, Command("ansible-playbook", "x.yml")
+            offer.play, offer.hosts, offer.hosts, failed_hosts, failures, 0.1, Command("ansible-playbook", "x.yml")
         )
 
     def begin(self, id: str, fault: str, scopes: Mapping[str, Scope]) -> None:
@@ -77,14 +77,14 @@ class World:
     def show(self, offer: Offer, snapshot: Snapshot) -> None:
         self.log.append(f"show {offer.id}")
 
-    def agree(self, some: Sequence[Offer]) -> bool:
-        self.agrees.append([offer.id for offer in some])
+    def agree(self, offers: Sequence[Offer]) -> bool:
+        self.agrees.append([offer.id for offer in offers])
         self.log.append("yes?")
         return self.yes
 
-    def run_fix(self, *wanted: str) -> FixResult:
+    def run_fix(self, *ids: str) -> FixResult:
         return Fix(
-            self.gather, self.play, self, self.undo, self.show, self.agree, ignore_event, wanted, lambda: self.stop
+            self.gather, self.play, self, self.undo, self.show, self.agree, ignore_event, ids, lambda: self.stop
         ).run(self.diagnose())
 
     def diagnose(self) -> Diagnosis:
@@ -104,5 +104,5 @@ def make_record(host: str, id: str, *names: str) -> HostRecord:
     return HostRecord(host, id, "some-fault", (host,), changes=tuple(changes))
 
 
-def list_endings(done: FixResult) -> dict[str, str]:
-    return {attempt.offer.id: attempt.ending for attempt in done.attempts}
+def list_endings(result: FixResult) -> dict[str, str]:
+    return {attempt.offer.id: attempt.ending for attempt in result.attempts}

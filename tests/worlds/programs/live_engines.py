@@ -11,7 +11,7 @@ from datetime import timedelta
 from gpustack.engines.engine import Engines
 from gpustack.probes.gpu.temporary_changes import PREFIX
 from tests.worlds.programs.engines import ENGINES, Answer, Hosts, render_policy, render_setting
-from tests.worlds.snapshots.build import TAKEN
+from tests.worlds.snapshots.build import TAKEN_AT
 
 NODES = ("gpu1", "gpu2")
 CONDITIONS = {
@@ -49,14 +49,14 @@ class LiveHosts(Hosts):
     def answer(self, command: str) -> Answer:
         if any(key in command for key in self.answers):
             return super().answer(command)
-        rc, out = self.apply_command(command)
+        rc, stdout = self.apply_command(command)
         self.after(command)
-        return rc, out
+        return rc, stdout
 
     def apply_command(self, command: str) -> Answer:
         if " annotate " in command:
             return next(
-                (failed for one in command.split(" && ") if (failed := self.write_annotation(shlex.split(one)))[0]),
+                (failure for part in command.split(" && ") if (failure := self.write_annotation(shlex.split(part)))[0]),
                 (0, ""),
             )
         if match := re.search(r"exec nvidia-dcgm-(\w+) .* dcgmi (config|policy) --(\w+) (.*)--host", command):
@@ -81,12 +81,12 @@ class LiveHosts(Hosts):
     def show(self, node: str, subsystem: str) -> Answer:
         gpus = self.gpus[node]
         if subsystem == "policy":
-            return 0, "".join(gpu.policy.replace("GPU ID: 0", f"GPU ID: {at}") for at, gpu in enumerate(gpus))
-        return 0, "".join(render_setting(at, **one.values) for at, one in enumerate(gpus))
+            return 0, "".join(gpu.policy.replace("GPU ID: 0", f"GPU ID: {index}") for index, gpu in enumerate(gpus))
+        return 0, "".join(render_setting(index, **gpu.values) for index, gpu in enumerate(gpus))
 
     def change(self, node: str, subsystem: str, verb: str, words: list[str]) -> Answer:
-        for at, gpu in enumerate(self.gpus[node]):
-            if (node, at) in self.stuck:
+        for index, gpu in enumerate(self.gpus[node]):
+            if (node, index) in self.stuck:
                 continue
             if subsystem == "policy":
                 gpu.policy = build_policy(words) if verb == "set" else render_policy(0)
@@ -96,16 +96,16 @@ class LiveHosts(Hosts):
 
     def build_engines(self, later: timedelta = timedelta()) -> Engines:
         """Build the engines of a snapshot that is so much later."""
-        return replace(ENGINES, marks=dict(self.annotations), taken_at=TAKEN + later)
+        return replace(ENGINES, marks=dict(self.annotations), taken_at=TAKEN_AT + later)
 
     def read_values(self, name: str) -> set[str]:
         return {gpu.values[name] for gpus in self.gpus.values() for gpu in gpus}
 
 
 def build_values(words: list[str]) -> dict[str, str]:
-    given = dict(zip(words[::2], words[1::2], strict=True))
-    values = {"Power_Limit": given["--powerlimit"]} if "--powerlimit" in given else {}
-    if clocks := given.get("--appclocks"):
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    values = {"Power_Limit": options["--powerlimit"]} if "--powerlimit" in options else {}
+    if clocks := options.get("--appclocks"):
         values["Memory_Application_Clock"], values["SM_Application_Clock"] = clocks.split(",")
     return values
 

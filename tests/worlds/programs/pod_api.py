@@ -40,8 +40,8 @@ class PodApi:
         yield self
 
     def check(self, verb: str) -> None:
-        if why := self.refuses(verb):
-            raise ApiRefused(why)
+        if refusal := self.refuses(verb):
+            raise ApiRefused(refusal)
 
     def open(self) -> int:
         self.check("open")
@@ -53,8 +53,8 @@ class PodApi:
 
     def list_pods(self, run: str = "") -> list[dict[str, Any]]:
         self.check("list")
-        over = {"terminated": {"exitCode": self.code, "reason": "Completed"}}
-        usual = build_status(**over) if self.time >= self.seconds else build_status(running={})
+        end_state = {"terminated": {"exitCode": self.code, "reason": "Completed"}}
+        usual = build_status(**end_state) if self.time >= self.seconds else build_status(running={})
         return [{**pod, "status": self.statuses.get(number, usual)} for number, pod in enumerate(self.pods.values())]
 
     def read_log(self, pod: str, container: str, max_bytes: int = LOG) -> str | None:

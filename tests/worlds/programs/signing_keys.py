@@ -13,8 +13,8 @@ class Vendor:
         home.mkdir(mode=0o700)
         self.home, self.armour = home, armour
         self.run_gpg("--quick-generate-key", "vendor <vendor@example.org>", "ed25519", "sign", ends)
-        listed = self.run_gpg("--with-colons", "--list-keys").decode()
-        self.fingerprint = next(line.split(":")[9] for line in listed.splitlines() if line.startswith("fpr:"))
+        key_list = self.run_gpg("--with-colons", "--list-keys").decode()
+        self.fingerprint = next(line.split(":")[9] for line in key_list.splitlines() if line.startswith("fpr:"))
 
     def run_gpg(self, *words: str) -> bytes:
         return subprocess.run([*GPG, str(self.home), *words], check=True, capture_output=True, timeout=60).stdout

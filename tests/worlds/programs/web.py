@@ -14,9 +14,9 @@ Answer = Callable[[str, dict[str, str], dict[str, str]], tuple[int, bytes]]
 """Status and content, of path, form and headers."""
 
 
-def make_success(data: Any, **more: Any) -> tuple[int, bytes]:
+def make_success(data: Any, **fields: Any) -> tuple[int, bytes]:
     """Make an answer of Prometheus."""
-    return 200, json.dumps({"status": "success", "data": data, **more}).encode()
+    return 200, json.dumps({"status": "success", "data": data, **fields}).encode()
 
 
 def make_error(status: int, text: str) -> tuple[int, bytes]:
@@ -53,13 +53,16 @@ def serve_answers(answer: Answer) -> Iterator[str]:
         server.server_close()
 
 
-def make_prometheus(series: Sequence[Series], now: float = 1010.0, **more: Any) -> Answer:
+def make_prometheus(series: Sequence[Series], timestamp: float = 1010.0, **fields: Any) -> Answer:
     """Make a Prometheus that has these series, whatever is asked for, and a clock that stands."""
-    result = [{"metric": dict(one.labels), "values": [[at, str(value)] for at, value in one.points]} for one in series]
+    result = [
+        {"metric": dict(track.labels), "values": [[moment, str(value)] for moment, value in track.points]}
+        for track in series
+    ]
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
         if form.get("query") == "time()":
-            return make_success({"resultType": "scalar", "result": [now, str(now)]})
-        return make_success({"resultType": "matrix", "result": result}, **more)
+            return make_success({"resultType": "scalar", "result": [timestamp, str(timestamp)]})
+        return make_success({"resultType": "matrix", "result": result}, **fields)
 
     return answer

@@ -51,8 +51,8 @@ def draw_exponential(rng: random.Random) -> Growth:
 
 
 def draw_saturating(rng: random.Random) -> Growth:
-    most, middle, width = rng.uniform(1.3, 2.0), rng.uniform(30, 90), rng.uniform(10, 25)
-    return lambda day: 1 + (most - 1) / (1 + 2.718 ** ((middle - day) / width))
+    ceiling, middle, width = rng.uniform(1.3, 2.0), rng.uniform(30, 90), rng.uniform(10, 25)
+    return lambda day: 1 + (ceiling - 1) / (1 + 2.718 ** ((middle - day) / width))
 
 
 def draw_flat(rng: random.Random) -> Growth:
@@ -65,8 +65,8 @@ def draw_shrinking(rng: random.Random) -> Growth:
 
 
 def draw_step(rng: random.Random) -> Growth:
-    at, height, slope = rng.uniform(12, 50), rng.uniform(0.2, 0.6), rng.uniform(0.001, 0.008)
-    return lambda day: 1 + slope * day + (height if day >= at else 0.0)
+    moment, height, slope = rng.uniform(12, 50), rng.uniform(0.2, 0.6), rng.uniform(0.001, 0.008)
+    return lambda day: 1 + slope * day + (height if day >= moment else 0.0)
 
 
 def draw_wandering(rng: random.Random) -> Growth:
@@ -98,15 +98,15 @@ def draw_hours(rng: random.Random, growth: Growth) -> list[float]:
     rate = size * (1 - steady) / (length * sum(SIZES) / len(SIZES))
     changes, services = [0] * (hours + 1), [0] * hours
     for hour in range(-10 * HOURS_A_DAY, hours):
-        grown = growth(max(0, hour) / HOURS_A_DAY)
+        grown_demand = growth(max(0, hour) / HOURS_A_DAY)
         busy = compute_activity(hour, night, weekend)
-        for _ in range(draw_poisson(rng, rate * grown * busy)):
+        for _ in range(draw_poisson(rng, rate * grown_demand * busy)):
             gpus, last = rng.choice(SIZES), max(1, round(rng.lognormvariate(0, 1) * length / 1.65))
             changes[min(hours, max(0, hour))] += gpus
             changes[min(hours, max(0, hour + last))] -= gpus
         if hour >= 0:
-            services[hour] = round(size * steady * grown * (0.7 + 0.3 * busy))
-    return [float(jobs + more) for jobs, more in zip(accumulate(changes), services, strict=False)]
+            services[hour] = round(size * steady * grown_demand * (0.7 + 0.3 * busy))
+    return [float(jobs + service) for jobs, service in zip(accumulate(changes), services, strict=False)]
 
 
 def compute_activity(hour: int, night: float, weekend: float) -> float:
@@ -117,29 +117,31 @@ def compute_activity(hour: int, night: float, weekend: float) -> float:
 
 def draw_poisson(rng: random.Random, mean: float) -> int:
     """Draw a number of events by the times between them."""
-    count, passed = 0, rng.expovariate(1.0)
-    while passed < mean:
+    count, arrival = 0, rng.expovariate(1.0)
+    while arrival < mean:
         count += 1
-        passed += rng.expovariate(1.0)
+        arrival += rng.expovariate(1.0)
     return count
 
 
 def draw_world(mechanism: str, seed: str, *, hidden: bool = False, gaps: bool = False) -> World:
     """`hidden`: who waits is not seen. `gaps`: Prometheus was away for hours and days."""
     rng = random.Random(seed)
-    wanted = draw_hours(rng, GROWTHS[mechanism](rng))
-    known = BEFORE * HOURS_A_DAY
-    recent = max(wanted[known - 14 * HOURS_A_DAY : known])
+    demand_of_hours = draw_hours(rng, GROWTHS[mechanism](rng))
+    known_hours = BEFORE * HOURS_A_DAY
+    recent = max(demand_of_hours[known_hours - 14 * HOURS_A_DAY : known_hours])
     limit = float(round(recent * (rng.uniform(0.85, 1.0) if hidden else rng.uniform(1.02, 1.8))))
-    allocated: list[float | None] = [min(value, limit) for value in wanted[:known]]
-    queued: list[float | None] = [0.0 if hidden else max(0.0, value - limit) for value in wanted[:known]]
+    allocated: list[float | None] = [min(value, limit) for value in demand_of_hours[:known_hours]]
+    queued_units: list[float | None] = [
+        0.0 if hidden else max(0.0, value - limit) for value in demand_of_hours[:known_hours]
+    ]
     if gaps:
         for _ in range(rng.randint(3, 8)):
-            begin, length = rng.randrange(known), rng.choice((1, 3, 6, 30, 72))
-            for at in range(begin, min(known, begin + length)):
-                allocated[at] = queued[at] = None
-    demand = Demand("nvidia_com_gpu", BEGIN, allocated, queued, [limit] * known, whole_queue=not hidden)
-    return World(mechanism, demand, tuple(wanted), limit)
+            begin, length = rng.randrange(known_hours), rng.choice((1, 3, 6, 30, 72))
+            for index in range(begin, min(known_hours, begin + length)):
+                allocated[index] = queued_units[index] = None
+    demand = Demand("nvidia_com_gpu", BEGIN, allocated, queued_units, [limit] * known_hours, whole_queue=not hidden)
+    return World(mechanism, demand, tuple(demand_of_hours), limit)
 
 
 def forecast_pools() -> Forecast:
@@ -149,5 +151,5 @@ def forecast_pools() -> Forecast:
     short = replace(
         growing, pool="nvidia_com_mig_1g_10gb", allocated_gpus=[None] * late + list(growing.allocated_gpus[late:])
     )
-    hidden = replace(draw_world("step", "2", hidden=True, gaps=True).demand, pool="nvidia_com_gpu_shared")
-    return forecast([growing, short, hidden], Terms(lead=14, horizon=21, reserve=2))
+    hidden_demand = replace(draw_world("step", "2", hidden=True, gaps=True).demand, pool="nvidia_com_gpu_shared")
+    return forecast([growing, short, hidden_demand], Terms(lead=14, horizon=21, reserve=2))

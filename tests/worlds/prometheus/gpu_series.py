@@ -44,11 +44,14 @@ HEALTHY = {
 
 def build_gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, **values: float) -> list[Series]:
     """Make the series of a healthy H100; `values` by field change it, NaN removes one."""
-    who = {**LABELS, "hostname": node, "gpu": str(index), "UUID": f"GPU-{node}-{index}", **(labels or {})}
-    found = HEALTHY | values
+    labels_of_gpu = {**LABELS, "hostname": node, "gpu": str(index), "UUID": f"GPU-{node}-{index}", **(labels or {})}
+    fields = HEALTHY | values
     return [
-        Series({"__name__": f"DCGM_FI_{'' if name.startswith('PROF_') else 'DEV_'}{name}", **who}, ((1000.0, value),))
-        for name, value in found.items()
+        Series(
+            {"__name__": f"DCGM_FI_{'' if name.startswith('PROF_') else 'DEV_'}{name}", **labels_of_gpu},
+            ((1000.0, value),),
+        )
+        for name, value in fields.items()
         if value == value
     ]
 
@@ -98,8 +101,8 @@ def make_working_gpus() -> Activity:
 def make_metrics() -> Metrics:
     """Make a metric as it should be and one of which nothing is known."""
     (field,) = find_fields("DCGM_FI_DEV_FB_USED")
-    known = Metric(field.name, 8, field, "bytes", 0, 8.5e10)
-    return Metrics((known, Metric("DCGM_FI_DEV_OF_TOMORROW", 8, None, "", None, None)), ("one is not known here",))
+    metric = Metric(field.name, 8, field, "bytes", 0, 8.5e10)
+    return Metrics((metric, Metric("DCGM_FI_DEV_OF_TOMORROW", 8, None, "", None, None)), ("one is not known here",))
 
 
 NVLINK = "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"

@@ -10,8 +10,8 @@ from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series
 NAN = float("nan")
 
 
-def build_labels(namespace: str, pod: str, **more: str) -> dict[str, str]:
-    return {"exported_namespace": namespace, "exported_pod": pod, **more}
+def build_labels(namespace: str, pod: str, **further_labels: str) -> dict[str, str]:
+    return {"exported_namespace": namespace, "exported_pod": pod, **further_labels}
 
 
 def make_served_series() -> list[Series]:

@@ -23,15 +23,21 @@ def record_month(gpus: int) -> Recorder:
         node = f"gpu{number}"
         recorder.record_node(node, 0, recorder.minutes, PER_NODE)
         for size in (4, 2, 1, 1):
-            at = rng.randrange(600)
-            while at < recorder.minutes:
-                end, of = at + int(rng.lognormvariate(5.5, 0.8)) + 5, rng.randrange(NAMESPACES)
-                recorder.record_pod(node, f"team-{of}", at, end, size, rng.choice((0.0, 0.4, 0.9)), team=f"team-{of}")
-                at = end + int(rng.expovariate(1 / 60))
-    for of in range(NAMESPACES):
-        for at in range(rng.randrange(600), recorder.minutes, 600):
-            whose = {"namespace": f"team-{of}", "team": f"team-{of}", "resource": "nvidia_com_gpu"}
-            recorder.put(series.QUEUED, at, at + rng.randrange(20, 300), 8, **whose)
+            begin = rng.randrange(600)
+            while begin < recorder.minutes:
+                end, namespace = begin + int(rng.lognormvariate(5.5, 0.8)) + 5, rng.randrange(NAMESPACES)
+                recorder.record_pod(
+                    node, f"team-{namespace}", begin, end, size, rng.choice((0.0, 0.4, 0.9)), team=f"team-{namespace}"
+                )
+                begin = end + int(rng.expovariate(1 / 60))
+    for namespace in range(NAMESPACES):
+        for begin in range(rng.randrange(600), recorder.minutes, 600):
+            labels_of_pod = {
+                "namespace": f"team-{namespace}",
+                "team": f"team-{namespace}",
+                "resource": "nvidia_com_gpu",
+            }
+            recorder.put(series.QUEUED, begin, begin + rng.randrange(20, 300), 8, **labels_of_pod)
     return recorder
 
 
@@ -45,5 +51,5 @@ def draw_tracks(recorder: Recorder) -> Iterator[Track]:
 
 def write(folder: Path, gpus: int) -> None:
     """Write a block into the folder, a Prometheus' --storage.tsdb.path."""
-    with TemporaryDirectory() as built:
-        blocks.write(blocks.build(Path(built)), folder, draw_tracks(record_month(gpus)), DAYS)
+    with TemporaryDirectory() as build_folder:
+        blocks.write(blocks.build(Path(build_folder)), folder, draw_tracks(record_month(gpus)), DAYS)

@@ -37,9 +37,9 @@ def serve_scraped_gpus(gpus: int) -> Iterator[str]:
         with subprocess.Popen([sys.executable, "-m", EXPORTER, str(port), str(gpus)]) as exporter:
             try:
                 with run_prometheus(folder, build_data_command(folder, config, {})) as server:
-                    until = time.monotonic() + PATIENCE
+                    deadline = time.monotonic() + PATIENCE
                     while not server.answer("up == 1"):
-                        if time.monotonic() > until:
+                        if time.monotonic() > deadline:
                             sys.exit("no GPUs were scraped")
                         time.sleep(0.5)
                     yield server.url

@@ -14,7 +14,7 @@ from gpustack.vocabulary import usage_series as series
 
 BEGIN = 1_790_812_800  # 2026-10-01 00:00 UTC
 MINUTE = 60
-ASKED = re.compile(r"max by \(([\w, ]*)\) \((\w+)\(([\w:]+)(?:\{.*?\})?\[")
+QUERY = re.compile(r"max by \(([\w, ]*)\) \((\w+)\(([\w:]+)(?:\{.*?\})?\[")
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -55,42 +55,46 @@ class Recorder:
     ) -> None:
         """`resource`, `profile`, `team` are in the labels. It is idle where it is active below 5 %."""
         resource, profile = labels.pop("resource", "nvidia_com_gpu"), labels.pop("profile", "")
-        whose = {"node": node, "namespace": namespace, **labels}
-        self.put(series.ALLOCATED, first, last, gpus, resource=resource, **whose)
-        measured = {"modelName": "NVIDIA H100", "GPU_I_PROFILE": profile, **whose}
-        self.put(series.ATTRIBUTED, first, last, gpus, **measured)
-        self.put(series.ACTIVE, first, last, gpus * active, **measured)
-        self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **measured)
+        labels_of_pod = {"node": node, "namespace": namespace, **labels}
+        self.put(series.ALLOCATED, first, last, gpus, resource=resource, **labels_of_pod)
+        labels_of_gpu = {"modelName": "NVIDIA H100", "GPU_I_PROFILE": profile, **labels_of_pod}
+        self.put(series.ATTRIBUTED, first, last, gpus, **labels_of_gpu)
+        self.put(series.ACTIVE, first, last, gpus * active, **labels_of_gpu)
+        self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **labels_of_gpu)
 
     def select_values(self, name: str, key: Labels) -> Mapping[int, list[tuple[int, float]]]:
         """Map the hour to minutes and the value in each of them."""
         if (name, key) not in self.hours:
-            found = self.hours[name, key] = defaultdict(list)
+            minutes_of_series = self.hours[name, key] = defaultdict(list)
             for first, last, value in self.spans[name][key]:
                 for hour in range(first // 60, (last + 59) // 60):
                     begin, end = max(first, hour * 60), min(last, hour * 60 + 60)
                     minutes = end - begin - sum(self.find_lost_minutes(name, begin, end))
                     if minutes > 0:
-                        found[hour].append((minutes, value))
+                        minutes_of_series[hour].append((minutes, value))
         return self.hours[name, key]
 
     def find_lost_minutes(self, name: str, begin: int, end: int) -> Iterator[int]:
-        for lost, first, last in self.lost_minutes:
-            if lost in {"", name}:
+        for lost_name, first, last in self.lost_minutes:
+            if lost_name in {"", name}:
                 yield max(0, min(end, last) - max(begin, first))
 
     def query_range(self, expr: str, begin: float, end: float, step: float) -> QueryResult:
-        asked = ASKED.match(expr)
-        assert asked is not None, expr
-        by, function, name = asked.groups()
-        found: dict[Labels, dict[float, float]] = defaultdict(dict)
+        match = QUERY.match(expr)
+        assert match is not None, expr
+        label_names, function, name = match.groups()
+        values_by_labels: dict[Labels, dict[float, float]] = defaultdict(dict)
         for key in self.spans[name]:
-            kept = tuple(pair for pair in key if pair[0] in by.split(", "))
+            remaining_labels = tuple(pair for pair in key if pair[0] in label_names.split(", "))
             hours = self.select_values(name, key)
-            for at in range(int(begin), int(end) + 1, int(step)):
-                if parts := hours.get((at - HOUR - BEGIN) // HOUR):
-                    found[kept][at] = max(found[kept].get(at, 0.0), compute_over_time(function, parts))
-        return QueryResult(tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in found.items()))
+            for moment in range(int(begin), int(end) + 1, int(step)):
+                if parts := hours.get((moment - HOUR - BEGIN) // HOUR):
+                    values_by_labels[remaining_labels][moment] = max(
+                        values_by_labels[remaining_labels].get(moment, 0.0), compute_over_time(function, parts)
+                    )
+        return QueryResult(
+            tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in values_by_labels.items())
+        )
 
     def render_openmetrics(self) -> Iterator[str]:
         """A sample of every minute, at its beginning: those of an hour end before the next one's."""
@@ -101,10 +105,13 @@ class Recorder:
                     minute: value
                     for first, last, value in spans
                     for minute in range(first, last)
-                    if not any(lost in {"", name} and begin <= minute < end for lost, begin, end in self.lost_minutes)
+                    if not any(
+                        lost_name in {"", name} and begin <= minute < end for lost_name, begin, end in self.lost_minutes
+                    )
                 }
                 yield from (
-                    f"{name}{{{labels}}} {value} {BEGIN + 60 * at + 60}\n" for at, value in sorted(samples.items())
+                    f"{name}{{{labels}}} {value} {BEGIN + 60 * minute + 60}\n"
+                    for minute, value in sorted(samples.items())
                 )
 
     def build_source(self, hours: int = 0) -> Source:
@@ -117,9 +124,9 @@ class Recorder:
 
 def compute_over_time(function: str, parts: list[tuple[int, float]]) -> float:
     count = sum(minutes for minutes, _ in parts)
-    whole = sum(minutes * value for minutes, value in parts)
-    known = {"sum_over_time": whole, "count_over_time": count, "avg_over_time": whole / count}
-    return {**known, "max_over_time": max(value for _, value in parts)}[function]
+    total = sum(minutes * value for minutes, value in parts)
+    values_by_function = {"sum_over_time": total, "count_over_time": count, "avg_over_time": total / count}
+    return {**values_by_function, "max_over_time": max(value for _, value in parts)}[function]
 
 
 def index_by_name(rows: Any) -> Mapping[tuple[str, ...], Any]:

@@ -20,11 +20,11 @@ DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.82, "occupancy": 
 COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0.2}
 
 
-def build_window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **more: object) -> GpuWindow:
+def build_window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **fields: object) -> GpuWindow:
     rng = random.Random(seed)
     tracks = {name: [value * rng.gauss(1, 0.01) for _ in range(samples)] for name, value in levels.items()}
-    made = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, interval=15.0, tracks=tracks)
-    return replace(made, **more)  # type: ignore[arg-type]
+    window = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, interval=15.0, tracks=tracks)
+    return replace(window, **fields)  # type: ignore[arg-type]
 
 
 def make_hour(gpus: int = 8, seconds: int = 3600) -> Job:

@@ -84,11 +84,11 @@ def build_collective(rng: random.Random, seconds: float) -> Phase:
 
 def build_host_copies(rng: random.Random, seconds: float) -> Phase:
     """Offload of weights or optimiser state, or input that comes over PCIe; copy engines are no compute engine."""
-    way = rng.choice(["pcie_receive", "pcie_transmit"])
+    direction = rng.choice(["pcie_receive", "pcie_transmit"])
     return Phase(
         seconds,
         rng.uniform(0.2, 0.3),
-        {"engine": rng.uniform(0.0, 0.3), "sm": rng.uniform(0.0, 0.1), way: rng.uniform(0.75, 0.95)},
+        {"engine": rng.uniform(0.0, 0.3), "sm": rng.uniform(0.0, 0.1), direction: rng.uniform(0.75, 0.95)},
     )
 
 
@@ -175,10 +175,10 @@ MECHANISMS = {
 
 def make_job(name: str, rng: random.Random) -> Job:
     mechanism = MECHANISMS[name]
-    every = rng.choice([1.0, 5.0, 10.0, 30.0])
+    period = rng.choice([1.0, 5.0, 10.0, 30.0])
     samples = rng.choice([6, 20, 45, 90, 180])
     if name == "nothing":
-        samples = max(samples, int(2000 / every) + 1)
+        samples = max(samples, int(2000 / period) + 1)
     phases = mechanism.step(rng)
     length = rng.uniform(*mechanism.seconds)
     warm_up = rng.choice([0.0, 0.0, rng.uniform(0.02, 0.1)]) if name != "nothing" else 0.0
@@ -191,12 +191,12 @@ def make_job(name: str, rng: random.Random) -> Job:
             # The others wait for it, spinning in a collective.
             waiting = rng.uniform(0.45, 0.7) * length
             cycle = [*cycle, build_phase(waiting, 0.3, sm=0.2, tensor=0.0, dram=0.02)]
-        windows.append(draw_window(f"GPU-{index}", cycle, every, samples, warm_up, rng, heat=mechanism.heat))
+        windows.append(draw_window(f"GPU-{index}", cycle, period, samples, warm_up, rng, heat=mechanism.heat))
     return Job(tuple(windows))
 
 
 def draw_window(
-    uuid: str, cycle: list[Phase], every: float, samples: int, warm_up: float, rng: random.Random, *, heat: bool
+    uuid: str, cycle: list[Phase], period: float, samples: int, warm_up: float, rng: random.Random, *, heat: bool
 ) -> GpuWindow:
     tracks: dict[str, list[float]] = {
         name: [] for name in (*SHARES, *LINKS, "power", "power_limit", "clock", "clock_max")
@@ -206,7 +206,7 @@ def draw_window(
     for number in range(samples):
         jitter = [Phase(phase.seconds * rng.lognormvariate(0, 0.08), phase.power, phase.levels) for phase in cycle]
         mean = [wait(1.0)] if number < warm_up * samples else jitter
-        levels, power, place = compute_levels(mean, every, place)
+        levels, power, place = compute_levels(mean, period, place)
         for name in (*SHARES, *LINKS):
             peak = PCIE if name.startswith("pcie") else NVLINK if name.startswith("nvlink") else 1.0
             value = levels.get(name, 0.0) * rng.gauss(1, 0.02) + (abs(rng.gauss(0, 0.003)) if peak == 1.0 else 0.0)
@@ -220,8 +220,8 @@ def draw_window(
             tracks[name].append(value)
     return GpuWindow(
         Gpu("gpu1", uuid[-1], uuid),
-        seconds=samples * every,
-        interval=every,
+        seconds=samples * period,
+        interval=period,
         tracks=tracks,
         throttle_shares={"hw_thermal": rng.uniform(0.05, 0.5)} if heat else {"power_cap": rng.uniform(0, 0.5)},
         pcie_peak=PCIE,
@@ -233,28 +233,28 @@ def draw_window(
 
 def compute_levels(cycle: list[Phase], seconds: float, place: float) -> tuple[dict[str, float], float, float]:
     """Mean levels and power of the next `seconds`, and where in the cycle they end."""
-    whole = sum(phase.seconds for phase in cycle)
-    place %= whole
+    length = sum(phase.seconds for phase in cycle)
+    place %= length
     levels: dict[str, float] = {}
-    power, left = 0.0, seconds
-    turns = int(left // whole)
+    power, remaining_seconds = 0.0, seconds
+    turns = int(remaining_seconds // length)
     for phase in cycle if turns else ():
         weight = turns * phase.seconds / seconds
         power += weight * phase.power
         for name, level in phase.levels.items():
             levels[name] = levels.get(name, 0.0) + weight * level
-    left -= turns * whole
+    remaining_seconds -= turns * length
     begin = 0.0
     for phase in [*cycle, *cycle]:
         end = begin + phase.seconds
-        overlap = min(end, place + left) - max(begin, place)
+        overlap = min(end, place + remaining_seconds) - max(begin, place)
         if overlap > 0:
             weight = overlap / seconds
             power += weight * phase.power
             for name, level in phase.levels.items():
                 levels[name] = levels.get(name, 0.0) + weight * level
         begin = end
-    return levels, power, place + left
+    return levels, power, place + remaining_seconds
 
 
 def compare_runs() -> tuple[Comparison, tuple[GateResult, ...]]:

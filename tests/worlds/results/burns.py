@@ -25,8 +25,8 @@ def render_memory(*shares: str, divisor: str = "1.00") -> str:
     """RunSubtestDramUtil: the share of the interval before, and of this one."""
     text, before = "", "0.00"
     for share in shares:
-        moved = f"dcgm 0 (1.66e+03 GiB/sec). bandwidthDivisor {divisor}"
-        text, before = f"{text}Worker 0:0[1005]: DramUtil generated {before}/{share}, {moved}\n", share
+        transfer = f"dcgm 0 (1.66e+03 GiB/sec). bandwidthDivisor {divisor}"
+        text, before = f"{text}Worker 0:0[1005]: DramUtil generated {before}/{share}, {transfer}\n", share
     return text
 
 
@@ -34,7 +34,9 @@ def render_occupancy(id: int, *seconds: str) -> str:
     """RunSubtestSmOccupancyTargetMax, which writes no blank before the value."""
     head = f"GPU 0: Testing Maximum SmOccupancy/SmActivity/GrActivity for 60.0 seconds.\n{'-' * 61}\n"
     end = "seconds. threadPerSm 2048."
-    return head + "".join(f"Worker 0:0[{id}]: SmOccupancy generated 1.0, dcgm0 at {at} {end}\n" for at in seconds)
+    return head + "".join(
+        f"Worker 0:0[{id}]: SmOccupancy generated 1.0, dcgm0 at {seconds_text} {end}\n" for seconds_text in seconds
+    )
 
 
 def render_data_type(id: int, name: str) -> str:
@@ -64,28 +66,30 @@ def end(id: int, *, passed: bool = True) -> str:
 
 
 # RunTests returns before it says anything of the test, and main takes that for a pass.
-SKIPPED = BEGIN + "A test for fieldId 1004 has not been implemented yet.\nAll Tests Passed.\n"
+SKIPPED_TEST = BEGIN + "A test for fieldId 1004 has not been implemented yet.\nAll Tests Passed.\n"
 WRONG = "Wrong version of dcgmproftester is used. Expected Cuda version is 12. Installed Cuda version is 11.\n"
 TENSOR: Load = choose_load("1004")
 GOOD = BEGIN + render_tensor("0.00", "6.12e+05", "6.10e+05", "6.11e+05") + render_messages(1004, (9, 0)) + end(1004)
 SLOW = BEGIN + render_tensor("0.00", "4.12e+05", "4.10e+05", "4.11e+05") + render_messages(1004, (9, 0)) + end(1004)
 
 
-def build_pod_result(number: int, output: str = GOOD, code: int | None = 0, why: str = "") -> PodResult:
+def build_pod_result(number: int, output: str = GOOD, code: int | None = 0, reason: str = "") -> PodResult:
     gpu = VisibleGpu(UUIDS[number], f"0000:{number}5:00.0", MODEL)
-    return PodResult(f"burn-{number}", "gpu1", "ended", why, gpus=(gpu,), code=code, output=output)
+    return PodResult(f"burn-{number}", "gpu1", "ended", reason, gpus=(gpu,), code=code, output=output)
 
 
 def make_observation(
-    reached: float | None = 0.91, samples: int = 4, *slowed: str, hot: str = "", index: str = "0"
+    reached_share: float | None = 0.91, samples: int = 4, *slowed_reasons: str, hot: str = "", index: str = "0"
 ) -> GpuObservation:
-    found = GpuObservation(1000.0, 1060.0, Gpu("gpu1", index, "", model=MODEL), 71.0, set(slowed), reached, hot=hot)
-    found.samples |= {1030.0 + number for number in range(samples)}
-    return found
+    observation = GpuObservation(
+        1000.0, 1060.0, Gpu("gpu1", index, "", model=MODEL), 71.0, set(slowed_reasons), reached_share, hot=hot
+    )
+    observation.samples |= {1030.0 + number for number in range(samples)}
+    return observation
 
 
 # A good one, one slower than its peers, one that is too hot, and one whose pod never ran.
-MIXED = Burn(
+MIXED_BURN = Burn(
     TENSOR,
     60,
     judge_gpus(

@@ -17,7 +17,7 @@ from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import build_verdict
 from gpustack.remedy.commands import add_commands
 from tests.worlds.results.graphs import make_judgements
-from tests.worlds.results.plans import PASSWORD, TAKEN
+from tests.worlds.results.plans import PASSWORD, TAKEN_AT
 from tests.worlds.snapshots.answers import read_case
 from tests.worlds.snapshots.build import build
 
@@ -25,8 +25,10 @@ HOSTS = ("cp1", "gpu1", "gpu2")
 INVENTORY = Inventory(
     Path("site/hosts.yml"),
     tuple(
-        Host(name, f"10.0.0.{at}", groups=frozenset({CONTROL_PLANE if at == 1 else NODE}), become_password=PASSWORD)
-        for at, name in enumerate(HOSTS, 1)
+        Host(
+            name, f"10.0.0.{index}", groups=frozenset({CONTROL_PLANE if index == 1 else NODE}), become_password=PASSWORD
+        )
+        for index, name in enumerate(HOSTS, 1)
     ),
     Spec(),
 )
@@ -49,21 +51,21 @@ UFW = Evidence(
     RULES,
     "iptables -S",
 )
-STOPPED = f"tcp 6443 is blocked by the policy DROP of chain ip filter FORWARD \x1b[31m{PASSWORD}"
+STOPPED_TRAFFIC = f"tcp 6443 is blocked by the policy DROP of chain ip filter FORWARD \x1b[31m{PASSWORD}"
 DIFFERS = Result("containerd.io", "2.3.7", "2.3.6", "upgrade")
 
 
-def make_diagnosis(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached: str = "") -> Diagnosis:
-    known = make_judgements(values, {("host-ufw-blocks-pods", "gpu1"): (UFW,)})
+def make_diagnosis(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached_host: str = "") -> Diagnosis:
+    judgements = make_judgements(values, {("host-ufw-blocks-pods", "gpu1"): (UFW,)})
     joins: dict[str, Blocks] = {"plane-to-hosts": [(("cp1",), HOSTS)], "every-host": [(HOSTS, HOSTS)]}
-    reach = [Reach(unreached, "host-ssh-unreachable", "timeout")] if unreached else []
-    reached = [name for name in HOSTS if name != unreached]
-    identity = [read_case(probe, "prepared-debian-12", where=name) for probe in IDENTITY for name in reached]
-    addresses = [report_address(host) for host in INVENTORY.hosts if host.name in reached]
+    reach = [Reach(unreached_host, "host-ssh-unreachable", "timeout")] if unreached_host else []
+    reached_hosts = [name for name in HOSTS if name != unreached_host]
+    identity = [read_case(probe, "prepared-debian-12", location=name) for probe in IDENTITY for name in reached_hosts]
+    addresses = [report_address(host) for host in INVENTORY.hosts if host.name in reached_hosts]
     answers = index_answers([RULES, *RECENT, *identity, *addresses])
-    snapshot = build(INVENTORY.hosts, answers, reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=4.2)
-    found = build_verdict(PlacedGraph(load_graph(), HOSTS, known, joins))
-    return add_commands(Diagnosis(snapshot, add_surroundings(found, snapshot, known), drift, known, 42))
+    snapshot = build(INVENTORY.hosts, answers, reach=reach, inventory="site/hosts.yml", taken_at=TAKEN_AT, seconds=4.2)
+    verdict = build_verdict(PlacedGraph(load_graph(), HOSTS, judgements, joins))
+    return add_commands(Diagnosis(snapshot, add_surroundings(verdict, snapshot, judgements), drift, judgements, 42))
 
 
 def report_address(host: Host) -> Answer:
@@ -79,7 +81,7 @@ def make_ufw_diagnosis() -> Diagnosis:
     """A firewall on one host, another host that cannot be reached, and what both look like from far."""
     return make_diagnosis(
         {
-            "host-ufw-blocks-pods@gpu1": f"!{STOPPED}",
+            "host-ufw-blocks-pods@gpu1": f"!{STOPPED_TRAFFIC}",
             "host-ufw-blocks-pods@cp1": "lets all of it through",
             "forward-policy-drop@gpu1": "!DROP",
             "st-api-from-pods-timeout@gpu1 + st-dns-broken@@cluster + op-operator-api-timeout@@cluster": "!timeout",
@@ -92,7 +94,7 @@ def make_ufw_diagnosis() -> Diagnosis:
                 "?gpu2 was not reached: timeout"
             ),
         },
-        unreached="gpu2",
+        unreached_host="gpu2",
     )
 
 
@@ -114,6 +116,8 @@ def make_unexplained_diagnosis() -> Diagnosis:
 def make_joint_diagnosis() -> Diagnosis:
     """Two faults of one act, on all hosts."""
     names = " + ".join(f"containerd-cgroup-driver@{host}" for host in HOSTS)
-    more = " + ".join(f"op-nvidia-runtime-handler-missing@{host}" for host in HOSTS)
+    further_roots = " + ".join(f"op-nvidia-runtime-handler-missing@{host}" for host in HOSTS)
     guard = " + ".join(f"op-nvidia-runtime-handler-missing guard@{host}" for host in HOSTS)
-    return make_diagnosis({names: "!cgroupfs", more: "!none", guard: "!runs", "st-apiserver-down@@cluster": "!refused"})
+    return make_diagnosis(
+        {names: "!cgroupfs", further_roots: "!none", guard: "!runs", "st-apiserver-down@@cluster": "!refused"}
+    )

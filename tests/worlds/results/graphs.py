@@ -15,8 +15,8 @@ HOSTS = ("one", "two", "three")
 
 def build_fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
     guard = "it is so" if role == "conditional" else ""
-    asked = (Question(f"ask {id}", "it"),)
-    return Fault(id, "host", scope, role, id, id, (), asked, Fix("fix it"), "no", "", "real", (), guard)
+    questions = (Question(f"ask {id}", "it"),)
+    return Fault(id, "host", scope, role, id, id, (), questions, Fix("fix it"), "no", "", "real", (), guard)
 
 
 def build_entry(name: str) -> Fault | State:
@@ -30,17 +30,17 @@ def build_entry(name: str) -> Fault | State:
 
 def build_graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Sequence[str] = ()) -> Graph:
     """Edges as `a -> b`, `a -> b?` (conditional), `a -> b *` (joins all hosts)."""
-    made = []
+    graph_edges = []
     for line in edges:
         cause, _, rest = line.partition(" -> ")
         effect = rest.rstrip(" *?")
-        made.append(Edge(cause, effect, "it is so" if "?" in rest else "", "all" if "*" in rest else ""))
-    names = dict.fromkeys([*alone, *(name for edge in made for name in (edge.cause, edge.effect))])
+        graph_edges.append(Edge(cause, effect, "it is so" if "?" in rest else "", "all" if "*" in rest else ""))
+    names = dict.fromkeys([*alone, *(name for edge in graph_edges for name in (edge.cause, edge.effect))])
     entries = [build_entry(name) for name in names]
-    faults = tuple(one for one in entries if isinstance(one, Fault))
-    states = tuple(one for one in entries if isinstance(one, State))
+    faults = tuple(entry for entry in entries if isinstance(entry, Fault))
+    states = tuple(entry for entry in entries if isinstance(entry, State))
     return join_layers(
-        [Layer("host", faults, states, tuple(made), tuple(Group(tuple(group), "one act") for group in groups))]
+        [Layer("host", faults, states, tuple(graph_edges), tuple(Group(tuple(group), "one act") for group in groups))]
     )
 
 
@@ -52,25 +52,25 @@ def make_judgements(
     for names, word in values.items():
         for name in names.split(" + "):
             id, _, host = name.partition("@")
-            where = host or CLUSTER
-            kept = (evidence or {}).get((id, where), ())
+            location = host or CLUSTER
+            evidence_texts = (evidence or {}).get((id, location), ())
             if word.startswith("!"):
-                failed = Result("it", "as it should be", word[1:])
-                judgements.append(Judgement(id, where, "failed", failed, "", kept))
+                difference = Result("it", "as it should be", word[1:])
+                judgements.append(Judgement(id, location, "failed", difference, "", evidence_texts))
             elif word.startswith("?"):
-                judgements.append(Judgement(id, where, "unknown", None, word[1:]))
+                judgements.append(Judgement(id, location, "unknown", None, word[1:]))
             else:
-                judgements.append(Judgement(id, where, "ok", build_ok_result(id, word), "", kept))
+                judgements.append(Judgement(id, location, "ok", build_ok_result(id, word), "", evidence_texts))
     return {judgement.place: judgement for judgement in judgements}
 
 
-def judge_graph(known: Graph, values: Mapping[str, str]) -> Verdict:
-    return build_verdict(PlacedGraph(known, HOSTS, make_judgements(values), {"all": [(HOSTS, HOSTS)]}))
+def judge_graph(graph: Graph, values: Mapping[str, str]) -> Verdict:
+    return build_verdict(PlacedGraph(graph, HOSTS, make_judgements(values), {"all": [(HOSTS, HOSTS)]}))
 
 
-def list_names(found: Sequence[Judgement]) -> list[str]:
-    return [f"{judgement.id}@{judgement.location}" for judgement in found]
+def list_names(judgements: Sequence[Judgement]) -> list[str]:
+    return [f"{judgement.id}@{judgement.location}" for judgement in judgements]
 
 
-def list_roots(found: Verdict) -> list[tuple[str, tuple[str, ...]]]:
-    return sorted((root.id, root.locations) for root in found.roots)
+def list_roots(verdict: Verdict) -> list[tuple[str, tuple[str, ...]]]:
+    return sorted((root.id, root.locations) for root in verdict.roots)

@@ -13,7 +13,7 @@ from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, TaskFailure, Verif
 from gpustack.steps.step import Step
 from tests.worlds.snapshots.build import build
 
-TAKEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+TAKEN_AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PASSWORD = "hunter2!"
 
 
@@ -30,25 +30,25 @@ RUNTIME = Probe("invented.runtime", Shell("containerd --version"), render_line)
 PODS = Probe("invented.pods", Api("/api/v1/pods"), render_line)
 
 
-def swap(here: View) -> Result | None:
-    return expect("swap", "", here[SWAP])
+def swap(view: View) -> Result | None:
+    return expect("swap", "", view[SWAP])
 
 
-def cpus(here: View) -> Result | None:
+def cpus(view: View) -> Result | None:
     hint = Prose("give the host at least 2 CPUs, or set minimum.cpus in the spec")
-    return expect("CPUs", "2 or more", "2 or more" if int(here[CPUS]) > 1 else here[CPUS], "operator", hint=hint)
+    return expect("CPUs", "2 or more", "2 or more" if int(view[CPUS]) > 1 else view[CPUS], "operator", hint=hint)
 
 
-def clock(here: View) -> Result | None:
-    return expect("clock is synchronised", "yes", here[CLOCK])
+def clock(view: View) -> Result | None:
+    return expect("clock is synchronised", "yes", view[CLOCK])
 
 
-def version(here: View) -> Result | None:
-    return expect("containerd.io", "2.3.7", here[RUNTIME], "upgrade" if here[RUNTIME] else "install")
+def version(view: View) -> Result | None:
+    return expect("containerd.io", "2.3.7", view[RUNTIME], "upgrade" if view[RUNTIME] else "install")
 
 
-def running(here: View) -> Result | None:
-    return expect("pods of the network", "2 running", here[PODS])
+def running(view: View) -> Result | None:
+    return expect("pods of the network", "2 running", view[PODS])
 
 
 STEPS = (
@@ -67,8 +67,8 @@ WILD = "/dev/sda2 \u200bpartition\ue000 [bold]1G[/bold] password=hunter2!"
 def build_hosts(*names: str) -> tuple[Host, ...]:
     planes = frozenset({CONTROL_PLANE, NODE})
     return tuple(
-        Host(name, f"10.0.0.{at}", groups=frozenset({NODE}) if at > 1 else planes, become_password=PASSWORD)
-        for at, name in enumerate(names, 1)
+        Host(name, f"10.0.0.{index}", groups=frozenset({NODE}) if index > 1 else planes, become_password=PASSWORD)
+        for index, name in enumerate(names, 1)
     )
 
 
@@ -76,15 +76,23 @@ def make_plan(
     names: Sequence[str], answers: Sequence[Answer], reach: Sequence[Reach] = (), steps: Sequence[Step] = STEPS
 ) -> Plan:
     snapshot = build(
-        build_hosts(*names), index_answers(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64
+        build_hosts(*names),
+        index_answers(answers),
+        reach=reach,
+        inventory="site/hosts.yml",
+        taken_at=TAKEN_AT,
+        seconds=0.64,
     )
     return plan(snapshot, steps)
 
 
-def make_answers(host: str, **other: str) -> list[Answer]:
+def make_answers(host: str, **changed_outputs: str) -> list[Answer]:
     """The good answers of a host, but for those named by the probe's last word."""
-    known = {probe.id.partition(".")[2]: (probe, out) for probe, out in GOOD.items()}
-    return [Answer(probe.id, host, 0, other.get(word, out), seconds=0.01) for word, (probe, out) in known.items()]
+    outputs = {probe.id.partition(".")[2]: (probe, stdout) for probe, stdout in GOOD.items()}
+    return [
+        Answer(probe.id, host, 0, changed_outputs.get(word, stdout), seconds=0.01)
+        for word, (probe, stdout) in outputs.items()
+    ]
 
 
 def make_converged_plan() -> Plan:
@@ -110,29 +118,31 @@ def make_wide_plan() -> Plan:
 
 
 def make_run(
-    step: str, names: Sequence[str], changed: Sequence[str], failures: Sequence[TaskFailure] = ()
+    step: str, names: Sequence[str], changed_hosts: Sequence[str], failures: Sequence[TaskFailure] = ()
 ) -> PlaybookRun:
     sources = ("-i", "site/hosts.yml", "-i", "overlay.yml")
     command = Command("ansible-playbook", *sources, "--limit", ",".join(names), f"playbooks/{step}.yml")
-    failed = tuple(dict.fromkeys(failure.host for failure in failures))
-    return PlaybookRun(step, tuple(names), tuple(changed), failed, tuple(failures), 12.3, command, 3 * len(changed))
+    failed_hosts = tuple(dict.fromkeys(failure.host for failure in failures))
+    return PlaybookRun(
+        step, tuple(names), tuple(changed_hosts), failed_hosts, tuple(failures), 12.3, command, 3 * len(changed_hosts)
+    )
 
 
 def make_installed_outcome() -> Outcome:
-    both = ("kube1", "kube2")
-    done = (make_run("ground", both, both), make_run("runtime", both, ("kube2",)))
-    return Outcome(make_bare_plan(), done, Verification(make_converged_plan(), 0.7, 9), (), 63.0)
+    both_hosts = ("kube1", "kube2")
+    runs = (make_run("ground", both_hosts, both_hosts), make_run("runtime", both_hosts, ("kube2",)))
+    return Outcome(make_bare_plan(), runs, Verification(make_converged_plan(), 0.7, 9), (), 63.0)
 
 
 def make_failed_outcome() -> Outcome:
     wrong = TaskFailure(
         "kube2", "Ensure the package", "roles/runtime/tasks/main.yml:4", f"E: no space\nsaid: {PASSWORD}"
     )
-    done = (
+    runs = (
         make_run("ground", ("kube1", "kube2"), ("kube1",)),
         make_run("runtime", ("kube1", "kube2"), ("kube1",), [wrong]),
     )
     answers = [*make_answers("kube1"), *make_answers("kube2", runtime=""), PODS_GOOD]
-    left = (("kube2", "runtime"), ("kube3", "reach"))
+    remaining_steps = (("kube2", "runtime"), ("kube3", "reach"))
     after = make_plan(["kube1", "kube2", "kube3"], answers, [STRANGER])
-    return Outcome(make_bare_plan(), done, Verification(after, 0.7, 9), left, 63.0)
+    return Outcome(make_bare_plan(), runs, Verification(after, 0.7, 9), remaining_steps, 63.0)

@@ -30,27 +30,27 @@ COMMAND = Command(
 
 def make_preview() -> Removal:
     """A worker alone, of a cluster that stays; a question without an answer."""
-    found = build_snapshot(
-        {"k1": PLANE, "k2": BUSY}, build_nodes(build_node("k1"), build_node("k2")), LATE, unreached=("k3",)
+    snapshot = build_snapshot(
+        {"k1": PLANE, "k2": BUSY}, build_nodes(build_node("k1"), build_node("k2")), LATE, unreached_hosts=("k3",)
     )
-    return judge_removal(found, ["k2", "k3"])
+    return judge_removal(snapshot, ["k2", "k3"])
 
 
 def make_empty_preview() -> Removal:
-    return judge_removal(build_snapshot(unreached=("k3",)), ())
+    return judge_removal(build_snapshot(unreached_hosts=("k3",)), ())
 
 
 def make_good_reset() -> ResetOutcome:
-    played = PlaybookRun("reset", ("k1", "k2"), ("k1", "k2"), (), (), 41.0, COMMAND, 23)
+    run = PlaybookRun("reset", ("k1", "k2"), ("k1", "k2"), (), (), 41.0, COMMAND, 23)
     return ResetOutcome(
-        judge_removal(build_snapshot({"k1": PLANE, "k2": BUSY}), ()), played, judge_removal(build_snapshot(), ()), 44.0
+        judge_removal(build_snapshot({"k1": PLANE, "k2": BUSY}), ()), run, judge_removal(build_snapshot(), ()), 44.0
     )
 
 
 def make_partial_reset() -> ResetOutcome:
     failure = TaskFailure("k2", "Ensure no pod is in the network", "roles/flannel/tasks/reset.yml:1", "busy")
-    played = PlaybookRun("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
+    run = PlaybookRun("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
     after = build_snapshot({"k2": LINK})
     return ResetOutcome(
-        judge_removal(build_snapshot({"k1": PLANE, "k2": BUSY}), ()), played, judge_removal(after, ()), 44.0
+        judge_removal(build_snapshot({"k1": PLANE, "k2": BUSY}), ()), run, judge_removal(after, ()), 44.0
     )

@@ -18,8 +18,10 @@ VLLM = ScaledWorkload("team-a", "Deployment", "vllm", 2)
 class Queries:
     """Answers a query that has one of these words, with one series of that value and these labels."""
 
-    def __init__(self, known: Mapping[str, float], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        self.known_values, self.labels = known, labels or {}
+    def __init__(
+        self, known_values: Mapping[str, float], labels: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        self.known_values, self.labels = known_values, labels or {}
 
     def query_instant(self, expr: str) -> QueryResult:
         words = [word for word in self.known_values if word in expr]
@@ -27,11 +29,11 @@ class Queries:
         return QueryResult(tuple(series))
 
 
-def build_suggestion(known: Mapping[str, float], of: GpuWindow) -> Suggestion:
-    profile = build_profile(Job((of,)), "team-a/vllm-7d9f8c-x2k4p", "", 0.0, 1.0)
-    return suggest_metric(cast("Prometheus", Queries(known)), VLLM, analyze(profile))
+def build_suggestion(known_values: Mapping[str, float], window: GpuWindow) -> Suggestion:
+    profile = build_profile(Job((window,)), "team-a/vllm-7d9f8c-x2k4p", "", 0.0, 1.0)
+    return suggest_metric(cast("Prometheus", Queries(known_values)), VLLM, analyze(profile))
 
 
 def build_draft() -> Draft:
-    found = build_suggestion({"gpustack:gpu_sm_active:ratio": 0.91}, build_window(COMPUTE))
-    return Draft(found, Bounds(1, 4), "http://monitoring-prometheus.monitoring.svc:9090")
+    suggestion = build_suggestion({"gpustack:gpu_sm_active:ratio": 0.91}, build_window(COMPUTE))
+    return Draft(suggestion, Bounds(1, 4), "http://monitoring-prometheus.monitoring.svc:9090")

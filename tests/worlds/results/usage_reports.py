@@ -35,9 +35,9 @@ def query_recorded_usage() -> Usage:
 
 
 def make_capacity() -> Capacity:
-    usage, by = query_recorded_usage(), ("namespace", "profile")
+    usage, names = query_recorded_usage(), ("namespace", "profile")
     reason = "too few on one node: pods that wait want 8 or more"
-    now = CurrentState(
+    current_state = CurrentState(
         END,
         (WaitingPod("team-a", "train-7", "nvidia_com_gpu", 8, END - 5400, True),),
         (
@@ -49,7 +49,7 @@ def make_capacity() -> Capacity:
             IdlePod("team-b", "batch-x", "search", "", ("mig1",), 2, END - 5400, False),
         ),
     )
-    return Capacity(usage, by, group_hours(usage, by), now)
+    return Capacity(usage, names, group_hours(usage, names), current_state)
 
 
 def make_bill() -> Bill:

@@ -30,14 +30,14 @@ def index_probes() -> dict[str, Probe[Any]]:
     return {probe.id: probe for probe in list_all_probes()}
 
 
-def read_case(probe: str, case: str, *edits: tuple[str, str], where: str = "") -> Answer:
+def read_case(probe: str, case: str, *edits: tuple[str, str], location: str = "") -> Answer:
     """Read the answer of a case file, with words replaced; each must be there."""
     loads = json.loads((CASES / probe / f"{case}.json").read_text())["answer"]
-    out = loads["stdout"]
+    stdout = loads["stdout"]
     for old, new in edits:
-        assert old in out, f"{probe}/{case} has no {old}"
-        out = out.replace(old, new)
-    return Answer(probe, where, loads["rc"], out, loads["stderr"])
+        assert old in stdout, f"{probe}/{case} has no {old}"
+        stdout = stdout.replace(old, new)
+    return Answer(probe, location, loads["rc"], stdout, loads["stderr"])
 
 
 def find_case(probe: str, *names: str) -> str:
@@ -45,8 +45,8 @@ def find_case(probe: str, *names: str) -> str:
     return next((name for name in (*names, USUAL) if (CASES / probe / f"{name}.json").exists()), "")
 
 
-def make_answer(probe: str, out: str, rc: int = 0) -> Answer:
-    return Answer(probe, "", rc, out)
+def make_answer(probe: str, stdout: str, rc: int = 0) -> Answer:
+    return Answer(probe, "", rc, stdout)
 
 
 def make_list(probe: str, items: Iterable[Any]) -> Answer:
@@ -54,5 +54,5 @@ def make_list(probe: str, items: Iterable[Any]) -> Answer:
     return make_answer(probe, json.dumps({"items": list(items)}))
 
 
-def place_answers(where: str, *answers: Answer) -> dict[tuple[str, str], Answer]:
-    return {(answer.probe, where): answer for answer in answers}
+def place_answers(location: str, *answers: Answer) -> dict[tuple[str, str], Answer]:
+    return {(answer.probe, location): answer for answer in answers}

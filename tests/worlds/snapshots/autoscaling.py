@@ -13,8 +13,8 @@ from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_list, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
 
-SERVED = read_case("autoscaling.external-metrics", "keda")
-ON: dict[str, Any] = {"autoscaling": {"enabled": True}}
+SERVED_METRICS = read_case("autoscaling.external-metrics", "keda")
+ENABLED_SPEC: dict[str, Any] = {"autoscaling": {"enabled": True}}
 
 
 def build_deployments(**replicas: int) -> Answer:
@@ -22,30 +22,39 @@ def build_deployments(**replicas: int) -> Answer:
     absent."""
     items = []
     for part in (OPERATOR, METRICS.format(OPERATOR), WEBHOOKS):
-        wanted = replicas.get(part.replace("-", "_"), 1)
-        status = {"observedGeneration": 1, "replicas": wanted, "updatedReplicas": wanted, "readyReplicas": wanted}
-        one = {"metadata": {"name": part, "generation": 1}, "spec": {"replicas": wanted}, "status": status}
-        items += [] if wanted < 0 else [one]
+        desired_replicas = replicas.get(part.replace("-", "_"), 1)
+        status = {
+            "observedGeneration": 1,
+            "replicas": desired_replicas,
+            "updatedReplicas": desired_replicas,
+            "readyReplicas": desired_replicas,
+        }
+        deployment = {
+            "metadata": {"name": part, "generation": 1},
+            "spec": {"replicas": desired_replicas},
+            "status": status,
+        }
+        items += [] if desired_replicas < 0 else [deployment]
     return make_list("autoscaling.deployments", items)
 
 
-def build_releases(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
+def build_releases(spec: Mapping[str, Any] = ENABLED_SPEC, **labels: str) -> Answer:
     """The releases of the healthy cluster, and that of the step, with these labels of ours, digest or chart."""
-    view = View(cluster.build_snapshot(place_answers(CLUSTER, SERVED), spec), CLUSTER)
-    wanted = build_release(view)
-    ours = {
-        "name": wanted.name, "owner": "helm", "status": "deployed", "version": "1",
-        "gpustack-chart": view.versions.charts[wanted.chart].version, "gpustack-digest": wanted.compute_digest(view),
+    view = View(cluster.build_snapshot(place_answers(CLUSTER, SERVED_METRICS), spec), CLUSTER)
+    release = build_release(view)
+    own_labels = {
+        "name": release.name, "owner": "helm", "status": "deployed", "version": "1",
+        "gpustack-chart": view.versions.charts[release.chart].version, "gpustack-digest": release.compute_digest(view),
     }  # fmt: skip
-    named = {
-        "name": f"sh.helm.release.v1.{wanted.name}.v1",
-        "namespace": wanted.namespace,
-        "labels": ours | {f"gpustack-{name}": text for name, text in labels.items()},
+    secret = {
+        "name": f"sh.helm.release.v1.{release.name}.v1",
+        "namespace": release.namespace,
+        "labels": own_labels | {f"gpustack-{name}": text for name, text in labels.items()},
     }
-    known = json.loads(cluster.build_answers()["helm.releases", CLUSTER].stdout)["items"]
-    return make_list("helm.releases", [*known, {"metadata": named}])
+    releases = json.loads(cluster.build_answers()["helm.releases", CLUSTER].stdout)["items"]
+    return make_list("helm.releases", [*releases, {"metadata": secret}])
 
 
-def build_snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006
-    answers = place_answers(CLUSTER, build_deployments(), build_releases(spec), SERVED)
-    return cluster.build_snapshot(answers | dict(changed), spec)
+def build_snapshot(spec: Mapping[str, Any] = ENABLED_SPEC, changed_answers: Answers = {}) -> Snapshot:  # noqa: B006
+    answers = place_answers(CLUSTER, build_deployments(), build_releases(spec), SERVED_METRICS)
+    return cluster.build_snapshot(answers | dict(changed_answers), spec)

@@ -14,7 +14,7 @@ from gpustack.config.spec import Spec
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.firewall.flows import is_ipv4_address
 
-TAKEN = datetime(2026, 11, 21, 5, tzinfo=UTC)
+TAKEN_AT = datetime(2026, 11, 21, 5, tzinfo=UTC)
 Answers = Mapping[tuple[str, str], Answer]
 
 
@@ -25,16 +25,16 @@ def build(
     reach: Iterable[Reach] = (),
     *,
     inventory: str = "hosts.yml",
-    taken: datetime = TAKEN,
+    taken_at: datetime = TAKEN_AT,
     seconds: float = 0.0,
 ) -> Snapshot:
     """Build a snapshot. Each answer gets the location that its key names; hosts that `reach` leaves out were reached
     where they are."""
-    placed = {key: replace(answer, location=key[1]) for key, answer in answers.items()}
-    reached = {host.name: Reach(host.name, address=find_address(host, placed)) for host in hosts}
-    reached |= {one.host: one for one in reach}
-    found = Inventory(Path(inventory), tuple(hosts), Spec.model_validate(spec or {}))
-    return Snapshot(taken, found, reached, placed, seconds)
+    placed_answers = {key: replace(answer, location=key[1]) for key, answer in answers.items()}
+    reach_by_host = {host.name: Reach(host.name, address=find_address(host, placed_answers)) for host in hosts}
+    reach_by_host |= {reach_of_host.host: reach_of_host for reach_of_host in reach}
+    inventory_of_hosts = Inventory(Path(inventory), tuple(hosts), Spec.model_validate(spec or {}))
+    return Snapshot(taken_at, inventory_of_hosts, reach_by_host, placed_answers, seconds)
 
 
 def find_address(host: Host, answers: Answers) -> str:

@@ -26,7 +26,7 @@ K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
 K2 = Host("k2", "10.78.0.12", groups=frozenset({NODE}))
 MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
 ACTIVE = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nActiveEnterTimestamp=@1795237377"
-STOPPED = "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\nActiveEnterTimestamp="
+STOPPED_UNIT = "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\nActiveEnterTimestamp="
 ABSENT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nActiveEnterTimestamp="
 # What the recorded cluster was made with.
 SPEC: dict[str, Any] = {
@@ -50,8 +50,8 @@ def read_answers() -> dict[tuple[str, str], Answer]:
         for path in CASES.iterdir()
         if (case := find_case(path.name, "control-plane"))
     }
-    for (probe, where), answer in tuple(answers.items()):
-        if where == "k1" and find_case(probe, "worker") == USUAL:
+    for (probe, location), answer in tuple(answers.items()):
+        if location == "k1" and find_case(probe, "worker") == USUAL:
             answers[probe, "k2"] = answer
     for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host"):
         answers[probe, "k2"] = read_case(probe, "worker")
@@ -78,42 +78,54 @@ def mark_recorded_answers() -> dict[tuple[str, str], Answer]:
 def mark_answers(answers: Answers) -> dict[tuple[str, str], Answer]:
     """Replace releases and objects of ours by those of this tree, and add the dashboards that are newer than the
     recorded cluster."""
-    wanted = build_cluster_variables(build((K1, K2), answers, SPEC))
-    digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
-    objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
-    stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}
-    found = dict(answers)
+    variables = build_cluster_variables(build((K1, K2), answers, SPEC))
+    digests = {release["name"]: release["digest"] for release in variables["gpustack_releases"].values() if release}
+    objects = [manifest for step in variables["gpustack_objects"].values() for manifest in step.get("objects", ())]
+    stamps = {
+        manifest["metadata"]["name"]: manifest
+        for manifest in objects
+        if DIGEST in manifest["metadata"].get("annotations", {})
+    }
+    marked_answers = dict(answers)
 
     def release(metadata: dict[str, Any]) -> None:
         metadata["labels"]["gpustack-digest"] = digests.get(metadata["labels"]["name"], "")
 
     def mark_applied(metadata: dict[str, Any]) -> None:
-        if one := stamps.get(metadata["name"]):
-            metadata["annotations"][DIGEST] = one["metadata"]["annotations"][DIGEST]
-            metadata["managedFields"] = [{"manager": MANAGER, "fieldsV1": build_owned_fields(one)}]
+        if stamped_object := stamps.get(metadata["name"]):
+            metadata["annotations"][DIGEST] = stamped_object["metadata"]["annotations"][DIGEST]
+            metadata["managedFields"] = [{"manager": MANAGER, "fieldsV1": build_owned_fields(stamped_object)}]
 
     for probe, stamp in (
         ("helm.releases", release),
         ("applied.config-maps", mark_applied),
         ("applied.rules", mark_applied),
     ):
-        listed = json.loads(found[probe, CLUSTER].stdout)
+        document = json.loads(marked_answers[probe, CLUSTER].stdout)
         if probe == "applied.config-maps":
-            listed["items"] += list_new_objects(listed["items"], wanted["gpustack_objects"]["dashboards"]["objects"])
-        for entry in listed["items"]:
+            document["items"] += list_new_objects(
+                document["items"], variables["gpustack_objects"]["dashboards"]["objects"]
+            )
+        for entry in document["items"]:
             stamp(entry["metadata"])
-        found[probe, CLUSTER] = replace(found[probe, CLUSTER], stdout=json.dumps(listed, separators=(",", ":")))
+        marked_answers[probe, CLUSTER] = replace(
+            marked_answers[probe, CLUSTER], stdout=json.dumps(document, separators=(",", ":"))
+        )
     rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(load_groups("").values())]
     result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
-    loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
-    return found | place_answers(CLUSTER, make_answer("alerting.rule-groups", json.dumps(loaded)))
+    loaded_rules = {"status": "success", "data": {"resultType": "vector", "result": result}}
+    return marked_answers | place_answers(CLUSTER, make_answer("alerting.rule-groups", json.dumps(loaded_rules)))
 
 
-def list_new_objects(items: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def list_new_objects(items: list[dict[str, Any]], desired_objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The metadata of objects that are not there yet."""
-    known = {entry["metadata"]["name"] for entry in items}
-    found = [deepcopy(one["metadata"]) for one in wanted if one["metadata"]["name"] not in known]
-    return [{"metadata": metadata} for metadata in found]
+    existing_names = {entry["metadata"]["name"] for entry in items}
+    new_objects = [
+        deepcopy(manifest["metadata"])
+        for manifest in desired_objects
+        if manifest["metadata"]["name"] not in existing_names
+    ]
+    return [{"metadata": metadata} for metadata in new_objects]
 
 
 def build_snapshot(

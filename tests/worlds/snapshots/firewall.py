@@ -21,16 +21,18 @@ HOSTS = (
 CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
 OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
 # Of a control plane: our table for the metrics, as the kernel has it and as it is stored.
-GUARD, KEPT = (answers.read_case(probe, "guarded-debian-12").stdout for probe in ("firewall.live", "firewall.stored"))
+GUARD, GUARD_STORED = (
+    answers.read_case(probe, "guarded-debian-12").stdout for probe in ("firewall.live", "firewall.stored")
+)
 TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
-NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
+NO_GUARD = "== unit nftables\nExecStartPost=\n== unit guard\n"
 
 
 def build_snapshot(
     live: Answer | str,
-    stored: Answer | str = KEPT,
+    stored_answer: Answer | str = GUARD_STORED,
     *,
-    where: str = "host1",
+    location: str = "host1",
     spec: Mapping[str, Any] | None = None,
     kubernetes: Mapping[str, Any] | None = None,
     reached: bool = True,
@@ -38,24 +40,24 @@ def build_snapshot(
     """The answers of one host; the other says its address only, unless it was not reached."""
 
     def answer(probe: str, answer: Answer | str) -> Answer:
-        return answer if isinstance(answer, Answer) else Answer(probe, where, 0, answer)
+        return answer if isinstance(answer, Answer) else Answer(probe, location, 0, answer)
 
     answers = {
-        ("firewall.live", where): answer("firewall.live", live),
-        ("firewall.stored", where): answer("firewall.stored", stored),
+        ("firewall.live", location): answer("firewall.live", live),
+        ("firewall.stored", location): answer("firewall.stored", stored_answer),
     }
     for host in HOSTS:
-        if reached or host.name == where:
-            out = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache\n"
-            answers["network.address", host.name] = Answer("network.address", host.name, 0, out)
-    others = () if reached else [host.name for host in HOSTS if host.name != where]
-    reach = [Reach(name, "host-ssh-unreachable") for name in others]
+        if reached or host.name == location:
+            stdout = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache\n"
+            answers["network.address", host.name] = Answer("network.address", host.name, 0, stdout)
+    unreached_hosts = () if reached else [host.name for host in HOSTS if host.name != location]
+    reach = [Reach(name, "host-ssh-unreachable") for name in unreached_hosts]
     return build(HOSTS, answers, {"firewall": spec or {}, "kubernetes": kubernetes or {}}, reach)
 
 
 def build_view(snapshot: Snapshot) -> View:
     """Build the view from the host whose rules these are."""
-    return View(snapshot, next(where for probe, where in snapshot.answers if probe == "firewall.live"))
+    return View(snapshot, next(location for probe, location in snapshot.answers if probe == "firewall.live"))
 
 
 def format_rules(
@@ -98,6 +100,8 @@ def list_outcomes(snapshot: Snapshot) -> dict[str, str]:
 
 def load_snapshot(name: str) -> Snapshot:
     """The control plane of the recordings was Debian 12, the worker Debian 13."""
-    where = "host2" if "debian-13" in name else "host1"
-    live, stored = (answers.read_case(probe, name, where=where) for probe in ("firewall.live", "firewall.stored"))
-    return build_snapshot(live, stored, where=where)
+    location = "host2" if "debian-13" in name else "host1"
+    live, stored_answer = (
+        answers.read_case(probe, name, location=location) for probe in ("firewall.live", "firewall.stored")
+    )
+    return build_snapshot(live, stored_answer, location=location)

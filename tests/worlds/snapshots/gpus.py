@@ -35,7 +35,7 @@ MACHINES = (
 )
 PROBES = ("gpu.daemon-sets", "gpu.deployments", "dcgm.monitors")
 # What only the doctor asks, of the cluster and of each host.
-ASKED = (
+QUERIED_PROBES = (
     "gpu.pods", "monitoring.pods", "pods.pending", "scrape.jobs", "scrape.down-targets", "scrape.clocks",
     "scrape.duplicates", "scrape.blanks", "scrape.rejected-objects", "scrape.dcgm-names", "scrape.xids",
     "scrape.row-remap", "scrape.kubelets", "gpu.policy-settings", "gpu.exporters", "gpu.config-maps",
@@ -54,8 +54,8 @@ BARE: Answers = {
 
 def read_answers(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
     """Read a case of the recorded cluster, with the names of k1 and k2."""
-    named = {"gpu.pods": NAMES, "scrape.kubelets": NAMES}
-    edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES, **named}.get(probe, ())
+    names_by_probe = {"gpu.pods": NAMES, "scrape.kubelets": NAMES}
+    edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES, **names_by_probe}.get(probe, ())
     return place_answers(CLUSTER, read_case(probe, case, *edits))
 
 
@@ -74,26 +74,32 @@ def build_devices(host: str, *buses: str) -> Answers:
 
 def add_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tuple[str, str], Answer]:
     """Add two GPUs a host to the answers of a healthy cluster without GPUs."""
-    found = dict(answers)
+    edited_answers = dict(answers)
     for host, system in SYSTEMS.items():
         for probe in ("gpu.devices", "gpu.packages", "gpu.driver", "gpu.host-engines", "system.os"):
-            found[probe, host] = read_case(probe, f"prepared-{system}")
+            edited_answers[probe, host] = read_case(probe, f"prepared-{system}")
         for probe in ASKED_OF_HOSTS:
-            found[probe, host] = read_case(probe, f"two-hosts-{system}")
-    for probe in ("gpu.nodes", "dcgm.series", *PROBES, *ASKED):
-        found |= read_answers(probe)
+            edited_answers[probe, host] = read_case(probe, f"two-hosts-{system}")
+    for probe in ("gpu.nodes", "dcgm.series", *PROBES, *QUERIED_PROBES):
+        edited_answers |= read_answers(probe)
     for probe in ("grafana.response", "monitoring.rights"):
-        found[probe, "k1"] = read_case(probe, "two-hosts")
-    found |= place_list("gpu.temporary", [])
-    found["gpu.cluster-policies", CLUSTER] = read_case("gpu.cluster-policies", "ready")
-    wanted = View(cluster.build_snapshot(found, spec or {}, (K1, K2)), CLUSTER)
-    table = {"dcgm-metrics.csv": render_counters(wanted)}
-    found |= place_list("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
-    if select_monitor(wanted).name == MONITOR_NAME:
-        ours = build_monitor(wanted)
-        fields = [{"manager": MANAGER, "fieldsV1": build_owned_fields(ours)}]
-        found |= place_list("applied.service-monitors", [{"metadata": {**ours["metadata"], "managedFields": fields}}])
-    return found | build_releases(found, digest=build_release(wanted).compute_digest(wanted)) | build_namespace(found)
+        edited_answers[probe, "k1"] = read_case(probe, "two-hosts")
+    edited_answers |= place_list("gpu.temporary", [])
+    edited_answers["gpu.cluster-policies", CLUSTER] = read_case("gpu.cluster-policies", "ready")
+    view = View(cluster.build_snapshot(edited_answers, spec or {}, (K1, K2)), CLUSTER)
+    table = {"dcgm-metrics.csv": render_counters(view)}
+    edited_answers |= place_list("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
+    if select_monitor(view).name == MONITOR_NAME:
+        monitor = build_monitor(view)
+        fields = [{"manager": MANAGER, "fieldsV1": build_owned_fields(monitor)}]
+        edited_answers |= place_list(
+            "applied.service-monitors", [{"metadata": {**monitor["metadata"], "managedFields": fields}}]
+        )
+    return (
+        edited_answers
+        | build_releases(edited_answers, digest=build_release(view).compute_digest(view))
+        | build_namespace(edited_answers)
+    )
 
 
 def place_list(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
@@ -103,23 +109,33 @@ def place_list(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
 def list_other_objects(probe: str, answers: Answers) -> list[Any]:
     """List the objects of an answer without those of the GPUs."""
     items = json.loads(answers[probe, CLUSTER].stdout)["items"] if (probe, CLUSTER) in answers else []
-    return [one for one in items if "gpu-operator" not in one["metadata"]["name"]]
+    return [manifest for manifest in items if "gpu-operator" not in manifest["metadata"]["name"]]
 
 
 def build_releases(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
     """The Secret of the operator's release, beside those of others."""
-    ours = {"name": "gpu-operator", "owner": "helm", "status": "deployed", "version": "1", "gpustack-chart": "v26.7.0"}
-    other = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
-    named = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": ours | other}
-    return place_list("helm.releases", [*list_other_objects("helm.releases", answers), {"metadata": named}])
+    own_labels = {
+        "name": "gpu-operator",
+        "owner": "helm",
+        "status": "deployed",
+        "version": "1",
+        "gpustack-chart": "v26.7.0",
+    }
+    other_labels = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
+    secret = {
+        "name": "sh.helm.release.v1.gpu-operator.v1",
+        "namespace": "gpu-operator",
+        "labels": own_labels | other_labels,
+    }
+    return place_list("helm.releases", [*list_other_objects("helm.releases", answers), {"metadata": secret}])
 
 
 def build_namespace(
     answers: Answers, phase: str = "Active", level: str = "privileged"
 ) -> dict[tuple[str, str], Answer]:
     labels = {"pod-security.kubernetes.io/enforce": level} if level else {}
-    ours = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": phase}}
-    return place_list("kube.namespaces", [*list_other_objects("kube.namespaces", answers), ours])
+    namespace = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": phase}}
+    return place_list("kube.namespaces", [*list_other_objects("kube.namespaces", answers), namespace])
 
 
 def set_gpus(host: Host, **settings: str | int | None) -> Host:
@@ -128,16 +144,16 @@ def set_gpus(host: Host, **settings: str | int | None) -> Host:
 
 
 def build_snapshot(
-    changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
+    changed_answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
     """Snapshot a cluster that is healthy for the spec, but for what is changed."""
     answers = add_gpus(cluster.build_answers(), spec)
     if hosts != (K1, K2):
-        whole = View(cluster.build_snapshot(answers, spec or {}, hosts), CLUSTER)
-        answers |= build_releases(answers, digest=build_release(whole).compute_digest(whole))
-    return cluster.build_snapshot(answers | dict(changed or {}), spec or {}, hosts)
+        view = View(cluster.build_snapshot(answers, spec or {}, hosts), CLUSTER)
+        answers |= build_releases(answers, digest=build_release(view).compute_digest(view))
+    return cluster.build_snapshot(answers | dict(changed_answers or {}), spec or {}, hosts)
 
 
-def judge(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
+def judge(step: Step, changed_answers: Answers | None = None, **options: Any) -> dict[str, Judgement]:
     """The judgements of the cluster, by check. `more` are spec and hosts."""
-    return judge_checks(step, build_snapshot(changed, **more), CLUSTER)
+    return judge_checks(step, build_snapshot(changed_answers, **options), CLUSTER)

@@ -32,9 +32,9 @@ def build_healthy_snapshot() -> Snapshot:
     world = gpus.build_snapshot(spec=spec)
     answers = dict(world.answers)
     for probe in list_probes():
-        for where in SYSTEMS if probe.scope == "host" else (CLUSTER,):
-            if (probe.id, where) not in answers and (answer := find_answer(probe.id, where)):
-                answers[probe.id, where] = replace(answer, location=where)
+        for location in SYSTEMS if probe.scope == "host" else (CLUSTER,):
+            if (probe.id, location) not in answers and (answer := find_answer(probe.id, location)):
+                answers[probe.id, location] = replace(answer, location=location)
     values = world.inventory.spec.model_dump(mode="json", by_alias=True)
     wide = Spec.model_validate(values | {"kubernetes": values["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
     inventory = Inventory(Path("hosts.yml"), world.inventory.hosts, wide, world.inventory.values)
@@ -42,8 +42,8 @@ def build_healthy_snapshot() -> Snapshot:
     return replace(world, inventory=inventory, answers=answers)
 
 
-def find_answer(probe: str, where: str) -> Answer | None:
-    system, role = SYSTEMS.get(where, ("debian-12", "control-plane"))
+def find_answer(probe: str, location: str) -> Answer | None:
+    system, role = SYSTEMS.get(location, ("debian-12", "control-plane"))
     of_system = (f"two-hosts-{system}", f"none-{system}", f"prepared-{system}")
     names = (*of_system, role, "two-hosts", system, "control-plane", "none")
     case = find_case(probe, *names)
@@ -63,7 +63,7 @@ def add_nvidia_runtime(text: str) -> str:
 
 
 def replace_addresses(answer: Answer) -> Answer:
-    out = ADDRESS.sub(r"10.78.0.\1", answer.stdout)
+    stdout = ADDRESS.sub(r"10.78.0.\1", answer.stdout)
     for old, new in OF_THIS_CLUSTER.items():
-        out = out.replace(old, new)
-    return replace(answer, stdout=out)
+        stdout = stdout.replace(old, new)
+    return replace(answer, stdout=stdout)

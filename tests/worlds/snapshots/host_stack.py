@@ -52,24 +52,27 @@ def build_kube_node(host: Host) -> dict[str, Any]:
     }
 
 
-def build_workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
+def build_workload(name: str, desired_pods: int, ready: int) -> dict[str, Any]:
     status = {
-        "observedGeneration": 1, "desiredNumberScheduled": wanted, "numberReady": ready,
-        "updatedNumberScheduled": wanted,
+        "observedGeneration": 1, "desiredNumberScheduled": desired_pods, "numberReady": ready,
+        "updatedNumberScheduled": desired_pods,
     }  # fmt: skip
     return {"metadata": {"name": name, "generation": 1}, "spec": {}, "status": status}
 
 
-def mark_applied(one: dict[str, Any]) -> dict[str, Any]:
+def mark_applied(manifest: dict[str, Any]) -> dict[str, Any]:
     return {
-        "metadata": {**one["metadata"], "managedFields": [{"manager": MANAGER, "fieldsV1": build_owned_fields(one)}]}
+        "metadata": {
+            **manifest["metadata"],
+            "managedFields": [{"manager": MANAGER, "fieldsV1": build_owned_fields(manifest)}],
+        }
     }
 
 
-def build_snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
+def build_snapshot(spec: Mapping[str, Any] = {}, changed_answers: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
     """Snapshot the cluster as the step leaves it, but for what is changed."""
     hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
-    whole = {**SPEC, "gpu": {**HOST, **spec}}
+    whole_spec = {**SPEC, "gpu": {**HOST, **spec}}
     answers: dict[tuple[str, str], Answer] = {}
     for host, machine in MACHINES.items():
         answers["system.identity", host] = make_answer("system.identity", f"{machine}\n\n")
@@ -89,11 +92,11 @@ def build_snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: Host
         "kube.namespaces": [namespace],
     }
     answers |= {(probe, CLUSTER): make_list(probe, items) for probe, items in lists.items()}
-    before = View(build(hosts, answers, whole), CLUSTER)
+    before = View(build(hosts, answers, whole_spec), CLUSTER)
     for kind, probe in PROBES.items():
-        there = [mark_applied(one) for one in build_objects(before) if one["kind"] == kind]
-        answers[probe.id, CLUSTER] = make_list(probe.id, there)
-    return build(hosts, answers | dict(changed), whole)
+        applied_objects = [mark_applied(manifest) for manifest in build_objects(before) if manifest["kind"] == kind]
+        answers[probe.id, CLUSTER] = make_list(probe.id, applied_objects)
+    return build(hosts, answers | dict(changed_answers), whole_spec)
 
 
 def add_toolkit(*edits: tuple[str, str]) -> Answers:

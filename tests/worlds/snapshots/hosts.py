@@ -47,20 +47,24 @@ def load_answers(state: str) -> dict[tuple[str, str], Answer]:
 
 
 def build_snapshot(
-    changed: Answers | None = None,
+    changed_answers: Answers | None = None,
     spec: Mapping[str, Any] | None = None,
     *,
     state: str = "prepared",
     hosts: Sequence[Host] = (H1, H2),
-    unreached: Sequence[str] = (),
+    unreached_hosts: Sequence[str] = (),
 ) -> Snapshot:
     """Snapshot both hosts in a state, but for what is changed."""
-    reach = [Reach(name, "host-ssh-unreachable") for name in unreached]
-    return build(hosts, load_answers(state) | dict(changed or {}), SPEC | dict(spec or {}), reach)
+    reach = [Reach(name, "host-ssh-unreachable") for name in unreached_hosts]
+    return build(hosts, load_answers(state) | dict(changed_answers or {}), SPEC | dict(spec or {}), reach)
 
 
 def judge(
-    step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, on: str = "h1", **world: Any
+    step: Step,
+    changed_answers: Answers | None = None,
+    spec: Mapping[str, Any] | None = None,
+    on: str = "h1",
+    **world: Any,
 ) -> dict[str, Judgement]:
     """Judge the checks of a step on one host. `world` are arguments of snapshot."""
-    return judge_checks(step, build_snapshot(changed, spec, **world), on)
+    return judge_checks(step, build_snapshot(changed_answers, spec, **world), on)

@@ -11,27 +11,31 @@ from gpustack.rollout.plan import StepState
 from gpustack.steps.step import Step
 
 
-def judge_check(check: Check, here: View) -> Judgement:
-    return judging.judge(plan.format_check_id(check), check, here.snapshot, here.location)
+def judge_check(check: Check, view: View) -> Judgement:
+    return judging.judge(plan.format_check_id(check), check, view.snapshot, view.location)
 
 
-def judge_state(step: Step, here: View) -> StepState:
-    return plan.judge_step(step, here.snapshot, here.location)
+def judge_state(step: Step, view: View) -> StepState:
+    return plan.judge_step(step, view.snapshot, view.location)
 
 
-def judge_checks(step: Step, snapshot: Snapshot, where: str = "") -> dict[str, Judgement]:
+def judge_checks(step: Step, snapshot: Snapshot, location: str = "") -> dict[str, Judgement]:
     """Return the judgements by check, at the step's only location unless `where` names one."""
-    (step_state,) = [plan.judge_step(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
+    (step_state,) = [plan.judge_step(step, snapshot, location)] if location else plan.plan(snapshot, [step]).states
     return {judgement.id: judgement for judgement in step_state.judgements}
 
 
-def list_failures(found: Mapping[str, Judgement]) -> dict[str, tuple[str, str]]:
+def list_failures(judgements: Mapping[str, Judgement]) -> dict[str, tuple[str, str]]:
     """Return (actual, cure) of what differs, by check. Fail where a check is unknown."""
-    assert find_unknown(found) == set(), {
-        judgement.id: judgement.reason for judgement in found.values() if judgement.outcome == "unknown"
+    assert find_unknown(judgements) == set(), {
+        judgement.id: judgement.reason for judgement in judgements.values() if judgement.outcome == "unknown"
     }
-    return {check: (one.result.actual, one.result.cure) for check, one in found.items() if one.result}
+    return {
+        check: (judgement.result.actual, judgement.result.cure)
+        for check, judgement in judgements.items()
+        if judgement.result
+    }
 
 
-def find_unknown(found: Mapping[str, Judgement]) -> set[str]:
-    return {check for check, judgement in found.items() if judgement.outcome == "unknown"}
+def find_unknown(judgements: Mapping[str, Judgement]) -> set[str]:
+    return {check for check, judgement in judgements.items() if judgement.outcome == "unknown"}

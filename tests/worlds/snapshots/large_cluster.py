@@ -41,7 +41,7 @@ COUNTS = re.compile(r'("(?:desired|current|updated)NumberScheduled":|"number(?:A
 
 # What is broken on a few workers, by probe and words of its answer. The first kind is a root; the file of containerd is
 # a difference from the spec; the flags of the link are, by themselves, no fault.
-BROKEN: Mapping[int, tuple[str, str, str]] = {
+BROKEN_WORKERS: Mapping[int, tuple[str, str, str]] = {
     100: ("kernel.sysctls", "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"),
     250: ("flannel.links", "0x1003", "0x1002"),
     1700: ("kernel.sysctls", "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"),
@@ -51,7 +51,7 @@ BROKEN: Mapping[int, tuple[str, str, str]] = {
 
 def build_changes(number: int) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
     """Build what turns the recorded worker into the one with this number, from 2."""
-    mac = "de:95:" + ":".join(f"{number:08x}"[at : at + 2] for at in range(0, 8, 2))
+    mac = "de:95:" + ":".join(f"{number:08x}"[index : index + 2] for index in range(0, 8, 2))
     new = {
         WORKER["name"]: f"k{number}",
         WORKER["host"]: f"k{number}",
@@ -65,14 +65,14 @@ def build_changes(number: int) -> tuple[re.Pattern[str], Callable[[re.Match[str]
 
 
 def list_host_answers(two: Snapshot, hosts: int) -> Iterator[Answer]:
-    yield from (answer for (_, where), answer in two.answers.items() if where == "k1")
-    mine = [answer for (_, where), answer in two.answers.items() if where == "k2"]
+    yield from (answer for (_, location), answer in two.answers.items() if location == "k1")
+    mine = [answer for (_, location), answer in two.answers.items() if location == "k2"]
     for number in range(2, hosts + 1):
         pattern, new = build_changes(number)
-        probe, old, bad = BROKEN.get(number, ("", "", ""))
+        probe, old, bad = BROKEN_WORKERS.get(number, ("", "", ""))
         for answer in mine:
-            out = answer.stdout.replace(old, bad) if answer.probe == probe else answer.stdout
-            yield replace(answer, location=f"k{number}", stdout=pattern.sub(new, out))
+            stdout = answer.stdout.replace(old, bad) if answer.probe == probe else answer.stdout
+            yield replace(answer, location=f"k{number}", stdout=pattern.sub(new, stdout))
 
 
 def repeat_cluster_entries(answer: Answer, hosts: int) -> Answer:
@@ -85,13 +85,13 @@ def repeat_cluster_entries(answer: Answer, hosts: int) -> Answer:
         return answer
     pattern, _ = build_changes(2)
     mine = [entry for entry in entries if pattern.search(entry) and not ALONE.search(entry)]
-    fixed = [entry for entry in entries if entry not in mine]
+    fixed_entries = [entry for entry in entries if entry not in mine]
     for number in range(2, hosts + 1) if mine else ():
         words, new = build_changes(number)
-        fixed += [words.sub(new, entry) for entry in mine]
+        fixed_entries += [words.sub(new, entry) for entry in mine]
     holder[key] = "ENTRIES"
-    out = json.dumps(document).replace('"ENTRIES"', f"[{','.join(fixed)}]")
-    return replace(answer, stdout=COUNTS.sub(rf"\g<1> {hosts}", out))
+    stdout = json.dumps(document).replace('"ENTRIES"', f"[{','.join(fixed_entries)}]")
+    return replace(answer, stdout=COUNTS.sub(rf"\g<1> {hosts}", stdout))
 
 
 def build_fleet(hosts: int) -> Snapshot:

@@ -7,10 +7,10 @@ from typing import Any
 ATOMIC = ("selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef")
 
 
-def build_owned_fields(applied: dict[str, Any]) -> dict[str, Any]:
+def build_owned_fields(applied_object: dict[str, Any]) -> dict[str, Any]:
     """Build the fields of a client that applied an object as a whole."""
-    metadata = {part: applied["metadata"][part] for part in ("labels", "annotations")}
-    rest = {key: value for key, value in applied.items() if key not in ("apiVersion", "kind", "metadata")}
+    metadata = {part: applied_object["metadata"][part] for part in ("labels", "annotations")}
+    rest = {key: value for key, value in applied_object.items() if key not in ("apiVersion", "kind", "metadata")}
     return build_fields({"metadata": metadata, **rest})
 
 
@@ -19,11 +19,11 @@ def build_fields(value: Any, name: str = "") -> dict[str, Any]:
     if isinstance(value, list) and value and isinstance(value[0], dict):
         keys = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}.get(name, ("name",))
         if all(keys[0] in entry or keys[-1] in entry for entry in value):
-            found = {}
+            fields_by_name = {}
             for entry in value:
                 key = {word: entry[word] for word in sorted(keys) if word in entry}
-                found[f"k:{json.dumps(key)}"] = {".": {}, **build_fields(entry)}
-            return found
+                fields_by_name[f"k:{json.dumps(key)}"] = {".": {}, **build_fields(entry)}
+            return fields_by_name
         return {}
     if not isinstance(value, dict) or name in ATOMIC:
         return {}

@@ -16,7 +16,7 @@ NO_UUID = "00000000-0000-0000-0000-000000000000"
 
 
 def read_case(probe: Probe[Any], case: str) -> Answer:
-    return answers.read_case(probe.id, case, where=CLUSTER)
+    return answers.read_case(probe.id, case, location=CLUSTER)
 
 
 def make_host_answers(host: str, machine: str, devices: str = "") -> list[Answer]:
@@ -24,12 +24,12 @@ def make_host_answers(host: str, machine: str, devices: str = "") -> list[Answer
 
 
 def build_snapshot(
-    answers: Sequence[Answer], hosts: Sequence[str] = ("kube1", "h1"), lost: Mapping[str, str] | None = None
+    answers: Sequence[Answer], hosts: Sequence[str] = ("kube1", "h1"), lost_hosts: Mapping[str, str] | None = None
 ) -> Snapshot:
     groups = (frozenset({CONTROL_PLANE, NODE}), frozenset({NODE}))
-    known = tuple(Host(name, name, groups=groups[min(at, 1)]) for at, name in enumerate(hosts))
-    reach = [Reach(name, "host-ssh-unreachable", why) for name, why in (lost or {}).items()]
-    return build(known, index_answers(answers), reach=reach)
+    placed_hosts = tuple(Host(name, name, groups=groups[min(index, 1)]) for index, name in enumerate(hosts))
+    reach = [Reach(name, "host-ssh-unreachable", reason) for name, reason in (lost_hosts or {}).items()]
+    return build(placed_hosts, index_answers(answers), reach=reach)
 
 
 TWO = "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n"
@@ -41,5 +41,5 @@ CALM = [
 ]
 
 
-def add_answers(*others: Answer) -> list[Answer]:
-    return [*CALM, *others]
+def add_answers(*further_answers: Answer) -> list[Answer]:
+    return [*CALM, *further_answers]

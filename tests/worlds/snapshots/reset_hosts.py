@@ -78,26 +78,26 @@ def build_node(name: str, *, ready: bool = True, address: str = "", id: str = ""
     }
 
 
-def build_nodes(*found: dict[str, Any]) -> Answer:
-    return Answer("kube.nodes", CLUSTER, 0, json.dumps({"items": list(found)}))
+def build_nodes(*nodes: dict[str, Any]) -> Answer:
+    return Answer("kube.nodes", CLUSTER, 0, json.dumps({"items": list(nodes)}))
 
 
 def build_snapshot(
     answers: Mapping[str, Mapping[str, str]] | None = None,
-    *more: Answer,
-    unreached: tuple[str, ...] = (),
+    *further_answers: Answer,
+    unreached_hosts: tuple[str, ...] = (),
     more_probes: tuple[Probe[Any], ...] = (),
 ) -> Snapshot:
     """Bare hosts but for what the answers say, by host and probe. The API refuses unless `more` has its nodes."""
-    found: dict[tuple[str, str], Answer] = {}
+    answers_by_place: dict[tuple[str, str], Answer] = {}
     for host in HOSTS:
         values = BARE | dict((answers or {}).get(host.name, {}))
         for probe in (*PROBES, *more_probes):
-            if probe.scope == "host" and host.name not in unreached:
-                out = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
-                out = out.replace("MACHINE", render_machine_id(host.name))
-                found[probe.id, host.name] = Answer(probe.id, host.name, 0, out)
-    found["kube.nodes", CLUSTER] = Answer("kube.nodes", CLUSTER, 1, "", "connection refused")
-    found |= {(answer.probe, answer.location): answer for answer in more}
-    reach = [Reach(name, "host-ssh-unreachable", "no answer") for name in unreached]
-    return build(HOSTS, found, reach=reach, taken=datetime(2026, 11, 21, tzinfo=UTC), seconds=0.5)
+            if probe.scope == "host" and host.name not in unreached_hosts:
+                stdout = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
+                stdout = stdout.replace("MACHINE", render_machine_id(host.name))
+                answers_by_place[probe.id, host.name] = Answer(probe.id, host.name, 0, stdout)
+    answers_by_place["kube.nodes", CLUSTER] = Answer("kube.nodes", CLUSTER, 1, "", "connection refused")
+    answers_by_place |= {(answer.probe, answer.location): answer for answer in further_answers}
+    reach = [Reach(name, "host-ssh-unreachable", "no answer") for name in unreached_hosts]
+    return build(HOSTS, answers_by_place, reach=reach, taken_at=datetime(2026, 11, 21, tzinfo=UTC), seconds=0.5)

@@ -15,36 +15,36 @@ from tests.worlds.snapshots.cluster import build_answers
 from tests.worlds.snapshots.host_stack import mark_applied
 
 IMAGE = "registry.example.com/gpustack:0.1.0"
-ON: dict[str, Any] = {"serve": {"enabled": True, "image": IMAGE}}
-OFF: dict[str, Any] = {"serve": {"enabled": False}}
+ENABLED_SPEC: dict[str, Any] = {"serve": {"enabled": True, "image": IMAGE}}
+DISABLED_SPEC: dict[str, Any] = {"serve": {"enabled": False}}
 DEPLOYMENTS = "monitoring.deployments"
 READY: dict[str, Any] = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1}
 
 
 def build_wanted_objects() -> list[dict[str, Any]]:
     """The objects of the step."""
-    return build_objects(View(cluster.build_snapshot(spec=ON), CLUSTER))
+    return build_objects(View(cluster.build_snapshot(spec=ENABLED_SPEC), CLUSTER))
 
 
 def make_deployments(replicas: int = 1, **status: Any) -> Answer:
     """The Deployments of the monitoring, and this one."""
-    known = json.loads(build_answers()[DEPLOYMENTS, CLUSTER].stdout)
+    document = json.loads(build_answers()[DEPLOYMENTS, CLUSTER].stdout)
     metadata = {"name": NAME, "generation": 1}
-    one = {"metadata": metadata, "spec": {"replicas": replicas}, "status": {**READY, **status}}
-    return make_list(DEPLOYMENTS, [*known["items"], one])
+    deployment = {"metadata": metadata, "spec": {"replicas": replicas}, "status": {**READY, **status}}
+    return make_list(DEPLOYMENTS, [*document["items"], deployment])
 
 
-def place_objects(*found: Mapping[str, Any]) -> dict[tuple[str, str], Answer]:
+def place_objects(*manifests: Mapping[str, Any]) -> dict[tuple[str, str], Answer]:
     """Answer with the objects that are there, by kind."""
     return place_answers(
         CLUSTER,
         *(
-            make_list(probe.id, [mark_applied(dict(one)) for one in found if one["kind"] == kind])
+            make_list(probe.id, [mark_applied(dict(manifest)) for manifest in manifests if manifest["kind"] == kind])
             for kind, (_, probe) in KINDS.items()
         ),
     )
 
 
-def build_snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006
+def build_snapshot(spec: Mapping[str, Any] = ENABLED_SPEC, changed_answers: Answers = {}) -> Snapshot:  # noqa: B006
     answers = place_objects(*build_wanted_objects()) | place_answers(CLUSTER, make_deployments())
-    return cluster.build_snapshot(answers | dict(changed), spec)
+    return cluster.build_snapshot(answers | dict(changed_answers), spec)

@@ -33,15 +33,15 @@ def build_snapshot(answers: Answers, spec: Mapping[str, Any] | None = None) -> S
     return build([W1], answers, SPEC | dict(spec or {}))
 
 
-def format_programs(wanted: list[Service], engine: str = "nv-hostengine -n") -> str:
+def format_programs(services: list[Service], engine: str = "nv-hostengine -n") -> str:
     """Format what standalone.programs answers where these run."""
-    lines = [f"{one.unit} loaded active enabled yes {one.command}" for one in wanted]
+    lines = [f"{service.unit} loaded active enabled yes {service.command}" for service in services]
     packages = [f"{name} hold installed {version}-1" for name, version in VERSIONS.items()]
     packages += [f"{name} install installed 2.42.0+ds-5" for name in ("prometheus-node-exporter", "prometheus")]
     packages += ["prometheus-alertmanager install installed 0.25.0-1"]
     parts = {"packages": packages, "units": [f"{ENGINE} loaded active enabled no {engine}", *lines], "secrets": []}
-    found = [line for name, of in parts.items() for line in (f"== {name}", *of)]
-    return "".join(f"{line}\n" for line in [*found, "== end"])
+    output_lines = [line for name, part_lines in parts.items() for line in (f"== {name}", *part_lines)]
+    return "".join(f"{line}\n" for line in [*output_lines, "== end"])
 
 
 VERSIONS = {
@@ -51,41 +51,45 @@ VERSIONS = {
 }
 
 
-def format_watching(here: View, *, down: str = "") -> str:
+def format_watching(view: View, *, down_target: str = "") -> str:
     """Format what standalone.watching answers where our rules are loaded and all jobs but one are up."""
     path = next(
         file.path
-        for one in monitoring.build_installation(here).services
-        for file in one.files
+        for service in monitoring.build_installation(view).services
+        for file in service.files
         if "/rules-" in file.path
     )
     groups = "".join(
         f'prometheus_rule_group_rules{{rule_group="{path};{group["name"]}"}} {len(group["rules"])}\n'
-        for group in derive_rules(here)["groups"]
+        for group in derive_rules(view)["groups"]
     )
     samples = ",".join(
-        f'{{"metric":{{"job":"{job}"}},"value":[1,"{int(job != down)}"]}}' for job in map_job_ports(here)
+        f'{{"metric":{{"job":"{job}"}},"value":[1,"{int(job != down_target)}"]}}' for job in map_job_ports(view)
     )
-    up = f'{{"data":{{"result":[{samples}]}}}}'
-    return f"== ready\nprometheus\nprometheus-alertmanager\n== rules\n{groups}== up\n{up}\n== end\n"
+    uptime = f'{{"data":{{"result":[{samples}]}}}}'
+    return f"== ready\nprometheus\nprometheus-alertmanager\n== rules\n{groups}== up\n{uptime}\n== end\n"
 
 
-def build_installed_answers(spec: Mapping[str, Any] | None = None, *, down: str = "") -> dict[tuple[str, str], Answer]:
+def build_installed_answers(
+    spec: Mapping[str, Any] | None = None, *, down_target: str = ""
+) -> dict[tuple[str, str], Answer]:
     view = View(build_snapshot(read_answers(), spec), "w1")
     programs = [*exporters.build_installation(view).services, *monitoring.build_installation(view).services]
     number = len(view[GPU_DEVICES])
-    found = (
+    installed_answers = (
         make_answer("standalone.programs", format_programs(programs)),
         make_answer("standalone.exported", f"gpus {number}\nnode yes\n"),
-        make_answer("standalone.watching", format_watching(view, down=down)),
+        make_answer("standalone.watching", format_watching(view, down_target=down_target)),
         read_case("gpu.host-engines", "dcgm-4"),
     )
-    return read_answers() | {(answer.probe, "w1"): replace(answer, location="w1") for answer in found}
+    return read_answers() | {(answer.probe, "w1"): replace(answer, location="w1") for answer in installed_answers}
 
 
 def judge(
-    step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, *, down: str = ""
+    step: Step, changed_answers: Answers | None = None, spec: Mapping[str, Any] | None = None, *, down_target: str = ""
 ) -> dict[str, Judgement]:
     return judge_checks(
-        step, build_snapshot(build_installed_answers(spec, down=down) | dict(changed or {}), spec), "w1"
+        step,
+        build_snapshot(build_installed_answers(spec, down_target=down_target) | dict(changed_answers or {}), spec),
+        "w1",
     )
