@@ -13,7 +13,7 @@ from tests.contract.vendors import Keyring, Server, Vendors, build_url, index, o
 ROOT = Path(__file__).parents[2]
 SCRIPT, LIST = ROOT / "scripts" / "upstream", ROOT / "scripts" / "upstream.list"
 LINES = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
-FILE, KEY, OTHER_FINGERPRINT = "https://get.example/a.tgz", "https://key.example/Release.key", "0" * 40
+FILE, KEY, ZEROS = "https://get.example/a.tgz", "https://key.example/Release.key", "0" * 40
 INDEX = "https://apt.example/deb/"
 IMAGE = "docker.io/library/busybox:stable"
 MANIFEST = b'{"manifests": []}'
@@ -256,13 +256,7 @@ def test_a_page_is_no_index(vendors: Vendors, tmp_path: Path, content: bytes, ki
     [
         (MANIFEST, DIGEST, 0, "as pinned", IMAGE),
         (MANIFEST, "unpinned", 0, "unpinned", f"{IMAGE}: {DIGEST}"),
-        (
-            MANIFEST,
-            f"sha256:{OTHER_FINGERPRINT}",
-            1,
-            "differs",
-            f"{IMAGE}: expected sha256:{OTHER_FINGERPRINT}, found {DIGEST}",
-        ),
+        (MANIFEST, f"sha256:{ZEROS}", 1, "differs", f"{IMAGE}: expected sha256:{ZEROS}, found {DIGEST}"),
         (None, DIGEST, 1, "gone", f"{IMAGE}: HTTP 404"),
     ],
 )

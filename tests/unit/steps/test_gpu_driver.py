@@ -19,6 +19,10 @@ NONE = {"gpu": {"driver": {"mode": "none"}}}
 UNGUARDED = {"gpu": {"driver": {"guard": False}}}
 
 
+def find_failures(*changes: Any, **options: Any) -> dict[str, tuple[str, str]]:
+    return list_failures(judge(STEP, *changes, **options))
+
+
 def load_cases(**names: str) -> dict[tuple[str, str], Any]:
     """Load cases of h1 by probe: driver="mismatch" is gpu.driver/mismatch."""
     return {(f"gpu.{probe}", "h1"): read_case(f"gpu.{probe}", case) for probe, case in names.items()}
@@ -35,7 +39,7 @@ def find_hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) 
 
 
 def test_a_fresh_host_is_for_install() -> None:
-    assert list_failures(judge(STEP, state="fresh")) == {
+    assert find_failures(state="fresh") == {
         "nouveau": ("not blacklisted", "install"),
         "repository": ("nothing", "install"),
         "version-pinned": ("nothing", "install"),
@@ -52,7 +56,7 @@ def test_a_fresh_host_is_for_install() -> None:
 def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
     answers = place_answers("h1", make_answer("gpu.devices", ""))
-    assert list_failures(judge(STEP, answers, spec, state=state)) == {}
+    assert find_failures(answers, spec, state=state) == {}
     read = {
         evidence.answer.probe for judgement in judge(STEP, answers, spec).values() for evidence in judgement.evidence
     }
@@ -60,22 +64,22 @@ def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any])
 
 
 def test_no_driver_container_is_built_for_debian() -> None:
-    assert list_failures(judge(STEP, state="fresh", spec=CONTAINER))["driver-mode"] == ("container", "operator")
+    assert find_failures(state="fresh", spec=CONTAINER)["driver-mode"] == ("container", "operator")
     ubuntu = {("system.os", "h1"): UBUNTU}
-    assert set(list_failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
+    assert set(find_failures(ubuntu, CONTAINER, state="fresh")) == {"nouveau"}
 
 
 def test_secure_boot_is_reported_before_anything_is_installed() -> None:
-    found = list_failures(judge(STEP, load_cases(driver="secure-boot"), state="fresh"))
+    found = find_failures(load_cases(driver="secure-boot"), state="fresh")
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
     enrolled = make_answer(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
-    assert "secure-boot" not in list_failures(judge(STEP, {(DRIVER, "h1"): enrolled}, state="fresh"))
+    assert "secure-boot" not in find_failures({(DRIVER, "h1"): enrolled}, state="fresh")
     ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled}
-    assert "secure-boot" in list_failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))
+    assert "secure-boot" in find_failures(ubuntu, CONTAINER, state="fresh")
 
 
 def test_the_hint_names_the_key_that_is_there() -> None:
-    assert "secure-boot" not in list_failures(judge(STEP, load_cases(driver="mok-of-ubuntu"), state="fresh"))
+    assert "secure-boot" not in find_failures(load_cases(driver="mok-of-ubuntu"), state="fresh")
     key = "/var/lib/shim-signed/mok/MOK.der"
     other = place_answers("h1", make_answer(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n"))
     assert f"mokutil --import {key}" in find_hint("secure-boot", other)
@@ -84,41 +88,38 @@ def test_the_hint_names_the_key_that_is_there() -> None:
 
 
 def test_a_module_that_is_loaded_is_signed() -> None:
-    assert (
-        list_failures(judge(STEP, edit_answer(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot"))))
-        == {}
-    )
+    assert find_failures(edit_answer(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot"))) == {}
 
 
 def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
-    assert list_failures(judge(STEP, load_cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
+    assert find_failures(load_cases(driver="nouveau"))["nouveau"] == ("not blacklisted, loaded", "install")
     both = make_answer(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
-    assert list_failures(judge(STEP, {(DRIVER, "h1"): both}))["nouveau"] == ("loaded", "operator")
+    assert find_failures({(DRIVER, "h1"): both})["nouveau"] == ("loaded", "operator")
     assert "reboot h1" in find_hint("nouveau", {(DRIVER, "h1"): both})
 
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
-    found = list_failures(judge(STEP, load_cases(driver="run-installer"), state="fresh"))
+    found = find_failures(load_cases(driver="run-installer"), state="fresh")
     assert found["other-drivers"] == ("the driver of the .run installer", "operator")
     assert "nvidia-uninstall" in find_hint("other-drivers", load_cases(driver="run-installer"))
-    assert list_failures(judge(STEP, load_cases(driver="run-installer"), NONE)) == {}
+    assert find_failures(load_cases(driver="run-installer"), NONE) == {}
 
 
 def test_the_driver_of_debian_s_own_archive_is_left_alone() -> None:
-    found = list_failures(judge(STEP, load_cases(packages="debian-archive")))
+    found = find_failures(load_cases(packages="debian-archive"))
     assert found["other-drivers"] == ("nvidia-smi", "operator")
     assert found["version"] == ("nvidia-kernel-dkms", "upgrade")
 
 
 def test_packages_on_the_host_are_in_the_way_of_a_driver_container() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
-    found = list_failures(judge(STEP, ubuntu, CONTAINER))
+    found = find_failures(ubuntu, CONTAINER)
     assert found == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
 
 
 def test_the_repository_of_ubuntu_has_its_names() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
-    found = list_failures(judge(STEP, ubuntu))
+    found = find_failures(ubuntu)
     assert set(found) == {"repository"}
     assert found["repository"][0].startswith("uri ")
 
@@ -145,7 +146,7 @@ def test_packages_of_ubuntu_are_named_by_branch(driver: dict[str, str], names: l
     """NVIDIA/infra-controller installs 580.126.16 so; the role is given what the check asks for."""
     ubuntu = {("system.os", "h1"): UBUNTU}
     spec = {"gpu": {"driver": {"mode": "host", **driver}}}
-    missing = list_failures(judge(STEP, ubuntu, spec, state="fresh"))["packages-installed"]
+    missing = find_failures(ubuntu, spec, state="fresh")["packages-installed"]
     assert missing == (f"missing: {', '.join(names)}", "install")
     found = build_host_facts(build_snapshot(ubuntu, spec), "h1")
     version = driver.get("version", "595.91.07")
@@ -155,7 +156,7 @@ def test_packages_of_ubuntu_are_named_by_branch(driver: dict[str, str], names: l
 
 def test_a_module_of_another_branch_is_another_version() -> None:
     packages = edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
-    found = list_failures(judge(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}}))
+    found = find_failures({("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}})
     assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
@@ -163,11 +164,9 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
     whole = read_case(PACKAGES, "ubuntu-nvidia").stdout
     on_ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(smi="fresh-debian-12")}
     half = make_answer(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
-    assert list_failures(judge(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
-    assert list_failures(judge(STEP, on_ubuntu | place_answers("h1", make_answer(PACKAGES, whole))))["answers"] == (
-        "not installed",
-        "operator",
-    )
+    assert find_failures(on_ubuntu | {(PACKAGES, "h1"): half})["answers"] == ("not installed", "install")
+    failures = find_failures(on_ubuntu | place_answers("h1", make_answer(PACKAGES, whole)))
+    assert failures["answers"] == ("not installed", "operator")
 
 
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
@@ -185,12 +184,12 @@ def test_the_official_repository_has_the_release_and_the_platform_in_its_address
 
 def test_another_version_is_not_moved() -> None:
     other = {"gpu": {"driver": {"version": "595.91.08"}}}
-    found = list_failures(judge(STEP, spec=other))
+    found = find_failures(spec=other)
     assert found == {"version": ("nvidia-driver-cuda 595.91.07, nvidia-kernel-open-dkms 595.91.07", "upgrade")}
 
 
 def test_the_other_kind_of_module_is_another_version() -> None:
-    found = list_failures(judge(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}}))
+    found = find_failures(spec={"gpu": {"driver": {"kernel_module": "proprietary"}}})
     assert found["version"] == ("nvidia-kernel-open-dkms", "upgrade")
 
 
@@ -204,49 +203,46 @@ def test_the_other_kind_of_module_is_another_version() -> None:
     ],
 )
 def test_a_pin_of_another_branch_is_for_install(pin: str, *, holds: bool) -> None:
-    found = list_failures(judge(STEP, edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
+    found = find_failures(edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} ")))
     assert found == ({} if holds else {"version-pinned": (pin, "install")})
 
 
 def test_an_unguarded_driver_is_for_install() -> None:
     loose = edit_answer(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
-    assert list_failures(judge(STEP, loose)) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
-    assert list_failures(judge(STEP, loose, UNGUARDED)) == {}
-    found = list_failures(judge(STEP, load_cases(guard="others")))
+    assert find_failures(loose) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
+    assert find_failures(loose, UNGUARDED) == {}
+    found = find_failures(load_cases(guard="others"))
     assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
-    assert list_failures(judge(STEP, load_cases(guard="others"), UNGUARDED)) == {}
+    assert find_failures(load_cases(guard="others"), UNGUARDED) == {}
 
 
 def test_missing_headers_of_the_next_kernel_are_for_install() -> None:
     """-28 is newer than -9, and an upgrade brought it without its headers."""
-    found = list_failures(judge(STEP, load_cases(kernels="newer-kernel")))
+    found = find_failures(load_cases(kernels="newer-kernel"))
     assert found == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
-    assert list_failures(judge(STEP, load_cases(kernels="newer-kernel"), UNGUARDED)) == {}
+    assert find_failures(load_cases(kernels="newer-kernel"), UNGUARDED) == {}
     unbuilt = edit_answer(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
-    assert list_failures(judge(STEP, unbuilt)) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
+    assert find_failures(unbuilt) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
     following = edit_answer(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
-    assert list_failures(judge(STEP, following)) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
+    assert find_failures(following) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
 
 
 def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
     """linux-image-extra-virtual, as on Ubuntu's GPU VMs, has no linux-headers-extra-virtual."""
     extra = edit_answer(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
-    assert list_failures(judge(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
+    assert find_failures(extra) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
     kernels = f"{read_case(KERNELS, 'prepared-debian-12').stdout}unknown linux-headers-extra-virtual\n"
-    assert list_failures(judge(STEP, {**extra, (KERNELS, "h1"): make_answer(KERNELS, kernels)})) == {}
+    assert find_failures({**extra, (KERNELS, "h1"): make_answer(KERNELS, kernels)}) == {}
 
 
 def test_a_container_has_no_kernels_of_its_own() -> None:
     lines = read_case(PACKAGES, "prepared-debian-12").stdout.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
-    assert (
-        list_failures(judge(STEP, {(PACKAGES, "h1"): make_answer(PACKAGES, few), **load_cases(kernels="container")}))
-        == {}
-    )
+    assert find_failures({(PACKAGES, "h1"): make_answer(PACKAGES, few), **load_cases(kernels="container")}) == {}
 
 
 def test_a_module_of_another_version_needs_a_reboot() -> None:
-    found = list_failures(judge(STEP, load_cases(driver="mismatch", smi="mismatch")))
+    found = find_failures(load_cases(driver="mismatch", smi="mismatch"))
     words = "module 595.71.05, libraries 595.91.07: driver/library version mismatch"
     assert found["matching"] == (words, "operator")
     assert found["answers"][1] == "operator"
@@ -256,17 +252,17 @@ def test_a_module_of_another_version_needs_a_reboot() -> None:
 def test_an_unloaded_module_is_reported() -> None:
     line = read_case(DRIVER, "prepared-debian-12").stdout.splitlines()[0]
     answers = {**edit_answer(DRIVER, (line, "module -")), **load_cases(smi="not-loaded")}
-    found = list_failures(judge(STEP, answers))
+    found = find_failures(answers)
     assert found["module-loaded"] == ("not loaded", "install")
     assert found["answers"][1] == "install"
     assert found["answers"][0].startswith("the module is not loaded (exit status 9)")
-    assert {cure for _, cure in list_failures(judge(STEP, answers, NONE)).values()} == {"operator"}
+    assert {cure for _, cure in find_failures(answers, NONE).values()} == {"operator"}
 
 
 def test_inactive_persistence_is_for_install() -> None:
-    found = list_failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence inactive"))))
+    found = find_failures(edit_answer(DRIVER, ("persistence active", "persistence inactive")))
     assert found == {"persistence": ("inactive", "install")}
-    assert list_failures(judge(STEP, edit_answer(DRIVER, ("persistence active", "persistence none")))) == {}
+    assert find_failures(edit_answer(DRIVER, ("persistence active", "persistence none"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -279,20 +275,15 @@ def test_inactive_persistence_is_for_install() -> None:
     ],
 )
 def test_failures_of_nvidia_smi_are_explained(case: str, words: str) -> None:
-    (text, cure) = list_failures(judge(STEP, load_cases(smi=case)))["answers"]
+    (text, cure) = find_failures(load_cases(smi=case))["answers"]
     assert text.startswith(words)
     assert cure == "operator"
 
 
 def test_nvidia_smi_without_gpus_is_for_the_operator() -> None:
-    assert (
-        list_failures(judge(STEP, place_answers("h1", make_answer(SMI, "No devices were found\nrc 6\n"))))["answers"][1]
-        == "operator"
-    )
-    assert list_failures(judge(STEP, place_answers("h1", make_answer(SMI, "\nrc 0\n"))))["answers"] == (
-        "no GPU",
-        "operator",
-    )
+    failures = find_failures(place_answers("h1", make_answer(SMI, "No devices were found\nrc 6\n")))
+    assert failures["answers"][1] == "operator"
+    assert find_failures(place_answers("h1", make_answer(SMI, "\nrc 0\n")))["answers"] == ("no GPU", "operator")
 
 
 def test_what_may_hang_is_asked_last() -> None:

@@ -38,6 +38,10 @@ LOST: dict[str, set[str]] = {
 }
 
 
+def find_failures(*changes: Any, **options: Any) -> dict[str, tuple[str, str]]:
+    return list_failures(judge(STEP, *changes, **options))
+
+
 def load(probe: str, name: str) -> dict[tuple[str, str], Answer]:
     return place_answers(CLUSTER, read_case(probe, name))
 
@@ -64,7 +68,7 @@ def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
 
 
 def test_the_step_holds_with_two_gpus_on_each_host() -> None:
-    assert list_failures(judge(STEP)) == {}
+    assert find_failures() == {}
 
 
 @pytest.mark.parametrize("names", [(), ("of-others",), ("no-such-kind",), ("no-gpu-nodes",)])
@@ -72,12 +76,8 @@ def test_without_gpus_nothing_is_asked_for(names: tuple[str, ...]) -> None:
     """Neither on a cluster that never had an operator nor on one where somebody else has one."""
     empty = load(SETS, "none") | load("gpu.deployments", "none") | load(NODES, "empty")
     bare = {**NO_GPUS, **empty, **load(POLICIES, "none"), ("helm.releases", CLUSTER): make_answer("", '{"items":[]}')}
-    answers: Answers = {
-        **bare,
-        **build_namespace({}, "Terminating"),
-        **{k: v for n in names for k, v in load(POLICIES, n).items()},
-    }
-    assert list_failures(judge(STEP, answers)) == {}
+    policies = {place: answer for name in names for place, answer in load(POLICIES, name).items()}
+    assert find_failures({**bare, **build_namespace({}, "Terminating"), **policies}) == {}
 
 
 def test_a_host_without_gpus_needs_no_operands() -> None:
@@ -89,8 +89,8 @@ def test_a_host_without_gpus_needs_no_operands() -> None:
                 item["status"] |= dict.fromkeys(("desiredNumberScheduled", "numberReady", "updatedNumberScheduled"), 1)
 
     mixed = {**build_devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, want_one_pod)}
-    assert list_failures(judge(STEP, mixed)) == {}
-    assert set(list_failures(judge(STEP, {**mixed, **build_devices("k1", "0000:17:00.0")}))) == {
+    assert find_failures(mixed) == {}
+    assert find_failures({**mixed, **build_devices("k1", "0000:17:00.0")}).keys() == {
         "labels",
         "operands",
         "allocatable",
@@ -107,18 +107,18 @@ def test_who_brings_drivers_is_unknown() -> None:
 
 
 def test_a_namespace_that_goes_is_for_a_person() -> None:
-    assert list_failures(judge(STEP, build_namespace({}, "Terminating"))) == {"namespace": ("Terminating", "operator")}
+    assert find_failures(build_namespace({}, "Terminating")) == {"namespace": ("Terminating", "operator")}
     assert "kubectl get namespace gpu-operator" in find_hint("namespace", build_namespace({}, "Terminating"))
 
 
 def test_a_namespace_that_refuses_privileged_pods_is_for_the_operator() -> None:
-    assert list_failures(judge(STEP, build_namespace({}, level="baseline"))) == {"namespace": ("baseline", "operator")}
-    assert list_failures(judge(STEP, build_namespace({}, level=""))) == {"namespace": ("unset", "install")}
-    assert list_failures(judge(STEP, {("kube.namespaces", CLUSTER): make_answer("", '{"items":[]}')})) == {}
+    assert find_failures(build_namespace({}, level="baseline")) == {"namespace": ("baseline", "operator")}
+    assert find_failures(build_namespace({}, level="")) == {"namespace": ("unset", "install")}
+    assert find_failures({("kube.namespaces", CLUSTER): make_answer("", '{"items":[]}')}) == {}
 
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
-    found = list_failures(judge(STEP, load(POLICIES, "of-others")))
+    found = find_failures(load(POLICIES, "of-others"))
     assert found["policy-of-others"] == ("cluster-policy, second of another release", "operator")
     assert "gpu.stack: host" in find_hint("policy-of-others", load(POLICIES, "of-others"))
 
@@ -129,13 +129,13 @@ def test_what_stands_there_without_an_operator_goes_first() -> None:
         items[-1]["metadata"]["name"] = "gpustack-device-plugin"
 
     answers = edit_answer(SETS, change_items)
-    assert list_failures(judge(STEP, answers)) == {"host-stack": ("gpustack-device-plugin", "operator")}
+    assert find_failures(answers) == {"host-stack": ("gpustack-device-plugin", "operator")}
     assert "gpu.stack: host" in find_hint("host-stack", answers)
-    assert list_failures(judge(STEP, {**NO_GPUS, **answers})) == {}
+    assert find_failures({**NO_GPUS, **answers}) == {}
 
 
 def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
-    assert list_failures(judge(STEP, load(POLICIES, "ignored"))) == {}
+    assert find_failures(load(POLICIES, "ignored")) == {}
 
 
 @pytest.mark.parametrize(
@@ -151,13 +151,12 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
 def test_another_release_is_for_install(labels: dict[str, str], actual: tuple[str, str]) -> None:
     whole = build_snapshot()
     wanted = next(one for one in View(whole, CLUSTER)[STEP.probes[0]] if one.name == "gpu-operator")
-    assert list_failures(judge(STEP, build_releases({}, **({"digest": wanted.digest} | labels)))) == {"chart": actual}
+    assert find_failures(build_releases({}, **({"digest": wanted.digest} | labels))) == {"chart": actual}
 
 
 def test_a_missing_release_is_for_install() -> None:
-    assert list_failures(judge(STEP, {("helm.releases", CLUSTER): make_answer("", '{"items":[]}')})) == {
-        "chart": ("nothing", "install")
-    }
+    missing = {("helm.releases", CLUSTER): make_answer("", '{"items":[]}')}
+    assert find_failures(missing) == {"chart": ("nothing", "install")}
 
 
 @pytest.mark.parametrize(
@@ -171,40 +170,40 @@ def test_a_missing_release_is_for_install() -> None:
     ],
 )
 def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, actual: str) -> None:
-    text, cure = list_failures(judge(STEP, load(POLICIES, name))).pop("policy")
+    text, cure = find_failures(load(POLICIES, name)).pop("policy")
     assert text.startswith(actual)
     assert cure == "install"
 
 
 def test_a_policy_that_the_operator_has_not_read_is_waited_for() -> None:
-    assert list_failures(judge(STEP, load(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
+    assert find_failures(load(POLICIES, "new"))["policy"] == ("no state, no reason", "install")
 
 
 def test_a_node_without_the_operator_s_label_is_for_install() -> None:
     answers = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
-    assert list_failures(judge(STEP, answers)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
+    assert find_failures(answers) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
     """The others are served."""
-    assert list_failures(judge(STEP, edit_answer(NODES, lambda items: items.pop(1)))) == {}
+    assert find_failures(edit_answer(NODES, lambda items: items.pop(1))) == {}
 
 
 def test_daemon_sets_that_want_no_pod_for_gpus_are_reported() -> None:
     """Helm and the controllers take such a DaemonSet for done."""
-    found, cure = list_failures(judge(STEP, load(SETS, "no-pods-wanted")))["operands"]
+    found, cure = find_failures(load(SETS, "no-pods-wanted"))["operands"]
     assert all(f"{name} 0 of 2" in found for name in OPERANDS)
     assert cure == "install"
 
 
 def test_operands_on_the_way_or_missing_are_named() -> None:
-    found = list_failures(judge(STEP, load(SETS, "on-the-way")))
+    found = find_failures(load(SETS, "on-the-way"))
     assert found["operands"][0] == (
         "gpu-feature-discovery 2 of 2, nvidia-dcgm-exporter 1 of 2, nvidia-device-plugin-daemonset 2 of 2"
     )
     gone = edit_answer(SETS, lambda items: items.pop(0))
-    assert list_failures(judge(STEP, gone))["operands"][0] == "no gpu-feature-discovery"
-    assert list_failures(judge(STEP, load(SETS, "none")))["operands"][0].startswith(
+    assert find_failures(gone)["operands"][0] == "no gpu-feature-discovery"
+    assert find_failures(load(SETS, "none"))["operands"][0].startswith(
         "no gpu-feature-discovery, gpu-operator-node-feature"
     )
 
@@ -226,14 +225,12 @@ def test_the_operator_itself_runs(name: str, actual: str, *, passing: bool) -> N
 
 def test_a_gpu_that_was_lost_is_for_a_person() -> None:
     answers = read_answers(NODES, "one-unhealthy")
-    assert list_failures(judge(STEP, answers)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
+    assert find_failures(answers) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
     assert "journalctl -k | grep NVRM" in find_hint("allocatable", answers)
 
 
 def test_a_gpu_lost_while_the_plugin_started_takes_all_of_the_node() -> None:
-    assert list_failures(judge(STEP, read_answers(NODES, "lost-at-start"))) == {
-        "allocatable": ("k1: 0 of 2", "install")
-    }
+    assert find_failures(read_answers(NODES, "lost-at-start")) == {"allocatable": ("k1: 0 of 2", "install")}
 
 
 def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
@@ -241,38 +238,34 @@ def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
         items[1]["status"]["allocatable"]["nvidia.com/gpu"] = "0"
         items[1]["status"]["capacity"]["nvidia.com/gpu"] = "0"
 
-    found = list_failures(judge(STEP, edit_answer(NODES, change_items, "one-unhealthy")))
+    found = find_failures(edit_answer(NODES, change_items, "one-unhealthy"))
     assert found == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
 
 
 def test_how_often_gpus_are_shared_is_another_step_s_matter() -> None:
     """The other step labels the nodes for it when this one is done."""
     hosts = (set_gpus(K1, gpustack_sharing="time-slicing:4"), K2)
-    assert list_failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=hosts)) == {}
-    assert list_failures(judge(STEP, hosts=hosts)) == {}
-    assert list_failures(judge(STEP, read_answers(NODES, "time-slicing"))) == {}
+    assert find_failures(read_answers(NODES, "time-slicing"), hosts=hosts) == {}
+    assert find_failures(hosts=hosts) == {}
+    assert find_failures(read_answers(NODES, "time-slicing")) == {}
 
     def set_allocatable(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = "1"
 
-    assert list_failures(judge(STEP, edit_answer(NODES, set_allocatable, "time-slicing"), hosts=hosts)) == {
-        "allocatable": ("k1: 1 of 2", "install")
-    }
+    failures = find_failures(edit_answer(NODES, set_allocatable, "time-slicing"), hosts=hosts)
+    assert failures == {"allocatable": ("k1: 1 of 2", "install")}
 
 
 def test_mig_instances_are_counted_elsewhere() -> None:
-    assert (
-        list_failures(judge(STEP, read_answers(NODES, "mig"), hosts=(set_gpus(K1, gpustack_mig="all-1g.10gb"), K2)))
-        == {}
-    )
+    assert find_failures(read_answers(NODES, "mig"), hosts=(set_gpus(K1, gpustack_mig="all-1g.10gb"), K2)) == {}
 
 
 @pytest.mark.parametrize("probe", ["gpu.devices", "system.identity"])
 def test_a_host_that_cannot_tell_takes_no_other_with_it(probe: str) -> None:
-    assert list_failures(judge(STEP, lose_answer(probe, "k2"))) == {}
+    assert find_failures(lose_answer(probe, "k2")) == {}
     ill = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].clear())
-    assert list_failures(judge(STEP, {**lose_answer(probe, "k2"), **ill})) == {}
-    assert set(list_failures(judge(STEP, {**lose_answer(probe, "k1"), **ill}))) == {"labels"}
+    assert find_failures({**lose_answer(probe, "k2"), **ill}) == {}
+    assert set(find_failures({**lose_answer(probe, "k1"), **ill})) == {"labels"}
 
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:

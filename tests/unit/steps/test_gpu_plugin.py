@@ -16,12 +16,16 @@ from tests.worlds.snapshots.host_stack import PRESENT, build_node, build_snapsho
 from tests.worlds.snapshots.judge import judge_checks, list_failures
 
 
+def find_failures(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
+    return list_failures(judge_checks(STEP, snapshot, CLUSTER))
+
+
 def build_cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
     return place_answers(CLUSTER, make_list(probe, items))
 
 
 def test_as_the_step_leaves_it() -> None:
-    assert list_failures(judge_checks(STEP, build_snapshot(), CLUSTER)) == {}
+    assert find_failures(build_snapshot()) == {}
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
@@ -31,24 +35,20 @@ def test_without_gpus_nothing_is_to_do() -> None:
     }
     empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
     taken = build_snapshot({}, {**changed, **empty, **build_cluster("gpu.daemon-sets")})
-    assert list_failures(judge_checks(STEP, taken, CLUSTER)) == {}
+    assert find_failures(taken) == {}
     assert gpu_plugin.build_variables(View(taken, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
 
 
 def test_before_installation_all_is_for_install() -> None:
     empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
-    found = list_failures(
-        judge_checks(
-            STEP,
-            build_snapshot(
-                {},
-                {
-                    **empty,
-                    **build_cluster("gpu.daemon-sets"),
-                    **build_cluster("gpu.nodes", build_node("k1"), build_node("k2")),
-                },
-            ),
-            CLUSTER,
+    found = find_failures(
+        build_snapshot(
+            {},
+            {
+                **empty,
+                **build_cluster("gpu.daemon-sets"),
+                **build_cluster("gpu.nodes", build_node("k1"), build_node("k2")),
+            },
         )
     )
     assert found == {
@@ -66,37 +66,33 @@ def test_the_operator_is_still_there() -> None:
     taken = build_snapshot(
         {}, {**build_cluster("helm.releases", release), **build_cluster("gpu.cluster-policies", policy)}
     )
-    found = list_failures(judge_checks(STEP, taken, CLUSTER))["operators-stack"]
+    found = find_failures(taken)["operators-stack"]
     assert found == ("ClusterPolicy cluster-policy, release gpu-operator/gpu-operator", "operator")
 
 
 def test_a_namespace_without_its_level_is_for_install() -> None:
     going = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Terminating"}}
-    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("kube.namespaces", going)), CLUSTER))[
-        "namespace"
-    ] == (
+    assert find_failures(build_snapshot({}, build_cluster("kube.namespaces", going)))["namespace"] == (
         "Terminating",
         "operator",
     )
     plain = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Active"}}
-    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("kube.namespaces", plain)), CLUSTER))[
-        "namespace"
-    ] == (
+    assert find_failures(build_snapshot({}, build_cluster("kube.namespaces", plain)))["namespace"] == (
         "unset",
         "install",
     )
 
 
 def test_fewer_gpus_than_the_inventory_says_are_reported() -> None:
-    found = list_failures(judge_checks(STEP, build_snapshot({}, {}, HostSpec(gpustack_gpus=9)), CLUSTER))
+    found = find_failures(build_snapshot({}, {}, HostSpec(gpustack_gpus=9)))
     assert found["gpus-on-bus"] == ("k1: 2 of 9", "operator")
 
 
 def test_an_existing_host_engine_is_used_over_the_host_network() -> None:
     engine = place_answers("k1", read_case("gpu.host-engines", "dcgm-4"))
-    found = list_failures(judge_checks(STEP, build_snapshot({}, engine), CLUSTER))
+    found = find_failures(build_snapshot({}, engine))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
-    assert list_failures(judge_checks(STEP, build_snapshot({"dcgm": "host"}, engine), CLUSTER)) == {}
+    assert find_failures(build_snapshot({"dcgm": "host"}, engine)) == {}
     (exporter,) = [
         one
         for one in build_objects(View(build_snapshot({"dcgm": "host"}), CLUSTER))
@@ -107,7 +103,7 @@ def test_an_existing_host_engine_is_used_over_the_host_network() -> None:
 
 def test_a_host_engine_of_another_version_is_for_the_operator() -> None:
     old = place_answers("k1", read_case("gpu.host-engines", "dcgm-3-all-addresses"))
-    found = list_failures(judge_checks(STEP, build_snapshot({"dcgm": "host"}, old), CLUSTER))
+    found = find_failures(build_snapshot({"dcgm": "host"}, old))
     assert found == {"engine-pair": ("k1: 3.3.5", "operator")}
 
 
@@ -130,19 +126,17 @@ def test_the_engine_beside_the_exporter_has_no_service() -> None:
 def test_an_engine_with_a_service_of_an_earlier_release_goes() -> None:
     there = [build_workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "dcgm-engine")]
     taken = build_snapshot({"dcgm": "standalone"}, build_cluster("gpu.daemon-sets", *there))
-    found = list_failures(judge_checks(STEP, taken, CLUSTER))
+    found = find_failures(taken)
     assert found == {"stale-daemon-sets": ("also gpustack-dcgm-engine", "install")}
 
 
 def test_mps_and_mig_need_the_operator() -> None:
     mig = build_snapshot({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
-    assert list_failures(judge_checks(STEP, mig, CLUSTER))["sharing-supported"] == (
+    assert find_failures(mig)["sharing-supported"] == (
         "k1: gpustack_mig: all-1g.10gb",
         "operator",
     )
-    assert list_failures(judge_checks(STEP, build_snapshot({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))[
-        "sharing-supported"
-    ] == (
+    assert find_failures(build_snapshot({"sharing": {"mode": "mps", "replicas": 2}}))["sharing-supported"] == (
         "k1: mps",
         "operator",
     )
@@ -151,7 +145,7 @@ def test_mps_and_mig_need_the_operator() -> None:
 def test_time_slicing_has_a_plugin_of_its_own() -> None:
     shared = {"sharing": {"mode": "time-slicing", "replicas": 4}}
     taken = build_snapshot(shared)
-    assert list_failures(judge_checks(STEP, taken, CLUSTER)) == {
+    assert find_failures(taken) == {
         "daemon-sets": ("device plugin on 1 of 1", "install"),
         "labels": ("k1: nvidia.com/device-plugin.config=none instead of time-slicing-4", "install"),
         "allocatable": ("k1: 2 of 8", "install"),
@@ -169,7 +163,7 @@ def test_a_daemon_set_of_another_sharing_mode_is_removed() -> None:
     there = [
         build_workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")
     ]
-    found = list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER))
+    found = find_failures(build_snapshot({}, build_cluster("gpu.daemon-sets", *there)))
     assert found == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
 
 
@@ -183,22 +177,18 @@ def test_changed_objects_are_for_install() -> None:
     }
     for item in loads:
         item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted})
-    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster(probe, *loads)), CLUSTER)) == {}
+    assert find_failures(build_snapshot({}, build_cluster(probe, *loads))) == {}
     for item in loads:
         pod = item["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
         for container in pod["f:containers"].values():
             del container["f:image"]
-    found = list_failures(judge_checks(STEP, build_snapshot({}, build_cluster(probe, *loads)), CLUSTER))[
-        "objects-applied"
-    ]
+    found = find_failures(build_snapshot({}, build_cluster(probe, *loads)))["objects-applied"]
     assert found == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
 
 
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
     nodes = build_cluster("gpu.nodes", build_node("k1", 2, labels=PRESENT), build_node("k2", labels=PRESENT))
-    assert list_failures(judge_checks(STEP, build_snapshot({}, nodes), CLUSTER)) == {
-        "labels": ("k2: labelled, but without GPUs", "install")
-    }
+    assert find_failures(build_snapshot({}, nodes)) == {"labels": ("k2: labelled, but without GPUs", "install")}
     assert (
         "k2 nvidia.com/gpu.present -" in gpu_plugin.build_variables(View(build_snapshot({}, nodes), CLUSTER))["labels"]
     )
@@ -206,14 +196,12 @@ def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
 
 def test_a_gpu_that_is_ill_is_for_a_person() -> None:
     nodes = build_cluster("gpu.nodes", build_node("k1", 2, 1, labels=PRESENT), build_node("k2"))
-    assert list_failures(judge_checks(STEP, build_snapshot({}, nodes), CLUSTER)) == {
-        "allocatable": ("k1: 1 of 2 unhealthy", "operator")
-    }
+    assert find_failures(build_snapshot({}, nodes)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
 
 
 def test_pods_that_are_not_ready_are_for_install() -> None:
     there = [build_workload("gpustack-device-plugin", 1, 0), build_workload("gpustack-dcgm-exporter", 1, 1)]
-    assert list_failures(judge_checks(STEP, build_snapshot({}, build_cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
+    assert find_failures(build_snapshot({}, build_cluster("gpu.daemon-sets", *there))) == {
         "daemon-sets": ("device plugin on 0 of 1", "install")
     }
 
