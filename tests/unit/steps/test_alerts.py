@@ -4,70 +4,72 @@ from tests.worlds.snapshots.answers import make_answer, read_case
 from tests.worlds.snapshots.cluster import build_answers, judge, judge_steps
 from tests.worlds.snapshots.judge import list_failures
 
-RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
-BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
+RULES, LOADED_GROUPS = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
+BOTH_FILES = "gpustack-gpu-alerts, gpustack-gpu-recording"
 
 
 def test_missing_rules_are_for_install() -> None:
     for case in ("none", "unknown-kind"):
         assert list_failures(judge(STEP, {RULES: read_case(RULES[0], case)})) == {
-            "rules": (f"{BOTH} missing", "install")
+            "rules": (f"{BOTH_FILES} missing", "install")
         }
 
 
 def test_an_address_of_runbooks_is_another_content() -> None:
-    found = list_failures(judge(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
-    assert found == {"rules": ("gpustack-gpu-alerts with different content", "install")}
+    failures = list_failures(judge(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
+    assert failures == {"rules": ("gpustack-gpu-alerts with different content", "install")}
 
 
 def test_edited_rules_are_for_install() -> None:
-    out = build_answers()[RULES].stdout
+    text = build_answers()[RULES].stdout
     rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
-    assert rules in out
-    edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
-    assert list_failures(judge(STEP, {RULES: make_answer(RULES[0], edited)})) == {
+    assert rules in text
+    edited_text = text.replace(rules, rules.replace(',"f:rules":{}', ""))
+    assert list_failures(judge(STEP, {RULES: make_answer(RULES[0], edited_text)})) == {
         "rules": ("gpustack-gpu-alerts changed by an unknown client", "install")
     }
 
 
 def test_a_group_that_prometheus_has_not_read_is_waited_for() -> None:
-    out = build_answers()[LOADED].stdout
-    gone = make_answer(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
-    assert list_failures(judge(STEP, {LOADED: gone})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}
-    assert '"value": [0, "20"]' in out
-    fewer = make_answer(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
-    mismatch = judge(STEP, {LOADED: fewer})["rules-loaded"].result
+    text = build_answers()[LOADED_GROUPS].stdout
+    answer = make_answer(LOADED_GROUPS[0], text.replace("x;gpustack-gpu-xid", "x;else"))
+    assert list_failures(judge(STEP, {LOADED_GROUPS: answer})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}
+    assert '"value": [0, "20"]' in text
+    fewer = make_answer(LOADED_GROUPS[0], text.replace('"value": [0, "20"]', '"value": [0, "19"]'))
+    mismatch = judge(STEP, {LOADED_GROUPS: fewer})["rules-loaded"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == ("no gpustack-gpu-usage", True)
 
 
 def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
-    assert list_failures(judge(STEP, {LOADED: read_case(LOADED[0], "control-plane")})) == {}
+    assert list_failures(judge(STEP, {LOADED_GROUPS: read_case(LOADED_GROUPS[0], "control-plane")})) == {}
 
 
 def test_who_cannot_be_asked_makes_it_unknown() -> None:
-    judgements = judge(STEP, {RULES: read_case(RULES[0], "forbidden"), LOADED: read_case(LOADED[0], "error")})
+    judgements = judge(
+        STEP, {RULES: read_case(RULES[0], "forbidden"), LOADED_GROUPS: read_case(LOADED_GROUPS[0], "error")}
+    )
     assert {judgement.outcome for judgement in judgements.values()} == {"unknown"}
 
 
 def test_each_alert_leads_to_a_page_that_can_be_opened_and_to_the_command() -> None:
     rules = [
-        rule for found in load_groups("").values() for group in found for rule in group["rules"] if "alert" in rule
+        rule for groups in load_groups("").values() for group in groups for rule in group["rules"] if "alert" in rule
     ]
     assert rules
     assert {rule["annotations"]["runbook_url"] for rule in rules} == {VENDOR}
     assert all(rule["annotations"]["runbook"].startswith("gpustack explain alert-") for rule in rules)
-    own = [
-        one
-        for found in load_groups("https://w/x").values()
-        for group in found
-        for one in group["rules"]
-        if "alert" in one
+    own_rules = [
+        rule
+        for groups in load_groups("https://w/x").values()
+        for group in groups
+        for rule in group["rules"]
+        if "alert" in rule
     ]
     assert all(
         rule["annotations"]["runbook_url"].removeprefix("https://w/x#")
         == rule["annotations"]["runbook"].removeprefix("gpustack explain alert-")
-        for rule in own
+        for rule in own_rules
     )
 
 

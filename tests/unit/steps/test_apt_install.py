@@ -42,8 +42,8 @@ def run(world: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     script = SCRIPT.replace("/run/gpustack-apt.lock", f"{world}/lock").replace(
         "/var/lib/dpkg/updates", f"{world}/updates"
     )
-    known = {"PACKAGES": "socat", "HOLD": "", "SOURCES": "", "WORLD": str(world)}
-    env = known | variables | {"PATH": f"{world}:{os.environ['PATH']}"}
+    given_variables = {"PACKAGES": "socat", "HOLD": "", "SOURCES": "", "WORLD": str(world)}
+    env = given_variables | variables | {"PATH": f"{world}:{os.environ['PATH']}"}
     return subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
 
 
@@ -73,9 +73,9 @@ def test_nothing_of_others_is_removed(world: Path) -> None:
 )
 def test_a_lock_is_reported_with_its_holder(world: Path, text: str) -> None:
     (world / "locked").write_text(text.format(pid=os.getpid()))
-    done = run(world)
-    assert done.returncode == 75
-    (line,) = done.stderr.splitlines()
+    process = run(world)
+    assert process.returncode == 75
+    (line,) = process.stderr.splitlines()
     assert line.startswith(f"apt is locked by process {os.getpid()}: ")
     assert "python" in line or "pytest" in line
     assert line.endswith("(gpustack explain apt-locked)")
@@ -84,31 +84,33 @@ def test_a_lock_is_reported_with_its_holder(world: Path, text: str) -> None:
 def test_a_holder_with_lines_in_its_arguments_is_reported_in_one(world: Path) -> None:
     with subprocess.Popen(["sh", "-c", "read x\n: end"], stdin=subprocess.PIPE) as holder:
         (world / "locked").write_text(f"E: Could not get lock /x. It is held by process {holder.pid} (sh)")
-        done = run(world)
+        process = run(world)
         holder.kill()
-    assert done.stderr == f"apt is locked by process {holder.pid}: sh -c read x : end  (gpustack explain apt-locked)\n"
+    assert (
+        process.stderr == f"apt is locked by process {holder.pid}: sh -c read x : end  (gpustack explain apt-locked)\n"
+    )
 
 
 def test_a_holder_that_is_gone_or_unknown_is_a_lock_all_the_same(world: Path) -> None:
     (world / "locked").write_text("E: Could not get lock /var/lib/dpkg/lock - open (11: Resource unavailable)")
-    done = run(world)
-    assert (done.returncode, done.stdout) == (75, "")
-    assert "a process that has ended or cannot be seen" in done.stderr
+    process = run(world)
+    assert (process.returncode, process.stdout) == (75, "")
+    assert "a process that has ended or cannot be seen" in process.stderr
 
 
 def test_one_of_our_own_that_outlived_its_installation_is_waited_for(world: Path) -> None:
     with subprocess.Popen(
         ["flock", str(world / "lock"), "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdin
-        assert other.stdout
-        other.stdin.write(b"held\n")
-        other.stdin.flush()
-        other.stdout.readline()
-        done = run(world)
-        other.stdin.close()
-    assert done.returncode == 75
-    assert "is still running on this host" in done.stderr
+    ) as second_world:
+        assert second_world.stdin
+        assert second_world.stdout
+        second_world.stdin.write(b"held\n")
+        second_world.stdin.flush()
+        second_world.stdout.readline()
+        process = run(world)
+        second_world.stdin.close()
+    assert process.returncode == 75
+    assert "is still running on this host" in process.stderr
     assert run(world).returncode == 0
 
 
@@ -127,6 +129,6 @@ def test_what_a_killed_dpkg_left_without_its_dependencies_is_completed(world: Pa
 
 def test_an_error_of_apt_is_shown(world: Path) -> None:
     (world / "unmet").touch()
-    done = run(world)
-    assert done.returncode == 1
-    assert "E: Unmet dependencies" in done.stderr
+    process = run(world)
+    assert process.returncode == 1
+    assert "E: Unmet dependencies" in process.stderr

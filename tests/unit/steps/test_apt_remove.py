@@ -53,14 +53,16 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def remove_packages(machine: Machine, names: str) -> "subprocess.CompletedProcess[str]":
-    look = "find /var/lib/daemon /etc -name '*.conf' -o -name block | sort; dpkg-query -Wf '${Package} ${Status}\\n'"
-    return machine.run(DATABASE, f"export HOLDS= PACKAGES='{names}'", SCRIPT, look)
+    list_command = (
+        "find /var/lib/daemon /etc -name '*.conf' -o -name block | sort; dpkg-query -Wf '${Package} ${Status}\\n'"
+    )
+    return machine.run(DATABASE, f"export HOLDS= PACKAGES='{names}'", SCRIPT, list_command)
 
 
 def test_a_package_whose_script_deletes_data_is_removed_and_not_purged(machine: Machine) -> None:
-    ended = remove_packages(machine, "daemon plain")
-    assert ended.returncode == 0, ended.stderr
-    lines = ended.stdout.splitlines()
+    packages = remove_packages(machine, "daemon plain")
+    assert packages.returncode == 0, packages.stderr
+    lines = packages.stdout.splitlines()
     assert lines[:2] == [
         "changed: removed daemon plain",
         "their configuration files and data stay, apt-get purge deletes both: daemon",
@@ -71,13 +73,13 @@ def test_a_package_whose_script_deletes_data_is_removed_and_not_purged(machine: 
 
 
 def test_a_package_without_a_script_goes_with_the_configuration_that_nobody_changed(machine: Machine) -> None:
-    ended = remove_packages(machine, "plain")
-    assert ended.stdout.splitlines()[0] == "changed: removed plain"
-    assert "/etc/plain.conf" not in ended.stdout
-    assert "stay" not in ended.stdout
+    packages = remove_packages(machine, "plain")
+    assert packages.stdout.splitlines()[0] == "changed: removed plain"
+    assert "/etc/plain.conf" not in packages.stdout
+    assert "stay" not in packages.stdout
 
 
 def test_configuration_that_somebody_changed_stays(machine: Machine) -> None:
-    ended = remove_packages(machine, "edited")
-    assert "/etc/edited.conf" in ended.stdout.splitlines()
-    assert "edited deinstall ok config-files" in ended.stdout
+    packages = remove_packages(machine, "edited")
+    assert "/etc/edited.conf" in packages.stdout.splitlines()
+    assert "edited deinstall ok config-files" in packages.stdout

@@ -39,20 +39,23 @@ def build_role_words(spec: dict[str, Any], name: str, version: str, arch: str) -
     """Build the words that the role gives to apt-repositories.sh."""
     variables = yaml.safe_load((locate_playbooks() / "roles" / "gpu_driver" / "vars" / "main.yml").read_text())
     gpustack = {"apt": build_apt_repositories(Spec.model_validate(spec))}
-    known = {"gpustack": gpustack, "gpustack_host": {"os": name, "version": version, "arch": arch, "sources": {}}}
+    host_variables = {
+        "gpustack": gpustack,
+        "gpustack_host": {"os": name, "version": version, "arch": arch, "sources": {}},
+    }
     for variable in ("arch", "source", "system", "key", "repository"):
         template = NativeEnvironment().from_string(variables[f"gpu_driver_{variable}"])
-        known[f"gpu_driver_{variable}"] = template.render(known)
-    return str(known["gpu_driver_repository"]).split()
+        host_variables[f"gpu_driver_{variable}"] = template.render(host_variables)
+    return str(host_variables["gpu_driver_repository"]).split()
 
 
 @pytest.mark.parametrize(("arch", "platform"), [("x86_64", "x86_64"), ("aarch64", "sbsa")])
 @pytest.mark.parametrize(("name", "version", "key"), KEYS)
 def test_the_key_is_that_of_the_system(name: str, version: str, key: tuple[str, str], arch: str, platform: str) -> None:
     system = f"{name}{version.replace('.', '')}"
-    found = resolve_repository(build_view(name, version, arch, {}), "nvidia")
-    assert found["key"] == f"{CUDA}/{system}/{platform}/{key[0]}"
-    assert found["fingerprint"] == key[1]
+    repository = resolve_repository(build_view(name, version, arch, {}), "nvidia")
+    assert repository["key"] == f"{CUDA}/{system}/{platform}/{key[0]}"
+    assert repository["fingerprint"] == key[1]
 
 
 @pytest.mark.parametrize("spec", [{}, MIRROR, {"fingerprints": {"nvidia": "C" * 40}}])
@@ -71,9 +74,9 @@ def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: d
 
 
 def test_a_mirror_signs_with_its_own_key_and_has_the_system_s_file() -> None:
-    found = resolve_repository(build_view("debian", "13", "x86_64", MIRROR), "nvidia")
-    assert found["key"].endswith("/developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/8793F200.pub")
-    assert found["fingerprint"] == "B" * 40
+    repository = resolve_repository(build_view("debian", "13", "x86_64", MIRROR), "nvidia")
+    assert repository["key"].endswith("/developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/8793F200.pub")
+    assert repository["fingerprint"] == "B" * 40
 
 
 def test_every_system_that_is_taken_has_a_key() -> None:

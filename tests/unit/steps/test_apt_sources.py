@@ -36,7 +36,7 @@ STEPS: dict[str, tuple[Step, tuple[str, str], str, str]] = {
     "nvidia": (gpu_driver.STEP, CUDA, "sources.list.d/cuda-debian12-x86_64.list", "/|{key}|yes|"),
     "toolkit": (gpu_runtime.STEP, TOOLKIT, "sources.list.d/nvidia-container-toolkit.list", "/|{key}|yes|"),
 }
-OURS = {"nvidia": "gpu.repository", "toolkit": "gpu.toolkit-repository"}
+CHECKS = {"nvidia": "gpu.repository", "toolkit": "gpu.toolkit-repository"}
 NAMES = pytest.mark.parametrize("name", STEPS)
 
 
@@ -55,13 +55,13 @@ def build_answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> di
     sources = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
     rings = ring.get("keyring", format_keys("/k.gpg", fingerprint))
     answer = make_answer(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
-    probe = OURS.get(name, "packages.repositories")
+    probe = CHECKS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
     return {(SOURCES, "h1"): answer, (probe, "h1"): read_case(probe, state)}
 
 
 def judge_repository(name: str, answers: dict[tuple[str, str], Any]) -> Any:
-    spec = HOST_STACK if name in OURS else OFFICIAL
+    spec = HOST_STACK if name in CHECKS else OFFICIAL
     judgement = judge(STEPS[name][0], answers, spec)["repository"]
     assert judgement.outcome != "unknown", judgement.reason
     return judgement.result
@@ -69,22 +69,22 @@ def judge_repository(name: str, answers: dict[tuple[str, str], Any]) -> Any:
 
 @NAMES
 def test_the_vendor_s_own_source_with_its_key_stands_for_ours(name: str) -> None:
-    asked = build_answers(name)
-    assert judge_repository(name, asked) is None
-    facts = build_host_facts(build_snapshot(asked, HOST_STACK if name in OURS else OFFICIAL), "h1")
+    answers = build_answers(name)
+    assert judge_repository(name, answers) is None
+    facts = build_host_facts(build_snapshot(answers, HOST_STACK if name in CHECKS else OFFICIAL), "h1")
     assert facts
     assert facts["sources"] == {name: f"/etc/apt/{STEPS[name][2]}"}
 
 
 @NAMES
 def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str) -> None:
-    other = "F" * 40
-    asked = build_answers(name, keyring=format_keys("/k.gpg", other))
-    found = judge_repository(name, asked)
+    other_key = "F" * 40
+    answers = build_answers(name, keyring=format_keys("/k.gpg", other_key))
+    judgement = judge_repository(name, answers)
     file = STEPS[name][2]
-    assert (found.cure, found.actual) == ("operator", f"/etc/apt/{file} (key {other})")
-    assert found.hint.startswith(f"mv /etc/apt/{file} /etc/apt/{file}.disabled ")
-    facts = build_host_facts(build_snapshot(asked, OFFICIAL), "h1")
+    assert (judgement.cure, judgement.actual) == ("operator", f"/etc/apt/{file} (key {other_key})")
+    assert judgement.hint.startswith(f"mv /etc/apt/{file} /etc/apt/{file}.disabled ")
+    facts = build_host_facts(build_snapshot(answers, OFFICIAL), "h1")
     assert facts
     assert facts["sources"] == {}
 
@@ -104,52 +104,54 @@ def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str)
     ],
 )  # fmt: skip
 def test_a_source_that_cannot_stand_for_ours_has_its_reason(line: str, keyring: str, reason: str) -> None:
-    more: dict[str, Any] = {"keyring": keyring} if keyring else {}
-    found = judge_repository("containerd", build_answers("containerd", f"sources.list.d/{line}", **more))
-    assert found.cure == "operator"
-    assert f"/etc/apt/sources.list.d/docker.list ({reason}" in found.actual
+    options: dict[str, Any] = {"keyring": keyring} if keyring else {}
+    judgement = judge_repository("containerd", build_answers("containerd", f"sources.list.d/{line}", **options))
+    assert judgement.cure == "operator"
+    assert f"/etc/apt/sources.list.d/docker.list ({reason}" in judgement.actual
 
 
 def test_a_file_that_names_other_places_too_is_not_moved_away() -> None:
     place = "|https://download.docker.com/linux/debian|trixie|/k.gpg|yes|stable"
     rest = "|http://example.org/debian|bookworm|/d.gpg|yes|main"
-    found = judge_repository("containerd", build_answers("containerd", f"sources.list{place}", f"sources.list{rest}"))
-    assert found.hint.startswith("put # before its line of https://download.docker.com/linux/debian in ")
-    two = [f"sources.list.d/all.sources{one}" for one in (place, rest)]
-    found = judge_repository("containerd", build_answers("containerd", *two))
-    assert found.hint.startswith("add the line `Enabled: no` to its stanza of ")
+    judgement = judge_repository(
+        "containerd", build_answers("containerd", f"sources.list{place}", f"sources.list{rest}")
+    )
+    assert judgement.hint.startswith("put # before its line of https://download.docker.com/linux/debian in ")
+    two = [f"sources.list.d/all.sources{ending}" for ending in (place, rest)]
+    judgement = judge_repository("containerd", build_answers("containerd", *two))
+    assert judgement.hint.startswith("add the line `Enabled: no` to its stanza of ")
 
 
 def test_no_gpg_is_no_key() -> None:
-    asked = build_answers("containerd", keyring="key ? /k.gpg")
-    assert judge(containerd.STEP, asked, OFFICIAL)["repository"].outcome == "unknown"
+    answers = build_answers("containerd", keyring="key ? /k.gpg")
+    assert judge(containerd.STEP, answers, OFFICIAL)["repository"].outcome == "unknown"
 
 
 def test_ours_goes_where_somebody_brought_the_same() -> None:
     """The package cuda-keyring came after us: two files of one key break apt, as their keyrings have two names."""
-    found = judge_repository("containerd", build_answers("containerd", ours=True))
-    assert (found.cure, found.actual) == ("install", "two, one of them by gpustack")
-    assert "/etc/apt/sources.list.d/docker.sources with the same key" in found.expected
+    judgement = judge_repository("containerd", build_answers("containerd", ours=True))
+    assert (judgement.cure, judgement.actual) == ("install", "two, one of them by gpustack")
+    assert "/etc/apt/sources.list.d/docker.sources with the same key" in judgement.expected
 
 
 def test_a_source_that_is_off_or_of_another_place_is_nothing_to_us() -> None:
-    off = "sources.list.d/docker.sources|https://download.docker.com/linux/debian|bookworm|/o.gpg|no|stable"
-    other = "sources.list.d/u.list|https://download.docker.com/linux/ubuntu|noble|/o.gpg|yes|stable"
-    assert judge_repository("containerd", build_answers("containerd", off, other)).actual == "nothing"
+    unsigned_line = "sources.list.d/docker.sources|https://download.docker.com/linux/debian|bookworm|/o.gpg|no|stable"
+    ubuntu_line = "sources.list.d/u.list|https://download.docker.com/linux/ubuntu|noble|/o.gpg|yes|stable"
+    assert judge_repository("containerd", build_answers("containerd", unsigned_line, ubuntu_line)).actual == "nothing"
 
 
-PREPARED = "1795283488:2110643488"
+PREPARED_TIMES = "1795283488:2110643488"
 RING = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
 
 
 def set_end(end: str) -> dict[tuple[str, str], Any]:
-    return place_answers("h1", read_case(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}")))
+    return place_answers("h1", read_case(SOURCES, "prepared-debian-12", (PREPARED_TIMES, f"1795283488:{end}")))
 
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
-    found = list_failures(judge(kubernetes.STEP, set_end("1795000000")))["repository"]
-    assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, expired on 2026-11-18", "install")
+    failure = list_failures(judge(kubernetes.STEP, set_end("1795000000")))["repository"]
+    assert failure == ("B02F2293F7B78A3111583174AF233E29F632E03B, expired on 2026-11-18", "install")
     assert list_failures(judge(kubernetes.STEP, set_end("1796000000"))) == {}
 
 
@@ -161,15 +163,15 @@ def test_a_key_that_has_ended_is_fetched_again() -> None:
 def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
     end: str, served_end: str, expected: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = read_version_set("2026-11")
-    apt = {**known.apt, "kubernetes": replace(known.apt["kubernetes"], expires=date.fromisoformat(served_end))}
-    monkeypatch.setattr(resolution, "read_version_set", lambda name: replace(known, apt=apt))
+    versions = read_version_set("2026-11")
+    apt = {**versions.apt, "kubernetes": replace(versions.apt["kubernetes"], expires=date.fromisoformat(served_end))}
+    monkeypatch.setattr(resolution, "read_version_set", lambda name: replace(versions, apt=apt))
     file = read_case("packages.repositories", "prepared-debian-12")
     text = file.stdout.replace("http://10.77.1.1:8480/", "https://").replace(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
-    asked = {**set_end(end), ("packages.repositories", "h1"): make_answer("packages.repositories", text)}
-    assert list_failures(judge(kubernetes.STEP, asked, OFFICIAL)).get("repository") == expected
+    changed_answers = {**set_end(end), ("packages.repositories", "h1"): make_answer("packages.repositories", text)}
+    assert list_failures(judge(kubernetes.STEP, changed_answers, OFFICIAL)).get("repository") == expected
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
     assert (resolution.find_key_expiry(Spec(), "kubernetes"), resolution.find_key_expiry(older, "kubernetes")) == (
         date.fromisoformat(served_end), None,
@@ -179,11 +181,13 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
 def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     words = "E: Malformed entry 1 in list file /etc/apt/sources.list.d/half.list (Suite)"
     edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
-    asked = place_answers("h1", read_case(SOURCES, "prepared-debian-12", edit))
-    result = judge(prereqs.STEP, asked)["package-sources"].result
+    answers = place_answers("h1", read_case(SOURCES, "prepared-debian-12", edit))
+    result = judge(prereqs.STEP, answers)["package-sources"].result
     assert result
     assert (result.cure, result.hint) == ("operator", "gpustack explain apt-sources-refused")
     assert words in result.actual
-    ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
-    asked = place_answers("h1", read_case(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n")))
-    assert "package-sources" not in list_failures(judge(prereqs.STEP, asked))
+    refusal = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
+    answers = place_answers(
+        "h1", read_case(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{refusal}\n"))
+    )
+    assert "package-sources" not in list_failures(judge(prereqs.STEP, answers))

@@ -32,11 +32,11 @@ def test_autoscaling_is_off_by_default() -> None:
 
 def test_another_server_of_the_api_is_left_alone() -> None:
     """Nothing else is judged then, so that nothing is installed beside it."""
-    other = read_case(API, "adapter")
-    assert find_failures(other, make_answer("helm.releases", '{"items":[]}')) == {
+    adapter_answer = read_case(API, "adapter")
+    assert find_failures(adapter_answer, make_answer("helm.releases", '{"items":[]}')) == {
         "other-server": ("monitoring/prometheus-adapter", "operator")
     }
-    assert not needs_release(View(build_snapshot(changed_answers=place_answers(CLUSTER, other)), CLUSTER))
+    assert not needs_release(View(build_snapshot(changed_answers=place_answers(CLUSTER, adapter_answer)), CLUSTER))
 
 
 def test_its_own_namespace_decides_whose_it_is() -> None:
@@ -46,17 +46,22 @@ def test_its_own_namespace_decides_whose_it_is() -> None:
 
 def test_what_the_operator_leaves_out_or_renames_is_not_missed() -> None:
     values = {"webhooks": {"enabled": False}, "operator": {"name": "scaler"}}
-    found = build_snapshot()
-    named = replace(found, inventory=replace(found.inventory, values={"keda": values}))
-    assert select_deployments(View(named, CLUSTER)).names == ("scaler", "scaler-metrics-apiserver")
-    bare = replace(found, inventory=replace(found.inventory, values={"keda": {"metricsServer": {"enabled": False}}}))
-    served = replace(bare, answers={**bare.answers, **place_answers(CLUSTER, read_case(API, "adapter"))})
-    assert set(list_failures(judge_checks(STEP, served))) == {"chart"}
+    snapshot = build_snapshot()
+    named_snapshot = replace(snapshot, inventory=replace(snapshot.inventory, values={"keda": values}))
+    assert select_deployments(View(named_snapshot, CLUSTER)).names == ("scaler", "scaler-metrics-apiserver")
+    bare = replace(
+        snapshot, inventory=replace(snapshot.inventory, values={"keda": {"metricsServer": {"enabled": False}}})
+    )
+    served_snapshot = replace(bare, answers={**bare.answers, **place_answers(CLUSTER, read_case(API, "adapter"))})
+    assert set(list_failures(judge_checks(STEP, served_snapshot))) == {"chart"}
 
 
 def test_before_installation_all_is_for_install() -> None:
-    none = (make_answer("autoscaling.deployments", '{"items":[]}'), make_answer("helm.releases", '{"items":[]}'))
-    assert find_failures(read_case(API, "none"), *none) == {
+    empty_answers = (
+        make_answer("autoscaling.deployments", '{"items":[]}'),
+        make_answer("helm.releases", '{"items":[]}'),
+    )
+    assert find_failures(read_case(API, "none"), *empty_answers) == {
         "chart": ("nothing", "install"),
         "workloads": (
             "no keda-admission-webhooks, keda-operator, keda-operator-metrics-apiserver", "install",
@@ -80,20 +85,20 @@ def test_what_differs_is_named(answer: Answer, check: str, actual: str) -> None:
 
 
 def test_an_api_that_is_not_reached_is_a_fault_that_doctor_knows() -> None:
-    down = read_case(API, "keda-down")
-    judgement = judge_checks(STEP, build_snapshot(changed_answers=place_answers(CLUSTER, down)))["metrics-api"]
+    keda_down = read_case(API, "keda-down")
+    judgement = judge_checks(STEP, build_snapshot(changed_answers=place_answers(CLUSTER, keda_down)))["metrics-api"]
     assert judgement.result
     assert (judgement.result.fault, judgement.result.passing) == ("autoscaling-api-down", True)
 
 
 def test_the_operators_values_count_more() -> None:
     view = View(cluster.build_snapshot(place_answers(CLUSTER, read_case(API, "none")), ENABLED_SPEC), CLUSTER)
-    made = build_release(view)
-    assert (made.name, made.namespace, made.chart) == ("keda", "keda", "keda")
-    assert made.values == {
+    release = build_release(view)
+    assert (release.name, release.namespace, release.chart) == ("keda", "keda", "keda")
+    assert release.values == {
         "clusterName": view.spec.cluster_name,
         "clusterDomain": view.spec.kubernetes.dns_domain,
         "image": {"pullPolicy": "IfNotPresent"},
         "rbac": {"enabledCustomScaledRefKinds": False},
     }
-    assert json.dumps(made.values)
+    assert json.dumps(release.values)

@@ -11,10 +11,14 @@ from tests.unit.steps.value_layers import layers
 
 
 def test_maps_merge_lists_are_replaced_null_stays() -> None:
-    ours = {"a": {"x": 1, "y": [1, 2]}, "b": {"c": 1}, "d": 1}
-    computed = {"a": {"y": [3]}}
-    given = {"a": {"z": None}, "b": 5, "d": {"e": 1}}
-    assert merge_values(ours, computed, given) == {"a": {"x": 1, "y": [3], "z": None}, "b": 5, "d": {"e": 1}}
+    chart_values = {"a": {"x": 1, "y": [1, 2]}, "b": {"c": 1}, "d": 1}
+    computed_values = {"a": {"y": [3]}}
+    given_values = {"a": {"z": None}, "b": 5, "d": {"e": 1}}
+    assert merge_values(chart_values, computed_values, given_values) == {
+        "a": {"x": 1, "y": [3], "z": None},
+        "b": 5,
+        "d": {"e": 1},
+    }
 
 
 @given(st.lists(layers, max_size=4))

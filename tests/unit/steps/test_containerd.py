@@ -19,18 +19,18 @@ IMAGES = "containerd.images"
 
 
 def test_a_fresh_host_is_for_install() -> None:
-    found = list_failures(judge(STEP, state="fresh"))
-    assert {cure for _, cure in found.values()} == {"install"}
-    assert found["version"] == ("nothing", "install")
-    assert found["running"] == ("no unit", "install")
-    assert found["repository"] == ("nothing", "install")
+    failures = list_failures(judge(STEP, state="fresh"))
+    assert {cure for _, cure in failures.values()} == {"install"}
+    assert failures["version"] == ("nothing", "install")
+    assert failures["running"] == ("no unit", "install")
+    assert failures["repository"] == ("nothing", "install")
 
 
 @pytest.mark.parametrize("name", ["docker.io", "containerd", "moby-engine"])
 def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
-    known = read_case(PACKAGES, "prepared-debian-12")
-    more = replace(known, stdout=f"{known.stdout}{name} install installed 26.1.5-1\n")
-    result = judge(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].result
+    packages = read_case(PACKAGES, "prepared-debian-12")
+    more_packages = replace(packages, stdout=f"{packages.stdout}{name} install installed 26.1.5-1\n")
+    result = judge(STEP, {(PACKAGES, "h1"): more_packages})["other-runtimes"].result
     assert result
     assert (result.actual, result.cure) == (name, "operator")
     assert result.hint.startswith(f"apt-get remove {name} ")
@@ -38,9 +38,9 @@ def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
 
 def add_docker_ce() -> dict[tuple[str, str], Any]:
     """Add docker-ce, as on DGX OS and in images for deep learning."""
-    known = read_case(PACKAGES, "prepared-debian-12")
+    packages = read_case(PACKAGES, "prepared-debian-12")
     docker = "docker-ce install installed 5:29.8.2-1~ubuntu.24.04~noble\n"
-    return {(PACKAGES, "h1"): replace(known, stdout=known.stdout + docker)}
+    return {(PACKAGES, "h1"): replace(packages, stdout=packages.stdout + docker)}
 
 
 def test_docker_ce_shares_its_containerd() -> None:
@@ -50,10 +50,10 @@ def test_docker_ce_shares_its_containerd() -> None:
 def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None:
     """Docker's package disables CRI."""
     answers = {**add_docker_ce(), (CONFIGURATION, "h1"): read_case(CONFIGURATION, "vendor")}
-    found = list_failures(judge(STEP, answers))["configuration"]
+    failure = list_failures(judge(STEP, answers))["configuration"]
     wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     restarts = "containerd is restarted for it, and the containers of Docker keep running"
-    assert found == (f"{wrong}; {restarts}", "install")
+    assert failure == (f"{wrong}; {restarts}", "install")
 
 
 def test_a_package_that_is_not_held_is_for_install() -> None:
@@ -66,10 +66,10 @@ def test_a_package_that_is_not_held_is_for_install() -> None:
 def test_the_shipped_configuration_disables_cri() -> None:
     """Mistake 5 of the usual install scripts: containerd.io comes with disabled_plugins = ["cri"]."""
     answers = place_answers("h1", read_case(CONFIGURATION, "vendor"), read_case(RUNTIME, "cri-disabled"))
-    found = list_failures(judge(STEP, answers))
+    failures = list_failures(judge(STEP, answers))
     missing = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
-    assert found["configuration"] == (missing, "install")
-    assert found["cri"] == ("not responding", "install")
+    assert failures["configuration"] == (missing, "install")
+    assert failures["cri"] == ("not responding", "install")
 
 
 def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
@@ -86,17 +86,17 @@ def test_without_crictl_the_daemon_is_not_judged() -> None:
         "cgroups",
         "settings",
     }
-    assert [one.result for one in judgements.values() if one.result] == []
+    assert [judgement.result for judgement in judgements.values() if judgement.result] == []
 
 
 def test_a_file_that_is_no_toml_is_for_the_operator() -> None:
-    found = list_failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "broken"))))
-    assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
+    failures = list_failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "broken"))))
+    assert failures["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
 
 
 def test_another_file_disables_cri() -> None:
-    found = list_failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "nvidia-toolkit"))))
-    assert found["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")
+    failures = list_failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "nvidia-toolkit"))))
+    assert failures["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")
 
 
 def test_foreign_files_are_no_drift() -> None:
@@ -130,15 +130,19 @@ def test_the_cgroup_driver_names_its_fault() -> None:
 
 
 RUNC = "plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc"
-OFF = f"version = 3\n[{RUNC}.options]\n  SystemdCgroup = false\n"
+CGROUPS_OFF = f"version = 3\n[{RUNC}.options]\n  SystemdCgroup = false\n"
 
 
 @pytest.mark.parametrize(
     ("after", "cure", "file"),
     [
-        (f"== conf.d/zz-site.toml 1\n{OFF}", "operator", "/etc/containerd/conf.d/zz-site.toml"),
-        (f"== conf.d/zz-site.toml 1\n{OFF.replace('false', 'true')}", "install", ""),
-        (f"== conf.d/a.toml 1\n{OFF}\n== conf.d/b.toml 1\n{OFF.replace('false', 'true')}", "install", ""),
+        (f"== conf.d/zz-site.toml 1\n{CGROUPS_OFF}", "operator", "/etc/containerd/conf.d/zz-site.toml"),
+        (f"== conf.d/zz-site.toml 1\n{CGROUPS_OFF.replace('false', 'true')}", "install", ""),
+        (
+            f"== conf.d/a.toml 1\n{CGROUPS_OFF}\n== conf.d/b.toml 1\n{CGROUPS_OFF.replace('false', 'true')}",
+            "install",
+            "",
+        ),
         (f'== conf.d/odd.toml 1\n[{RUNC}]\noptions = "none"\n', "install", ""),
     ],
 )
@@ -164,15 +168,15 @@ def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
 
 
 def test_a_daemon_older_than_its_files_is_restarted() -> None:
-    out = read_case(CONFIGURATION, "prepared-debian-12").stdout
-    newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
+    text = read_case(CONFIGURATION, "prepared-debian-12").stdout
+    newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", text)
     assert set(list_failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, newer))))) == {"up-to-date"}
 
 
 def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
-    found = list_failures(judge(STEP, spec={"source": "official"}))
-    assert found["mirrors"] == ("different for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
-    assert found["repository"][1] == "install"
+    failures = list_failures(judge(STEP, spec={"source": "official"}))
+    assert failures["mirrors"] == ("different for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
+    assert failures["repository"][1] == "install"
     foreign = read_case("containerd.mirrors", "broken")
     assert "mirrors" not in list_failures(judge(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"}))
 
@@ -202,22 +206,24 @@ def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     text = re.sub(
         r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.stdout
     )
-    found = list_failures(judge(STEP, place_answers("h1", make_answer("containerd.mirrors", text)), {"source": source}))
-    assert "mirrors" not in found
-    other = text.replace("same, mode 0600", "other, mode 0600", 1)
-    found = list_failures(
-        judge(STEP, place_answers("h1", make_answer("containerd.mirrors", other)), {"source": source})
+    failures = list_failures(
+        judge(STEP, place_answers("h1", make_answer("containerd.mirrors", text)), {"source": source})
     )
-    assert found["mirrors"] == ("different for docker.io", "install")
+    assert "mirrors" not in failures
+    other_text = text.replace("same, mode 0600", "other, mode 0600", 1)
+    failures = list_failures(
+        judge(STEP, place_answers("h1", make_answer("containerd.mirrors", other_text)), {"source": source})
+    )
+    assert failures["mirrors"] == ("different for docker.io", "install")
 
 
 PROXY = {"proxy": {"http": "http://p:3128"}}
 
 
 def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
-    found = list_failures(judge(STEP, spec=PROXY))
-    assert found["egress"] == ("no /etc/systemd/system/containerd.service.d/gpustack-proxy.conf", "install")
-    assert found["proxy"] == ("none", "install")
+    failures = list_failures(judge(STEP, spec=PROXY))
+    assert failures["egress"] == ("no /etc/systemd/system/containerd.service.d/gpustack-proxy.conf", "install")
+    assert failures["proxy"] == ("none", "install")
 
 
 def test_a_proxy_file_that_the_spec_no_longer_has_is_removed() -> None:

@@ -29,8 +29,8 @@ def tools(tmp_path: Path) -> Path:
 def run_script(tools: Path, info: str) -> list[str]:
     (tools / "crictl.json").write_text(info)
     env = {"PATH": f"{tools}:{os.environ['PATH']}", "RESTRICT": "true"}
-    done = subprocess.run(["sh", str(SCRIPT)], capture_output=True, text=True, env=env, timeout=20, check=True)
-    return done.stdout.splitlines()
+    process = subprocess.run(["sh", str(SCRIPT)], capture_output=True, text=True, env=env, timeout=20, check=True)
+    return process.stdout.splitlines()
 
 
 def test_a_daemon_with_our_settings_is_left_running(tools: Path) -> None:

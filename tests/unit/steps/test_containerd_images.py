@@ -11,12 +11,12 @@ from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.hosts import SPEC, judge
 from tests.worlds.snapshots.judge import list_failures
 
-IMAGES, SERVED = "containerd.images", "mirror.checksums"
-OTHER = "f" * 64
+IMAGES, SERVED_SUMS = "containerd.images", "mirror.checksums"
+OTHER_DIGEST = "f" * 64
 
 
 def judge_images(images: str, spec: dict[str, Any] | None = None, list_case: str = "prepared-debian-12") -> Any:
-    answers = place_answers("h1", read_case(IMAGES, images), read_case(SERVED, list_case))
+    answers = place_answers("h1", read_case(IMAGES, images), read_case(SERVED_SUMS, list_case))
     return list_failures(judge(STEP, answers, spec))
 
 
@@ -25,7 +25,7 @@ def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -
 
 
 def test_an_outdated_image_list_is_for_install() -> None:
-    answers = place_answers("h1", read_case(SERVED, "prepared-debian-12", ("5f0c", "0f0c")))
+    answers = place_answers("h1", read_case(SERVED_SUMS, "prepared-debian-12", ("5f0c", "0f0c")))
     assert list_failures(judge(STEP, answers)) == {"image-list": ("different", "install")}
 
 
@@ -39,14 +39,18 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     official = {"source": "official"}
     assert judge_images("prepared-debian-12", official)["image-list"] == ("different", "install")
     pins = compute_digest(render_pinned_images(Spec.model_validate(official)))
-    listed = make_answer(IMAGES, f"list {pins}\nverifier {compute_verifier_digest()} 755 root\n")
-    assert not {"image-list", "image-verifier"} & list_failures(judge(STEP, {(IMAGES, "h1"): listed}, official)).keys()
+    listed_images = make_answer(IMAGES, f"list {pins}\nverifier {compute_verifier_digest()} 755 root\n")
+    assert (
+        not {"image-list", "image-verifier"}
+        & list_failures(judge(STEP, {(IMAGES, "h1"): listed_images}, official)).keys()
+    )
     assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in render_pinned_images(Spec())
     assert "unpinned" not in render_pinned_images(Spec())
 
 
 @pytest.mark.parametrize(
-    "verifier", [f"{OTHER} 755 root", f"{compute_verifier_digest()} 600 root", f"{compute_verifier_digest()} 755 ops"]
+    "verifier",
+    [f"{OTHER_DIGEST} 755 root", f"{compute_verifier_digest()} 600 root", f"{compute_verifier_digest()} 755 ops"],
 )
 def test_another_verifier_in_the_place_of_ours_is_for_install(verifier: str) -> None:
     answer = read_case(IMAGES, "prepared-debian-12", (f"{compute_verifier_digest()} 755 root", verifier))
@@ -55,17 +59,17 @@ def test_another_verifier_in_the_place_of_ours_is_for_install(verifier: str) -> 
 
 
 def test_images_with_another_digest_are_for_install() -> None:
-    found = "with a different digest: ghcr.io/flannel-io/flannel:v0.28.9, registry.k8s.io/kube-proxy:v1.36.4"
-    assert judge_images("other-digest") == {"images-as-listed": (found, "install")}
+    actual = "with a different digest: ghcr.io/flannel-io/flannel:v0.28.9, registry.k8s.io/kube-proxy:v1.36.4"
+    assert judge_images("other-digest") == {"images-as-listed": (actual, "install")}
 
 
 def test_images_are_taken_by_tag_where_the_spec_says_so() -> None:
-    off = {"containerd": SPEC["containerd"] | {"verify_images": False}}
-    assert judge_images("other-digest", off) == {
+    disabled_spec = {"containerd": SPEC["containerd"] | {"verify_images": False}}
+    assert judge_images("other-digest", disabled_spec) == {
         "image-list": ("present", "install"),
         "image-verifier": ("present", "install"),
     }
-    assert judge_images("before", off) == {}
+    assert judge_images("before", disabled_spec) == {}
 
 
 def test_what_cannot_be_read_is_unknown() -> None:

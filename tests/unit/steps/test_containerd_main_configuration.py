@@ -22,7 +22,7 @@ def edit_text(text: str) -> str:
 
 
 # As docker/containerd-packaging has it in common/containerd.toml, without its licence's words.
-PACKAGED = """#   Copyright 2018-2022 Docker Inc.
+PACKAGED_FILE = """#   Copyright 2018-2022 Docker Inc.
 
 disabled_plugins = ["cri"]
 
@@ -33,7 +33,7 @@ disabled_plugins = ["cri"]
 #  address = "/run/containerd/containerd.sock"
 """
 MAIN = {
-    "package": PACKAGED,
+    "package": PACKAGED_FILE,
     "short names": 'disabled_plugins = ["cri", "zfs"]\n',
     "required": 'required_plugins = [\n  "cri",\n]\n',
     "minimal": "version = 3\n",
@@ -54,12 +54,14 @@ def test_the_role_touches_three_keys_only(text: str) -> None:
     before, after = tomllib.loads(text), tomllib.loads(edit_text(text))
     assert IMPORTS & set(after["imports"])
     assert set(before.get("imports", [])) <= set(after["imports"])
-    disabled = before.get("disabled_plugins", [])
-    assert after.get("disabled_plugins", []) == [name for name in disabled if name not in CRI]
-    ours = {"imports", "disabled_plugins", "version"}
-    assert {k: v for k, v in after.items() if k not in ours} == {k: v for k, v in before.items() if k not in ours}
+    disabled_plugins = before.get("disabled_plugins", [])
+    assert after.get("disabled_plugins", []) == [name for name in disabled_plugins if name not in CRI]
+    own_keys = {"imports", "disabled_plugins", "version"}
+    assert {k: v for k, v in after.items() if k not in own_keys} == {
+        k: v for k, v in before.items() if k not in own_keys
+    }
     assert all(line in edit_text(text) for line in text.splitlines() if line.startswith("#"))
-    assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED) else None)
+    assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED_FILE) else None)
 
 
 def test_the_record_knows_every_edit() -> None:
@@ -86,7 +88,7 @@ def restore_text(text: str, before: str) -> str:
     ("text", "before", "remainder"),
     [
         # As the toolkit leaves it, seen on a lab host: its keys in alphabetical order, and no comments.
-        ('disabled_plugins = []\nimports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\n', PACKAGED,
+        ('disabled_plugins = []\nimports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\n', PACKAGED_FILE,
          {"disabled_plugins": []}),
         ('imports = ["/etc/containerd/conf.d/*.toml"]\nroot = "/data"\nversion = 3\n', "version = 3\n",
          {"root": "/data", "version": 3}),
@@ -105,7 +107,7 @@ def test_the_reset_takes_out_our_words_where_somebody_wrote_the_file_anew(
 
 def test_the_file_of_the_package_says_its_version() -> None:
     """nvidia-ctk takes a file without one for version 1, and adds tables of that."""
-    assert tomllib.loads(edit_text(PACKAGED)) == {
+    assert tomllib.loads(edit_text(PACKAGED_FILE)) == {
         "version": 3, "imports": ["/etc/containerd/conf.d/*.toml"], "disabled_plugins": [],
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ from gpustack.steps.containerd.step import STEP
 from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.hosts import build_snapshot, judge
 
-PACKAGES, OFFERED = "packages.installed", "containerd.candidates"
+PACKAGES, OFFERS = "packages.installed", "containerd.candidates"
 NEWEST = "the newest 2.3 of its repository"
 
 
@@ -83,8 +83,8 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
     offer: str, plane: str, spec: str, expected: str, patch: str
 ) -> None:
     answers = {**(install_version(plane) if plane else place_answers("h1", read_case(PACKAGES, "fresh-debian-12"))),
-               (OFFERED, "h1"): read_case(OFFERED, offer), (PACKAGES, "h2"): read_case(PACKAGES, "fresh-debian-13"),
-               (OFFERED, "h2"): read_case(OFFERED, "fresh-debian-13")}  # fmt: skip
+               (OFFERS, "h1"): read_case(OFFERS, offer), (PACKAGES, "h2"): read_case(PACKAGES, "fresh-debian-13"),
+               (OFFERS, "h2"): read_case(OFFERS, "fresh-debian-13")}  # fmt: skip
     result = judge(STEP, answers, build_spec(spec), on="h2")["version"].result
     assert result
     assert (result.expected, result.actual, result.cure) == (expected, "nothing", "install")

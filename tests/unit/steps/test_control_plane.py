@@ -9,7 +9,7 @@ from tests.worlds.snapshots.cluster import ABSENT, K1, STOPPED_UNIT, build_units
 from tests.worlds.snapshots.judge import list_failures
 
 FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"
-UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
+UNFINISHED_FILE = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
 ADMIN = "600 /etc/kubernetes/admin.conf\n"
 
 
@@ -25,8 +25,8 @@ def test_nothing_there_is_initialised_by_install() -> None:
 
 
 def test_a_broken_off_initialisation_is_taken_up_again() -> None:
-    found = list_failures(judge(STEP, place_answers("k1", read_case(FILES, "broken-off-init"))))
-    assert found["cluster-initialised"] == ("an interrupted initialisation", "install")
+    failures = list_failures(judge(STEP, place_answers("k1", read_case(FILES, "broken-off-init"))))
+    assert failures["cluster-initialised"] == ("an interrupted initialisation", "install")
 
 
 def test_while_broken_off_nothing_asks_for_a_person() -> None:
@@ -37,24 +37,24 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
         ("kubeadm.settings", CLUSTER): make_answer("kubeadm.settings", '{"items":[]}'),
         (LISTENING, "k1"): make_answer(LISTENING, ""),
     }
-    found = list_failures(judge(STEP, answers))
-    assert {"cluster-initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
-    assert {cure for _, cure in found.values()} == {"install"}
+    failures = list_failures(judge(STEP, answers))
+    assert {"cluster-initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(failures)
+    assert {cure for _, cure in failures.values()} == {"install"}
 
 
 @pytest.mark.parametrize(
     "file", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
 )
 def test_half_a_control_plane_is_never_reset(file: str) -> None:
-    found, cure = list_failures(judge(STEP, build_files((file, ""))))["cluster-initialised"]
+    actual, cure = list_failures(judge(STEP, build_files((file, ""))))["cluster-initialised"]
     assert cure == "operator"
-    assert file.split()[1] in found
+    assert file.split()[1] in actual
 
 
 @pytest.mark.parametrize(("name", "phase"), [("etcd", "etcd local"), ("kube-apiserver", "control-plane apiserver")])
 def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: str) -> None:
-    gone = build_files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
-    result = judge(STEP, gone)["cluster-initialised"].result
+    files = build_files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
+    result = judge(STEP, files)["cluster-initialised"].result
     assert result
     assert result.fault == "control-plane-manifest-missing"
     assert f"kubeadm init phase {phase} " in result.hint
@@ -73,9 +73,9 @@ def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter()
         ("units.services", "k1"): build_units(STOPPED_UNIT),
         ("kube.readyz", CLUSTER): read_case("kube.readyz", "refused"),
     }
-    found = list_failures(judge(STEP, answers))
-    assert found["kubelet"] == ("not active", "install")
-    assert found["api"][1] == "install"
+    failures = list_failures(judge(STEP, answers))
+    assert failures["kubelet"] == ("not active", "install")
+    assert failures["api"][1] == "install"
 
 
 def test_a_missing_kubelet_is_for_install() -> None:
@@ -97,8 +97,8 @@ def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person(
 
 
 def test_another_version_is_for_upgrade() -> None:
-    found = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.36.3"}}))
-    assert found == {"version": ("1.36.4", "upgrade")}
+    failures = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.36.3"}}))
+    assert failures == {"version": ("1.36.4", "upgrade")}
 
 
 def test_the_host_is_the_node_with_its_machine_id_not_with_its_name() -> None:
@@ -115,10 +115,10 @@ def test_certificates_that_end_soon_are_for_the_operator() -> None:
     answers = place_answers(
         "k1", read_case(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
     )
-    found, cure = list_failures(judge(STEP, answers))["certificates"]
+    actual, cure = list_failures(judge(STEP, answers))["certificates"]
     assert cure == "operator"
-    assert "kube-apiserver until 2026-12-03" in found
-    assert "etcd-ca" not in found
+    assert "kube-apiserver until 2026-12-03" in actual
+    assert "etcd-ca" not in actual
 
 
 def test_admin_conf_is_for_root_alone() -> None:
@@ -159,8 +159,8 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
 
 def test_a_token_that_a_broken_off_join_left_is_removed() -> None:
     answers = place_answers(CLUSTER, read_case("kubeadm.join-token", "token"))
-    (found,) = list_failures(judge(STEP, answers)).items()
-    assert found == ("join-token", ("one left by an interrupted join", "install"))
+    (failure,) = list_failures(judge(STEP, answers)).items()
+    assert failure == ("join-token", ("one left by an interrupted join", "install"))
 
 
 def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
@@ -174,9 +174,9 @@ def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
 
 def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_missing() -> None:
     answers = place_answers("k1", read_case(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299")))
-    (found,) = list_failures(judge(STEP, answers)).values()
-    assert "kube-scheduler none" in found[0]
-    assert found[1] == "operator"
+    (failure,) = list_failures(judge(STEP, answers)).values()
+    assert "kube-scheduler none" in failure[0]
+    assert failure[1] == "operator"
 
 
 def test_metrics_listen_on_the_loopback_only_when_asked_so() -> None:
@@ -207,5 +207,5 @@ def test_settings_of_a_host_count_for_its_own_cluster() -> None:
     answers["system.identity", "k1"] = make_answer("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     host = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.78.0.14")))
     assert list_failures(judge(STEP, answers, spec, (host,))) == {}
-    moved = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.1")))
-    assert list_failures(judge(STEP, answers, spec, (moved,))) == {"address": ("10.78.0.14", "operator")}
+    moved_host = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.1")))
+    assert list_failures(judge(STEP, answers, spec, (moved_host,))) == {"address": ("10.78.0.14", "operator")}

@@ -16,11 +16,11 @@ MAPS = ("applied.config-maps", CLUSTER)
 
 def edit_maps(*edits: tuple[str, str]) -> Answers:
     """Edit the healthy cluster's ConfigMaps; each word to replace must be there."""
-    out = build_answers()[MAPS].stdout
+    text = build_answers()[MAPS].stdout
     for old, new in edits:
-        assert old in out, old
-        out = out.replace(old, new)
-    return {MAPS: make_answer(MAPS[0], out)}
+        assert old in text, old
+        text = text.replace(old, new)
+    return {MAPS: make_answer(MAPS[0], text)}
 
 
 def test_each_dashboard_is_a_config_map_of_one_file() -> None:
@@ -37,8 +37,8 @@ def test_missing_or_older_dashboards_are_for_install() -> None:
         )
     }
     folder = {"dashboards": {"folder": "Racks"}}
-    ((found, cure),) = list_failures(judge(STEP, spec=folder)).values()
-    assert (found.endswith("with different content"), cure) == (True, "install")
+    ((actual, cure),) = list_failures(judge(STEP, spec=folder)).values()
+    assert (actual.endswith("with different content"), cure) == (True, "install")
 
 
 def test_an_edited_or_relabelled_dashboard_is_for_install() -> None:
@@ -77,8 +77,8 @@ def test_a_config_map_of_the_same_name_elsewhere_is_another_one() -> None:
 
 def add_files(*boards: Dashboard, answers: Answers | None = None, **dashboards: object) -> Snapshot:
     """Build the healthy cluster whose spec names files."""
-    found = build_snapshot(answers, {"dashboards": {"files": ("mine.json",), **dashboards}})
-    return replace(found, inventory=replace(found.inventory, dashboards=boards))
+    snapshot = build_snapshot(answers, {"dashboards": {"files": ("mine.json",), **dashboards}})
+    return replace(snapshot, inventory=replace(snapshot.inventory, dashboards=boards))
 
 
 def test_dashboards_of_the_spec_are_config_maps_too() -> None:
@@ -87,11 +87,11 @@ def test_dashboards_of_the_spec_are_config_maps_too() -> None:
     assert list_failures(judge_checks(STEP, snapshot)) == {
         "own-config-maps": ("gpustack-dashboard-own-mine missing", "install"),
     }
-    (one,) = build_custom_config_maps(View(snapshot, CLUSTER))
-    assert one["data"] == {"own-mine.json": mine.text}
+    (config_map,) = build_custom_config_maps(View(snapshot, CLUSTER))
+    assert config_map["data"] == {"own-mine.json": mine.text}
     # Of theirs alone, ours go.
-    left = list_failures(judge_checks(STEP, add_files(mine, enabled=False)))
-    assert left["no-others"] == (", ".join(f"gpustack-dashboard-{name}" for name in read_dashboards()), "install")
+    failures = list_failures(judge_checks(STEP, add_files(mine, enabled=False)))
+    assert failures["no-others"] == (", ".join(f"gpustack-dashboard-{name}" for name in read_dashboards()), "install")
 
 
 def test_of_a_recording_those_of_the_spec_are_unknown() -> None:
@@ -101,12 +101,17 @@ def test_of_a_recording_those_of_the_spec_are_unknown() -> None:
 
 
 def test_a_dashboard_that_is_no_longer_wanted_is_removed() -> None:
-    listed = json.loads(build_answers()[MAPS].stdout)
-    more = {"name": "gpustack-dashboard-own-old", "namespace": "monitoring", "annotations": {}, "managedFields": []}
-    listed["items"].append({"metadata": more})
-    answers = {MAPS: make_answer(MAPS[0], json.dumps(listed))}
+    listed_maps = json.loads(build_answers()[MAPS].stdout)
+    further_map = {
+        "name": "gpustack-dashboard-own-old",
+        "namespace": "monitoring",
+        "annotations": {},
+        "managedFields": [],
+    }
+    listed_maps["items"].append({"metadata": further_map})
+    answers = {MAPS: make_answer(MAPS[0], json.dumps(listed_maps))}
     assert list_failures(judge(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
-    dropped = build_variables(View(build_snapshot(answers), CLUSTER))["dropped"]
-    assert dropped == ["ConfigMap monitoring gpustack-dashboard-own-old"]
+    dropped_maps = build_variables(View(build_snapshot(answers), CLUSTER))["dropped"]
+    assert dropped_maps == ["ConfigMap monitoring gpustack-dashboard-own-old"]
     # What cannot be read is not deleted.
     assert build_variables(View(build_snapshot({MAPS: read_case(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []

@@ -27,8 +27,8 @@ def world(tmp_path: Path) -> Path:
 
 
 def build_definition(name: str, version: str, manager: str = OPERATOR, **fields: Any) -> dict[str, Any]:
-    where = "annotations" if manager == OPERATOR else "labels"
-    versions = {where: {manager: version}} if version else {}
+    place = "annotations" if manager == OPERATOR else "labels"
+    versions = {place: {manager: version}} if version else {}
     return build_object(
         "CustomResourceDefinition", name, "", spec={"versions": [f"of {version}"]}, **versions, **fields
     )
@@ -40,13 +40,13 @@ def render_definitions(*definitions: dict[str, Any]) -> str:
 
 
 def read_versions(world: Path) -> dict[str, Any]:
-    found = [json.loads(path.read_text()) for path in sorted((world / "objects").iterdir())]
-    return {item["metadata"]["name"]: item["spec"]["versions"] for item in found}
+    definitions = [json.loads(path.read_text()) for path in sorted((world / "objects").iterdir())]
+    return {item["metadata"]["name"]: item["spec"]["versions"] for item in definitions}
 
 
 def test_missing_definitions_are_created_without_force(world: Path) -> None:
-    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
-    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    process = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
+    assert (process.returncode, len(process.stdout.splitlines())) == (0, 2)
     assert read_versions(world) == {name: ["of 0.93.1"] for name in NAMES}
     assert [line for line in read_calls(world, "apply") if "--force-conflicts" in line] == []
     assert read_calls(world, "wait", "--for=condition=Established")
@@ -62,12 +62,12 @@ def test_a_newer_definition_is_never_downgraded(
 ) -> None:
     path = put(world, build_definition(NAMES[0], actual, manager, managers=managers))
     before = path.read_bytes()
-    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1", manager) for name in NAMES)))
-    assert done.returncode == 0
+    process = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1", manager) for name in NAMES)))
+    assert process.returncode == 0
     assert path.read_bytes() == before
     assert (
         f"definition {NAMES[0]} has version {actual}, newer than 0.93.1 of this chart: it is left as it is\n"
-        in done.stdout
+        in process.stdout
     )
     assert read_versions(world)[NAMES[1]] == ["of 0.93.1"]
 
@@ -76,8 +76,8 @@ def test_a_newer_definition_is_never_downgraded(
 @pytest.mark.parametrize("managers", [[OTHER_ENTRY], [APPLIED_ENTRY], []], ids=["theirs", "ours", "unknown"])
 def test_an_older_definition_is_upgraded(world: Path, actual: str, managers: list[dict[str, Any]]) -> None:
     put(world, build_definition(NAMES[0], actual, managers=managers))
-    done = run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
-    assert (done.returncode, read_versions(world)) == (0, {NAMES[0]: ["of 0.93.1"]})
+    process = run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
+    assert (process.returncode, read_versions(world)) == (0, {NAMES[0]: ["of 0.93.1"]})
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,17 @@ def test_a_definition_without_a_version_is_changed_only_where_it_is_ours(
 ) -> None:
     path = put(world, build_definition("nodefeatures.nfd.k8s-sigs.io", actual, managers=managers))
     before = path.read_bytes()
-    done = run(
+    process = run(
         world,
         SCRIPT,
         render_definitions({**build_definition("nodefeatures.nfd.k8s-sigs.io", ""), "spec": {"versions": ["new"]}}),
     )
-    assert done.returncode == 0
+    assert process.returncode == 0
     assert (read_versions(world)["nodefeatures.nfd.k8s-sigs.io"] == ["new"]) == written
     assert (path.read_bytes() == before) != written
-    assert ("its version is unknown: it is left as it is (gpustack explain foreign-object)" in done.stdout) != written
+    assert (
+        "its version is unknown: it is left as it is (gpustack explain foreign-object)" in process.stdout
+    ) != written
 
 
 @pytest.mark.parametrize(
@@ -113,21 +115,24 @@ def test_a_definition_of_others_with_the_same_version_keeps_their_changes(
     world: Path, managers: list[dict[str, Any]]
 ) -> None:
     """Such as a conversion webhook, or a version that they serve for their own objects."""
-    theirs = {
+    foreign_definition = {
         **build_definition(NAMES[0], "0.93.1", managers=managers),
         "spec": {"versions": ["of 0.93.1, and theirs"]},
     }
-    path = put(world, theirs)
+    path = put(world, foreign_definition)
     before = path.read_bytes()
-    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
-    assert (done.returncode, path.read_bytes()) == (0, before)
-    assert f"definition {NAMES[0]} is not from gpustack, and has version 0.93.1 already" in done.stdout
+    process = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
+    assert (process.returncode, path.read_bytes()) == (0, before)
+    assert f"definition {NAMES[0]} is not from gpustack, and has version 0.93.1 already" in process.stdout
     assert read_versions(world)[NAMES[1]] == ["of 0.93.1"]
 
 
 def test_a_definition_of_ours_with_the_same_version_is_repaired(world: Path) -> None:
-    ours = {**build_definition(NAMES[0], "0.93.1", managers=[APPLIED_ENTRY]), "spec": {"versions": ["damaged"]}}
-    put(world, ours)
+    own_definition = {
+        **build_definition(NAMES[0], "0.93.1", managers=[APPLIED_ENTRY]),
+        "spec": {"versions": ["damaged"]},
+    }
+    put(world, own_definition)
     run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
     assert read_versions(world) == {NAMES[0]: ["of 0.93.1"]}
 
@@ -140,10 +145,10 @@ def test_a_definition_that_a_person_gives_to_gpustack_is_upgraded(world: Path) -
 
 
 def test_a_newer_definition_that_others_bring_meanwhile_survives(world: Path) -> None:
-    theirs = build_definition(NAMES[0], "0.99.0", managers=[OTHER_ENTRY])
-    (world / "arrives.json").write_text(json.dumps(theirs))
-    done = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
-    assert done.returncode == 0
+    definition = build_definition(NAMES[0], "0.99.0", managers=[OTHER_ENTRY])
+    (world / "arrives.json").write_text(json.dumps(definition))
+    process = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in NAMES)))
+    assert process.returncode == 0
     assert read_versions(world) == {NAMES[0]: ["of 0.99.0"], NAMES[1]: ["of 0.93.1"]}
 
 
@@ -154,5 +159,5 @@ def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
 
 
 def test_a_chart_without_definitions_asks_nothing(world: Path) -> None:
-    done = run(world, SCRIPT, "# nothing\n")
-    assert (done.returncode, done.stdout, read_calls(world)) == (0, "", [])
+    process = run(world, SCRIPT, "# nothing\n")
+    assert (process.returncode, process.stdout, read_calls(world)) == (0, "", [])

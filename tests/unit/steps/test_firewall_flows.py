@@ -28,28 +28,28 @@ def test_settings_change_the_ports() -> None:
     quiet = Spec.model_validate({"kubernetes": {"metrics_bind": "127.0.0.1"}, "flannel": {"backend": "host-gw"}})
     assert list_ports(quiet, "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081"}
     assert "udp 4789" in list_ports(Spec.model_validate({"flannel": {"port": 4789}}), "nodes")
-    elsewhere = Spec.model_validate({"monitoring": {"node_exporter_port": 9101}})
-    assert "tcp 9101" in list_ports(elsewhere, "pods")
-    assert "tcp 9100" not in list_ports(elsewhere, "pods")
+    other_port = Spec.model_validate({"monitoring": {"node_exporter_port": 9101}})
+    assert "tcp 9101" in list_ports(other_port, "pods")
+    assert "tcp 9100" not in list_ports(other_port, "pods")
 
 
 def test_addresses_are_listed_by_source() -> None:
-    found = {
+    flows = {
         flow["sources"]: flow["addresses"] for flow in build_flow_entries(Spec(), NODES) if flow["sources"] != "host"
     }
-    assert found == {
+    assert flows == {
         "self": ["lo"], "any": ["0.0.0.0/0"], "pods": ["10.244.0.0/16"], "nodes": ["10.0.0.1/32", "10.0.0.2/32"],
     }  # fmt: skip
 
 
 def test_a_host_sends_what_the_others_let_in() -> None:
-    sent = [flow for flow in build_flow_entries(Spec(), NODES) if flow["sources"] == "host"]
-    assert {flow["to"]: flow["addresses"] for flow in sent} == {
+    host_flows = [flow for flow in build_flow_entries(Spec(), NODES) if flow["sources"] == "host"]
+    assert {flow["to"]: flow["addresses"] for flow in host_flows} == {
         "nodes": ["10.0.0.1/32", "10.0.0.2/32"], "pods": ["10.244.0.0/16"],
     }  # fmt: skip
-    ports_ = {f"{flow['proto']} {port}" for flow in sent for port in flow["ports"]}
+    ports_ = {f"{flow['proto']} {port}" for flow in host_flows for port in flow["ports"]}
     assert ports_ == list_ports(Spec(), "nodes") | list_ports(Spec(), "any")
-    assert {flow["roles"] for flow in sent} == {"all"}, "a worker calls the API server too"
+    assert {flow["roles"] for flow in host_flows} == {"all"}, "a worker calls the API server too"
 
 
 def test_a_worker_lets_in_less() -> None:
@@ -74,5 +74,5 @@ def test_a_host_that_cannot_be_asked_keeps_its_address() -> None:
         ),
         Host("d", "d.example.org", groups=frozenset({NODE})),
     )
-    found = list_node_addresses(Inventory(None, hosts, Spec()), {"a": "10.9.0.1"})
-    assert found == ["10.9.0.1", "10.0.0.2", "10.9.0.3"]
+    addresses = list_node_addresses(Inventory(None, hosts, Spec()), {"a": "10.9.0.1"})
+    assert addresses == ["10.9.0.1", "10.0.0.2", "10.9.0.3"]

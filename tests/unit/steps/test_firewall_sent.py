@@ -16,18 +16,20 @@ from tests.worlds.snapshots.firewall import (
 
 
 def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
-    found = build_snapshot(format_rules(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
-    assert list_outcomes(found) == {"flows-pass": "operator"}
-    result = judge_rules(found)["flows-pass"].result
+    snapshot = build_snapshot(format_rules(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
+    assert list_outcomes(snapshot) == {"flows-pass": "operator"}
+    result = judge_rules(snapshot)["flows-pass"].result
     assert result
     assert "tcp 2379 to 127.0.0.1 is blocked by the policy DROP of chain ip filter OUTPUT" in result.actual
     assert result.hint == HINT
 
 
 def test_an_output_policy_of_a_known_one_is_opened() -> None:
-    found = build_snapshot(format_rules(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",)))
-    assert detect_manager(build_view(found)) == "iptables"
-    assert list_outcomes(found).items() >= {"flows-pass": "install", "ours-are-stored": "install"}.items()
+    snapshot = build_snapshot(
+        format_rules(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",))
+    )
+    assert detect_manager(build_view(snapshot)) == "iptables"
+    assert list_outcomes(snapshot).items() >= {"flows-pass": "install", "ours-are-stored": "install"}.items()
 
 
 def test_a_table_that_denies_on_one_way_only_asks_ours_on_that_one() -> None:
@@ -40,8 +42,8 @@ def test_a_table_that_denies_on_one_way_only_asks_ours_on_that_one() -> None:
         for entry in document["nftables"]
         if "output" not in (next(iter(entry.values())).get(key) for key in ("name", "chain"))
     ]
-    found = build_snapshot(
+    snapshot = build_snapshot(
         answer.stdout.split("== nft\n")[0] + "== nft\n" + json.dumps(document) + "\n",
         after.answers["firewall.stored", "host1"],
     )
-    assert list_outcomes(found) == {}
+    assert list_outcomes(snapshot) == {}

@@ -28,7 +28,7 @@ for word; do
 done
 """
 # What remove-agreed.sh has, for the files of the world: all that a step left is agreed on.
-AGREED = """
+AGREED_SOURCES = """
 is_agreed() { [ "$1" = remove ] && [ -e "$2" ]; }
 drop() { rm -f "$@"; }
 """
@@ -56,14 +56,14 @@ def play(world: Path, template: str) -> None:
     source = Environment(loader=FileSystemLoader(templates), autoescape=False)
     source.tests["changed"] = is_changed
     text = source.get_template(template).render(
-        firewall_pod_cidr=PODS, lookup=lambda _, name: AGREED if name == "remove-agreed.sh" else ""
+        firewall_pod_cidr=PODS, lookup=lambda _, name: AGREED_SOURCES if name == "remove-agreed.sh" else ""
     )
     text = text.replace("/etc/", f"{world}/etc/").replace("PATH=", f"PATH={world}/bin:")
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh"], input=text, env={"WORLD": str(world), "PATH": os.environ["PATH"]},
         capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def read_sources(world: Path) -> tuple[str, str]:
@@ -105,6 +105,6 @@ def test_the_source_is_shown_as_what_it_is(noted: bool) -> None:
         "owned.records": render_records(*things),
     }
     (three,) = judge_removal(build_snapshot({"k3": answers}), ["k3"]).hosts
-    named = f"source {PODS} of firewalld's zone trusted"
-    assert (named in [str(trace) for _, traces in three.traces for trace in traces]) is noted
-    assert (f"{named}: gpustack has no record of it" in three.kept_resources) is not noted
+    named_source = f"source {PODS} of firewalld's zone trusted"
+    assert (named_source in [str(trace) for _, traces in three.traces for trace in traces]) is noted
+    assert (f"{named_source}: gpustack has no record of it" in three.kept_resources) is not noted

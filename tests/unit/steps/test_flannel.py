@@ -17,9 +17,9 @@ def test_before_flannel_is_there_all_is_for_install() -> None:
         (probe, CLUSTER): read_case(probe, "before-network") for probe in (DAEMON_SET, NET_CONF, "kube.deployments")
     }
     answers[HOST, "k1"] = read_case(HOST, "before-network")
-    found = list_failures(judge(STEP, answers))
-    assert set(found) == {"version", "settings", "rolled-out", "running", "dns"}
-    assert {cure for _, cure in found.values()} == {"install"}
+    failures = list_failures(judge(STEP, answers))
+    assert set(failures) == {"version", "settings", "rolled-out", "running", "dns"}
+    assert {cure for _, cure in failures.values()} == {"install"}
 
 
 def test_another_version_is_for_upgrade() -> None:
@@ -46,8 +46,8 @@ def test_without_a_port_it_is_that_of_linux() -> None:
 
 def test_another_pod_network_is_for_install() -> None:
     """Mistake 10 of the usual scripts: the manifest's own 10.244.0.0/16 whatever kubeadm was given."""
-    found = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}))
-    assert found == {
+    failures = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}))
+    assert failures == {
         "settings": ("10.244.0.0/16 over vxlan on port 8472", "install"),
         "running": ("10.244.0.0/16", "install"),
     }
@@ -103,11 +103,11 @@ def test_a_node_without_a_range_is_for_the_operator() -> None:
 
 def test_dns_whose_pods_are_refused_has_the_reason() -> None:
     quota = 'pods "coredns-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0'
-    failed = {"type": "ReplicaFailure", "status": "True", "message": quota}
+    failure = {"type": "ReplicaFailure", "status": "True", "message": quota}
     answer = read_case(
         "kube.deployments", "control-plane", ('"Available","status":"True"', '"Available","status":"False"')
     )
     loads = json.loads(answer.stdout)
-    loads["items"][0]["status"]["conditions"].append(failed)
+    loads["items"][0]["status"]["conditions"].append(failure)
     answers = {("kube.deployments", CLUSTER): replace(answer, stdout=json.dumps(loads))}
     assert list_failures(judge(STEP, answers)) == {"dns": (f"not available: {quota}", "install")}

@@ -75,12 +75,12 @@ def test_the_inventory_counts_more_than_the_bus() -> None:
 
 def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
     hosts = (set_gpus(K1, gpustack_gpus=0), K2)
-    taken = build_snapshot(hosts=hosts)
-    view = View(taken, "k1")
+    snapshot = build_snapshot(hosts=hosts)
+    view = View(snapshot, "k1")
     assert (list_gpus(view), count_gpus(view)) == ((), 0)
-    assert set(count_host_gpus(View(taken, CLUSTER))) == {"k2"}
+    assert set(count_host_gpus(View(snapshot, CLUSTER))) == {"k2"}
     assert (find_gpu_driver(view), count_gpus_of_host(view)) == ("", 0)
-    assert count_gpus_of_host(View(taken, "k2")) == 2
+    assert count_gpus_of_host(View(snapshot, "k2")) == 2
 
 
 @pytest.mark.parametrize("number", [-1, 65, "two", 1.5])
@@ -96,8 +96,8 @@ def test_what_is_unknown_stays_so() -> None:
 
 def test_every_step_expects_the_same() -> None:
     """The host that hands on two of four offers two, and nothing is missed: neither GPUs nor series of them."""
-    taken = build_snapshot(load_case(MACHINES))
-    view = View(taken, CLUSTER)
+    snapshot = build_snapshot(load_case(MACHINES))
+    view = View(snapshot, CLUSTER)
     assert count_node_gpus(view) == {"k1": 2, "k2": 2}
     step_states = [
         judge_state(step, view) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")

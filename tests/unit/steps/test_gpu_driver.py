@@ -15,8 +15,8 @@ from tests.worlds.snapshots.judge import list_failures
 ROLE = locate_playbooks() / "roles" / "gpu_driver"
 PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"
 CONTAINER = {"gpu": {"driver": {"mode": "container"}}}
-NONE = {"gpu": {"driver": {"mode": "none"}}}
-UNGUARDED = {"gpu": {"driver": {"guard": False}}}
+WITHOUT_DRIVER = {"gpu": {"driver": {"mode": "none"}}}
+UNGUARDED_DRIVER = {"gpu": {"driver": {"guard": False}}}
 
 
 def find_failures(*changes: Any, **options: Any) -> dict[str, tuple[str, str]]:
@@ -52,7 +52,7 @@ def test_a_fresh_host_is_for_install() -> None:
 
 
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
-@pytest.mark.parametrize("spec", [{}, CONTAINER, NONE])
+@pytest.mark.parametrize("spec", [{}, CONTAINER, WITHOUT_DRIVER])
 def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
     answers = place_answers("h1", make_answer("gpu.devices", ""))
@@ -70,20 +70,22 @@ def test_no_driver_container_is_built_for_debian() -> None:
 
 
 def test_secure_boot_is_reported_before_anything_is_installed() -> None:
-    found = find_failures(load_cases(driver="secure-boot"), state="fresh")
-    assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
-    enrolled = make_answer(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
-    assert "secure-boot" not in find_failures({(DRIVER, "h1"): enrolled}, state="fresh")
-    ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled}
+    failures = find_failures(load_cases(driver="secure-boot"), state="fresh")
+    assert failures["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
+    enrolled_key = make_answer(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
+    assert "secure-boot" not in find_failures({(DRIVER, "h1"): enrolled_key}, state="fresh")
+    ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled_key}
     assert "secure-boot" in find_failures(ubuntu, CONTAINER, state="fresh")
 
 
 def test_the_hint_names_the_key_that_is_there() -> None:
     assert "secure-boot" not in find_failures(load_cases(driver="mok-of-ubuntu"), state="fresh")
     key = "/var/lib/shim-signed/mok/MOK.der"
-    other = place_answers("h1", make_answer(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n"))
-    assert f"mokutil --import {key}" in find_hint("secure-boot", other)
-    ubuntu = {("system.os", "h1"): UBUNTU, **other}
+    other_key = place_answers(
+        "h1", make_answer(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n")
+    )
+    assert f"mokutil --import {key}" in find_hint("secure-boot", other_key)
+    ubuntu = {("system.os", "h1"): UBUNTU, **other_key}
     assert "gpu.driver.mode: host" in find_hint("secure-boot", ubuntu, CONTAINER)
 
 
@@ -93,35 +95,35 @@ def test_a_module_that_is_loaded_is_signed() -> None:
 
 def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
     assert find_failures(load_cases(driver="nouveau"))["nouveau"] == ("not blacklisted, loaded", "install")
-    both = make_answer(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
-    assert find_failures({(DRIVER, "h1"): both})["nouveau"] == ("loaded", "operator")
-    assert "reboot h1" in find_hint("nouveau", {(DRIVER, "h1"): both})
+    both_states = make_answer(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
+    assert find_failures({(DRIVER, "h1"): both_states})["nouveau"] == ("loaded", "operator")
+    assert "reboot h1" in find_hint("nouveau", {(DRIVER, "h1"): both_states})
 
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
-    found = find_failures(load_cases(driver="run-installer"), state="fresh")
-    assert found["other-drivers"] == ("the driver of the .run installer", "operator")
+    failures = find_failures(load_cases(driver="run-installer"), state="fresh")
+    assert failures["other-drivers"] == ("the driver of the .run installer", "operator")
     assert "nvidia-uninstall" in find_hint("other-drivers", load_cases(driver="run-installer"))
-    assert find_failures(load_cases(driver="run-installer"), NONE) == {}
+    assert find_failures(load_cases(driver="run-installer"), WITHOUT_DRIVER) == {}
 
 
 def test_the_driver_of_debian_s_own_archive_is_left_alone() -> None:
-    found = find_failures(load_cases(packages="debian-archive"))
-    assert found["other-drivers"] == ("nvidia-smi", "operator")
-    assert found["version"] == ("nvidia-kernel-dkms", "upgrade")
+    failures = find_failures(load_cases(packages="debian-archive"))
+    assert failures["other-drivers"] == ("nvidia-smi", "operator")
+    assert failures["version"] == ("nvidia-kernel-dkms", "upgrade")
 
 
 def test_packages_on_the_host_are_in_the_way_of_a_driver_container() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
-    found = find_failures(ubuntu, CONTAINER)
-    assert found == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
+    failures = find_failures(ubuntu, CONTAINER)
+    assert failures == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
 
 
 def test_the_repository_of_ubuntu_has_its_names() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(packages="ubuntu-nvidia")}
-    found = find_failures(ubuntu)
-    assert set(found) == {"repository"}
-    assert found["repository"][0].startswith("uri ")
+    failures = find_failures(ubuntu)
+    assert set(failures) == {"repository"}
+    assert failures["repository"][0].startswith("uri ")
 
 
 @pytest.mark.parametrize(
@@ -148,24 +150,24 @@ def test_packages_of_ubuntu_are_named_by_branch(driver: dict[str, str], names: l
     spec = {"gpu": {"driver": {"mode": "host", **driver}}}
     missing = find_failures(ubuntu, spec, state="fresh")["packages-installed"]
     assert missing == (f"missing: {', '.join(names)}", "install")
-    found = build_host_facts(build_snapshot(ubuntu, spec), "h1")
+    host_facts = build_host_facts(build_snapshot(ubuntu, spec), "h1")
     version = driver.get("version", "595.91.07")
-    assert found
-    assert found["gpu_driver_packages"] == " ".join(f"{name}={version}-*" for name in names)
+    assert host_facts
+    assert host_facts["gpu_driver_packages"] == " ".join(f"{name}={version}-*" for name in names)
 
 
 def test_a_module_of_another_branch_is_another_version() -> None:
     packages = edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
-    found = find_failures({("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}})
-    assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
+    failures = find_failures({("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}})
+    assert failures["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
 def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> None:
-    whole = read_case(PACKAGES, "ubuntu-nvidia").stdout
+    text = read_case(PACKAGES, "ubuntu-nvidia").stdout
     on_ubuntu = {("system.os", "h1"): UBUNTU, **load_cases(smi="fresh-debian-12")}
-    half = make_answer(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
+    half = make_answer(PACKAGES, text.replace("libnvidia-compute ", "libnvidia-gl "))
     assert find_failures(on_ubuntu | {(PACKAGES, "h1"): half})["answers"] == ("not installed", "install")
-    failures = find_failures(on_ubuntu | place_answers("h1", make_answer(PACKAGES, whole)))
+    failures = find_failures(on_ubuntu | place_answers("h1", make_answer(PACKAGES, text)))
     assert failures["answers"] == ("not installed", "operator")
 
 
@@ -183,14 +185,14 @@ def test_the_official_repository_has_the_release_and_the_platform_in_its_address
 
 
 def test_another_version_is_not_moved() -> None:
-    other = {"gpu": {"driver": {"version": "595.91.08"}}}
-    found = find_failures(spec=other)
-    assert found == {"version": ("nvidia-driver-cuda 595.91.07, nvidia-kernel-open-dkms 595.91.07", "upgrade")}
+    other_version = {"gpu": {"driver": {"version": "595.91.08"}}}
+    failures = find_failures(spec=other_version)
+    assert failures == {"version": ("nvidia-driver-cuda 595.91.07, nvidia-kernel-open-dkms 595.91.07", "upgrade")}
 
 
 def test_the_other_kind_of_module_is_another_version() -> None:
-    found = find_failures(spec={"gpu": {"driver": {"kernel_module": "proprietary"}}})
-    assert found["version"] == ("nvidia-kernel-open-dkms", "upgrade")
+    failures = find_failures(spec={"gpu": {"driver": {"kernel_module": "proprietary"}}})
+    assert failures["version"] == ("nvidia-kernel-open-dkms", "upgrade")
 
 
 @pytest.mark.parametrize(
@@ -203,24 +205,24 @@ def test_the_other_kind_of_module_is_another_version() -> None:
     ],
 )
 def test_a_pin_of_another_branch_is_for_install(pin: str, *, holds: bool) -> None:
-    found = find_failures(edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} ")))
-    assert found == ({} if holds else {"version-pinned": (pin, "install")})
+    failures = find_failures(edit_answer(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} ")))
+    assert failures == ({} if holds else {"version-pinned": (pin, "install")})
 
 
 def test_an_unguarded_driver_is_for_install() -> None:
     loose = edit_answer(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
     assert find_failures(loose) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
-    assert find_failures(loose, UNGUARDED) == {}
-    found = find_failures(load_cases(guard="others"))
-    assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
-    assert find_failures(load_cases(guard="others"), UNGUARDED) == {}
+    assert find_failures(loose, UNGUARDED_DRIVER) == {}
+    failures = find_failures(load_cases(guard="others"))
+    assert failures == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
+    assert find_failures(load_cases(guard="others"), UNGUARDED_DRIVER) == {}
 
 
 def test_missing_headers_of_the_next_kernel_are_for_install() -> None:
     """-28 is newer than -9, and an upgrade brought it without its headers."""
-    found = find_failures(load_cases(kernels="newer-kernel"))
-    assert found == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
-    assert find_failures(load_cases(kernels="newer-kernel"), UNGUARDED) == {}
+    failures = find_failures(load_cases(kernels="newer-kernel"))
+    assert failures == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
+    assert find_failures(load_cases(kernels="newer-kernel"), UNGUARDED_DRIVER) == {}
     unbuilt = edit_answer(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
     assert find_failures(unbuilt) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
     following = edit_answer(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
@@ -242,26 +244,26 @@ def test_a_container_has_no_kernels_of_its_own() -> None:
 
 
 def test_a_module_of_another_version_needs_a_reboot() -> None:
-    found = find_failures(load_cases(driver="mismatch", smi="mismatch"))
+    failures = find_failures(load_cases(driver="mismatch", smi="mismatch"))
     words = "module 595.71.05, libraries 595.91.07: driver/library version mismatch"
-    assert found["matching"] == (words, "operator")
-    assert found["answers"][1] == "operator"
+    assert failures["matching"] == (words, "operator")
+    assert failures["answers"][1] == "operator"
     assert "kubectl drain h1" in find_hint("matching", load_cases(driver="mismatch"))
 
 
 def test_an_unloaded_module_is_reported() -> None:
     line = read_case(DRIVER, "prepared-debian-12").stdout.splitlines()[0]
     answers = {**edit_answer(DRIVER, (line, "module -")), **load_cases(smi="not-loaded")}
-    found = find_failures(answers)
-    assert found["module-loaded"] == ("not loaded", "install")
-    assert found["answers"][1] == "install"
-    assert found["answers"][0].startswith("the module is not loaded (exit status 9)")
-    assert {cure for _, cure in find_failures(answers, NONE).values()} == {"operator"}
+    failures = find_failures(answers)
+    assert failures["module-loaded"] == ("not loaded", "install")
+    assert failures["answers"][1] == "install"
+    assert failures["answers"][0].startswith("the module is not loaded (exit status 9)")
+    assert {cure for _, cure in find_failures(answers, WITHOUT_DRIVER).values()} == {"operator"}
 
 
 def test_inactive_persistence_is_for_install() -> None:
-    found = find_failures(edit_answer(DRIVER, ("persistence active", "persistence inactive")))
-    assert found == {"persistence": ("inactive", "install")}
+    failures = find_failures(edit_answer(DRIVER, ("persistence active", "persistence inactive")))
+    assert failures == {"persistence": ("inactive", "install")}
     assert find_failures(edit_answer(DRIVER, ("persistence active", "persistence none"))) == {}
 
 

@@ -19,9 +19,9 @@ def build_switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
 
 
 def test_a_host_with_switches_gets_the_fabric_manager() -> None:
-    found = list_failures(judge(STEP, build_switches("none"), state="fresh"))
-    assert found["packages-installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
-    assert found["fabric-manager"] == ("none", "install")
+    failures = list_failures(judge(STEP, build_switches("none"), state="fresh"))
+    assert failures["packages-installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
+    assert failures["fabric-manager"] == ("none", "install")
     facts = build_host_facts(build_snapshot(build_switches("none"), {}), "h1")
     assert facts
     assert "nvidia-fabricmanager=595.91.07-*" in facts["gpu_driver_packages"].split()
@@ -37,20 +37,20 @@ def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
 
 @pytest.mark.parametrize("unit", ["inactive", "failed"])
 def test_a_stopped_fabric_manager_is_for_install(unit: str) -> None:
-    there = read_case(PACKAGES, "prepared-debian-12").stdout + FABRIC.replace("install", "hold", 1)
-    packages = place_answers("h1", make_answer(PACKAGES, there))
+    held_packages = read_case(PACKAGES, "prepared-debian-12").stdout + FABRIC.replace("install", "hold", 1)
+    packages = place_answers("h1", make_answer(PACKAGES, held_packages))
     assert list_failures(judge(STEP, build_switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
     assert list_failures(judge(STEP, build_switches("active") | packages)) == {}
 
 
 def test_it_is_held_and_of_the_driver_s_version() -> None:
-    there = read_case(PACKAGES, "prepared-debian-12").stdout
-    loose = place_answers("h1", make_answer(PACKAGES, there + FABRIC))
+    packages = read_case(PACKAGES, "prepared-debian-12").stdout
+    loose = place_answers("h1", make_answer(PACKAGES, packages + FABRIC))
     assert list_failures(judge(STEP, build_switches("active") | loose)) == {
         "packages-held": ("not held: nvidia-fabricmanager", "install")
     }
-    other = place_answers("h1", make_answer(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04")))
-    assert list_failures(judge(STEP, build_switches("active") | other))["version"] == (
+    other_packages = place_answers("h1", make_answer(PACKAGES, packages + FABRIC.replace("595.91.07", "610.57.04")))
+    assert list_failures(judge(STEP, build_switches("active") | other_packages))["version"] == (
         "nvidia-fabricmanager 610.57.04",
         "upgrade",
     )

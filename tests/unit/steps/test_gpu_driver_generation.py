@@ -15,7 +15,7 @@ OLD: dict[str, Any] = {"version": "580.95.05", "kernel_module": "proprietary"}
 
 def judge_generation(*devices: str, gpus: int | None = None, **driver: Any) -> str:
     """Return what is found of the driver, with the hint; empty where it drives the GPUs."""
-    bus = "".join(f"0000:{at:02x}:00.0 0x{device}\n" for at, device in enumerate(devices, 0x17))
+    bus = "".join(f"0000:{index:02x}:00.0 0x{device}\n" for index, device in enumerate(devices, 0x17))
     answers = {("gpu.devices", "h1"): make_answer("gpu.devices", bus), ("system.os", "h1"): UBUNTU}
     spec = H1.spec.model_copy(update={"gpustack_gpus": gpus})
     hosts = (replace(H1, spec=spec), H2)

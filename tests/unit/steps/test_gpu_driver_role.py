@@ -14,7 +14,7 @@ from gpustack.probes.gpu.packages import GPU_KERNELS, ONLY_WITH_GPU
 
 FOLDERS = ("boot", "proc", "sys", "lib", "etc", "var")
 FILES = locate_playbooks() / "roles" / "gpu_driver" / "files"
-Done = subprocess.CompletedProcess[str]
+CompletedText = subprocess.CompletedProcess[str]
 
 
 def write_program(world: Path, name: str, text: str) -> None:
@@ -24,7 +24,7 @@ def write_program(world: Path, name: str, text: str) -> None:
     path.chmod(0o755)
 
 
-def run(world: Path, script: str, **variables: str) -> Done:
+def run(world: Path, script: str, **variables: str) -> CompletedText:
     """Run a script with the folders of the host in the world instead."""
     for folder in FOLDERS:
         (world / folder).mkdir(exist_ok=True)
@@ -39,9 +39,9 @@ def offer_packages(world: Path, *names: str) -> None:
 
 
 def choose_packages(world: Path, script: str, **variables: str) -> list[str]:
-    done = run(world, f"set -eu\n{(FILES / script).read_text()}\necho $PACKAGES", **variables)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    process = run(world, f"set -eu\n{(FILES / script).read_text()}\necho $PACKAGES", **variables)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.split()
 
 
 PIN = "nvidia-driver-pinning-595"
@@ -78,9 +78,9 @@ def test_headers_are_chosen_for_this_and_newer_kernels(tmp_path: Path) -> None:
     running, old, newest = "6.1.0-28-amd64", "6.1.0-9-amd64", "6.1.0-31-amd64"
     images = f"linux-image-{newest} installed\\nlinux-image-amd64 installed\\nlinux-image-cloud-amd64 config-files\\n"
     install_kernels(tmp_path, running, old, running, newest, images=images)
-    wanted = [f"linux-headers-{part}" for part in (running, newest, "amd64")]
-    offer_packages(tmp_path, *wanted, f"linux-headers-{old}", "linux-headers-cloud-amd64")
-    assert choose_packages(tmp_path, "headers.sh") == wanted
+    headers = [f"linux-headers-{part}" for part in (running, newest, "amd64")]
+    offer_packages(tmp_path, *headers, f"linux-headers-{old}", "linux-headers-cloud-amd64")
+    assert choose_packages(tmp_path, "headers.sh") == headers
 
 
 def test_headers_present_or_unknown_to_apt_are_left_out(tmp_path: Path) -> None:
@@ -112,12 +112,12 @@ def test_the_probe_names_headers_that_apt_does_not_know(tmp_path: Path, package:
     write_program(tmp_path, "modinfo", "exit 1")
     lists = "".join(f'[ "$name" != {name} ] || echo "{name} | 1 | http://x y"\n' for name in package.split())
     write_program(tmp_path, "apt-cache", f"shift\nfor name; do :\n{lists}done")
-    done = run(tmp_path, str(GPU_KERNELS.question.script).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
-    assert done.returncode == 0, done.stderr
-    assert GPU_KERNELS.extract_fact(Answer(GPU_KERNELS.id, "h1", 0, done.stdout)).unknown == unknown
+    process = run(tmp_path, str(GPU_KERNELS.question.script).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
+    assert process.returncode == 0, process.stderr
+    assert GPU_KERNELS.extract_fact(Answer(GPU_KERNELS.id, "h1", 0, process.stdout)).unknown == unknown
 
 
-def load_module(world: Path, *, modprobe: str, systemctl: str = "exit 1", fabric: str = "") -> Done:
+def load_module(world: Path, *, modprobe: str, systemctl: str = "exit 1", fabric: str = "") -> CompletedText:
     install_kernels(world, "6.18.44-lab")
     write_program(world, "modprobe", modprobe)
     write_program(world, "modinfo", "exit 1")
@@ -127,8 +127,8 @@ def load_module(world: Path, *, modprobe: str, systemctl: str = "exit 1", fabric
 
 
 def test_a_module_is_loaded(tmp_path: Path) -> None:
-    done = load_module(tmp_path, modprobe='[ "$1" != nvidia ] || echo loaded >>"$WORLD/asked"')
-    assert (done.returncode, done.stdout) == (0, "changed: loaded nvidia\n")
+    process = load_module(tmp_path, modprobe='[ "$1" != nvidia ] || echo loaded >>"$WORLD/asked"')
+    assert (process.returncode, process.stdout) == (0, "changed: loaded nvidia\n")
     (tmp_path / "proc" / "driver" / "nvidia").mkdir(parents=True)
     (tmp_path / "proc" / "driver" / "nvidia" / "version").touch()
     (tmp_path / "boot").rmdir()
@@ -141,28 +141,28 @@ def test_the_fabric_manager_is_started_where_it_is_wanted(tmp_path: Path) -> Non
     load_module(tmp_path, modprobe="exit 0", systemctl=systemctl)
     assert (tmp_path / "started").read_text() == "nvidia-persistenced.service\n"
     (tmp_path / "boot").rmdir()
-    done = load_module(tmp_path, modprobe="exit 0", systemctl=systemctl, fabric="nvidia-fabricmanager")
-    assert done.stdout.endswith("changed: started nvidia-fabricmanager\n")
+    process = load_module(tmp_path, modprobe="exit 0", systemctl=systemctl, fabric="nvidia-fabricmanager")
+    assert process.stdout.endswith("changed: started nvidia-fabricmanager\n")
     assert (tmp_path / "started").read_text().endswith("nvidia-fabricmanager.service\n")
 
 
 def test_with_nouveau_nothing_is_loaded_and_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "sys" / "module" / "nouveau").mkdir(parents=True)
-    done = load_module(tmp_path, modprobe="exit 1")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = load_module(tmp_path, modprobe="exit 1")
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
 def test_a_failure_ends_with_the_log_of_the_build(tmp_path: Path) -> None:
     log = tmp_path / "var" / "lib" / "dkms" / "nvidia" / "595.91.07" / "build" / "make.log"
     log.parent.mkdir(parents=True)
     log.write_text("".join(f"line {number}\n" for number in range(1, 41)) + "nv.c:1: error: too few arguments\n")
-    done = load_module(tmp_path, modprobe="echo 'FATAL: Module nvidia not found.'; exit 1")
-    assert done.returncode == 1
-    first, second, *_, last = done.stderr.splitlines()
+    process = load_module(tmp_path, modprobe="echo 'FATAL: Module nvidia not found.'; exit 1")
+    assert process.returncode == 1
+    first, second, *_, last = process.stderr.splitlines()
     assert first.endswith("FATAL: Module nvidia not found.")
     assert second.startswith("there is none for the kernel 6.18.44-lab")
     assert last == "nv.c:1: error: too few arguments"
-    assert "line 20\n" not in done.stderr
+    assert "line 20\n" not in process.stderr
 
 
 MOK, DKMS = "var/lib/shim-signed/mok/MOK.der", "var/lib/dkms/mok.pub"
@@ -198,9 +198,9 @@ def find_key(world: Path, system: str, files: tuple[str, ...], mokutil: str, set
     write_program(world, "modprobe", "")
     write_program(world, "systemctl", "echo LoadState=not-found")
     write_program(world, "mokutil", mokutil)
-    done = run(world, str(GPU_DRIVER.question.script).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
-    assert done.returncode == 0, done.stderr
-    return GPU_DRIVER.extract_fact(Answer(GPU_DRIVER.id, "h1", 0, done.stdout))
+    process = run(world, str(GPU_DRIVER.question.script).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
+    assert process.returncode == 0, process.stderr
+    return GPU_DRIVER.extract_fact(Answer(GPU_DRIVER.id, "h1", 0, process.stdout))
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def query_smi(world: Path, smi: str) -> Smi:
     script = str(GPU_SMI.question.script).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
     env = {"PATH": f"{world}/bin:{os.environ['PATH']}"}
     limit = ["timeout", "-k", "1", str(GPU_SMI.limit), "sh", "-c", script]
-    done = subprocess.run(limit, stdout=subprocess.PIPE, text=True, env=env, check=False, timeout=30)
-    return GPU_SMI.extract_fact(Answer(GPU_SMI.id, "h1", done.returncode, done.stdout))
+    process = subprocess.run(limit, stdout=subprocess.PIPE, text=True, env=env, check=False, timeout=30)
+    return GPU_SMI.extract_fact(Answer(GPU_SMI.id, "h1", process.returncode, process.stdout))
 
 
 def test_nvidia_smi_answers(tmp_path: Path) -> None:
@@ -257,5 +257,5 @@ def test_nvidia_smi_that_cannot_be_ended_is_not_waited_for(tmp_path: Path) -> No
     script = str(GPU_SMI.question.script).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
     write_program(tmp_path, "nvidia-smi", "")
     env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=5)
-    assert done.stdout.split() == ["hangs"]
+    process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=5)
+    assert process.stdout.split() == ["hangs"]

@@ -17,8 +17,8 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
         "k1",
         make_answer("gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"),
     )
-    found, cure = list_failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
-    assert "0 of 2, nvidia-smi: a GPU has fallen off the bus" in found
+    actual, cure = list_failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
+    assert "0 of 2, nvidia-smi: a GPU has fallen off the bus" in actual
     assert cure == "operator"
     mismatch = judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi})["allocatable"].result
     assert mismatch
@@ -27,8 +27,8 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
 
 def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
     smi = place_answers("k1", make_answer("gpu.smi", "00000000:17:00.0\nrc 0\n"))
-    found, cure = list_failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
-    assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
+    actual, cure = list_failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
+    assert ("shows 1 of 2 GPUs" in actual, cure) == (True, "operator")
 
 
 def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
@@ -39,8 +39,8 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
     """A new node with GPUs would never be known without it; labels that are there stay, and hide it."""
     key = ("gpu.daemon-sets", CLUSTER)
     answer = next(iter(read_answers(key[0]).values()))
-    gone = replace(answer, stdout=answer.stdout.replace("gpu-operator-node-feature-discovery-worker", "other"))
-    assert list_failures(judge(STEP, {key: gone}))["operands"] == (
+    lost_worker = replace(answer, stdout=answer.stdout.replace("gpu-operator-node-feature-discovery-worker", "other"))
+    assert list_failures(judge(STEP, {key: lost_worker}))["operands"] == (
         "no gpu-operator-node-feature-discovery-worker",
         "install",
     )
@@ -48,12 +48,12 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
 
 def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
     """The kubelet counts them for minutes, as capacity that nobody may have; bringing the plugin back resolves it."""
-    none = edit_answer(
+    changed_nodes = edit_answer(
         NODES, lambda items: [item["status"]["allocatable"].update({"nvidia.com/gpu": "0"}) for item in items]
     )
     idle = dict.fromkeys(
         ("desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "currentNumberScheduled"), 0
     )
-    gone = edit_answer("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
-    assert list_failures(judge(STEP, {**none, **gone}))["allocatable"][1] == "install"
-    assert list_failures(judge(STEP, none))["allocatable"][1] == "operator"
+    idle_sets = edit_answer("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
+    assert list_failures(judge(STEP, {**changed_nodes, **idle_sets}))["allocatable"][1] == "install"
+    assert list_failures(judge(STEP, changed_nodes))["allocatable"][1] == "operator"

@@ -19,7 +19,7 @@ from tests.worlds.snapshots.gpus import build_devices, build_snapshot, edit_answ
 from tests.worlds.snapshots.judge import find_unknown, list_failures
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
-OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
+OWN_MONITOR = {"gpu": {"metrics": {"service_monitor": "ours"}}}
 NAME = "gpustack-dcgm-counters"
 
 
@@ -38,44 +38,46 @@ def test_the_step_holds_with_every_gpu_in_prometheus() -> None:
 
 
 def test_without_gpus_there_is_nothing_to_measure() -> None:
-    none = {
+    without_counters = {
         **build_devices("k1"),
         **build_devices("k2"),
         **load_case(COUNTERS, "none"),
         **load_case(MONITORS, "no-such-kind"),
     }
-    assert list_failures(judge(STEP, {**none, **load_case(SERIES, "none")})) == {}
-    assert list_failures(judge(STEP, {**none, **load_case(SERIES, "error")})) == {}, "Prometheus is not even asked"
+    assert list_failures(judge(STEP, {**without_counters, **load_case(SERIES, "none")})) == {}
+    assert list_failures(judge(STEP, {**without_counters, **load_case(SERIES, "error")})) == {}, (
+        "Prometheus is not even asked"
+    )
 
 
 def test_a_host_without_gpus_needs_no_series() -> None:
-    mixed = {**build_devices("k1"), **edit_answer(SERIES, lambda samples: samples.__delitem__(slice(2)))}
-    assert list_failures(judge(STEP, mixed)) == {}
+    mixed_answers = {**build_devices("k1"), **edit_answer(SERIES, lambda samples: samples.__delitem__(slice(2)))}
+    assert list_failures(judge(STEP, mixed_answers)) == {}
 
 
 def test_other_counters_are_for_install() -> None:
     assert list_failures(judge(STEP, load_case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
     assert list_failures(judge(STEP, load_case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
     assert list_failures(judge(STEP, load_case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
-    asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
+    more_counters = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
     before = place_list(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
-    assert list_failures(judge(STEP, spec=asked)) == {}
-    assert list_failures(judge(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
+    assert list_failures(judge(STEP, spec=more_counters)) == {}
+    assert list_failures(judge(STEP, before, spec=more_counters)) == {"csv": ("different ones", "install")}
 
 
-@pytest.mark.parametrize("spec", [{}, OURS])
+@pytest.mark.parametrize("spec", [{}, OWN_MONITOR])
 @pytest.mark.parametrize("name", ["none", "no-such-kind"])
 def test_a_missing_monitor_is_for_install(spec: dict[str, Any], name: str) -> None:
     assert list_failures(judge(STEP, load_case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
 
 
 def test_the_spec_decides_whose_monitor_it_is() -> None:
-    assert list_failures(judge(STEP, load_case(MONITORS, "ours"), spec=OURS)) == {}
+    assert list_failures(judge(STEP, load_case(MONITORS, "ours"), spec=OWN_MONITOR)) == {}
     assert list_failures(judge(STEP, load_case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
-    assert list_failures(judge(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
-    both = ("two, so every GPU counts twice", "install")
-    assert list_failures(judge(STEP, load_case(MONITORS, "both"))) == {"monitor": both}
-    assert list_failures(judge(STEP, load_case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
+    assert list_failures(judge(STEP, spec=OWN_MONITOR)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
+    doubled_series = ("two, so every GPU counts twice", "install")
+    assert list_failures(judge(STEP, load_case(MONITORS, "both"))) == {"monitor": doubled_series}
+    assert list_failures(judge(STEP, load_case(MONITORS, "both"), spec=OWN_MONITOR)) == {"monitor": doubled_series}
 
 
 def test_without_an_operator_it_is_ours() -> None:
@@ -85,8 +87,8 @@ def test_without_an_operator_it_is_ours() -> None:
 
 
 def test_the_monitor_of_somebody_else_is_left_alone() -> None:
-    found = list_failures(judge(STEP, load_case(MONITORS, "of-others")))
-    assert found == {"monitor": ("also observability/dcgm", "operator")}
+    failures = list_failures(judge(STEP, load_case(MONITORS, "of-others")))
+    assert failures == {"monitor": ("also observability/dcgm", "operator")}
     mismatch = judge(STEP, load_case(MONITORS, "of-others"))["monitor"].result
     assert mismatch
     assert mismatch.hint.startswith("kubectl -n observability delete servicemonitor dcgm ")
@@ -202,15 +204,15 @@ def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
-    found = build_objects()
-    assert found["monitor"] == "nvidia-dcgm-exporter"
-    assert [one["kind"] for one in found["objects"]] == ["ConfigMap"]
+    objects = build_objects()
+    assert objects["monitor"] == "nvidia-dcgm-exporter"
+    assert [manifest["kind"] for manifest in objects["objects"]] == ["ConfigMap"]
 
 
 def test_our_monitor_is_as_the_operator_s() -> None:
-    found = build_objects({"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}})
-    assert found["monitor"] == "gpustack-dcgm"
-    _, monitor = found["objects"]
+    objects = build_objects({"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}})
+    assert objects["monitor"] == "gpustack-dcgm"
+    _, monitor = objects["objects"]
     assert (monitor["metadata"]["name"], monitor["metadata"]["namespace"]) == ("gpustack-dcgm", "gpu-operator")
     assert monitor["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "gpustack"}
     assert monitor["spec"]["selector"] == {"matchLabels": {"app": "nvidia-dcgm-exporter"}}
@@ -223,8 +225,8 @@ def test_relabelings_are_spelled_as_the_prometheus_operator_does() -> None:
         {"source_labels": ["exported_pod"], "target_label": "workload", "regex": "(.+)-[^-]+"},
         {"action": "labeldrop", "regex": "DCGM_FI_DEV_SERIAL"},
     ]
-    ours = {"gpu": {"metrics": {"service_monitor": "ours", "relabelings": rules}}}
-    (endpoint,) = build_objects(ours)["objects"][1]["spec"]["endpoints"]
+    own_monitor = {"gpu": {"metrics": {"service_monitor": "ours", "relabelings": rules}}}
+    (endpoint,) = build_objects(own_monitor)["objects"][1]["spec"]["endpoints"]
     assert endpoint["metricRelabelings"] == [
         {"action": "replace", "regex": "(.+)-[^-]+", "sourceLabels": ["exported_pod"], "targetLabel": "workload",
          "replacement": "$1"},
@@ -233,15 +235,17 @@ def test_relabelings_are_spelled_as_the_prometheus_operator_does() -> None:
 
 
 def test_a_monitor_of_ours_with_other_settings_is_for_install() -> None:
-    ours = {"gpu": {"metrics": {"service_monitor": "ours"}}}
-    changed = {"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}}
+    own_monitor = {"gpu": {"metrics": {"service_monitor": "ours"}}}
+    changed_monitor = {"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}}
     before = {
-        key: answer for key, answer in build_snapshot(spec=ours).answers.items() if key[0] == "applied.service-monitors"
+        key: answer
+        for key, answer in build_snapshot(spec=own_monitor).answers.items()
+        if key[0] == "applied.service-monitors"
     }
     answers = {**read_answers(MONITORS, "ours"), **before}
-    assert list_failures(judge(STEP, answers, spec=ours)) == {}
-    found = list_failures(judge(STEP, answers, spec=changed))
-    assert found == {"monitor-content": ("gpustack-dcgm with different content", "install")}
+    assert list_failures(judge(STEP, answers, spec=own_monitor)) == {}
+    failures = list_failures(judge(STEP, answers, spec=changed_monitor))
+    assert failures == {"monitor-content": ("gpustack-dcgm with different content", "install")}
 
 
 def test_the_table_has_no_label_of_ours() -> None:
@@ -261,5 +265,5 @@ def test_it_is_for_clusters_with_monitoring() -> None:
 )
 def test_the_counters_have_our_label_where_no_release_of_helm_brings_them(stack: str, labels: Any) -> None:
     """A person who edits the only field of an object takes it from us: then the label alone says that it is ours."""
-    made = build_config_map(View(build_snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
-    assert made["metadata"].get("labels") == labels
+    config_map = build_config_map(View(build_snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
+    assert config_map["metadata"].get("labels") == labels

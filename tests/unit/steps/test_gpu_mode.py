@@ -55,15 +55,18 @@ def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) ->
 @pytest.mark.parametrize(("version", "by_default"), [("610.43.02", "none"), ("595.91.07", "host"), ("580.95", "host")])
 def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_default: str) -> None:
     """The host is on Debian, where no driver container would stand in for it."""
-    loaded = read_case("gpu.driver", "run-installer", ("550.163.01", version))
-    bare: Answers = {("gpu.packages", "h1"): read_case("gpu.packages", "fresh-debian-12"), ("gpu.driver", "h1"): loaded}
+    loaded_answer = read_case("gpu.driver", "run-installer", ("550.163.01", version))
+    bare: Answers = {
+        ("gpu.packages", "h1"): read_case("gpu.packages", "fresh-debian-12"),
+        ("gpu.driver", "h1"): loaded_answer,
+    }
     assert choose_driver_mode(View(build_snapshot(bare, {}), "h1")) == by_default
     assert choose_driver_mode(View(build_snapshot(bare, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
 
 
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
-    loaded = make_answer("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
-    answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
+    loaded_answer = make_answer("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
+    answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded_answer}
     packages = place_answers("h1", read_case("gpu.packages", "fresh-debian-12"))
     assert choose_driver_mode(View(build_snapshot({**answers, **packages}, {}), "h1")) == "container"
 
@@ -73,17 +76,17 @@ def test_without_an_operator_drivers_are_on_hosts() -> None:
 
 
 def test_it_is_unknown_without_the_facts() -> None:
-    whole = build_snapshot(
+    whole_snapshot = build_snapshot(
         {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): make_answer("gpu.packages", "", 1)}, {}
     )
     with pytest.raises(FactUnavailable):
-        choose_driver_mode(View(whole, "h1"))
+        choose_driver_mode(View(whole_snapshot, "h1"))
 
 
 def format_facts(answers: Answers) -> str:
-    found = build_host_facts(build_snapshot(answers, {}), "h1")
-    assert found
-    return str(found["gpu_driver"])
+    facts = build_host_facts(build_snapshot(answers, {}), "h1")
+    assert facts
+    return str(facts["gpu_driver"])
 
 
 def test_roles_get_nothing_where_there_is_no_gpu_or_no_answer() -> None:

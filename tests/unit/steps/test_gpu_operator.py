@@ -28,7 +28,7 @@ from tests.worlds.snapshots.judge import find_unknown, judge_check, list_failure
 
 NO_GPUS: Answers = {**build_devices("k1"), **build_devices("k2")}
 POLICIES, NODES, SETS = "gpu.cluster-policies", "gpu.nodes", "gpu.daemon-sets"
-LOST: dict[str, set[str]] = {
+LOST_ANSWERS: dict[str, set[str]] = {
     "kube.namespaces": {"namespace"},
     "helm.releases": {"chart"},
     POLICIES: {"policy-of-others", "policy"},
@@ -63,8 +63,8 @@ def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
     containers = View(build_snapshot({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
     assert STEP.compute_settle_seconds(containers) >= 1260
     assert STEP.compute_settle_seconds(View(build_snapshot(), CLUSTER)) == STEP.settle_seconds
-    away = View(build_snapshot({**lose_answer("gpu.devices", "k1"), **lose_answer("gpu.devices", "k2")}), CLUSTER)
-    assert STEP.compute_settle_seconds(away) == STEP.settle_seconds
+    view = View(build_snapshot({**lose_answer("gpu.devices", "k1"), **lose_answer("gpu.devices", "k2")}), CLUSTER)
+    assert STEP.compute_settle_seconds(view) == STEP.settle_seconds
 
 
 def test_the_step_holds_with_two_gpus_on_each_host() -> None:
@@ -88,16 +88,16 @@ def test_a_host_without_gpus_needs_no_operands() -> None:
             if item["status"]["desiredNumberScheduled"] == 2:
                 item["status"] |= dict.fromkeys(("desiredNumberScheduled", "numberReady", "updatedNumberScheduled"), 1)
 
-    mixed = {**build_devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, want_one_pod)}
-    assert find_failures(mixed) == {}
-    assert find_failures({**mixed, **build_devices("k1", "0000:17:00.0")}).keys() == {
+    answers = {**build_devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, want_one_pod)}
+    assert find_failures(answers) == {}
+    assert find_failures({**answers, **build_devices("k1", "0000:17:00.0")}).keys() == {
         "labels",
         "operands",
         "allocatable",
     }
 
 
-@pytest.mark.parametrize(("probe", "checks"), LOST.items())
+@pytest.mark.parametrize(("probe", "checks"), LOST_ANSWERS.items())
 def test_lost_answers_are_unknown(probe: str, checks: set[str]) -> None:
     assert find_unknown(judge(STEP, lose_answer(probe))) == checks
 
@@ -118,8 +118,8 @@ def test_a_namespace_that_refuses_privileged_pods_is_for_the_operator() -> None:
 
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
-    found = find_failures(load(POLICIES, "of-others"))
-    assert found["policy-of-others"] == ("cluster-policy, second of another release", "operator")
+    failures = find_failures(load(POLICIES, "of-others"))
+    assert failures["policy-of-others"] == ("cluster-policy, second of another release", "operator")
     assert "gpu.stack: host" in find_hint("policy-of-others", load(POLICIES, "of-others"))
 
 
@@ -149,9 +149,9 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
     ],
 )
 def test_another_release_is_for_install(labels: dict[str, str], actual: tuple[str, str]) -> None:
-    whole = build_snapshot()
-    wanted = next(one for one in View(whole, CLUSTER)[STEP.probes[0]] if one.name == "gpu-operator")
-    assert find_failures(build_releases({}, **({"digest": wanted.digest} | labels))) == {"chart": actual}
+    snapshot = build_snapshot()
+    release = next(entry for entry in View(snapshot, CLUSTER)[STEP.probes[0]] if entry.name == "gpu-operator")
+    assert find_failures(build_releases({}, **({"digest": release.digest} | labels))) == {"chart": actual}
 
 
 def test_a_missing_release_is_for_install() -> None:
@@ -191,18 +191,18 @@ def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
 
 def test_daemon_sets_that_want_no_pod_for_gpus_are_reported() -> None:
     """Helm and the controllers take such a DaemonSet for done."""
-    found, cure = find_failures(load(SETS, "no-pods-wanted"))["operands"]
-    assert all(f"{name} 0 of 2" in found for name in OPERANDS)
+    actual, cure = find_failures(load(SETS, "no-pods-wanted"))["operands"]
+    assert all(f"{name} 0 of 2" in actual for name in OPERANDS)
     assert cure == "install"
 
 
 def test_operands_on_the_way_or_missing_are_named() -> None:
-    found = find_failures(load(SETS, "on-the-way"))
-    assert found["operands"][0] == (
+    failures = find_failures(load(SETS, "on-the-way"))
+    assert failures["operands"][0] == (
         "gpu-feature-discovery 2 of 2, nvidia-dcgm-exporter 1 of 2, nvidia-device-plugin-daemonset 2 of 2"
     )
-    gone = edit_answer(SETS, lambda items: items.pop(0))
-    assert find_failures(gone)["operands"][0] == "no gpu-feature-discovery"
+    fewer_sets = edit_answer(SETS, lambda items: items.pop(0))
+    assert find_failures(fewer_sets)["operands"][0] == "no gpu-feature-discovery"
     assert find_failures(load(SETS, "none"))["operands"][0].startswith(
         "no gpu-feature-discovery, gpu-operator-node-feature"
     )
@@ -238,8 +238,8 @@ def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
         items[1]["status"]["allocatable"]["nvidia.com/gpu"] = "0"
         items[1]["status"]["capacity"]["nvidia.com/gpu"] = "0"
 
-    found = find_failures(edit_answer(NODES, change_items, "one-unhealthy"))
-    assert found == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
+    failures = find_failures(edit_answer(NODES, change_items, "one-unhealthy"))
+    assert failures == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
 
 
 def test_how_often_gpus_are_shared_is_another_step_s_matter() -> None:
@@ -276,9 +276,9 @@ def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
 
 
 def test_a_host_that_was_not_reached_holds_nobody_up() -> None:
-    whole = build_snapshot({**build_devices("k1")})
-    away = replace(whole, reach={**whole.reach, "k2": Reach("k2", "host-ssh-unreachable")})
-    assert {judge_check(check, View(away, CLUSTER)).outcome for check in STEP.checks} == {"ok"}
+    snapshot = build_snapshot({**build_devices("k1")})
+    partial_snapshot = replace(snapshot, reach={**snapshot.reach, "k2": Reach("k2", "host-ssh-unreachable")})
+    assert {judge_check(check, View(partial_snapshot, CLUSTER)).outcome for check in STEP.checks} == {"ok"}
 
 
 def test_it_is_for_clusters_with_the_operator() -> None:

@@ -52,16 +52,16 @@ def test_what_runs_is_named_before_the_exporter_is_brought(name: str, actual: st
 
 
 def test_the_hint_names_both_ways_out() -> None:
-    found = find_hint({**load_engine("dcgm-4"), **load_engine("dcgm-3-all-addresses", "k2")})
-    assert found.startswith("systemctl disable --now dcgm; systemctl disable --now nvidia-dcgm    # ")
-    assert found.endswith("gpu.dcgm: host")
+    hint = find_hint({**load_engine("dcgm-4"), **load_engine("dcgm-3-all-addresses", "k2")})
+    assert hint.startswith("systemctl disable --now dcgm; systemctl disable --now nvidia-dcgm    # ")
+    assert hint.endswith("gpu.dcgm: host")
     by_hand = place_answers("k1", make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n"))
     assert find_hint(by_hand).startswith("nv-hostengine --term    # ")
 
 
 def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
-    installed = "package datacenter-gpu-manager-4-core installed 1:4.6.0-1\n"
-    assert list_failures(judge(STEP, place_answers("k1", make_answer(ENGINES, installed)))) == {}
+    installed_package = "package datacenter-gpu-manager-4-core installed 1:4.6.0-1\n"
+    assert list_failures(judge(STEP, place_answers("k1", make_answer(ENGINES, installed_package)))) == {}
 
 
 def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
@@ -75,23 +75,23 @@ def test_unreadable_engines_are_unknown() -> None:
 
 def test_those_of_the_hosts_are_used() -> None:
     """The engine runs on every host with GPUs, at the address that the exporter is told."""
-    both = {**load_engine("dcgm-4"), **load_engine("dcgm-4", "k2")}
-    assert list_failures(judge(STEP, both, spec=HOST)) == {}
-    values = build_release(View(build_snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
+    both_hosts = {**load_engine("dcgm-4"), **load_engine("dcgm-4", "k2")}
+    assert list_failures(judge(STEP, both_hosts, spec=HOST)) == {}
+    values = build_release(View(build_snapshot(both_hosts, spec=HOST), CLUSTER)).values["dcgmExporter"]
     assert values["hostNetwork"] is True
     assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"} in values["env"]
     assert list_failures(judge(STEP, load_engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
-    elsewhere = {"gpu": {"dcgm": "host", "metrics": {"engine": "localhost:5556"}}}
-    found, _ = list_failures(judge(STEP, both, spec=elsewhere))["host-engine"]
-    assert found == "; ".join(f"{host}: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0" for host in ("k1", "k2"))
-    assert judge(STEP, {**both, **load_engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
+    other_engine = {"gpu": {"dcgm": "host", "metrics": {"engine": "localhost:5556"}}}
+    actual, _ = list_failures(judge(STEP, both_hosts, spec=other_engine))["host-engine"]
+    assert actual == "; ".join(f"{host}: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0" for host in ("k1", "k2"))
+    assert judge(STEP, {**both_hosts, **load_engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
 
 
 def test_an_engine_of_a_host_has_to_fit_the_exporter() -> None:
     old = {**load_engine("dcgm-3-all-addresses"), **load_engine("dcgm-4", "k2")}
     assert list_failures(judge(STEP, old, spec=HOST)) == {"engine-pair": ("k1: 3.3.5", "operator")}
-    unpacked = make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")
-    unclear = {**load_engine("dcgm-4"), **place_answers("k2", unpacked)}
+    unpacked_engine = make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")
+    unclear = {**load_engine("dcgm-4"), **place_answers("k2", unpacked_engine)}
     assert find_unknown(judge(STEP, unclear, spec=HOST)) == {"engine-pair"}
 
 
@@ -104,7 +104,7 @@ def test_the_operator_s_is_an_operand() -> None:
 
 
 def copy_exporter(items: list[Any], name: str) -> Any:
-    exporter = next(one for one in items if one["metadata"]["name"] == "nvidia-dcgm-exporter")
+    exporter = next(entry for entry in items if entry["metadata"]["name"] == "nvidia-dcgm-exporter")
     return {**exporter, "metadata": {**exporter["metadata"], "name": name}}
 
 
@@ -120,8 +120,10 @@ def copy_exporter(items: list[Any], name: str) -> Any:
     ],
 )
 def test_engines_and_exporters_pair_by_version(exporter: str | None, dcgm: str | None, *, fits: bool) -> None:
-    given = {"dcgmExporter": {"version": exporter}, "dcgm": {"version": dcgm}}
-    values = {operand: one for operand, one in given.items() if one["version"]}
+    versions_of_operands = {"dcgmExporter": {"version": exporter}, "dcgm": {"version": dcgm}}
+    values = {
+        operand: operand_values for operand, operand_values in versions_of_operands.items() if operand_values["version"]
+    }
     judgement = judge_checks(STEP, set_values(build_snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
     assert (judgement.outcome == "ok") is fits
 

@@ -21,8 +21,8 @@ def test_gpus_of_virtual_machines_exclude_driver_containers() -> None:
     fresh: Answers = {("system.os", "k1"): ubuntu, **bare}
     assert "virtual-machines" not in list_failures(judge(STEP, machines)), "the host's own driver lets them be"
     assert "virtual-machines" not in list_failures(judge(STEP, fresh))
-    found = list_failures(judge(STEP, {**fresh, **machines}))["virtual-machines"]
-    assert found == ("k1: 2 of 4 GPUs, and a driver container", "operator")
+    failure = list_failures(judge(STEP, {**fresh, **machines}))["virtual-machines"]
+    assert failure == ("k1: 2 of 4 GPUs, and a driver container", "operator")
     mismatch = judge(STEP, {**fresh, **machines})["virtual-machines"].result
     assert mismatch
     assert "gpu.driver.mode: host" in mismatch.hint
@@ -48,8 +48,8 @@ def test_the_operator_is_kept_from_a_node_whose_gpus_are_somebody_else_s() -> No
 
 
 def test_fewer_gpus_than_the_inventory_says_are_reported() -> None:
-    found = list_failures(judge(STEP, hosts=(set_gpus(K1, gpustack_gpus=3), K2)))
-    assert found["gpus-on-bus"] == ("k1: 2 of 3", "operator")
+    failures = list_failures(judge(STEP, hosts=(set_gpus(K1, gpustack_gpus=3), K2)))
+    assert failures["gpus-on-bus"] == ("k1: 2 of 3", "operator")
 
 
 def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:

@@ -20,7 +20,7 @@ from tests.worlds.snapshots.gpus import BARE, build_devices, build_snapshot, edi
 
 DEBIAN: Answers = place_answers("k1", read_case("system.os", "prepared-debian-12"))
 CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
-OFF = {"enabled": False}
+DISABLED_OPERAND = {"enabled": False}
 
 
 def build_values(changes: Answers | None = None, **options: Any) -> dict[str, Any]:
@@ -42,17 +42,19 @@ def test_a_scrape_never_lasts_longer_than_its_interval(interval: str, longest: s
 
 
 def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
-    assert build_values()["driver"] == OFF
+    assert build_values()["driver"] == DISABLED_OPERAND
     assert build_values(BARE)["driver"] == CONTAINER
     assert build_values({**BARE, **DEBIAN})["driver"] == CONTAINER
-    assert build_values({**BARE, **DEBIAN, **build_devices("k2")})["driver"] == OFF
+    assert build_values({**BARE, **DEBIAN, **build_devices("k2")})["driver"] == DISABLED_OPERAND
 
 
 @pytest.mark.parametrize(("mode", "enabled"), [("container", True), ("host", False), ("none", False)])
 def test_the_driver_mode_of_the_spec_becomes_values(mode: str, *, enabled: bool) -> None:
-    given = {"gpu": {"driver": {"mode": mode, "version": "580.178.04", "kernel_module": "proprietary"}}}
-    found = build_values(BARE, spec=given)["driver"]
-    assert found == ({"enabled": True, "version": "580.178.04", "kernelModuleType": "proprietary"} if enabled else OFF)
+    driver_spec = {"gpu": {"driver": {"mode": mode, "version": "580.178.04", "kernel_module": "proprietary"}}}
+    values = build_values(BARE, spec=driver_spec)["driver"]
+    assert values == (
+        {"enabled": True, "version": "580.178.04", "kernelModuleType": "proprietary"} if enabled else DISABLED_OPERAND
+    )
 
 
 def test_a_host_that_is_away_keeps_its_driver_container() -> None:
@@ -64,23 +66,29 @@ def test_a_host_that_is_away_keeps_its_driver_container() -> None:
     fleet = {**BARE, **DEBIAN}
     containers = {**fleet, **edit_answer("gpu.daemon-sets", rename_daemon_set)}
     assert build_driver(lose_host(build_snapshot(containers), "k2")) == CONTAINER
-    assert build_driver(lose_host(build_snapshot(fleet), "k2")) == OFF
-    assert build_driver(lose_host(build_snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
+    assert build_driver(lose_host(build_snapshot(fleet), "k2")) == DISABLED_OPERAND
+    assert (
+        build_driver(lose_host(build_snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2"))
+        == DISABLED_OPERAND
+    )
 
 
 def test_it_is_unknown_without_the_operands_then() -> None:
-    whole = lose_host(build_snapshot({**BARE, **DEBIAN}), "k2")
-    asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
+    whole_snapshot = lose_host(build_snapshot({**BARE, **DEBIAN}), "k2")
+    other_answers = {key: answer for key, answer in whole_snapshot.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):
-        build_driver(replace(whole, answers=asked))
-    assert "gpu-operator" not in build_cluster_variables(replace(whole, answers=asked))["gpustack_releases"]
+        build_driver(replace(whole_snapshot, answers=other_answers))
+    assert (
+        "gpu-operator"
+        not in build_cluster_variables(replace(whole_snapshot, answers=other_answers))["gpustack_releases"]
+    )
 
 
 def test_a_gpu_more_is_no_other_release() -> None:
-    more = View(build_snapshot(build_devices("k2", "0000:17:00.0")), CLUSTER)
-    assert build_release(more).compute_digest(more) == build_release(View(build_snapshot(), CLUSTER)).compute_digest(
-        more
-    )
+    larger_view = View(build_snapshot(build_devices("k2", "0000:17:00.0")), CLUSTER)
+    assert build_release(larger_view).compute_digest(larger_view) == build_release(
+        View(build_snapshot(), CLUSTER)
+    ).compute_digest(larger_view)
 
 
 def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
@@ -90,8 +98,8 @@ def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
 
 def test_every_way_of_sharing_of_some_host_has_an_entry() -> None:
     hosts = (set_gpus(K1, gpustack_sharing="mps:2"), set_gpus(K2, gpustack_sharing="none"))
-    found = build_values(hosts=hosts, spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})
-    config = found["devicePlugin"]["config"]
+    values = build_values(hosts=hosts, spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})
+    config = values["devicePlugin"]["config"]
     assert (config["create"], config["name"], config["default"]) == (True, "gpustack-device-plugin", "none")
     assert sorted(config["data"]) == ["mps-2", "none"]
     assert yaml.safe_load(config["data"]["none"]) == {"version": "v1"}
@@ -100,9 +108,9 @@ def test_every_way_of_sharing_of_some_host_has_an_entry() -> None:
 
 
 def test_sharing_of_all_hosts_becomes_one_configuration() -> None:
-    found = build_values(spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})["devicePlugin"]["config"]
-    assert sorted(found["data"]) == ["none", "time-slicing-3"]
-    document = yaml.safe_load(found["data"]["time-slicing-3"])["sharing"]["timeSlicing"]
+    values = build_values(spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})["devicePlugin"]["config"]
+    assert sorted(values["data"]) == ["none", "time-slicing-3"]
+    document = yaml.safe_load(values["data"]["time-slicing-3"])["sharing"]["timeSlicing"]
     assert document == {"resources": [{"name": "nvidia.com/gpu", "replicas": 3}]}
 
 
@@ -145,9 +153,9 @@ def test_the_exporter_asks_as_often_as_it_is_asked() -> None:
 
 
 def test_counters_of_the_spec_are_added_once() -> None:
-    more = ("DCGM_FI_DEV_FAN_SPEED", "DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_FAN_SPEED")
-    added = merge_counters(more).removeprefix(read_own_counters())
-    assert added == "DCGM_FI_DEV_FAN_SPEED, gauge, asked for by the spec\n"
+    more_counters = ("DCGM_FI_DEV_FAN_SPEED", "DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_FAN_SPEED")
+    added_counters = merge_counters(more_counters).removeprefix(read_own_counters())
+    assert added_counters == "DCGM_FI_DEV_FAN_SPEED, gauge, asked for by the spec\n"
     assert merge_counters(()) == read_own_counters()
 
 
@@ -158,20 +166,20 @@ def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
 
 
 def test_the_operator_s_own_values_count_most() -> None:
-    whole = build_snapshot()
-    theirs = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
-    taken = replace(whole, inventory=replace(whole.inventory, values=theirs))
-    found = build_release(View(taken, CLUSTER)).values
-    assert (found["toolkit"], found["driver"], found["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
-    assert found["dcgmExporter"] == build_values()["dcgmExporter"]
+    snapshot = build_snapshot()
+    own_values = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
+    snapshot_of_values = replace(snapshot, inventory=replace(snapshot.inventory, values=own_values))
+    values = build_release(View(snapshot_of_values, CLUSTER)).values
+    assert (values["toolkit"], values["driver"], values["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
+    assert values["dcgmExporter"] == build_values()["dcgmExporter"]
 
 
 def test_the_role_gets_the_release_and_its_values() -> None:
-    found = build_cluster_variables(build_snapshot())["gpustack_releases"]["gpu-operator"]
-    assert (found["name"], found["namespace"], found["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
-    assert found["privileged"] is True
-    assert len(found["digest"]) == 40
-    assert found["values"]["daemonsets"]["tolerations"]
+    release = build_cluster_variables(build_snapshot())["gpustack_releases"]["gpu-operator"]
+    assert (release["name"], release["namespace"], release["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
+    assert release["privileged"] is True
+    assert len(release["digest"]) == 40
+    assert release["values"]["daemonsets"]["tolerations"]
 
 
 def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
@@ -182,14 +190,14 @@ def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
         "pod_labels": ["^app$", "^team$"],
         "pod_uid": True,
     }
-    found = build_values(spec={"gpu": {"metrics": metrics}})["dcgmExporter"]
-    assert {one["name"]: one["value"] for one in found["env"]} == {
+    values = build_values(spec={"gpu": {"metrics": metrics}})["dcgmExporter"]
+    assert {variable["name"]: variable["value"] for variable in values["env"]} == {
         "DCGM_EXPORTER_INTERVAL": "30000",
         "DCGM_EXPORTER_DEVICES_STR": "g:0,1",
         "KUBERNETES_VIRTUAL_GPUS": "true",
     }
-    assert (found["enablePodLabels"], found["enablePodUID"]) == (True, True)
-    assert found["podLabelAllowlistRegex"] == ["^app$", "^team$"]
+    assert (values["enablePodLabels"], values["enablePodUID"]) == (True, True)
+    assert values["podLabelAllowlistRegex"] == ["^app$", "^team$"]
     assert build_values()["dcgmExporter"].keys() == {"config", "env", "serviceMonitor"}
 
 
@@ -199,6 +207,6 @@ def test_measured_gpus_are_counted_by_the_devices_setting(devices: str, expected
 
 
 def test_fields_of_ours_can_be_left_out() -> None:
-    left = merge_counters((), ("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "DCGM_FI_DEV_SERIAL"))
-    assert count_series(left) == count_series(merge_counters(())) - 1
-    assert "DCGM_FI_PROF_PIPE_FP64_ACTIVE" not in left
+    remaining_counters = merge_counters((), ("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "DCGM_FI_DEV_SERIAL"))
+    assert count_series(remaining_counters) == count_series(merge_counters(())) - 1
+    assert "DCGM_FI_PROF_PIPE_FP64_ACTIVE" not in remaining_counters

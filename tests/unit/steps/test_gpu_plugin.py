@@ -29,19 +29,19 @@ def test_as_the_step_leaves_it() -> None:
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
-    changed = {
+    changed_answers = {
         ("gpu.devices", "k1"): make_answer("gpu.devices", ""),
         **build_cluster("gpu.nodes", build_node("k1"), build_node("k2")),
     }
     empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
-    taken = build_snapshot({}, {**changed, **empty, **build_cluster("gpu.daemon-sets")})
-    assert find_failures(taken) == {}
-    assert gpu_plugin.build_variables(View(taken, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
+    snapshot = build_snapshot({}, {**changed_answers, **empty, **build_cluster("gpu.daemon-sets")})
+    assert find_failures(snapshot) == {}
+    assert gpu_plugin.build_variables(View(snapshot, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
 
 
 def test_before_installation_all_is_for_install() -> None:
     empty = {key: value for probe in PROBES.values() for key, value in build_cluster(probe.id).items()}
-    found = find_failures(
+    failures = find_failures(
         build_snapshot(
             {},
             {
@@ -51,7 +51,7 @@ def test_before_installation_all_is_for_install() -> None:
             },
         )
     )
-    assert found == {
+    assert failures == {
         "objects-applied": ("gpustack-device-plugin missing", "install"),
         "labels": ("k1: no label nvidia.com/gpu.present", "install"),
         "daemon-sets": ("device plugin on 0 of 1; exporter on 0 of 1", "install"),
@@ -63,11 +63,11 @@ def test_the_operator_is_still_there() -> None:
     labels = {"name": "gpu-operator", "version": "1", "status": "deployed", "owner": "helm"}
     release = {"metadata": {"name": "x", "namespace": "gpu-operator", "labels": labels}}
     policy = {"metadata": {"name": "cluster-policy"}, "status": {}}
-    taken = build_snapshot(
+    snapshot = build_snapshot(
         {}, {**build_cluster("helm.releases", release), **build_cluster("gpu.cluster-policies", policy)}
     )
-    found = find_failures(taken)["operators-stack"]
-    assert found == ("ClusterPolicy cluster-policy, release gpu-operator/gpu-operator", "operator")
+    failure = find_failures(snapshot)["operators-stack"]
+    assert failure == ("ClusterPolicy cluster-policy, release gpu-operator/gpu-operator", "operator")
 
 
 def test_a_namespace_without_its_level_is_for_install() -> None:
@@ -84,34 +84,34 @@ def test_a_namespace_without_its_level_is_for_install() -> None:
 
 
 def test_fewer_gpus_than_the_inventory_says_are_reported() -> None:
-    found = find_failures(build_snapshot({}, {}, HostSpec(gpustack_gpus=9)))
-    assert found["gpus-on-bus"] == ("k1: 2 of 9", "operator")
+    failures = find_failures(build_snapshot({}, {}, HostSpec(gpustack_gpus=9)))
+    assert failures["gpus-on-bus"] == ("k1: 2 of 9", "operator")
 
 
 def test_an_existing_host_engine_is_used_over_the_host_network() -> None:
     engine = place_answers("k1", read_case("gpu.host-engines", "dcgm-4"))
-    found = find_failures(build_snapshot({}, engine))
-    assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
+    failures = find_failures(build_snapshot({}, engine))
+    assert failures["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
     assert find_failures(build_snapshot({"dcgm": "host"}, engine)) == {}
     (exporter,) = [
-        one
-        for one in build_objects(View(build_snapshot({"dcgm": "host"}), CLUSTER))
-        if one["metadata"]["name"] == EXPORTER
+        manifest
+        for manifest in build_objects(View(build_snapshot({"dcgm": "host"}), CLUSTER))
+        if manifest["metadata"]["name"] == EXPORTER
     ]
     assert exporter["spec"]["template"]["spec"]["hostNetwork"] is True
 
 
 def test_a_host_engine_of_another_version_is_for_the_operator() -> None:
     old = place_answers("k1", read_case("gpu.host-engines", "dcgm-3-all-addresses"))
-    found = find_failures(build_snapshot({"dcgm": "host"}, old))
-    assert found == {"engine-pair": ("k1: 3.3.5", "operator")}
+    failures = find_failures(build_snapshot({"dcgm": "host"}, old))
+    assert failures == {"engine-pair": ("k1: 3.3.5", "operator")}
 
 
 def test_the_engine_beside_the_exporter_has_no_service() -> None:
     """Found by dcgmi's users as the operator's is, by the name of its container."""
-    taken = build_snapshot({"dcgm": "standalone"})
-    made = build_objects(View(taken, CLUSTER))
-    (exporter,) = [item for item in made if item["metadata"]["name"] == EXPORTER]
+    snapshot = build_snapshot({"dcgm": "standalone"})
+    objects = build_objects(View(snapshot, CLUSTER))
+    (exporter,) = [item for item in objects if item["metadata"]["name"] == EXPORTER]
     containers = {item["name"]: item for item in exporter["spec"]["template"]["spec"]["containers"]}
     engine = containers["nvidia-dcgm-ctr"]
     # Without -b ALL it listens on 127.0.0.1 (NVIDIA/DCGM 4.6.0, hostengine/src/HostEngineCommandLine.cpp).
@@ -119,15 +119,15 @@ def test_the_engine_beside_the_exporter_has_no_service() -> None:
     assert "ports" not in engine
     variables = containers["nvidia-dcgm-exporter"]["env"]
     assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "127.0.0.1"} in variables
-    assert [item["metadata"]["name"] for item in made if item["kind"] == "Service"] == ["nvidia-dcgm-exporter"]
+    assert [item["metadata"]["name"] for item in objects if item["kind"] == "Service"] == ["nvidia-dcgm-exporter"]
     assert "privileged" not in containers["nvidia-dcgm-exporter"]["securityContext"]
 
 
 def test_an_engine_with_a_service_of_an_earlier_release_goes() -> None:
-    there = [build_workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "dcgm-engine")]
-    taken = build_snapshot({"dcgm": "standalone"}, build_cluster("gpu.daemon-sets", *there))
-    found = find_failures(taken)
-    assert found == {"stale-daemon-sets": ("also gpustack-dcgm-engine", "install")}
+    workloads = [build_workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "dcgm-engine")]
+    snapshot = build_snapshot({"dcgm": "standalone"}, build_cluster("gpu.daemon-sets", *workloads))
+    failures = find_failures(snapshot)
+    assert failures == {"stale-daemon-sets": ("also gpustack-dcgm-engine", "install")}
 
 
 def test_mps_and_mig_need_the_operator() -> None:
@@ -143,47 +143,47 @@ def test_mps_and_mig_need_the_operator() -> None:
 
 
 def test_time_slicing_has_a_plugin_of_its_own() -> None:
-    shared = {"sharing": {"mode": "time-slicing", "replicas": 4}}
-    taken = build_snapshot(shared)
-    assert find_failures(taken) == {
+    shared_spec = {"sharing": {"mode": "time-slicing", "replicas": 4}}
+    snapshot = build_snapshot(shared_spec)
+    assert find_failures(snapshot) == {
         "daemon-sets": ("device plugin on 1 of 1", "install"),
         "labels": ("k1: nvidia.com/device-plugin.config=none instead of time-slicing-4", "install"),
         "allocatable": ("k1: 2 of 8", "install"),
     }
-    wanted = gpu_plugin.build_variables(View(taken, CLUSTER))
-    assert wanted["labels"] == [
+    variables = gpu_plugin.build_variables(View(snapshot, CLUSTER))
+    assert variables["labels"] == [
         "k1 nvidia.com/gpu.present true", "k1 nvidia.com/device-plugin.config time-slicing-4",
     ]  # fmt: skip
-    assert wanted["daemon_sets"] == [
+    assert variables["daemon_sets"] == [
         "gpustack-device-plugin", "gpustack-device-plugin-time-slicing-4", "gpustack-dcgm-exporter",
     ]  # fmt: skip
 
 
 def test_a_daemon_set_of_another_sharing_mode_is_removed() -> None:
-    there = [
+    workloads = [
         build_workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")
     ]
-    found = find_failures(build_snapshot({}, build_cluster("gpu.daemon-sets", *there)))
-    assert found == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
+    failures = find_failures(build_snapshot({}, build_cluster("gpu.daemon-sets", *workloads)))
+    assert failures == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
 
 
 def test_changed_objects_are_for_install() -> None:
     """kubectl set image changed a field, which is its own then. A restart takes nothing from us."""
-    taken = build_snapshot()
+    snapshot = build_snapshot()
     probe = PROBES["DaemonSet"].id
-    loads = json.loads(taken.answers[probe, CLUSTER].stdout)["items"]
-    restarted: dict[str, Any] = {
+    loads = json.loads(snapshot.answers[probe, CLUSTER].stdout)["items"]
+    restarted_pod: dict[str, Any] = {
         "f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:kubectl.kubernetes.io/restartedAt": {}}}}}
     }
     for item in loads:
-        item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted})
+        item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted_pod})
     assert find_failures(build_snapshot({}, build_cluster(probe, *loads))) == {}
     for item in loads:
         pod = item["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
         for container in pod["f:containers"].values():
             del container["f:image"]
-    found = find_failures(build_snapshot({}, build_cluster(probe, *loads)))["objects-applied"]
-    assert found == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
+    failure = find_failures(build_snapshot({}, build_cluster(probe, *loads)))["objects-applied"]
+    assert failure == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
 
 
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
@@ -200,18 +200,18 @@ def test_a_gpu_that_is_ill_is_for_a_person() -> None:
 
 
 def test_pods_that_are_not_ready_are_for_install() -> None:
-    there = [build_workload("gpustack-device-plugin", 1, 0), build_workload("gpustack-dcgm-exporter", 1, 1)]
-    assert find_failures(build_snapshot({}, build_cluster("gpu.daemon-sets", *there))) == {
+    workloads = [build_workload("gpustack-device-plugin", 1, 0), build_workload("gpustack-dcgm-exporter", 1, 1)]
+    assert find_failures(build_snapshot({}, build_cluster("gpu.daemon-sets", *workloads))) == {
         "daemon-sets": ("device plugin on 0 of 1", "install")
     }
 
 
 def list_templates(snapshot: Snapshot) -> dict[str, Any]:
     """List the templates of the DaemonSets' pods, by name."""
-    found = [
+    objects = [
         all_object for all_object in build_all_objects(View(snapshot, CLUSTER)) if all_object["kind"] == "DaemonSet"
     ]
-    return {one["metadata"]["name"]: one["spec"]["template"] for one in found}
+    return {manifest["metadata"]["name"]: manifest["spec"]["template"] for manifest in objects}
 
 
 def test_a_change_of_what_a_pod_reads_at_its_start_makes_a_new_one() -> None:
@@ -226,8 +226,8 @@ def test_a_change_of_what_a_pod_reads_at_its_start_makes_a_new_one() -> None:
 def test_no_pod_runs_where_there_is_no_gpu_and_none_may_ask_the_api() -> None:
     for template in list_templates(build_snapshot()).values():
         pod = template["spec"]
-        wanted = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-        (term,) = wanted["nodeSelectorTerms"]
+        requirement = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        (term,) = requirement["nodeSelectorTerms"]
         assert {"key": "nvidia.com/gpu.present", "operator": "In", "values": ["true"]} in term["matchExpressions"]
         assert pod["automountServiceAccountToken"] is False
         assert pod["runtimeClassName"] == "nvidia"
@@ -237,10 +237,10 @@ def test_both_stacks_at_once_are_refused_by_the_operator_s_step_too() -> None:
     result = host_stack(View(build_snapshot({"stack": "operator"}), CLUSTER))
     assert result
     assert (result.actual, result.cure) == ("gpustack-dcgm-exporter, gpustack-device-plugin", "operator")
-    none = build_snapshot(
+    operator_snapshot = build_snapshot(
         {"stack": "operator"}, build_cluster("gpu.daemon-sets", build_workload("nvidia-dcgm-exporter", 1, 1))
     )
-    assert host_stack(View(none, CLUSTER)) is None
+    assert host_stack(View(operator_snapshot, CLUSTER)) is None
 
 
 def list_host_paths() -> dict[str, list[tuple[str, bool]]]:
@@ -286,12 +286,12 @@ def test_pods_write_to_the_host_where_the_kubelet_and_containerd_look() -> None:
 
 def test_containers_have_the_capabilities_that_they_need() -> None:
     view = View(build_snapshot(), CLUSTER)
-    given = {
+    given_values = {
         item["metadata"]["name"]: item["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]
         for item in build_objects(view)
         if item["kind"] == "DaemonSet"
     }
-    assert given == {
+    assert given_values == {
         "gpustack-device-plugin": {"drop": ["ALL"]},
         "gpustack-dcgm-exporter": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
     }

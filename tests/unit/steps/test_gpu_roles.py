@@ -68,8 +68,8 @@ def cluster(tmp_path: Path) -> Path:
 
 
 def run(cluster: Path, script: str, text: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    known = {"WORLD": str(cluster), "TMPDIR": str(cluster / "tmp"), "NAMESPACE": "gpu-operator"}
-    env = known | variables | {"PATH": f"{cluster}/bin:{os.environ['PATH']}"}
+    given_variables = {"WORLD": str(cluster), "TMPDIR": str(cluster / "tmp"), "NAMESPACE": "gpu-operator"}
+    env = given_variables | variables | {"PATH": f"{cluster}/bin:{os.environ['PATH']}"}
     return subprocess.run(
         ["sh", "-c", script], input=text, capture_output=True, text=True, env=env, check=False, timeout=60
     )
@@ -89,8 +89,8 @@ LABEL = "nvidia.com_device-plugin.config"
 def test_labels_are_set_once(cluster: Path) -> None:
     assert run(cluster, LABELS, LINES).stdout == "changed: k1 nvidia.com/device-plugin.config=time-slicing-4\n"
     assert (cluster / "nodes" / "k1" / LABEL).read_text() == "time-slicing-4"
-    done = run(cluster, LABELS, LINES)
-    assert (done.returncode, done.stdout) == (0, "")
+    process = run(cluster, LABELS, LINES)
+    assert (process.returncode, process.stdout) == (0, "")
     assert len(read_calls(cluster, *CHANGES)) == 1
 
 
@@ -105,14 +105,14 @@ def test_labels_are_changed_and_taken_away(cluster: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n"])
 def test_no_line_is_nothing_to_do(cluster: Path, text: str) -> None:
-    done = run(cluster, LABELS, text)
-    assert (done.returncode, done.stdout, read_calls(cluster, "get", *CHANGES)) == (0, "", [])
+    process = run(cluster, LABELS, text)
+    assert (process.returncode, process.stdout, read_calls(cluster, "get", *CHANGES)) == (0, "", [])
 
 
 def test_a_node_that_is_gone_ends_it(cluster: Path) -> None:
-    done = run(cluster, LABELS, f"k9 nvidia.com/mig.config all-1g.10gb\n{LINES}")
-    assert done.returncode != 0
-    assert 'nodes "k9" not found' in done.stderr
+    process = run(cluster, LABELS, f"k9 nvidia.com/mig.config all-1g.10gb\n{LINES}")
+    assert process.returncode != 0
+    assert 'nodes "k9" not found' in process.stderr
     assert read_calls(cluster, *CHANGES) == []
 
 
@@ -127,21 +127,21 @@ def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
     hosts = (set_gpus(K1, gpustack_sharing="time-slicing:4"), set_gpus(K2, gpustack_mig="all-1g.10gb"))
     lines = gpu_sharing.build_variables(View(build_snapshot(read_answers("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
     assert run(cluster, LABELS, "\n".join(lines) + "\n").returncode == 0
-    found = {str(path.relative_to(cluster / "nodes")): path.read_text() for path in cluster.glob("nodes/*/*")}
-    assert found == {f"k1/{LABEL}": "time-slicing-4", "k2/nvidia.com_mig.config": "all-1g.10gb"}
+    files = {str(path.relative_to(cluster / "nodes")): path.read_text() for path in cluster.glob("nodes/*/*")}
+    assert files == {f"k1/{LABEL}": "time-slicing-4", "k2/nvidia.com_mig.config": "all-1g.10gb"}
 
 
 def stream(**metrics: str) -> str:
     spec = {"gpu": {"metrics": metrics}}
-    found = gpu_metrics_objects.build_variables(View(build_snapshot(spec=spec), CLUSTER))["objects"]
-    return "\n---\n".join(json.dumps(one) for one in found)
+    objects = gpu_metrics_objects.build_variables(View(build_snapshot(spec=spec), CLUSTER))["objects"]
+    return "\n---\n".join(json.dumps(manifest) for manifest in objects)
 
 
 def test_the_operator_s_monitor_is_left_to_the_operator(cluster: Path) -> None:
     (cluster / "monitors" / OPERANDS[-1]).touch()
     assert run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).stdout == "changed: configmap/x serverside-applied\n"
-    done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
-    assert (done.returncode, done.stdout) == (0, "")
+    process = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
+    assert (process.returncode, process.stdout) == (0, "")
     assert [line.split()[0] for line in read_calls(cluster, *CHANGES)] == ["apply"]
     assert list((cluster / "tmp").iterdir()) == []
 
@@ -161,31 +161,31 @@ def test_one_of_our_name_from_others_stays_and_is_named(cluster: Path) -> None:
     for name in (OPERANDS[-1], MONITOR_NAME):
         (cluster / "monitors" / name).touch()
     (cluster / "foreign").touch()
-    done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"ServiceMonitor gpu-operator/{MONITOR_NAME} is not from gpustack")
+    process = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
+    assert process.returncode == 1
+    assert process.stderr.startswith(f"ServiceMonitor gpu-operator/{MONITOR_NAME} is not from gpustack")
     assert (cluster / "monitors" / MONITOR_NAME).exists()
 
 
 def test_an_operator_that_was_there_first_is_made_to_look_again(cluster: Path) -> None:
     (cluster / "monitors" / f"{OPERANDS[-1]}-of-others").touch()
-    done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
-    assert "changed: the operator was made to look again\n" in done.stdout
+    process = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
+    assert "changed: the operator was made to look again\n" in process.stdout
     assert read_calls(cluster, "rollout") == ["-n gpu-operator rollout restart deployment gpu-operator"]
 
 
 def test_ours_is_applied_and_the_operator_left_alone(cluster: Path) -> None:
-    done = run(cluster, MONITOR, stream(service_monitor="ours"), MONITOR=MONITOR_NAME)
-    assert (done.returncode, done.stdout) == (0, "changed: configmap/x serverside-applied\n")
+    process = run(cluster, MONITOR, stream(service_monitor="ours"), MONITOR=MONITOR_NAME)
+    assert (process.returncode, process.stdout) == (0, "changed: configmap/x serverside-applied\n")
     assert '"kind": "ServiceMonitor"' in (cluster / "applied").read_text()
     assert read_calls(cluster, "rollout", "delete") == []
 
 
 def test_a_refusal_is_reported_and_ends_it(cluster: Path) -> None:
     (cluster / "refused").touch()
-    done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
-    assert done.returncode != 0
-    assert done.stderr == "the server says no\n"
+    process = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
+    assert process.returncode != 0
+    assert process.stderr == "the server says no\n"
     assert read_calls(cluster, "rollout") == []
     assert list((cluster / "tmp").iterdir()) == []
 

@@ -51,8 +51,8 @@ def test_what_the_operator_s_toolkit_left_is_for_a_person() -> None:
     assert result
     assert (result.actual, result.cure) == (OPERATOR_DROP_IN, "operator")
     assert "helm uninstall gpu-operator -n gpu-operator" in result.hint
-    other = change_answer("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
-    result = judge(STEP, other, HOST)["other-runtimes"].result
+    other_file = change_answer("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
+    result = judge(STEP, other_file, HOST)["other-runtimes"].result
     assert result
     assert result.hint.startswith("take the runtime nvidia out of /etc/containerd/config.toml")
 

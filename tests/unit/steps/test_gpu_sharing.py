@@ -17,9 +17,9 @@ from tests.worlds.snapshots.judge import find_unknown, list_failures
 
 NODES = "gpu.nodes"
 PLUGIN, MIG, STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
-SLICED = (set_gpus(K1, gpustack_sharing="time-slicing:4"), K2)
-PARTED = (set_gpus(K1, gpustack_mig="all-1g.10gb"), K2)
-LOST: Answers = {(NODES, CLUSTER): replace(make_answer(NODES, "", -1), missing_reason="no answer")}
+SLICED_HOSTS = (set_gpus(K1, gpustack_sharing="time-slicing:4"), K2)
+PARTED_HOSTS = (set_gpus(K1, gpustack_mig="all-1g.10gb"), K2)
+LOST_NODES: Answers = {(NODES, CLUSTER): replace(make_answer(NODES, "", -1), missing_reason="no answer")}
 
 
 def label_node(case: str = "two-hosts", **changes: str) -> Answers:
@@ -36,8 +36,8 @@ def label_node(case: str = "two-hosts", **changes: str) -> Answers:
 
 
 def list_lines(changes: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **options: Any) -> list[str]:
-    found: list[str] = build_variables(View(build_snapshot(changes, hosts=hosts, **options), CLUSTER))["labels"]
-    return found
+    labels: list[str] = build_variables(View(build_snapshot(changes, hosts=hosts, **options), CLUSTER))["labels"]
+    return labels
 
 
 def test_the_step_holds_without_sharing() -> None:
@@ -47,25 +47,25 @@ def test_the_step_holds_without_sharing() -> None:
 
 
 def test_without_gpus_there_is_nothing_to_share() -> None:
-    none = {**build_devices("k1"), **build_devices("k2")}
-    shared = {"gpu": {"sharing": {"mode": "time-slicing"}}}
-    assert list_failures(judge(STEP, none, spec=shared)) == {}
-    assert list_lines(none, spec=shared) == []
+    without_gpus = {**build_devices("k1"), **build_devices("k2")}
+    shared_spec = {"gpu": {"sharing": {"mode": "time-slicing"}}}
+    assert list_failures(judge(STEP, without_gpus, spec=shared_spec)) == {}
+    assert list_lines(without_gpus, spec=shared_spec) == []
 
 
 def test_a_host_without_gpus_gets_no_label() -> None:
-    shared = {"gpu": {"sharing": {"mode": "mps", "replicas": 2}}}
-    mixed = {**build_devices("k1"), **read_answers(NODES, "one-without-gpus")}
-    found = list_failures(judge(STEP, mixed, spec=shared))
-    assert found == {"labels": (f"k2: {PLUGIN}=none instead of mps-2", "install")}
-    assert list_lines(mixed, spec=shared) == [f"k2 {PLUGIN} mps-2"]
+    shared_spec = {"gpu": {"sharing": {"mode": "mps", "replicas": 2}}}
+    mixed_answers = {**build_devices("k1"), **read_answers(NODES, "one-without-gpus")}
+    failures = list_failures(judge(STEP, mixed_answers, spec=shared_spec))
+    assert failures == {"labels": (f"k2: {PLUGIN}=none instead of mps-2", "install")}
+    assert list_lines(mixed_answers, spec=shared_spec) == [f"k2 {PLUGIN} mps-2"]
 
 
 def test_time_slicing_sets_the_label_of_its_host() -> None:
-    assert list_failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=SLICED)) == {}
-    found = list_failures(judge(STEP, hosts=SLICED))
-    assert found == {"labels": (f"k1: {PLUGIN}=none instead of time-slicing-4", "install")}
-    assert list_lines(hosts=SLICED) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
+    assert list_failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=SLICED_HOSTS)) == {}
+    failures = list_failures(judge(STEP, hosts=SLICED_HOSTS))
+    assert failures == {"labels": (f"k1: {PLUGIN}=none instead of time-slicing-4", "install")}
+    assert list_lines(hosts=SLICED_HOSTS) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
 
 
 @pytest.mark.parametrize(("count", "text"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
@@ -76,43 +76,43 @@ def test_a_node_that_does_not_share_yet_is_waited_for(count: str, text: str) -> 
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = count
         items[0]["status"]["capacity"]["nvidia.com/gpu"] = "8" if count == "7" else count
 
-    found = list_failures(judge(STEP, edit_answer(NODES, set_capacity, "time-slicing"), hosts=SLICED))
+    failures = list_failures(judge(STEP, edit_answer(NODES, set_capacity, "time-slicing"), hosts=SLICED_HOSTS))
     cure = "operator" if count == "7" else "install"
-    assert found == ({"shares": (f"k1: {text}", cure)} if text else {})
+    assert failures == ({"shares": (f"k1: {text}", cure)} if text else {})
 
 
 def test_sharing_that_is_no_longer_wanted_is_taken_back() -> None:
-    found = list_failures(judge(STEP, read_answers(NODES, "time-slicing")))
-    assert found == {"labels": (f"k1: {PLUGIN}=time-slicing-4 instead of none", "install")}
+    failures = list_failures(judge(STEP, read_answers(NODES, "time-slicing")))
+    assert failures == {"labels": (f"k1: {PLUGIN}=time-slicing-4 instead of none", "install")}
     assert list_lines(read_answers(NODES, "time-slicing")) == [f"k1 {PLUGIN} -", f"k2 {PLUGIN} -"]
 
 
 def test_a_host_s_own_word_counts_more_than_that_of_all() -> None:
-    shared = {"gpu": {"sharing": {"mode": "time-slicing", "replicas": 8}}}
+    shared_spec = {"gpu": {"sharing": {"mode": "time-slicing", "replicas": 8}}}
     hosts = (set_gpus(K1, gpustack_sharing="none"), K2)
-    found = list_failures(judge(STEP, hosts=hosts, spec=shared))
-    assert found == {"labels": (f"k2: {PLUGIN}=none instead of time-slicing-8", "install")}
+    failures = list_failures(judge(STEP, hosts=hosts, spec=shared_spec))
+    assert failures == {"labels": (f"k2: {PLUGIN}=none instead of time-slicing-8", "install")}
 
 
 def test_a_mig_layout_sets_the_label_of_its_host() -> None:
-    assert list_failures(judge(STEP, read_answers(NODES, "mig"), hosts=PARTED)) == {}
-    assert list_lines(hosts=PARTED) == [f"k1 {PLUGIN} -", f"k1 {MIG} all-1g.10gb", f"k2 {PLUGIN} -"]
-    assert list_failures(judge(STEP, hosts=PARTED)) == {
+    assert list_failures(judge(STEP, read_answers(NODES, "mig"), hosts=PARTED_HOSTS)) == {}
+    assert list_lines(hosts=PARTED_HOSTS) == [f"k1 {PLUGIN} -", f"k1 {MIG} all-1g.10gb", f"k2 {PLUGIN} -"]
+    assert list_failures(judge(STEP, hosts=PARTED_HOSTS)) == {
         "labels": (f"k1: {MIG}=all-disabled instead of all-1g.10gb", "install")
     }
 
 
 def test_a_layout_that_is_no_longer_wanted_is_taken_back() -> None:
-    found = list_failures(judge(STEP, read_answers(NODES, "mig")))
-    assert found == {"labels": (f"k1: {MIG}=all-1g.10gb instead of none", "install")}
+    failures = list_failures(judge(STEP, read_answers(NODES, "mig")))
+    assert failures == {"labels": (f"k1: {MIG}=all-1g.10gb instead of none", "install")}
     assert f"k1 {MIG} -" in list_lines(read_answers(NODES, "mig"))
 
 
 @pytest.mark.parametrize(("state", "text"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
 def test_a_mig_manager_at_work_is_waited_for(state: str, text: str) -> None:
     answers = label_node("mig", state=state)
-    assert list_failures(judge(STEP, answers, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
-    mismatch = judge(STEP, answers, hosts=PARTED)["layout"].result
+    assert list_failures(judge(STEP, answers, hosts=PARTED_HOSTS)) == {"layout": (f"k1: {text}", "install")}
+    mismatch = judge(STEP, answers, hosts=PARTED_HOSTS)["layout"].result
     assert mismatch
     assert mismatch.passing
     assert "layout" not in list_failures(judge(STEP, answers)), "nobody asked for one"
@@ -122,7 +122,7 @@ def test_a_layout_without_an_instance_is_for_install() -> None:
     def remove_instances(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = "0"
 
-    assert list_failures(judge(STEP, edit_answer(NODES, remove_instances, "mig"), hosts=PARTED)) == {
+    assert list_failures(judge(STEP, edit_answer(NODES, remove_instances, "mig"), hosts=PARTED_HOSTS)) == {
         "slices": ("k1: no MIG instance", "install")
     }
 
@@ -133,24 +133,24 @@ def test_instances_that_are_called_gpus_count() -> None:
     def count_as_gpus(items: list[Any]) -> None:
         items[0]["status"]["allocatable"] |= {"nvidia.com/mig-1g.10gb": "0", "nvidia.com/gpu": "14"}
 
-    assert list_failures(judge(STEP, edit_answer(NODES, count_as_gpus, "mig"), hosts=PARTED)) == {}
+    assert list_failures(judge(STEP, edit_answer(NODES, count_as_gpus, "mig"), hosts=PARTED_HOSTS)) == {}
 
 
 def test_two_labels_that_differ_are_both_reported() -> None:
-    found = list_failures(judge(STEP, label_node("mig", plugin="mps-2")))["labels"][0]
-    assert found == f"k1: {PLUGIN}=mps-2 instead of none, {MIG}=all-1g.10gb instead of none"
+    actual = list_failures(judge(STEP, label_node("mig", plugin="mps-2")))["labels"][0]
+    assert actual == f"k1: {PLUGIN}=mps-2 instead of none, {MIG}=all-1g.10gb instead of none"
 
 
 def test_lost_answers_are_unknown() -> None:
-    assert find_unknown(judge(STEP, LOST, hosts=PARTED)) == {"labels", "layout", "slices", "shares"}
+    assert find_unknown(judge(STEP, LOST_NODES, hosts=PARTED_HOSTS)) == {"labels", "layout", "slices", "shares"}
     alone: Answers = {**build_devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
     assert find_unknown(judge(STEP, alone)) == {"labels", "layout", "slices", "shares"}
 
 
 def test_a_host_that_is_no_node_yet_is_left_out() -> None:
-    gone = edit_answer(NODES, lambda items: items.pop(0))
-    assert list_failures(judge(STEP, gone, hosts=PARTED)) == {}
-    assert list_lines(gone, hosts=PARTED) == [f"k2 {PLUGIN} -"]
+    fewer_nodes = edit_answer(NODES, lambda items: items.pop(0))
+    assert list_failures(judge(STEP, fewer_nodes, hosts=PARTED_HOSTS)) == {}
+    assert list_lines(fewer_nodes, hosts=PARTED_HOSTS) == [f"k2 {PLUGIN} -"]
 
 
 def test_it_is_for_clusters_with_the_operator() -> None:

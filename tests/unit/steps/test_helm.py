@@ -6,7 +6,7 @@ from tests.worlds.snapshots.cluster import judge
 from tests.worlds.snapshots.judge import list_failures
 
 PROGRAM = ("helm.program", "k1")
-UNMONITORED = {"monitoring": {"enabled": False}}
+UNMONITORED_SPEC = {"monitoring": {"enabled": False}}
 GPUS = place_answers("k2", read_case("gpu.devices", "prepared-debian-13"))
 
 
@@ -19,8 +19,8 @@ def test_a_missing_or_other_helm_is_for_install(output: str, actual: str) -> Non
 
 def test_where_nothing_is_installed_with_it_none_is_needed() -> None:
     answers = {PROGRAM: read_case("helm.program", "none")}
-    assert list_failures(judge(STEP, answers, UNMONITORED)) == {}
-    assert list_failures(judge(STEP, answers | GPUS, UNMONITORED)) == {"program": ("nothing", "install")}
+    assert list_failures(judge(STEP, answers, UNMONITORED_SPEC)) == {}
+    assert list_failures(judge(STEP, answers | GPUS, UNMONITORED_SPEC)) == {"program": ("nothing", "install")}
 
 
 def test_what_is_no_helm_is_unknown() -> None:

@@ -65,11 +65,11 @@ def world(tmp_path: Path) -> Path:
 def run(world: Path, script: str = SCRIPT, **variables: str) -> "subprocess.CompletedProcess[str]":
     script = script.replace("/usr/local/lib/gpustack/helm", f"{world}/helm")
     script = script.replace("/var/lib/gpustack-cluster/charts", f"{world}/charts")
-    known = {
+    given_variables = {
         "NAME": "monitoring", "NAMESPACE": "space", "VERSION": "1", "URL": "http://m/c-1.tgz", "DIGEST": "d" * 40,
         "SHA256": hashlib.sha256(CHART.encode()).hexdigest(), "PRIVILEGED": "yes", "MIRROR": "", "KEYRING": "/k",
     }  # fmt: skip
-    env = known | variables | {"WORLD": str(world), "PATH": f"{world}:{os.environ['PATH']}"}
+    env = given_variables | variables | {"WORLD": str(world), "PATH": f"{world}:{os.environ['PATH']}"}
     return subprocess.run(
         ["sh", "-c", script], input='{"a":"$b"}', capture_output=True, text=True, env=env, check=False, timeout=60
     )
@@ -87,8 +87,8 @@ def write_releases(world: Path, *lines: str) -> None:
 
 
 def test_a_missing_release_is_installed(world: Path) -> None:
-    done = run(world)
-    assert (done.returncode, done.stdout) == (0, "changed: release monitoring\n")
+    process = run(world)
+    assert (process.returncode, process.stdout) == (0, "changed: release monitoring\n")
     assert (world / "values").read_text() == '{"a":"$b"}'
     (line,) = find_calls(world, "helm upgrade")
     assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40},gpustack-revision=1 " in line
@@ -151,20 +151,20 @@ def test_a_namespace_without_a_level_gets_one_where_pods_need_it(world: Path) ->
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_a_level_that_somebody_set_stays_and_ends_the_run(world: Path, level: str) -> None:
     (world / "level").write_text(level)
-    done = run(world)
-    assert (done.returncode, done.stdout, (world / "level").read_text()) == (1, "", level)
-    assert done.stderr.startswith(f"namespace space enforces the Pod Security level {level}, ")
-    assert done.stderr.endswith("(gpustack explain namespace-restricted)\n")
+    process = run(world)
+    assert (process.returncode, process.stdout, (world / "level").read_text()) == (1, "", level)
+    assert process.stderr.startswith(f"namespace space enforces the Pod Security level {level}, ")
+    assert process.stderr.endswith("(gpustack explain namespace-restricted)\n")
     assert find_calls(world, "kubectl label") == find_calls(world, "helm") == []
     assert run(world, PRIVILEGED="no").returncode == 0
 
 
 def test_a_namespace_that_is_being_deleted_ends_the_run(world: Path) -> None:
     (world / "phase").write_text("Terminating")
-    done = run(world)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("namespace space is being deleted")
-    assert done.stderr.endswith("(gpustack explain namespace-terminating)\n")
+    process = run(world)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert process.stderr.startswith("namespace space is being deleted")
+    assert process.stderr.endswith("(gpustack explain namespace-terminating)\n")
     assert find_calls(world, "helm") == []
 
 
@@ -185,11 +185,11 @@ def test_a_chart_without_definitions_applies_none(world: Path) -> None:
 
 
 PENDING = f"sh.helm.release.v1.monitoring.v2 pending-upgrade {'c' * 40}"
-OURS = f"{PENDING} 2 2"
+OWN_RELEASE = f"{PENDING} 2 2"
 
 
 def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> None:
-    write_releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40} 1 1", OURS)
+    write_releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40} 1 1", OWN_RELEASE)
     assert run(world).stdout.splitlines() == [
         "changed: revision v2 of monitoring, which was interrupted, is deleted",
         "changed: release monitoring",
@@ -200,7 +200,7 @@ def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> No
 @pytest.mark.parametrize(
     ("line", "runs", "text"),
     [
-        (OURS, True, "is being changed right now, by an installation that goes on"),
+        (OWN_RELEASE, True, "is being changed right now, by an installation that goes on"),
         (PENDING.rpartition(" ")[0], False, "is pending-upgrade, by a Helm that is not ours"),
         (f"{PENDING.rpartition(' ')[0]} 2", False, "is pending-upgrade, by a Helm that is not ours"),
         (f"{PENDING} 2", False, "is pending-upgrade, by a Helm that is not ours"),
@@ -212,26 +212,26 @@ def test_what_is_pending_by_others_is_left_alone(world: Path, line: str, runs: b
     write_releases(world, line)
     if runs:
         (world / "runs").touch()
-    done = run(world)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert text in done.stderr
-    assert done.stderr.endswith("(gpustack explain release-pending)\n")
+    process = run(world)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert text in process.stderr
+    assert process.stderr.endswith("(gpustack explain release-pending)\n")
     assert find_calls(world, "delete") == find_calls(world, "helm upgrade") == []
 
 
 def test_why_helm_refuses_is_reported_without_its_warnings(world: Path) -> None:
     (world / "refused").write_text("WARNING: old\nError: nothing works\n")
-    done = run(world)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Error: nothing works\n")
+    process = run(world)
+    assert (process.returncode, process.stdout, process.stderr) == (1, "", "Error: nothing works\n")
 
 
 def test_a_chart_of_another_checksum_goes_no_further(world: Path) -> None:
     curl = '#!/bin/sh\ncat >/dev/null\nwhile [ $# -gt 1 ]; do [ "$1" != -o ] || echo evil >"$2"; shift; done\n'
     (world / "curl").write_text(curl)
     (world / "curl").chmod(0o755)
-    done = run(world, SHA256="0" * 64)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "gpustack explain wrong-checksum" in done.stderr
+    process = run(world, SHA256="0" * 64)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "gpustack explain wrong-checksum" in process.stderr
     assert find_calls(world) == []
 
 
@@ -240,7 +240,7 @@ def test_a_limit_that_strikes_is_reported(world: Path) -> None:
     slow = '#!/bin/sh\n[ "$1" != apply ] || sleep 5\n'
     (world / "kubectl").write_text((world / "kubectl").read_text().replace("#!/bin/sh\n", slow, 1))
     (world / "crds").touch()
-    done = run(world, SCRIPT.replace("limited 60 kubectl", "limited 1 kubectl"))
-    assert done.returncode == 124
-    assert re.search("^ended after its limit of 1 s on .*: kubectl apply ", done.stderr, re.MULTILINE)
+    process = run(world, SCRIPT.replace("limited 60 kubectl", "limited 1 kubectl"))
+    assert process.returncode == 124
+    assert re.search("^ended after its limit of 1 s on .*: kubectl apply ", process.stderr, re.MULTILINE)
     assert find_calls(world, "helm upgrade") == []

@@ -25,9 +25,9 @@ def test_the_role_installs_the_packages_of_the_check() -> None:
     assert tuple(variables["prereqs_packages_of_nodes"]) == HOST_PACKAGES
     assert variables["prereqs_packages"].endswith(f"else {list(FETCHING)} }}}}")
     tasks = (KUBERNETES / "tasks" / "main.yml").read_text()
-    wanted = re.search(r"PACKAGES: >-\n((?:      .+\n)+)", tasks)
-    assert wanted
-    assert {word.split("=")[0] for word in re.sub(r"\{\{.*?\}\}", "", wanted[1]).split()} == set(NAMES)
+    packages = re.search(r"PACKAGES: >-\n((?:      .+\n)+)", tasks)
+    assert packages
+    assert {word.split("=")[0] for word in re.sub(r"\{\{.*?\}\}", "", packages[1]).split()} == set(NAMES)
 
 
 def test_the_role_sets_the_modules_and_sysctls_of_the_check() -> None:

@@ -23,7 +23,7 @@ every_check = pytest.mark.parametrize(
 )
 # With these, every check reads all that it can read.
 DEFAULTS = {"kubelet": {}, "time_sync": "managed", "source": SPEC["source"] | {"simulated": "refused"}}
-ASKED = (replace(H1, become_password="x"), H2)
+ASKED_HOSTS = (replace(H1, become_password="x"), H2)
 
 
 @every_step
@@ -34,7 +34,7 @@ def test_each_check_holds_on_a_prepared_host(step: Step, host: str) -> None:
 
 @every_check
 def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> None:
-    view = View(build_snapshot({}, DEFAULTS, hosts=ASKED), "h1")
+    view = View(build_snapshot({}, DEFAULTS, hosts=ASKED_HOSTS), "h1")
     check(view)
     assert {probe.id for probe, _ in view.reads} <= {probe.id for probe in step.probes}
 
@@ -42,14 +42,14 @@ def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> N
 @every_check
 def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check) -> None:
     """The fact is of its own host: another one that cannot tell is judged for that itself."""
-    whole = build_snapshot({}, DEFAULTS, hosts=ASKED)
-    view = View(whole, "h1")
+    snapshot = build_snapshot({}, DEFAULTS, hosts=ASKED_HOSTS)
+    view = View(snapshot, "h1")
     check(view)
     assert view.reads
-    for probe, where in [(probe, where) for probe, where in view.reads if where != "h2"]:
-        rest = {key: answer for key, answer in whole.answers.items() if key != (probe.id, where)}
-        poorer = Snapshot(whole.started_at, whole.inventory, whole.reach, rest)
-        assert judge_check(check, View(poorer, "h1")).outcome == "unknown", f"without {probe.id} of {where}"
+    for probe, location in [(probe, location) for probe, location in view.reads if location != "h2"]:
+        rest = {key: answer for key, answer in snapshot.answers.items() if key != (probe.id, location)}
+        poorer = Snapshot(snapshot.started_at, snapshot.inventory, snapshot.reach, rest)
+        assert judge_check(check, View(poorer, "h1")).outcome == "unknown", f"without {probe.id} of {location}"
 
 
 @every_step

@@ -16,7 +16,7 @@ from tests.worlds.programs.certificates import Authority
 
 BOOTSTRAP, JOIN = "/etc/kubernetes/bootstrap-kubelet.conf", "/run/gpustack-join.yaml"
 CA = "/etc/kubernetes/pki/ca.crt"
-DECLARED = {"file": [JOIN], "data": [BOOTSTRAP, CA]}
+DECLARED_PATHS = {"file": [JOIN], "data": [BOOTSTRAP, CA]}
 FILES = locate_playbooks() / "roles" / "workers" / "files"
 # What limits.sh and the host bring. kubeadm refuses to join beside a CA.
 PROGRAMS = """hold_lock() { :; }
@@ -36,7 +36,7 @@ def run(root: OwnedRoot, name: str) -> subprocess.CompletedProcess[str]:
     words = {
         "OWNERSHIP": PROGRAM,
         "OWNERSHIP_ROOT": str(root.path),
-        "OWNERSHIP_REQUEST": json.dumps({"declared": DECLARED}),
+        "OWNERSHIP_REQUEST": json.dumps({"declared": DECLARED_PATHS}),
         "CLUSTER": "sha256:" + "0" * 64,
         "ROOT": str(root.path),
         "PATH": os.environ["PATH"],
@@ -47,9 +47,9 @@ def run(root: OwnedRoot, name: str) -> subprocess.CompletedProcess[str]:
 
 
 def clear(root: OwnedRoot) -> str:
-    done = run(root, "no-token.sh")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = run(root, "no-token.sh")
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def name_authority(certificate: str) -> str:
@@ -60,11 +60,11 @@ def name_authority(certificate: str) -> str:
 
 def begin_join(root: OwnedRoot, certificate: str = CERTIFICATE) -> None:
     """Record as the step does before kubeadm writes its first byte, of the cluster with this CA."""
-    root.record("begin", DECLARED)
+    root.record("begin", DECLARED_PATHS)
     root.write(CA, certificate)
     digest = root.read_lines()[0]
     (root.path / CA.lstrip("/")).unlink()
-    assert root.run("cluster", digest, stdin_document={"declared": DECLARED}).returncode == 0
+    assert root.run("cluster", digest, stdin_document={"declared": DECLARED_PATHS}).returncode == 0
 
 
 @pytest.mark.parametrize("text", [name_authority(CERTIFICATE), "", "\0" * 4096], ids=["whole", "empty", "power cut"])
@@ -81,7 +81,7 @@ def test_what_a_join_left_goes(root: OwnedRoot, text: str) -> None:
 def test_a_kubeconfig_for_joining_that_was_there_before_stays(root: OwnedRoot, recorded: bool) -> None:
     root.write(BOOTSTRAP, "of another cluster\n")
     if recorded:
-        root.record("begin", DECLARED)
+        root.record("begin", DECLARED_PATHS)
     assert clear(root) == ""
     assert root.read(BOOTSTRAP) == "of another cluster\n"
 
@@ -90,8 +90,8 @@ def test_a_broken_off_join_begins_anew(root: OwnedRoot) -> None:
     begin_join(root)
     root.write(BOOTSTRAP, name_authority(CERTIFICATE))
     root.write(CA, CERTIFICATE)
-    done = run(root, "join.sh")
-    assert (done.returncode, done.stdout) == (0, "joins\n"), done.stderr
+    process = run(root, "join.sh")
+    assert (process.returncode, process.stdout) == (0, "joins\n"), process.stderr
     assert root.read(BOOTSTRAP) is None
 
 
@@ -101,11 +101,11 @@ def test_files_of_another_cluster_stay_whatever_an_old_record_says(root: OwnedRo
     if joined:
         begin_join(root)
     else:
-        root.record("begin", DECLARED)
-    other = Authority().certificate.public_bytes(Encoding.PEM).decode()
-    root.write(BOOTSTRAP, name_authority(other))
-    root.write(CA, other)
-    done = run(root, "join.sh")
-    assert (done.returncode, done.stderr) == (1, "ca.crt already exists\n")
+        root.record("begin", DECLARED_PATHS)
+    other_certificate = Authority().certificate.public_bytes(Encoding.PEM).decode()
+    root.write(BOOTSTRAP, name_authority(other_certificate))
+    root.write(CA, other_certificate)
+    process = run(root, "join.sh")
+    assert (process.returncode, process.stderr) == (1, "ca.crt already exists\n")
     assert clear(root) == ""
-    assert (root.read(BOOTSTRAP), root.read(CA)) == (name_authority(other), other)
+    assert (root.read(BOOTSTRAP), root.read(CA)) == (name_authority(other_certificate), other_certificate)

@@ -17,8 +17,8 @@ from tests.worlds.snapshots.cluster import K1, K2, build_snapshot, judge_steps
 from tests.worlds.snapshots.judge import judge_check
 
 STEPS = (control_plane.STEP, flannel.STEP, workers.STEP)
-MONITORED = (helm.STEP, storage.STEP, monitoring.STEP, dashboards.STEP, alerts.STEP)
-CHECKS = [(step, check) for step in (*STEPS, *MONITORED) for check in step.checks]
+MONITORED_STEPS = (helm.STEP, storage.STEP, monitoring.STEP, dashboards.STEP, alerts.STEP)
+CHECKS = [(step, check) for step in (*STEPS, *MONITORED_STEPS) for check in step.checks]
 # Of hosts, asked by a step of the cluster: one that cannot tell is judged for that by its own step.
 OF_HOSTS = {"network.listeners", "gpu.devices"}
 every_check = pytest.mark.parametrize(
@@ -42,24 +42,24 @@ WITHOUT_SPEC = ("address", "receiver_secrets")
 
 @every_check
 def test_each_check_is_unknown_without_a_fact_it_reads(step: Step, check: Check) -> None:
-    whole = build_snapshot({}, {"kubernetes": {"version": "1.36.4", "cert_sans": ["k1"]}}, (K1, K2))
-    here = View(whole, build_view(step, whole).location)
-    check(here)
-    assert here.reads or check.__name__ in WITHOUT_SPEC, "a check that reads nothing can only say what it thinks"
-    for probe, where in here.reads:
+    snapshot = build_snapshot({}, {"kubernetes": {"version": "1.36.4", "cert_sans": ["k1"]}}, (K1, K2))
+    view = View(snapshot, build_view(step, snapshot).location)
+    check(view)
+    assert view.reads or check.__name__ in WITHOUT_SPEC, "a check that reads nothing can only say what it thinks"
+    for probe, location in view.reads:
         if step.scope == "cluster" and probe.id in OF_HOSTS:
             continue
-        place = CLUSTER if probe.scope == "cluster" else where
-        answers = {key: answer for key, answer in whole.answers.items() if key != (probe.id, place)}
-        judgement = judge_check(check, View(replace(whole, answers=answers), here.location))
+        place = CLUSTER if probe.scope == "cluster" else location
+        answers = {key: answer for key, answer in snapshot.answers.items() if key != (probe.id, place)}
+        judgement = judge_check(check, View(replace(snapshot, answers=answers), view.location))
         assert judgement.outcome == "unknown", probe.id
 
 
 @every_check
 def test_each_check_reads_only_what_its_step_asks(step: Step, check: Check) -> None:
-    here = build_view(step, build_snapshot({}, {}, (K1, K2)))
-    check(here)
-    assert {probe.id for probe, _ in here.reads} <= {probe.id for probe in step.probes}
+    view = build_view(step, build_snapshot({}, {}, (K1, K2)))
+    check(view)
+    assert {probe.id for probe, _ in view.reads} <= {probe.id for probe in step.probes}
 
 
 @every_check

@@ -20,25 +20,27 @@ def test_a_fresh_host_is_for_install() -> None:
 
 
 def test_a_drifted_host_is_for_install() -> None:
-    drifted = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
-    found = list_failures(judge(STEP, {(probe, "h1"): read_case(probe, "drifted-debian-12") for probe in drifted}))
-    assert set(found) == {"repository", "packages-held", "kubelet-at-boot", "crictl-endpoint"}
-    assert found["packages-held"] == ("not held: kubelet", "install")
-    assert found["kubelet-at-boot"] == ("disabled", "install")
+    drifted_probes = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
+    failures = list_failures(
+        judge(STEP, {(probe, "h1"): read_case(probe, "drifted-debian-12") for probe in drifted_probes})
+    )
+    assert set(failures) == {"repository", "packages-held", "kubelet-at-boot", "crictl-endpoint"}
+    assert failures["packages-held"] == ("not held: kubelet", "install")
+    assert failures["kubelet-at-boot"] == ("disabled", "install")
 
 
 def test_a_keyring_with_one_key_too_many_is_for_install() -> None:
-    (found, cure) = list_failures(judge(STEP, place_answers("h1", read_case(REPOSITORIES, "drifted-debian-12"))))[
+    (actual, cure) = list_failures(judge(STEP, place_answers("h1", read_case(REPOSITORIES, "drifted-debian-12"))))[
         "repository"
     ]
-    assert found.startswith("fingerprints B02F2293F7B78A3111583174AF233E29F632E03B, ")
+    assert actual.startswith("fingerprints B02F2293F7B78A3111583174AF233E29F632E03B, ")
     assert cure == "install"
 
 
 def test_another_minor_is_another_repository() -> None:
-    found = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.37.1"}}))
-    assert found["repository"] == ("uri http://10.77.1.1:8480/pkgs.k8s.io/core:/stable:/v1.36/deb/", "install")
-    assert found["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
+    failures = list_failures(judge(STEP, spec={"kubernetes": {"version": "1.37.1"}}))
+    assert failures["repository"] == ("uri http://10.77.1.1:8480/pkgs.k8s.io/core:/stable:/v1.36/deb/", "install")
+    assert failures["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
 
 
 @pytest.mark.parametrize(
@@ -66,10 +68,10 @@ def test_another_version_names_the_upgrade(version: str, target: str, hint: str)
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
 def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
     """dpkg-query prints this of kubectl 1:528.0.0-0 from packages.cloud.google.com/apt cloud-sdk."""
-    known = read_case(PACKAGES, f"{state}-debian-12")
-    lines = [line for line in known.stdout.splitlines() if not line.startswith("kubectl ")]
-    err = known.stderr.replace("dpkg-query: no packages found matching kubectl\n", "")
-    answer = replace(known, stdout="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", stderr=err)
+    packages = read_case(PACKAGES, f"{state}-debian-12")
+    lines = [line for line in packages.stdout.splitlines() if not line.startswith("kubectl ")]
+    err = packages.stderr.replace("dpkg-query: no packages found matching kubectl\n", "")
+    answer = replace(packages, stdout="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", stderr=err)
     judgements = judge(STEP, {(PACKAGES, "h1"): answer}, state=state)
     wrong = judgements["origin"].result
     assert wrong
@@ -82,12 +84,12 @@ def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
 
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
     crictl = "containerd.crictl"
-    out = read_case(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
-    assert list_failures(judge(STEP, {(crictl, "h1"): out})) == {}
+    text = read_case(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
+    assert list_failures(judge(STEP, {(crictl, "h1"): text})) == {}
 
 
 def test_the_kubelet_takes_the_proxy() -> None:
     answers = place_answers("h1", read_case("egress.daemons", "proxied"))
-    found = list_failures(judge(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
-    assert found["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
-    assert found["proxy"] == ("a different one", "install")
+    failures = list_failures(judge(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
+    assert failures["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
+    assert failures["proxy"] == ("a different one", "install")

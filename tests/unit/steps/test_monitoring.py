@@ -20,11 +20,11 @@ def load_case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str,
 def edit_releases(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     """Edit the healthy cluster's releases; each word to replace must be there."""
     answer = build_answers()[RELEASES]
-    out = answer.stdout
+    text = answer.stdout
     for old, new in edits:
-        assert old in out, old
-        out = out.replace(old, new)
-    return {RELEASES: Answer(answer.probe, answer.location, 0, out)}
+        assert old in text, old
+        text = text.replace(old, new)
+    return {RELEASES: Answer(answer.probe, answer.location, 0, text)}
 
 
 NO_RELEASE = load_case("helm.releases", "none")
@@ -40,12 +40,14 @@ def test_before_the_chart_all_is_for_install() -> None:
     answers |= load_case("monitoring.targets", "not-yet") | load_case("grafana.rules", "none")
     judgements = judge(STEP, answers)
     assert {judgement.result.cure for judgement in judgements.values() if judgement.result} == {"install"}
-    outcomes = {check: one.outcome for check, one in judgements.items()}
+    outcomes = {check: judgement.outcome for check, judgement in judgements.items()}
     missing = dict.fromkeys(
         ("definitions", "chart", "grafana-rules", "workloads", "prometheus", "alertmanager"), "failed"
     )
-    others = dict.fromkeys(("port", "namespace", "receiver-secrets", "selectors", "receivers", "data-source"), "ok")
-    assert outcomes == missing | others | {"targets": "unknown"}
+    other_outcomes = dict.fromkeys(
+        ("port", "namespace", "receiver-secrets", "selectors", "receivers", "data-source"), "ok"
+    )
+    assert outcomes == missing | other_outcomes | {"targets": "unknown"}
 
 
 def test_not_monitored_by_us_there_is_no_such_step() -> None:
@@ -54,11 +56,11 @@ def test_not_monitored_by_us_there_is_no_such_step() -> None:
 
 def test_a_port_that_others_have_is_for_a_person() -> None:
     """A node_exporter without our release is somebody else's."""
-    found = list_failures(judge(STEP, NO_RELEASE))
-    assert found["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
-    taken = place_answers("k2", read_case(LISTENERS, "monitored-debian-13", ("node_exporter", "java")))
-    assert list_failures(judge(STEP, taken)) == {"port": ("java on k2", "operator")}
-    assert "port" not in list_failures(judge(STEP, taken, {"monitoring": {"node_exporter_port": 9101}}))
+    failures = list_failures(judge(STEP, NO_RELEASE))
+    assert failures["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
+    answers = place_answers("k2", read_case(LISTENERS, "monitored-debian-13", ("node_exporter", "java")))
+    assert list_failures(judge(STEP, answers)) == {"port": ("java on k2", "operator")}
+    assert "port" not in list_failures(judge(STEP, answers, {"monitoring": {"node_exporter_port": 9101}}))
 
 
 def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
@@ -69,12 +71,14 @@ def test_definitions_of_another_minor_or_missing_are_for_install() -> None:
     assert list_failures(judge(STEP, load_case("monitoring.definitions", "older"))) == {
         "definitions": ("0.85", "install")
     }
-    other = load_case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
-    assert list_failures(judge(STEP, other)) == {}
-    gone = load_case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
-    assert list_failures(judge(STEP, gone)) == {"definitions": ("no probes", "install")}
-    unversioned = load_case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
-    assert list_failures(judge(STEP, unversioned)) == {"definitions": ("no version", "install")}
+    other_definitions = load_case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
+    assert list_failures(judge(STEP, other_definitions)) == {}
+    lost_definitions = load_case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
+    assert list_failures(judge(STEP, lost_definitions)) == {"definitions": ("no probes", "install")}
+    unversioned_definitions = load_case(
+        "monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else")
+    )
+    assert list_failures(judge(STEP, unversioned_definitions)) == {"definitions": ("no version", "install")}
 
 
 @pytest.mark.parametrize("newer", ["0.99.0", "0.94.0", "1.0.0", "0.100.1"])
@@ -90,8 +94,8 @@ def test_newer_definitions_of_another_operator_are_ok_and_named(newer: str) -> N
 def test_one_older_definition_among_newer_ones_is_for_install() -> None:
     text = load_case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.99.0"'))
     ((place, answer),) = text.items()
-    mixed = {place: replace(answer, stdout=answer.stdout.replace('"0.99.0"', '"0.92.0"', 1))}
-    assert list_failures(judge(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
+    mixed_answers = {place: replace(answer, stdout=answer.stdout.replace('"0.99.0"', '"0.92.0"', 1))}
+    assert list_failures(judge(STEP, mixed_answers)) == {"definitions": ("0.92, 0.99", "install")}
 
 
 BY_HAND = "revision 1, created by another Helm client"
@@ -139,8 +143,8 @@ def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
 
 
 def test_missing_or_unready_workloads_are_for_install() -> None:
-    gone = load_case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
-    assert list_failures(judge(STEP, gone)) == {"workloads": ("no monitoring-grafana", "install")}
+    lost_deployment = load_case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
+    assert list_failures(judge(STEP, lost_deployment)) == {"workloads": ("no monitoring-grafana", "install")}
     idle = load_case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
     mismatch = judge(STEP, idle)["workloads"].result
     assert mismatch
@@ -148,8 +152,10 @@ def test_missing_or_unready_workloads_are_for_install() -> None:
         "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to 0",
         False,
     )
-    down = load_case("monitoring.daemon-sets", "one-of-two")
-    assert list_failures(judge(STEP, down)) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
+    stopped_exporter = load_case("monitoring.daemon-sets", "one-of-two")
+    assert list_failures(judge(STEP, stopped_exporter)) == {
+        "workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")
+    }
     old = load_case(
         "monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1')
     )
@@ -178,21 +184,24 @@ def test_objects_that_the_operator_has_not_made_are_waited_for(probe: str, name:
 
 @pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
 def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
-    found = {judgement.outcome for judgement in judge(STEP, load_case(probe, "forbidden")).values()}
-    assert found == {"ok", "unknown"}
+    outcomes = {judgement.outcome for judgement in judge(STEP, load_case(probe, "forbidden")).values()}
+    assert outcomes == {"ok", "unknown"}
 
 
 def test_targets_that_are_down_or_missing_are_named() -> None:
     assert list_failures(judge(STEP, load_case("monitoring.targets", "etcd-down"))) == {
         "targets": ("kube-etcd down", "install")
     }
-    gone = load_case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
-    assert list_failures(judge(STEP, gone)) == {"targets": ("no coredns", "install")}
-    down = read_case("monitoring.targets", "control-plane")
-    body = json.loads(down.stdout)
+    lost_target = load_case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
+    assert list_failures(judge(STEP, lost_target)) == {"targets": ("no coredns", "install")}
+    stopped_targets = read_case("monitoring.targets", "control-plane")
+    body = json.loads(stopped_targets.stdout)
     body["data"]["result"].append({"metric": {"job": "theirs"}, "value": [0, "0"]})
     assert (
-        list_failures(judge(STEP, {("monitoring.targets", CLUSTER): make_answer(down.probe, json.dumps(body))})) == {}
+        list_failures(
+            judge(STEP, {("monitoring.targets", CLUSTER): make_answer(stopped_targets.probe, json.dumps(body))})
+        )
+        == {}
     )
 
 
@@ -212,8 +221,8 @@ def test_a_secret_unlike_its_file_is_for_install(case: str, actual: str) -> None
     answers = place_answers("k1", read_case("alerting.secret", case))
     assert list_failures(judge(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {actual}", "install")
     assert list_failures(judge(STEP, answers)) == {}
-    same = place_answers("k1", read_case("alerting.secret", "same"))
-    assert "receiver-secrets" not in list_failures(judge(STEP, same, receiver))
+    same_secret = place_answers("k1", read_case("alerting.secret", "same"))
+    assert "receiver-secrets" not in list_failures(judge(STEP, same_secret, receiver))
 
 
 def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
@@ -228,13 +237,16 @@ def test_each_receiver_has_its_secret_and_those_of_others_are_theirs_to_make() -
     warning = {"type": "slack", "secret": "ours/slack", "channel": "#a"}
     answers = place_answers("k1", read_case("alerting.secret", "several"))
     spec = {"alerts": {"receivers": {"critical": critical, "warning": critical[1:], "info": []}}}
-    found = "critical-slack different, warning-slack none"
-    assert list_failures(judge(STEP, answers, spec))["receiver-secrets"] == (found, "install")
-    theirs = {"alerts": {"receivers": {"critical": critical[:1], "warning": [warning]}}}
-    assert list_failures(judge(STEP, answers, theirs))["receiver-secrets"] == ("no ours/slack", "operator")
+    actual = "critical-slack different, warning-slack none"
+    assert list_failures(judge(STEP, answers, spec))["receiver-secrets"] == (actual, "install")
+    other_receivers = {"alerts": {"receivers": {"critical": critical[:1], "warning": [warning]}}}
+    assert list_failures(judge(STEP, answers, other_receivers))["receiver-secrets"] == ("no ours/slack", "operator")
     # Before there is a cluster nobody can have made it.
     before = place_answers("k1", read_case("alerting.secret", "control-plane"))
-    assert list_failures(judge(STEP, before, theirs))["receiver-secrets"] == ("critical-pagerduty none", "install")
+    assert list_failures(judge(STEP, before, other_receivers))["receiver-secrets"] == (
+        "critical-pagerduty none",
+        "install",
+    )
 
 
 def test_receivers_unlike_the_spec_are_for_install() -> None:
@@ -245,24 +257,24 @@ def test_receivers_unlike_the_spec_are_for_install() -> None:
 
 
 def test_one_data_source_has_the_uid_that_is_asked() -> None:
-    none = load_case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
-    assert list_failures(judge(STEP, none)) == {"data-source": ("0", "install")}
+    lost_source = load_case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
+    assert list_failures(judge(STEP, lost_source)) == {"data-source": ("0", "install")}
     assert list_failures(judge(STEP, load_case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
     assert judge(STEP, load_case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
 
 
 def test_a_prometheus_that_selects_too_little_is_for_install() -> None:
     narrow = load_case("monitoring.prometheuses", "narrow")
-    found = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
-    assert list_failures(judge(STEP, narrow)) == {"selectors": (found, "install")}
+    actual = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
+    assert list_failures(judge(STEP, narrow)) == {"selectors": (actual, "install")}
 
 
 @pytest.mark.parametrize("name", ["chart", "wide"])
 def test_grafana_must_not_read_secrets_or_more(name: str) -> None:
-    found = list_failures(judge(STEP, load_case("grafana.rules", name)))
-    assert list(found) == ["grafana-rules"]
-    assert found["grafana-rules"][1] == "install"
-    assert ("get secrets" if name == "chart" else "* apps/deployments") in found["grafana-rules"][0]
+    failures = list_failures(judge(STEP, load_case("grafana.rules", name)))
+    assert list(failures) == ["grafana-rules"]
+    assert failures["grafana-rules"][1] == "install"
+    assert ("get secrets" if name == "chart" else "* apps/deployments") in failures["grafana-rules"][0]
 
 
 def test_a_missing_cluster_role_is_for_install() -> None:
@@ -270,10 +282,10 @@ def test_a_missing_cluster_role_is_for_install() -> None:
 
 
 def test_rights_that_the_values_of_the_operator_name_are_theirs() -> None:
-    given = {"grafana": {"rbac": {"useExistingClusterRole": "theirs"}}}
-    built = build_snapshot(load_case("grafana.rules", "none"))
-    built = replace(built, inventory=replace(built.inventory, values={"monitoring": given}))
-    assert judge_checks(STEP, built)["grafana-rules"].outcome == "ok"
+    grafana_values = {"grafana": {"rbac": {"useExistingClusterRole": "theirs"}}}
+    snapshot = build_snapshot(load_case("grafana.rules", "none"))
+    snapshot = replace(snapshot, inventory=replace(snapshot.inventory, values={"monitoring": grafana_values}))
+    assert judge_checks(STEP, snapshot)["grafana-rules"].outcome == "ok"
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
@@ -283,5 +295,5 @@ def test_a_level_that_somebody_set_is_for_a_person(level: str) -> None:
     for item in document["items"]:
         if item["metadata"]["name"] == "monitoring":
             item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = level
-    changed = {("kube.namespaces", CLUSTER): replace(answer, stdout=json.dumps(document))}
-    assert list_failures(judge(STEP, changed)) == {"namespace": (level, "operator")}
+    changed_namespaces = {("kube.namespaces", CLUSTER): replace(answer, stdout=json.dumps(document))}
+    assert list_failures(judge(STEP, changed_namespaces)) == {"namespace": (level, "operator")}

@@ -27,22 +27,22 @@ def test_without_a_receiver_the_chart_s_own_stays() -> None:
 
 
 def test_a_default_receiver_gets_all_severities() -> None:
-    found = build_values(default=[HOOK])
-    assert found["alertmanagerSpec"] == {"secrets": ["gpustack-receivers"]}
-    assert found["enableFeatures"] == ["receiver-name-in-metrics"]
-    assert [one["name"] for one in found["config"]["receivers"]] == ["null", "default-webhook"]
-    nobody, test, *rest = found["config"]["route"]["routes"]
-    assert nobody == {"matchers": ['alertname =~ "Watchdog|InfoInhibitor"'], "receiver": "null"}
+    values = build_values(default=[HOOK])
+    assert values["alertmanagerSpec"] == {"secrets": ["gpustack-receivers"]}
+    assert values["enableFeatures"] == ["receiver-name-in-metrics"]
+    assert [receiver["name"] for receiver in values["config"]["receivers"]] == ["null", "default-webhook"]
+    nobody_route, test, *rest = values["config"]["route"]["routes"]
+    assert nobody_route == {"matchers": ['alertname =~ "Watchdog|InfoInhibitor"'], "receiver": "null"}
     assert (test["matchers"], test["group_by"]) == (['alertname = "GpustackTest"'], ["alertname", "test"])
     assert test["routes"] == rest
-    assert {one["receiver"] for one in rest} == {"default-webhook"}
+    assert {route["receiver"] for route in rest} == {"default-webhook"}
     assert rest[-1] == {"receiver": "default-webhook"}
 
 
 def test_each_severity_goes_to_all_its_receivers() -> None:
-    found = build_values(critical=[HOOK, SLACK], warning=[MAIL], info=[])
-    assert found["alertmanagerSpec"] == {"secrets": ["gpustack-receivers", "ours"]}
-    assert found["config"]["route"]["routes"][2:] == [
+    values = build_values(critical=[HOOK, SLACK], warning=[MAIL], info=[])
+    assert values["alertmanagerSpec"] == {"secrets": ["gpustack-receivers", "ours"]}
+    assert values["config"]["route"]["routes"][2:] == [
         {"matchers": ['severity = "critical"'], "receiver": "critical-webhook", "continue": True},
         {"matchers": ['severity = "critical"'], "receiver": "critical-slack"},
         {"matchers": ['severity = "warning"'], "receiver": "warning-email"},

@@ -57,9 +57,9 @@ def world(tmp_path: Path) -> Path:
 
 def run(world: Path, script: str, text: str = "", **variables: str) -> str:
     env = variables | {"PATH": f"{world}/bin:{os.environ['PATH']}", "WORLD": str(world)}
-    done = subprocess.run(["sh", "-c", script], input=text, capture_output=True, text=True, env=env, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    process = subprocess.run(["sh", "-c", script], input=text, capture_output=True, text=True, env=env, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+    return process.stdout
 
 
 def put(world: Path, **secrets: str) -> str:
@@ -96,9 +96,9 @@ def test_a_secret_is_put_once_and_found_the_same(world: Path) -> None:
 
 
 def test_what_no_receiver_has_any_more_is_taken_away(world: Path) -> None:
-    both = {"warning_slack": "http://a.example.com/b", "critical_pagerduty": "key"}
-    assert put(world, **both).startswith("changed")
-    assert put(world, **dict(reversed(both.items()))) == ""
+    both_secrets = {"warning_slack": "http://a.example.com/b", "critical_pagerduty": "key"}
+    assert put(world, **both_secrets).startswith("changed")
+    assert put(world, **dict(reversed(both_secrets.items()))) == ""
     assert put(world, warning_slack="http://a.example.com/b").startswith("changed")
     assert list(yaml.safe_load((world / "gpustack-receivers").read_text())["data"]) == ["warning-slack"]
     assert put(world).startswith("changed")
@@ -110,13 +110,13 @@ def test_a_secret_of_that_name_from_others_stays(world: Path) -> None:
     (world / "gpustack-receivers").write_text("data:\n  theirs: eA==\n")
     (world / "owners").write_text("Secret monitoring gpustack-receivers\n")
     (world / "namespace").write_text("Active\n")
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", PUT], input="default-webhook eA==\n", capture_output=True, text=True, check=False,
         env={"PATH": f"{world}/bin:{os.environ['PATH']}", "WORLD": str(world), "NAMESPACE": "monitoring"},
     )  # fmt: skip
     refusal = "Secret monitoring/gpustack-receivers is not from gpustack, and is left as it is"
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(refusal)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert process.stderr.startswith(refusal)
     assert (world / "gpustack-receivers").read_text() == "data:\n  theirs: eA==\n"
 
 
@@ -149,8 +149,8 @@ def test_it_is_in_no_argument(world: Path) -> None:
 
 def test_where_no_secret_is_wanted_nobody_is_asked(world: Path) -> None:
     assert isinstance(SECRETS.question, Shell)
-    there = SECRETS.question.script.replace("/etc/kubernetes/admin.conf", "/dev/null")
-    assert run(world, there, MONITORING="monitoring", SALT="s") == ""
+    script = SECRETS.question.script.replace("/etc/kubernetes/admin.conf", "/dev/null")
+    assert run(world, script, MONITORING="monitoring", SALT="s") == ""
     worker = SECRETS.question.script.replace("/etc/kubernetes/admin.conf", str(world / "none"))
     assert run(world, worker, MONITORING="monitoring", SALT="s", RECEIVERS="x y z -\n") == ""
     assert (world / "argv").read_text() == ""

@@ -19,16 +19,16 @@ from tests.worlds.snapshots.cluster import build_snapshot
 
 
 def build_prometheus(**spec: Any) -> dict[str, Any]:
-    found: dict[str, Any] = compute_values(Spec.model_validate(spec))["prometheus"]
-    return found
+    values: dict[str, Any] = compute_values(Spec.model_validate(spec))["prometheus"]
+    return values
 
 
 def test_thirty_days_on_a_volume_are_the_default() -> None:
-    found = build_prometheus()["prometheusSpec"]
-    claim = found["storageSpec"]["volumeClaimTemplate"]["spec"]
-    assert (found["retention"], found["retentionSize"]) == ("30d", "17408MB")
+    spec = build_prometheus()["prometheusSpec"]
+    claim = spec["storageSpec"]["volumeClaimTemplate"]["spec"]
+    assert (spec["retention"], spec["retentionSize"]) == ("30d", "17408MB")
     assert claim["resources"] == {"requests": {"storage": "20Gi"}}
-    assert found["externalLabels"] == {"cluster": "gpustack"}
+    assert spec["externalLabels"] == {"cluster": "gpustack"}
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_external_labels_are_added_to_that_of_the_cluster() -> None:
 
 def test_prometheus_gets_a_node_port_of_its_own() -> None:
     assert "service" not in build_prometheus()
-    found = build_prometheus(monitoring={"access": {"prometheus_node_port": 30900}})
-    assert found["service"] == {"type": "NodePort", "nodePort": 30900}
-    both = {"type": "node-port", "node_port": 30300, "prometheus_node_port": 30300}
-    (wrong,) = list_complaints({"monitoring": {"access": both}})
+    values = build_prometheus(monitoring={"access": {"prometheus_node_port": 30900}})
+    assert values["service"] == {"type": "NodePort", "nodePort": 30900}
+    both_ports = {"type": "node-port", "node_port": 30300, "prometheus_node_port": 30300}
+    (wrong,) = list_complaints({"monitoring": {"access": both_ports}})
     assert wrong.key == "gpustack.monitoring.access.prometheus_node_port"
-    assert list_complaints({"monitoring": {"access": both | {"type": "none"}}}) == []
+    assert list_complaints({"monitoring": {"access": both_ports | {"type": "none"}}}) == []
 
 
 def describe_loss(**monitoring: Any) -> str:
@@ -68,8 +68,8 @@ def describe_loss(**monitoring: Any) -> str:
 
 def test_what_is_lost_without_a_volume_is_named() -> None:
     assert describe_loss() == describe_loss(enabled=False, persistence={"enabled": False}) == ""
-    found = describe_loss(retention="10d", persistence={"enabled": False, "size": "10Gi"})
-    assert found.startswith("Prometheus keeps its data in its pod, 10d or 8704MB of it: lost whenever the pod restarts")
+    loss = describe_loss(retention="10d", persistence={"enabled": False, "size": "10Gi"})
+    assert loss.startswith("Prometheus keeps its data in its pod, 10d or 8704MB of it: lost whenever the pod restarts")
 
 
 def build_with_values(values: dict[str, Any]) -> dict[str, Any]:

@@ -41,10 +41,10 @@ def build_deb(folder: Path, version: str) -> str:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[Path]:
-    served = tmp_path / "served"
-    served.mkdir()
-    (served / "Packages").write_text("\n".join(build_deb(served, version) for version in VERSIONS))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
+    served_folder = tmp_path / "served"
+    served_folder.mkdir()
+    (served_folder / "Packages").write_text("\n".join(build_deb(served_folder, version) for version in VERSIONS))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served_folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for folder in ("apt/sources.list.d", "apt/apt.conf.d", "apt/preferences.d", "dpkg", "state/lists/partial",
                    "cache/archives/partial"):  # fmt: skip
@@ -75,8 +75,8 @@ def choose_packages(world: Path, line: str = "2.3", patch: str = "") -> tuple[st
     script = f'set -eu\n{SCRIPT}\necho "$PACKAGES"'.replace("/etc/apt", f"{world}/apt")
     env = {"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf", "DPKG_ADMINDIR": f"{world}/dpkg",
            "LC_ALL": "C", "WANTED": line, "PATCH": patch}  # fmt: skip
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=120)
-    *lines, packages = done.stdout.splitlines()
+    process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=120)
+    *lines, packages = process.stdout.splitlines()
     return packages, "\n".join(lines)
 
 
@@ -134,9 +134,9 @@ def test_nothing_of_the_line_or_no_repository_is_for_apt_to_say(world: Path) -> 
 def test_apt_takes_the_newest_of_a_pattern(world: Path) -> None:
     """apt-install.sh is left to this where no version could be chosen."""
     choose_packages(world)
-    done = subprocess.run(
+    process = subprocess.run(
         ["apt-get", "-qq", "--yes", "--print-uris", "install", "containerd.io=2.3.*"],
         capture_output=True, text=True, check=True, timeout=60,
         env={"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf"},
     )  # fmt: skip
-    assert "containerd.io_2.3.8" in done.stdout
+    assert "containerd.io_2.3.8" in process.stdout

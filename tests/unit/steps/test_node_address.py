@@ -20,12 +20,16 @@ ADDRESSES = (
 
 def take(host_address: str = "10.0.0.2", ssh_address: str = "10.0.0.2", **fields: Any) -> Snapshot:
     """Take a snapshot of a host that reports an address, with the address at which SSH reached it."""
-    given: Mapping[str, Any] = {"address": "gpu1.example.com", "groups": frozenset({CONTROL_PLANE, NODE}), **fields}
+    host_fields: Mapping[str, Any] = {
+        "address": "gpu1.example.com",
+        "groups": frozenset({CONTROL_PLANE, NODE}),
+        **fields,
+    }
     answers = {
         ("network.address", "h1"): Answer("network.address", "h1", 0, f"192.0.2.1 dev eth0 src {host_address} uid 0\n"),
         ("network.addresses", "h1"): Answer("network.addresses", "h1", 0, ADDRESSES),
     }
-    return build([Host("h1", **given)], answers, reach=[Reach("h1", address=ssh_address)])
+    return build([Host("h1", **host_fields)], answers, reach=[Reach("h1", address=ssh_address)])
 
 
 def build_view(base: Snapshot) -> View:
@@ -58,15 +62,21 @@ def test_a_recording_without_the_connection_has_the_address_of_the_inventory() -
     ids=["a network of its own", "behind NAT", "a forwarded port", "IPv6", "a lie"],
 )
 def test_any_other_address_is_for_the_operator_to_say(host_address: str, ssh_address: str) -> None:
-    taken = take(host_address, ssh_address)
+    snapshot = take(host_address, ssh_address)
     with pytest.raises(FactUnavailable, match="gpustack_node_ip is not set"):
-        find_node_address(build_view(taken))
-    ((host, why),) = find_unconfirmed_hosts(taken)
+        find_node_address(build_view(snapshot))
+    ((host, reason),) = find_unconfirmed_hosts(snapshot)
     assert host == "h1"
-    assert why.endswith(f"and the host reports {host_address}; its addresses: 10.0.0.2, 172.16.0.2")
-    configured = take(host_address, ssh_address, spec=HostSpec.model_validate({"gpustack_node_ip": "172.16.0.2"}))
-    assert find_node_address(build_view(configured)) == find_trusted_address(build_view(configured)) == "172.16.0.2"
-    assert find_unconfirmed_hosts(configured) == []
+    assert reason.endswith(f"and the host reports {host_address}; its addresses: 10.0.0.2, 172.16.0.2")
+    configured_snapshot = take(
+        host_address, ssh_address, spec=HostSpec.model_validate({"gpustack_node_ip": "172.16.0.2"})
+    )
+    assert (
+        find_node_address(build_view(configured_snapshot))
+        == find_trusted_address(build_view(configured_snapshot))
+        == "172.16.0.2"
+    )
+    assert find_unconfirmed_hosts(configured_snapshot) == []
 
 
 def test_the_local_host_is_this_machine() -> None:
@@ -83,5 +93,7 @@ def test_a_host_without_kubernetes_is_no_node() -> None:
 
 
 def test_a_host_that_was_not_reached_says_nothing() -> None:
-    taken = build([Host("h1", "10.0.0.2", groups=frozenset({NODE}))], {}, reach=[Reach("h1", "host-ssh-login", "no")])
-    assert find_unconfirmed_hosts(taken) == []
+    snapshot = build(
+        [Host("h1", "10.0.0.2", groups=frozenset({NODE}))], {}, reach=[Reach("h1", "host-ssh-login", "no")]
+    )
+    assert find_unconfirmed_hosts(snapshot) == []

@@ -53,9 +53,9 @@ def serve_file(world: Path, path: str, text: str) -> None:
 def fetch_pinned(world: Path, checksum: str, url: str = URL) -> "subprocess.CompletedProcess[str]":
     env = {"WORLD": str(world), "MIRROR": MIRROR, "KEYRING": "/k", "PATH": f"{world}:{os.environ['PATH']}"}
     script = f'{SCRIPT}pinned "{url}" "{checksum}" "{world}/place/helm.tar.gz"\necho after\n'
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=30)
+    process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=30)
     assert not (world / "place" / "helm.tar.gz.new").exists()
-    return done
+    return process
 
 
 def place(world: Path) -> Path:
@@ -69,8 +69,8 @@ def read_requests(world: Path) -> list[str]:
 
 @pytest.mark.parametrize("checksum", [digest("content"), "signed"])
 def test_a_file_is_fetched_once(world: Path, checksum: str) -> None:
-    done = fetch_pinned(world, checksum)
-    assert (done.returncode, done.stdout) == (0, "changed: fetched helm.tar.gz\nafter\n")
+    process = fetch_pinned(world, checksum)
+    assert (process.returncode, process.stdout) == (0, "changed: fetched helm.tar.gz\nafter\n")
     assert place(world).read_text() == "content"
     assert place(world).stat().st_mode & 0o777 == 0o644
     assert fetch_pinned(world, checksum).stdout == "after\n"
@@ -87,10 +87,10 @@ def test_what_lies_there_with_another_content_is_fetched_again(world: Path) -> N
 @pytest.mark.parametrize("checksum", [digest("content"), "signed"])
 def test_another_checksum_is_refused_and_nothing_is_left(world: Path, checksum: str) -> None:
     serve_file(world, "get.helm.sh/helm.tar.gz", "evil")
-    done = fetch_pinned(world, checksum)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert f"expected SHA-256 {digest('content')}, found {digest('evil')}" in done.stderr
-    assert done.stderr.endswith("(gpustack explain wrong-checksum)\n")
+    process = fetch_pinned(world, checksum)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert f"expected SHA-256 {digest('content')}, found {digest('evil')}" in process.stderr
+    assert process.stderr.endswith("(gpustack explain wrong-checksum)\n")
     assert not place(world).exists()
 
 
@@ -104,9 +104,9 @@ def test_an_older_file_stays_when_a_fetch_fails(world: Path) -> None:
 
 def test_a_list_that_the_mirror_did_not_sign_is_refused(world: Path) -> None:
     serve_file(world, "SHA256SUMS.asc", "bad\n")
-    done = fetch_pinned(world, "signed")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "SHA256SUMS is not signed with the mirror's key (gpg: BAD signature)" in done.stderr
+    process = fetch_pinned(world, "signed")
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "SHA256SUMS is not signed with the mirror's key (gpg: BAD signature)" in process.stderr
     assert read_requests(world) == ["SHA256SUMS", "SHA256SUMS.asc"]
 
 
@@ -115,26 +115,26 @@ def test_a_list_without_the_path_is_refused(world: Path) -> None:
     serve_file(
         world, "SHA256SUMS", f"{digest('content')} b/helm.tar.gz\n{digest('content')} get.helm.sh/helm.tar.gz.old\n"
     )
-    done = fetch_pinned(world, "signed")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "has no get.helm.sh/helm.tar.gz: its bundle was built by another release" in done.stderr
+    process = fetch_pinned(world, "signed")
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "has no get.helm.sh/helm.tar.gz: its bundle was built by another release" in process.stderr
 
 
 @pytest.mark.parametrize("path", ["get.helm.sh/helm.tar.gz", "SHA256SUMS", "SHA256SUMS.asc"])
 def test_a_file_that_the_mirror_lacks_is_named(world: Path, path: str) -> None:
     (world / "www" / path).unlink()
-    done = fetch_pinned(world, "signed")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "mirror has no such file (404)" in done.stderr
+    process = fetch_pinned(world, "signed")
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "mirror has no such file (404)" in process.stderr
     assert not place(world).exists()
 
 
-SIMULATED = locate_playbooks() / "roles" / "containerd" / "files" / "simulated.sh"
+SIMULATED_SCRIPT = locate_playbooks() / "roles" / "containerd" / "files" / "simulated.sh"
 
 
 def request_purpose(world: Path, simulated: str, mirror: str = MIRROR) -> "subprocess.CompletedProcess[str]":
     env = {"WORLD": str(world), "MIRROR": mirror, "KEYRING": "/k", "SIMULATED": simulated}
-    script = f"{SCRIPT}{SIMULATED.read_text()}echo after\n"
+    script = f"{SCRIPT}{SIMULATED_SCRIPT.read_text()}echo after\n"
     return subprocess.run(
         ["sh", "-c", script], capture_output=True, text=True, check=False, timeout=30,
         env=env | {"PATH": f"{world}:{os.environ['PATH']}"},
@@ -144,11 +144,11 @@ def request_purpose(world: Path, simulated: str, mirror: str = MIRROR) -> "subpr
 @pytest.mark.parametrize("first", ["# simulated: yes\n", "", "# simulated: \n", f"{digest('x')}  a\n# simulated: no\n"])
 def test_simulated_software_is_refused_by_what_is_signed(world: Path, first: str) -> None:
     serve_file(world, "SHA256SUMS", f"{first}{digest('content')}  get.helm.sh/helm.tar.gz\n")
-    done = request_purpose(world, "refused")
-    assert (done.returncode, done.stdout) == (1, "")
+    process = request_purpose(world, "refused")
+    assert (process.returncode, process.stdout) == (1, "")
     reason = "serves simulated GPU software" if "yes" in first else "does not say whether its GPU software is simulated"
-    assert done.stderr.startswith(f"{MIRROR} {reason}; ")
-    assert done.stderr.endswith("(gpustack explain mirror-simulated)\n")
+    assert process.stderr.startswith(f"{MIRROR} {reason}; ")
+    assert process.stderr.endswith("(gpustack explain mirror-simulated)\n")
     assert request_purpose(world, "allowed").stdout == "after\n"
 
 
@@ -163,7 +163,7 @@ def test_software_of_the_vendors_is_installed_and_so_is_that_of_no_mirror(world:
 def test_a_full_disk_is_named_by_its_folder(world: Path) -> None:
     """curl(1) ends with 23 where it cannot write; the server is not to blame."""
     (world / "curl").write_text("#!/bin/sh\nprintf '000 200'\nexit 23\n")
-    done = fetch_pinned(world, digest("x"))
-    assert done.returncode == 1
-    assert f"could not be written; df -h {place(world).parent} on that host" in done.stderr
-    assert "curl -v" not in done.stderr
+    process = fetch_pinned(world, digest("x"))
+    assert process.returncode == 1
+    assert f"could not be written; df -h {place(world).parent} on that host" in process.stderr
+    assert "curl -v" not in process.stderr

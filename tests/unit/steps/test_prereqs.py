@@ -54,10 +54,10 @@ def test_what_dpkg_installs_for_counts_and_not_the_kernel(tmp_path: Path, says: 
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", format_command(OS)], capture_output=True, text=True, env=env, check=True, timeout=60
     )
-    assert OS.extract_fact(Answer(OS.id, "h1", 0, done.stdout)).arch == arch
+    assert OS.extract_fact(Answer(OS.id, "h1", 0, process.stdout)).arch == arch
 
 
 def test_capacity_names_all_that_is_short() -> None:
@@ -195,10 +195,10 @@ def test_a_host_without_a_machine_id_is_refused() -> None:
 
 def test_the_nodes_address_is_on_the_host() -> None:
     """h1 has gpustack_node_ip, h2 has none: its default route tells."""
-    elsewhere = make_answer(
+    other_answer = make_answer(
         "network.addresses", "1: lo    inet 127.0.0.1/8 scope host lo\n2: eno1    inet 10.9.0.4/16 scope global eno1\n"
     )
-    answers = {("network.addresses", host): elsewhere for host in ("h1", "h2")}
+    answers = {("network.addresses", host): other_answer for host in ("h1", "h2")}
     assert list_failures(judge(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
     assert list_failures(judge(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
     no_route = place_answers("h2", read_case("network.address", "no-default-route"))
@@ -251,8 +251,8 @@ def test_a_worker_of_another_cluster_needs_a_foreign_reset() -> None:
 
 def test_a_missing_time_service_is_for_install() -> None:
     """The lab's hosts have none: with `managed` that differs, and the clock says so too."""
-    found = list_failures(judge(STEP, spec={"time_sync": "managed"}))
-    assert {check: cure for check, (_, cure) in found.items()} == {
+    failures = list_failures(judge(STEP, spec={"time_sync": "managed"}))
+    assert {check: cure for check, (_, cure) in failures.items()} == {
         "time-service": "install",
         "clock-synchronised": "install",
     }
@@ -269,8 +269,8 @@ def test_changed_files_of_the_proxy_are_for_install() -> None:
     proxy = {"http": "http://p:3128", "user": "me", "password_file": "/p"}
     answers = place_answers("h1", read_case("egress.files", "proxied"))
     assert "egress" not in list_failures(judge(STEP, answers, {"proxy": proxy}))
-    drifted = place_answers("h1", read_case("egress.files", "drifted"))
-    assert list_failures(judge(STEP, drifted, {"proxy": proxy}))["egress"] == (
+    drifted_files = place_answers("h1", read_case("egress.files", "drifted"))
+    assert list_failures(judge(STEP, drifted_files, {"proxy": proxy}))["egress"] == (
         f"/etc/apt/auth.conf.d/gpustack-proxy.conf with mode 0644 instead of 0600; {PROXY} with different content",
         "install",
     )

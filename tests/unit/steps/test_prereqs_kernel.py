@@ -12,16 +12,16 @@ def test_apparmor_is_needed_where_the_kernel_has_it() -> None:
     answers = place_answers(
         "h1", read_case("kernel.modules", "prepared-debian-12", ("== apparmor\n", "== apparmor\nY\n"))
     )
-    found, cure = list_failures(judge(STEP, answers))["apparmor"]
-    assert (found, cure) == ("missing, but AppArmor is enabled in the kernel", "install")
+    actual, cure = list_failures(judge(STEP, answers))["apparmor"]
+    assert (actual, cure) == ("missing, but AppArmor is enabled in the kernel", "install")
 
 
 def test_live_values_count_and_later_files_too() -> None:
     answers = place_answers("h1", read_case("kernel.sysctls", "drifted-debian-12"))
-    found = list_failures(judge(STEP, answers))
-    assert found["sysctls"] == ("net.bridge.bridge-nf-call-iptables = 0, net.ipv4.ip_forward = 0", "install")
-    assert found["sysctls-overridden"] == ("net.ipv4.ip_forward = 0 in /etc/sysctl.d/99-hardening.conf", "operator")
-    assert found["sysctls-at-boot"][1] == "install"
+    failures = list_failures(judge(STEP, answers))
+    assert failures["sysctls"] == ("net.bridge.bridge-nf-call-iptables = 0, net.ipv4.ip_forward = 0", "install")
+    assert failures["sysctls-overridden"] == ("net.ipv4.ip_forward = 0 in /etc/sysctl.d/99-hardening.conf", "operator")
+    assert failures["sysctls-at-boot"][1] == "install"
 
 
 def test_a_file_before_ours_overrides_nothing() -> None:
@@ -42,9 +42,9 @@ def test_a_missing_module_is_for_install() -> None:
         ("kernel.modules", "h1"): no_bridge,
         ("kernel.sysctls", "h1"): read_case("kernel.sysctls", "no-bridge"),
     }
-    found = list_failures(judge(STEP, answers))
-    assert found["modules"] == ("not working: br_netfilter", "install")
-    assert "net.bridge.bridge-nf-call-iptables = nothing" in found["sysctls"][0]
+    failures = list_failures(judge(STEP, answers))
+    assert failures["modules"] == ("not working: br_netfilter", "install")
+    assert "net.bridge.bridge-nf-call-iptables = nothing" in failures["sysctls"][0]
 
 
 @pytest.mark.parametrize(

@@ -26,5 +26,5 @@ def test_simulated_software_is_refused_unless_it_is_allowed(state: str, case: st
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B"}
     result = list_failures(judge(STEP, answers, {"source": source}, state=state)).get("mirror-contents")
     assert result == ((actual, "operator") if actual else None)
-    for accepted in (source | {"simulated": "allowed"}, "official"):
-        assert "mirror-contents" not in list_failures(judge(STEP, answers, {"source": accepted}, state=state))
+    for accepted_source in (source | {"simulated": "allowed"}, "official"):
+        assert "mirror-contents" not in list_failures(judge(STEP, answers, {"source": accepted_source}, state=state))

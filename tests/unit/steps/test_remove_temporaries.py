@@ -26,9 +26,9 @@ def world(tmp_path: Path) -> Path:
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     for user in ("root", "ops"):
-        left = tmp_path / user / ".ansible" / "gpustack" / "ansible-tmp-1"
-        left.mkdir(parents=True)
-        (left / "file").touch()
+        leftover = tmp_path / user / ".ansible" / "gpustack" / "ansible-tmp-1"
+        leftover.mkdir(parents=True)
+        (leftover / "file").touch()
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").touch()
     return tmp_path
@@ -36,9 +36,9 @@ def world(tmp_path: Path) -> Path:
 
 def run(world: Path, script: str) -> str:
     env = {"WORLD": str(world), "SUDO_USER": "ops", "PATH": f"{world}:{os.environ['PATH']}"}
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=30)
-    assert done.stderr == ""
-    return done.stdout
+    process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=30)
+    assert process.stderr == ""
+    return process.stdout
 
 
 def list_temporaries(world: Path) -> list[str]:

@@ -13,8 +13,8 @@ from tests.worlds.programs.own_root import Machine, make_machine
 FILES = locate_playbooks() / "files"
 ROLES = locate_playbooks() / "roles"
 # Everything is agreed on: what is recorded is another matter (tests/unit/ownership).
-AGREED = 'is_agreed() { [ "$1" = remove ]; }\nCLUSTER=yes\n'
-DROP = f"{(FILES / 'remove-agreed.sh').read_text()}\n{AGREED}"
+AGREED_REMOVAL = 'is_agreed() { [ "$1" = remove ]; }\nCLUSTER=yes\n'
+DROP = f"{(FILES / 'remove-agreed.sh').read_text()}\n{AGREED_REMOVAL}"
 
 
 @pytest.fixture
@@ -42,38 +42,42 @@ MOUNTS = {
 def test_nothing_is_removed_while_something_is_mounted_below(
     machine: Machine, task: str, folder: str, mount: str
 ) -> None:
-    ended = machine.run("set -eu", task, "echo >/var/lib/cni/ours", mount.format(folder), DROP, "drop /var/lib/cni")
-    assert ended.returncode != 0
-    assert folder.strip("'") in ended.stderr
-    assert "umount" in ended.stderr
+    process = machine.run("set -eu", task, "echo >/var/lib/cni/ours", mount.format(folder), DROP, "drop /var/lib/cni")
+    assert process.returncode != 0
+    assert folder.strip("'") in process.stderr
+    assert "umount" in process.stderr
     assert machine.remaining_paths == ["precious"]
-    assert "changed" not in ended.stdout
+    assert "changed" not in process.stdout
     assert [path.name for path in machine.root.rglob("ours")] == ["ours"]
 
 
 def test_a_neighbour_of_a_similar_name_is_not_below(machine: Machine) -> None:
-    ended = machine.run(
+    process = machine.run(
         "set -eu; mkdir -p /var/lib/cni /var/lib/cni-data; mount --bind /export /var/lib/cni-data",
         DROP,
         "drop /var/lib/cni",
     )
-    assert (ended.returncode, ended.stdout) == (0, "changed: removed /var/lib/cni\n")
+    assert (process.returncode, process.stdout) == (0, "changed: removed /var/lib/cni\n")
     assert machine.remaining_paths == ["precious"]
 
 
 def test_a_folder_that_is_a_disk_of_its_own_is_emptied_and_stays(machine: Machine) -> None:
     disk = "mkdir -p /var/lib/containerd; mount -t tmpfs none /var/lib/containerd; mkdir /var/lib/containerd/a"
-    look = "ls -A /var/lib/containerd; mountpoint /var/lib/containerd"
-    ended = machine.run("set -eu", disk, DROP, "drop /var/lib/containerd; drop_empty /var/lib/containerd", look)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == "changed: emptied /var/lib/containerd\n/var/lib/containerd is a mountpoint\n"
-    ended = machine.run("set -eu; mount -t tmpfs none /var/lib", DROP, "mkdir /var/lib/a; drop /var/lib; drop /var/lib")
-    assert ended.stdout == "changed: emptied /var/lib\n", "an empty one is no change"
+    list_command = "ls -A /var/lib/containerd; mountpoint /var/lib/containerd"
+    process = machine.run(
+        "set -eu", disk, DROP, "drop /var/lib/containerd; drop_empty /var/lib/containerd", list_command
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == "changed: emptied /var/lib/containerd\n/var/lib/containerd is a mountpoint\n"
+    process = machine.run(
+        "set -eu; mount -t tmpfs none /var/lib", DROP, "mkdir /var/lib/a; drop /var/lib; drop /var/lib"
+    )
+    assert process.stdout == "changed: emptied /var/lib\n", "an empty one is no change"
 
 
 def test_of_a_link_only_the_link_goes(machine: Machine) -> None:
-    ended = machine.run("set -eu; ln -s /export /var/lib/cni", DROP, "drop /var/lib/cni; test ! -L /var/lib/cni")
-    assert ended.returncode == 0, ended.stderr
+    process = machine.run("set -eu; ln -s /export /var/lib/cni", DROP, "drop /var/lib/cni; test ! -L /var/lib/cni")
+    assert process.returncode == 0, process.stderr
     assert machine.remaining_paths == ["precious"]
 
 
@@ -91,30 +95,34 @@ PLACES = {
 @pytest.mark.parametrize(("task", "folder"), PLACES.values(), ids=PLACES)
 def test_volumes_of_the_kubelet_are_unmounted_and_keep_their_files(machine: Machine, task: str, folder: str) -> None:
     volume = f"{folder}/pods/a/volumes/pv\\ 1"
-    mounted = f"mkdir -p {volume}; mount --bind /export {volume}; echo >/var/lib/kubelet/config.yaml"
-    ended = machine.run("set -eu", task, mounted, "(", DROP, CONTROL_PLANE, ")", f"! [ -e {folder} ] || ls -A {folder}")
-    assert ended.returncode == 0, ended.stderr
-    assert f"changed: unmounted {folder}/pods/a/volumes/pv 1\n" in ended.stdout
-    assert "changed: removed /var/lib/kubelet/config.yaml\n" in ended.stdout
-    assert ended.stdout.splitlines()[-1].startswith("changed: "), "the folder is empty"
+    mount_command = f"mkdir -p {volume}; mount --bind /export {volume}; echo >/var/lib/kubelet/config.yaml"
+    process = machine.run(
+        "set -eu", task, mount_command, "(", DROP, CONTROL_PLANE, ")", f"! [ -e {folder} ] || ls -A {folder}"
+    )
+    assert process.returncode == 0, process.stderr
+    assert f"changed: unmounted {folder}/pods/a/volumes/pv 1\n" in process.stdout
+    assert "changed: removed /var/lib/kubelet/config.yaml\n" in process.stdout
+    assert process.stdout.splitlines()[-1].startswith("changed: "), "the folder is empty"
     assert machine.remaining_paths == ["precious"]
 
 
 def test_a_volume_that_is_in_use_ends_the_reset_of_the_host_before_anything_is_removed(machine: Machine) -> None:
     volume = "/var/lib/kubelet/pods/a"
-    mounted = f"mkdir -p {volume} /etc/kubernetes/pki; mount --bind /export {volume}; cd {volume}; sleep 50 & cd /"
-    ended = machine.run("set -eu", mounted, "trap 'kill $!' EXIT", "(", DROP, CONTROL_PLANE, ")")
-    assert ended.returncode != 0
-    assert volume in ended.stderr
-    assert "changed" not in ended.stdout
+    mount_command = (
+        f"mkdir -p {volume} /etc/kubernetes/pki; mount --bind /export {volume}; cd {volume}; sleep 50 & cd /"
+    )
+    process = machine.run("set -eu", mount_command, "trap 'kill $!' EXIT", "(", DROP, CONTROL_PLANE, ")")
+    assert process.returncode != 0
+    assert volume in process.stderr
+    assert "changed" not in process.stdout
     assert machine.remaining_paths == ["precious"]
     assert (machine.root / "etc/kubernetes/pki").is_dir()
 
 
 def extract_script() -> str:
     """Extract the script that removes containerd's packages and storage; apt is a line that says so."""
-    found = yaml.safe_load((ROLES / "containerd" / "tasks" / "reset.yml").read_text())
-    script: str = found[-1]["ansible.builtin.command"]["argv"][-1]
+    tasks = yaml.safe_load((ROLES / "containerd" / "tasks" / "reset.yml").read_text())
+    script: str = tasks[-1]["ansible.builtin.command"]["argv"][-1]
 
     def read_content(match: re.Match[str]) -> str:
         if match[1] == "apt-remove.sh":
@@ -131,17 +139,19 @@ def extract_script() -> str:
 @pytest.mark.parametrize("folder", ["/var/lib/containerd", "/run/containerd"])
 def test_containerd_s_packages_stay_while_something_is_mounted_in_its_storage(machine: Machine, folder: str) -> None:
     """Nobody would know any more whose the storage was without its package."""
-    mounted = f"set -eu; mkdir -p {folder}/left; mount --bind /export {folder}/left; export STORAGE=yes"
-    ended = machine.run(mounted, extract_script())
-    assert ended.returncode != 0
-    assert f"{folder}/left" in ended.stderr
-    assert "changed" not in ended.stdout
+    mount_command = f"set -eu; mkdir -p {folder}/left; mount --bind /export {folder}/left; export STORAGE=yes"
+    process = machine.run(mount_command, extract_script())
+    assert process.returncode != 0
+    assert f"{folder}/left" in process.stderr
+    assert "changed" not in process.stdout
     assert machine.remaining_paths == ["precious"]
 
 
 def test_containerd_s_storage_goes_with_its_packages(machine: Machine) -> None:
-    ended = machine.run("set -eu; mkdir -p /var/lib/containerd/a /run/containerd; export STORAGE=yes", extract_script())
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.splitlines() == [
+    process = machine.run(
+        "set -eu; mkdir -p /var/lib/containerd/a /run/containerd; export STORAGE=yes", extract_script()
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines() == [
         "changed: packages", "changed: removed /var/lib/containerd", "changed: removed /run/containerd"
     ]  # fmt: skip

@@ -27,7 +27,7 @@ from tests.worlds.snapshots.serve import (
     place_objects,
 )
 
-APPLIED = "applied.deployments"
+APPLIED_DEPLOYMENTS = "applied.deployments"
 
 
 def find_failures(spec: dict[str, Any] = ENABLED_SPEC, changes: Answers | None = None) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def build_answers(*answers: Answer) -> Answers:
 
 
 def find_object(kind: str) -> dict[str, Any]:
-    (found,) = (one for one in build_wanted_objects() if one["kind"] == kind)
-    return found
+    (desired_object,) = (manifest for manifest in build_wanted_objects() if manifest["kind"] == kind)
+    return desired_object
 
 
 def test_as_the_step_leaves_it_all_holds() -> None:
@@ -60,8 +60,8 @@ def test_without_monitoring_there_is_no_such_step() -> None:
 def test_it_reads_the_prometheus_of_the_spec_by_its_service() -> None:
     def find_address(monitoring: dict[str, Any]) -> str:
         spec = {**ENABLED_SPEC, "monitoring": {"persistence": {"enabled": False}, **monitoring}}
-        found = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
-        return str(found["spec"]["template"]["spec"]["containers"][0]["args"][2])
+        deployment = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
+        return str(deployment["spec"]["template"]["spec"]["containers"][0]["args"][2])
 
     assert find_address({}) == "http://monitoring-prometheus.monitoring.svc:9090"
     assert find_address({"namespace": "watch", "release": "kps"}) == "http://kps-prometheus.watch.svc:9090"
@@ -108,8 +108,10 @@ def test_the_service_leads_to_the_pod() -> None:
 
 @pytest.mark.parametrize("kind", ["ServiceAccount", "Service"])
 def test_what_is_missing_is_for_install(kind: str) -> None:
-    left = [one for one in build_wanted_objects() if one["kind"] != kind]
-    assert find_failures(changes=place_objects(*left)) == {"objects-applied": (f"{NAME} missing", "install")}
+    remaining_objects = [manifest for manifest in build_wanted_objects() if manifest["kind"] != kind]
+    assert find_failures(changes=place_objects(*remaining_objects)) == {
+        "objects-applied": (f"{NAME} missing", "install")
+    }
 
 
 def test_another_image_is_another_content() -> None:
@@ -118,24 +120,26 @@ def test_another_image_is_another_content() -> None:
 
 
 def test_an_edited_deployment_is_for_install() -> None:
-    edited = copy.deepcopy(find_object("Deployment"))
-    del edited["spec"]["template"]["spec"]["containers"][0]["securityContext"]
-    others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
-    assert find_failures(changes=place_objects(*others, edited)) == {
+    edited_object = copy.deepcopy(find_object("Deployment"))
+    del edited_object["spec"]["template"]["spec"]["containers"][0]["securityContext"]
+    other_objects = [manifest for manifest in build_wanted_objects() if manifest["kind"] != "Deployment"]
+    assert find_failures(changes=place_objects(*other_objects, edited_object)) == {
         "objects-applied": (f"{NAME} changed by an unknown client", "install")
     }
 
 
 def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
-    others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
-    assert find_failures(changes=place_objects(*others)) == {"foreign": ("another's", "operator")}
+    other_objects = [manifest for manifest in build_wanted_objects() if manifest["kind"] != "Deployment"]
+    assert find_failures(changes=place_objects(*other_objects)) == {"foreign": ("another's", "operator")}
     # Not even install --force brings ours.
-    assert wanted_by_role(View(build_snapshot(ENABLED_SPEC, place_objects(*others)), CLUSTER)) == {
+    assert wanted_by_role(View(build_snapshot(ENABLED_SPEC, place_objects(*other_objects)), CLUSTER)) == {
         "objects": [],
         "dropped": [],
     }
-    assert find_failures(DISABLED_SPEC, place_objects(*others)) == {}
-    assert [line for line in list_dropped(DISABLED_SPEC, place_objects(*others)) if line.startswith("Deployment")] == []
+    assert find_failures(DISABLED_SPEC, place_objects(*other_objects)) == {}
+    assert [
+        line for line in list_dropped(DISABLED_SPEC, place_objects(*other_objects)) if line.startswith("Deployment")
+    ] == []
 
 
 def test_a_pod_that_does_not_run_is_waited_for() -> None:
@@ -147,16 +151,16 @@ def test_a_pod_that_does_not_run_is_waited_for() -> None:
 
 
 def test_a_missing_deployment_is_for_install() -> None:
-    none = {**build_answers(make_answer(DEPLOYMENTS, '{"items":[]}')), **place_objects()}
-    assert find_failures(changes=none) == {
+    without_objects = {**build_answers(make_answer(DEPLOYMENTS, '{"items":[]}')), **place_objects()}
+    assert find_failures(changes=without_objects) == {
         "objects-applied": (f"{NAME} missing", "install"),
         "available": ("nothing", "install"),
     }
 
 
 def list_dropped(spec: dict[str, Any], changes: Answers | None = None) -> list[str]:
-    found: list[str] = wanted_by_role(View(build_snapshot(spec, changes or {}), CLUSTER))["dropped"]
-    return found
+    dropped_objects: list[str] = wanted_by_role(View(build_snapshot(spec, changes or {}), CLUSTER))["dropped"]
+    return dropped_objects
 
 
 def test_switched_off_it_is_removed_the_deployment_last() -> None:
@@ -168,7 +172,7 @@ def test_switched_off_it_is_removed_the_deployment_last() -> None:
 
 
 def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
-    secret = build_answers(read_case(APPLIED, "forbidden"))
+    secret = build_answers(read_case(APPLIED_DEPLOYMENTS, "forbidden"))
     assert judge_checks(STEP, build_snapshot(ENABLED_SPEC, secret))["objects-applied"].outcome == "unknown"
     assert judge_checks(STEP, build_snapshot(DISABLED_SPEC, secret))["leftovers"].outcome == "unknown"
     assert list_dropped(DISABLED_SPEC, secret) == []
@@ -182,9 +186,9 @@ def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
 def test_it_answers_to_the_names_of_its_service() -> None:
     """The endpoint answers to addresses too, by which the kubelet and Prometheus ask."""
     spec = {**ENABLED_SPEC, "kubernetes": {"dns_domain": "gpus.internal"}}
-    found = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
-    arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
-    names = [arguments[at + 1] for at, word in enumerate(arguments) if word == "--allow-host"]
+    deployment = build_objects(View(cluster.build_snapshot(spec=spec), CLUSTER))[-1]
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    names = [arguments[index + 1] for index, word in enumerate(arguments) if word == "--allow-host"]
     assert names == [
         NAME, f"{NAME}.monitoring", f"{NAME}.monitoring.svc", f"{NAME}.monitoring.svc.gpus.internal",
     ]  # fmt: skip

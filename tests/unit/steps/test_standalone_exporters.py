@@ -10,11 +10,11 @@ from tests.worlds.snapshots.standalone import build_installed_answers, build_sna
 
 
 def build_programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    out = build_installed_answers()["standalone.programs", "w1"].stdout
+    text = build_installed_answers()["standalone.programs", "w1"].stdout
     for old, new in edits:
-        assert old in out
-        out = out.replace(old, new)
-    return place_answers("w1", make_answer("standalone.programs", out))
+        assert old in text
+        text = text.replace(old, new)
+    return place_answers("w1", make_answer("standalone.programs", text))
 
 
 def test_a_prepared_host_passes() -> None:
@@ -28,16 +28,16 @@ def test_a_fresh_host_is_for_install() -> None:
         read_case("standalone.exported", "nothing"),
         read_case("gpu.host-engines", "fresh-debian-12"),
     )
-    found = list_failures(judge(STEP, fresh))
-    assert set(found) == {"packages-installed", "engine", "commands", "gpu-series", "node-series"}
-    assert {cure for _, cure in found.values()} == {"install"}
+    failures = list_failures(judge(STEP, fresh))
+    assert set(failures) == {"packages-installed", "engine", "commands", "gpu-series", "node-series"}
+    assert {cure for _, cure in failures.values()} == {"install"}
 
 
 def test_a_host_without_gpus_has_node_exporter_alone() -> None:
-    changed = place_answers(
+    changed_answers = place_answers(
         "w1", make_answer("gpu.devices", ""), make_answer("standalone.exported", "gpus none\nnode yes\n")
     )
-    assert list_failures(judge(STEP, changed)) == {}
+    assert list_failures(judge(STEP, changed_answers)) == {}
 
 
 @pytest.mark.parametrize(
@@ -53,24 +53,24 @@ def test_a_host_without_gpus_has_node_exporter_alone() -> None:
     ],
 )  # fmt: skip
 def test_each_difference_has_its_cure(old: str, new: str, check: str, cure: str) -> None:
-    found = list_failures(judge(STEP, build_programs((old, new))))
-    assert {name: one[1] for name, one in found.items()} == {check: cure}
+    failures = list_failures(judge(STEP, build_programs((old, new))))
+    assert {name: failure[1] for name, failure in failures.items()} == {check: cure}
 
 
 def test_an_engine_that_does_not_listen_is_a_fault_and_the_exporter_s_silence_is_not() -> None:
-    down = place_answers(
+    stopped_programs = place_answers(
         "w1",
         read_case("gpu.host-engines", "fresh-debian-12"),
         make_answer("standalone.exported", "gpus none\nnode yes\n"),
     )
-    judgements = judge(STEP, down)
+    judgements = judge(STEP, stopped_programs)
     faults = {name: judgement.result.fault for name, judgement in judgements.items() if judgement.result}
     assert faults == {"engine": "standalone-engine-down", "gpu-series": ""}
 
 
 def test_an_exporter_that_is_silent_beside_its_engine_is_a_fault() -> None:
-    down = place_answers("w1", make_answer("standalone.exported", "gpus none\nnode yes\n"))
-    (result,) = (judgement.result for judgement in judge(STEP, down).values() if judgement.result)
+    stopped_exporters = place_answers("w1", make_answer("standalone.exported", "gpus none\nnode yes\n"))
+    (result,) = (judgement.result for judgement in judge(STEP, stopped_exporters).values() if judgement.result)
     assert result.fault == "standalone-exporter-down"
 
 
@@ -84,5 +84,5 @@ def test_what_is_not_answered_is_unknown() -> None:
 
 
 def test_a_missing_repository_is_for_install() -> None:
-    changed = {("gpu.repository", "w1"): replace(read_case("gpu.repository", "fresh-debian-12"), location="w1")}
-    assert set(list_failures(judge(STEP, changed))) == {"repository"}
+    changed_answers = {("gpu.repository", "w1"): replace(read_case("gpu.repository", "fresh-debian-12"), location="w1")}
+    assert set(list_failures(judge(STEP, changed_answers))) == {"repository"}

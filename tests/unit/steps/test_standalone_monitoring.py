@@ -20,7 +20,7 @@ def build_view(spec: dict[str, Any] | None = None) -> View:
 
 
 def build_texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
-    files = [file for one in build_monitoring(build_view(spec)) for file in one.files]
+    files = [file for part in build_monitoring(build_view(spec)) for file in part.files]
     return {file.path.rpartition("/")[2].partition("-")[0]: file for file in files}
 
 
@@ -34,15 +34,15 @@ def test_a_fresh_host_is_for_install() -> None:
         read_case("standalone.programs", "nothing"),
         make_answer("standalone.watching", "== ready\n== rules\n== up\n== end\n"),
     )
-    found = list_failures(judge(STEP, fresh))
-    assert set(found) == {"packages-installed", "commands", "ready", "rules-loaded", "targets-scraped"}
+    failures = list_failures(judge(STEP, fresh))
+    assert set(failures) == {"packages-installed", "commands", "ready", "rules-loaded", "targets-scraped"}
 
 
 def test_units_of_others_are_for_the_operator() -> None:
-    out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
+    text = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "prometheus loaded active enabled yes", "prometheus loaded active enabled no"
     )
-    assert list_failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out)))) == {
+    assert list_failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", text)))) == {
         "units-owned": ("prometheus", "operator")
     }
 
@@ -55,8 +55,8 @@ def test_a_job_that_is_not_scraped_is_a_fault_while_prometheus_runs() -> None:
 
 
 def test_rules_of_another_release_are_for_install() -> None:
-    out = build_installed_answers()["standalone.watching", "w1"].stdout.replace("/rules-", "/rules-0")
-    assert set(list_failures(judge(STEP, place_answers("w1", make_answer("standalone.watching", out))))) == {
+    text = build_installed_answers()["standalone.watching", "w1"].stdout.replace("/rules-", "/rules-0")
+    assert set(list_failures(judge(STEP, place_answers("w1", make_answer("standalone.watching", text))))) == {
         "rules-loaded"
     }
 
@@ -74,11 +74,11 @@ def test_receivers_without_a_file_are_for_the_operator(receiver: dict[str, str],
 
 
 def test_secrets_that_differ_are_for_install() -> None:
-    out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
+    text = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "== secrets\n", "== secrets\ndefault-slack other\n"
     )
-    found = list_failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out))))
-    assert found == {"secrets": ("not default-slack", "install")}
+    failures = list_failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", text))))
+    assert failures == {"secrets": ("not default-slack", "install")}
 
 
 def test_rules_that_need_kubernetes_are_left_out_and_all_others_are_as_in_a_cluster() -> None:
@@ -126,8 +126,8 @@ def test_a_host_whose_exporter_is_silent_gets_the_alert_of_it(tmp_path: Path) ->
 
 def read_annotations(alert: str, host: str) -> dict[str, str]:
     rules = (rule for group in derive_rules(build_view())["groups"] for rule in group["rules"])
-    (found,) = (rule["annotations"] for rule in rules if rule.get("alert") == alert)
-    return {name: text.replace("{{ $labels.node }}", host) for name, text in found.items()}
+    (annotations,) = (rule["annotations"] for rule in rules if rule.get("alert") == alert)
+    return {name: text.replace("{{ $labels.node }}", host) for name, text in annotations.items()}
 
 
 def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
@@ -138,8 +138,8 @@ def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
 
 
 def test_everything_listens_on_loopback_and_every_file_is_in_a_command() -> None:
-    for one in build_monitoring(build_view()):
-        assert "--web.listen-address=127.0.0.1:" in one.command
+    for component in build_monitoring(build_view()):
+        assert "--web.listen-address=127.0.0.1:" in component.command
     part = build_variables(build_installation(build_view()))
-    used = " ".join(one["command"] for one in part["commands"]) + build_texts()["prometheus"].text
-    assert [file["path"] for file in part["files"] if file["path"] not in used] == []
+    used_texts = " ".join(command["command"] for command in part["commands"]) + build_texts()["prometheus"].text
+    assert [file["path"] for file in part["files"] if file["path"] not in used_texts] == []

@@ -34,11 +34,13 @@ def test_holds_with_our_provisioner() -> None:
 
 @pytest.mark.parametrize("case", ["none", "not-default"])
 def test_no_default_class_is_for_install_or_for_a_person(case: str) -> None:
-    found = {"none": "none", "not-default": "none"}[case]
-    assert list_failures(judge(STEP, load_classes(case), build_spec())) == {"default-class": (found, "install")}
-    named = {"none": "none of nothing", "not-default": "none of nfs"}[case]
-    theirs = build_spec() | {"storage": {"provisioner": "none"}}
-    assert list_failures(judge(STEP, load_classes(case), theirs)) == {"default-class": (named, "operator")}
+    actual = {"none": "none", "not-default": "none"}[case]
+    assert list_failures(judge(STEP, load_classes(case), build_spec())) == {"default-class": (actual, "install")}
+    named_class = {"none": "none of nothing", "not-default": "none of nfs"}[case]
+    foreign_storage = build_spec() | {"storage": {"provisioner": "none"}}
+    assert list_failures(judge(STEP, load_classes(case), foreign_storage)) == {
+        "default-class": (named_class, "operator")
+    }
 
 
 def test_a_class_that_the_spec_names_has_to_exist() -> None:
@@ -56,8 +58,10 @@ def test_a_provisioner_of_ours_that_does_not_run_is_for_install() -> None:
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == ("not running", True)
     quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
-    failed = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
-    answers = {PROVISIONER: read_case("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
+    failure_text = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
+    answers = {
+        PROVISIONER: read_case("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failure_text}'))
+    }
     assert list_failures(judge(STEP, answers, build_spec())) == {"provisioner": (f"not running: {quota}", "install")}
     answers = {PROVISIONER: read_case("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
     mismatch = judge(STEP, answers, build_spec())["provisioner"].result
@@ -66,6 +70,6 @@ def test_a_provisioner_of_ours_that_does_not_run_is_for_install() -> None:
 
 
 def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:
-    theirs = {CLASSES: read_case("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
-    answers = theirs | {PROVISIONER: read_case("storage.provisioner", "none")}
+    foreign_class = {CLASSES: read_case("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
+    answers = foreign_class | {PROVISIONER: read_case("storage.provisioner", "none")}
     assert list_failures(judge(STEP, answers, build_spec())) == {}

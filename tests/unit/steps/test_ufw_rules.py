@@ -26,26 +26,28 @@ FOREIGN = (
 
 
 def render() -> str:
-    made = Environment(loader=FileSystemLoader(ROLE / "templates"), trim_blocks=True)
-    made.filters["flatten"] = lambda found: [entry for part in found for entry in part]
-    text = made.get_template("ufw.sh.j2").render(firewall_flows=[], firewall_control_plane=False, firewall_pod_cidr=POD)
+    environment = Environment(loader=FileSystemLoader(ROLE / "templates"), trim_blocks=True)
+    environment.filters["flatten"] = lambda parts: [entry for part in parts for entry in part]
+    text = environment.get_template("ufw.sh.j2").render(
+        firewall_flows=[], firewall_control_plane=False, firewall_pod_cidr=POD
+    )
     return text.partition("# What is stored and not in the kernel")[0]
 
 
 def run(script: str, tmp_path: Path, *rules: str) -> list[str]:
     """Run a script with a ufw that has these rules; return what it was asked to change."""
-    program, have, done = tmp_path / "ufw", tmp_path / "rules", tmp_path / "done"
+    program, have, flag = tmp_path / "ufw", tmp_path / "rules", tmp_path / "done"
     program.write_text(UFW)
     program.chmod(0o755)
     have.write_text(
         "".join(f"{rule}\n" for rule in ("Added user rules (see 'ufw status' for running firewall):", *rules))
     )
-    done.write_text("")
+    flag.write_text("")
     script = script.replace("PATH=/usr/local/sbin", f"PATH={tmp_path}:/usr/local/sbin")
-    words = {"RULES": str(have), "DONE": str(done), "PATH": os.environ["PATH"]}
-    ended = subprocess.run(["sh", "-c", script], env=words, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 0, ended.stderr
-    return done.read_text().splitlines()
+    words = {"RULES": str(have), "DONE": str(flag), "PATH": os.environ["PATH"]}
+    process = subprocess.run(["sh", "-c", script], env=words, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 0, process.stderr
+    return flag.read_text().splitlines()
 
 
 def test_ours_are_added_beside_those_of_others(tmp_path: Path) -> None:

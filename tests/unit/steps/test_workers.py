@@ -12,25 +12,25 @@ from tests.worlds.snapshots.cluster import ABSENT, K1, K2, STOPPED_UNIT, build_u
 from tests.worlds.snapshots.judge import list_failures
 
 FILES = "kubeadm.files"
-LOST = place_answers("k2", make_answer("system.identity", "f" * 32 + "\n\n"))
+LOST_IDENTITY = place_answers("k2", make_answer("system.identity", "f" * 32 + "\n\n"))
 
 
 def test_a_fresh_host_joins() -> None:
-    answers = LOST | {
+    answers = LOST_IDENTITY | {
         (FILES, "k2"): read_case(FILES, "prepared"),
         ("kubelet.health", "k2"): read_case("kubelet.health", "prepared"),
         ("units.services", "k2"): build_units(STOPPED_UNIT),
     }
-    found = list_failures(judge(STEP, answers))
-    assert found["node-joined"] == ("nothing", "install")
-    assert found["node"] == ("no node with this host's machine-id", "install")
-    assert {cure for _, cure in found.values()} == {"install"}
+    failures = list_failures(judge(STEP, answers))
+    assert failures["node-joined"] == ("nothing", "install")
+    assert failures["node"] == ("no node with this host's machine-id", "install")
+    assert {cure for _, cure in failures.values()} == {"install"}
 
 
 def test_a_broken_off_join_is_done_again() -> None:
-    found = list_failures(judge(STEP, LOST | place_answers("k2", read_case(FILES, "broken-off-join"))))
-    assert found["node-joined"] == ("an interrupted join", "install")
-    assert found["leftovers"] == ("/etc/kubernetes/bootstrap-kubelet.conf", "install")
+    failures = list_failures(judge(STEP, LOST_IDENTITY | place_answers("k2", read_case(FILES, "broken-off-join"))))
+    assert failures["node-joined"] == ("an interrupted join", "install")
+    assert failures["leftovers"] == ("/etc/kubernetes/bootstrap-kubelet.conf", "install")
 
 
 @pytest.mark.parametrize("case", ["worker", "broken-off-join"])
@@ -47,7 +47,7 @@ def test_a_control_plane_is_not_made_a_worker() -> None:
 
 
 def test_a_node_that_was_deleted_is_for_a_person() -> None:
-    mismatch = judge(STEP, LOST)["node"].result
+    mismatch = judge(STEP, LOST_IDENTITY)["node"].result
     assert mismatch
     assert mismatch.cure == "operator"
     assert "restart kubelet" in mismatch.hint
@@ -91,8 +91,8 @@ def test_without_the_file_that_flanneld_writes_no_pod_can_start() -> None:
 
 
 def test_a_file_with_a_token_is_removed() -> None:
-    found = list_failures(judge(STEP, place_answers("k2", read_case(FILES, "leftover-bootstrap"))))
-    assert found == {"leftovers": ("/etc/kubernetes/bootstrap-kubelet.conf", "install")}
+    failures = list_failures(judge(STEP, place_answers("k2", read_case(FILES, "leftover-bootstrap"))))
+    assert failures == {"leftovers": ("/etc/kubernetes/bootstrap-kubelet.conf", "install")}
 
 
 def test_another_address_than_the_inventory_s_is_for_the_operator() -> None:
