@@ -87,21 +87,23 @@ def make_bad(running_lab: lab.Lab, bad: Mapping[str, str]) -> None:
         daemons = [f"/usr/sbin/sshd -p {port} -o 'ForceCommand={command}'\n" for port, command in COMMANDS.items()]
         daemons.append("/usr/sbin/sshd -p 2206 -h /opt/other_key -o HostKey=/opt/other_key\n")
         script = f"RELAY='{RELAY}'\nDRIP='{DRIP}'\n{SETUP}{''.join(daemons)}nft -f - <<'END'\n{rules}END\n"
-        done = running_lab.exec(host.name, ["sudo", "sh", "-s"], text=script, limit=60)
-        assert done.returncode == 0, done.stderr
+        process = running_lab.exec(host.name, ["sudo", "sh", "-s"], text=script, limit=60)
+        assert process.returncode == 0, process.stderr
 
 
 def write_ssh_config(running_lab: lab.Lab, unknown: list[str], folder: Path) -> Path:
     """Write the lab's ssh_config without the known keys of some addresses, into a folder that is made."""
-    dropped = {extra.address for extra in running_lab.record.addresses if extra.name in unknown} | set(unknown)
-    known = []
+    dropped_addresses = {extra.address for extra in running_lab.record.addresses if extra.name in unknown} | set(
+        unknown
+    )
+    known_lines = []
     for line in (running_lab.record.state / "ssh" / "known_hosts").read_text().splitlines():
         names, key = line.split(" ", 1)
-        known.append(f"{','.join(name for name in names.split(',') if name not in dropped)} {key}\n")
+        known_lines.append(f"{','.join(name for name in names.split(',') if name not in dropped_addresses)} {key}\n")
     folder.mkdir()
-    (folder / "known_hosts").write_text("".join(known))
+    (folder / "known_hosts").write_text("".join(known_lines))
     text = running_lab.ssh_config.read_text()
-    changed = text.replace(str(running_lab.record.state / "ssh" / "known_hosts"), str(folder / "known_hosts"))
-    assert changed != text
-    (folder / "ssh_config").write_text(changed)
+    changed_text = text.replace(str(running_lab.record.state / "ssh" / "known_hosts"), str(folder / "known_hosts"))
+    assert changed_text != text
+    (folder / "ssh_config").write_text(changed_text)
     return folder / "ssh_config"

@@ -45,7 +45,7 @@ ps -e -o comm= | grep -E '^(kube|etcd|flanneld|coredns|pause|containerd-shim)' |
 :
 """
 # The documented list (docs/reset.md): lines that may differ, and why.
-ANYHOW = {
+ALWAYS_ALLOWED = {
     r"(folder|file) /etc/cni(/net\.d)?( |$)": "never removed",
     r"sysctl net\.ipv4\.(ip_forward|conf\.\S+\.(route_localnet|forwarding)) ": "until the next boot",
     r"sysctl net\.bridge\.": "until the next boot",
@@ -59,7 +59,7 @@ ANYHOW = {
     r"(folder|file) /root/\.kube/cache": "kubectl's",
 }
 # While the packages stay.
-PACKAGED = {
+PACKAGE_FILES = {
     r"(package|manual|hold) ": "packages",
     r"unit-file (containerd|kubelet|nftables|ipset\S*|conntrack\S*)\.service": "units of packages",
     r"unit containerd\.service": "runs as its package has it",
@@ -94,5 +94,5 @@ def find_differences(
 ) -> list[str]:
     """Find the lines that are new (`+`) or gone (`-`), without what may differ and what packages own."""
     may = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-    found = [f"+ {line}" for line in sorted(after - before)] + [f"- {line}" for line in sorted(before - after)]
-    return [line for line in found if not may.match(line[2:]) and not {*line.split()[2:3]} & packaged_files]
+    differences = [f"+ {line}" for line in sorted(after - before)] + [f"- {line}" for line in sorted(before - after)]
+    return [line for line in differences if not may.match(line[2:]) and not {*line.split()[2:3]} & packaged_files]

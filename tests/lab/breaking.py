@@ -51,13 +51,13 @@ class World:
 
     def run(self, host: str, scripts: Sequence[str]) -> None:
         """Run each script in a shell of its own, as root. Fail with its output."""
-        whole = self.prelude + "".join(f"(\n{script}\n)\n" for script in scripts if script)
-        done = self.lab.exec(host, ["sudo", "sh"], text=whole, limit=240)
-        assert done.returncode == 0, f"{host}: {scripts}\n{done.stdout}{done.stderr}"
+        whole_script = self.prelude + "".join(f"(\n{script}\n)\n" for script in scripts if script)
+        process = self.lab.exec(host, ["sudo", "sh"], text=whole_script, limit=240)
+        assert process.returncode == 0, f"{host}: {scripts}\n{process.stdout}{process.stderr}"
 
     def run_everywhere(self, scripts: Sequence[tuple[str, str]]) -> None:
         """Run scripts of (host, script), the hosts at the same time."""
-        by_host = {host: [script for where, script in scripts if where == host] for host, _ in scripts}
+        by_host = {host: [script for place, script in scripts if place == host] for host, _ in scripts}
         with ThreadPoolExecutor() as pool:
             list(pool.map(self.run, by_host, by_host.values()))
 
@@ -94,8 +94,8 @@ def make_world(running_lab: lab.Lab, gpustack: Run, folder: Path) -> World:
     addresses = {host.name: host.address for host in running_lab.hosts}
 
     def give_addresses(values: dict[str, Any]) -> None:
-        for where, variables in values["all"]["children"]["kube_node"]["hosts"].items():
-            variables["gpustack_node_ip"] = addresses[where]
+        for name, variables in values["all"]["children"]["kube_node"]["hosts"].items():
+            variables["gpustack_node_ip"] = addresses[name]
 
     roads.change(running_lab.inventory / "hosts.yml", give_addresses)
     roads.merge_spec(running_lab, kubernetes={"cert_sans": ["kube.lab.example"]})
@@ -132,32 +132,32 @@ def write_dashboard(folder: Path) -> Path:
 def select_checks(document: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:
     """Select the checks of a plan or a verification with that outcome, as STEP/CHECK@WHERE."""
     return {
-        f"{state['step']}/{found['check']}@{state['location'].lstrip('@')}": found
+        f"{state['step']}/{check['check']}@{state['location'].lstrip('@')}": check
         for state in document["states"]
-        for found in state["checks"]
-        if found["outcome"] == outcome
+        for check in state["checks"]
+        if check["outcome"] == outcome
     }
 
 
 def check_repair(world: World, batch: Sequence[Break]) -> None:
     """Check the whole life of breaks that are made at once. An assertion is about each of them."""
     world.run_everywhere([pair for change in batch for pair in change.host_scripts.items()])
-    world.run_everywhere([(one.host, one.script) for one in batch])
+    world.run_everywhere([(entry.host, entry.script) for entry in batch])
     inventory = world.choose_inventory(batch[0])
     assert_named(json.loads(world.gpustack("plan", "-i", inventory, "-o", "json", code=1).stdout), batch)
-    done = world.gpustack("install", "-i", inventory, "--yes", "-o", "json", limit=900, code=None)
-    outcome = json.loads(done.stdout) if done.stdout else {"playbook_runs": []}
-    played = sorted(f"{one['step']}@{host}" for one in outcome["playbook_runs"] for host in one["host_names"])
-    beside = [play for one in batch for play in one.side_effects]
+    process = world.gpustack("install", "-i", inventory, "--yes", "-o", "json", limit=900, code=None)
+    outcome = json.loads(process.stdout) if process.stdout else {"playbook_runs": []}
+    played_steps = sorted(f"{run['step']}@{host}" for run in outcome["playbook_runs"] for host in run["host_names"])
+    side_effects = [play for entry in batch for play in entry.side_effects]
     if batch[0].cure == "install":
-        assert played == sorted([*beside, *(f"{one.step}@{one.host}" for one in batch)])
+        assert played_steps == sorted([*side_effects, *(f"{entry.step}@{entry.host}" for entry in batch)])
         assert outcome["converged"], describe(select_checks(outcome["verification"], "failed"), set())
-        world.run_everywhere([(one.host, one.proof) for one in batch])
-        assert done.returncode == 0
+        world.run_everywhere([(entry.host, entry.proof) for entry in batch])
+        assert process.returncode == 0
     else:
-        assert (played, done.returncode) == (sorted(beside), 5)
-    world.run_everywhere([(one.host, one.recover) for one in batch])
-    if beside:
+        assert (played_steps, process.returncode) == (sorted(side_effects), 5)
+    world.run_everywhere([(entry.host, entry.recover) for entry in batch])
+    if side_effects:
         world.gpustack("install", "-i", world.inventory, "--yes", limit=900)
     if batch[0].cure != "install":
         wait_until_converged(world)
@@ -165,12 +165,12 @@ def check_repair(world: World, batch: Sequence[Break]) -> None:
 
 def find_open(world: World) -> dict[str, str]:
     """Find what verify reports as failed or unknown, with its outcome. Return nothing when it has converged."""
-    done = world.gpustack("verify", "-i", world.inventory, "-o", "json", code=None)
-    if done.returncode == 0:
+    process = world.gpustack("verify", "-i", world.inventory, "-o", "json", code=None)
+    if process.returncode == 0:
         return {}
-    look = json.loads(done.stdout)
-    unknown = {one: check["reason"] for one, check in select_checks(look, "unknown").items()}
-    return describe(select_checks(look, "failed"), set()) | unknown or {"exit": str(done.returncode)}
+    document = json.loads(process.stdout)
+    unknown = {place: check["reason"] for place, check in select_checks(document, "unknown").items()}
+    return describe(select_checks(document, "failed"), set()) | unknown or {"exit": str(process.returncode)}
 
 
 def wait_until_converged(world: World, limit: float = 300) -> None:
@@ -189,23 +189,27 @@ def wait_until_converged(world: World, limit: float = 300) -> None:
 
 
 def assert_named(document: Mapping[str, Any], batch: Sequence[Break]) -> None:
-    broken, unknown = select_checks(document, "failed"), select_checks(document, "unknown")
-    wanted = {one for entry in batch for one in entry.expected_checks}
-    may = {one for entry in batch for one in entry.maybe}
-    assert wanted <= set(broken) <= wanted | may, (
-        f"only expected {wanted - set(broken)}, only found {describe(broken, wanted | may)}"
+    failures, unknown = select_checks(document, "failed"), select_checks(document, "unknown")
+    expected_checks = {expected_check for entry in batch for expected_check in entry.expected_checks}
+    may_fail = {maybe_check for entry in batch for maybe_check in entry.maybe}
+    assert expected_checks <= set(failures) <= expected_checks | may_fail, (
+        f"only expected {expected_checks - set(failures)}, only found {describe(failures, expected_checks | may_fail)}"
     )
-    more = {one: why["reason"] for one, why in unknown.items() if not any(entry.may_be_unknown(one) for entry in batch)}
-    assert more == {}, f"unknown, and should be known: {more}"
+    unexpected_unknowns = {
+        place: check["reason"]
+        for place, check in unknown.items()
+        if not any(entry.may_be_unknown(place) for entry in batch)
+    }
+    assert unexpected_unknowns == {}, f"unknown, and should be known: {unexpected_unknowns}"
     for entry in batch:
-        values = broken[f"{entry.id}@{entry.location}"]
+        values = failures[f"{entry.id}@{entry.location}"]
         assert any(part in values["actual"] for part in entry.actual.split(" | ")), f"{entry}: {values['actual']}"
         assert values["cure"] == entry.cure, f"{entry}: {values['cure']}"
         assert entry.hint in (values["hint"] or ""), f"{entry}: {values['hint']}"
         assert values["hint"] or entry.cure == "install", f"{entry} has no hint"
-        silent = [pattern for pattern in entry.unknown if not any(fnmatchcase(one, pattern) for one in unknown)]
+        silent = [pattern for pattern in entry.unknown if not any(fnmatchcase(place, pattern) for place in unknown)]
         assert silent == [], f"{entry}: is known"
 
 
 def describe(failures: Mapping[str, Any], expected: set[str]) -> dict[str, str]:
-    return {one: check["actual"] for one, check in failures.items() if one not in expected}
+    return {place: check["actual"] for place, check in failures.items() if place not in expected}

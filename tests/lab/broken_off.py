@@ -41,14 +41,14 @@ class Run:
     def start(self) -> "Run":
         for folder in (self.state, self.memory):
             folder.mkdir(parents=True, exist_ok=True)
-        own = {"NO_COLOR": "1", "XDG_STATE_HOME": str(self.state), "XDG_RUNTIME_DIR": str(self.memory)}
+        variables = {"NO_COLOR": "1", "XDG_STATE_HOME": str(self.state), "XDG_RUNTIME_DIR": str(self.memory)}
         with (self.folder / "output").open("wb") as stream:
             self.process = subprocess.Popen(
                 [*GPUSTACK, *self.words],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                env=os.environ | own | self.env | {"GPUSTACK_WITNESS": self.mark},
+                env=os.environ | variables | self.env | {"GPUSTACK_WITNESS": self.mark},
             )
         return self
 
@@ -71,8 +71,8 @@ class Run:
         """Return what `condition` returns once it is true. Fail when the run ends before."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
-            if found := condition():
-                return found
+            if result := condition():
+                return result
             assert not self.is_over(), f"the run ended before {description}\n{self.read_output()}"
             time.sleep(0.02)
         raise AssertionError(f"{description}: not within {limit} s\n{self.read_output()}")
@@ -108,23 +108,23 @@ class Run:
             for pid in self.list_processes():
                 kill(pid)
         end = time.monotonic() + 5
-        while (left := self.list_processes()) and time.monotonic() < end:
+        while (processes := self.list_processes()) and time.monotonic() < end:
             if not alone:
-                for pid in left:
+                for pid in processes:
                     kill(pid)
             time.sleep(0.05)
-        assert left == [], [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+        assert processes == [], [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes]
 
     def list_processes(self) -> list[int]:
         """List all processes of this run, but those that wait to be collected."""
-        wanted, found = f"GPUSTACK_WITNESS={self.mark}".encode(), []
+        witness, processes = f"GPUSTACK_WITNESS={self.mark}".encode(), []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
-                if wanted in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
+                if witness in (entry / "environ").read_bytes():
+                    processes.append(int(entry.name))
             except OSError:
                 continue
-        return found
+        return processes
 
 
 def kill(pid: int) -> None:

@@ -24,23 +24,27 @@ def install(running_lab: lab.Lab, name: str, python: str, wheel: Path, folder: P
 
 
 def collect_wheels(python: str, wheel: Path, folder: Path) -> Path:
-    out = folder / python
+    packages_folder = folder / python
     levels = ("manylinux_2_17", "manylinux_2_28", "manylinux2014")
     platforms = [word for level in levels for word in ("--platform", f"{level}_x86_64")]
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
-    command += ["--python-version", python, *platforms, *read_lock(python), "-d", str(out)]
+    command += ["--python-version", python, *platforms, *read_lock(python), "-d", str(packages_folder)]
     subprocess.run(command, check=True, timeout=600)
-    (out / wheel.name).write_bytes(wheel.read_bytes())
-    return out
+    (packages_folder / wheel.name).write_bytes(wheel.read_bytes())
+    return packages_folder
 
 
 def read_lock(python: str) -> list[str]:
     """Read what the lock means for a Python version: pip judges markers by the Python that it runs on."""
     text = (ROOT / "requirements" / "runtime.txt").read_text().replace("\\\n", " ")
     lines = [line.split("--hash")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    wanted = [Requirement(line) for line in lines if not line.startswith("#")]
-    here = {"python_version": python, "python_full_version": f"{python}.0"}
-    return [f"{one.name}{one.specifier}" for one in wanted if one.marker is None or one.marker.evaluate(here)]
+    requirements = [Requirement(line) for line in lines if not line.startswith("#")]
+    environment = {"python_version": python, "python_full_version": f"{python}.0"}
+    return [
+        f"{requirement.name}{requirement.specifier}"
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate(environment)
+    ]
 
 
 def copy_folder(running_lab: lab.Lab, name: str, source: Path, target: str) -> None:

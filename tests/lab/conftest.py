@@ -59,7 +59,7 @@ Make = Callable[..., lab.Lab]
 @contextmanager
 def make_labs(mirror: lab.Mirror) -> Iterator[Make]:
     """Make labs, which are down at the end."""
-    made: list[lab.Lab] = []
+    labs: list[lab.Lab] = []
 
     def make(
         name: str,
@@ -70,20 +70,20 @@ def make_labs(mirror: lab.Mirror) -> Iterator[Make]:
         monitored: bool = False,
         gpus: str = "",
     ) -> lab.Lab:
-        whole = f"t{os.getpid()}-{name}"
-        lab.remove_lab(whole)
-        made.append(
-            lab.create_lab(whole, releases=releases, mirror=mirror if served else None, internet=internet, gpus=gpus)
+        lab_name = f"t{os.getpid()}-{name}"
+        lab.remove_lab(lab_name)
+        labs.append(
+            lab.create_lab(lab_name, releases=releases, mirror=mirror if served else None, internet=internet, gpus=gpus)
         )
         if not monitored:
-            disable_monitoring(made[-1])
-        return made[-1]
+            disable_monitoring(labs[-1])
+        return labs[-1]
 
     try:
         yield make
     finally:
-        for one in made:
-            one.kill()
+        for made_lab in labs:
+            made_lab.kill()
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def gpustack() -> Run:
     def run(
         *words: str | Path, limit: int = 600, code: int | None = 0, **env: str
     ) -> "subprocess.CompletedProcess[str]":
-        done = subprocess.run(
+        process = subprocess.run(
             [*GPUSTACK, *map(str, words)],
             capture_output=True,
             text=True,
@@ -109,10 +109,10 @@ def gpustack() -> Run:
             stdin=subprocess.DEVNULL,
             env=os.environ | {"NO_COLOR": "1"} | env,
         )
-        print(f"$ gpustack {' '.join(map(str, words))}\n{done.stderr}{done.stdout}")
-        assert code is None or done.returncode == code, (
-            f"exit {done.returncode}\n{done.stderr[-6000:]}\n{done.stdout[-6000:]}"
+        print(f"$ gpustack {' '.join(map(str, words))}\n{process.stderr}{process.stdout}")
+        assert code is None or process.returncode == code, (
+            f"exit {process.returncode}\n{process.stderr[-6000:]}\n{process.stdout[-6000:]}"
         )
-        return done
+        return process
 
     return run

@@ -49,7 +49,7 @@ def kill_when(stage: Stage, host: str, condition: str, *, script: str = ":") -> 
 
 ETCD = "ss -Hltn 'sport = :2379' | grep -q ."
 BOOTSTRAP = "[ -e /etc/kubernetes/bootstrap-kubelet.conf ] && [ ! -e /etc/kubernetes/kubelet.conf ]"
-JOINED = "[ -e /etc/kubernetes/kubelet.conf ]"
+HAS_JOINED = "[ -e /etc/kubernetes/kubelet.conf ]"
 KILL = "kill -9 $(pidof {})"
 ALONE, TREE = "kill -9 of gpustack alone", "kill -9 of gpustack and its Ansible"
 HERE_AND_THERE = "kill -9 here, and of {} on the host"
@@ -64,9 +64,9 @@ def list_kills() -> list[Case]:
         for n in range(count):
             alone = n == 1
             # One of them goes on to the whole cluster.
-            only = step if step in HOST_STEPS and (step, n) != ("kubernetes", 0) else ""
+            limit = step if step in HOST_STEPS and (step, n) != ("kubernetes", 0) else ""
             play = partial(kill_at_task, step=step, alone=alone)
-            cases.append(Case(f"{step}-{n + 1}", ALONE if alone else TREE, step, BEFORE[step], only, play))
+            cases.append(Case(f"{step}-{n + 1}", ALONE if alone else TREE, step, BEFORE[step], limit, play))
     for step in ("containerd", "control-plane", "workers"):
         play = partial(kill_at_task, step=step, force=True)
         cases.append(Case(f"forced-{step}", f"{TREE}, --force on a healthy cluster", step, "cluster", "", play))
@@ -74,9 +74,9 @@ def list_kills() -> list[Case]:
 
 
 def build_case(name: str, fault: str, step: str, host: str, condition: str, script: str = ":") -> Case:
-    only = step if step in HOST_STEPS else ""
+    limit = step if step in HOST_STEPS else ""
     return Case(
-        name, fault, step, BEFORE[step], only, partial(kill_when, host=host, condition=condition, script=script)
+        name, fault, step, BEFORE[step], limit, partial(kill_when, host=host, condition=condition, script=script)
     )
 
 
@@ -94,10 +94,10 @@ MOMENTS = [
         "join-bootstrap-killed", HERE_AND_THERE.format("kubeadm join"), "workers", "host2", BOOTSTRAP,
         KILL.format("kubeadm"),
     ),
-    build_case("join-joined", f"{TREE}, join, kubelet.conf is there", "workers", "host2", JOINED),
+    build_case("join-joined", f"{TREE}, join, kubelet.conf is there", "workers", "host2", HAS_JOINED),
 ]  # fmt: skip
 
-OTHERS = [
+OTHER_FAULTS = [
     Case("ssh-worker", "SSH sessions of a worker killed", "containerd", "prepared", "containerd",
          partial(on_hosts.kill_sessions, host="host2", step="containerd")),
     Case("ssh-plane", "SSH sessions of the control plane killed", "workers", "network", "",
@@ -139,4 +139,4 @@ OTHERS = [
          by_operators.lock_lost),
 ]  # fmt: skip
 
-CASES = [*list_kills(), *MOMENTS, *OTHERS]
+CASES = [*list_kills(), *MOMENTS, *OTHER_FAULTS]

@@ -128,7 +128,7 @@ BAN_BY_IPTABLES = """iptables -N f2b-sshd; iptables -A f2b-sshd -j RETURN
 iptables -I INPUT -p tcp -m multiport --dports ssh -j f2b-sshd; iptables -I f2b-sshd 1 -s 192.0.2.66 -j REJECT
 """
 BANS = {"ufw": BAN_BY_IPTABLES, "firewalld": BAN_BY_NFT, "nftables": BAN_BY_NFT, "iptables": BAN_BY_IPTABLES}
-BANNED = {
+BANNED_TRAFFIC = {
     BAN_BY_NFT: "nft list chain inet f2b-table f2b-chain && nft list set inet f2b-table addr-set-sshd",
     BAN_BY_IPTABLES: "iptables -S f2b-sshd && iptables -S INPUT 1",
 }
@@ -163,13 +163,13 @@ RELOADS = {
     "nftables": "systemctl reload nftables && systemctl restart nftables",
     "iptables": "netfilter-persistent save && netfilter-persistent reload && systemctl restart netfilter-persistent",
 }
-OFF = {
+SWITCHED_OFF = {
     "ufw": "ufw disable",
     "firewalld": "systemctl stop firewalld",
     "nftables": "systemctl stop nftables",
     "iptables": "netfilter-persistent flush",
 }
-ON = {
+SWITCHED_ON = {
     "ufw": "ufw --force enable",
     "firewalld": "systemctl start firewalld",
     "nftables": "systemctl start nftables",
@@ -186,12 +186,12 @@ done
 ufw show added 2>/dev/null; firewall-cmd --list-all-zones 2>/dev/null; :
 """
 # Every file that a firewall reads at boot, with its time.
-KEPT = f"find {STORES} /usr/share/netfilter-persistent -type f -printf '%p %T@ %s\\n' 2>/dev/null | sort; :"
+STORED_FILES = f"find {STORES} /usr/share/netfilter-persistent -type f -printf '%p %T@ %s\\n' 2>/dev/null | sort; :"
 # All that names us or the pod network, in the kernel and in those files.
-OURS = f"""nft list ruleset | grep -iE 'gpustack|10\\.244'; iptables-save 2>/dev/null | grep -E 'GPUSTACK|10\\.244'
+OWN_RULES = f"""nft list ruleset | grep -iE 'gpustack|10\\.244'; iptables-save 2>/dev/null | grep -E 'GPUSTACK|10\\.244'
 grep -rsE 'gpustack|GPUSTACK|10\\.244' {STORES} /usr/share/netfilter-persistent /etc/systemd/system/nftables.service.d
 ls -d /usr/local/lib/gpustack /etc/systemd/system/gpustack-* 2>/dev/null; :"""
-BESIDE = r"""nft -f - <<'RULES'
+RULES_BESIDE = r"""nft -f - <<'RULES'
 table inet beside {
 	chain input {
 		type filter hook input priority 5; policy drop;
@@ -205,20 +205,20 @@ RULES
 # Of everybody but our table for the metrics.
 BUT_OURS = "nft list ruleset | awk '/^table inet gpustack_metrics/ {ours = 1} !ours; /^}/ {ours = 0}'"
 # With the number that the kernel gave each rule: one that was taken out and put in again has another.
-NUMBERED = r"nft -a list ruleset | sed -E 's/counter packets [0-9]+ bytes [0-9]+//'"
+NUMBERED_RULES = r"nft -a list ruleset | sed -E 's/counter packets [0-9]+ bytes [0-9]+//'"
 
 
 def run_as_root(running_lab: lab.Lab, host: str, script: str, limit: float = 600.0) -> str:
     # By its path: a hostile host has another `sh` before it.
-    done = running_lab.exec(host, ["sudo", "/bin/sh"], text=script, limit=limit)
-    assert done.returncode == 0, f"{host}: {done.stderr}\n{done.stdout}"
-    return done.stdout
+    process = running_lab.exec(host, ["sudo", "/bin/sh"], text=script, limit=limit)
+    assert process.returncode == 0, f"{host}: {process.stderr}\n{process.stdout}"
+    return process.stdout
 
 
 def install_firewall(running_lab: lab.Lab, *names: str) -> None:
     """Install the firewall of each host."""
     with follow_connections(running_lab), ThreadPoolExecutor() as pool:
-        list(pool.map(lambda host, who: run_as_root(running_lab, host.name, MANAGERS[who]), running_lab.hosts, names))
+        list(pool.map(lambda host, name: run_as_root(running_lab, host.name, MANAGERS[name]), running_lab.hosts, names))
 
 
 @contextmanager
@@ -239,18 +239,18 @@ def run_everywhere(running_lab: lab.Lab, script: str) -> dict[str, list[str]]:
 
 def find_lost(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[str]:
     """Find lines that are not there any more, or not in their order."""
-    gone = []
+    lost_lines = []
     for host, lines in before.items():
         rest = iter(after[host])
-        gone += [f"{host}: {line}" for line in lines if line not in rest]
-    return gone
+        lost_lines += [f"{host}: {line}" for line in lines if line not in rest]
+    return lost_lines
 
 
 def list_rules(running_lab: lab.Lab) -> dict[str, list[str]]:
     """List all rules of each host. The pod network as a source of firewalld's zone `trusted` is ours."""
-    ours = re.compile(r"10\.244\.0\.0/16$| \(active\)$")
+    own_flows = re.compile(r"10\.244\.0\.0/16$| \(active\)$")
     rules = run_everywhere(running_lab, RULES)
-    return {host: [ours.sub("", line).strip() for line in lines] for host, lines in rules.items()}
+    return {host: [own_flows.sub("", line).strip() for line in lines] for host, lines in rules.items()}
 
 
 def reboot(running_lab: lab.Lab) -> None:
@@ -259,11 +259,11 @@ def reboot(running_lab: lab.Lab) -> None:
     for host in running_lab.hosts:
         running_lab.exec(host.name, ["sudo", "systemctl", "reboot"])
     for host in running_lab.hosts:
-        until = time.monotonic() + 200
-        while (done := running_lab.exec(host.name, ["cat", "/proc/sys/kernel/random/boot_id"])).returncode or (
-            [done.stdout.strip()] == before[host.name]
+        deadline = time.monotonic() + 200
+        while (process := running_lab.exec(host.name, ["cat", "/proc/sys/kernel/random/boot_id"])).returncode or (
+            [process.stdout.strip()] == before[host.name]
         ):
-            assert time.monotonic() < until, f"{host.name} does not come back: {done.stderr}"
+            assert time.monotonic() < deadline, f"{host.name} does not come back: {process.stderr}"
             time.sleep(0.3)
         running_lab.exec(host.name, ["sudo", "systemctl", "is-system-running", "--wait"], limit=90)
 
@@ -272,7 +272,7 @@ def reboot(running_lab: lab.Lab) -> None:
 def open_connection(running_lab: lab.Lab) -> Iterator[Callable[[], None]]:
     """Open SSH connections that stay open meanwhile. The value asserts that each of them still answers."""
     with ExitStack() as stack:
-        opened = [
+        contexts = [
             stack.enter_context(
                 subprocess.Popen(
                     [*running_lab.build_ssh_command(host.name), "-o", "ControlPath=none", "cat"],
@@ -285,16 +285,16 @@ def open_connection(running_lab: lab.Lab) -> Iterator[Callable[[], None]]:
         ]
 
         def assert_alive() -> None:
-            for one in opened:
-                assert one.stdin
-                assert one.stdout
-                one.stdin.write("still here\n")
-                one.stdin.flush()
-                assert one.stdout.readline() == "still here\n"
+            for context in contexts:
+                assert context.stdin
+                assert context.stdout
+                context.stdin.write("still here\n")
+                context.stdin.flush()
+                assert context.stdout.readline() == "still here\n"
 
         try:
             assert_alive()
             yield assert_alive
         finally:
-            for one in opened:
-                one.terminate()
+            for context in contexts:
+                context.terminate()

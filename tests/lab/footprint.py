@@ -19,44 +19,44 @@ RESTLESS = (
 
 
 def list_footprint() -> set[str]:
-    found = {f"link {path.name}" for path in Path("/sys/class/net").iterdir()}
+    names = {f"link {path.name}" for path in Path("/sys/class/net").iterdir()}
     for table in ("nat", "filter"):
-        found |= {
+        names |= {
             f"{table} {line}" for line in list_lines("iptables", "-w", "-t", table, "-S") if line.startswith("-A")
         }
-    found |= set(list_lines("nft", "list", "tables"))
-    found |= {f"mount {line.split()[1]}" for line in Path("/proc/mounts").read_text().splitlines()}
-    found |= {f"loop {line}" for line in list_lines("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
+    names |= set(list_lines("nft", "list", "tables"))
+    names |= {f"mount {line.split()[1]}" for line in Path("/proc/mounts").read_text().splitlines()}
+    names |= {f"loop {line}" for line in list_lines("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
     for directory in ("/run/gpustack-lab", "/run/systemd/nspawn/locks", "/run/systemd/nspawn/propagate"):
-        found |= {f"file {path}" for path in Path(directory).glob("*")}
-    found |= {f"file {path}" for path in state.locate_state("x").parent.glob("*")}
+        names |= {f"file {path}" for path in Path(directory).glob("*")}
+    names |= {f"file {path}" for path in state.locate_state("x").parent.glob("*")}
     for hierarchy in (Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*")):
-        found |= {f"cgroup {path}" for path in hierarchy.glob("gpustack-lab-*")}
-    return found | list_processes() | list_sysctls()
+        names |= {f"cgroup {path}" for path in hierarchy.glob("gpustack-lab-*")}
+    return names | list_processes() | list_sysctls()
 
 
 def list_processes() -> set[str]:
-    found = set()
+    names = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_text().split("\0")
         except (OSError, UnicodeDecodeError):
             continue  # it ended meanwhile
         if any(word.startswith(("gpustack-lab-", "--machine=gp")) or "/gpustack/lab/" in word for word in words):
-            found.add(f"process {path.parent.name} {' '.join(words[:6])}")
-    return found
+            names.add(f"process {path.parent.name} {' '.join(words[:6])}")
+    return names
 
 
 def list_sysctls() -> set[str]:
-    found = set()
+    names = set()
     for top in ("kernel", "vm", "fs"):
         for path in Path("/proc/sys", top).rglob("*"):
             if path.is_file() and path.stat().st_mode & 0o200 and not any(word in str(path) for word in RESTLESS):
                 try:
-                    found.add(f"sysctl {path} {path.read_text().strip()}")
+                    names.add(f"sysctl {path} {path.read_text().strip()}")
                 except OSError:
                     continue  # readable by nobody
-    return found | {f"sysctl ip_forward {Path('/proc/sys/net/ipv4/ip_forward').read_text().strip()}"}
+    return names | {f"sysctl ip_forward {Path('/proc/sys/net/ipv4/ip_forward').read_text().strip()}"}
 
 
 def list_lines(*argv: str) -> list[str]:

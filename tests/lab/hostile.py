@@ -82,8 +82,8 @@ def assert_harmless(value: Any) -> None:
 
 def find_calling(probes: Iterable[Any], names: Collection[str]) -> set[str]:
     """Find the probes whose scripts call one of these programs. A probe always runs in a shell, and under timeout."""
-    called = re.compile(rf"(?<![\w/-])({'|'.join(names)})(?![\w-])")
-    return {probe.id for probe in probes if called.search(f"sh timeout {getattr(probe.question, 'script', '')}")}
+    call_pattern = re.compile(rf"(?<![\w/-])({'|'.join(names)})(?![\w-])")
+    return {probe.id for probe in probes if call_pattern.search(f"sh timeout {getattr(probe.question, 'script', '')}")}
 
 
 def index_answers(document: dict[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 PORT = 3128
 Server = TypeVar("Server", bound=ThreadingHTTPServer)
-OWN = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "host")
+OWN_HEADERS = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "host")
 
 
 class Proxy(ThreadingHTTPServer):
@@ -101,25 +101,25 @@ class Request(BaseHTTPRequestHandler):
             return
         host, _, port = self.path.rpartition(":")
         self.close_connection = True
-        with socket.create_connection(self.server.place(host, int(port)), timeout=30) as other:
+        with socket.create_connection(self.server.place(host, int(port)), timeout=30) as connection:
             self.send_response(200)
             self.end_headers()
-            ends = {self.connection: other, other: self.connection}
+            ends = {self.connection: connection, connection: self.connection}
             while readable := select.select(list(ends), [], [], 120)[0]:
-                for one in readable:
-                    if not (data := one.recv(256 * 1024)):
+                for ready_socket in readable:
+                    if not (data := ready_socket.recv(256 * 1024)):
                         return
-                    ends[one].sendall(data)
+                    ends[ready_socket].sendall(data)
 
     def do_GET(self) -> None:
         if not self.is_allowed():
             return
         url = urlsplit(self.path)
         upstream = HTTPConnection(*self.server.place(url.hostname or "", url.port or 80), timeout=60)
-        kept = {key: value for key, value in self.headers.items() if key.lower() not in OWN}
+        headers = {key: value for key, value in self.headers.items() if key.lower() not in OWN_HEADERS}
         try:
             upstream.request(
-                self.command, url._replace(scheme="", netloc="").geturl(), headers=kept | {"Host": url.netloc}
+                self.command, url._replace(scheme="", netloc="").geturl(), headers=headers | {"Host": url.netloc}
             )
             answer = upstream.getresponse()
             self.send_response(answer.status)
@@ -139,7 +139,7 @@ class Request(BaseHTTPRequestHandler):
 def create_certificate(name: str, folder: Path) -> tuple[str, Path]:
     """Create a self-signed certificate for a host name, as PEM, and the file with its key."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
-    made = [
+    tunnel_command = [
         "openssl",
         "req",
         "-x509",
@@ -151,8 +151,8 @@ def create_certificate(name: str, folder: Path) -> tuple[str, Path]:
         "-days",
         "2",
     ]
-    named = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
-    command = [*made, *named, "-keyout", str(key), "-out", str(certificate)]
+    name_options = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+    command = [*tunnel_command, *name_options, "-keyout", str(key), "-out", str(certificate)]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     identity = folder / "identity.pem"
     identity.touch(mode=0o600)

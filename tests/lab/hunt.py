@@ -25,9 +25,9 @@ def encode_secret(secret: str) -> Iterator[bytes]:
     yield raw
     yield quote(secret, safe="").encode()
     for before in range(3):
-        whole = b64encode(b"x" * before + raw)
+        padded_text = b64encode(b"x" * before + raw)
         # Letters at both ends depend on what stands beside it.
-        yield whole[4 if before else 0 : len(whole) - (4 if len(b"x" * before + raw) % 3 else 0)]
+        yield padded_text[4 if before else 0 : len(padded_text) - (4 if len(b"x" * before + raw) % 3 else 0)]
 
 
 @dataclass
@@ -43,11 +43,11 @@ class Hunt:
 
     @property
     def pattern(self) -> "re.Pattern[bytes]":
-        named = {
+        marks = {
             name: "|".join(re.escape(form.decode()) for form in encode_secret(mark))
             for name, mark in self.marks.items()
         }
-        return re.compile("|".join(f"(?P<{name}>{forms})" for name, forms in named.items()).encode())
+        return re.compile("|".join(f"(?P<{name}>{forms})" for name, forms in marks.items()).encode())
 
     def match_content(self, place: str, content: bytes) -> None:
         self.places |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
@@ -97,12 +97,12 @@ class Watch:
     def run(self) -> None:
         values: dict[str, str] = {}
         while not self.end.wait(PAUSE):
-            now = {entry.name: read_program(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
-            for pid, name in now.items():
+            processes = {entry.name: read_program(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+            for pid, name in processes.items():
                 # A process that has run another program is looked at again.
                 if name and values.get(pid) != name:
                     self.watch_process(pid, name)
-            values = now
+            values = processes
 
     def watch_process(self, pid: str, name: str) -> None:
         try:
@@ -112,8 +112,8 @@ class Watch:
             return  # it ended meanwhile
         self.hunt.processes += 1
         self.hunt.arguments.add(arguments)
-        of = f"cmdline of {name}", f"environ of {next(iter(sorted(started_by)), name)}"
-        for place, content in zip(of, (arguments, environment), strict=True):
+        sources = f"cmdline of {name}", f"environ of {next(iter(sorted(started_by)), name)}"
+        for place, content in zip(sources, (arguments, environment), strict=True):
             self.hunt.places |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
 
 

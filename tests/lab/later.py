@@ -64,14 +64,14 @@ def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) ->
     if interruption is fill_disk:
         stage.on("host1", SMALL)
     # A run may go on, or play a later step first, and would leave nothing for the next ones to break off.
-    ids = [planned.id for planned in STEPS]
+    ids = [step.id for step in STEPS]
     stage.step_limit = ",".join(ids[: ids.index(step) + 1])
     began, delay = time.monotonic(), stage.rng.uniform(0, max_delay)
     run = stage.run()
     try:
         run.wait_for_step(step)
         pause(run, delay)
-        observed = interruption(stage, run, step)
+        interruption_seen = interruption(stage, run, step)
     finally:
         run.kill()
         print(run.read_output())
@@ -81,7 +81,7 @@ def break_off(stage: Stage, step: str, interruption: Break, max_delay: float) ->
         f"{step}-{interruption.__name__}",
         NAMES[interruption],
         step,
-        f"{delay:.1f} s after its play began; {observed}",
+        f"{delay:.1f} s after its play began; {interruption_seen}",
         "went on",
         began,
     )

@@ -4,7 +4,7 @@ from gpustack_lab import lab
 from tests.lab.firewalls import run_as_root
 
 PASSWORD = "correct horse battery"
-ASKED = "asked"
+QUESTION = "asked"
 
 
 def add_user(running_lab: lab.Lab, host: str, name: str) -> None:
@@ -22,10 +22,10 @@ install -o {name} ~ops/.ssh/authorized_keys {folder}""",
 
 def add_user_with_password(running_lab: lab.Lab, host: str) -> None:
     """Add the user ASKED, with PASSWORD."""
-    add_user(running_lab, host, ASKED)
+    add_user(running_lab, host, QUESTION)
     run_as_root(
         running_lab,
         host,
-        f"echo '{ASKED}:{PASSWORD}' | chpasswd && echo '{ASKED} ALL=(ALL) ALL' >/etc/sudoers.d/{ASKED}",
+        f"echo '{QUESTION}:{PASSWORD}' | chpasswd && echo '{QUESTION} ALL=(ALL) ALL' >/etc/sudoers.d/{QUESTION}",
         30,
     )

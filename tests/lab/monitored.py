@@ -15,11 +15,11 @@ SERVICE = "/api/v1/namespaces/monitoring/services/http:monitoring-{}:http-web/pr
 
 def run_kubectl(running_lab: lab.Lab, *words: str, text: str = "") -> str:
     """Run kubectl, which has to succeed, and return its output."""
-    done = running_lab.exec(
+    process = running_lab.exec(
         "host1", ["sudo", "kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", *words], text=text, limit=120
     )
-    assert done.returncode == 0, (words, done.stdout, done.stderr)
-    return done.stdout
+    assert process.returncode == 0, (words, process.stdout, process.stderr)
+    return process.stdout
 
 
 def query(running_lab: lab.Lab, expression: str) -> list[dict[str, Any]]:
@@ -35,17 +35,17 @@ def query_labels(running_lab: lab.Lab, expression: str, *names: str) -> set[tupl
 
 
 def apply(running_lab: lab.Lab, *objects: dict[str, Any]) -> None:
-    run_kubectl(running_lab, "apply", "-f", "-", text="\n---\n".join(json.dumps(one) for one in objects))
+    run_kubectl(running_lab, "apply", "-f", "-", text="\n---\n".join(json.dumps(manifest) for manifest in objects))
 
 
 @contextmanager
 def set_gpus(running_lab: lab.Lab, **words: str) -> Iterator[None]:
     """Set words for GPUs (`host1_0="exporter-silent=1"`), and recover them at the end."""
-    wanted = {gpu.replace("_", ":"): text.split() for gpu, text in words.items()}
+    expected_words = {gpu.replace("_", ":"): text.split() for gpu, text in words.items()}
     try:
-        for gpu, texts in wanted.items():
+        for gpu, texts in expected_words.items():
             running_lab.set_gpu(gpu, *texts)
         yield
     finally:
-        for gpu in wanted:
+        for gpu in expected_words:
             running_lab.set_gpu(gpu, "recover")

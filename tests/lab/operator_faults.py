@@ -71,7 +71,7 @@ def start_second_operator(stage: Stage) -> str:
     looks = [stage.run("plan", operator="two"), stage.run("verify", operator="two")]
     assert second.end() == 7, second.read_output()
     assert f"(pid {first.process.pid if first.process else 0})" in " ".join(second.read_output().split())
-    assert [look.end() for look in looks] == [1, 1], [look.read_output() for look in looks]
+    assert [run.end() for run in looks] == [1, 1], [run.read_output() for run in looks]
     assert first.end() == 0, first.read_output()
     return "install 7 and the holder's name, plan and verify 1; the first ended with 0"
 
@@ -85,9 +85,9 @@ def suspend_first(stage: Stage) -> str:
     pause(first, 2)
     assert "Ctrl-Z is refused" in first.read_output()
     os.kill(first.process.pid, signal.SIGSTOP)
-    refused = stage.run("install", "--force", operator="two")
-    assert refused.end() == 7, refused.read_output()
-    assert f"(pid {first.process.pid})" in " ".join(refused.read_output().split())
+    refused_process = stage.run("install", "--force", operator="two")
+    assert refused_process.end() == 7, refused_process.read_output()
+    assert f"(pid {first.process.pid})" in " ".join(refused_process.read_output().split())
     witness.wait_until("the lock of the stopped run ends", lambda: not is_held(stage), LAPSE)
     assert {read_program(pid) for pid in first.list_processes() if pid != first.process.pid} <= {"ssh"}
     second = stage.run("install", "--force", operator="two")
@@ -131,13 +131,13 @@ def play_by_hand(stage: Stage) -> str:
         program = Path(sys.executable).with_name("ansible-playbook")
         return subprocess.run([program, *words[1:]], capture_output=True, text=True, timeout=LIMIT, check=False)
 
-    refused = play()
-    assert refused.returncode == 2, refused.stdout
-    assert "The lock of host2 is not held by this run" in " ".join(refused.stdout.split())
-    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(refused.stdout.split())
+    refused_process = play()
+    assert refused_process.returncode == 2, refused_process.stdout
+    assert "The lock of host2 is not held by this run" in " ".join(refused_process.stdout.split())
+    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(refused_process.stdout.split())
     assert first.end() == 0, first.read_output()
-    done = play()
-    assert done.returncode == 0, done.stdout
+    played_process = play()
+    assert played_process.returncode == 0, played_process.stdout
     return "refused with the holder's name; once the run had ended, it played"
 
 
@@ -157,10 +157,10 @@ def lock_lost(stage: Stage) -> str:
     first = stage.run()
     first.wait_for_task("containerd", list_tasks("containerd")[0])
     take = f"flock --timeout 20 {LOCK} sh -c 'echo ann@desk >{NOTE}; echo held; cat'".replace("'", "'\\''")
-    with end_process(stage.start_beside("host1", "sh", "-c", f"'{take}'")) as other:
+    with end_process(stage.start_beside("host1", "sh", "-c", f"'{take}'")) as holder:
         on(stage.story, "host1", HOLDERS)
-        assert other.stdout
-        assert other.stdout.readline() == "held\n"
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
         code = first.end(limit=90)
     assert code in HURT, first.read_output()
     assert "now it is held by ann@desk" in " ".join(first.read_output().split())

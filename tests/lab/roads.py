@@ -26,8 +26,8 @@ def run_internet(
     assert record.source
     background.end(record, official_names.PART)
     upstream = urlsplit(record.source.url).netloc
-    where = address or record.gateway
-    server = Internet(where, upstream, official_names.locate_certificates(record), twist, port=port)
+    server_address = address or record.gateway
+    server = Internet(server_address, upstream, official_names.locate_certificates(record), twist, port=port)
     try:
         with run_server(server):
             yield server

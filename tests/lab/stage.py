@@ -18,7 +18,7 @@ from tests.lab.story import Story, on
 WATCH = "for i in $(seq 6000); do if {condition}; then {then}; exit 0; fi; sleep 0.05; done; exit 1"
 # dpkg's words for a package that it is not through with.
 CONFIGURING = "dpkg-query -Wf '${db:Status-Status}\\n' | grep -qxE 'unpacked|half-configured|triggers-pending'"
-LOCKED = """import fcntl, sys
+LOCKER = """import fcntl, sys
 file = open("/var/lib/dpkg/lock-frontend", "w")
 fcntl.lockf(file, fcntl.LOCK_EX)
 print("held", flush=True)
@@ -38,21 +38,21 @@ class Stage:
     runs: list[Run] = field(default_factory=list)
 
     def build_words(self, verb: str, *options: str) -> tuple[str, ...]:
-        only = ("--only", self.step_limit) if self.step_limit else ()
+        only_option = ("--only", self.step_limit) if self.step_limit else ()
         yes = ("--yes",) if verb == "install" else ()
-        return (verb, "-i", str(self.inventory or self.story.lab.inventory), *yes, *only, *options)
+        return (verb, "-i", str(self.inventory or self.story.lab.inventory), *yes, *only_option, *options)
 
     def run(self, verb: str = "install", *options: str, operator: str = "one", **env: str) -> Run:
         """Begin a run. Runs of one operator share their state and memory, as on one machine."""
-        made = Run(self.build_words(verb, *options), self.folder / operator, env)
-        self.runs.append(made.start())
-        return made
+        run = Run(self.build_words(verb, *options), self.folder / operator, env)
+        self.runs.append(run.start())
+        return run
 
     def on(self, host: str, script: str) -> str:
         """Run a script on a host, which has to succeed, and return its output."""
-        done = on(self.story, host, f"set -e\n{script}")
-        assert done.returncode == 0, (host, script, done.stdout, done.stderr)
-        return done.stdout
+        process = on(self.story, host, f"set -e\n{script}")
+        assert process.returncode == 0, (host, script, process.stdout, process.stderr)
+        return process.stdout
 
     def start_beside(self, host: str, *argv: str) -> "subprocess.Popen[str]":
         """Start a command on a host that goes on while the test does. It ends at the latest with its stdin."""
@@ -62,14 +62,14 @@ class Stage:
     @contextmanager
     def watch(self, host: str, condition: str, script: str = ":") -> Iterator["subprocess.Popen[str]"]:
         """Watch until `condition` is true on the host, then run `script` there."""
-        quoted = WATCH.format(condition=condition, then=script).replace("'", "'\\''")
-        with end_process(self.start_beside(host, "sh", "-c", f"'{quoted}'")) as watcher:
+        quoted_script = WATCH.format(condition=condition, then=script).replace("'", "'\\''")
+        with end_process(self.start_beside(host, "sh", "-c", f"'{quoted_script}'")) as watcher:
             yield watcher
 
     @contextmanager
     def lock_apt(self, host: str) -> Iterator["subprocess.Popen[str]"]:
         """Hold dpkg's lock as another program, until its stdin is closed."""
-        with end_process(self.start_beside(host, "python3", "-c", f"'{LOCKED}'")) as holder:
+        with end_process(self.start_beside(host, "python3", "-c", f"'{LOCKER}'")) as holder:
             assert holder.stdout
             assert holder.stdout.readline() == "held\n"
             yield holder
@@ -77,11 +77,11 @@ class Stage:
     def power_cut(self, host: str) -> None:
         """Cut the power of a host, which boots again. It keeps what it had written: the kernel under it lives."""
         record = self.story.lab.record
-        (found,) = [entry for entry in record.hosts if entry.name == host]
+        (entry_of_host,) = [entry for entry in record.hosts if entry.name == host]
         with locks.hold_lock(record.name):
-            hosts.kill(record, [found])
-            hosts.boot(record, [found])
-        hosts.wait_for_ssh(record, [found], ignore_event)
+            hosts.kill(record, [entry_of_host])
+            hosts.boot(record, [entry_of_host])
+        hosts.wait_for_ssh(record, [entry_of_host], ignore_event)
 
     def reboot(self, host: str) -> None:
         """Reboot a host as its operator does it."""
@@ -89,7 +89,7 @@ class Stage:
         before = self.on(host, first)
         on(self.story, host, "systemctl reboot")
         witness.wait_until(
-            f"{host} boots", lambda: (now := on(self.story, host, first)).returncode == 0 and now.stdout != before
+            f"{host} boots", lambda: (boot := on(self.story, host, first)).returncode == 0 and boot.stdout != before
         )
 
     def wait_until_met(self, run: Run, watcher: "subprocess.Popen[str]") -> None:

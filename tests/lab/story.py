@@ -42,7 +42,7 @@ BEFORE = {
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
 WITNESS = f"{KUBECTL} create configmap witness --from-literal=text=kept"
 # What may never be lost: the cluster's keys, its nodes, and what its users put there.
-KEPT = f"""
+KEPT_FILES = f"""
 for file in ca.crt ca.key sa.pub etcd/ca.crt front-proxy-ca.crt; do
   [ ! -e /etc/kubernetes/pki/$file ] || sha256sum /etc/kubernetes/pki/$file
 done
@@ -93,7 +93,7 @@ class Story:
             host.check_output(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=100s")
 
     def list_kept(self) -> set[str]:
-        return set(witness.connect_host(self.lab, "host1").check_output(KEPT).splitlines())
+        return set(witness.connect_host(self.lab, "host1").check_output(KEPT_FILES).splitlines())
 
 
 def open_story(running_lab: lab.Lab, gpustack: Run) -> Story:
@@ -136,7 +136,7 @@ def copy_inventory(story: Story, folder: Path, **spec: Any) -> Path:
     """Copy the lab's inventory with other settings in its cluster spec."""
     shutil.copytree(story.lab.inventory, folder)
     path = folder / "group_vars" / "all" / "gpustack.yml"
-    whole = yaml.safe_load(path.read_text())
-    whole["gpustack"] |= spec
-    path.write_text(yaml.safe_dump(whole))
+    document = yaml.safe_load(path.read_text())
+    document["gpustack"] |= spec
+    path.write_text(yaml.safe_dump(document))
     return folder

@@ -49,8 +49,8 @@ def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 @pytest.fixture(scope="module")
 def hook(one_host: lab.Lab) -> Iterator[Webhook]:
-    with run_webhook(one_host.record.gateway) as found:
-        yield found
+    with run_webhook(one_host.record.gateway) as webhook:
+        yield webhook
 
 
 @pytest.fixture(scope="module")
@@ -67,22 +67,22 @@ def inventory(one_host: lab.Lab, secret: Path, gpustack: Run, tmp_path_factory: 
     receiver = {"type": "webhook", "secret_file": str(secret)}
     alerts = {"runbooks": RUNBOOKS, "receivers": {"default": [receiver]}}
     quick = {"gpu": {"metrics": {"interval": "5s"}}, "monitoring": {"scrape_interval": "5s"}}
-    made = roads.copy_inventory(
+    inventory = roads.copy_inventory(
         one_host, tmp_path_factory.mktemp("site") / "inventory", ["host1"], alerts=alerts, **quick
     )
-    (made / "values").mkdir()
+    (inventory / "values").mkdir()
     for release, values in VALUES.items():
-        (made / "values" / f"{release}.yaml").write_text(yaml.safe_dump(values))
-    done = gpustack("install", "-i", made, "--yes", "-v", limit=2400)
-    assert SECRET not in done.stdout + done.stderr
+        (inventory / "values" / f"{release}.yaml").write_text(yaml.safe_dump(values))
+    process = gpustack("install", "-i", inventory, "--yes", "-v", limit=2400)
+    assert SECRET not in process.stdout + process.stderr
     shorten(one_host)
-    return made
+    return inventory
 
 
 def run_script(running_lab: lab.Lab, script: str) -> str:
-    done: subprocess.CompletedProcess[str] = running_lab.exec("host1", ["sh", "-c", script], limit=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process: subprocess.CompletedProcess[str] = running_lab.exec("host1", ["sh", "-c", script], limit=120)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def shorten(running_lab: lab.Lab) -> None:
@@ -99,16 +99,16 @@ def list_keep_firing(running_lab: lab.Lab) -> set[float]:
 
 
 def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack: Run) -> None:
-    done = gpustack("alerts", "test", "-i", inventory)
-    for severity, line in zip(("critical", "warning", "info"), done.stdout.splitlines(), strict=True):
+    process = gpustack("alerts", "test", "-i", inventory)
+    for severity, line in zip(("critical", "warning", "info"), process.stdout.splitlines(), strict=True):
         assert line.startswith(f"{severity}: delivered to default-webhook by webhook in ")
-    assert SECRET not in done.stdout + done.stderr
+    assert SECRET not in process.stdout + process.stderr
     witness.wait_until(
         "their end arrives", lambda: sorted(list_statuses(hook)) == ["firing"] * 3 + ["resolved"] * 3, limit=60
     )
     document = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
     assert (document["outcome"], document["unrouted_severities"], document["exit"]["code"]) == ("delivered", [], 0)
-    assert [one["receivers"][0]["receiver"] for one in document["severities"]] == ["default-webhook"] * 3
+    assert [severity["receivers"][0]["receiver"] for severity in document["severities"]] == ["default-webhook"] * 3
 
 
 def list_statuses(hook: Webhook) -> list[str]:
@@ -141,12 +141,12 @@ def join_lines(text: str) -> str:
 
 def test_a_webhook_that_refuses_or_is_down_is_reported(inventory: Path, hook: Webhook, gpustack: Run) -> None:
     hook.status = 403
-    done = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
-    assert "webhook: it refused the alert (HTTP 4xx)" in join_lines(done.stdout)
+    process = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
+    assert "webhook: it refused the alert (HTTP 4xx)" in join_lines(process.stdout)
     hook.status = 500
-    done = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
-    assert "webhook: it failed (HTTP 5xx)" in join_lines(done.stdout)
-    assert "next: gpustack explain alerts-not-delivered" in done.stdout
+    process = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
+    assert "webhook: it failed (HTTP 5xx)" in join_lines(process.stdout)
+    assert "next: gpustack explain alerts-not-delivered" in process.stdout
     hook.status = 200
 
 
@@ -158,8 +158,8 @@ def test_another_address_is_found_and_applied(
         secret.write_text(f"{address}\n")
         plan = gpustack("plan", "-v", "-i", inventory, "--only", "monitoring", code=1)
         assert "Secrets of the receivers" in plan.stdout
-        done = gpustack("install", "-i", inventory, "--only", "monitoring", "--yes", "-v")
-        assert SECRET not in plan.stdout + plan.stderr + done.stdout + done.stderr
+        process = gpustack("install", "-i", inventory, "--only", "monitoring", "--yes", "-v")
+        assert SECRET not in plan.stdout + plan.stderr + process.stdout + process.stderr
         # The kubelet brings a changed Secret into pods in its own time, at most two minutes.
         witness.wait_until("Alertmanager has it", lambda: send_test(inventory, gpustack) == code, limit=240)  # noqa: B023
 

@@ -22,8 +22,8 @@ def name(batch: list[Break]) -> str:
 
 @pytest.fixture(scope="module")
 def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> World:
-    made = make_lab("drift", RELEASES, monitored=True, gpus="2")
-    return make_world(made, gpustack, tmp_path_factory.mktemp("drift"))
+    drift_lab = make_lab("drift", RELEASES, monitored=True, gpus="2")
+    return make_world(drift_lab, gpustack, tmp_path_factory.mktemp("drift"))
 
 
 @pytest.fixture

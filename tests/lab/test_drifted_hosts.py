@@ -53,9 +53,9 @@ systemctl -q disable kubelet containerd && systemctl restart containerd
 
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
-    made = make_lab("drift", ["debian-12", "debian-13"])
-    install(made, gpustack)
-    return made
+    lab = make_lab("drift", ["debian-12", "debian-13"])
+    install(lab, gpustack)
+    return lab
 
 
 @pytest.fixture(params=HOSTS)
@@ -64,8 +64,8 @@ def host(two: lab.Lab, request: pytest.FixtureRequest) -> Any:
 
 
 def install(two: lab.Lab, gpustack: Run, *words: str) -> dict[str, Any]:
-    done = gpustack("install", "-i", two.inventory, "--only", STEPS, "--yes", "-o", "json", *words)
-    values: dict[str, Any] = json.loads(done.stdout)
+    process = gpustack("install", "-i", two.inventory, "--only", STEPS, "--yes", "-o", "json", *words)
+    values: dict[str, Any] = json.loads(process.stdout)
     return values
 
 
@@ -77,19 +77,19 @@ def list_starts(two: lab.Lab) -> dict[str, str]:
 def test_kinds_of_drift_are_distinguished(two: lab.Lab, gpustack: Run) -> None:
     for name in HOSTS:
         assert witness.connect_host(two, name).run(f"set -e\n{DRIFT}").rc == 0
-    done = gpustack("plan", "-i", two.inventory, "--only", STEPS, "-o", "json", code=1)
-    states = json.loads(done.stdout)["states"]
-    broken = {
-        (state["step"], found["check"]) for state in states for found in state["checks"] if found["outcome"] == "failed"
+    process = gpustack("plan", "-i", two.inventory, "--only", STEPS, "-o", "json", code=1)
+    states = json.loads(process.stdout)["states"]
+    failed_checks = {
+        (state["step"], check["check"]) for state in states for check in state["checks"] if check["outcome"] == "failed"
     }
-    assert broken >= {
+    assert failed_checks >= {
         ("prereqs", "packages"), ("prereqs", "modules-at-boot"), ("prereqs", "sysctls"), ("prereqs", "sysctls-at-boot"),
         ("prereqs", "swap-stays-off"), ("containerd", "repository"), ("containerd", "packages-held"),
         ("containerd", "configuration"), ("containerd", "mirrors"), ("containerd", "running"), ("containerd", "cri"),
         ("kubernetes", "repository"), ("kubernetes", "packages-held"), ("kubernetes", "kubelet-at-boot"),
         ("kubernetes", "crictl-endpoint"),
     }  # fmt: skip
-    assert {found["outcome"] for state in states for found in state["checks"]} == {"ok", "failed"}
+    assert {check["outcome"] for state in states for check in state["checks"]} == {"ok", "failed"}
 
 
 def test_install_fixes_all_drift(two: lab.Lab, gpustack: Run) -> None:
@@ -105,8 +105,8 @@ def test_the_witness_agrees(host: Any) -> None:
     assert host.service("containerd").is_enabled
     assert host.service("kubelet").is_enabled
     assert not host.service("var-extra.swap").is_enabled
-    held = set(host.check_output("apt-mark showhold").split())
-    assert held == {"containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni"}
+    held_packages = set(host.check_output("apt-mark showhold").split())
+    assert held_packages == {"containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni"}
     config = json.loads(host.check_output("crictl info"))["config"]
     assert config["containerd"]["runtimes"]["runc"]["options"]["SystemdCgroup"] is True
     assert config["cni"]["binDirs"] == ["/opt/cni/bin"]
@@ -144,8 +144,8 @@ def test_a_key_that_is_not_the_expected_one_is_not_trusted(two: lab.Lab, gpustac
     fingerprint = text.split("fingerprint: ")[1].split()[0]
     settings.write_text(text.replace(fingerprint, "F" * 40))
     try:
-        done = gpustack("install", "-i", two.inventory, "--only", STEPS, "--yes", code=5)
-        assert f"expected the key {'F' * 40} and no other, found {fingerprint}" in " ".join(done.stdout.split())
+        process = gpustack("install", "-i", two.inventory, "--only", STEPS, "--yes", code=5)
+        assert f"expected the key {'F' * 40} and no other, found {fingerprint}" in " ".join(process.stdout.split())
     finally:
         settings.write_text(text)
     assert gpustack("plan", "-i", two.inventory, "--only", STEPS).returncode == 0

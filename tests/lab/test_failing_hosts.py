@@ -19,16 +19,16 @@ from tests.lab.conftest import GPUSTACK, Run
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
 
-BROKEN = "/etc/apt/apt.conf.d/00-broken"
-SCRIPT = f"""echo 'Acquire::http::Proxy "http://127.0.0.1:9";' >{BROKEN}"""
+BROKEN_FILE = "/etc/apt/apt.conf.d/00-broken"
+SCRIPT = f"""echo 'Acquire::http::Proxy "http://127.0.0.1:9";' >{BROKEN_FILE}"""
 STEPS = ["prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"]
 
 
 @pytest.fixture(scope="module")
 def clean(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    made = make_lab("failing", ["debian-12", "debian-13", "debian-12"])
-    made.save("clean")
-    return made
+    lab = make_lab("failing", ["debian-12", "debian-13", "debian-12"])
+    lab.save("clean")
+    return lab
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def three(clean: lab.Lab) -> lab.Lab:
 
 
 def run_as_root(running_lab: lab.Lab, host: str, script: str) -> str:
-    done = running_lab.exec(host, ["sudo", "sh", "-c", script], limit=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = running_lab.exec(host, ["sudo", "sh", "-c", script], limit=120)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def install(running_lab: lab.Lab, gpustack: Run, code: int) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def follow(report: dict[str, Any], gpustack: Run) -> dict[str, Any]:
 
 def assert_only(report: dict[str, Any], host: str) -> None:
     """Assert that this host alone failed or left, and that all that differs is at it."""
-    assert {bad["host"] for played in report["playbook_runs"] for bad in played["failures"]} == {host}
-    assert {left["host"] for left in report["stopped_hosts"]} == {host}
+    assert {bad["host"] for run in report["playbook_runs"] for bad in run["failures"]} == {host}
+    assert {stopped_host["host"] for stopped_host in report["stopped_hosts"]} == {host}
     states = report["verification"]["states"]
     open_ones = {state["location"] for state in states if state["outcome"] != "ok"}
     assert open_ones <= {host, "@cluster"}, open_ones
@@ -81,14 +81,14 @@ def list_ready(running_lab: lab.Lab, gpustack: Run, folder: Path) -> list[str]:
 
 def test_a_host_whose_apt_is_broken_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     run_as_root(three, "host3", SCRIPT)
-    found = install(three, gpustack, 5)
-    assert_only(found, "host3")
+    outcome = install(three, gpustack, 5)
+    assert_only(outcome, "host3")
     assert list_ready(three, gpustack, tmp_path) == ["host1", "host2"]
     with witness.run_pods(witness.connect_api(tmp_path / "config"), ["host1", "host2"]):
         pass
-    run_as_root(three, "host3", f"rm {BROKEN}")
-    done = follow(found, gpustack)
-    assert done["converged"] is True
+    run_as_root(three, "host3", f"rm {BROKEN_FILE}")
+    process = follow(outcome, gpustack)
+    assert process["converged"] is True
     assert list_ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
 
 
@@ -102,9 +102,9 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
     path = tmp_path / "report.json"
     env = os.environ | {"NO_COLOR": "1"}
     with (
-        path.open("w") as out,
+        path.open("w") as stdout,
         subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True, env=env
+            words, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, env=env
         ) as process,
     ):
         assert process.stderr
@@ -120,23 +120,25 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
     assert time.monotonic() - began < 900
     loads = json.loads(path.read_text())
     assert_only(loads, "host3")
-    assert any(bad["unreachable"] for played in loads["playbook_runs"] for bad in played["failures"])
+    assert any(bad["unreachable"] for run in loads["playbook_runs"] for bad in run["failures"])
     assert list_ready(three, gpustack, tmp_path) == ["host1", "host2"]
     subprocess.run(["ip", "link", "set", link, "up"], check=True, timeout=30)
-    done = follow(loads, gpustack)
-    assert done["converged"] is True
+    followed_process = follow(loads, gpustack)
+    assert followed_process["converged"] is True
     assert list_ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
 
 
 def test_a_failing_control_plane_stops_what_comes_after_it(three: lab.Lab, gpustack: Run) -> None:
     run_as_root(three, "host1", SCRIPT)
-    found = install(three, gpustack, 5)
-    played = [one["step"] for one in found["playbook_runs"]]
-    assert "host1" in found["stop_reason"]
-    failed = next(one["step"] for one in found["playbook_runs"] if one["failures"])
-    assert played == STEPS[: STEPS.index(failed) + 1], "something was played after the control plane had failed"
+    outcome = install(three, gpustack, 5)
+    played_steps = [run["step"] for run in outcome["playbook_runs"]]
+    assert "host1" in outcome["stop_reason"]
+    failed_step = next(run["step"] for run in outcome["playbook_runs"] if run["failures"])
+    assert played_steps == STEPS[: STEPS.index(failed_step) + 1], (
+        "something was played after the control plane had failed"
+    )
     for host in ("host2", "host3"):
         assert run_as_root(three, host, "dpkg-query -Wf '${Package}\\n' kubelet containerd.io 2>/dev/null || :") == ""
-    run_as_root(three, "host1", f"rm {BROKEN}")
-    done = follow(found, gpustack)
-    assert done["converged"] is True
+    run_as_root(three, "host1", f"rm {BROKEN_FILE}")
+    process = follow(outcome, gpustack)
+    assert process["converged"] is True

@@ -22,10 +22,10 @@ every_manager = pytest.mark.parametrize("firewall", firewalls.MANAGERS)
 
 @pytest.fixture(scope="module")
 def bare(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    found = make_lab("firewall", ["debian-12", "debian-13"], served=False)
-    run_everywhere(found, firewalls.DOWNLOAD)
-    found.save("bare")
-    return found
+    bare_lab = make_lab("firewall", ["debian-12", "debian-13"], served=False)
+    run_everywhere(bare_lab, firewalls.DOWNLOAD)
+    bare_lab.save("bare")
+    return bare_lab
 
 
 def install_walls(bare: lab.Lab, firewall: str) -> lab.Lab:
@@ -38,18 +38,18 @@ def install_walls(bare: lab.Lab, firewall: str) -> lab.Lab:
 
 def install(running_lab: lab.Lab, gpustack: Run, *words: str) -> dict[str, int]:
     """Install, and return the tasks that changed something, by host; none where nothing was played."""
-    done = gpustack("install", "-i", running_lab.inventory, "--only", "firewall", "--yes", "-o", "json", *words)
-    played = json.loads(done.stdout).get("playbook_runs", [])
-    return {host: play["changed_task_count"] for play in played for host in play["host_names"]}
+    process = gpustack("install", "-i", running_lab.inventory, "--only", "firewall", "--yes", "-o", "json", *words)
+    runs = json.loads(process.stdout).get("playbook_runs", [])
+    return {host: play["changed_task_count"] for play in runs for host in play["host_names"]}
 
 
 def find_broken(running_lab: lab.Lab, gpustack: Run) -> dict[str, str]:
     """Find the checks that do not hold, with their cure. None may be unknown."""
-    done = gpustack("plan", "-i", running_lab.inventory, "--only", "firewall", "-o", "json", code=None)
-    found = [check for state in json.loads(done.stdout)["states"] for check in state["checks"]]
-    assert len(found) == 2 * len(STEP.checks)
-    assert [one for one in found if one["outcome"] == "unknown"] == []
-    return {one["check"]: one["cure"] for one in found if one["outcome"] == "failed"}
+    process = gpustack("plan", "-i", running_lab.inventory, "--only", "firewall", "-o", "json", code=None)
+    checks = [check for state in json.loads(process.stdout)["states"] for check in state["checks"]]
+    assert len(checks) == 2 * len(STEP.checks)
+    assert [check for check in checks if check["outcome"] == "unknown"] == []
+    return {check["check"]: check["cure"] for check in checks if check["outcome"] == "failed"}
 
 
 def count(
@@ -64,61 +64,65 @@ def count(
 def test_each_firewall_lets_cluster_traffic_pass(
     firewall: str, bare: lab.Lab, gpustack: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at = install_walls(bare, firewall)
-    lasting = list_rules(at)
-    run_everywhere(at, firewalls.BANS[firewall])
-    theirs, ban = list_rules(at), run_everywhere(at, firewalls.BANNED[firewalls.BANS[firewall]])
-    assert packets.find_reached(at) == packets.list_open_before(at), "the firewall denies by default"
-    assert find_broken(at, gpustack)["flows-pass"] == "install"
-    gpustack("plan", "-i", at.inventory, "--only", "firewall", "--diff", code=1)
-    assert list_rules(at) == theirs, "plan --diff changes nothing"
+    walls = install_walls(bare, firewall)
+    lasting = list_rules(walls)
+    run_everywhere(walls, firewalls.BANS[firewall])
+    foreign_rules, ban = list_rules(walls), run_everywhere(walls, firewalls.BANNED_TRAFFIC[firewalls.BANS[firewall]])
+    assert packets.find_reached(walls) == packets.list_open_before(walls), "the firewall denies by default"
+    assert find_broken(walls, gpustack)["flows-pass"] == "install"
+    gpustack("plan", "-i", walls.inventory, "--only", "firewall", "--diff", code=1)
+    assert list_rules(walls) == foreign_rules, "plan --diff changes nothing"
 
     # A zone of firewalld that forwards for pods accepts from them as well.
-    wanted = packets.list_expected(at, pods_are_trusted=firewall == "firewalld")
-    with open_connection(at) as answers:
-        assert all(changed > 0 for changed in install(at, gpustack).values())
-        assert find_broken(at, gpustack) == {}
-        assert packets.find_reached(at) == wanted
-        assert find_lost(theirs, list_rules(at)) == []
+    expected_ports = packets.list_expected(walls, pods_are_trusted=firewall == "firewalld")
+    with open_connection(walls) as answers:
+        assert all(change_count > 0 for change_count in install(walls, gpustack).values())
+        assert find_broken(walls, gpustack) == {}
+        assert packets.find_reached(walls) == expected_ports
+        assert find_lost(foreign_rules, list_rules(walls)) == []
 
-        installed = list_rules(at), run_everywhere(at, firewalls.NUMBERED)
-        assert install(at, gpustack, "--force") == {"host1": 0, "host2": 0}
-        assert (list_rules(at), run_everywhere(at, firewalls.NUMBERED)) == installed, "no rule was made anew"
-        assert run_everywhere(at, firewalls.BANNED[firewalls.BANS[firewall]]) == ban
+        installed_rules = list_rules(walls), run_everywhere(walls, firewalls.NUMBERED_RULES)
+        assert install(walls, gpustack, "--force") == {"host1": 0, "host2": 0}
+        assert (list_rules(walls), run_everywhere(walls, firewalls.NUMBERED_RULES)) == installed_rules, (
+            "no rule was made anew"
+        )
+        assert run_everywhere(walls, firewalls.BANNED_TRAFFIC[firewalls.BANS[firewall]]) == ban
         answers()
 
-    reboot(at)
-    packets.give_pods(at)
-    assert find_broken(at, gpustack) == {}
-    assert packets.find_reached(at) == wanted
-    assert find_lost(lasting, list_rules(at)) == []
-    count(at, firewall, wanted, capsys)
+    reboot(walls)
+    packets.give_pods(walls)
+    assert find_broken(walls, gpustack) == {}
+    assert packets.find_reached(walls) == expected_ports
+    assert find_lost(lasting, list_rules(walls)) == []
+    count(walls, firewall, expected_ports, capsys)
 
-    run_everywhere(at, firewalls.RELOADS[firewall])
-    assert find_broken(at, gpustack) == {}
-    run_everywhere(at, firewalls.OFF[firewall])
-    with firewalls.follow_connections(at):
-        run_everywhere(at, firewalls.ON[firewall])
-    assert find_broken(at, gpustack) == {}
-    assert find_lost(lasting, list_rules(at)) == []
+    run_everywhere(walls, firewalls.RELOADS[firewall])
+    assert find_broken(walls, gpustack) == {}
+    run_everywhere(walls, firewalls.SWITCHED_OFF[firewall])
+    with firewalls.follow_connections(walls):
+        run_everywhere(walls, firewalls.SWITCHED_ON[firewall])
+    assert find_broken(walls, gpustack) == {}
+    assert find_lost(lasting, list_rules(walls)) == []
     for drift in firewalls.DRIFTS[firewall]:
-        run_everywhere(at, drift)
-        assert set(find_broken(at, gpustack).values()) == {"install"}, drift
-        assert all(changed > 0 for changed in install(at, gpustack).values()), drift
-        assert find_broken(at, gpustack) == {}, drift
+        run_everywhere(walls, drift)
+        assert set(find_broken(walls, gpustack).values()) == {"install"}, drift
+        assert all(change_count > 0 for change_count in install(walls, gpustack).values()), drift
+        assert find_broken(walls, gpustack) == {}, drift
 
-    run_everywhere(at, firewalls.BANS[firewall])
-    ban = run_everywhere(at, firewalls.BANNED[firewalls.BANS[firewall]])
-    assert all(run_everywhere(at, firewalls.OURS).values())
-    with open_connection(at) as answers:
-        gpustack("reset", "-i", at.inventory, "--yes")
+    run_everywhere(walls, firewalls.BANS[firewall])
+    ban = run_everywhere(walls, firewalls.BANNED_TRAFFIC[firewalls.BANS[firewall]])
+    assert all(run_everywhere(walls, firewalls.OWN_RULES).values())
+    with open_connection(walls) as answers:
+        gpustack("reset", "-i", walls.inventory, "--yes")
         answers()
-    assert run_everywhere(at, firewalls.OURS) == {"host1": [], "host2": []}
-    assert find_lost(lasting, list_rules(at)) == []
-    assert run_everywhere(at, firewalls.BANNED[firewalls.BANS[firewall]]) == ban
-    reboot(at)
-    packets.give_pods(at)
-    assert packets.find_reached(at) == packets.list_open_before(at), "what the operator's rules let pass, as before"
+    assert run_everywhere(walls, firewalls.OWN_RULES) == {"host1": [], "host2": []}
+    assert find_lost(lasting, list_rules(walls)) == []
+    assert run_everywhere(walls, firewalls.BANNED_TRAFFIC[firewalls.BANS[firewall]]) == ban
+    reboot(walls)
+    packets.give_pods(walls)
+    assert packets.find_reached(walls) == packets.list_open_before(walls), (
+        "what the operator's rules let pass, as before"
+    )
 
 
 def test_without_a_firewall_other_hosts_are_kept_from_the_metrics(
@@ -127,17 +131,20 @@ def test_without_a_firewall_other_hosts_are_kept_from_the_metrics(
     """The installation changes nothing else."""
     bare.restore("bare")
     packets.give_pods(bare)
-    kept, theirs = run_everywhere(bare, firewalls.KEPT), run_everywhere(bare, firewalls.BUT_OURS)
+    stored_files, foreign_rules = run_everywhere(bare, firewalls.STORED_FILES), run_everywhere(bare, firewalls.BUT_OURS)
     assert packets.find_reached(bare) == packets.list_all(bare)
     assert find_broken(bare, gpustack) == {"metrics-ports-blocked": "install"}
-    assert all(changed > 0 for changed in install(bare, gpustack).values())
+    assert all(change_count > 0 for change_count in install(bare, gpustack).values())
     for _ in ("installed", "rebooted"):
         assert find_broken(bare, gpustack) == {}
         assert packets.find_reached(bare) == packets.list_guarded(bare)
-        assert (run_everywhere(bare, firewalls.KEPT), run_everywhere(bare, firewalls.BUT_OURS)) == (kept, theirs)
-        before = run_everywhere(bare, firewalls.NUMBERED)
+        assert (run_everywhere(bare, firewalls.STORED_FILES), run_everywhere(bare, firewalls.BUT_OURS)) == (
+            stored_files,
+            foreign_rules,
+        )
+        before = run_everywhere(bare, firewalls.NUMBERED_RULES)
         assert install(bare, gpustack, "--force") == {"host1": 0, "host2": 0}
-        assert run_everywhere(bare, firewalls.NUMBERED) == before, "no rule was made anew"
+        assert run_everywhere(bare, firewalls.NUMBERED_RULES) == before, "no rule was made anew"
         reboot(bare)
         packets.give_pods(bare)
     count(bare, "none", packets.list_guarded(bare), capsys)
@@ -151,7 +158,7 @@ def test_without_a_firewall_other_hosts_are_kept_from_the_metrics(
     assert set(install(bare, gpustack).values()) == {2}, "one task on each"
     assert packets.find_reached(bare) == packets.list_guarded(bare)
     gpustack("reset", "-i", bare.inventory, "--yes")
-    assert run_everywhere(bare, firewalls.OURS) == {"host1": [], "host2": []}
+    assert run_everywhere(bare, firewalls.OWN_RULES) == {"host1": [], "host2": []}
     reboot(bare)
     packets.give_pods(bare)
     assert packets.find_reached(bare) == packets.list_all(bare)
@@ -166,15 +173,15 @@ def test_what_nobody_known_loads_is_refused_with_what_has_to_pass(firewall: str,
     install(bare, gpustack)
     assert find_broken(bare, gpustack) == {}
     with firewalls.follow_connections(bare):
-        run_everywhere(bare, firewalls.BESIDE)
+        run_everywhere(bare, firewalls.RULES_BESIDE)
     assert find_broken(bare, gpustack) == {"flows-pass": "operator"}
-    before = run_everywhere(bare, firewalls.KEPT), run_everywhere(bare, firewalls.NUMBERED)
-    refused = gpustack("install", "-i", bare.inventory, "--only", "firewall", "--yes", code=5).stderr
-    assert "operator-needed" in refused
-    assert "the policy drop of chain inet beside input" in refused
-    assert "gpustack explain firewall" in refused, "its page lists the traffic"
+    before = run_everywhere(bare, firewalls.STORED_FILES), run_everywhere(bare, firewalls.NUMBERED_RULES)
+    process = gpustack("install", "-i", bare.inventory, "--only", "firewall", "--yes", code=5).stderr
+    assert "operator-needed" in process
+    assert "the policy drop of chain inet beside input" in process
+    assert "gpustack explain firewall" in process, "its page lists the traffic"
     assert "udp 8472" in gpustack("explain", "firewall").stdout
-    assert (run_everywhere(bare, firewalls.KEPT), run_everywhere(bare, firewalls.NUMBERED)) == before
+    assert (run_everywhere(bare, firewalls.STORED_FILES), run_everywhere(bare, firewalls.NUMBERED_RULES)) == before
     run_everywhere(bare, "nft delete table inet beside")
     assert find_broken(bare, gpustack) == {}
 
@@ -190,7 +197,7 @@ def test_firewalld_is_not_reloaded_over_what_was_not_stored(bare: lab.Lab, gpust
         host: ["5555/tcp"] for host in NAMES
     }
     run_everywhere(bare, "firewall-cmd --runtime-to-permanent")
-    assert all(changed > 0 for changed in install(bare, gpustack).values())
+    assert all(change_count > 0 for change_count in install(bare, gpustack).values())
     assert find_broken(bare, gpustack) == {}
     assert run_everywhere(bare, "firewall-cmd --list-ports | grep -o 5555/tcp") == {
         host: ["5555/tcp"] for host in NAMES

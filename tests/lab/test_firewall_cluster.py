@@ -24,24 +24,24 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAK
 PAIRS = [("ufw", "nftables"), ("iptables", "firewalld")]
 NODES = ["host1", "host2"]
 # Of the cluster, in anything that a firewall reads at boot.
-STORED = f"grep -rE 'KUBE-|FLANNEL-|kube-proxy|CNI-|cali-' {firewalls.STORES} 2>/dev/null || :"
+STORED_RULES = f"grep -rE 'KUBE-|FLANNEL-|kube-proxy|CNI-|cali-' {firewalls.STORES} 2>/dev/null || :"
 
 
 @pytest.fixture(scope="module")
 def bare(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    found = make_lab("walls", ["debian-12", "debian-13"])
-    run_everywhere(found, firewalls.DOWNLOAD)
-    found.save("bare")
-    return found
+    running_lab = make_lab("walls", ["debian-12", "debian-13"])
+    run_everywhere(running_lab, firewalls.DOWNLOAD)
+    running_lab.save("bare")
+    return running_lab
 
 
 def try_flows(core: client.CoreV1Api, running_lab: lab.Lab) -> int:
     """Try every flow of a working cluster from each node, and return how many passed."""
     with witness.run_pods(core, NODES) as pods:
         nodeport = open_nodeport(core)
-        tries = [one for node in NODES for one in list_flows(core, running_lab, pods, node, nodeport)]
-        for what, passes in tries:
-            witness.wait_until(what, passes, 30)
+        tries = [flow for node in NODES for flow in list_flows(core, running_lab, pods, node, nodeport)]
+        for attempt, passes in tries:
+            witness.wait_until(attempt, passes, 30)
         core.delete_namespaced_service("nodeport", "default")
     return len(tries)
 
@@ -56,17 +56,17 @@ def open_nodeport(core: client.CoreV1Api) -> int:
 def list_flows(
     core: client.CoreV1Api, running_lab: lab.Lab, witness_pods: dict[str, Any], node: str, nodeport: int
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
-    other = NODES[1 - NODES.index(node)]
-    pod, target = witness_pods[node].metadata.name, witness_pods[other].status.pod_ip
-    address, value = running_lab.record.select_host(other).address, witness.connect_host(running_lab, node)
-    both = {witness_pods[one].metadata.name for one in NODES}
+    other_node = NODES[1 - NODES.index(node)]
+    pod, target = witness_pods[node].metadata.name, witness_pods[other_node].status.pod_ip
+    address, value = running_lab.record.select_host(other_node).address, witness.connect_host(running_lab, node)
+    both_pods = {witness_pods[node_name].metadata.name for node_name in NODES}
 
     def has_output(text: str, command: str) -> bool:
         return text in witness.run_inside(core, pod, command)
 
     def is_balanced() -> bool:
         command = "for i in 1 2 3 4 5 6 7 8 9 10; do timeout 3 wget -qO- http://witness/; done"
-        return both <= set(witness.run_inside(core, pod, command).split())
+        return both_pods <= set(witness.run_inside(core, pod, command).split())
 
     def has_host_output(command: str, text: str) -> bool:
         return text in value.run(command).stdout
@@ -84,34 +84,34 @@ def list_flows(
     yield f"exec in {pod}, by 10250 of {node}", lambda: has_output("heard", "echo heard")
     yield f"logs of {pod}", lambda: core.read_namespaced_pod_log(pod, "default") is not None
     yield (
-        f"the kubelet of {other} asked by {node}",
+        f"the kubelet of {other_node} asked by {node}",
         lambda: has_host_output(
             f"curl -sk --max-time 5 -o /dev/null -w %{{http_code}} https://{address}:10250/metrics", "401"
         ),
     )
     yield (
-        f"the pod of {other} asked by {node}",
+        f"the pod of {other_node} asked by {node}",
         lambda: has_host_output(f"curl -s --max-time 5 http://{target}/", "witness-"),
     )
     yield (
-        f"NodePort of {other} asked by {node}",
+        f"NodePort of {other_node} asked by {node}",
         lambda: has_host_output(f"curl -s --max-time 5 http://{address}:{nodeport}/", "witness-"),
     )
     client_words = ["curl", "-s", "--max-time", "5", f"http://{address}:{nodeport}/"]
     yield (
-        f"NodePort of {other} asked by no node",
+        f"NodePort of {other_node} asked by no node",
         lambda: subprocess.run(client_words, capture_output=True, check=False).stdout.startswith(b"witness-"),
     )
 
 
 def list_stored(running_lab: lab.Lab) -> list[str]:
-    return [line for lines in run_everywhere(running_lab, STORED).values() for line in lines]
+    return [line for lines in run_everywhere(running_lab, STORED_RULES).values() for line in lines]
 
 
 def force_install(running_lab: lab.Lab, gpustack: Run) -> int:
     """Force an install, and return the number of tasks that changed something."""
-    done = gpustack("install", "-i", running_lab.inventory, "--yes", "--force", "--only", "firewall", "-o", "json")
-    return sum(play["changed_task_count"] for play in json.loads(done.stdout)["playbook_runs"])
+    process = gpustack("install", "-i", running_lab.inventory, "--yes", "--force", "--only", "firewall", "-o", "json")
+    return sum(play["changed_task_count"] for play in json.loads(process.stdout)["playbook_runs"])
 
 
 def is_ready(core: client.CoreV1Api) -> bool:
@@ -126,40 +126,40 @@ def test_a_cluster_behind_firewalls_works(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    at = bare
-    at.restore("bare")
-    firewalls.install_firewall(at, *pair)
-    lasting = list_rules(at)
-    with open_connection(at) as answers:
-        gpustack("install", "-i", at.inventory, "--yes", limit=900)
+    walls = bare
+    walls.restore("bare")
+    firewalls.install_firewall(walls, *pair)
+    lasting = list_rules(walls)
+    with open_connection(walls) as answers:
+        gpustack("install", "-i", walls.inventory, "--yes", limit=900)
         answers()
-        gpustack("kubeconfig", "-i", at.inventory, "--out", tmp_path / "config")
+        gpustack("kubeconfig", "-i", walls.inventory, "--out", tmp_path / "config")
         core = witness.connect_api(tmp_path / "config")
         assert is_ready(core)
-        before = try_flows(core, at)
-        assert find_lost(lasting, list_rules(at)) == []
-        for host, who in zip(at.hosts, pair, strict=True):
-            firewalls.run_as_root(at, host.name, firewalls.RELOADS[who])
-        assert list_stored(at) == [], "an operator saved the rules of a running node"
+        before = try_flows(core, walls)
+        assert find_lost(lasting, list_rules(walls)) == []
+        for host, firewall in zip(walls.hosts, pair, strict=True):
+            firewalls.run_as_root(walls, host.name, firewalls.RELOADS[firewall])
+        assert list_stored(walls) == [], "an operator saved the rules of a running node"
         # What an operator has firewalld save is spelt in firewalld's own way: we write our policies again, once.
-        assert force_install(at, gpustack) == (2 if "firewalld" in pair else 0)
-        assert force_install(at, gpustack) == 0
-        assert find_lost(lasting, list_rules(at)) == []
+        assert force_install(walls, gpustack) == (2 if "firewalld" in pair else 0)
+        assert force_install(walls, gpustack) == 0
+        assert find_lost(lasting, list_rules(walls)) == []
         answers()
 
-    reboot(at)
+    reboot(walls)
     witness.wait_until("nodes Ready after the reboot", lambda: is_ready(core), 180)
-    after = try_flows(core, at)
-    assert list_stored(at) == []
-    assert find_lost(lasting, list_rules(at)) == []
-    assert "nothing to do" in gpustack("install", "-i", at.inventory, "--yes").stdout
-    with open_connection(at) as answers:
-        gpustack("reset", "-i", at.inventory, "--yes", limit=900)
+    after = try_flows(core, walls)
+    assert list_stored(walls) == []
+    assert find_lost(lasting, list_rules(walls)) == []
+    assert "nothing to do" in gpustack("install", "-i", walls.inventory, "--yes").stdout
+    with open_connection(walls) as answers:
+        gpustack("reset", "-i", walls.inventory, "--yes", limit=900)
         answers()
-    assert run_everywhere(at, firewalls.OURS) == {"host1": [], "host2": []}
-    assert run_everywhere(at, "iptables-save | grep -E 'KUBE-|FLANNEL-'; :") == {"host1": [], "host2": []}
+    assert run_everywhere(walls, firewalls.OWN_RULES) == {"host1": [], "host2": []}
+    assert run_everywhere(walls, "iptables-save | grep -E 'KUBE-|FLANNEL-'; :") == {"host1": [], "host2": []}
     # More than before is what the operator had the managers save, and empty tables of iptables (docs/reset.md).
-    assert find_lost(lasting, list_rules(at)) == []
-    assert list_stored(at) == []
+    assert find_lost(lasting, list_rules(walls)) == []
+    assert list_stored(walls) == []
     with capsys.disabled():
         print(f" {'-'.join(pair)}: {before} flows pass after install, {after} after the reboot")

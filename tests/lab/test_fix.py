@@ -13,7 +13,7 @@ import pytest
 from gpustack_lab import lab
 from gpustack_lab.lab.faults import inject
 from tests.lab import witness
-from tests.lab.belongings import ANYHOW, find_differences, list_outline
+from tests.lab.belongings import ALWAYS_ALLOWED, find_differences, list_outline
 from tests.lab.conftest import Run
 from tests.lab.firewalls import run_as_root
 from tests.lab.monitored import run_kubectl
@@ -33,7 +33,7 @@ SELECTOR = (
     "-o",
     "jsonpath={.spec.serviceMonitorSelector}",
 )
-SELECTED = "mon-selector-nil-uses-helm-values"
+SELECTED_RULES = "mon-selector-nil-uses-helm-values"
 # Sets the selector back as long as it runs, so that no fix helps.
 STUBBORN = """systemd-run --quiet --unit=stubborn sh -c 'while sleep 1; do
   kubectl --kubeconfig /etc/kubernetes/admin.conf -n monitoring patch prometheus monitoring-prometheus --type=merge \\
@@ -45,7 +45,7 @@ kubectl create namespace team-a
 kubectl -n team-a create deployment web --image=registry.k8s.io/pause:1 --replicas=0
 kubectl -n team-a create configmap old --from-literal=a=1
 printf 'old\n' >/etc/app.conf"""
-MEANWHILE = """export KUBECONFIG=/etc/kubernetes/admin.conf
+CHANGE_MEANWHILE = """export KUBECONFIG=/etc/kubernetes/admin.conf
 kubectl -n team-a set image deployment/web pause=registry.k8s.io/pause:2
 kubectl -n team-a delete configmap old
 kubectl -n team-a create configmap settings --from-literal=a=2
@@ -55,7 +55,7 @@ kubectl -n monitoring create configmap dashboard-of-team-a --from-literal=a.json
 printf '0 3 * * * root true\n' >/etc/cron.d/nightly-backup
 chmod 640 /etc/cron.d/nightly-backup
 printf 'new\n' >/etc/app.conf"""
-THEIRS = r"""export KUBECONFIG=/etc/kubernetes/admin.conf
+FOREIGN_CHANGE = r"""export KUBECONFIG=/etc/kubernetes/admin.conf
 kubectl get deployments,configmaps,serviceaccounts,services -n team-a -o go-template='{{range .items}}{{.kind}}
  {{.metadata.name}} {{.metadata.uid}} {{.metadata.generation}} {{.spec}} {{.data}}{{"\n"}}{{end}}'
 kubectl -n monitoring get configmap dashboard-of-team-a -o 'jsonpath={.metadata.uid} {.data}'
@@ -85,10 +85,10 @@ SAFE = [
 
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
-    made = make_lab("fix", ["debian-12", "debian-13"], monitored=True, gpus="1")
-    gpustack("install", "-i", made.inventory, "--yes", "-q", limit=2400)
-    wait_until_healthy(made, gpustack)
-    return made
+    lab = make_lab("fix", ["debian-12", "debian-13"], monitored=True, gpus="1")
+    gpustack("install", "-i", lab.inventory, "--yes", "-q", limit=2400)
+    wait_until_healthy(lab, gpustack)
+    return lab
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def recovered_hosts(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
 
 
 def run_doctor(running_lab: lab.Lab, gpustack: Run, *words: str, code: int | None = 0) -> Any:
-    done = gpustack("doctor", *words, "-i", running_lab.inventory, "-q", "-o", "json", limit=1800, code=code)
-    return json.loads(done.stdout) if done.stdout else done.stderr
+    process = gpustack("doctor", *words, "-i", running_lab.inventory, "-q", "-o", "json", limit=1800, code=code)
+    return json.loads(process.stdout) if process.stdout else process.stderr
 
 
 def wait_until_healthy(running_lab: lab.Lab, gpustack: Run) -> None:
@@ -129,25 +129,27 @@ def test_fix_resolves_the_fault_alone_and_undo_rolls_back(
 ) -> None:
     id = fault.partition("/")[0]
     inject.inject_fault(recovered_hosts, fault)
-    broken, chosen = list_outlines(recovered_hosts), read_selector(recovered_hosts)
+    broken_state, selector = list_outlines(recovered_hosts), read_selector(recovered_hosts)
     witness.wait_until(
         "doctor names it", lambda: id in list_roots(run_doctor(recovered_hosts, gpustack, code=None)), limit=300
     )
 
-    refused = run_doctor(recovered_hosts, gpustack, "--fix", id, code=5)
-    assert "fix-declined" in refused
-    assert find_changes(broken, list_outlines(recovered_hosts), {}) == []
+    refusal = run_doctor(recovered_hosts, gpustack, "--fix", id, code=5)
+    assert "fix-declined" in refusal
+    assert find_changes(broken_state, list_outlines(recovered_hosts), {}) == []
 
     value = run_doctor(recovered_hosts, gpustack, "--fix", id, *agreements, code=None)
-    assert [(one["id"], one["outcome"]) for one in value["attempts"]] == [(id, "fixed")], value
+    assert [(attempt["id"], attempt["outcome"]) for attempt in value["attempts"]] == [(id, "fixed")], value
     assert value["exit"]["code"] == 0, (value["roots"], value["unexplained_symptom_ids"], value["drift"])
     wait_until_healthy(recovered_hosts, gpustack)
-    assert find_changes(broken, list_outlines(recovered_hosts), expected_differences) == []
+    assert find_changes(broken_state, list_outlines(recovered_hosts), expected_differences) == []
 
     undone = run_doctor(recovered_hosts, gpustack, "--undo", "--yes")
     assert undone["fault"] == id
-    assert find_changes(broken, list_outlines(recovered_hosts), {r"ip6?tables ": "who made its chains anew"}) == []
-    assert json.loads(read_selector(recovered_hosts) or "{}") == json.loads(chosen or "{}")
+    assert (
+        find_changes(broken_state, list_outlines(recovered_hosts), {r"ip6?tables ": "who made its chains anew"}) == []
+    )
+    assert json.loads(read_selector(recovered_hosts) or "{}") == json.loads(selector or "{}")
     witness.wait_until(
         "doctor names it again", lambda: id in list_roots(run_doctor(recovered_hosts, gpustack, code=None)), limit=300
     )
@@ -158,8 +160,8 @@ def test_an_undo_refuses_files_that_somebody_changed(recovered_hosts: lab.Lab, g
     run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
     host = recovered_hosts.hosts[-1].name
     run_as_root(recovered_hosts, host, f"echo '# mine' >>{CRI}")
-    refused = run_doctor(recovered_hosts, gpustack, "--undo", "--yes", code=5)
-    assert "undo-changed-since" in refused
+    refusal = run_doctor(recovered_hosts, gpustack, "--undo", "--yes", code=5)
+    assert "undo-changed-since" in refusal
     assert "# mine" in run_as_root(recovered_hosts, host, f"cat {CRI}")
 
 
@@ -172,21 +174,23 @@ def team(recovered_hosts: lab.Lab) -> Iterator[lab.Lab]:
 
 
 def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab, gpustack: Run) -> None:
-    inject.inject_fault(team, SELECTED)
+    inject.inject_fault(team, SELECTED_RULES)
     witness.wait_until(
-        "doctor names it", lambda: SELECTED in list_roots(run_doctor(team, gpustack, code=None)), limit=300
+        "doctor names it", lambda: SELECTED_RULES in list_roots(run_doctor(team, gpustack, code=None)), limit=300
     )
     run_as_root(team, "host1", STUBBORN)
-    begun = "ls /var/lib/gpustack-cluster/fixes/*/record 2>/dev/null || :"
+    list_command = "ls /var/lib/gpustack-cluster/fixes/*/record 2>/dev/null || :"
     with ThreadPoolExecutor(1) as pool:
-        fix = pool.submit(run_doctor, team, gpustack, "--fix", SELECTED, "--yes", code=None)
-        witness.wait_until("the fix has its record", lambda: bool(run_as_root(team, "host1", begun).strip()), limit=300)
-        run_as_root(team, "host1", MEANWHILE)
-        theirs = run_as_root(team, "host1", THEIRS)
+        fix = pool.submit(run_doctor, team, gpustack, "--fix", SELECTED_RULES, "--yes", code=None)
+        witness.wait_until(
+            "the fix has its record", lambda: bool(run_as_root(team, "host1", list_command).strip()), limit=300
+        )
+        run_as_root(team, "host1", CHANGE_MEANWHILE)
+        foreign_change = run_as_root(team, "host1", FOREIGN_CHANGE)
         value = fix.result()
     (attempt,) = value["attempts"]
     assert (attempt["outcome"], value["exit"]["code"]) == ("not-resolved", 6), value
-    assert run_as_root(team, "host1", THEIRS) == theirs
+    assert run_as_root(team, "host1", FOREIGN_CHANGE) == foreign_change
     # Who patches it all the time has the last word there too.
     assert json.loads(read_selector(team)) == {"matchLabels": {"release": "monitoring"}}
 
@@ -196,7 +200,7 @@ def test_two_at_once_are_fixed_one_after_the_other(recovered_hosts: lab.Lab, gpu
     for fault in ("mon-selector-nil-uses-helm-values", "host-ip-forward-off"):
         inject.inject_fault(recovered_hosts, fault)
     value = run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
-    assert {one["id"] for one in value["attempts"] if one["outcome"] == "fixed"} == {
+    assert {attempt["id"] for attempt in value["attempts"] if attempt["outcome"] == "fixed"} == {
         "host-ip-forward-off",
         "mon-selector-nil-uses-helm-values",
     }
@@ -206,13 +210,13 @@ def test_two_at_once_are_fixed_one_after_the_other(recovered_hosts: lab.Lab, gpu
 def test_a_remedy_renews_pods(recovered_hosts: lab.Lab, gpustack: Run) -> None:
     inject.inject_fault(recovered_hosts, "flannel-subnet-env-missing")
     value = run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
-    outcomes = [(one["id"], one["outcome"]) for one in value["attempts"]]
+    outcomes = [(attempt["id"], attempt["outcome"]) for attempt in value["attempts"]]
     assert outcomes == [("flannel-subnet-env-missing", "fixed")], value
     wait_until_healthy(recovered_hosts, gpustack)
 
 
 def list_roots(value: Any) -> list[str]:
-    return [one["id"] for one in value["roots"]]
+    return [root["id"] for root in value["roots"]]
 
 
 def find_changes(
@@ -226,5 +230,5 @@ def find_changes(
         r"ip6?tables .*(KUBE-|CNI-|FLANNEL-)": "of Kubernetes",
         r"file /opt/local-path-provisioner/": "data of Prometheus, which goes on writing",
     }  # fmt: skip
-    allowed = {**ANYHOW, **passing, FIXES: "the copies", **expected_differences}
-    return [line for host in HOSTS for line in find_differences(before[host], after[host], allowed)]
+    allowed_differences = {**ALWAYS_ALLOWED, **passing, FIXES: "the copies", **expected_differences}
+    return [line for host in HOSTS for line in find_differences(before[host], after[host], allowed_differences)]

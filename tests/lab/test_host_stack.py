@@ -13,15 +13,15 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
 KUBE = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
-SHARED = {"mode": "time-slicing", "replicas": 4}
+SHARED_GPUS = {"mode": "time-slicing", "replicas": 4}
 
 
 @pytest.fixture(scope="module")
 def stack_hosts(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
-    found = make_lab("host-stack", ["debian-13"], gpus="2")
-    roads.set_spec(found, gpu={"stack": "host"})
-    gpustack("install", "-i", found.inventory, "--yes", limit=1200)
-    return found
+    stack_lab = make_lab("host-stack", ["debian-13"], gpus="2")
+    roads.set_spec(stack_lab, gpu={"stack": "host"})
+    gpustack("install", "-i", stack_lab.inventory, "--yes", limit=1200)
+    return stack_lab
 
 
 def count_allocatable(running_lab: lab.Lab) -> int:
@@ -38,13 +38,13 @@ def test_a_pod_has_the_gpu_that_it_asked_for_and_no_other(stack_hosts: lab.Lab) 
     host = witness.connect_host(stack_hosts, "host1")
     assert count_allocatable(stack_hosts) == 2
     container = {"name": "c", "image": IMAGE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    listed = {**container, "command": ["sh", "-c", "ls /dev | grep -c ^nvidia[0-9]"]}
-    for name, what in (("kernel", container), ("devices", listed)):
-        spec = {"containers": [what], "restartPolicy": "Never"}
+    listing_container = {**container, "command": ["sh", "-c", "ls /dev | grep -c ^nvidia[0-9]"]}
+    for name, container_spec in (("kernel", container), ("devices", listing_container)):
+        spec = {"containers": [container_spec], "restartPolicy": "Never"}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
         host.check_output(f"echo '{json.dumps(pod)}' | {KUBE} apply -f -")
-        done = f"{KUBE} wait --for=jsonpath='{{.status.phase}}'=Succeeded --timeout=90s pod/{name}"
-        assert host.run(done).rc == 0, host.run(f"{KUBE} describe pod {name}; {KUBE} logs {name}").stdout
+        wait_command = f"{KUBE} wait --for=jsonpath='{{.status.phase}}'=Succeeded --timeout=90s pod/{name}"
+        assert host.run(wait_command).rc == 0, host.run(f"{KUBE} describe pod {name}; {KUBE} logs {name}").stdout
     assert "Test PASSED" in host.check_output(f"{KUBE} logs kernel")
     assert host.check_output(f"{KUBE} logs devices").strip() == "1"
     host.check_output(f"{KUBE} delete pod kernel devices --wait=false")
@@ -80,7 +80,7 @@ def test_drift_is_fixed(stack_hosts: lab.Lab, gpustack: Run) -> None:
 
 
 def test_time_slicing_comes_and_goes(stack_hosts: lab.Lab, gpustack: Run) -> None:
-    roads.set_spec(stack_hosts, gpu={"stack": "host", "sharing": SHARED})
+    roads.set_spec(stack_hosts, gpu={"stack": "host", "sharing": SHARED_GPUS})
     gpustack("install", "-i", stack_hosts.inventory, "--yes")
     assert count_allocatable(stack_hosts) == 8
     roads.set_spec(stack_hosts, gpu={"stack": "host"})
@@ -92,9 +92,9 @@ def test_time_slicing_comes_and_goes(stack_hosts: lab.Lab, gpustack: Run) -> Non
 
 def test_the_operator_is_not_put_beside_it(stack_hosts: lab.Lab, gpustack: Run) -> None:
     roads.set_spec(stack_hosts, gpu={"stack": "operator"})
-    done = gpustack("plan", "-i", stack_hosts.inventory, code=None)
-    assert "DaemonSets of gpu.stack host" in done.stdout
-    assert "kubectl -n gpu-operator delete daemonset" in done.stdout
+    process = gpustack("plan", "-i", stack_hosts.inventory, code=None)
+    assert "DaemonSets of gpu.stack host" in process.stdout
+    assert "kubectl -n gpu-operator delete daemonset" in process.stdout
     roads.set_spec(stack_hosts, gpu={"stack": "host"})
 
 

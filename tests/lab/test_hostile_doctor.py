@@ -25,7 +25,7 @@ from tests.lab.hostile import (
     install_talking_login,
     put,
 )
-from tests.lab.logins import ASKED, add_user_with_password
+from tests.lab.logins import QUESTION, add_user_with_password
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 Place = tuple[str, str]
@@ -60,31 +60,36 @@ def run_doctor(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judgemen
     assert result.returncode in (1, 8), result.stderr
     assert_harmless(result)
     document = json.loads(result.stdout)
-    return document, {(one["id"], one["location"]): one for one in document["judgements"]}
+    return document, {(judgement["id"], judgement["location"]): judgement for judgement in document["judgements"]}
 
 
 def find_spoiled(after: Judgement, before: Judgement, names: tuple[str, ...]) -> set[str]:
     """Find the probes of host2 that call one of these programs and were answered otherwise than before. Fail where
     something is ruled out by such an answer, or host1 is judged otherwise. An answer that is as before, with what was
     found, is no spoiled one."""
-    asked = find_calling(list_probes(), names) - NO_PROGRAM
-    found: set[str] = set()
+    called_probes = find_calling(list_probes(), names) - NO_PROGRAM
+    found_probes: set[str] = set()
     wrong: dict[str, str] = {}
-    for (id, where), one in after.items():
-        was = before.get((id, where))
-        if where == "host1" and was:
-            assert one["outcome"] == was["outcome"], (id, one)
-        if where != "host2":
+    for (id, location), judgement in after.items():
+        was = before.get((id, location))
+        if location == "host1" and was:
+            assert judgement["outcome"] == was["outcome"], (id, judgement)
+        if location != "host2":
             continue
-        values, then = index_answers(one), index_answers(was) if was else {}
-        other = {probe for probe, results in values.items() if probe in asked and results != then.get(probe)}
-        found |= other
-        same = was is not None and one["actual"] == was["actual"]
-        whole = same and (set(values) - other or all((id, probe) in ANOTHER_PART for probe in other))
-        if other and one["outcome"] == "ok" and not whole:
-            wrong[id] = f"{one['subject']}: {one['actual']}, of {[(probe, values[probe]) for probe in other]}"[:600]
-    assert not wrong, "\n".join(f"{id}: {why}" for id, why in wrong.items())
-    return found
+        values, earlier_values = index_answers(judgement), index_answers(was) if was else {}
+        spoiled_probes = {
+            probe for probe, results in values.items() if results != earlier_values.get(probe)
+        } & called_probes
+        found_probes |= spoiled_probes
+        is_same = was is not None and judgement["actual"] == was["actual"]
+        is_explained = is_same and (
+            set(values) - spoiled_probes or all((id, probe) in ANOTHER_PART for probe in spoiled_probes)
+        )
+        if spoiled_probes and judgement["outcome"] == "ok" and not is_explained:
+            changes = [(probe, values[probe]) for probe in spoiled_probes]
+            wrong[id] = f"{judgement['subject']}: {judgement['actual']}, of {changes}"[:600]
+    assert not wrong, "\n".join(f"{id}: {reason}" for id, reason in wrong.items())
+    return found_probes
 
 
 @pytest.mark.parametrize("behaviour", HOSTILE)
@@ -92,10 +97,10 @@ def test_nothing_is_ruled_out_by_a_hostile_answer(
     two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run, behaviour: str
 ) -> None:
     spoil(PROGRAMS, HOSTILE[behaviour])
-    document, now = run_doctor(gpustack, two.inventory)
-    found = find_spoiled(now, before, PROGRAMS)
-    print(f"hostile answers: {len(found)} ({behaviour}): {', '.join(sorted(found))}")
-    assert len(found) > 8
+    document, judgements = run_doctor(gpustack, two.inventory)
+    spoiled_probes = find_spoiled(judgements, before, PROGRAMS)
+    print(f"hostile answers: {len(spoiled_probes)} ({behaviour}): {', '.join(sorted(spoiled_probes))}")
+    assert len(spoiled_probes) > 8
     assert not document["healthy"]
     for output in ("human", "html", "junit"):
         assert_harmless(gpustack("doctor", "-i", two.inventory, "-o", output, code=None))
@@ -114,17 +119,17 @@ def test_without_python_only_its_check_fails(two: lab.Lab, before: Judgement, gp
     """The step reports it; the doctor asks without python3 and finds the same as before, but for that check."""
     run_as_root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
     try:
-        now = run_doctor(gpustack, two.inventory)[1]
-        verified = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
+        judgements = run_doctor(gpustack, two.inventory)[1]
+        document = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
     finally:
         run_as_root(two, "host2", "mv /root/pythons/* /usr/bin; rmdir /root/pythons")
-    lost = {
+    lost_places = {
         place
-        for place, one in now.items()
-        if one["outcome"] == "unknown" and before.get(place, one)["outcome"] != "unknown"
+        for place, judgement in judgements.items()
+        if judgement["outcome"] == "unknown" and before.get(place, judgement)["outcome"] != "unknown"
     }
-    assert lost == set()
-    assert "prereqs/python@host2" in select_checks(verified, "failed")
+    assert lost_places == set()
+    assert "prereqs/python@host2" in select_checks(document, "failed")
 
 
 def test_without_the_sudo_password_nothing_is_ruled_out(two: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
@@ -133,23 +138,27 @@ def test_without_the_sudo_password_nothing_is_ruled_out(two: lab.Lab, gpustack: 
     folder = tmp_path / "inventory"
     shutil.copytree(two.inventory, folder)
     hosts = yaml.safe_load((folder / "hosts.yml").read_text())
-    hosts["all"]["children"]["kube_node"]["hosts"]["host2"] |= {"ansible_user": ASKED}
+    hosts["all"]["children"]["kube_node"]["hosts"]["host2"] |= {"ansible_user": QUESTION}
     (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
-    document, now = run_doctor(gpustack, folder)
+    document, judgements = run_doctor(gpustack, folder)
     values = {host["name"]: host for host in document["hosts"]}
     assert (values["host1"]["unreachable"], values["host2"]["reference"]) == (False, "host-sudo-password")
     assert [root["id"] for root in document["roots"] if root["locations"] == ["host2"]] == ["host-sudo-password"]
     # What is ruled out there is so by how it was reached.
-    ruled_out = [one for (_, where), one in now.items() if where == "host2" and one["outcome"] == "ok"]
-    assert [one["id"] for one in ruled_out if one["evidence"]] == []
+    ruled_out = [
+        judgement
+        for (_, location), judgement in judgements.items()
+        if location == "host2" and judgement["outcome"] == "ok"
+    ]
+    assert [judgement["id"] for judgement in ruled_out if judgement["evidence"]] == []
 
 
 def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: Judgement, gpustack: Run) -> None:
     """The hosts stay like that."""
     install_talking_login(two)
-    now = run_doctor(gpustack, two.inventory)[1]
-    assert {place: one["outcome"] for place, one in now.items()} == {
-        place: one["outcome"] for place, one in before.items()
+    judgements = run_doctor(gpustack, two.inventory)[1]
+    assert {place: judgement["outcome"] for place, judgement in judgements.items()} == {
+        place: judgement["outcome"] for place, judgement in before.items()
     }
 
 
@@ -159,10 +168,14 @@ def test_a_host_that_dies_in_the_middle_changes_no_other(
     """The first question that asks for a package kills its sshd and all that it started. The test is the last one:
     OpenSSH may then refuse this machine for a while (PerSourcePenalties)."""
     spoil(("dpkg-query",), "pkill -9 -f sshd-session; pkill -9 sshd; kill -9 -1")
-    _, now = run_doctor(gpustack, two.inventory)
-    unknown = {id for (id, where), one in now.items() if where == "host2" and one["outcome"] == "unknown"}
-    more = {id for id in unknown if before.get((id, "host2"), {"outcome": "unknown"})["outcome"] != "unknown"}
-    assert len(more) > 10
-    assert {(id, "host1"): one["outcome"] for (id, where), one in now.items() if where == "host1"} == {
-        (id, "host1"): one["outcome"] for (id, where), one in before.items() if where == "host1"
+    _, judgements = run_doctor(gpustack, two.inventory)
+    unknown = {
+        id
+        for (id, location), judgement in judgements.items()
+        if location == "host2" and judgement["outcome"] == "unknown"
     }
+    unknown_ids = {id for id in unknown if before.get((id, "host2"), {"outcome": "unknown"})["outcome"] != "unknown"}
+    assert len(unknown_ids) > 10
+    assert {
+        (id, "host1"): judgement["outcome"] for (id, location), judgement in judgements.items() if location == "host1"
+    } == {(id, "host1"): judgement["outcome"] for (id, location), judgement in before.items() if location == "host1"}

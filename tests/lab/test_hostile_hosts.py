@@ -63,21 +63,23 @@ def find_spoiled(
 ) -> set[str]:
     """Find the probes of host2 that call one of these programs and were answered otherwise than before. Fail where a
     check holds for such an answer, or where host1 is judged otherwise."""
-    asked = find_calling(PROBES, names)
-    found: set[str] = set()
+    called_probes = find_calling(PROBES, names)
+    wrong_probes: set[str] = set()
     for key, check in after.items():
         if key[1] == "host1":
             assert check["outcome"] == before[key]["outcome"], key
         if key[1] != "host2":
             continue
         was = index_answers(before[key])
-        other = {
-            probe for probe, results in index_answers(check).items() if probe in asked and results != was.get(probe)
+        other_probes = {
+            probe
+            for probe, results in index_answers(check).items()
+            if probe in called_probes and results != was.get(probe)
         }
-        about = {probe for probe in other if (key[2], probe) not in ANOTHER_PART}
-        assert not (about and check["outcome"] == "ok"), (key, check)
-        found |= other
-    return found
+        probes = {probe for probe in other_probes if (key[2], probe) not in ANOTHER_PART}
+        assert not (probes and check["outcome"] == "ok"), (key, check)
+        wrong_probes |= other_probes
+    return wrong_probes
 
 
 @pytest.mark.short
@@ -95,9 +97,9 @@ def test_hostile_answers_are_never_ok(
     two: lab.Lab, before: dict[Check, dict[str, Any]], spoil: Callable[..., None], gpustack: Run, behaviour: str
 ) -> None:
     spoil(PROGRAMS, HOSTILE[behaviour])
-    found = find_spoiled(run_verify(gpustack, two), before, PROGRAMS)
-    print(f"hostile answers: {len(found)} ({behaviour}): {', '.join(sorted(found))}")
-    assert len(found) > 8
+    spoiled_probes = find_spoiled(run_verify(gpustack, two), before, PROGRAMS)
+    print(f"hostile answers: {len(spoiled_probes)} ({behaviour}): {', '.join(sorted(spoiled_probes))}")
+    assert len(spoiled_probes) > 8
     assert_harmless(gpustack("plan", "-i", two.inventory, "-v", code=None))
     report = gpustack("verify", "-i", two.inventory, "-o", "junit", code=None)
     assert_harmless(report)
@@ -111,9 +113,9 @@ def test_one_hostile_program_is_never_ok(
 ) -> None:
     name, script = ALONE[behaviour]
     spoil((name,), script)
-    found = find_spoiled(run_verify(gpustack, two), before, (name,))
-    print(f"hostile answers: {len(found)} ({behaviour}): {', '.join(sorted(found))}")
-    assert found
+    spoiled_probes = find_spoiled(run_verify(gpustack, two), before, (name,))
+    print(f"hostile answers: {len(spoiled_probes)} ({behaviour}): {', '.join(sorted(spoiled_probes))}")
+    assert spoiled_probes
     assert_harmless(gpustack("plan", "-i", two.inventory, "-v", code=None))
 
 
@@ -122,10 +124,10 @@ def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: dict[Check, di
     """A dotfile with escapes on both streams and an environment in German, a banner, a lecture of sudo's: the host is
     judged as before, and its lock is ours."""
     install_talking_login(two)
-    now = run_verify(gpustack, two)
-    assert {key: check["outcome"] for key, check in now.items()} == {
+    result = run_verify(gpustack, two)
+    assert {key: check["outcome"] for key, check in result.items()} == {
         key: check["outcome"] for key, check in before.items()
     }
-    with lock(load_inventory(two.inventory).control_planes[0], "test") as held:
-        assert held.loss_reason == ""
+    with lock(load_inventory(two.inventory).control_planes[0], "test") as held_lock:
+        assert held_lock.loss_reason == ""
     assert_harmless(gpustack("plan", "-i", two.inventory, "-v", code=1))

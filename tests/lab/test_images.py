@@ -59,24 +59,24 @@ def test_a_mirror_of_stand_ins_is_refused_before_anything_is_changed(
 ) -> None:
     host = witness.connect_host(one_host, "host1")
     before = host.check_output("find /etc /usr/local /opt -type f | sort | sha256sum; dpkg -l | sha256sum")
-    made = roads.copy_inventory(one_host, tmp_path / "site", ["host1"], source=build_source(one_host))
+    inventory = roads.copy_inventory(one_host, tmp_path / "site", ["host1"], source=build_source(one_host))
     for code, *command in ((1, "plan"), (5, "install", "--yes")):
-        done = gpustack(*command, "-i", made, code=code)
-        assert "mirror-simulated" in done.stdout + done.stderr
+        process = gpustack(*command, "-i", inventory, code=code)
+        assert "mirror-simulated" in process.stdout + process.stderr
     assert host.check_output("find /etc /usr/local /opt -type f | sort | sha256sum; dpkg -l | sha256sum") == before
 
 
 def test_a_changed_image_ends_the_installation_and_no_container_of_it_starts(
     one_host: lab.Lab, changed_mirror: str, gpustack: Run, tmp_path: Path
 ) -> None:
-    made = roads.copy_inventory(
+    inventory = roads.copy_inventory(
         one_host,
         tmp_path / "changed",
         ["host1"],
         source=build_source(one_host, simulated="allowed") | {"mirror": changed_mirror},
     )
-    done = gpustack("install", "-i", made, "--yes", limit=900, code=5)
-    output = " ".join((done.stdout + done.stderr).split())
+    process = gpustack("install", "-i", inventory, "--yes", limit=900, code=5)
+    output = " ".join((process.stdout + process.stderr).split())
     assert f"{APISERVER}:v" in output
     assert "gpustack explain image-changed" in output
     host = witness.connect_host(one_host, "host1")
@@ -91,11 +91,11 @@ def test_from_the_right_mirror_all_of_them_are_pulled_and_the_second_install_has
     host = witness.connect_host(one_host, "host1")
     *lines, last = host.check_output("cat /etc/gpustack-cluster/images").splitlines()
     assert last == f"# end {len(lines)}"
-    listed = dict(line.split() for line in lines)
+    digests = dict(line.split() for line in lines)
     for line in host.check_output("ctr --namespace k8s.io images list").splitlines()[1:]:
         name, _, digest = line.split()[:3]
-        assert listed.get(name, digest) == digest
-        assert name in listed or "sha256:" in name, "every image of a bundle is listed"
+        assert digests.get(name, digest) == digest
+        assert name in digests or "sha256:" in name, "every image of a bundle is listed"
     assert (
         json.loads(gpustack("install", "-i", one_host.inventory, "--yes", "-o", "json").stdout)["playbook_runs"] == []
     )
@@ -117,9 +117,9 @@ def test_a_list_that_is_cut_off_lets_no_image_through_until_the_next_install(one
     host = witness.connect_host(one_host, "host1")
     host.check_output("sed -i '$d' /etc/gpustack-cluster/images")
     host.check_output("crictl rmi registry.k8s.io/pause:3.10.2 || true")
-    refused = host.run("crictl pull registry.k8s.io/pause:3.10.2")
-    assert refused.rc != 0
-    assert "cut off or cannot be read" in refused.stderr + refused.stdout
+    process = host.run("crictl pull registry.k8s.io/pause:3.10.2")
+    assert process.rc != 0
+    assert "cut off or cannot be read" in process.stderr + process.stdout
     assert "image-list" in gpustack("plan", "-i", one_host.inventory, "-o", "json", code=1).stdout
     gpustack("install", "-i", one_host.inventory, "--yes", limit=600)
     assert host.run("crictl pull registry.k8s.io/pause:3.10.2").rc == 0

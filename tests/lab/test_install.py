@@ -50,8 +50,8 @@ def test_verify_finds_it_converged(installed_hosts: lab.Lab, gpustack: Run) -> N
 
 
 def test_a_second_install_has_nothing_to_do(installed_hosts: lab.Lab, gpustack: Run) -> None:
-    done = gpustack("install", "-i", installed_hosts.inventory, "--yes")
-    assert "nothing to do" in done.stdout
+    process = gpustack("install", "-i", installed_hosts.inventory, "--yes")
+    assert "nothing to do" in process.stdout
 
 
 def test_another_version_is_not_installed_over_a_running_one(
@@ -108,23 +108,23 @@ def test_a_kubeconfig_has_no_more_of_the_control_plane_than_three_values(
 def test_an_address_that_only_the_host_reports_is_refused(installed_hosts: lab.Lab, gpustack: Run) -> None:
     firewalls.run_as_root(installed_hosts, "host2", HOSTILE_IP)
     try:
-        refused = gpustack("install", "-i", installed_hosts.inventory, "--yes", code=5)
+        process = gpustack("install", "-i", installed_hosts.inventory, "--yes", code=5)
     finally:
         firewalls.run_as_root(installed_hosts, "host2", "rm /usr/local/bin/ip")
-    assert "node-address-unconfirmed" in refused.stderr
-    assert "203.0.113.66" in refused.stderr
+    assert "node-address-unconfirmed" in process.stderr
+    assert "203.0.113.66" in process.stderr
     assert "nothing to do" in gpustack("install", "-i", installed_hosts.inventory, "--yes").stdout
 
 
 def test_pods_reach_each_other_and_the_api(installed_hosts: lab.Lab, kubeconfig: Path) -> None:
     core = witness.connect_api(kubeconfig)
     with witness.run_pods(core, ["host1", "host2"]) as pods:
-        one, two = pods["host1"].metadata.name, pods["host2"].metadata.name
-        for source, target in ((one, pods["host2"]), (two, pods["host1"])):
+        pod1, two = pods["host1"].metadata.name, pods["host2"].metadata.name
+        for source, target in ((pod1, pods["host2"]), (two, pods["host1"])):
             assert " 0% packet loss" in witness.run_inside(core, source, f"ping -c 3 -W 2 {target.status.pod_ip}")
-        large = witness.run_inside(core, one, f"ping -c 2 -W 2 -s 1300 {pods['host2'].status.pod_ip}")
+        large = witness.run_inside(core, pod1, f"ping -c 2 -W 2 -s 1300 {pods['host2'].status.pod_ip}")
         assert " 0% packet loss" in large
-        for pod in (one, two):
+        for pod in (pod1, two):
             answers = witness.wait_until(
                 f"the Service answers from both nodes, asked in {pod}",
                 lambda pod=pod: (
@@ -135,7 +135,7 @@ def test_pods_reach_each_other_and_the_api(installed_hosts: lab.Lab, kubeconfig:
                         ).split()
                         if line.startswith("witness-")
                     }
-                    == {one, two}
+                    == {pod1, two}
                 ),
             )
             assert answers
@@ -171,8 +171,8 @@ def test_hosts_as_testinfra_sees_them(installed_hosts: lab.Lab) -> None:
         assert host.service("kubelet").is_running
         assert host.package("kubeadm").version == "1.36.4-1.1"
         assert host.sysctl("net.ipv4.ip_forward") == 1
-        held = host.check_output("apt-mark showhold").split()
-        assert {"kubeadm", "kubelet", "kubectl", "containerd.io"} <= set(held)
+        holds = host.check_output("apt-mark showhold").split()
+        assert {"kubeadm", "kubelet", "kubectl", "containerd.io"} <= set(holds)
         assert not host.file("/etc/kubernetes/bootstrap-kubelet.conf").exists
     first = witness.connect_host(installed_hosts, "host1")
     assert first.file("/etc/kubernetes/admin.conf").mode == 0o600
@@ -197,8 +197,8 @@ def read_state(running_lab: lab.Lab) -> dict[str, str]:
 
 def test_a_forced_install_changes_nothing(installed_hosts: lab.Lab, gpustack: Run) -> None:
     before = read_state(installed_hosts)
-    done = gpustack("install", "-i", installed_hosts.inventory, "--yes", "--force", "-o", "json", limit=900)
-    document = json.loads(done.stdout)
+    process = gpustack("install", "-i", installed_hosts.inventory, "--yes", "--force", "-o", "json", limit=900)
+    document = json.loads(process.stdout)
     assert {play["step"]: play["changed_task_count"] for play in document["playbook_runs"]} == dict.fromkeys(
         (
             *("prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"),
@@ -211,13 +211,13 @@ def test_a_forced_install_changes_nothing(installed_hosts: lab.Lab, gpustack: Ru
 
 def test_drift_is_named_and_fixed_by_its_step_alone(installed_hosts: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     """A handful of all the breaks that tests/lab/test_drift.py makes."""
-    some = (
+    changed_tasks = (
         "prereqs/sysctls",
         "containerd/mirrors",
         "kubernetes/packages-held",
         "control-plane/credentials",
         "workers/leftovers",
     )
-    (batch,) = build_batches([change for change in load() if str(change) in some])
-    assert len(batch) == len(some)
+    (batch,) = build_batches([change for change in load() if str(change) in changed_tasks])
+    assert len(batch) == len(changed_tasks)
     check_repair(World(installed_hosts, installed_hosts.inventory, gpustack, tmp_path), batch)

@@ -44,17 +44,17 @@ LATER: list[tuple[str, Break, float]] = [
 @pytest.fixture(scope="module")
 def story(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """A cluster up to its workers."""
-    made = make_lab("later", ["debian-12", "debian-13"], monitored=True, gpus="1")
+    later_lab = make_lab("later", ["debian-12", "debian-13"], monitored=True, gpus="1")
     secret = write_address(tmp_path_factory.mktemp("later"))
     roads.set_spec(
-        made,
+        later_lab,
         monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
         alerts={"receivers": {"default": [{"type": "webhook", "secret_file": str(secret)}]}},
         gpu={"sharing": {"mode": "time-slicing", "replicas": 2}},
     )
     first = "prereqs,firewall,containerd,kubernetes,control-plane,flannel,workers"
-    gpustack("install", "-i", made.inventory, "--only", first, "--yes", limit=1200)
-    return Story(made, gpustack)
+    gpustack("install", "-i", later_lab.inventory, "--only", first, "--yes", limit=1200)
+    return Story(later_lab, gpustack)
 
 
 @pytest.fixture
@@ -63,7 +63,9 @@ def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage
 
 
 @pytest.mark.parametrize(
-    ("step", "interruption", "max_delay"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER]
+    ("step", "interruption", "max_delay"),
+    LATER,
+    ids=[f"{step}: {interruption_kind.__name__}" for step, interruption_kind, _ in LATER],
 )
 def test_a_later_step_is_broken_off(stage: Stage, step: str, interruption: Break, max_delay: float) -> None:
     assert break_off(stage, step, interruption, max_delay).is_over()
@@ -71,9 +73,9 @@ def test_a_later_step_is_broken_off(stage: Stage, step: str, interruption: Break
 
 def test_the_last_one_converges(stage: Stage) -> None:
     began = time.monotonic()
-    then, _ = aftermath.install_again(stage, limit=1800)
+    document, _ = aftermath.install_again(stage, limit=1800)
     assert aftermath.list_leftovers(stage) == {}
-    write_row("later-last", "none", "all", "after all of these", then, began)
+    write_row("later-last", "none", "all", "after all of these", document, began)
 
 
 def begin(stage: Stage, *words: str) -> Broken:
@@ -84,8 +86,8 @@ def begin(stage: Stage, *words: str) -> Broken:
 
 
 def is_healthy(stage: Stage, gpustack: Run) -> bool:
-    done = gpustack("doctor", "-i", stage.story.lab.inventory, "-q", "-o", "json", code=None)
-    return json.loads(done.stdout)["healthy"] is True
+    process = gpustack("doctor", "-i", stage.story.lab.inventory, "-q", "-o", "json", code=None)
+    return json.loads(process.stdout)["healthy"] is True
 
 
 def test_a_proof_is_broken_off(stage: Stage) -> None:
@@ -95,8 +97,8 @@ def test_a_proof_is_broken_off(stage: Stage) -> None:
     with stage.watch("host1", pods) as watcher:
         stage.wait_until_met(run, watcher)
         run.kill()
-    proven = begin(stage, "prove")
-    assert proven.end(limit=1800) == 0, proven.read_output()
+    prove_run = begin(stage, "prove")
+    assert prove_run.end(limit=1800) == 0, prove_run.read_output()
     space = f"{KUBECTL} get namespace gpustack-proof --ignore-not-found -o name"
     witness.wait_until("its namespace is gone", lambda: stage.on("host1", space) == "", limit=60)
     assert aftermath.list_leftovers(stage) == {}
@@ -133,8 +135,8 @@ def test_an_undo_is_broken_off(stage: Stage, gpustack: Run) -> None:
     """The fault is back, whoever took the fix back, and a fix resolves it again."""
     began = time.monotonic()
     run = begin(stage, "doctor", "--undo", "--yes")
-    held = "[ -e /run/gpustack-cluster/holder ]"
-    with stage.watch("host1", held) as watcher:
+    holder_test = "[ -e /run/gpustack-cluster/holder ]"
+    with stage.watch("host1", holder_test) as watcher:
         stage.wait_until_met(run, watcher)
     delay = stage.rng.uniform(0, 1)
     time.sleep(delay)

@@ -29,12 +29,12 @@ LATER: list[tuple[str, Break, float]] = [
 @pytest.fixture(scope="module")
 def story(make_lab: Callable[..., lab.Lab], gpustack: Run) -> Story:
     """A control plane that is not yet a worker, with its driver."""
-    made = make_lab("layout", ["debian-13"], gpus="2")
-    roads.set_spec(made, gpu={"stack": "host"})
+    layout_lab = make_lab("layout", ["debian-13"], gpus="2")
+    roads.set_spec(layout_lab, gpu={"stack": "host"})
     first = "prereqs,firewall,containerd,kubernetes,control-plane,flannel,helm,gpu-driver"
-    gpustack("install", "-i", made.inventory, "--only", first, "--yes", limit=1200)
+    gpustack("install", "-i", layout_lab.inventory, "--only", first, "--yes", limit=1200)
     # Of a control plane that was installed with others, which are gone.
-    story = Story(made, gpustack)
+    story = Story(layout_lab, gpustack)
     assert on(story, "host1", TAINT).returncode == 0
     return story
 
@@ -45,7 +45,9 @@ def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage
 
 
 @pytest.mark.parametrize(
-    ("step", "interruption", "max_delay"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER]
+    ("step", "interruption", "max_delay"),
+    LATER,
+    ids=[f"{step}: {interruption_kind.__name__}" for step, interruption_kind, _ in LATER],
 )
 def test_a_step_of_this_layout_is_broken_off(stage: Stage, step: str, interruption: Break, max_delay: float) -> None:
     assert break_off(stage, step, interruption, max_delay).is_over()

@@ -32,34 +32,34 @@ def story(make_lab: Callable[..., lab.Lab], mirror: lab.Mirror, gpustack: Run) -
 
 
 # One of them is quick and telling enough for `make test`.
-MARKED = [
+MARKED_STEPS = [
     pytest.param(case, id=case.id, marks=pytest.mark.short if case.id == "prereqs-2" else pytest.mark.slow)
     for case in CASES
 ]
 
 
-@pytest.mark.parametrize("case", MARKED)
+@pytest.mark.parametrize("case", MARKED_STEPS)
 def test_the_next_install_converges(case: Case, story: Story, tmp_path: Path) -> None:
     print(f"INTERRUPT_SEED={SEED}")
     story.restore_nearest(case.start)
     before = story.list_kept()
     stage = Stage(story, tmp_path, build_random(case.id), case.step_limit)
     story.point = ""
-    unrecorded = list_unrecorded(stage)
+    unrecorded_paths = list_unrecorded(stage)
     try:
         text = case.play(stage)
     finally:
         for run in stage.runs:
             run.kill()
             print(f"$ gpustack {' '.join(run.words)}\n{run.read_output()}")
-    assert list_unrecorded(stage) <= unrecorded, "whatever a step began to write was recorded before"
+    assert list_unrecorded(stage) <= unrecorded_paths, "whatever a step began to write was recorded before"
     stage.inventory = None
     # What a killed Ansible left on hosts is found and removed by step prereqs.
     stage.step_limit = ",".join(dict.fromkeys(["prereqs", case.step_limit])) if case.step_limit else ""
-    then, took = aftermath.install_again(stage)
+    document, took = aftermath.install_again(stage)
     assert aftermath.list_leftovers(stage) == {}
     assert before <= story.list_kept()
-    reliability.write(Row(case.id, case.fault, case.step, text, then, took))
+    reliability.write(Row(case.id, case.fault, case.step, text, document, took))
 
 
 def test_every_step_is_interrupted() -> None:

@@ -17,9 +17,9 @@ from tests.lab.footprint import find_leftovers, list_footprint
 pytestmark = pytest.mark.lab
 
 NAME = f"t{os.getpid()}-hosts"
-OTHER = f"t{os.getpid()}-other"
+OTHER_LAB = f"t{os.getpid()}-other"
 ALONE = f"t{os.getpid()}-alone"
-BOTH = ("host1", "host2")
+BOTH_HOSTS = ("host1", "host2")
 SWAPOFF = "import ctypes;libc=ctypes.CDLL(None,use_errno=True);libc.swapoff(b'/');print(ctypes.get_errno())"
 
 
@@ -36,9 +36,9 @@ def two(before: set[str]) -> Iterator[lab.Lab]:
 
 
 def run_script(on: lab.Lab, host: str, script: str) -> str:
-    done = on.exec(host, ["sh", "-c", script], limit=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    process = on.exec(host, ["sh", "-c", script], limit=120)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
 
 
 def wait_for_host(on: lab.Lab, host: str, *, limit: float = 60.0) -> None:
@@ -49,45 +49,45 @@ def wait_for_host(on: lab.Lab, host: str, *, limit: float = 60.0) -> None:
 
 
 def test_systemd_is_pid_1_and_nothing_failed(two: lab.Lab) -> None:
-    for host in BOTH:
+    for host in BOTH_HOSTS:
         assert run_script(two, host, "cat /proc/1/comm") == "systemd"
         assert run_script(two, host, "systemctl is-system-running --wait") == "running"
 
 
 def test_releases_are_mixed_as_asked(two: lab.Lab) -> None:
-    assert [run_script(two, host, ". /etc/os-release; echo $ID-$VERSION_ID") for host in BOTH] == [
+    assert [run_script(two, host, ". /etc/os-release; echo $ID-$VERSION_ID") for host in BOTH_HOSTS] == [
         "debian-12",
         "debian-13",
     ]
 
 
 def test_hosts_are_different_machines(two: lab.Lab) -> None:
-    assert [run_script(two, host, "hostname") for host in BOTH] == list(BOTH)
+    assert [run_script(two, host, "hostname") for host in BOTH_HOSTS] == list(BOTH_HOSTS)
     for file in ("/etc/machine-id", "/etc/ssh/ssh_host_ed25519_key.pub", "/sys/class/net/host0/address"):
-        assert len({run_script(two, host, f"cat {file}") for host in BOTH}) == 2
+        assert len({run_script(two, host, f"cat {file}") for host in BOTH_HOSTS}) == 2
 
 
 def test_hosts_are_bare(two: lab.Lab) -> None:
     """The product installs what a cluster needs."""
-    for host in BOTH:
+    for host in BOTH_HOSTS:
         assert run_script(two, host, "ls /usr/sbin/conntrack /usr/bin/socat /usr/bin/containerd 2>/dev/null || :") == ""
 
 
 def test_hosts_have_a_sudo_user_and_no_root_login(two: lab.Lab) -> None:
     assert run_script(two, "host1", "id -un; sudo -n id -un").split() == ["ops", "root"]
-    refused = subprocess.run(
+    process = subprocess.run(
         ["ssh", "-F", two.ssh_config, "-o", "BatchMode=yes", "root@host1", "true"],
         capture_output=True,
         text=True,
         timeout=30,
         check=False,
     )
-    assert refused.returncode == 255
-    assert "Permission denied" in refused.stderr
+    assert process.returncode == 255
+    assert "Permission denied" in process.stderr
 
 
 def test_apt_works(two: lab.Lab) -> None:
-    for host in BOTH:
+    for host in BOTH_HOSTS:
         run_script(
             two, host, "sudo apt-get -qq update && sudo apt-get -qq install --yes --no-install-recommends ethtool"
         )
@@ -102,18 +102,18 @@ def test_hosts_reach_each_other_by_address(two: lab.Lab) -> None:
 def test_addresses_that_mean_nothing_outside_are_refused_at_once(two: lab.Lab, address: str) -> None:
     """An untranslated Service, a pod, another lab."""
     connect = f"import socket; socket.create_connection(('{address}', 443), timeout=10)"
-    begun = time.monotonic()
-    done = two.exec("host1", ["python3", "-c", connect], limit=30)
-    assert "ConnectionRefusedError" in done.stderr
-    assert time.monotonic() - begun < 5
+    start = time.monotonic()
+    process = two.exec("host1", ["python3", "-c", connect], limit=30)
+    assert "ConnectionRefusedError" in process.stderr
+    assert time.monotonic() - start < 5
 
 
 def test_the_machine_s_swap_clock_and_modules_are_out_of_reach(two: lab.Lab) -> None:
-    for host in BOTH:
+    for host in BOTH_HOSTS:
         assert run_script(two, host, f'sudo python3 -c "{SWAPOFF}"') == "1"  # EPERM
         assert two.exec(host, ["sudo", "date", "--set", "2001-01-01"]).returncode != 0
-        granted = int(run_script(two, host, "sudo grep CapEff /proc/self/status").split()[1], 16)
-        assert not granted >> 16 & 1  # CAP_SYS_MODULE
+        capabilities = int(run_script(two, host, "sudo grep CapEff /proc/self/status").split()[1], 16)
+        assert not capabilities >> 16 & 1  # CAP_SYS_MODULE
 
 
 def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_pa
         on = subprocess.run(["swapon", file], check=False, capture_output=True, text=True, timeout=30)
         if on.returncode != 0:
             pytest.skip(f"no swap can be turned on here: {on.stderr}")
-        off = two.exec("host1", ["sudo", "swapoff", str(file)])
-        assert off.returncode != 0
-        assert "Not superuser" in off.stderr  # so util-linux calls EPERM
+        swapoff = two.exec("host1", ["sudo", "swapoff", str(file)])
+        assert swapoff.returncode != 0
+        assert "Not superuser" in swapoff.stderr  # so util-linux calls EPERM
         two.exec("host1", ["sudo", "swapoff", "--all"])
         assert str(file) in Path("/proc/swaps").read_text()
         lab.create_lab(NAME, releases=["debian-12", "debian-13"])
@@ -161,16 +161,18 @@ def test_a_host_reboots_from_inside(two: lab.Lab) -> None:
 
 def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> None:
     before = list_footprint()
-    other = lab.create_lab(OTHER, releases=["debian-12"], addresses=30)
+    other_lab = lab.create_lab(OTHER_LAB, releases=["debian-12"], addresses=30)
     try:
-        assert other.record.net != two.record.net
-        assert other.record.bridge != two.record.bridge
-        many = [["ssh", "-F", str(other.ssh_config), extra.name, "hostname"] for extra in other.record.addresses]
+        assert other_lab.record.net != two.record.net
+        assert other_lab.record.bridge != two.record.bridge
+        many = [
+            ["ssh", "-F", str(other_lab.ssh_config), extra.name, "hostname"] for extra in other_lab.record.addresses
+        ]
         logins = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for words in many]
         assert [login.communicate(timeout=120)[0].strip() for login in logins] == ["host1"] * 30
     finally:
-        other.remove()
-    assert find_leftovers(OTHER, before) == set()
+        other_lab.remove()
+    assert find_leftovers(OTHER_LAB, before) == set()
     assert run_script(two, "host1", "sudo apt-get -qq update && echo fine") == "fine"
 
 
@@ -182,9 +184,9 @@ def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
         time.sleep(0.1)
     lab.create_lab(NAME, releases=["debian-12", "debian-13"])
     assert run_script(two, "host2", "hostname") == "host2"
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         lab.create_lab(NAME, releases=["debian-13"])
-    assert caught.value.reference == "lab-already-up"
+    assert excinfo.value.reference == "lab-already-up"
 
 
 @pytest.mark.parametrize("on_bridge", [True, False])
@@ -197,40 +199,42 @@ def test_a_link_that_outlives_its_killed_host_is_not_in_the_way(two: lab.Lab, *,
     subprocess.run(["ip", "link", "add", "name", link, *peer], check=True, timeout=30)
     if on_bridge:
         subprocess.run(["ip", "link", "set", link, "master", two.record.bridge], check=True, timeout=30)
-    begun = time.monotonic()
+    start = time.monotonic()
     lab.create_lab(NAME, releases=["debian-12", "debian-13"])
     assert run_script(two, "host1", "hostname") == "host1"
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - start < 30
 
 
 def test_down_leaves_nothing_also_when_run_twice(two: lab.Lab, before: set[str]) -> None:
     two.remove()
     assert find_leftovers(NAME, before) == set()
     assert lab.remove_lab(NAME) is False
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         lab.find_lab(NAME)
-    assert caught.value.reference == "lab-not-up"
+    assert excinfo.value.reference == "lab-not-up"
 
 
 @pytest.mark.parametrize("victim", ["python", "systemd-nspawn", "systemd"])
 def test_down_removes_a_lab_after_kill_9(before: set[str], victim: str) -> None:
     """The runner, systemd-nspawn, and PID 1 of the host."""
-    made = lab.create_lab(ALONE, releases=["debian-12"])
-    group = made.record.format_group_name("host1")
-    killed = [pid for pid in cgroups.list_processes(group) if Path(f"/proc/{pid}/comm").read_text().strip() == victim]
-    assert killed
-    os.kill(killed[0], signal.SIGKILL)
-    begun = time.monotonic()
-    made.remove()
-    assert time.monotonic() - begun < 30, "waited for a host that cannot be told to power off"
+    alone_lab = lab.create_lab(ALONE, releases=["debian-12"])
+    group = alone_lab.record.format_group_name("host1")
+    killed_pids = [
+        pid for pid in cgroups.list_processes(group) if Path(f"/proc/{pid}/comm").read_text().strip() == victim
+    ]
+    assert killed_pids
+    os.kill(killed_pids[0], signal.SIGKILL)
+    start = time.monotonic()
+    alone_lab.remove()
+    assert time.monotonic() - start < 30, "waited for a host that cannot be told to power off"
     assert find_leftovers(ALONE, before) == set()
 
 
 def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[str]) -> None:
-    made = lab.create_lab(ALONE, releases=["debian-12"])
-    assert not leftovers.is_dead(made.record)
-    cgroups.kill(made.record.format_group_name("host1"))
-    assert leftovers.is_dead(made.record)
+    alone_lab = lab.create_lab(ALONE, releases=["debian-12"])
+    assert not leftovers.is_dead(alone_lab.record)
+    cgroups.kill(alone_lab.record.format_group_name("host1"))
+    assert leftovers.is_dead(alone_lab.record)
     assert lab.remove_lab(f"{ALONE}-another") is False
     assert state.read(ALONE) is None
     assert find_leftovers(ALONE, before) == set()
@@ -238,10 +242,10 @@ def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[st
 
 def test_a_failed_up_leaves_only_the_console(before: set[str]) -> None:
     silent = lab.Mirror(lambda address: ["sh", "-c", f"echo no mirror on {address}; exit 3"], 9, "0" * 40)
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         lab.create_lab(ALONE, releases=["debian-12"], mirror=silent)
-    assert caught.value.reference == "lab-mirror-dead"
-    assert "no mirror on 10.77." in caught.value.reason
+    assert excinfo.value.reference == "lab-mirror-dead"
+    assert "no mirror on 10.77." in excinfo.value.reason
     assert find_leftovers(ALONE, before) == {f"file {state.locate_state(ALONE)}"}
     assert [path.name for path in state.locate_state(ALONE).iterdir()] == ["console"]
     lab.create_lab(ALONE, releases=["debian-12"]).kill()

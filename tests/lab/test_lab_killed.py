@@ -52,20 +52,20 @@ def draw_moments() -> list[Moment]:
     return [
         Moment(
             verb,
-            (part + draw.random()) / of,
+            (part + draw.random()) / part_count,
             draw.choice([0, 0, 2, 10, 50]),
             draw.choice(["alone", "group"]),
             draw.choice(["up", "down"]),
         )
-        for verb, of in parts.items()
-        for part in range(of)
+        for verb, part_count in parts.items()
+        for part in range(part_count)
     ]
 
 
 def run_gpustack(verb: str, count: Path, *, step: int | str = 0, delay: int = 0, target: str = "alone") -> int:
     """Exit status of the verb; -9 when it was killed."""
     words = [sys.executable, "-m", "tests.lab.cut", str(step), str(delay), target, str(count)]
-    done = subprocess.run(
+    process = subprocess.run(
         [*words, "lab", *VERBS[verb], "--name", NAME],
         capture_output=True,
         text=True,
@@ -75,22 +75,22 @@ def run_gpustack(verb: str, count: Path, *, step: int | str = 0, delay: int = 0,
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
         start_new_session=True,
     )
-    print(f"$ {verb}: {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.returncode
+    print(f"$ {verb}: {process.returncode}\n{process.stdout}{process.stderr}")
+    return process.returncode
 
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """The number of steps of each verb when nothing disturbs it."""
     count = tmp_path_factory.mktemp("steps") / "count"
-    counted = {}
+    counts = {}
     try:
         for verb in VERBS:
             assert run_gpustack(verb, count) == 0
-            counted[verb] = int(count.read_text())
+            counts[verb] = int(count.read_text())
     finally:
         lab.remove_lab(NAME, graceful=False)
-    return counted
+    return counts
 
 
 def read_contents(running_lab: lab.Lab) -> list[str]:
@@ -124,17 +124,17 @@ def test_nothing_stays_of_a_lab_whose_command_was_killed(moment: Moment, steps: 
     before = list_footprint()
     try:
         if moment.verb != "up":
-            made = lab.create_lab(NAME, releases=RELEASES)
-            mark(made, "saved")
-            made.save("clean")
-            mark(made, "changed")
+            made_lab = lab.create_lab(NAME, releases=RELEASES)
+            mark(made_lab, "saved")
+            made_lab.save("clean")
+            mark(made_lab, "changed")
         step = max(1, int(steps[moment.verb] * moment.far))
         assert run_gpustack(moment.verb, tmp_path / "count", step=step, delay=moment.delay, target=moment.target) == -9
         if moment.next_verb == "up":
-            again = lab.create_lab(NAME, releases=RELEASES)
-            assert len(set(read_contents(again))) == 1, "disks of different times are mixed"
+            second_lab = lab.create_lab(NAME, releases=RELEASES)
+            assert len(set(read_contents(second_lab))) == 1, "disks of different times are mixed"
             if moment.verb == "save":
-                assert_restorable(again)
+                assert_restorable(second_lab)
         lab.remove_lab(NAME)
         assert find_leftovers(NAME, before) == set()
     finally:
@@ -159,16 +159,16 @@ def test_a_restore_that_was_killed_is_finished(next_verb: str, tmp_path: Path) -
     serve = [sys.executable, "-m", "http.server", "8480", "--directory", str(tmp_path), "--bind"]
     mirror = lab.Mirror(lambda address: [*serve, address], 8480, "0" * 40)
     try:
-        made = lab.create_lab(NAME, releases=RELEASES, mirror=mirror)
-        mark(made, "saved")
-        made.save("clean")
-        mark(made, "changed")
+        made_lab = lab.create_lab(NAME, releases=RELEASES, mirror=mirror)
+        mark(made_lab, "saved")
+        made_lab.save("clean")
+        mark(made_lab, "changed")
         assert run_gpustack("restore", tmp_path / "count", step="snapshot") == -9
-        assert not (made.record.roots / "hosts" / "host1").exists()
+        assert not (made_lab.record.roots / "hosts" / "host1").exists()
         if next_verb == "restore":
-            made.restore("clean")
+            made_lab.restore("clean")
         else:
             lab.create_lab(NAME, releases=RELEASES, mirror=mirror)
-        assert read_contents(made) == ["saved", "saved"]
+        assert read_contents(made_lab) == ["saved", "saved"]
     finally:
         lab.remove_lab(NAME, graceful=False)

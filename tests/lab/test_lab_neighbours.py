@@ -18,10 +18,10 @@ from tests.lab.footprint import find_leftovers, list_footprint
 
 pytestmark = pytest.mark.lab
 
-ONE, TWO = f"t{os.getpid()}-one", f"t{os.getpid()}-two"
+FIRST, TWO = f"t{os.getpid()}-one", f"t{os.getpid()}-two"
 # What a kubelet and a distribution's own files set on a host, and so on the machine.
 WRITES = {"vm/overcommit_memory": 1, "kernel/panic": 11, "kernel/panic_on_oops": 1, "kernel/keys/root_maxkeys": 1000001}
-SHARED = [name for name in (*sysctls.NEEDED, *sysctls.WRITTEN) if (sysctls.PROC / name).exists()]
+NAMES = [name for name in (*sysctls.NEEDED, *sysctls.WRITTEN) if (sysctls.PROC / name).exists()]
 
 
 class Checkout:
@@ -41,8 +41,8 @@ class Checkout:
 
     def begin(self, *words: str) -> "subprocess.Popen[str]":
         argv = [sys.executable, "-m", "gpustack.cli.app", "lab", *words]
-        out = subprocess.PIPE
-        return subprocess.Popen(argv, cwd=self.folder, env=self.env, stdout=out, stderr=subprocess.STDOUT, text=True)
+        output = subprocess.PIPE
+        return subprocess.Popen(argv, cwd=self.folder, env=self.env, stdout=output, stderr=subprocess.STDOUT, text=True)
 
     def run_lab(self, *words: str) -> str:
         return wait_for_end(self.begin(*words))
@@ -56,16 +56,16 @@ def wait_for_end(process: "subprocess.Popen[str]") -> str:
 
 @pytest.fixture
 def checkouts(tmp_path: Path) -> Iterator[list[Checkout]]:
-    made = [Checkout(tmp_path / name) for name in ("a", "b")]
-    yield made
-    for checkout in made:
+    checkouts = [Checkout(tmp_path / name) for name in ("a", "b")]
+    yield checkouts
+    for checkout in checkouts:
         checkout.run_lab("down", "--force")
 
 
 @pytest.fixture
 def start_lab() -> Iterator[Callable[[str], lab.Lab]]:
     yield lambda name: lab.create_lab(name, releases=["debian-12"])
-    for name in (ONE, TWO):
+    for name in (FIRST, TWO):
         lab.remove_lab(name, graceful=False)
 
 
@@ -81,9 +81,9 @@ def test_two_checkouts_come_up_at_once_and_one_goes_down_alone(checkouts: list[C
     for process in [checkout.begin("up", "--hosts", "1", "--os", "debian-12") for checkout in checkouts]:
         wait_for_end(process)
     assert a.name in a.run_lab("status")
-    gone, again = a.begin("down"), b.begin("up", "--hosts", "1", "--os", "debian-12")
-    assert wait_for_end(gone).endswith("the lab is down\n")
-    wait_for_end(again)
+    down_run, up_run = a.begin("down"), b.begin("up", "--hosts", "1", "--os", "debian-12")
+    assert wait_for_end(down_run).endswith("the lab is down\n")
+    wait_for_end(up_run)
     assert find_leftovers(a.name, before) == set()
     b.run_lab("exec", "host1", "--", "sudo", "apt-get", "-qq", "update")
     assert a.run_lab("down").endswith("there was no lab\n")
@@ -96,32 +96,32 @@ def test_a_living_lab_with_a_broken_record_is_left_alone_and_can_be_taken_down(
     start_lab: Callable[[str], lab.Lab],
 ) -> None:
     before = list_footprint()
-    one = start_lab(ONE)
-    (locks.MACHINE / f"{ONE}.json").write_text("{")
+    first_lab = start_lab(FIRST)
+    (locks.MACHINE / f"{FIRST}.json").write_text("{")
     two = start_lab(TWO)
-    assert two.record.net != one.record.net
-    assert is_answering(one)
-    with pytest.raises(LabError) as caught:
-        start_lab(ONE)
-    assert caught.value.reference == "lab-record-broken"
-    assert lab.remove_lab(ONE) is True
-    assert find_leftovers(ONE, before) == set()
+    assert two.record.net != first_lab.record.net
+    assert is_answering(first_lab)
+    with pytest.raises(LabError) as excinfo:
+        start_lab(FIRST)
+    assert excinfo.value.reference == "lab-record-broken"
+    assert lab.remove_lab(FIRST) is True
+    assert find_leftovers(FIRST, before) == set()
     assert is_answering(two)
-    assert is_answering(start_lab(ONE))
+    assert is_answering(start_lab(FIRST))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("record", ["broken", "missing"])
 def test_a_dead_lab_with_a_broken_record_or_none_is_swept(record: str, start_lab: Callable[[str], lab.Lab]) -> None:
     before = list_footprint()
-    one = start_lab(ONE)
-    cgroups.kill(one.record.format_group_name("host1"))
+    first_lab = start_lab(FIRST)
+    cgroups.kill(first_lab.record.format_group_name("host1"))
     if record == "broken":
-        (locks.MACHINE / f"{ONE}.json").write_text('{"name": 3}')
+        (locks.MACHINE / f"{FIRST}.json").write_text('{"name": 3}')
     else:
-        state.forget(ONE)
+        state.forget(FIRST)
     two = start_lab(TWO)
-    assert find_leftovers(ONE, before) == set()
+    assert find_leftovers(FIRST, before) == set()
     two.remove()
     assert find_leftovers(TWO, before) == set()
 
@@ -132,12 +132,12 @@ def test_settings_of_the_machine_that_a_host_changes_are_put_back_by_the_last_la
 ) -> None:
     if state.list_records():
         pytest.skip("another lab is up on this machine, and the last one puts them back")
-    before = {name: (sysctls.PROC / name).read_text() for name in SHARED}
-    one, two = start_lab(ONE), start_lab(TWO)
+    before = {name: (sysctls.PROC / name).read_text() for name in NAMES}
+    first_lab, two = start_lab(FIRST), start_lab(TWO)
     for name, value in WRITES.items():
-        assert one.exec("host1", ["sudo", "sh", "-c", f"echo {value} >/proc/sys/{name}"]).returncode == 0
+        assert first_lab.exec("host1", ["sudo", "sh", "-c", f"echo {value} >/proc/sys/{name}"]).returncode == 0
         assert (sysctls.PROC / name).read_text().strip() == str(value)
-    one.remove()
+    first_lab.remove()
     assert (sysctls.PROC / "kernel/panic").read_text().strip() == "11"
     two.remove()
     assert {name: (sysctls.PROC / name).read_text() for name in before} == before

@@ -43,10 +43,10 @@ WORK = 45
 @pytest.fixture(scope="module")
 def many_hosts() -> Iterator[lab.Lab]:
     lab.remove_lab(NAME)
-    made = lab.create_lab(NAME, releases=["debian-12", "debian-13"], addresses=30)
-    make_bad(made, BAD | LATE)
-    yield made
-    made.kill()
+    many_lab = lab.create_lab(NAME, releases=["debian-12", "debian-13"], addresses=30)
+    make_bad(many_lab, BAD | LATE)
+    yield many_lab
+    many_lab.kill()
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ def inventory(many_hosts: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("many")
     config = write_ssh_config(many_hosts, ["n28"], folder / "ssh")
     folder /= "inventory"
-    given = lab.locate_inventory(NAME, addresses=True)
-    hosts = yaml.safe_load((given / "hosts.yml").read_text())
+    inventory = lab.locate_inventory(NAME, addresses=True)
+    hosts = yaml.safe_load((inventory / "hosts.yml").read_text())
     hosts["all"]["vars"]["ansible_ssh_common_args"] = f"-F {config}"
     nodes = hosts["all"]["children"]["kube_node"]["hosts"]
     assert list(nodes) == [f"n{i + 1:02}" for i in range(30)]
@@ -64,7 +64,7 @@ def inventory(many_hosts: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> 
     variables = folder / "group_vars" / "all"
     variables.mkdir(parents=True)
     (folder / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
-    (variables / "gpustack.yml").write_bytes((given / "group_vars" / "all" / "gpustack.yml").read_bytes())
+    (variables / "gpustack.yml").write_bytes((inventory / "group_vars" / "all" / "gpustack.yml").read_bytes())
     return folder
 
 
@@ -130,9 +130,11 @@ def test_good_hosts_are_served_and_bad_hosts_are_named(
     }
     assert all(hosts[name]["hint"] for name in BAD)
     values = list_reasons(loads)
-    assert {name for name in values if any(f"{name} was not reached" in why for why in values[name])} == set(BAD)
+    assert {name for name in values if any(f"{name} was not reached" in reason for reason in values[name])} == set(BAD)
     for name in set(hosts) - set(BAD):
-        assert not any(bad in why for why in values[name] for bad in BAD), "what a bad one does not tell is its own"
+        assert not any(bad in reason for reason in values[name] for bad in BAD), (
+            "what a bad one does not tell is its own"
+        )
     assert loads["next"]
     assert HOST_LIMIT < loads["seconds"] < CONNECT_LIMIT + HOST_LIMIT + WORK, "one after the other takes 155 s"
     assert 2 <= connections.max_count <= 30, "one connection per host"

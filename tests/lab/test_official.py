@@ -73,12 +73,12 @@ def test_official_sources_make_a_cluster(many: lab.Lab, cluster: Path, gpustack:
 
 
 def test_only_lab_hosts_know_the_names_so(many: lab.Lab) -> None:
-    known = witness.connect_host(many, "host1").check_output("getent hosts pkgs.k8s.io").split()[0]
-    assert known == many.record.gateway
+    addresses = witness.connect_host(many, "host1").check_output("getent hosts pkgs.k8s.io").split()[0]
+    assert addresses == many.record.gateway
     mine = subprocess.run(["getent", "hosts", "pkgs.k8s.io"], capture_output=True, text=True, check=False)
     assert many.record.gateway not in mine.stdout
-    trusted = subprocess.run(["grep", "-r", "-l", many.name, "/etc/ssl/certs"], capture_output=True, check=False)
-    assert trusted.stdout == b""
+    process = subprocess.run(["grep", "-r", "-l", many.name, "/etc/ssl/certs"], capture_output=True, check=False)
+    assert process.stdout == b""
 
 
 def test_a_changed_manifest_is_refused(many: lab.Lab, cluster: Path, gpustack: Run) -> None:
@@ -198,14 +198,14 @@ def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.parametrize("host", FAULTS, ids=lambda host: FAULTS[host][0].replace(" ", "-"))
 def test_what_is_wrong_on_the_way_is_reported(spoilt: Spoilt, host: str) -> None:
-    (played,) = spoilt[1]["playbook_runs"]
-    (value,) = [failure["reason"] for failure in played["failures"] if failure["host"] == host]
+    (playbook_run,) = spoilt[1]["playbook_runs"]
+    (value,) = [failure["reason"] for failure in playbook_run["failures"] if failure["host"] == host]
     assert [words for words in FAULTS[host][1] if words not in value] == [], value
 
 
 def test_a_slow_server_is_waited_for(spoilt: Spoilt, many: lab.Lab) -> None:
-    (played,) = spoilt[1]["playbook_runs"]
-    assert SLOW not in played["failed_hosts"]
+    (playbook_run,) = spoilt[1]["playbook_runs"]
+    assert SLOW not in playbook_run["failed_hosts"]
     assert witness.connect_host(many, SLOW).package("containerd.io").is_installed
 
 
@@ -238,10 +238,10 @@ def create_key(home: Path, expires: str) -> bytes:
 
 
 def read_fingerprint(home: Path) -> str:
-    listed = subprocess.run(
+    process = subprocess.run(
         ["gpg", "--homedir", str(home), "--with-colons", "--list-keys"], check=True, capture_output=True, text=True
     )
-    return next(line.split(":")[9] for line in listed.stdout.splitlines() if line.startswith("fpr"))
+    return next(line.split(":")[9] for line in process.stdout.splitlines() if line.startswith("fpr"))
 
 
 def test_the_next_install_fixes_all(spoilt: Spoilt, many: lab.Lab, gpustack: Run) -> None:

@@ -21,20 +21,20 @@ WATCHING = (ROOT / "docs" / "watching.md").read_text()
 def test_the_host_itself_becomes_a_cluster(
     release: str, python: str, make_lab: Callable[..., lab.Lab], wheel: Path, tmp_path: Path
 ) -> None:
-    made = make_lab(f"one-{release}", [release])
-    host = witness.connect_host(made, "host1")
-    carried.install(made, "host1", python, wheel, tmp_path)
-    carried.copy_folder(made, "host1", made.inventory / "group_vars" / "all" / "gpustack.yml", "/tmp/gpustack.yml")
+    lab = make_lab(f"one-{release}", [release])
+    host = witness.connect_host(lab, "host1")
+    carried.install(lab, "host1", python, wheel, tmp_path)
+    carried.copy_folder(lab, "host1", lab.inventory / "group_vars" / "all" / "gpustack.yml", "/tmp/gpustack.yml")
     host.check_output("install -D -m 0644 /tmp/gpustack.yml /etc/gpustack-cluster/gpustack.yml")
     assert host.run(f"{VENV}/bin/gpustack plan").rc == 1
-    unnamed = host.run(f"{VENV}/bin/gpustack install --yes")
-    assert unnamed.rc == 2
-    assert "--this-host" in unnamed.stderr
-    done = host.run(f"{VENV}/bin/gpustack install --yes --this-host")
-    assert done.rc == 0, done.stderr[-4000:] + done.stdout[-4000:]
-    again = host.run(f"{VENV}/bin/gpustack install --yes --this-host")
-    assert again.rc == 0
-    assert "nothing to do" in again.stdout
+    refusal = host.run(f"{VENV}/bin/gpustack install --yes")
+    assert refusal.rc == 2
+    assert "--this-host" in refusal.stderr
+    process = host.run(f"{VENV}/bin/gpustack install --yes --this-host")
+    assert process.rc == 0, process.stderr[-4000:] + process.stdout[-4000:]
+    second_process = host.run(f"{VENV}/bin/gpustack install --yes --this-host")
+    assert second_process.rc == 0
+    assert "nothing to do" in second_process.stdout
     assert host.run(f"{VENV}/bin/gpustack plan").rc == 0
     assert host.run(f"{VENV}/bin/gpustack verify").rc == 0
     nodes = host.check_output("kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers")

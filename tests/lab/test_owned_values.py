@@ -19,30 +19,30 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 def list_rounds() -> Iterator[list[OwnedValue]]:
     """List rounds of one value per step and host at a time; another inventory has a round of its own."""
-    left = [value for value in load() if not value.reason and not value.hosts]
-    while left:
-        taken = {(value.step, value.host): value for value in reversed(left)}
-        yield [value for value in left if value in taken.values()]
-        left = [value for value in left if value not in taken.values()]
+    remaining_values = [value for value in load() if not value.reason and not value.hosts]
+    while remaining_values:
+        first_values = {(value.step, value.host): value for value in reversed(remaining_values)}
+        yield [value for value in remaining_values if value in first_values.values()]
+        remaining_values = [value for value in remaining_values if value not in first_values.values()]
     yield from ([value] for value in load() if value.hosts)
 
 
 @pytest.fixture(scope="module")
 def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> World:
-    made = make_lab("owned", RELEASES, monitored=True, gpus="2")
-    return make_world(made, gpustack, tmp_path_factory.mktemp("owned"))
+    owned_lab = make_lab("owned", RELEASES, monitored=True, gpus="2")
+    return make_world(owned_lab, gpustack, tmp_path_factory.mktemp("owned"))
 
 
 def list_changes(value: Any) -> list[tuple[str, str, str]]:
     """List (step, host, task) of all that reported a change, in order."""
-    step, found = "", []
+    step, places = "", []
     for line in (Path(value["evidence_directory"]) / "events.jsonl").read_text().splitlines():
         event = json.loads(line)
         if event["kind"] == "step":
             step = event["subject"]
         elif event["kind"] == "changed":
-            found.append((step, event["subject"], event["message"]))
-    return found
+            places.append((step, event["subject"], event["message"]))
+    return places
 
 
 @pytest.mark.parametrize("values", list(list_rounds()), ids=lambda values: f"{len(values)} from {values[0].task}")
@@ -51,9 +51,11 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     inventory = world.build_inventory({}, {}, values[0].hosts) if values[0].hosts else world.inventory
     # In an inventory of one host the other node is a stranger to the firewall: there only the step itself is played.
     words = ("--only", values[0].step) if values[0].hosts else ()
-    done = world.gpustack("install", "-i", inventory, "--force", *words, "--yes", "-o", "json", limit=900)
-    document = json.loads(done.stdout)
-    assert sorted(list_changes(document)) == sorted(one for value in values for one in value.changed_tasks)
+    process = world.gpustack("install", "-i", inventory, "--force", *words, "--yes", "-o", "json", limit=900)
+    document = json.loads(process.stdout)
+    assert sorted(list_changes(document)) == sorted(
+        changed_task for value in values for changed_task in value.changed_tasks
+    )
     assert document["converged"]
     assert sum(play["changed_task_count"] for play in document["playbook_runs"]) == len(list_changes(document))
     if values[0].hosts:

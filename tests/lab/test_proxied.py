@@ -17,28 +17,30 @@ LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
 
 USER, PASSWORD = "kube", 'pass/with:odd#signs%$"x'
-OUTSIDE = ("127.0.0.1", 8443)  # where the official names are, for the proxy alone
-OURS = "/etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf /etc/gpustack-cluster/proxy.env"
+OUTSIDE_ADDRESS = ("127.0.0.1", 8443)  # where the official names are, for the proxy alone
+OWN_FILES = (
+    "/etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf /etc/gpustack-cluster/proxy.env"
+)
 UNITS = "/etc/systemd/system/containerd.service.d /etc/systemd/system/kubelet.service.d"
 
 
 @pytest.fixture(scope="module")
 def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     """A host that knows no names: neither those of the lab's internet nor those of the Debian archive."""
-    made = make_lab("proxied", ["debian-12"], internet=True)
-    gateway = made.record.gateway
+    proxied_lab = make_lab("proxied", ["debian-12"], internet=True)
+    gateway = proxied_lab.record.gateway
     forget = f"sed -i '/^{gateway} /d' /etc/hosts && echo nameserver {gateway} >/etc/resolv.conf"
-    witness.connect_host(made, "host1").check_output(forget)
-    return made
+    witness.connect_host(proxied_lab, "host1").check_output(forget)
+    return proxied_lab
 
 
 @pytest.fixture(scope="module")
 def way_out(one_host: lab.Lab) -> Iterator[Proxy]:
-    known = dict.fromkeys(official_names.list_names(), OUTSIDE[0])
-    ports = {443: OUTSIDE[1]}
+    known_addresses = dict.fromkeys(official_names.list_names(), OUTSIDE_ADDRESS[0])
+    ports = {443: OUTSIDE_ADDRESS[1]}
     with (
-        roads.run_internet(one_host, None, *OUTSIDE),
-        run_proxy(one_host.record.gateway, USER, PASSWORD, known, ports) as running,
+        roads.run_internet(one_host, None, *OUTSIDE_ADDRESS),
+        run_proxy(one_host.record.gateway, USER, PASSWORD, known_addresses, ports) as running,
     ):
         yield running
 
@@ -73,8 +75,8 @@ def test_everything_came_through_the_proxy(
 ) -> None:
     gpustack("verify", "-i", inventory)
     hosts = {re.sub(r"^https?://|[:/].*", "", target) for target in way_out.served_targets}
-    wanted = {"pkgs.k8s.io", "download.docker.com", "raw.githubusercontent.com", "registry.k8s.io", "ghcr.io"}
-    assert wanted <= hosts
+    expected_names = {"pkgs.k8s.io", "download.docker.com", "raw.githubusercontent.com", "registry.k8s.io", "ghcr.io"}
+    assert expected_names <= hosts
     assert any(
         (target.endswith(".deb") and "debian.org" in target) or "/debian/" in target
         for target in way_out.served_targets
@@ -82,9 +84,11 @@ def test_everything_came_through_the_proxy(
 
 
 def test_the_cluster_itself_is_reached_directly(installed_host: lab.Lab, way_out: Proxy) -> None:
-    own = (installed_host.hosts[0].address, "10.96.", "10.244.", "127.0.0.1", "localhost", ".svc")
+    own_addresses = (installed_host.hosts[0].address, "10.96.", "10.244.", "127.0.0.1", "localhost", ".svc")
     assert [
-        target for target in way_out.served_targets + way_out.refused_targets if any(name in target for name in own)
+        target
+        for target in way_out.served_targets + way_out.refused_targets
+        if any(name in target for name in own_addresses)
     ] == []
 
 
@@ -100,7 +104,7 @@ def test_it_reaches_apt_containerd_and_the_kubelet(installed_host: lab.Lab) -> N
 def test_static_pods_and_others_do_not_see_it(installed_host: lab.Lab) -> None:
     host = witness.connect_host(installed_host, "host1")
     assert host.run("grep -riE 'proxy.*3128|pass/with' /etc/kubernetes /var/lib/kubelet/config.yaml").stdout == ""
-    assert host.check_output(f"stat -c %a $(grep -rlE '{USER}' {OURS})").split() == ["600", "600"]
+    assert host.check_output(f"stat -c %a $(grep -rlE '{USER}' {OWN_FILES})").split() == ["600", "600"]
     assert PASSWORD[:9] not in host.check_output("su ops -c 'apt-config dump'")
 
 
@@ -113,14 +117,14 @@ def test_a_login_that_changed_is_drift(
         text = " ".join(output.split())
         assert "/etc/gpustack-cluster/proxy.env with different content" in text
         assert "renewed-word" not in text
-        started = witness.connect_host(installed_host, "host1").check_output(
+        start_time = witness.connect_host(installed_host, "host1").check_output(
             "systemctl show -p MainPID --value containerd"
         )
         way_out.expect(USER, "renewed-word")
         gpustack("install", "-i", inventory, "--yes")
         assert (
             witness.connect_host(installed_host, "host1").check_output("systemctl show -p MainPID --value containerd")
-            != started
+            != start_time
         )
     finally:
         way_out.expect(USER, PASSWORD)
@@ -146,6 +150,6 @@ def test_without_a_proxy_in_the_spec_all_of_it_goes(installed_host: lab.Lab, gpu
     output = gpustack("plan", "-i", installed_host.inventory, code=1).stdout
     assert "left over" in " ".join(output.split())
     gpustack("install", "-i", installed_host.inventory, "--yes", "--only", "prereqs,containerd,kubernetes")
-    assert host.run(f"ls {OURS}; find {UNITS} -name '*gpustack*'").stdout == ""
+    assert host.run(f"ls {OWN_FILES}; find {UNITS} -name '*gpustack*'").stdout == ""
     for unit in ("containerd", "kubelet"):
         assert "_PROXY" not in host.check_output(f"cat /proc/$(systemctl show -p MainPID --value {unit})/environ")

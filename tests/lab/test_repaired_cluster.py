@@ -37,49 +37,49 @@ def test_an_initialisation_that_was_broken_off_is_taken_up_again(two: lab.Lab, g
         gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
         assert killing.result().returncode == 0
     host = witness.connect_host(two, "host1")
-    made = host.file("/etc/kubernetes/pki/ca.crt").content
+    authority = host.file("/etc/kubernetes/pki/ca.crt").content
     assert host.file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
     assert "interrupted" in gpustack("plan", "-i", two.inventory, code=1).stdout
     install(two, gpustack)
-    assert host.file("/etc/kubernetes/pki/ca.crt").content == made
+    assert host.file("/etc/kubernetes/pki/ca.crt").content == authority
     assert host.file("/etc/kubernetes/gpustack-kubeadm.yaml").mode == 0o600
     assert not host.file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
     assert host.check_output(f"{KUBECTL} -n kube-system get secret -o name | grep -c bootstrap-token || :") == "0"
 
 
 def test_small_drift_is_fixed_by_the_steps_it_belongs_to(two: lab.Lab, gpustack: Run) -> None:
-    one, other = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
-    one.check_output("chmod 644 /etc/kubernetes/admin.conf")
-    other.check_output(f"systemctl stop kubelet && install -m 600 /dev/null {BOOTSTRAP}")
+    host1, host2 = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
+    host1.check_output("chmod 644 /etc/kubernetes/admin.conf")
+    host2.check_output(f"systemctl stop kubelet && install -m 600 /dev/null {BOOTSTRAP}")
     assert list_plays(install(two, gpustack)) == {"control-plane": ["host1"], "workers": ["host2"]}
-    assert one.file("/etc/kubernetes/admin.conf").mode == 0o600
-    assert other.service("kubelet").is_running
-    assert not other.file(BOOTSTRAP).exists
+    assert host1.file("/etc/kubernetes/admin.conf").mode == 0o600
+    assert host2.service("kubelet").is_running
+    assert not host2.file(BOOTSTRAP).exists
 
 
 def test_a_join_that_was_broken_off_is_done_again(two: lab.Lab, gpustack: Run) -> None:
-    one, other = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
-    other.check_output("kubeadm reset -f && rm -f /etc/cni/net.d/*")
-    other.check_output("mkdir -p /etc/kubernetes/pki && echo stale >/etc/kubernetes/pki/ca.crt")
-    endpoint = one.check_output("awk '$1 == \"server:\" {print $2}' /etc/kubernetes/kubelet.conf")
-    other.check_output(f"printf 'clusters:\\n- cluster:\\n    server: {endpoint}\\n' >{BOOTSTRAP}")
-    one.check_output(f"{KUBECTL} delete node host2")
+    host1, host2 = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
+    host2.check_output("kubeadm reset -f && rm -f /etc/cni/net.d/*")
+    host2.check_output("mkdir -p /etc/kubernetes/pki && echo stale >/etc/kubernetes/pki/ca.crt")
+    endpoint = host1.check_output("awk '$1 == \"server:\" {print $2}' /etc/kubernetes/kubelet.conf")
+    host2.check_output(f"printf 'clusters:\\n- cluster:\\n    server: {endpoint}\\n' >{BOOTSTRAP}")
+    host1.check_output(f"{KUBECTL} delete node host2")
     assert list_plays(install(two, gpustack)) == {"workers": ["host2"]}
-    assert other.file("/etc/kubernetes/pki/ca.crt").content == one.file("/etc/kubernetes/pki/ca.crt").content
-    assert one.check_output("kubeadm token list --kubeconfig /etc/kubernetes/admin.conf") == ""
-    assert not other.file("/run/gpustack-join.yaml").exists
+    assert host2.file("/etc/kubernetes/pki/ca.crt").content == host1.file("/etc/kubernetes/pki/ca.crt").content
+    assert host1.check_output("kubeadm token list --kubeconfig /etc/kubernetes/admin.conf") == ""
+    assert not host2.file("/run/gpustack-join.yaml").exists
     journal = "journalctl -q -o cat | grep -cE '[a-z0-9]{6}[.][a-z0-9]{16}' || :"
-    assert [host.check_output(journal) for host in (one, other)] == ["0", "0"]
+    assert [host.check_output(journal) for host in (host1, host2)] == ["0", "0"]
 
 
 def test_credentials_that_are_lost_are_made_anew_for_the_same_node(two: lab.Lab, gpustack: Run) -> None:
-    one, other = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
+    host1, host2 = witness.connect_host(two, "host1"), witness.connect_host(two, "host2")
     node = f"{KUBECTL} get node host2 -o 'jsonpath={{.metadata.uid}}'"
-    before = one.check_output(node)
-    other.check_output("rm /etc/kubernetes/kubelet.conf")
-    assert other.service("kubelet").is_running
+    before = host1.check_output(node)
+    host2.check_output("rm /etc/kubernetes/kubelet.conf")
+    assert host2.service("kubelet").is_running
     assert list_plays(install(two, gpustack)) == {"workers": ["host2"]}
-    assert one.check_output(node) == before
+    assert host1.check_output(node) == before
 
 
 def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpustack: Run) -> None:
@@ -100,13 +100,13 @@ def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpu
 
 
 def test_a_host_of_another_cluster_is_refused_and_left_as_it_is(two: lab.Lab, gpustack: Run) -> None:
-    other = witness.connect_host(two, "host2")
-    other.check_output("sed -i.kept 's#server: .*#server: https://192.0.2.9:6443#' /etc/kubernetes/kubelet.conf")
-    before = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
+    host2 = witness.connect_host(two, "host2")
+    host2.check_output("sed -i.kept 's#server: .*#server: https://192.0.2.9:6443#' /etc/kubernetes/kubelet.conf")
+    before = host2.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
     result = gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
     assert "192.0.2.9" in result.stdout + result.stderr
     assert "gpustack reset --limit host2 --foreign" in result.stdout + result.stderr
-    after = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
+    after = host2.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
     assert after == before
-    other.check_output("mv /etc/kubernetes/kubelet.conf.kept /etc/kubernetes/kubelet.conf")
+    host2.check_output("mv /etc/kubernetes/kubelet.conf.kept /etc/kubernetes/kubelet.conf")
     gpustack("verify", "-i", two.inventory)

@@ -18,7 +18,14 @@ import yaml
 
 from gpustack_lab import lab
 from tests.lab import witness
-from tests.lab.belongings import ANYHOW, PACKAGED, PERSON, find_differences, list_outline, list_packaged_files
+from tests.lab.belongings import (
+    ALWAYS_ALLOWED,
+    PACKAGE_FILES,
+    PERSON,
+    find_differences,
+    list_outline,
+    list_packaged_files,
+)
 from tests.lab.conftest import GPUSTACK, Run
 from tests.lab.firewalls import run_as_root
 from tests.lab.killed import kill_program
@@ -33,13 +40,15 @@ Outlines = dict[str, set[str]]
 
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    made = make_lab("reset", ["debian-12", "debian-13"])
+    reset_lab = make_lab("reset", ["debian-12", "debian-13"])
     for host in HOSTS:
         run_as_root(
-            made, host, "apt-get -q update; apt-get -qqy install --no-install-recommends iptables nftables >/dev/null"
+            reset_lab,
+            host,
+            "apt-get -q update; apt-get -qqy install --no-install-recommends iptables nftables >/dev/null",
         )
-        run_as_root(made, host, PERSON)
-    return made
+        run_as_root(reset_lab, host, PERSON)
+    return reset_lab
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +57,7 @@ def before(two: lab.Lab) -> Outlines:
 
 
 # Their postrm scripts are not run (docs/reset.md).
-CONFIGURED = (r"package (containerd\.io|kubelet) rc ",)
+CONFIGURED_PACKAGES = (r"package (containerd\.io|kubelet) rc ",)
 
 
 def install(two: lab.Lab, gpustack: Run, inventory: Path | None = None) -> None:
@@ -57,8 +66,8 @@ def install(two: lab.Lab, gpustack: Run, inventory: Path | None = None) -> None:
 
 
 def reset(two: lab.Lab, gpustack: Run, *words: str, code: int = 0) -> Any:
-    done = gpustack("reset", "-i", two.inventory, "--yes", "-o", "json", *words, limit=900, code=code)
-    return json.loads(done.stdout)
+    process = gpustack("reset", "-i", two.inventory, "--yes", "-o", "json", *words, limit=900, code=code)
+    return json.loads(process.stdout)
 
 
 def list_nodes(two: lab.Lab) -> dict[str, str]:
@@ -67,29 +76,29 @@ def list_nodes(two: lab.Lab) -> dict[str, str]:
 
 
 def compare(two: lab.Lab, before: Outlines, host: str, *, packages: bool) -> list[str]:
-    allowed = [*ANYHOW, *(CONFIGURED if packages else PACKAGED)]
-    return find_differences(before[host], list_outline(two, host), allowed, list_packaged_files(two, host))
+    allowed_differences = [*ALWAYS_ALLOWED, *(CONFIGURED_PACKAGES if packages else PACKAGE_FILES)]
+    return find_differences(before[host], list_outline(two, host), allowed_differences, list_packaged_files(two, host))
 
 
 def test_bare_hosts_have_nothing_to_remove(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     assert "nothing of gpustack is on them" in gpustack("reset", "-i", two.inventory).stdout
     for host in HOSTS:
-        assert find_differences(before[host], list_outline(two, host), ANYHOW) == []
+        assert find_differences(before[host], list_outline(two, host), ALWAYS_ALLOWED) == []
 
 
 def test_an_etcd_of_somebody_else_is_refused_and_stays(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     """An etcd host of another cluster, or of Patroni: no kubeconfig says whose it is."""
     run_as_root(two, "host2", "mkdir -p /var/lib/etcd/member /etc/kubernetes/pki; echo data >/var/lib/etcd/member/db")
     run_as_root(two, "host2", "echo key >/etc/kubernetes/pki/ca.key")
-    refused = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
-    assert "reset-foreign" in refused.stderr
-    assert "/var/lib/etcd/member" in refused.stdout + refused.stderr
+    process = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
+    assert "reset-foreign" in process.stderr
+    assert "/var/lib/etcd/member" in process.stdout + process.stderr
     assert run_as_root(two, "host2", "cat /var/lib/etcd/member/db /etc/kubernetes/pki/ca.key").split() == [
         "data",
         "key",
     ]
     run_as_root(two, "host2", "rm -r /var/lib/etcd /etc/kubernetes/pki")
-    assert find_differences(before["host2"], list_outline(two, "host2"), ANYHOW) == []
+    assert find_differences(before["host2"], list_outline(two, "host2"), ALWAYS_ALLOWED) == []
 
 
 def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_workers(two: lab.Lab, gpustack: Run) -> None:
@@ -97,11 +106,11 @@ def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_worke
     records = [run_as_root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS]
     assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout.lower()
     assert [run_as_root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS] == records
-    shown = gpustack("reset", "-i", two.inventory, code=5)
-    assert "control plane of gpustack at https://" in shown.stdout
-    assert "reset-declined" in shown.stderr
-    refused = gpustack("reset", "-i", two.inventory, "--limit", "host1", "--yes", code=5)
-    assert "reset-orphans" in refused.stderr
+    process = gpustack("reset", "-i", two.inventory, code=5)
+    assert "control plane of gpustack at https://" in process.stdout
+    assert "reset-declined" in process.stderr
+    refusal = gpustack("reset", "-i", two.inventory, "--limit", "host1", "--yes", code=5)
+    assert "reset-orphans" in refusal.stderr
     gpustack("verify", "-i", two.inventory, "-q")
 
 
@@ -120,19 +129,23 @@ def test_a_worker_leaves_and_the_next_install_brings_it_back(two: lab.Lab, befor
 
 def test_what_somebody_changed_since_stays_and_is_named(two: lab.Lab, gpustack: Run) -> None:
     """A mount in fstab, an etcd beside our node, a static pod, lines in a file of gpustack."""
-    theirs = ("/var/lib/etcd/member/db", "/etc/kubernetes/manifests/person.yaml", "/etc/kubernetes/pki/person.key")
-    for path in theirs:
+    foreign_paths = (
+        "/var/lib/etcd/member/db",
+        "/etc/kubernetes/manifests/person.yaml",
+        "/etc/kubernetes/pki/person.key",
+    )
+    for path in foreign_paths:
         run_as_root(two, "host2", f"mkdir -p $(dirname {path}); echo person >{path}")
     run_as_root(
         two,
         "host2",
         "echo 'server:/x /x nfs noauto 0 0' >>/etc/fstab; echo '# person' >>/etc/sysctl.d/90-gpustack.conf",
     )
-    files = "sha256sum /etc/fstab /etc/sysctl.d/90-gpustack.conf " + " ".join(theirs)
+    files = "sha256sum /etc/fstab /etc/sysctl.d/90-gpustack.conf " + " ".join(foreign_paths)
     sums = run_as_root(two, "host2", files)
     value = reset(two, gpustack, "--limit", "host2")
-    kept = " ".join(value["hosts"][0]["kept_resources"])
-    assert [path for path in ("/etc/fstab", "/etc/sysctl.d/90-gpustack.conf") if path not in kept] == []
+    kept_text = " ".join(value["hosts"][0]["kept_resources"])
+    assert [path for path in ("/etc/fstab", "/etc/sysctl.d/90-gpustack.conf") if path not in kept_text] == []
     assert run_as_root(two, "host2", files) == sums
     run_as_root(
         two, "host2", "rm -r /etc/kubernetes/manifests /etc/kubernetes/pki /var/lib/etcd /etc/sysctl.d/90-gpustack.conf"
@@ -174,14 +187,17 @@ def test_a_reset_that_is_killed_is_taken_up_again(two: lab.Lab, before: Outlines
         lambda: gpustack("reset", "-i", two.inventory, "--yes", code=None, limit=900).returncode == 0,
     )
     for name in HOSTS:
-        found = compare(two, before, name, packages=False)
-        assert [line for line in found if "containerd-shim" not in line and not RUNNING.search(line)] == []
+        differences = compare(two, before, name, packages=False)
+        assert [line for line in differences if "containerd-shim" not in line and not RUNNING.search(line)] == []
     assert host.check_output("ctr -n person tasks ls | awk '$1 == \"theirs\" {print $2}'") == pid
     assert host.file("/root/.kube/config").content_string == "person\n"
-    again = reset(two, gpustack)
-    assert (again["playbook_run"], [one["traces"] for one in again["hosts"]]) == (None, [{}, {}])
-    kept = gpustack("reset", "-i", two.inventory, "--packages", code=5).stdout
-    assert "package containerd.io: containerd's-namespace-person needs it" in kept
+    second_outcome = reset(two, gpustack)
+    assert (second_outcome["playbook_run"], [host_removal["traces"] for host_removal in second_outcome["hosts"]]) == (
+        None,
+        [{}, {}],
+    )
+    kept_text = gpustack("reset", "-i", two.inventory, "--packages", code=5).stdout
+    assert "package containerd.io: containerd's-namespace-person needs it" in kept_text
     run_as_root(two, "host1", "ctr -n person tasks rm -f theirs; ctr -n person containers rm theirs")
     run_as_root(two, "host1", f"ctr -n person images rm {witness.IMAGE} >/dev/null")
 
@@ -219,10 +235,10 @@ def test_a_host_of_another_cluster_needs_its_own_word(two: lab.Lab, gpustack: Ru
     """The test makes its files by hand: what counts is whose API they name."""
     old = "clusters:\\n- cluster:\\n    server: https://old.example:6443\\n"
     run_as_root(two, "host2", f"mkdir -p /etc/kubernetes; printf '{old}' >/etc/kubernetes/kubelet.conf")
-    planned = gpustack("plan", "-i", two.inventory, code=1).stdout
-    assert "gpustack reset --limit host2 --foreign" in planned
-    refused = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
-    assert "old.example:6443" in refused.stdout + refused.stderr
+    planned_steps = gpustack("plan", "-i", two.inventory, code=1).stdout
+    assert "gpustack reset --limit host2 --foreign" in planned_steps
+    process = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
+    assert "old.example:6443" in process.stdout + process.stderr
     assert run_as_root(two, "host2", "ls /etc/kubernetes/kubelet.conf")
     reset(two, gpustack, "--limit", "host2", "--foreign")
     assert not witness.connect_host(two, "host2").file("/etc/kubernetes/kubelet.conf").exists

@@ -35,7 +35,7 @@ REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 HOSTS = ("host1", "host2")
 MIRROR = "mirror.lab.example"  # a login goes to no mirror without TLS, and a certificate is for a name
 # Where a secret may be on a host, as docs/secrets.md says; all for root alone. modprobe is that of containerd.service.
-DOCUMENTED = {
+DOCUMENTED_PLACES = {
     ("/etc/apt/auth.conf.d/gpustack-proxy.conf", "proxy"),
     ("/etc/gpustack-cluster/proxy.env", "proxy"),
     ("/etc/apt/auth.conf.d/gpustack-mirror.conf", "mirror"),
@@ -51,7 +51,7 @@ TREES = ("etc", "home", "opt", "root", "run", "srv", "tmp", "usr/local", "var", 
 # Images and the blocks of etcd, where Kubernetes keeps its own secrets, and old ones until they are overwritten.
 NETWORKS = "/run/netns/"  # no files: names of networks, and reading them is an error
 JOURNALS = ("/var/log/journal/", "/run/log/journal/")
-SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var/lib/etcd/", NETWORKS, *JOURNALS)
+SPARED_PATHS = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var/lib/etcd/", NETWORKS, *JOURNALS)
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab], certificate: tuple[str, Path]) -> lab.Lab:
-    made = make_lab("secrets", ["debian-12", "debian-13"], monitored=True)
+    made_lab = make_lab("secrets", ["debian-12", "debian-13"], monitored=True)
     for name in HOSTS:
-        host = witness.connect_host(made, name)
+        host = witness.connect_host(made_lab, name)
         host.run_expect([0], "useradd -m -s /bin/bash asked && echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked")
         shadow = pipe_text(["openssl", "passwd", "-6", "-stdin"], MARKS["become"])
         host.check_output(f"usermod -p '{shadow.strip()}' asked")
@@ -72,15 +72,15 @@ def two(make_lab: Callable[..., lab.Lab], certificate: tuple[str, Path]) -> lab.
         host.check_output(f"install -d -m 700 -o asked {keys} && install -o asked ~ops/.ssh/authorized_keys {keys}")
         old = f"https://me:{MARKS['foreign']}@download.docker.com/linux/old"
         source = f"Types: deb\nURIs: {old}\nSuites: stable\nComponents: main\nEnabled: no\n"
-        write(made, name, "/etc/apt/sources.list.d/old.sources", source)
+        write(made_lab, name, "/etc/apt/sources.list.d/old.sources", source)
         header = f"authorization = 'Bearer {MARKS['foreign']}'"
         toml = f"server = 'https://old.example'\n[host.'https://old.example'.header]\n{header}\n"
-        write(made, name, "/etc/containerd/certs.d/old.example/hosts.toml", toml)
-        trusted = f"/usr/local/share/ca-certificates/{MIRROR}.crt"
-        write(made, name, trusted, certificate[0])
-        known = f"echo {made.record.gateway} {MIRROR} >>/etc/hosts"
-        host.check_output(f"chmod 644 {trusted} && update-ca-certificates && {known}")
-    return made
+        write(made_lab, name, "/etc/containerd/certs.d/old.example/hosts.toml", toml)
+        trusted_file = f"/usr/local/share/ca-certificates/{MIRROR}.crt"
+        write(made_lab, name, trusted_file, certificate[0])
+        names_command = f"echo {made_lab.record.gateway} {MIRROR} >>/etc/hosts"
+        host.check_output(f"chmod 644 {trusted_file} && update-ca-certificates && {names_command}")
+    return made_lab
 
 
 def pipe_text(command: list[str], text: str) -> str:
@@ -89,8 +89,8 @@ def pipe_text(command: list[str], text: str) -> str:
 
 def write(running_lab: lab.Lab, host: str, path: str, text: str) -> None:
     script = f"umask 077; mkdir -p {Path(path).parent}; cat >{path}"
-    done = running_lab.exec(host, ["sudo", "sh", "-c", script], text=text)
-    assert done.returncode == 0, done.stderr
+    process = running_lab.exec(host, ["sudo", "sh", "-c", script], text=text)
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(f"{MARKS[name]}\n")
     gateway = two.record.gateway
     assert two.record.source
-    made = roads.copy_inventory(
+    inventory = roads.copy_inventory(
         two,
         folder / "inventory",
         list(HOSTS),
@@ -121,15 +121,15 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "password_file": str(folder / "mirror"),
         },
     )
-    roads.change(made / "hosts.yml", lambda values: values["all"]["vars"].update(ansible_user="asked"))
-    (made / "values").mkdir(exist_ok=True)
+    roads.change(inventory / "hosts.yml", lambda values: values["all"]["vars"].update(ansible_user="asked"))
+    (inventory / "values").mkdir(exist_ok=True)
     values = {"prometheus": {"prometheusSpec": {"externalLabels": {"site": VALUE}}}}
-    (made / "values" / "monitoring.yaml").write_text(yaml.safe_dump(values))
-    vaulted = made / "group_vars" / "all" / "vault.yml"
-    given = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
-    vaulted.write_text(yaml.safe_dump(given))
+    (inventory / "values" / "monitoring.yaml").write_text(yaml.safe_dump(values))
+    vault_file = inventory / "group_vars" / "all" / "vault.yml"
+    secret_variables = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
+    vault_file.write_text(yaml.safe_dump(secret_variables))
     vault = Path(GPUSTACK[0]).with_name("ansible-vault")
-    words = (str(vault), "encrypt", "--vault-password-file", str(folder / "vault"), str(vaulted))
+    words = (str(vault), "encrypt", "--vault-password-file", str(folder / "vault"), str(vault_file))
     subprocess.run(words, check=True, capture_output=True, timeout=60)
     return folder
 
@@ -139,18 +139,18 @@ def env(home: Path, inputs: Path) -> dict[str, str]:
     places = {"HOME": "", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache", "TMPDIR": "tmp"}
     for name in places.values():
         (home / name).mkdir(exist_ok=True)
-    found = {key: str(home / name) for key, name in places.items()}
-    return found | {"ANSIBLE_VAULT_PASSWORD_FILE": str(inputs / "vault")}
+    paths = {key: str(home / name) for key, name in places.items()}
+    return paths | {"ANSIBLE_VAULT_PASSWORD_FILE": str(inputs / "vault")}
 
 
 @pytest.fixture(scope="module")
 def hunt(two: lab.Lab, certificate: tuple[str, Path]) -> Iterator[Hunt]:
     """Watches from before the first command to the end; the proxy and the mirror's door are there meanwhile."""
-    hunt, assumed = Hunt(dict(MARKS)), two.record
-    upstream = (assumed.gateway, 8480)
+    hunt, record = Hunt(dict(MARKS)), two.record
+    upstream = (record.gateway, 8480)
     with (
-        run_proxy(assumed.gateway, "kube", MARKS["proxy"], {MIRROR: assumed.gateway}, {}),
-        run_door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream, certificate[1]),
+        run_proxy(record.gateway, "kube", MARKS["proxy"], {MIRROR: record.gateway}, {}),
+        run_door(record.gateway, 8481, "kube", MARKS["mirror"], upstream, certificate[1]),
         Watch(hunt, hunt.pattern),
     ):
         yield hunt
@@ -159,16 +159,16 @@ def hunt(two: lab.Lab, certificate: tuple[str, Path]) -> Iterator[Hunt]:
 def search_everywhere(hunt: Hunt, two: lab.Lab, home: Path) -> list[tuple[str, str]]:
     """Search wherever something may have been left, and return what is found and not documented."""
     hunt.search_trees([home], prefix=home)
-    left = [path for base in ("/dev/shm", "/run", "/tmp", "/var/tmp") for path in Path(base).glob("*gpustack-run*")]
-    left += [path for base in ("/tmp", "/var/tmp") for path in Path(base).glob("ansible*")]
-    hunt.search_trees(left)
+    leaks = [path for base in ("/dev/shm", "/run", "/tmp", "/var/tmp") for path in Path(base).glob("*gpustack-run*")]
+    leaks += [path for base in ("/tmp", "/var/tmp") for path in Path(base).glob("ansible*")]
+    hunt.search_trees(leaks)
     for name in HOSTS:
         root = locate_root(two, name)
-        hunt.search_trees([root / tree for tree in TREES], prefix=root, excluded_paths=SPARED)
+        hunt.search_trees([root / tree for tree in TREES], prefix=root, excluded_paths=SPARED_PATHS)
         hunt.search_journal(name, read_journal(two, name))
     hunt.search_programs()
     hunt.match_content("console", b"".join(path.read_bytes() for path in two.record.state.glob("console/*")))
-    return sorted(set(hunt.places) - DOCUMENTED)
+    return sorted(set(hunt.places) - DOCUMENTED_PLACES)
 
 
 def test_a_typed_password_is_shown_nowhere(hunt: Hunt, inputs: Path, env: dict[str, str]) -> None:
@@ -182,7 +182,7 @@ def test_a_typed_password_is_shown_nowhere(hunt: Hunt, inputs: Path, env: dict[s
     (inputs / "vault.yml").rename(inputs / "inventory" / "group_vars" / "all" / "vault.yml")
     assert child.exitstatus == 1, child.before
     hunt.match_content("output of plan -K", child.before)
-    assert sorted(hunt.places - DOCUMENTED) == []
+    assert sorted(hunt.places - DOCUMENTED_PLACES) == []
 
 
 def test_nothing_is_left_when_it_is_killed(
@@ -206,13 +206,13 @@ def test_an_installation_leaves_nothing(
     hunt: Hunt, two: lab.Lab, home: Path, inputs: Path, env: dict[str, str], gpustack: Run
 ) -> None:
     token: list[str] = []
-    ended = threading.Event()
-    catcher = threading.Thread(target=read_token, args=(two, token, ended), daemon=True)
+    end = threading.Event()
+    catcher = threading.Thread(target=read_token, args=(two, token, end), daemon=True)
     catcher.start()
     try:
         result = gpustack("install", "--yes", "-v", "-i", inputs / "inventory", limit=1200, **env)
     finally:
-        ended.set()
+        end.set()
         catcher.join()
     assert token, "no join token was seen"
     hunt.marks = {**hunt.marks, "token": token[0].partition(".")[2], "key": read_key(two)}
@@ -240,7 +240,7 @@ def read_key(two: lab.Lab) -> str:
 def test_looking_leaves_nothing(
     hunt: Hunt, two: lab.Lab, home: Path, inputs: Path, env: dict[str, str], gpustack: Run
 ) -> None:
-    made = inputs / "inventory"
+    inventory = inputs / "inventory"
     for words in (
         ["verify", "-v"],
         ["plan", "-o", "json", "-v"],
@@ -249,7 +249,7 @@ def test_looking_leaves_nothing(
         ["plan", "--diff"],
         ["kubeconfig", "--out", home / "kubeconfig"],
     ):
-        result = gpustack(words[0], "-i", made, *words[1:], limit=900, **env)
+        result = gpustack(words[0], "-i", inventory, *words[1:], limit=900, **env)
         hunt.match_content(f"output of {words[0]}", (result.stdout + result.stderr).encode())
     # That is somebody's own certificate and key: for its owner alone, and not the administrator's.
     assert (home / "kubeconfig").stat().st_mode & 0o777 == 0o600
@@ -273,20 +273,22 @@ def test_values_of_a_release_are_in_no_journal(two: lab.Lab) -> None:
 
 
 def test_the_documented_files_are_for_root_alone(hunt: Hunt, two: lab.Lab) -> None:
-    places = {place for place, _ in hunt.places & DOCUMENTED if place.startswith("/")}
-    assert {place for place, _ in DOCUMENTED if place.startswith("/")} == places, "a canary did not arrive"
+    places = {place for place, _ in hunt.places & DOCUMENTED_PLACES if place.startswith("/")}
+    assert {place for place, _ in DOCUMENTED_PLACES if place.startswith("/")} == places, "a canary did not arrive"
     for name in HOSTS:
         root = locate_root(two, name)
         modes = {place: (root / place[1:]).stat() for place in places if (root / place[1:]).exists()}
-        assert {place: oct(at.st_mode & 0o777) for place, at in modes.items() if at.st_mode & 0o077 or at.st_uid} == {}
+        assert [
+            f"{place} {mode.st_mode:o}" for place, mode in modes.items() if mode.st_mode & 0o077 or mode.st_uid
+        ] == []
 
 
 def test_the_hunt_finds_what_is_there(tmp_path: Path) -> None:
     """The hunt finds every way of hiding a secret, so that nothing found means nothing there."""
     mark = MARKS["proxy"]
     hiding = (mark, f"x{mark}", pipe_text(["base64", "-w0"], f"Zkube:{mark}!"))
-    for number, hidden in enumerate(hiding):
-        (tmp_path / str(number)).write_text(hidden)
+    for number, hidden_text in enumerate(hiding):
+        (tmp_path / str(number)).write_text(hidden_text)
     hunt = Hunt(dict(MARKS))
     with Watch(hunt, hunt.pattern):
         subprocess.run(["sh", "-c", f"sleep 3; : {mark}"], check=True, env={"SECRET": mark})

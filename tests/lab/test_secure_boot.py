@@ -48,9 +48,9 @@ C
 def on(
     running_lab: lab.Lab, script: str, *, text: str = "", code: int | None = 0
 ) -> "subprocess.CompletedProcess[str]":
-    done = running_lab.exec("host1", ["sudo", "sh", "-c", script], text=text, limit=3600)
-    assert code is None or done.returncode == code, (script, done.stdout, done.stderr)
-    return done
+    process = running_lab.exec("host1", ["sudo", "sh", "-c", script], text=text, limit=3600)
+    assert code is None or process.returncode == code, (script, process.stdout, process.stderr)
+    return process
 
 
 @pytest.fixture(scope="module")
@@ -58,37 +58,37 @@ def one_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Lab]:
     """A host with its own kernel, signed with the key that its firmware knows."""
     folder = tmp_path_factory.mktemp("keys")
     lab.remove_lab(NAME)
-    made = lab.create_lab(NAME, releases=["debian-13"], vm=True)
+    made_lab = lab.create_lab(NAME, releases=["debian-13"], vm=True)
     on(
-        made,
+        made_lab,
         "apt-get -qqy update && apt-get -qqy install --no-install-recommends mokutil dkms linux-headers-cloud-amd64",
     )
-    root = made.record.locate_root(made.hosts[0])
+    root = made_lab.record.locate_root(made_lab.hosts[0])
     key = folder / "key.pem"
     subprocess.run(
         ["openssl", "rsa", "-in", KEYS / "PkKek-1-snakeoil.key", "-passin", f"pass:{PASSWORD}", "-out", key],
         check=True,
         capture_output=True,
     )
-    with locks.hold_lock(made.name):
-        hosts.stop(made.record, made.hosts, ignore_event)
-        hosts.kill(made.record, made.hosts)
+    with locks.hold_lock(made_lab.name):
+        hosts.stop(made_lab.record, made_lab.hosts, ignore_event)
+        hosts.kill(made_lab.record, made_lab.hosts)
         shutil.copyfile(VARIABLES, root / "firmware.fd")
         certificate, kernel = KEYS / "PkKek-1-snakeoil.pem", root / "vmlinuz"
         sign = ["sbsign", "--key", str(key), "--cert", str(certificate), "--output", str(kernel), str(kernel)]
         subprocess.run(sign, check=True, capture_output=True)
-        hosts.boot(made.record, made.hosts)
-    hosts.wait_for_ssh(made.record, made.hosts, ignore_event)
-    on(made, "cat >/root/key.pem", text=key.read_text())
-    on(made, "cat >/root/certificate.pem", text=(KEYS / "PkKek-1-snakeoil.pem").read_text())
-    yield made
-    made.remove()
+        hosts.boot(made_lab.record, made_lab.hosts)
+    hosts.wait_for_ssh(made_lab.record, made_lab.hosts, ignore_event)
+    on(made_lab, "cat >/root/key.pem", text=key.read_text())
+    on(made_lab, "cat >/root/certificate.pem", text=(KEYS / "PkKek-1-snakeoil.pem").read_text())
+    yield made_lab
+    made_lab.remove()
 
 
 def read_driver(running_lab: lab.Lab) -> GpuDriver:
     """Run our probe and parse it. The host has no GPU, without which the product would not ask."""
-    done = on(running_lab, "sh -s", text=read_script(driver_probe.__file__, "driver.sh"))
-    return driver_probe.parse_gpu_driver(Answer("gpu.driver", "host1", done.returncode, done.stdout))
+    process = on(running_lab, "sh -s", text=read_script(driver_probe.__file__, "driver.sh"))
+    return driver_probe.parse_gpu_driver(Answer("gpu.driver", "host1", process.returncode, process.stdout))
 
 
 def test_the_kernel_loads_only_what_is_signed(one_host: lab.Lab) -> None:
@@ -100,8 +100,8 @@ def test_what_dkms_builds_is_signed_and_refused(one_host: lab.Lab) -> None:
     on(one_host, MODULE)
     on(one_host, "dkms install -m hello -v 1")
     assert "DKMS module signing key" in on(one_host, "modinfo -F signer hello").stdout
-    refused = on(one_host, "modprobe hello", code=1)
-    assert "Key was rejected by service" in refused.stderr
+    refusal = on(one_host, "modprobe hello", code=1)
+    assert "Key was rejected by service" in refusal.stderr
     gpu_driver = read_driver(one_host)
     assert (gpu_driver.secure_boot, gpu_driver.key, gpu_driver.key_enrolled) == (True, "/var/lib/dkms/mok.pub", False)
 

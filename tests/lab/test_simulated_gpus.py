@@ -14,7 +14,7 @@ from gpustack_lab.simulated import hardware, pci
 pytestmark = pytest.mark.lab
 
 NAME = f"t{os.getpid()}-gpus"
-BOTH = ("host1", "host2")
+BOTH_HOSTS = ("host1", "host2")
 RELEASES = ("debian-12", "debian-13")
 FLEET = "2,host2:4xL4"
 CUDA = "developer.download.nvidia.com/compute/cuda/repos"
@@ -31,14 +31,14 @@ def two(mirror: lab.Mirror) -> Iterator[lab.Lab]:
 
 
 def run_script(on: lab.Lab, host: str, script: str) -> tuple[int, str]:
-    done = on.exec(host, ["sh", "-c", script], limit=300)
-    return done.returncode, (done.stdout + done.stderr).strip()
+    process = on.exec(host, ["sh", "-c", script], limit=300)
+    return process.returncode, (process.stdout + process.stderr).strip()
 
 
 def read_output(on: lab.Lab, host: str, script: str) -> str:
-    code, out = run_script(on, host, script)
-    assert code == 0, out
-    return out
+    code, stdout = run_script(on, host, script)
+    assert code == 0, stdout
+    return stdout
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def driver_hosts(two: lab.Lab, bundle: Path) -> lab.Lab:
     """Both hosts with the driver, installed by apt from the mirror as from NVIDIA's place."""
     source = two.record.source
     assert source
-    for host, release in zip(BOTH, ("debian12", "debian13"), strict=True):
+    for host, release in zip(BOTH_HOSTS, ("debian12", "debian13"), strict=True):
         repository = f"{source.url}/{CUDA}/{release}/x86_64"
         key = "/etc/apt/keyrings/nvidia.asc"
         read_output(two, host, f"sudo curl -fsS --create-dirs -o {key} {repository}/{KEYS[release]}")
@@ -57,23 +57,23 @@ def driver_hosts(two: lab.Lab, bundle: Path) -> lab.Lab:
 
 
 def test_hardware_is_there_before_any_driver(two: lab.Lab) -> None:
-    for host, count in zip(BOTH, (2, 4), strict=True):
+    for host, count in zip(BOTH_HOSTS, (2, 4), strict=True):
         text = read_output(two, host, "cd /sys/bus/pci/devices; for d in *; do echo $d $(cat $d/vendor $d/class); done")
         assert text.splitlines() == [f"{pci.format_bus(index)} 0x10de 0x030200" for index in range(count)]
         assert run_script(two, host, "ls /dev/nvidia* /proc/driver/nvidia /usr/bin/nvidia-smi")[0] != 0
 
 
 def test_hosts_and_labs_do_not_share_a_uuid(two: lab.Lab) -> None:
-    uuids = [gpu.uuid for host in BOTH for gpu in two.read_gpus(host)]
+    uuids = [gpu.uuid for host in BOTH_HOSTS for gpu in two.read_gpus(host)]
     assert len(set(uuids)) == 6
 
 
 def test_the_driver_shows_what_the_hardware_is(driver_hosts: lab.Lab) -> None:
-    for host, model in zip(BOTH, ("NVIDIA H100 80GB HBM3", "NVIDIA L4"), strict=True):
+    for host, model in zip(BOTH_HOSTS, ("NVIDIA H100 80GB HBM3", "NVIDIA L4"), strict=True):
         gpus = driver_hosts.read_gpus(host)
-        wanted = [f"{gpu.uuid}, {model}, {VERSION}" for gpu in gpus]
+        expected_lines = [f"{gpu.uuid}, {model}, {VERSION}" for gpu in gpus]
         query = "nvidia-smi --query-gpu=uuid,name,driver_version --format=csv,noheader"
-        assert read_output(driver_hosts, host, query).splitlines() == wanted
+        assert read_output(driver_hosts, host, query).splitlines() == expected_lines
         assert f"  {VERSION}  " in read_output(driver_hosts, host, "cat /proc/driver/nvidia/version")
         assert read_output(
             driver_hosts, host, "cat /sys/module/nvidia/version; /sbin/modinfo -F version nvidia"
@@ -95,8 +95,8 @@ def test_a_change_is_found_at_once(driver_hosts: lab.Lab) -> None:
 
 def test_a_lost_gpu_is_an_error_of_nvidia_smi(driver_hosts: lab.Lab) -> None:
     driver_hosts.set_gpu("host1:1", "lost")
-    code, out = run_script(driver_hosts, "host1", "nvidia-smi")
-    assert (code, "GPU is lost" in out) == (15, True)
+    code, stdout = run_script(driver_hosts, "host1", "nvidia-smi")
+    assert (code, "GPU is lost" in stdout) == (15, True)
     assert read_output(driver_hosts, "host1", f"tail -n 1 /lib/firmware/nvidia/{VERSION}/gsp_events.bin").startswith(
         "xid 1 79 "
     )
@@ -107,8 +107,8 @@ def test_a_lost_gpu_is_an_error_of_nvidia_smi(driver_hosts: lab.Lab) -> None:
 def test_a_module_of_another_version_fails_nvidia_smi(driver_hosts: lab.Lab) -> None:
     version = "/proc/driver/nvidia/version"
     read_output(driver_hosts, "host1", f"sudo sed -i s/{VERSION}/580.1.2/ {version}")
-    code, out = run_script(driver_hosts, "host1", "nvidia-smi")
-    assert (code, out.splitlines()[0]) == (18, "Failed to initialize NVML: Driver/library version mismatch")
+    code, stdout = run_script(driver_hosts, "host1", "nvidia-smi")
+    assert (code, stdout.splitlines()[0]) == (18, "Failed to initialize NVML: Driver/library version mismatch")
     read_output(driver_hosts, "host1", f"sudo sed -i s/580.1.2/{VERSION}/ {version}")
     assert run_script(driver_hosts, "host1", "nvidia-smi")[0] == 0
 
@@ -149,18 +149,18 @@ def test_all_of_it_survives_a_reboot_and_a_restore(driver_hosts: lab.Lab) -> Non
 
 def test_an_equal_lab_is_the_same_and_another_is_refused(driver_hosts: lab.Lab) -> None:
     driver_hosts.set_gpu("host1:0", "temp=60")
-    again = lab.create_lab(NAME, releases=RELEASES, gpus=FLEET)
-    assert again.read_gpus("host1")[0].live == {"temp": "60"}
+    made_lab = lab.create_lab(NAME, releases=RELEASES, gpus=FLEET)
+    assert made_lab.read_gpus("host1")[0].live == {"temp": "60"}
     with pytest.raises(LabError, match="up with other hosts"):
         lab.create_lab(NAME, releases=RELEASES, gpus="2")
 
 
 def test_removed_packages_leave_the_hardware(driver_hosts: lab.Lab) -> None:
-    for host in BOTH:
-        removed = "nvidia-driver-cuda nvidia-kernel-open-dkms libnvidia-ml1 libcuda1 nvidia-persistenced"
-        read_output(driver_hosts, host, f"sudo DEBIAN_FRONTEND=noninteractive apt-get -qq purge -y {removed}")
-        left = "/dev/nvidia* /proc/driver/nvidia /sys/module/nvidia /lib/firmware/nvidia"
-        left += " /usr/lib/*/libnvidia* /usr/lib/nvidia /lib/modules/*/updates/dkms/nvidia.ko"
-        assert read_output(driver_hosts, host, f"ls -d {left} 2>/dev/null || :") == ""
+    for host in BOTH_HOSTS:
+        removed_packages = "nvidia-driver-cuda nvidia-kernel-open-dkms libnvidia-ml1 libcuda1 nvidia-persistenced"
+        read_output(driver_hosts, host, f"sudo DEBIAN_FRONTEND=noninteractive apt-get -qq purge -y {removed_packages}")
+        leftover_paths = "/dev/nvidia* /proc/driver/nvidia /sys/module/nvidia /lib/firmware/nvidia"
+        leftover_paths += " /usr/lib/*/libnvidia* /usr/lib/nvidia /lib/modules/*/updates/dkms/nvidia.ko"
+        assert read_output(driver_hosts, host, f"ls -d {leftover_paths} 2>/dev/null || :") == ""
         assert read_output(driver_hosts, host, "ls /sys/bus/pci/devices /var/lib/simulated-gpus/state") != ""
         assert read_output(driver_hosts, host, "systemctl is-system-running --wait") == "running"

@@ -36,11 +36,11 @@ PERIOD, QUOTA = 100_000, 20_000
 @pytest.fixture(scope="module")
 def one_host(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     """A cluster up to its network, which wants a volume provisioner."""
-    made = make_lab("slow", ["debian-13"], monitored=True)
-    roads.set_spec(made, monitoring={"persistence": {"enabled": True, "size": "1Gi"}})
-    gpustack("install", "-i", made.inventory, "--only", FIRST, "--yes", limit=900)
-    made.save("network")
-    return made
+    slow_lab = make_lab("slow", ["debian-13"], monitored=True)
+    roads.set_spec(slow_lab, monitoring={"persistence": {"enabled": True, "size": "1Gi"}})
+    gpustack("install", "-i", slow_lab.inventory, "--only", FIRST, "--yes", limit=900)
+    slow_lab.save("network")
+    return slow_lab
 
 
 @pytest.fixture
@@ -79,11 +79,11 @@ def limit_processor(running_lab: lab.Lab) -> Iterator[None]:
 def test_a_slow_pull_is_waited_for(ready: lab.Lab, gpustack: Run) -> None:
     with limit_line(ready):
         began = time.monotonic()
-        done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", limit=900)
+        process = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", limit=900)
         took = time.monotonic() - began
     print(f"a slow pull: {took:.0f} s")
     assert took > storage.STEP.settle_seconds, "it was not slow"
-    assert "converged" in done.stdout
+    assert "converged" in process.stdout
 
 
 def test_a_pull_that_is_stuck_is_named(ready: lab.Lab, gpustack: Run) -> None:
@@ -92,11 +92,13 @@ def test_a_pull_that_is_stuck_is_named(ready: lab.Lab, gpustack: Run) -> None:
     with limit_line(ready):
         run_as_root(ready, "host1", SILENCE)
         began = time.monotonic()
-        done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", "-o", "json", limit=900, code=6)
+        process = gpustack(
+            "install", "-i", ready.inventory, "--only", "storage", "--yes", "-o", "json", limit=900, code=6
+        )
         took = time.monotonic() - began
     print(f"a stuck pull: {took:.0f} s")
-    assert f"with no progress of an image in the last {storage.STEP.settle_seconds} s" in done.stderr
-    assert "local-path-provisioner" in done.stderr
+    assert f"with no progress of an image in the last {storage.STEP.settle_seconds} s" in process.stderr
+    assert "local-path-provisioner" in process.stderr
     run_as_root(ready, "host1", "nft delete table inet stuck")
 
 
@@ -118,5 +120,5 @@ def run_doctor(running_lab: lab.Lab, gpustack: Run) -> tuple[set[str], int]:
     """Run the doctor, and return the ids of roots, and how much is unknown."""
     document = json.loads(gpustack("doctor", "-i", running_lab.inventory, "-o", "json", code=None, limit=900).stdout)
     return {root["id"] for root in document["roots"]}, sum(
-        one["outcome"] == "unknown" for one in document["judgements"]
+        judgement["outcome"] == "unknown" for judgement in document["judgements"]
     )

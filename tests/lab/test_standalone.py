@@ -28,8 +28,8 @@ FAULTS = {
 def standalone_host(
     make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory
 ) -> lab.Lab:
-    found = make_lab("standalone", ["debian-12"], monitored=True, gpus="2")
-    hosts = found.inventory / "hosts.yml"
+    standalone_lab = make_lab("standalone", ["debian-12"], monitored=True, gpus="2")
+    hosts = standalone_lab.inventory / "hosts.yml"
     content = yaml.safe_load(hosts.read_text())
     nodes = content["all"]["children"].pop("kube_node")
     del content["all"]["children"]["kube_control_plane"]
@@ -39,9 +39,9 @@ def standalone_host(
     secret.write_text(f"{HOOK}\n")
     secret.chmod(0o600)
     slack = {"type": "slack", "channel": "#gpus", "secret_file": str(secret)}
-    roads.set_spec(found, alerts={"receivers": {"default": [slack]}})
-    gpustack("install", "-i", found.inventory, "--yes", limit=1200)
-    return found
+    roads.set_spec(standalone_lab, alerts={"receivers": {"default": [slack]}})
+    gpustack("install", "-i", standalone_lab.inventory, "--yes", limit=1200)
+    return standalone_lab
 
 
 def query_prometheus(running_lab: lab.Lab, query: str) -> list[dict[str, object]]:
@@ -93,24 +93,24 @@ def test_there_is_no_kubernetes(standalone_host: lab.Lab) -> None:
 
 
 def test_the_second_install_has_nothing_to_do(standalone_host: lab.Lab, gpustack: Run) -> None:
-    done = gpustack("install", "-i", standalone_host.inventory, "--yes", limit=300)
-    assert "playbook" not in done.stdout
+    process = gpustack("install", "-i", standalone_host.inventory, "--yes", limit=300)
+    assert "playbook" not in process.stdout
     gpustack("verify", "-i", standalone_host.inventory)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_doctor_names_the_root(standalone_host: lab.Lab, gpustack: Run, fault: str) -> None:
-    broken, repaired = FAULTS[fault]
+    break_script, repair_script = FAULTS[fault]
     host = witness.connect_host(standalone_host, "host1")
-    host.check_output(broken)
+    host.check_output(break_script)
     try:
         if fault == "standalone-not-scraped":
             witness.wait_until("a scrape fails", lambda: bool(query_prometheus(standalone_host, "up == 0")), limit=120)
-        done = gpustack("doctor", "-i", standalone_host.inventory, "-o", "json", limit=300, code=None)
-        found = [one["id"] for one in json.loads(done.stdout)["roots"]]
-        assert found == [fault]
+        process = gpustack("doctor", "-i", standalone_host.inventory, "-o", "json", limit=300, code=None)
+        roots = [root["id"] for root in json.loads(process.stdout)["roots"]]
+        assert roots == [fault]
     finally:
-        host.check_output(repaired)
+        host.check_output(repair_script)
 
 
 def test_a_reset_leaves_nothing(standalone_host: lab.Lab, gpustack: Run) -> None:

@@ -24,41 +24,41 @@ AS_ROOT = f"{carried.VENV}/bin/gpustack"
 
 
 def test_install_works_with_old_tools(make_lab: Callable[..., lab.Lab], gpustack: Run) -> None:
-    made = make_lab("old-tools", ["old-tools"])
-    assert witness.connect_host(made, "host1").check_output("systemctl --version").startswith("systemd 247")
-    gpustack("install", "--yes", "-i", made.inventory)
-    gpustack("verify", "-i", made.inventory)
-    assert "nothing to do" in gpustack("install", "--yes", "-i", made.inventory).stdout
-    gpustack("reset", "--yes", "-i", made.inventory)
+    old_lab = make_lab("old-tools", ["old-tools"])
+    assert witness.connect_host(old_lab, "host1").check_output("systemctl --version").startswith("systemd 247")
+    gpustack("install", "--yes", "-i", old_lab.inventory)
+    gpustack("verify", "-i", old_lab.inventory)
+    assert "nothing to do" in gpustack("install", "--yes", "-i", old_lab.inventory).stdout
+    gpustack("reset", "--yes", "-i", old_lab.inventory)
 
 
 def test_install_works_with_new_tools(
     make_lab: Callable[..., lab.Lab], gpustack: Run, wheel: Path, tmp_path: Path
 ) -> None:
     """The controller is on Debian 13: the ansible-core of an older Python does not know the host's."""
-    made = make_lab("new-tools", ["debian-13", "new-tools"])
-    controller, host = witness.connect_host(made, "host1"), witness.connect_host(made, "host2")
-    inventory = copy_inventory(made, "host2", tmp_path / "site")
+    new_lab = make_lab("new-tools", ["debian-13", "new-tools"])
+    controller, host = witness.connect_host(new_lab, "host1"), witness.connect_host(new_lab, "host2")
+    inventory = copy_inventory(new_lab, "host2", tmp_path / "site")
     if metadata.version("ansible-core").startswith("2.19."):
-        refused = gpustack("plan", "-i", inventory, code=1).stdout
-        assert "expected 3.8 to 3.13 (ansible-core 2.19), host2 found 3.14" in " ".join(refused.split())
-        assert "run gpustack itself on a newer Python" in refused
+        refusal_text = gpustack("plan", "-i", inventory, code=1).stdout
+        assert "expected 3.8 to 3.13 (ansible-core 2.19), host2 found 3.14" in " ".join(refusal_text.split())
+        assert "run gpustack itself on a newer Python" in refusal_text
         gpustack("install", "--yes", "-i", inventory, code=5)
-    carried.install(made, "host1", "3.13", wheel, tmp_path)
-    take_login(made, "host1")
+    carried.install(new_lab, "host1", "3.13", wheel, tmp_path)
+    take_login(new_lab, "host1")
 
     def run(words: str, code: int = 0) -> str:
-        carried.copy_folder(made, "host1", inventory, "/tmp")
-        done = controller.run(f"NO_COLOR=1 {AS_ROOT} {words} -i /tmp/{inventory.name}")
-        assert done.rc == code, done.stderr[-4000:] + done.stdout[-4000:]
-        return str(done.stdout)
+        carried.copy_folder(new_lab, "host1", inventory, "/tmp")
+        process = controller.run(f"NO_COLOR=1 {AS_ROOT} {words} -i /tmp/{inventory.name}")
+        assert process.rc == code, process.stderr[-4000:] + process.stdout[-4000:]
+        return str(process.stdout)
 
     host.check_output(f"echo 'ops:{PASSWORD}' | chpasswd && echo 'ops ALL=(ALL) ALL' >/etc/sudoers.d/ops")
-    before = list_packages(made)
+    before = list_packages(new_lab)
     write_spec(inventory, ansible_become_password=PASSWORD)
     assert "ansible_become_exe: sudo.ws" in run("plan", code=1)
     run("install --yes", code=5)
-    assert list_packages(made) == before
+    assert list_packages(new_lab) == before
     write_spec(inventory, ansible_become_exe="sudo.ws")
     run("install --yes")
     run("verify")
@@ -99,10 +99,10 @@ def write_spec(inventory: Path, **variables: Any) -> None:
 def take_login(running_lab: lab.Lab, name: str) -> None:
     """Put the lab's key and ssh settings in their own place on a host, where the inventory names them."""
     state = running_lab.ssh_config.parent
-    packed = subprocess.run(
+    process = subprocess.run(
         ["tar", "-C", "/", "-c", *(str(path.relative_to("/")) for path in (state / "ssh", running_lab.ssh_config))],
         capture_output=True, check=True, timeout=60,
     )  # fmt: skip
     subprocess.run(
-        [*running_lab.build_ssh_command(name), "sudo tar -C / -x"], input=packed.stdout, check=True, timeout=60
+        [*running_lab.build_ssh_command(name), "sudo tar -C / -x"], input=process.stdout, check=True, timeout=60
     )

@@ -43,29 +43,29 @@ def before() -> set[str]:
 
 @pytest.fixture(scope="module")
 def one_host(before: set[str], mirror: lab.Mirror) -> Iterator[lab.Lab]:
-    kept = os.environ.get("VM_LAB")
-    if not kept:
+    kept_lab = os.environ.get("VM_LAB")
+    if not kept_lab:
         lab.remove_lab(NAME)
-    made = lab.create_lab(kept or NAME, releases=["debian-13"], vm=True, mirror=mirror)
-    if made.record.emulated:
-        disable_monitoring(made)
-    yield made
-    if not kept:
-        made.remove()
+    made_lab = lab.create_lab(kept_lab or NAME, releases=["debian-13"], vm=True, mirror=mirror)
+    if made_lab.record.emulated:
+        disable_monitoring(made_lab)
+    yield made_lab
+    if not kept_lab:
+        made_lab.remove()
         assert find_leftovers(NAME, before) == set()
 
 
 def on(running_lab: lab.Lab, script: str) -> str:
-    done = running_lab.exec("host1", ["sudo", "sh", "-c", f"set -e\n{script}"], limit=600)
-    assert done.returncode == 0, (script, done.stdout, done.stderr)
-    return done.stdout.strip()
+    process = running_lab.exec("host1", ["sudo", "sh", "-c", f"set -e\n{script}"], limit=600)
+    assert process.returncode == 0, (script, process.stdout, process.stderr)
+    return process.stdout.strip()
 
 
 def list_roots(running_lab: lab.Lab, gpustack: Run, folder: Path, name: str) -> set[str]:
     recording = Path(os.environ.get("VM_RECORD", folder)) / f"{name}.jsonl"
     gpustack("snapshot", "-i", running_lab.inventory, "--out", recording, limit=RUN_LIMIT)
-    done = gpustack("doctor", "--from", recording, "-o", "json", code=None, limit=RUN_LIMIT)
-    return {root["id"] for root in json.loads(done.stdout)["roots"]}
+    process = gpustack("doctor", "--from", recording, "-o", "json", code=None, limit=RUN_LIMIT)
+    return {root["id"] for root in json.loads(process.stdout)["roots"]}
 
 
 def test_it_has_what_a_container_has_not(one_host: lab.Lab) -> None:
@@ -82,8 +82,8 @@ def reboot(running_lab: lab.Lab) -> None:
     running_lab.exec("host1", ["sudo", "systemctl", "reboot"])
 
     def has_booted() -> bool:
-        now = running_lab.exec("host1", ["cat", "/proc/sys/kernel/random/boot_id"])
-        return now.returncode == 0 and now.stdout.strip() != first
+        boot_id = running_lab.exec("host1", ["cat", "/proc/sys/kernel/random/boot_id"])
+        return boot_id.returncode == 0 and boot_id.stdout.strip() != first
 
     witness.wait_until("the host boots", has_booted, limit=900)
 
@@ -123,8 +123,8 @@ def test_it_becomes_a_cluster(one_host: lab.Lab, gpustack: Run) -> None:
 
 
 def test_a_second_run_has_nothing_to_do(one_host: lab.Lab, gpustack: Run) -> None:
-    done = gpustack("install", "-i", one_host.inventory, "--yes", limit=RUN_LIMIT)
-    assert "nothing to do" in done.stdout
+    process = gpustack("install", "-i", one_host.inventory, "--yes", limit=RUN_LIMIT)
+    assert "nothing to do" in process.stdout
 
 
 def test_nothing_is_wrong_with_it(one_host: lab.Lab, gpustack: Run, tmp_path: Path) -> None:

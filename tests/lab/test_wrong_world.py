@@ -11,17 +11,17 @@ import yaml
 from gpustack_lab import lab
 from tests.lab import witness
 from tests.lab.conftest import GPUSTACK, Run
-from tests.lab.logins import ASKED, PASSWORD, add_user, add_user_with_password
+from tests.lab.logins import PASSWORD, QUESTION, add_user, add_user_with_password
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    made = make_lab("wrong", ["debian-12"])
-    add_user(made, "host1", "plain")
-    add_user_with_password(made, "host1")
-    return made
+    wrong_lab = make_lab("wrong", ["debian-12"])
+    add_user(wrong_lab, "host1", "plain")
+    add_user_with_password(wrong_lab, "host1")
+    return wrong_lab
 
 
 @pytest.fixture
@@ -41,12 +41,14 @@ def inventory(one_host: lab.Lab, tmp_path: Path) -> Callable[..., Path]:
 
 def write_ssh_config(running_lab: lab.Lab, tmp_path: Path, known_hosts: str) -> str:
     """Write the lab's ssh configuration with other known host keys."""
-    known = tmp_path / "known_hosts"
-    known.write_text(known_hosts)
+    known_hosts_file = tmp_path / "known_hosts"
+    known_hosts_file.write_text(known_hosts)
     lines = running_lab.ssh_config.read_text().splitlines()
-    kept = [line for line in lines if "KnownHostsFile" not in line]
+    remaining_lines = [line for line in lines if "KnownHostsFile" not in line]
     path = tmp_path / "ssh_config"
-    path.write_text(f"UserKnownHostsFile {known}\nGlobalKnownHostsFile /dev/null\n" + "\n".join(kept) + "\n")
+    path.write_text(
+        f"UserKnownHostsFile {known_hosts_file}\nGlobalKnownHostsFile /dev/null\n" + "\n".join(remaining_lines) + "\n"
+    )
     return f"-F {path}"
 
 
@@ -63,8 +65,8 @@ def test_a_changed_host_key_is_refused(
     one_host: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path
 ) -> None:
     address = one_host.hosts[0].address
-    other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
-    path = inventory(ansible_ssh_common_args=write_ssh_config(one_host, tmp_path, f"{address} {other}\n"))
+    other_key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+    path = inventory(ansible_ssh_common_args=write_ssh_config(one_host, tmp_path, f"{address} {other_key}\n"))
     assert "host-key-changed" in gpustack("install", "-i", path, "--yes", code=4).stderr
 
 
@@ -82,7 +84,7 @@ def test_a_user_who_may_not_become_root_is_refused(inventory: Callable[..., Path
 
 
 def test_the_sudo_password_is_asked_for_and_shown_nowhere(inventory: Callable[..., Path]) -> None:
-    path = inventory(ansible_user=ASKED)
+    path = inventory(ansible_user=QUESTION)
     words = [*GPUSTACK, "install", "-K", "--only", "prereqs", "--yes", "-i", str(path)]
     child = pexpect.spawn(words[0], words[1:], timeout=300, encoding="utf-8")
     child.expect("sudo password: ")

@@ -29,8 +29,8 @@ class Webhook(ThreadingHTTPServer):
 
     def list_alerts(self, **labels: str) -> list[dict[str, Any]]:
         """List the alerts with these labels, in the order in which they came."""
-        found = [alert for body in list(self.bodies) for alert in body["alerts"]]
-        return [alert for alert in found if labels.items() <= alert["labels"].items()]
+        alerts = [alert for body in list(self.bodies) for alert in body["alerts"]]
+        return [alert for alert in alerts if labels.items() <= alert["labels"].items()]
 
 
 class Request(BaseHTTPRequestHandler):

@@ -24,7 +24,7 @@ import yaml
 
 from gpustack.steps import STEPS
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 SCOPES = {step.id: step.scope for step in STEPS}
 
 
@@ -80,8 +80,8 @@ class Break:
 
     def list_places(self) -> set[tuple[str, str]]:
         """List (step, place) of everything that it breaks or hides."""
-        whole = (*self.expected_checks, *self.unknown, *self.hidden_checks)
-        return {(one.split("/")[0], one.rsplit("@", 1)[1]) for one in whole}
+        places = (*self.expected_checks, *self.unknown, *self.hidden_checks)
+        return {(place.split("/")[0], place.rsplit("@", 1)[1]) for place in places}
 
 
 def load() -> list[Break]:
@@ -102,26 +102,26 @@ def read(step: str) -> Iterator[Break]:
 
 def read_entries(step: str, key: str) -> list[dict[str, Any]]:
     """Read the entries of one kind: `check` or `task`."""
-    path = HERE / f"{step}.yaml"
+    path = FOLDER / f"{step}.yaml"
     return [raw for raw in yaml.safe_load(path.read_text()) if key in raw] if path.exists() else []
 
 
 def build_batches(entries: Sequence[Break]) -> list[list[Break]]:
     """Build batches of breaks that can be made and judged at once: of one cure, and no two of the same step at the same
     place."""
-    made: list[list[Break]] = []
+    batches: list[list[Break]] = []
     for entry in entries:
         fits = (
             batch
-            for batch in made
+            for batch in batches
             if not entry.solitary
             and not batch[0].solitary
             and (batch[0].cure == "install") == (entry.cure == "install")
-            and not any(entry.list_places() & other.list_places() for other in batch)
+            and not any(entry.list_places() & entry_of_batch.list_places() for entry_of_batch in batch)
         )
-        found = next(fits, None)
-        if found is None:
-            made.append([entry])
+        batch_index = next(fits, None)
+        if batch_index is None:
+            batches.append([entry])
         else:
-            found.append(entry)
-    return made
+            batch_index.append(entry)
+    return batches

@@ -13,9 +13,9 @@ from tests.lab.conftest import Run, make_labs
 @pytest.fixture(scope="package")
 def two(mirror: lab.Mirror, gpustack: Run) -> Iterator[lab.Lab]:
     with make_labs(mirror) as make:
-        made = make("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
-        gpustack("install", "-i", made.inventory, "--yes", limit=1500)
-        yield made
+        gpu_lab = make("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
+        gpustack("install", "-i", gpu_lab.inventory, "--yes", limit=1500)
+        yield gpu_lab
 
 
 @pytest.fixture

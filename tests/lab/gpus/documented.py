@@ -20,19 +20,19 @@ class Row:
     codes: tuple[int, ...] = (0,)
 
 
-CONFIRMED = Row(options="--yes")
+CONFIRMED_ROW = Row(options="--yes")
 NO_DOCKER = Row(not_run="the lab has no docker and no registry that takes images")
 NO_LOGIN = Row(not_run="the lab's mirror asks for no login")
 
 YOUNG = Row(codes=(2, 8))
 """The lab's Prometheus has minutes of history: no whole hour, or few."""
 
-SCALED = Row(not_run="test_autoscaling.py does it, with a Deployment")
+SCALED_ROW = Row(not_run="test_autoscaling.py does it, with a Deployment")
 
 ROWS = {
     "gpustack init mycluster": Row(not_run="lab up wrote the inventory of the lab"),
     "gpustack plan -i mycluster": Row(),
-    "gpustack install -i mycluster": CONFIRMED,
+    "gpustack install -i mycluster": CONFIRMED_ROW,
     "gpustack verify -i mycluster": Row(),
     "gpustack prove -i mycluster": Row(),
     "gpustack doctor -i mycluster": Row(),
@@ -41,27 +41,27 @@ ROWS = {
     "gpustack access grafana -i mycluster": Row(not_run="it stays until Ctrl-C"),
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h --workload training": Row(),
     "gpustack profile record -i mycluster --pod team-a/train-0 --for 15m --label before -f before.json": Row(),
-    "gpustack install -i mycluster --only alerts": CONFIRMED,
+    "gpustack install -i mycluster --only alerts": CONFIRMED_ROW,
     "gpustack capacity report -i mycluster --since 1d": YOUNG,
     "gpustack capacity forecast -i mycluster": Row(codes=(2,)),  # no whole day yet
     "gpustack cost report -i mycluster --since 1d --budget team-a=5000": YOUNG,
-    "gpustack install -i mycluster --only autoscaling": SCALED,
-    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p > vllm.yaml": SCALED,
-    "kubectl apply -f vllm.yaml": SCALED,
+    "gpustack install -i mycluster --only autoscaling": SCALED_ROW,
+    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p > vllm.yaml": SCALED_ROW,
+    "kubectl apply -f vllm.yaml": SCALED_ROW,
     "gpustack explain st-no-metrics": Row(),
     "gpustack gpu top --prometheus https://prometheus.example.org --token-file token": Row(),
     "gpustack gpu list --prometheus https://mimir.example.org/prometheus --tenant team -o csv": Row(),
     "gpustack gpu check-exporter -i mycluster --for 40": Row(),
     "gpustack gpu check-exporter http://10.0.0.12:9400/metrics -o junit": Row(),
-    "gpustack gpu diag -i mycluster": CONFIRMED,
-    "gpustack gpu diag -r 3 --node gpu1 -i mycluster -o junit > diag.xml": CONFIRMED,
-    "gpustack gpu config set --power-limit 250 --for 2h --node gpu1 -i mycluster": CONFIRMED,
+    "gpustack gpu diag -i mycluster": CONFIRMED_ROW,
+    "gpustack gpu diag -r 3 --node gpu1 -i mycluster -o junit > diag.xml": CONFIRMED_ROW,
+    "gpustack gpu config set --power-limit 250 --for 2h --node gpu1 -i mycluster": CONFIRMED_ROW,
     "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster --yes": Row(),
     "gpustack gpu profiling resume --node gpu1 -i mycluster --yes": Row(),
-    "gpustack gpu burn -i mycluster": CONFIRMED,
+    "gpustack gpu burn -i mycluster": CONFIRMED_ROW,
     # A training on host2, as the lab simulates it, slows all GPUs there: they are behind those of host1.
     "gpustack gpu burn --field dram-active --for 10m --node gpu1,gpu2 -i mycluster": Row(options="--yes", codes=(1,)),
-    "gpustack gpu burn --gpu GPU-4f1c... --max-temperature 80 -i mycluster -o json": CONFIRMED,
+    "gpustack gpu burn --gpu GPU-4f1c... --max-temperature 80 -i mycluster -o json": CONFIRMED_ROW,
     "gpustack gpu metrics -i mycluster": Row(),
     "gpustack explain metric SM_ACTIVE": Row(),
     "gpustack explain xid 79": Row(),

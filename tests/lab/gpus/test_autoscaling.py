@@ -22,7 +22,7 @@ from tests.lab.witness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-NAME, MOST = "scaled", 2
+NAME, MAX_REPLICAS = "scaled", 2
 API = "v1beta1.external.metrics.k8s.io"
 HELM = "KUBECONFIG=/etc/kubernetes/admin.conf /usr/local/lib/gpustack/helm"
 
@@ -37,9 +37,11 @@ class Story:
     moments: list[tuple[float, int, str]] = field(default_factory=list)
 
     def count_replicas(self) -> int:
-        found = json.loads(run_kubectl(self.lab, "get", "deployment", NAME, "-o", "json"))["status"].get("replicas", 0)
-        self.moments.append((round(time.monotonic() - self.begin, 1), int(found), self.load))
-        return int(found)
+        replicas = json.loads(run_kubectl(self.lab, "get", "deployment", NAME, "-o", "json"))["status"].get(
+            "replicas", 0
+        )
+        self.moments.append((round(time.monotonic() - self.begin, 1), int(replicas), self.load))
+        return int(replicas)
 
     def set_load(self, load: str) -> None:
         self.load = load
@@ -50,13 +52,13 @@ class Story:
         loads = json.loads(run_kubectl(self.lab, "get", "hpa", f"keda-hpa-{NAME}", "-o", "json"))["status"][
             "conditions"
         ]
-        return next((one for one in loads if one["type"] == kind), {"status": "", "reason": ""})
+        return next((condition for condition in loads if condition["type"] == kind), {"status": "", "reason": ""})
 
 
 @pytest.fixture(scope="module")
 def story(two: lab.Lab, gpustack: Run) -> Iterator[Story]:
     """A lab with KEDA, and a Deployment whose pods have a GPU each. Both are gone at the end."""
-    found = Story(two)
+    story = Story(two)
     container = {"name": "c", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     template = {"metadata": {"labels": {"app": NAME}}, "spec": {"containers": [container]}}
     spec = {"replicas": 1, "selector": {"matchLabels": {"app": NAME}}, "template": template}
@@ -64,35 +66,35 @@ def story(two: lab.Lab, gpustack: Run) -> Iterator[Story]:
     roads.set_spec(two, autoscaling={"enabled": True})
     try:
         apply(two, deployment | {"metadata": {"name": NAME, "namespace": "default"}})
-        found.set_load("training")
-        yield found
+        story.set_load("training")
+        yield story
     finally:
         run_kubectl(two, "delete", "scaledobject,deployment", NAME, "--ignore-not-found")
-        found.set_load("idle")
+        story.set_load("idle")
         two.exec("host1", ["sudo", "sh", "-c", f"{HELM} uninstall keda --namespace keda"], limit=300)
         run_kubectl(two, "delete", "namespace", "keda", "--ignore-not-found")
         roads.set_spec(two, autoscaling={"enabled": False})
         if record := os.environ.get("SCALING_RECORD"):
-            Path(record).write_text(json.dumps(found.moments))
+            Path(record).write_text(json.dumps(story.moments))
 
 
 def find_differences(two: lab.Lab, gpustack: Run) -> dict[str, str]:
     """Find the checks of the step that differ, with their cure. Nothing else may differ."""
     states = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json", code=1).stdout)["states"]
-    failed = {
+    failed_checks = {
         (state["step"], check["check"]): check["cure"]
         for state in states
         for check in state["checks"]
         if check["outcome"] != "ok"
     }
-    assert {step for step, _ in failed} == {"autoscaling"}, failed
-    return {check: cure for (_, check), cure in failed.items()}
+    assert {step for step, _ in failed_checks} == {"autoscaling"}, failed_checks
+    return {check: cure for (_, check), cure in failed_checks.items()}
 
 
 def test_another_server_of_the_api_is_named_and_left_alone(story: Story, gpustack: Run) -> None:
     service = {"name": "prometheus-adapter", "namespace": "default"}
-    more = {"groupPriorityMinimum": 100, "versionPriority": 100, "insecureSkipTLSVerify": True}
-    spec = {"group": "external.metrics.k8s.io", "version": "v1beta1", "service": service, **more}
+    fields = {"groupPriorityMinimum": 100, "versionPriority": 100, "insecureSkipTLSVerify": True}
+    spec = {"group": "external.metrics.k8s.io", "version": "v1beta1", "service": service, **fields}
     apply(
         story.lab,
         {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": API}, "spec": spec},
@@ -121,26 +123,28 @@ def test_what_the_lab_breaks_is_the_root_cause(story: Story, gpustack: Run, faul
 
 def test_it_grows_by_the_metric_that_is_suggested(story: Story, gpustack: Run) -> None:
     (pod,) = run_kubectl(story.lab, "get", "pods", "-l", f"app={NAME}", "-o", "name").split()
-    words = ("--pod", f"default/{pod.removeprefix('pod/')}", "--since", "5m", "--max", str(MOST))
+    words = ("--pod", f"default/{pod.removeprefix('pod/')}", "--since", "5m", "--max", str(MAX_REPLICAS))
 
     def suggest_metric() -> str:
         return gpustack("autoscale", "suggest", "-i", story.lab.inventory, *words, code=None).stdout
 
     wait_until("a metric is suggested", lambda: "kind: ScaledObject" in suggest_metric(), limit=420)
-    made = yaml.safe_load(suggest_metric())
-    made["spec"] |= {"pollingInterval": 5}
-    config = made["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    manifest = yaml.safe_load(suggest_metric())
+    manifest["spec"] |= {"pollingInterval": 5}
+    config = manifest["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
     # As suggested but for its ten minutes.
     config["scaleDown"] = {
         "stabilizationWindowSeconds": 15,
         "policies": [{"type": "Pods", "value": 1, "periodSeconds": 30}],
     }
     story.begin = time.monotonic()
-    apply(story.lab, made)
-    wait_until("it has grown", lambda: story.count_replicas() == MOST, limit=300)
+    apply(story.lab, manifest)
+    wait_until("it has grown", lambda: story.count_replicas() == MAX_REPLICAS, limit=300)
     ready = "-o=jsonpath={.status.readyReplicas}"
     wait_until(
-        "all run", lambda: run_kubectl(story.lab, "get", "deployment", NAME, ready).strip() == str(MOST), limit=120
+        "all run",
+        lambda: run_kubectl(story.lab, "get", "deployment", NAME, ready).strip() == str(MAX_REPLICAS),
+        limit=120,
     )
     assert story.read_condition("ScalingActive")["status"] == "True"
 
@@ -150,10 +154,10 @@ def test_without_a_metric_it_keeps_its_size_and_doctor_says_so(story: Story, gpu
         story.lab.set_gpu(host, "exporter-silent=1")
     story.load = "no metric"
     try:
-        lost = "FailedGetExternalMetric"
-        wait_until("the metric is gone", lambda: story.read_condition("ScalingActive")["reason"] == lost, limit=420)
+        reason = "FailedGetExternalMetric"
+        wait_until("the metric is gone", lambda: story.read_condition("ScalingActive")["reason"] == reason, limit=420)
         for _ in range(20):
-            assert story.count_replicas() == MOST
+            assert story.count_replicas() == MAX_REPLICAS
             time.sleep(3)
         loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
         assert "hpa-metric-missing" in json.dumps(loads)
@@ -171,8 +175,8 @@ def test_it_shrinks_when_the_load_is_gone(story: Story) -> None:
 def test_a_metrics_server_that_is_away_is_the_root_cause(story: Story, gpustack: Run) -> None:
     keda = ("-n", "keda")
     run_kubectl(story.lab, *keda, "scale", "deployment", "keda-operator-metrics-apiserver", "--replicas", "0")
-    lost = "FailedGetExternalMetric"
-    wait_until("the metric is gone", lambda: story.read_condition("ScalingActive")["reason"] == lost, limit=300)
+    reason = "FailedGetExternalMetric"
+    wait_until("the metric is gone", lambda: story.read_condition("ScalingActive")["reason"] == reason, limit=300)
     loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
     assert [root["id"] for root in loads["roots"]] == ["autoscaling-api-down"]
     gpustack("install", "-i", story.lab.inventory, "--yes", limit=600)

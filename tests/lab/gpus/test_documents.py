@@ -24,7 +24,7 @@ from tests.lab.witness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-TYPED = [(page, line) for page in PAGES for line in list_commands(ROOT / "docs" / page)]
+TYPED_LINES = [(page, line) for page in PAGES for line in list_commands(ROOT / "docs" / page)]
 IDLE = 'DCGM_FI_DEV_GPU_TEMP{gpu="0",Hostname="host1"} or DCGM_FI_DEV_GPU_TEMP{gpu="0",hostname="host1"}'
 SERIES = 'count_over_time(DCGM_FI_PROF_SM_ACTIVE{exported_pod="train-0"}[30m]) >= 25'
 
@@ -48,8 +48,8 @@ class Reader:
         self.server: subprocess.Popen[bytes] | None = None
 
     def replace_words(self, line: str) -> str:
-        for there, here in self.replacements.items():
-            line = line.replace(there, here)
+        for original, replacement in self.replacements.items():
+            line = line.replace(original, replacement)
         return line
 
     def run(self, line: str) -> None:
@@ -62,15 +62,17 @@ class Reader:
             return
         if line.startswith("kubectl "):
             words = shlex.split(line)[1:]
-            at = words.index("-f") + 1
-            run_kubectl(self.two, *words[:at], "-", text=(self.folder / words[at]).read_text())
+            index = words.index("-f") + 1
+            run_kubectl(self.two, *words[:index], "-", text=(self.folder / words[index]).read_text())
             return
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", text], cwd=self.folder, env=self.build_environment(), capture_output=True, text=True,
             timeout=900, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
-        print(f"$ {text}\n{done.stderr}{done.stdout}")
-        assert done.returncode in row.codes, f"exit {done.returncode}\n{done.stderr[-4000:]}{done.stdout[-4000:]}"
+        print(f"$ {text}\n{process.stderr}{process.stdout}")
+        assert process.returncode in row.codes, (
+            f"exit {process.returncode}\n{process.stderr[-4000:]}{process.stdout[-4000:]}"
+        )
 
     def build_environment(self) -> dict[str, str]:
         return os.environ | {"NO_COLOR": "1"}
@@ -109,8 +111,8 @@ def enable_measuring(two: lab.Lab, gpustack: Run) -> Iterator[None]:
 def run_training(two: lab.Lab) -> Iterator[None]:
     """Run the pod train-0 on a GPU of host2, both at work. host1 is free and idle."""
     container = {"name": "main", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    where = {"nodeSelector": {"kubernetes.io/hostname": "host2"}, "tolerations": [{"operator": "Exists"}]}
-    spec = {"containers": [container], "terminationGracePeriodSeconds": 0, **where}
+    placement = {"nodeSelector": {"kubernetes.io/hostname": "host2"}, "tolerations": [{"operator": "Exists"}]}
+    spec = {"containers": [container], "terminationGracePeriodSeconds": 0, **placement}
     kind = {"apiVersion": "v1", "kind": "Pod"}
     try:
         apply(two, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}})
@@ -130,11 +132,11 @@ def read_field(two: lab.Lab, path: str, *words: str) -> str:
 def forward_ports(two: lab.Lab) -> Iterator[tuple[str, str]]:
     """Forward ports here of Prometheus and of the exporter of host2."""
     prometheus = read_field(two, "{.spec.clusterIP}", "-n", "monitoring", "service", "monitoring-prometheus")
-    chosen = ("-l", "app=nvidia-dcgm-exporter", "--field-selector", "spec.nodeName=host2")
-    exporter = read_field(two, "{.items[0].status.podIP}", "-n", "gpu-operator", "pods", *chosen)
+    selection = ("-l", "app=nvidia-dcgm-exporter", "--field-selector", "spec.nodeName=host2")
+    exporter = read_field(two, "{.items[0].status.podIP}", "-n", "gpu-operator", "pods", *selection)
     ports = find_free_port(), find_free_port()
-    ways = [f"-L127.0.0.1:{ports[0]}:{prometheus}:9090", f"-L127.0.0.1:{ports[1]}:{exporter}:9400"]
-    ssh = subprocess.Popen(["ssh", "-F", two.ssh_config, "-N", "-oExitOnForwardFailure=yes", *ways, "host1"])
+    forwards = [f"-L127.0.0.1:{ports[0]}:{prometheus}:9090", f"-L127.0.0.1:{ports[1]}:{exporter}:9400"]
+    ssh = subprocess.Popen(["ssh", "-F", two.ssh_config, "-N", "-oExitOnForwardFailure=yes", *forwards, "host1"])
     try:
         yield f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}"
     finally:
@@ -151,7 +153,7 @@ def reader(two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory
     with enable_measuring(two, gpustack), run_training(two), forward_ports(two) as (prometheus, exporter):
         wait_until("it is forwarded", lambda: is_reachable(f"{exporter}/metrics"))
         ((idle,),) = query_labels(two, IDLE, "UUID")
-        replaced = {
+        replacements = {
             "http://gpu1:9400": exporter,
             "http://10.0.0.12:9400": exporter,
             "https://prometheus.example.org": prometheus,
@@ -163,14 +165,14 @@ def reader(two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory
             "gpu1": "host1",
             "gpu2": "host2",
         }
-        found = Reader(two, folder, replaced)
+        reader = Reader(two, folder, replacements)
         try:
-            yield found
+            yield reader
         finally:
-            found.end()
+            reader.end()
 
 
-@pytest.mark.parametrize(("page", "line"), TYPED, ids=[f"{page}: {line[:60]}" for page, line in TYPED])
+@pytest.mark.parametrize(("page", "line"), TYPED_LINES, ids=[f"{page}: {line[:60]}" for page, line in TYPED_LINES])
 def test_each_command_of_the_documents_runs(reader: Reader, page: str, line: str) -> None:
     assert line in ROWS, f"{page} has a command that documented.py does not know: {line}"
     reader.run(line)

@@ -39,8 +39,8 @@ def place(two: lab.Lab, row: dict[str, Any]) -> tuple[str, int]:
     return row["node"], -1
 
 
-EVERY = {(host, index) for host in ("host1", "host2") for index in (0, 1)}
-WHOLE = dict.fromkeys(LINKS, "ok")
+ALL_GPUS = {(host, index) for host in ("host1", "host2") for index in (0, 1)}
+ALL_OK = dict.fromkeys(LINKS, "ok")
 
 
 def test_a_second_install_has_nothing_to_do(two: lab.Lab, gpustack: Run) -> None:
@@ -48,14 +48,14 @@ def test_a_second_install_has_nothing_to_do(two: lab.Lab, gpustack: Run) -> None
 
 
 def test_every_gpu_is_proven(two: lab.Lab, gpustack: Run) -> None:
-    assert prove_gpus(two, gpustack) == dict.fromkeys(EVERY, WHOLE)
+    assert prove_gpus(two, gpustack) == dict.fromkeys(ALL_GPUS, ALL_OK)
     assert "gpustack-proof" not in run_kubectl(two, "get", "namespaces", "--field-selector", "status.phase=Active")
 
 
 def test_every_target_is_up_and_no_alert_but_watchdog(two: lab.Lab) -> None:
     """Pending counts as well: what is only not firing yet would fire on every fresh cluster."""
-    up = wait_until("all jobs are there", lambda: query_labels(two, "up", "job") >= {(job,) for job in JOBS})
-    assert up
+    jobs = wait_until("all jobs are there", lambda: query_labels(two, "up", "job") >= {(job,) for job in JOBS})
+    assert jobs
     assert query(two, "up == 0") == []
     wait_until("no alert is pending", lambda: query_labels(two, "ALERTS", "alertname") == {("Watchdog",)}, limit=300)
 
@@ -68,20 +68,20 @@ def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
 
 @pytest.mark.parametrize("case", ["swapped", "silent"])
 def test_a_broken_link_is_reported_and_no_other(two: lab.Lab, gpustack: Run, case: str) -> None:
-    gpu, other = two.read_gpus("host1")
+    gpu, other_gpu = two.read_gpus("host1")
     values = {
-        "swapped": {"host1_0": f"exporter-uuid={other.uuid}", "host1_1": f"exporter-uuid={gpu.uuid}"},
+        "swapped": {"host1_0": f"exporter-uuid={other_gpu.uuid}", "host1_1": f"exporter-uuid={gpu.uuid}"},
         "silent": {"host2_1": "exporter-silent=1"},
     }[case]
     with set_gpus(two, **values):
         wait_until(
             "the exporter shows it", lambda: matches_case(two, case, gpu.uuid, two.read_gpus("host2")[1].uuid), limit=90
         )
-        found = prove_gpus(two, gpustack, code=1)
+        links_by_gpu = prove_gpus(two, gpustack, code=1)
     wrong = {"swapped": {("host1", 0), ("host1", 1)}, "silent": {("host2", 1)}}[case]
-    assert {at for at, links in found.items() if links["series"] == "failed"} == wrong
-    assert all(links["kernel"] == "ok" for links in found.values())
-    assert all(found[at] == WHOLE for at in EVERY - wrong)
+    assert {place for place, links in links_by_gpu.items() if links["series"] == "failed"} == wrong
+    assert all(links["kernel"] == "ok" for links in links_by_gpu.values())
+    assert all(links_by_gpu[place] == ALL_OK for place in ALL_GPUS - wrong)
 
 
 def matches_case(two: lab.Lab, case: str, swapped_uuid: str, silent: str) -> bool:
@@ -95,14 +95,14 @@ def test_a_lost_gpu_fails_its_proof(two: lab.Lab, gpustack: Run) -> None:
     with set_gpus(two, host2_0="lost"), restart_plugins(two):
         wait_until("one is not allocatable", lambda: count_allocatable(two, "host2") == "1", limit=60)
         # Of all its series: those with the label of a pod that used it have ended before.
-        one = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.read_gpus("host2")[0].uuid}"}}'
-        text = f"max(max_over_time(timestamp({one})[5m:1s]))"
+        series = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.read_gpus("host2")[0].uuid}"}}'
+        text = f"max(max_over_time(timestamp({series})[5m:1s]))"
         wait_until("it is out of sight for two scrapes", lambda: query(two, f"time() - {text} > 31"), limit=90)
-        found = prove_gpus(two, gpustack, code=1)
+        links_by_gpu = prove_gpus(two, gpustack, code=1)
         # The real device plugin asks all GPUs which lie near each other, and gives none when one does not answer.
-        assert found["host1", 0] == found["host1", 1] == WHOLE
-        assert (found["host2", 0]["kernel"], found["host2", 0]["series"]) == ("failed", "failed")
-        assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("failed", "ok")
+        assert links_by_gpu["host1", 0] == links_by_gpu["host1", 1] == ALL_OK
+        assert (links_by_gpu["host2", 0]["kernel"], links_by_gpu["host2", 0]["series"]) == ("failed", "failed")
+        assert (links_by_gpu["host2", 1]["kernel"], links_by_gpu["host2", 1]["series"]) == ("failed", "ok")
         output = gpustack("plan", "-i", two.inventory, code=1, COLUMNS="4000").stdout
         assert "host2: 1 of 2 unhealthy" in output
     wait_until("both are", lambda: count_allocatable(two, "host2") == "2", limit=120)
@@ -125,8 +125,8 @@ def count_allocatable(two: lab.Lab, node: str) -> str:
 def test_a_wrong_data_source_fails_the_dashboard_link(two: lab.Lab, gpustack: Run) -> None:
     words = ("-n", "monitoring", "get", "configmap", "monitoring-grafana-datasource", "-o", "json")
     loads = json.loads(run_kubectl(two, *words))
-    kept = {**loads, "metadata": {key: loads["metadata"][key] for key in ("name", "namespace", "labels")}}
-    apply(two, json.loads(json.dumps(kept).replace("monitoring-prometheus.", "nobody.")))
+    stored_secret = {**loads, "metadata": {key: loads["metadata"][key] for key in ("name", "namespace", "labels")}}
+    apply(two, json.loads(json.dumps(stored_secret).replace("monitoring-prometheus.", "nobody.")))
     try:
         wait_until(
             "no dashboard value",
@@ -135,16 +135,16 @@ def test_a_wrong_data_source_fails_the_dashboard_link(two: lab.Lab, gpustack: Ru
             ),
             limit=200,
         )
-        found = prove_gpus(two, gpustack, code=None)
+        links_by_gpu = prove_gpus(two, gpustack, code=None)
     finally:
-        apply(two, kept)
-    assert all((links["kernel"], links["series"]) == ("ok", "ok") for links in found.values())
+        apply(two, stored_secret)
+    assert all((links["kernel"], links["series"]) == ("ok", "ok") for links in links_by_gpu.values())
 
 
 def test_after_recovery_all_is_proven_again(two: lab.Lab, gpustack: Run) -> None:
     wait_until(
-        "series are back", lambda: len(query_labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")) == len(EVERY), limit=120
+        "series are back", lambda: len(query_labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")) == len(ALL_GPUS), limit=120
     )
-    whole = dict.fromkeys(EVERY, WHOLE)
-    wait_until("all are proven", lambda: prove_gpus(two, gpustack, code=None) == whole, limit=200)
+    expected_links = dict.fromkeys(ALL_GPUS, ALL_OK)
+    wait_until("all are proven", lambda: prove_gpus(two, gpustack, code=None) == expected_links, limit=200)
     assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout

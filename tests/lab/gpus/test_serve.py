@@ -44,11 +44,11 @@ def serving(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
 def find_differences(two: lab.Lab, gpustack: Run) -> set[str]:
     """Find the checks of the step that differ. Nothing else may differ."""
     states = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json", code=1).stdout)["states"]
-    failed = {
+    failed_checks = {
         (state["step"], check["check"]) for state in states for check in state["checks"] if check["outcome"] != "ok"
     }
-    assert {step for step, _ in failed} == {"serve"}, failed
-    return {check for _, check in failed}
+    assert {step for step, _ in failed_checks} == {"serve"}, failed_checks
+    return {check for _, check in failed_checks}
 
 
 def get(two: lab.Lab, path: str) -> tuple[int, dict[str, Any]]:
@@ -61,18 +61,18 @@ def get(two: lab.Lab, path: str) -> tuple[int, dict[str, Any]]:
 def test_a_pod_reads_what_a_pod_does_with_its_age(serving: lab.Lab) -> None:
     path = f"/v1/pods/default/{READER}"
     wait_until("its value is there", lambda: get(serving, f"{path}/sm")[0] == 200, limit=90)
-    _, found = get(serving, f"{path}/sm")
-    assert 0 <= found["value"] <= 1
-    assert found["unit"] == "ratio"
-    assert 0 <= found["age_seconds"] <= 120
+    _, document = get(serving, f"{path}/sm")
+    assert 0 <= document["value"] <= 1
+    assert document["unit"] == "ratio"
+    assert 0 <= document["age_seconds"] <= 120
     (gpu,) = get(serving, path)[1]["gpus"]
-    assert gpu["uuid"] in {one.uuid for host in ("host1", "host2") for one in serving.read_gpus(host)}
+    assert gpu["uuid"] in {gpu_of_host.uuid for host in ("host1", "host2") for gpu_of_host in serving.read_gpus(host)}
 
 
 def test_a_pod_without_data_is_not_found(serving: lab.Lab) -> None:
-    status, found = get(serving, "/v1/pods/default/nobody/sm")
-    assert (status, found["reference"]) == (404, "serve-no-pod")
-    assert "default/nobody" in found["detail"]
+    status, document = get(serving, "/v1/pods/default/nobody/sm")
+    assert (status, document["reference"]) == (404, "serve-no-pod")
+    assert "default/nobody" in document["detail"]
 
 
 def test_its_pod_has_no_token_and_no_volume(serving: lab.Lab) -> None:

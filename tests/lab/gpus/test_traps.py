@@ -23,16 +23,16 @@ SERIES = "DCGM_FI_DEV_GPU_TEMP"
 
 def run_helm(two: lab.Lab, words: str) -> None:
     """Run helm on the control plane as somebody does it by hand."""
-    done = two.exec("host1", ["sudo", "sh", "-c", f"{HELM} {words}"], limit=300)
-    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    process = two.exec("host1", ["sudo", "sh", "-c", f"{HELM} {words}"], limit=300)
+    assert process.returncode == 0, (words, process.stdout, process.stderr)
 
 
 def find_broken(two: lab.Lab, gpustack: Run) -> set[str]:
     """Find the checks that fail, as STEP/CHECK."""
-    look = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
+    document = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
     return {
         f"{state['step']}/{check['check']}"
-        for state in look["states"]
+        for state in document["states"]
         for check in state["checks"]
         if check["outcome"] == "failed"
     }
@@ -45,9 +45,9 @@ def repair(two: lab.Lab, gpustack: Run) -> None:
 
 def build_monitor(name: str, namespace: str, app: str, port: str, space: str) -> dict[str, Any]:
     endpoint = {"port": port, "interval": "5s", "scrapeTimeout": "4s"}
-    chosen = {"selector": {"matchLabels": {"app": app}}, "namespaceSelector": {"matchNames": [space]}}
+    selectors = {"selector": {"matchLabels": {"app": app}}, "namespaceSelector": {"matchNames": [space]}}
     kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor"}
-    return {**kind, "metadata": {"name": name, "namespace": namespace}, "spec": {"endpoints": [endpoint], **chosen}}
+    return {**kind, "metadata": {"name": name, "namespace": namespace}, "spec": {"endpoints": [endpoint], **selectors}}
 
 
 def list_pools(two: lab.Lab) -> set[str]:
@@ -59,14 +59,14 @@ def list_pools(two: lab.Lab) -> set[str]:
 def test_a_monitor_without_the_label_of_the_release_is_scraped(two: lab.Lab, gpustack: Run) -> None:
     """The chart's own default takes only monitors with a label `release`; nothing says so anywhere."""
     apply(two, build_monitor("theirs", "default", "gpu-operator", "gpu-operator-metrics", "gpu-operator"))
-    there = "serviceMonitor/default/theirs/0"
-    wait_until("it is scraped", lambda: there in list_pools(two), limit=120)
+    job = "serviceMonitor/default/theirs/0"
+    wait_until("it is scraped", lambda: job in list_pools(two), limit=120)
     narrow = '{"spec": {"serviceMonitorSelector": {"matchLabels": {"release": "monitoring"}}}}'
     run_kubectl(two, "-n", "monitoring", "patch", "prometheus", "monitoring-prometheus", "--type=merge", "-p", narrow)
-    wait_until("the naive way loses it", lambda: there not in list_pools(two), limit=120)
+    wait_until("the naive way loses it", lambda: job not in list_pools(two), limit=120)
     assert "monitoring/selectors" in find_broken(two, gpustack)
     repair(two, gpustack)
-    wait_until("it is scraped again", lambda: there in list_pools(two), limit=120)
+    wait_until("it is scraped again", lambda: job in list_pools(two), limit=120)
     run_kubectl(two, "-n", "default", "delete", "servicemonitor", "theirs")
 
 
@@ -76,8 +76,8 @@ def test_definitions_come_before_their_operator_also_when_helm_does_not_bring_th
     run_kubectl(two, "delete", "customresourcedefinition", name)
     run_helm(two, f"upgrade monitoring {CHARTS}/kube-prometheus-stack-*.tgz -n monitoring --reuse-values")
     assert name not in run_kubectl(two, "get", "customresourcedefinitions", "-o", "name")
-    found = find_broken(two, gpustack)
-    assert {"monitoring/definitions", "monitoring/chart"} <= found, found
+    broken_checks = find_broken(two, gpustack)
+    assert {"monitoring/definitions", "monitoring/chart"} <= broken_checks, broken_checks
     repair(two, gpustack)
     assert name in run_kubectl(two, "get", "customresourcedefinitions", "-o", "name")
 
@@ -88,11 +88,11 @@ def test_ready_without_a_gpu_is_not_ready(two: lab.Lab, gpustack: Run) -> None:
     nfd = "gpu-operator-node-feature-discovery"
     run_kubectl(two, *space, "scale", f"deployment/{nfd}-master", "--replicas=0")
     run_kubectl(two, *space, "delete", "daemonset", f"{nfd}-worker")
-    gone = "feature.node.kubernetes.io/pci-10de.present-"
-    chosen = "app.kubernetes.io/name=node-feature-discovery,role in (master,worker)"
-    labellers = ("get", "pods", "-l", chosen, "-o", "name")
+    label = "feature.node.kubernetes.io/pci-10de.present-"
+    selection = "app.kubernetes.io/name=node-feature-discovery,role in (master,worker)"
+    labellers = ("get", "pods", "-l", selection, "-o", "name")
     wait_until("nothing runs that would label nodes", lambda: run_kubectl(two, *space, *labellers) == "")
-    run_kubectl(two, "label", "node", "host1", "host2", gone)
+    run_kubectl(two, "label", "node", "host1", "host2", label)
     plugin = ("get", "daemonset", "nvidia-device-plugin-daemonset", "-o", "jsonpath={.status.desiredNumberScheduled}")
     wait_until("no plugin is wanted", lambda: run_kubectl(two, *space, *plugin) == "0", limit=120)
     state = ("get", "clusterpolicy", "cluster-policy", "-o", "jsonpath={.status.state}")
@@ -158,16 +158,16 @@ def test_a_rule_that_cannot_be_read_is_left_out_in_silence(two: lab.Lab, gpustac
     rules = f"{SERVICE.format('prometheus')}/api/v1/rules"
     wait_until("Prometheus has lost them", lambda: name not in run_kubectl(two, "get", "--raw", rules), limit=180)
     # Prometheus scrapes what it says of itself as it does others.
-    both = {"alerts/rules", "alerts/rules-loaded"}
-    wait_until("both are seen", lambda: both <= find_broken(two, gpustack), limit=90)
+    rule_checks = {"alerts/rules", "alerts/rules-loaded"}
+    wait_until("both are seen", lambda: rule_checks <= find_broken(two, gpustack), limit=90)
     repair(two, gpustack)
     assert name in run_kubectl(two, "get", "--raw", rules)
 
 
 def test_metrics_of_the_control_plane_are_for_prometheus_alone(two: lab.Lab) -> None:
     """They listen on all addresses, and ask nobody who he is: only the firewall stands before them."""
-    asked = ["sudo", "curl", "-sf", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:2381/metrics"]
-    assert two.exec("host1", asked, limit=30).stdout == "200"
+    curl_command = ["sudo", "curl", "-sf", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:2381/metrics"]
+    assert two.exec("host1", curl_command, limit=30).stdout == "200"
     texts = [
         f"{host.name}:{port}"
         for host in two.hosts
@@ -188,13 +188,13 @@ def is_open(address: str, port: int) -> bool:
 
 def create_trainers(two: lab.Lab) -> None:
     """Create a Deployment that takes every GPU."""
-    one = {"name": "pause", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    container = {"name": "pause", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     values = {"app": "trainer"}
-    spec = {"tolerations": [{"operator": "Exists"}], "containers": [one], "terminationGracePeriodSeconds": 0}
+    spec = {"tolerations": [{"operator": "Exists"}], "containers": [container], "terminationGracePeriodSeconds": 0}
     template = {"metadata": {"labels": values}, "spec": spec}
-    whole = {"replicas": 4, "selector": {"matchLabels": values}, "template": template}
+    deployment_spec = {"replicas": 4, "selector": {"matchLabels": values}, "template": template}
     meta = {"name": "trainer", "namespace": "default"}
-    apply(two, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": whole})
+    apply(two, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": deployment_spec})
 
 
 def list_refused(two: lab.Lab) -> list[str]:
@@ -218,18 +218,18 @@ def test_pods_that_were_refused_while_the_plugin_restarted_are_reported_and_clea
         if list_refused(two):
             break
     run_kubectl(two, *available)
-    left = list_refused(two)
-    assert left
+    refused_queries = list_refused(two)
+    assert refused_queries
     wait_until("GPUs are back", lambda: find_broken(two, gpustack) == set(), limit=120)
-    look = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)
-    (command,) = look["gpu_summary"]["stranded_pod_commands"]
-    assert set(command.split()[5:]) == set(left), command
+    document = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)
+    (command,) = document["gpu_summary"]["stranded_pod_commands"]
+    assert set(command.split()[5:]) == set(refused_queries), command
     assert command in gpustack("plan", "-i", two.inventory, COLUMNS="4000").stdout
     run_kubectl(two, *command.split()[1:])
     assert list_refused(two) == []
     run_kubectl(two, *available)
-    look = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)
-    assert look["gpu_summary"]["stranded_pod_commands"] == []
+    document = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)
+    assert document["gpu_summary"]["stranded_pod_commands"] == []
     run_kubectl(two, "delete", "deployment", "trainer")
 
 
