@@ -25,8 +25,8 @@ from tests.worlds.snapshots.proof_hosts import build_snapshot, read_case
 
 runner = CliRunner()
 RECEIVERS = {"default": [{"type": "webhook", "secret_file": "/nowhere/hook"}], "info": []}
-ARRIVED = Arrival("default-webhook", "webhook", "delivered")
-SENT = Delivery("any", "delivered", "", (ARRIVED,), 1.1)
+ARRIVAL = Arrival("default-webhook", "webhook", "delivered")
+DELIVERY = Delivery("any", "delivered", "", (ARRIVAL,), 1.1)
 
 
 def build_services() -> Answer:
@@ -42,12 +42,16 @@ class Site:
         self.dialled_addresses: list[tuple[str, int]] = []
         self.trials: list[Trial] = []
         self.refuse: Exception | None = None
-        self.result = SENT
+        self.result = DELIVERY
         self.set_spec({"alerts": {"receivers": RECEIVERS}})
 
     def set_spec(self, spec: dict[str, Any]) -> None:
-        asked = build_snapshot([build_services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")])
-        self.snapshot: Snapshot = replace(asked, inventory=replace(asked.inventory, spec=Spec.model_validate(spec)))
+        snapshot = build_snapshot(
+            [build_services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")]
+        )
+        self.snapshot: Snapshot = replace(
+            snapshot, inventory=replace(snapshot.inventory, spec=Spec.model_validate(spec))
+        )
 
     def dial(self, address: str, port: int) -> Any:
         self.dialled_addresses.append((address, port))
@@ -63,25 +67,25 @@ class Site:
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    made = Site()
+    site = Site()
 
     @contextmanager
     def open_forwarder(host: Any) -> Iterator[PortForwarder]:
-        if isinstance(made.refuse, HostRefused):
-            raise made.refuse
-        way = PortForwarder(made.dial)
-        yield way
-        way.close()
+        if isinstance(site.refuse, HostRefused):
+            raise site.refuse
+        forwarder = PortForwarder(site.dial)
+        yield forwarder
+        forwarder.close()
 
     def run_test(self: Trial) -> Delivery:
-        made.trials.append(self)
-        return replace(made.result, severity=self.severity)
+        site.trials.append(self)
+        return replace(site.result, severity=self.severity)
 
-    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.snapshot.inventory)
-    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.snapshot)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: site.snapshot.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: site.snapshot)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr(Trial, "run_test", run_test)
-    return made
+    return site
 
 
 def expect_error(*words: str) -> GpustackError:
@@ -91,8 +95,8 @@ def expect_error(*words: str) -> GpustackError:
 
 
 def test_a_delivered_alert_ends_with_0(site: Site) -> None:
-    done = runner.invoke(app, ["alerts", "test", "--timeout", "20"])
-    assert (done.exit_code, done.stdout.splitlines()) == (
+    result = runner.invoke(app, ["alerts", "test", "--timeout", "20"])
+    assert (result.exit_code, result.stdout.splitlines()) == (
         0,
         [
             "critical: delivered to default-webhook by webhook in 1.1 s",
@@ -107,8 +111,8 @@ def test_a_delivered_alert_ends_with_0(site: Site) -> None:
 
 
 def test_one_severity_can_be_tested_alone(site: Site) -> None:
-    done = runner.invoke(app, ["alerts", "test", "-q", "--severity", "warning"])
-    assert (done.exit_code, len(done.stdout.splitlines())) == (0, 1)
+    result = runner.invoke(app, ["alerts", "test", "-q", "--severity", "warning"])
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 1)
     error = expect_error("--severity", "info")
     assert (error.reference, error.message) == ("alerts-no-receiver", "Alerts of severity info have no receiver.")
 

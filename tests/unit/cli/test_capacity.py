@@ -24,12 +24,12 @@ from tests.worlds.results import usage_reports
 @pytest.fixture
 def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A function that sets the spec of the inventory; the Prometheus has the report's two days."""
-    given: dict[str, Any] = {"cost": usage_reports.COST.model_dump(by_alias=True)}
+    spec: dict[str, Any] = {"cost": usage_reports.COST.model_dump(by_alias=True)}
 
     @contextmanager
     def open_source(_: object, session: Session) -> Any:
         fake = SimpleNamespace(fetch_time=lambda: usage_reports.END + 60.0, access=SimpleNamespace(url="http://p"))
-        session.context["inventory"] = hosts = Inventory(None, (), Spec.model_validate(given))
+        session.context["inventory"] = hosts = Inventory(None, (), Spec.model_validate(spec))
         yield fake, hosts
 
     def build_usage(*_: object, **__: object) -> Usage:
@@ -43,13 +43,13 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr("gpustack.capacity.read.choose_source", lambda *words: words)
     monkeypatch.setattr("gpustack.capacity.read.query_usage", build_usage)
     monkeypatch.setattr("gpustack.capacity.read.query_current_state", observe_state)
-    return given
+    return spec
 
 
 def test_capacity_is_printed_in_each_format(spec: dict[str, Any]) -> None:
-    done = CliRunner().invoke(capacity, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
-    document = json.loads(done.stdout)
-    assert (document["schema"], document["exit"]["code"], done.exit_code) == ("gpustack/capacity/v1", 0, 0)
+    result = CliRunner().invoke(capacity, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
+    document = json.loads(result.stdout)
+    assert (document["schema"], document["exit"]["code"], result.exit_code) == ("gpustack/capacity/v1", 0, 0)
     assert [row["names"] for row in document["rows"]] == [[""], ["team-a"], ["team-b"]]
     page = CliRunner().invoke(capacity, ["report", "--by", "day,team", "-o", "html"], catch_exceptions=False).stdout
     assert "<polyline" in page
@@ -58,11 +58,11 @@ def test_capacity_is_printed_in_each_format(spec: dict[str, Any]) -> None:
 
 
 def test_cost_is_printed_in_each_format(spec: dict[str, Any]) -> None:
-    done = CliRunner().invoke(cost, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
-    document = json.loads(done.stdout)
+    result = CliRunner().invoke(cost, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
+    document = json.loads(result.stdout)
     assert (document["total"]["total_cost"], document["currency"]) == ("894.51", "EUR")
-    assert [one["exceeded"] for one in document["budgets"]] == [False, True]
-    assert done.exit_code == document["exit"]["code"] == 1
+    assert [budget["exceeded"] for budget in document["budgets"]] == [False, True]
+    assert result.exit_code == document["exit"]["code"] == 1
     page = CliRunner().invoke(cost, ["report", "-o", "html"], catch_exceptions=False).stdout
     assert "894.51 EUR" in page
     assert (">2026-10-01<" in page, ">2026-10-02<" in page, "24 h" in page) == (True, True, False)
@@ -83,9 +83,9 @@ def test_a_malformed_budget_is_refused(spec: dict[str, Any], word: str) -> None:
 
 def test_bad_input_is_named(spec: dict[str, Any]) -> None:
     for words in (["--month", "October"], ["--month", "2026-11"]):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(UsageError) as excinfo:
             CliRunner().invoke(capacity, ["report", *words], catch_exceptions=False)
-        assert caught.value.reference == "capacity-window"
+        assert excinfo.value.reference == "capacity-window"
     with pytest.raises(typer.BadParameter, match="not user"):
         CliRunner().invoke(capacity, ["report", "--by", "user"], catch_exceptions=False, standalone_mode=False)
     del spec["cost"]
@@ -97,7 +97,7 @@ def test_bad_input_is_named(spec: dict[str, Any]) -> None:
 def test_less_than_95_percent_is_unknown(spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     half = vars(usage_reports.query_recorded_usage()) | {"recorded_hours": 24.0}
     monkeypatch.setattr("gpustack.capacity.read.query_usage", lambda *_, **__: Usage(**half))
-    done = CliRunner().invoke(capacity, ["report", "-o", "csv"], catch_exceptions=False)
-    assert done.exit_code == 8
-    assert done.stdout.startswith("namespace,total_gpu_hours,")
+    result = CliRunner().invoke(capacity, ["report", "-o", "csv"], catch_exceptions=False)
+    assert result.exit_code == 8
+    assert result.stdout.startswith("namespace,total_gpu_hours,")
     assert half["begin"] == BEGIN

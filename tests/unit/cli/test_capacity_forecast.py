@@ -19,19 +19,19 @@ def build_demand(days: int, capacity: float = 60.0) -> Demand:
 @pytest.fixture
 def forecast_call(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """The arguments of the forecast; the test may set the `days` of history."""
-    found: dict[str, object] = {"days": 35}
+    fields: dict[str, object] = {"days": 35}
 
     def read(_: object, seconds: float, nodes: str, resource: str) -> tuple[Demand, ...]:
-        found.update(seconds=seconds, nodes=nodes, resource=resource)
-        return (build_demand(int(str(found["days"]))),)
+        fields.update(seconds=seconds, nodes=nodes, resource=resource)
+        return (build_demand(int(str(fields["days"]))),)
 
     monkeypatch.setattr("gpustack.forecast.read.query_demands", read)
-    return found
+    return fields
 
 
 def run(*words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, [*COMMAND, *words], env={"COLUMNS": "120"}, catch_exceptions=False)
-    return done.exit_code, done.output
+    result = CliRunner().invoke(app, [*COMMAND, *words], env={"COLUMNS": "120"}, catch_exceptions=False)
+    return result.exit_code, result.output
 
 
 def test_an_order_is_an_exit_status(forecast_call: dict[str, object]) -> None:

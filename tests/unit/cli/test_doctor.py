@@ -16,12 +16,12 @@ from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import read_case
 
 runner = CliRunner()
-OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+FORWARDING_OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
 
 @pytest.fixture
 def broken_snapshot() -> Snapshot:
-    return hosts.build_snapshot({("kernel.sysctls", "h1"): OFF})
+    return hosts.build_snapshot({("kernel.sysctls", "h1"): FORWARDING_OFF})
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def test_a_recording_is_diagnosed(recording: str) -> None:
 
 @pytest.mark.parametrize("command", ["doctor", "plan", "verify", "snapshot"])
 def test_a_recording_beside_an_inventory_is_refused(command: str, recording: str) -> None:
-    refused = runner.invoke(app, [command, "-q", "--from", recording, "-i", "site"]).exception
-    assert isinstance(refused, UsageError)
-    assert (refused.reference, refused.code) == ("inventory-of-recording", 2)
+    error = runner.invoke(app, [command, "-q", "--from", recording, "-i", "site"]).exception
+    assert isinstance(error, UsageError)
+    assert (error.reference, error.code) == ("inventory-of-recording", 2)
 
 
 def test_hosts_give_the_same_verdict_as_their_recording(
@@ -52,18 +52,18 @@ def test_hosts_give_the_same_verdict_as_their_recording(
 ) -> None:
     from gpustack.ask import gather
 
-    asked: list[Any] = []
+    questions: list[Any] = []
 
     def gather_broken(inventory: Any, probes: Any, **_: Any) -> Snapshot:
-        asked.extend(probes)
+        questions.extend(probes)
         return broken_snapshot
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: broken_snapshot.inventory)
     monkeypatch.setattr(gather, "gather", gather_broken)
     live = runner.invoke(app, ["doctor", "--quiet", "-o", "json"])
-    replayed = runner.invoke(app, ["doctor", "--quiet", "-o", "json", "--from", recording])
-    assert list_roots(live.stdout) == list_roots(replayed.stdout) == [("host-ip-forward-off", ["h1"])]
-    assert {"kernel.sysctls", "service-monitors.objects"} <= {probe.id for probe in asked}
+    result = runner.invoke(app, ["doctor", "--quiet", "-o", "json", "--from", recording])
+    assert list_roots(live.stdout) == list_roots(result.stdout) == [("host-ip-forward-off", ["h1"])]
+    assert {"kernel.sysctls", "service-monitors.objects"} <= {probe.id for probe in questions}
 
 
 def test_junit_is_printed_with_the_exit_status(recording: str) -> None:
@@ -82,5 +82,5 @@ def test_html_is_printed_with_the_exit_status(recording: str) -> None:
 def test_what_is_explained_has_an_address() -> None:
     assert runner.invoke(app, ["explain", "host-ip-forward-off"]).stdout.startswith("host-ip-forward-off: ")
     assert runner.invoke(app, ["explain", "st-node-notready"]).stdout.startswith("st-node-notready: ")
-    both = runner.invoke(app, ["explain", "host-ssh-unreachable"]).stdout
-    assert both.count("host-ssh-unreachable: ") == 2
+    page = runner.invoke(app, ["explain", "host-ssh-unreachable"]).stdout
+    assert page.count("host-ssh-unreachable: ") == 2

@@ -61,8 +61,8 @@ def test_list_shows_what_is_inside_and_writes_nothing(plan_snapshot: Snapshot, t
 
 def test_an_existing_file_is_listed_and_redacted(plan_snapshot: Snapshot, tmp_path: Path) -> None:
     runner.invoke(app, ["snapshot", "--quiet", "--out", "s.jsonl"])
-    listed = runner.invoke(app, ["snapshot", "--quiet", "--list", "--from", "s.jsonl"])
-    assert "kube1" in listed.stdout
+    listing = runner.invoke(app, ["snapshot", "--quiet", "--list", "--from", "s.jsonl"])
+    assert "kube1" in listing.stdout
     words = ["snapshot", "--quiet", "--from", "s.jsonl", "--redact", "addresses", "--out", "t.jsonl"]
     result = runner.invoke(app, words)
     assert (result.exit_code, result.stdout, result.stderr) == (0, "t.jsonl\n", "")
@@ -86,11 +86,13 @@ def test_a_list_has_no_secret_and_no_escape(plan_snapshot: Snapshot) -> None:
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recording without any answer tells nothing: that is neither 0 nor 1."""
     snapshot = make_converged_plan().snapshot
-    nothing = Snapshot(TAKEN_AT, snapshot.inventory, MappingProxyType({"kube1": Reach("kube1")}), index_answers([]))
+    empty_snapshot = Snapshot(
+        TAKEN_AT, snapshot.inventory, MappingProxyType({"kube1": Reach("kube1")}), index_answers([])
+    )
     monkeypatch.chdir(tmp_path)
     from gpustack.ask.recording import write_recording
 
-    write_recording(nothing, tmp_path / "s.jsonl")
+    write_recording(empty_snapshot, tmp_path / "s.jsonl")
     result = runner.invoke(app, ["verify", "--quiet", "--from", "s.jsonl", "-o", "json"])
     assert (result.exit_code, json.loads(result.stdout)["exit"]["code"]) == (8, 8)
 

@@ -27,13 +27,13 @@ from tests.worlds.results import plans
 from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import read_case
 
-OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+FORWARDING_OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
 
 @pytest.fixture
 def broken_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
-    snapshot = hosts.build_snapshot({("kernel.sysctls", "h1"): OFF})
+    snapshot = hosts.build_snapshot({("kernel.sysctls", "h1"): FORWARDING_OFF})
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
     monkeypatch.setattr(gathering, "gather", lambda *_, **__: snapshot)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / "runs")
@@ -41,14 +41,14 @@ def broken_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot
 
 
 def run_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changes: Any) -> Result:
-    done = replace(getattr(plans, f"make_{outcome}_outcome")(), **changes)
+    changed_outcome = replace(getattr(plans, f"make_{outcome}_outcome")(), **changes)
 
     @contextmanager
     def open_run(*_: Any) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(folder=tmp_path, keep_snapshot=lambda _: None)
 
     monkeypatch.setattr(LockSession, "open_run", open_run)
-    monkeypatch.setattr(install, "roll_out", lambda *_, **__: done)
+    monkeypatch.setattr(install, "roll_out", lambda *_, **__: changed_outcome)
     return CliRunner().invoke(app, ["install", "--yes", "-q"])
 
 
@@ -99,19 +99,21 @@ def test_no_more_hosts_than_are_asked_at_once(
     broken_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """So the limit of one host is the limit of all; the one that failed is among them."""
-    asked: list[str] = []
+    questions: list[str] = []
 
     def gather(*_: Any, hosts: list[str], **__: Any) -> Snapshot:
-        asked.extend(hosts)
+        questions.extend(hosts)
         return broken_snapshot
 
     monkeypatch.setattr(gathering, "gather", gather)
-    many = replace(broken_snapshot.inventory, hosts=(hosts.H1, *(replace(hosts.H2, name=f"w{at}") for at in range(90))))
+    many = replace(
+        broken_snapshot.inventory, hosts=(hosts.H1, *(replace(hosts.H2, name=f"w{index}") for index in range(90)))
+    )
     failure_report.report_failure(many, tmp_path, print, failed_hosts=["w77"])
-    assert (len(asked), asked[:2]) == (32, ["h1", "w77"])
-    asked.clear()
+    assert (len(questions), questions[:2]) == (32, ["h1", "w77"])
+    questions.clear()
     failure_report.report_failure(many, tmp_path, print, limit=["w3"])
-    assert asked == ["h1", "w3"]
+    assert questions == ["h1", "w3"]
 
 
 @pytest.fixture
@@ -161,8 +163,8 @@ def test_the_error_handler_prints_the_error_first_and_keeps_its_code(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     error.add_note("\nsnapshot of the hosts: x\n")
-    with pytest.raises(SystemExit) as caught, report_errors():
+    with pytest.raises(SystemExit) as excinfo, report_errors():
         raise error
     output = capsys.readouterr().err
-    assert caught.value.code == code
+    assert excinfo.value.code == code
     assert output.index(str(error)) < output.index("snapshot of the hosts: x")

@@ -44,12 +44,12 @@ class World:
         self.faults, self.log, self.stubborn, self.absent_hosts = dict(faults), list[str](), False, set[str]()
 
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
-        whole, ids = hosts.build_snapshot(self.faults), {probe.id for probe in probes}
+        snapshot, ids = hosts.build_snapshot(self.faults), {probe.id for probe in probes}
         return Snapshot(
-            whole.started_at,
-            whole.inventory,
-            whole.reach,
-            {key: a for key, a in whole.answers.items() if key[0] in ids},
+            snapshot.started_at,
+            snapshot.inventory,
+            snapshot.reach,
+            {key: a for key, a in snapshot.answers.items() if key[0] in ids},
         )
 
     def play(self, name: str, names: Sequence[str], *_: Any, **__: Any) -> PlaybookRun:
@@ -68,8 +68,8 @@ class World:
         self.log.append("released")
 
     def require(self, names: Sequence[str]) -> None:
-        if away := self.absent_hosts & {*names}:
-            raise LockedError("lock-failed", f"{away} is not held")
+        if absent_hosts := self.absent_hosts & {*names}:
+            raise LockedError("lock-failed", f"{absent_hosts} is not held")
 
     def begin(self, _: Any, id: str, fault: str, *__: Any) -> None:
         self.log.append(f"copy {fault}")
@@ -88,23 +88,23 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def build_world(*faults: dict[tuple[str, str], Answer]) -> World:
-        found = World({key: answer for fault in faults for key, answer in fault.items()})
+        fake_world = World({key: answer for fault in faults for key, answer in fault.items()})
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.build_snapshot().inventory)
-        monkeypatch.setattr(gathering, "gather", found.gather)
-        monkeypatch.setattr(playbook, "play", found.play)
-        monkeypatch.setattr(preview, "list_differences", found.list_differences)
-        monkeypatch.setattr(locked_run, "hold_locks", found.lock)
+        monkeypatch.setattr(gathering, "gather", fake_world.gather)
+        monkeypatch.setattr(playbook, "play", fake_world.play)
+        monkeypatch.setattr(preview, "list_differences", fake_world.list_differences)
+        monkeypatch.setattr(locked_run, "hold_locks", fake_world.lock)
         number = count()
         monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / f"runs-{next(number)}")
         for name in ("begin", "finish", "read", "restore"):
             monkeypatch.setattr(
-                keeping.Copies, name, lambda *words, name=name, **more: getattr(found, name)(*words, **more)
+                keeping.Copies, name, lambda *words, name=name, **options: getattr(fake_world, name)(*words, **options)
             )
         monkeypatch.setattr(keeping.Copies, "read_objects", lambda *_: ())
-        monkeypatch.setattr(keeping.Copies, "forget", lambda *_: found.log.append("forget"))
+        monkeypatch.setattr(keeping.Copies, "forget", lambda *_: fake_world.log.append("forget"))
         for name in ("PAUSE", "RESOLVE_LIMIT", "SYMPTOM_LIMIT"):
             monkeypatch.setattr(module, name, 0.0)
-        return found
+        return fake_world
 
     return build_world
 
@@ -114,9 +114,9 @@ def run(*words: str) -> Result:
 
 
 def expect_error(*words: str) -> GpustackError:
-    raised = run(*words).exception
-    assert isinstance(raised, GpustackError), raised
-    return raised
+    error = run(*words).exception
+    assert isinstance(error, GpustackError), error
+    return error
 
 
 @pytest.mark.parametrize(
@@ -136,38 +136,38 @@ def expect_error(*words: str) -> GpustackError:
 def test_options_that_exclude_each_other_are_refused(
     world: Callable[..., World], words: tuple[str, ...], reference: str
 ) -> None:
-    made = world(FORWARD)
-    refused = expect_error(*words)
-    assert (refused.reference, refused.code, made.log) == (reference, 2, [])
+    fake_world = world(FORWARD)
+    error = expect_error(*words)
+    assert (error.reference, error.code, fake_world.log) == (reference, 2, [])
 
 
 def test_what_is_no_root_here_is_refused(world: Callable[..., World]) -> None:
-    made = world(FORWARD)
-    refused = expect_error("--fix", "host-swap-on", "--yes")
-    assert (refused.reference, refused.code, made.log) == ("fix-not-a-root", 5, [])
-    assert "h1: " in refused.reason
+    fake_world = world(FORWARD)
+    error = expect_error("--fix", "host-swap-on", "--yes")
+    assert (error.reference, error.code, fake_world.log) == ("fix-not-a-root", 5, [])
+    assert "h1: " in error.reason
 
 
 def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[..., World]) -> None:
-    made = world(FORWARD)
+    fake_world = world(FORWARD)
     result = run("--fix")
     assert isinstance(result.exception, GpustackError)
     assert (result.exception.reference, result.exception.code) == ("fix-declined", 5)
     assert "FIX  host-ip-forward-off  on h1" in result.stdout
     assert "+net.ipv4.ip_forward = 1" in result.stdout
-    assert made.log == ["h1 doctor", "held", "released"]
+    assert fake_world.log == ["h1 doctor", "held", "released"]
 
 
 def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
-    made = world({("units.services", "h1"): STOPPED_SERVICE})
-    refused = expect_error("--fix", "--yes")
-    assert (refused.reference, refused.hint) == (
+    fake_world = world({("units.services", "h1"): STOPPED_SERVICE})
+    error = expect_error("--fix", "--yes")
+    assert (error.reference, error.hint) == (
         "fix-declined",
         f"gpustack doctor --fix --yes-to {CONTAINERD} -i hosts.yml",
     )
-    assert "play remedy/unit" not in made.log
+    assert "play remedy/unit" not in fake_world.log
     assert run("--fix", "--yes-to", CONTAINERD).exit_code != 5
-    assert "play remedy/unit" in made.log
+    assert "play remedy/unit" in fake_world.log
 
 
 @pytest.mark.parametrize(("text", "plays"), [("y\n", 1), ("n\n", 0), ("", 0)])
@@ -179,16 +179,16 @@ def test_on_a_terminal_a_yes_is_asked_for(
         readline = staticmethod(lambda: text)
 
     monkeypatch.setattr(sys, "stdin", Terminal())
-    made = world(FORWARD)
+    fake_world = world(FORWARD)
     with pytest.raises((SystemExit, GpustackError)):
         app(["doctor", "-q", "--fix"])
-    assert made.log.count("play remedy/sysctl") == plays
+    assert fake_world.log.count("play remedy/sysctl") == plays
 
 
 def test_it_is_done_under_the_lock_and_written_down(world: Callable[..., World], tmp_path: Path) -> None:
-    made = world(FORWARD)
+    fake_world = world(FORWARD)
     result = run("--fix", "--yes")
-    assert made.log == ["h1 doctor", "held", f"copy {IP}", "play remedy/sysctl", "released"]
+    assert fake_world.log == ["h1 doctor", "held", f"copy {IP}", "play remedy/sysctl", "released"]
     assert "host-ip-forward-off on h1: fixed" in result.stdout
     assert "to undo: gpustack doctor --undo -i hosts.yml" in result.stdout
     (folder,) = (tmp_path / "runs-0").iterdir()
@@ -196,10 +196,10 @@ def test_it_is_done_under_the_lock_and_written_down(world: Callable[..., World],
 
 
 def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None:
-    made = world(FORWARD)
-    made.stubborn = True
+    fake_world = world(FORWARD)
+    fake_world.stubborn = True
     result = run("--fix", "--yes")
-    assert (result.exit_code, made.log[-3:]) == (6, ["undo", "forget", "released"])
+    assert (result.exit_code, fake_world.log[-3:]) == (6, ["undo", "forget", "released"])
     assert "changes rolled back" in result.stdout
 
 
@@ -212,15 +212,18 @@ def test_a_roll_back_has_a_question_of_its_own(
     answers = iter(["y\n", second])
     terminal = SimpleNamespace(isatty=lambda: True, readline=lambda: next(answers))
     monkeypatch.setattr(sys, "stdin", terminal)
-    made = world(FORWARD)
-    made.stubborn = True
-    with pytest.raises(SystemExit) as ended:
+    fake_world = world(FORWARD)
+    fake_world.stubborn = True
+    with pytest.raises(SystemExit) as excinfo:
         app(["doctor", "-q", "--fix"])
-    shown = capfd.readouterr()
-    assert (ended.value.code, made.log.count("undo")) == (6, undone)
-    assert f"{IP} was not resolved. Roll these changes back?" in shown.err
-    assert "LAST FIX" in shown.out
-    assert ("not rolled back" in shown.out, "to undo: gpustack doctor --undo" in shown.out) == (not undone, not undone)
+    output = capfd.readouterr()
+    assert (excinfo.value.code, fake_world.log.count("undo")) == (6, undone)
+    assert f"{IP} was not resolved. Roll these changes back?" in output.err
+    assert "LAST FIX" in output.out
+    assert ("not rolled back" in output.out, "to undo: gpustack doctor --undo" in output.out) == (
+        not undone,
+        not undone,
+    )
 
 
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
@@ -240,20 +243,20 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
 
 
 def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
-    made = world(FORWARD)
+    fake_world = world(FORWARD)
     result = run("--undo", "--yes", "-o", "json")
     assert result.exit_code == 0, result.exception
     check_shape(UndoDocument, result.stdout)
     assert json.loads(result.stdout)["actions"] == [f"h1: restored {SYSCTL_FILE}"]
-    assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
-    refused = expect_error("--undo")
-    assert (refused.reference, made.log.count("undo")) == ("undo-declined", 1)
+    assert fake_world.log == ["h1 doctor", "held", "undo", "forget", "released"]
+    error = expect_error("--undo")
+    assert (error.reference, fake_world.log.count("undo")) == ("undo-declined", 1)
 
 
 @pytest.mark.parametrize("words", [("--fix", "--yes"), ("--undo", "--yes")], ids=["fix", "undo"])
 def test_a_host_whose_lock_is_not_held_is_not_changed(words: tuple[str, ...], world: Callable[..., World]) -> None:
     """Leave a host alone when its lock is lost, as one that could not be locked: another run may change it."""
-    made = world(FORWARD)
-    made.absent_hosts.add("h1")
+    fake_world = world(FORWARD)
+    fake_world.absent_hosts.add("h1")
     assert expect_error(*words).reference == "lock-failed"
-    assert made.log == ["h1 doctor", "held"]
+    assert fake_world.log == ["h1 doctor", "held"]

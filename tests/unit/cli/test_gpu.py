@@ -41,9 +41,9 @@ def prometheuses(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
 
 
 def run_gpu(*words: str, verb: str = "list") -> str:
-    done = CliRunner().invoke(app, [verb, *ADDRESS, *words], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
+    result = CliRunner().invoke(app, [verb, *ADDRESS, *words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 def test_the_fleet_is_listed(prometheuses: list[Prometheus]) -> None:
@@ -72,16 +72,16 @@ def test_the_login_comes_from_files(prometheuses: list[Prometheus], tmp_path: Pa
 
 @pytest.mark.parametrize("option", ["--token-file", "--client-certificate", "--ca-file"])
 def test_a_file_that_cannot_be_read_is_refused(option: str, tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["list", *ADDRESS, option, str(tmp_path / "none")])
-    assert isinstance(done.exception, UsageError)
-    assert done.exception.reference == "prometheus-file"
+    result = CliRunner().invoke(app, ["list", *ADDRESS, option, str(tmp_path / "none")])
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.reference == "prometheus-file"
 
 
 def test_a_prometheus_without_gpus_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
-    done = CliRunner().invoke(app, ["list", *ADDRESS])
-    assert isinstance(done.exception, UsageError)
-    assert done.exception.reference == "gpu-no-series"
+    result = CliRunner().invoke(app, ["list", *ADDRESS])
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.reference == "gpu-no-series"
 
 
 @pytest.mark.parametrize("words", [("--node", "gpu2"), ("--namespace", "team-a"), ("--pod", "train-0")])
@@ -99,8 +99,8 @@ def test_without_a_terminal_it_is_printed_once(prometheuses: list[Prometheus], m
 
 @pytest.mark.parametrize("word", ["team", "team=", "=a", "a b=c", "te-am=a"])
 def test_what_is_no_label_is_refused(prometheuses: list[Prometheus], word: str) -> None:
-    done = CliRunner().invoke(app, ["top", *ADDRESS, "--label", word])
-    assert done.exit_code == 2
+    result = CliRunner().invoke(app, ["top", *ADDRESS, "--label", word])
+    assert result.exit_code == 2
     assert not prometheuses
 
 
@@ -109,14 +109,14 @@ def test_activity_is_selected_by_a_label(prometheuses: list[Prometheus]) -> None
 
 
 def test_an_unknown_order_is_refused(prometheuses: list[Prometheus]) -> None:
-    done = CliRunner().invoke(app, ["top", *ADDRESS, "--sort", "name"])
-    assert done.exit_code == 2
-    assert "node, engine, sm" in " ".join(done.output.split())
+    result = CliRunner().invoke(app, ["top", *ADDRESS, "--sort", "name"])
+    assert result.exit_code == 2
+    assert "node, engine, sm" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("content", ["", "zzz1\nzzz2", "zzz\u00e9"])
 def test_a_token_of_several_lines_is_refused_and_not_shown(content: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(content)
-    done = CliRunner().invoke(app, ["list", *ADDRESS, "--token-file", str(tmp_path / "token")])
-    assert isinstance(done.exception, UsageError)
-    assert not content or content[:3] not in f"{done.exception.message} {done.exception.reason}"
+    result = CliRunner().invoke(app, ["list", *ADDRESS, "--token-file", str(tmp_path / "token")])
+    assert isinstance(result.exception, UsageError)
+    assert not content or content[:3] not in f"{result.exception.message} {result.exception.reason}"

@@ -75,7 +75,7 @@ class Cluster:
         assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
         state = {"terminated": {"exitCode": 0}} if self.time >= 60 else {"running": {}}
         status = {"containerStatuses": [{"name": "load", "state": state}]}
-        return [{**one, "status": status} for one in self.pods.values()]
+        return [{**pod, "status": status} for pod in self.pods.values()]
 
     def read_log(self, pod: str, container: str, max_bytes: int = 0) -> str:
         number = list(self.pods).index(pod)
@@ -97,14 +97,14 @@ class Cluster:
         value = {"GPU_TEMP": 70.0, "GPU_MAX_OP_TEMP": 87.0, "CLOCK_THROTTLE_REASONS": 4.0}
         value |= {"PROF_PIPE_TENSOR_ACTIVE": 0.9 if 30 <= self.time <= 90 else 0.0} | self.differs(self.time)
         places = [("gpu1", 0), ("gpu1", 1), ("gpu2", 2), ("gpu2", 3)]
-        every = [build_gpu_series(node, at, {"UUID": UUIDS[at]}, **value) for node, at in places]
-        found = [replace(series, points=((self.time, series.points[0][1]),)) for series in chain(*every)]
-        return build_readings(found, {})
+        all_series = [build_gpu_series(node, index, {"UUID": UUIDS[index]}, **value) for node, index in places]
+        current_series = [replace(series, points=((self.time, series.points[0][1]),)) for series in chain(*all_series)]
+        return build_readings(current_series, {})
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
-    made, taken = Cluster(), build([replace(ACTING, groups=frozenset({CONTROL_PLANE}))], {})
+    cluster, snapshot = Cluster(), build([replace(ACTING, groups=frozenset({CONTROL_PLANE}))], {})
 
     @contextmanager
     def hold_locks(*_: object, **__: object) -> Iterator[SimpleNamespace]:
@@ -112,37 +112,39 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
 
     @contextmanager
     def silence(run: object, nodes: Sequence[str], seconds: float) -> Iterator[None]:
-        made.silences.append(f"{','.join(nodes)} {seconds:.0f}")
+        cluster.silences.append(f"{','.join(nodes)} {seconds:.0f}")
         yield
-        made.silences.append("ended")
+        cluster.silences.append("ended")
 
     @contextmanager
     def open_prometheus(*_: object) -> Iterator[Prometheus]:
         yield Prometheus(Access("http://127.0.0.1:9090"))
 
     def wait(seconds: float) -> None:
-        made.time += seconds
+        cluster.time += seconds
 
-    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
-    monkeypatch.setattr(session, "gather_all", lambda *_: taken)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_: snapshot)
     monkeypatch.setattr(locked_run, "hold_locks", hold_locks)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
     monkeypatch.setattr(watch, "open_prometheus", open_prometheus)
-    monkeypatch.setattr(inventory, "gather_offers", lambda *_: made.offers)
+    monkeypatch.setattr(inventory, "gather_offers", lambda *_: cluster.offers)
     monkeypatch.setattr(task, "silence_load", silence)
-    monkeypatch.setattr(task, "open_pods", made.connect)
+    monkeypatch.setattr(task, "open_pods", cluster.connect)
     monkeypatch.setattr(task, "sleep", wait)
-    monkeypatch.setattr(task, "monotonic", lambda: made.time)
-    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: made.time)
-    monkeypatch.setattr(watch, "query_readings", made.query_readings)
+    monkeypatch.setattr(task, "monotonic", lambda: cluster.time)
+    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: cluster.time)
+    monkeypatch.setattr(watch, "query_readings", cluster.query_readings)
     for function in (call.call_each, call.run_command, change.Change.__init__):
         defaults = function.__defaults__
         assert defaults
         monkeypatch.setattr(
-            function, "__defaults__", tuple(made.hosts.execute if one is run_script else one for one in defaults)
+            function,
+            "__defaults__",
+            tuple(cluster.hosts.execute if default is run_script else default for default in defaults),
         )
-    return made
+    return cluster
 
 
 def run_burn(*words: str) -> Result:
@@ -157,23 +159,23 @@ def parse_document(result: Result) -> dict[str, Any]:
 
 
 def test_free_gpus_of_a_node_are_loaded(cluster: Cluster) -> None:
-    found = parse_document(run_burn("--yes", "-o", "json"))
-    assert [(one["node"], one["uuid"], one["outcome"]) for one in found["gpus"]] == [
+    document = parse_document(run_burn("--yes", "-o", "json"))
+    assert [(gpu["node"], gpu["uuid"], gpu["outcome"]) for gpu in document["gpus"]] == [
         ("gpu2", UUIDS[2], "passed"), ("gpu2", UUIDS[3], "passed"),
     ]  # fmt: skip
-    (first, _) = found["gpus"]
+    (first, _) = document["gpus"]
     assert (first["actual_ratio"], first["expected_ratio"]) == (0.9, pytest.approx(0.36))
     assert first["temperature_celsius"] == 70.0
     assert first["throttle_reasons"] == ["power cap"]
-    assert (found["exit"]["code"], found["unreachable_nodes"], found["stop_reason"]) == (0, [], None)
-    assert found["remaining"] == []
+    assert (document["exit"]["code"], document["unreachable_nodes"], document["stop_reason"]) == (0, [], None)
+    assert document["remaining"] == []
 
 
 def test_nothing_of_it_stays(cluster: Cluster) -> None:
     run_burn("--yes", "-o", "json")
-    marked, unmarked = cluster.hosts.list_actions()
-    assert "gpustack.io/temporary-load=" in marked
-    assert unmarked.endswith("annotate node gpu2 gpustack.io/temporary-load-")
+    marked_action, unmarked_action = cluster.hosts.list_actions()
+    assert "gpustack.io/temporary-load=" in marked_action
+    assert unmarked_action.endswith("annotate node gpu2 gpustack.io/temporary-load-")
     assert cluster.silences == ["gpu2 360", "ended"]
     assert (cluster.max_pods, cluster.pods) == (2, {})
 
@@ -190,10 +192,10 @@ def test_it_needs_a_yes_and_shows_what_pods_run(cluster: Cluster) -> None:
 
 def test_heat_stops_all_loads(cluster: Cluster) -> None:
     cluster.differs = lambda time: HOT if time >= 40 else {}
-    found = parse_document(run_burn("--yes", "-o", "json"))
-    assert found["stop_reason"] == f"{UUIDS[2]} is too hot: 93 °C, and its limit is 87 °C"
-    assert [one["outcome"] for one in found["gpus"]] == ["failed", "unknown"]
-    assert (found["exit"]["code"], cluster.pods, cluster.time) == (1, {}, 40)
+    document = parse_document(run_burn("--yes", "-o", "json"))
+    assert document["stop_reason"] == f"{UUIDS[2]} is too hot: 93 °C, and its limit is 87 °C"
+    assert [gpu["outcome"] for gpu in document["gpus"]] == ["failed", "unknown"]
+    assert (document["exit"]["code"], cluster.pods, cluster.time) == (1, {}, 40)
     assert cluster.hosts.list_actions()[-1].endswith("gpustack.io/temporary-load-")
 
 
@@ -201,24 +203,24 @@ def test_an_interruption_leaves_nothing(cluster: Cluster, monkeypatch: pytest.Mo
     from gpustack.rollout.run import Run
 
     monkeypatch.setattr(Run, "find_stop_reason", lambda _: "interrupted" if cluster.time >= 20 else "")
-    found = parse_document(run_burn("--yes", "-o", "json"))
-    assert (found["exit"]["code"], found["stop_reason"]) == (130, "interrupted")
-    assert {one["outcome"] for one in found["gpus"]} == {"unknown"}
+    document = parse_document(run_burn("--yes", "-o", "json"))
+    assert (document["exit"]["code"], document["stop_reason"]) == (130, "interrupted")
+    assert {gpu["outcome"] for gpu in document["gpus"]} == {"unknown"}
     assert (cluster.pods, cluster.silences[-1]) == ({}, "ended")
     assert cluster.hosts.list_actions()[-1].endswith("gpustack.io/temporary-load-")
 
 
 def test_a_gpu_is_selected_by_uuid(cluster: Cluster) -> None:
     """The other free GPU of the node is kept, and not loaded."""
-    found = parse_document(run_burn("--gpu", UUIDS[3], "--yes", "-o", "json"))
-    assert [(one["uuid"], one["outcome"]) for one in found["gpus"]] == [(UUIDS[3], "passed")]
+    document = parse_document(run_burn("--gpu", UUIDS[3], "--yes", "-o", "json"))
+    assert [(gpu["uuid"], gpu["outcome"]) for gpu in document["gpus"]] == [(UUIDS[3], "passed")]
     assert cluster.max_pods == 2
 
 
 def test_a_gpu_that_no_pod_gets_is_unknown(cluster: Cluster) -> None:
-    found = parse_document(run_burn("--gpu", UUIDS[1], "--yes", "-o", "json"))
-    assert [(one["uuid"], one["outcome"]) for one in found["gpus"]] == [(UUIDS[1], "unknown")]
-    assert found["exit"]["code"] == 8
+    document = parse_document(run_burn("--gpu", UUIDS[1], "--yes", "-o", "json"))
+    assert [(gpu["uuid"], gpu["outcome"]) for gpu in document["gpus"]] == [(UUIDS[1], "unknown")]
+    assert document["exit"]["code"] == 8
 
 
 def test_an_unknown_uuid_is_refused(cluster: Cluster) -> None:
@@ -229,8 +231,8 @@ def test_an_unknown_uuid_is_refused(cluster: Cluster) -> None:
 
 def test_a_gpu_lost_under_load_fails(cluster: Cluster) -> None:
     cluster.offers["gpu2"] = 1
-    found = parse_document(run_burn("--yes", "-o", "json"))
-    assert (found["exit"]["code"], len(found["lost_gpus"])) == (1, 1)
+    document = parse_document(run_burn("--yes", "-o", "json"))
+    assert (document["exit"]["code"], len(document["lost_gpus"])) == (1, 1)
 
 
 @pytest.mark.parametrize("words", [("--for", "30s"), ("--for", "2h")])
@@ -251,8 +253,8 @@ def test_without_temperatures_it_is_refused_unless_that_is_wanted(
     assert isinstance(error, GpustackError)
     assert (error.reference, error.reason) == ("gpu-heat-unknown", "Prometheus is down.")
     assert cluster.hosts.typed_commands == []
-    found = parse_document(run_burn("--without-temperature", "--yes", "-o", "json"))
-    assert {(one["outcome"], one["temperature_celsius"]) for one in found["gpus"]} == {("unknown", None)}
+    document = parse_document(run_burn("--without-temperature", "--yes", "-o", "json"))
+    assert {(gpu["outcome"], gpu["temperature_celsius"]) for gpu in document["gpus"]} == {("unknown", None)}
 
 
 def test_a_prometheus_without_temperatures_is_refused(cluster: Cluster) -> None:

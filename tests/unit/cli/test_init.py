@@ -48,9 +48,9 @@ def test_init_needs_a_folder() -> None:
 
 
 def test_a_folder_beside_the_schema_is_refused(tmp_path: Path) -> None:
-    refused = runner.invoke(app, ["init", str(tmp_path / "site"), "--schema"]).exception
-    assert isinstance(refused, UsageError)
-    assert refused.reference == "init-schema-dir"
+    error = runner.invoke(app, ["init", str(tmp_path / "site"), "--schema"]).exception
+    assert isinstance(error, UsageError)
+    assert error.reference == "init-schema-dir"
     assert list(tmp_path.iterdir()) == []
 
 

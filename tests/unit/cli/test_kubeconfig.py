@@ -44,8 +44,8 @@ class Hosts:
         if isinstance(answer, Reach):
             raise HostRefused(answer)
         marker = script.partition("\n")[0].removeprefix("M=")
-        out, err, rc = answer
-        yield from [f"{marker} kubeadm.kubeconfig 1.00", *out.split("\n"), f"{marker} . {rc} 2.00"]
+        stdout, err, rc = answer
+        yield from [f"{marker} kubeadm.kubeconfig 1.00", *stdout.split("\n"), f"{marker} . {rc} 2.00"]
         api = "kubeadm.api_certificate"
         yield from [f"{marker} {api} 1.00", *self.names.split("\n"), f"{marker} . {0 if self.names else 1} 2.00", last]
         yield from [f"{marker} !kubeadm.kubeconfig", *err.split("\n"), f"{marker} !{api}", last]
@@ -53,11 +53,11 @@ class Hosts:
 
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
-    made = Hosts()
-    monkeypatch.setattr(transport, "run_script", made.run)
+    fake_hosts = Hosts()
+    monkeypatch.setattr(transport, "run_script", fake_hosts.run)
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: Inventory(None, PLANES, Spec()))
     monkeypatch.chdir(tmp_path)
-    return made
+    return fake_hosts
 
 
 def expect_error(*words: str) -> GpustackError:
@@ -72,11 +72,11 @@ def parse_values(text: str) -> dict[str, str]:
 
 
 def test_kubeconfig_goes_to_stdout_or_to_a_private_file(hosts: Hosts, tmp_path: Path) -> None:
-    printed = runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout
-    assert parse_values(printed) == {**parse_values(TEXT), "server": "https://one:6443"}
+    kubeconfig = runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout
+    assert parse_values(kubeconfig) == {**parse_values(TEXT), "server": "https://one:6443"}
     result = runner.invoke(app, ["kubeconfig", "--user", "ann", "--out", "config"])
     assert (result.exit_code, result.stdout) == (0, "config\n")
-    assert (tmp_path / "config").read_text() == printed
+    assert (tmp_path / "config").read_text() == kubeconfig
     assert (tmp_path / "config").stat().st_mode & 0o777 == 0o600
 
 
@@ -143,8 +143,8 @@ def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Ho
 
 @pytest.mark.parametrize("days", [0, 3651, 10**7, 10**30])
 def test_no_time_beyond_that_of_the_ca_is_asked_for(hosts: Hosts, days: int) -> None:
-    done = runner.invoke(app, ["kubeconfig", "--user", "ann", "--days", str(days)])
-    assert (done.exit_code, hosts.scripts) == (2, [])
+    result = runner.invoke(app, ["kubeconfig", "--user", "ann", "--days", str(days)])
+    assert (result.exit_code, hosts.scripts) == (2, [])
 
 
 def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
@@ -155,9 +155,9 @@ def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
 
 def test_its_key_is_not_printed_on_a_terminal(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         kubeconfig(path=None, user="ann", days=1, session=Session())
-    assert (raised.value.reference, hosts.scripts) == ("kubeconfig-terminal", [])
+    assert (excinfo.value.reference, hosts.scripts) == ("kubeconfig-terminal", [])
     kubeconfig(path=tmp_path / "config", user="ann", days=1, session=Session())
     assert parse_values((tmp_path / "config").read_text())["server"] == "https://one:6443"
 

@@ -18,9 +18,9 @@ class Terminal(StringIO):
 
 
 def snapshot(planes: str = "k", workers: str = "w", silent: str = "") -> Snapshot:
-    made = [Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in planes]
-    made += [Host(name, name, groups=frozenset({NODE if planes else STANDALONE})) for name in workers]
-    return build(made, {}, {}, [Reach(name, "host-ssh-unreachable", "connection refused") for name in silent])
+    hosts = [Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in planes]
+    hosts += [Host(name, name, groups=frozenset({NODE if planes else STANDALONE})) for name in workers]
+    return build(hosts, {}, {}, [Reach(name, "host-ssh-unreachable", "connection refused") for name in silent])
 
 
 def lock(hosts_snapshot: Snapshot, *options: str) -> str:
@@ -41,11 +41,11 @@ def test_where_all_control_planes_are_reached_nothing_is_asked(planes: str, work
 
 @pytest.mark.parametrize("options", [(), ("w",)])
 def test_without_a_terminal_it_is_refused_with_its_option(options: tuple[str, ...]) -> None:
-    with pytest.raises(RolloutError, match="The lock on k cannot be taken") as raised:
+    with pytest.raises(RolloutError, match="The lock on k cannot be taken") as excinfo:
         lock(snapshot(silent="k"), *options)
-    assert (raised.value.reference, raised.value.reason) == ("lock-unreached", "k: connection refused")
-    assert "gpustack reset" in raised.value.hint
-    assert "--without-lock k" in raised.value.hint
+    assert (excinfo.value.reference, excinfo.value.reason) == ("lock-unreached", "k: connection refused")
+    assert "gpustack reset" in excinfo.value.hint
+    assert "--without-lock k" in excinfo.value.hint
 
 
 def test_the_option_names_the_host() -> None:
@@ -68,15 +68,15 @@ def test_a_host_that_the_inventory_does_not_have_is_a_mistake() -> None:
 @pytest.mark.parametrize("terminal", ["k\n", " k \n"], indirect=True)
 def test_on_a_terminal_its_name_is_typed(capsys: pytest.CaptureFixture[str]) -> None:
     assert lock(snapshot(silent="k")) == "w"
-    asked = capsys.readouterr().err
-    assert "k: connection refused\n" in asked
-    assert asked.endswith("Type k to go on without its lock: ")
+    question = capsys.readouterr().err
+    assert "k: connection refused\n" in question
+    assert question.endswith("Type k to go on without its lock: ")
 
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("terminal", ["y\n", "yes\n", "\n", "", "w\n"], indirect=True)
 def test_a_yes_is_not_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         lock(snapshot(silent="k"))
-    assert raised.value.reference == "lock-unreached"
+    assert excinfo.value.reference == "lock-unreached"
     capsys.readouterr()

@@ -21,9 +21,9 @@ from gpustack.rollout.run import Run
 from gpustack.steps import STEPS
 from tests.worlds.snapshots.reset_hosts import INVENTORY, build_snapshot
 
-PLANE, *OTHERS = INVENTORY.hosts
-OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHERS))
-TYPED = replace(INVENTORY, typed_password="typed")
+PLANE, *OTHER_HOSTS = INVENTORY.hosts
+OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHER_HOSTS))
+TYPED_INVENTORY = replace(INVENTORY, typed_password="typed")
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def passwords(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
 
 
 def run_preview(inventory: Inventory, folder: Path, run_id: str = "") -> None:
-    held: Any = SimpleNamespace(loss_reason="", run=run_id, expiry=inf)
-    run = Run(inventory, folder, ignore_event, folder, threading.Event(), held)
+    lock: Any = SimpleNamespace(loss_reason="", run=run_id, expiry=inf)
+    run = Run(inventory, folder, ignore_event, folder, threading.Event(), lock)
     before = replace(build_snapshot(), inventory=inventory)
     run.play("prereqs", ["k2"], before)
     run.preview("prereqs", ["k2"], before, {})
     state: Any = SimpleNamespace(step="prereqs", location="k2")
-    found: Any = SimpleNamespace(inventory=inventory, snapshot=before, drifted_states=[state])
-    preview(found, STEPS, ignore_event)
+    preparation: Any = SimpleNamespace(inventory=inventory, snapshot=before, drifted_states=[state])
+    preview(preparation, STEPS, ignore_event)
 
 
 def test_what_one_host_has_in_the_inventory_is_offered_to_no_other(tmp_path: Path, passwords: list[Any]) -> None:
@@ -73,8 +73,8 @@ def test_a_play_is_given_the_id_of_its_run(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_typed_one_is_handed_on(tmp_path: Path, passwords: list[Any]) -> None:
-    run_preview(TYPED, tmp_path)
-    assert [(asked, *answers.values()) for asked, answers in passwords] == [(True, "typed")] * 3
+    run_preview(TYPED_INVENTORY, tmp_path)
+    assert [(is_asked, *answers.values()) for is_asked, answers in passwords] == [(True, "typed")] * 3
 
 
 def test_without_an_inventory_this_hosts_own_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,13 +22,13 @@ class Source:
 
 
 def test_fields_are_options_in_their_place_and_come_as_one_value() -> None:
-    app, found = build_group("A test."), list[tuple[str, Source, bool]]()
+    app, parameters = build_group("A test."), list[tuple[str, Source, bool]]()
 
     @declare_command(app, "ask")
     def ask(
         *, name: Annotated[str, typer.Argument()], source: Source, quiet: Annotated[bool, typer.Option()] = False
     ) -> None:
-        found.append((name, source, quiet))
+        parameters.append((name, source, quiet))
 
     @declare_command(app, "other")
     def check() -> None:
@@ -37,7 +37,7 @@ def test_fields_are_options_in_their_place_and_come_as_one_value() -> None:
     run = CliRunner()
     assert run.invoke(app, ["ask", "gpu1", "--tries", "7", "--quiet"]).exit_code == 0
     assert run.invoke(app, ["ask", "gpu2"]).exit_code == 0
-    assert found == [("gpu1", Source("here", 7), True), ("gpu2", Source(), False)]
+    assert parameters == [("gpu1", Source("here", 7), True), ("gpu2", Source(), False)]
     assert run.invoke(app, ["ask", "gpu1", "--tries", "0"]).exit_code == 2
     help_text = run.invoke(app, ["ask", "--help"]).output
     assert help_text.index("--address") < help_text.index("--tries") < help_text.index("--quiet")
@@ -64,9 +64,9 @@ def test_the_formats_of_a_result_are_the_values_of_its_option() -> None:
 
 
 def test_a_result_is_shown_and_ends_the_command_with_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = list[tuple[object, str, dict[str, object]]]()
+    shown_options = list[tuple[object, str, dict[str, object]]]()
     monkeypatch.setattr(
-        render, "show_result", lambda result, output, **context: shown.append((result, output, context))
+        render, "show_result", lambda result, output, **context: shown_options.append((result, output, context))
     )
     app, result = build_group("A test."), SimpleNamespace(exit_status=ExitStatus.DIFFERS)
 
@@ -87,7 +87,7 @@ def test_a_result_is_shown_and_ends_the_command_with_its_status(monkeypatch: pyt
         0,
     ]
     context = {"verbose": True, "evidence": "a folder"}
-    assert shown == [("before", "human", context), (result, "human", context), (result, "csv", context)]
+    assert shown_options == [("before", "human", context), (result, "human", context), (result, "csv", context)]
 
 
 def test_a_command_without_groups_stays_itself() -> None:

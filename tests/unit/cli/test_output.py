@@ -25,20 +25,20 @@ def run_command(words: str, home: Path) -> subprocess.CompletedProcess[str]:
     ("redirection", "reason"), [(">&-", "it is closed"), (">/dev/full", "No space left on device")]
 )
 def test_an_output_that_takes_nothing_is_reported(words: str, redirection: str, reason: str, tmp_path: Path) -> None:
-    done = run_command(f"{words} {redirection}", tmp_path)
-    assert done.stderr.splitlines() == [
+    process = run_command(f"{words} {redirection}", tmp_path)
+    assert process.stderr.splitlines() == [
         "error: The result cannot be written to the standard output.",
         f"why:   {reason}",
         "more:  gpustack explain output-unwritable",
     ]
-    assert done.returncode == 2
+    assert process.returncode == 2
     assert not list(tmp_path.rglob("bug-report.txt"))
 
 
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
 def test_errors_that_cannot_be_printed_change_no_status(redirection: str, tmp_path: Path) -> None:
-    done = run_command(f"explain no-such-page {redirection}", tmp_path)
-    assert (done.returncode, done.stderr) == (2, "")
+    process = run_command(f"explain no-such-page {redirection}", tmp_path)
+    assert (process.returncode, process.stderr) == (2, "")
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_errors_that_cannot_be_printed_change_no_status(redirection: str, tmp_pa
     ],
 )
 def test_a_document_that_cannot_be_written_does_not_hide_the_error(redirection: str, last: str, tmp_path: Path) -> None:
-    done = run_command(f"plan -i /absent -o json {redirection}", tmp_path)
-    assert done.returncode == (2 if redirection == ">&-" else 3)
-    assert done.stderr.splitlines()[-1] == last
+    process = run_command(f"plan -i /absent -o json {redirection}", tmp_path)
+    assert process.returncode == (2 if redirection == ">&-" else 3)
+    assert process.stderr.splitlines()[-1] == last
     assert not list(tmp_path.rglob("bug-report.txt"))
 
 
@@ -67,6 +67,6 @@ def test_an_interrupt_is_reported_once(capsys: pytest.CaptureFixture[str]) -> No
     def wait() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(SystemExit) as ended, report_errors():
+    with pytest.raises(SystemExit) as excinfo, report_errors():
         app([])
-    assert (ended.value.code, capsys.readouterr().err) == (130, "\ninterrupted\n")
+    assert (excinfo.value.code, capsys.readouterr().err) == (130, "\ninterrupted\n")

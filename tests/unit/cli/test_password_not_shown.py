@@ -34,10 +34,10 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     monkeypatch.setattr(error_handler, "known_secrets", [])
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
     monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refuse_login)
-    with pytest.raises(SystemExit) as ended, error_handler.report_errors():
+    with pytest.raises(SystemExit) as excinfo, error_handler.report_errors():
         app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
     err = capsys.readouterr().err
-    assert ended.value.code == 4
+    assert excinfo.value.code == 4
     assert err.count("sudo: your password REDACTED is wrong") == 2
     assert PASSWORD not in err
 
@@ -49,8 +49,8 @@ def test_without_a_terminal_no_password_is_read(tmp_path: Path, text: str) -> No
     env = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
     values: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
     # In a session of its own it has no terminal, wherever the tests run.
-    done = subprocess.run(command, cwd=tmp_path, env=env, input=text, check=False, start_new_session=True, **values)
-    assert done.returncode == 2, done.stderr
-    first, *_, last = done.stderr.splitlines()
+    process = subprocess.run(command, cwd=tmp_path, env=env, input=text, check=False, start_new_session=True, **values)
+    assert process.returncode == 2, process.stderr
+    first, *_, last = process.stderr.splitlines()
     assert first == "error: The sudo password was not typed; nothing was read or changed."
     assert last == "more:  gpustack explain password-not-typed"

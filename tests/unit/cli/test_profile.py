@@ -32,15 +32,15 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Job:
 
 def test_a_file_is_judged(job: Job, tmp_path: Path) -> None:
     write_profile(Profile(SCHEMA, "run1", "team-a/train-0", 0, 1, job), tmp_path / "run1.json")
-    done = CliRunner().invoke(app, ["analyze", str(tmp_path / "run1.json"), "-o", "json"], catch_exceptions=False)
-    document = json.loads(done.stdout)
+    result = CliRunner().invoke(app, ["analyze", str(tmp_path / "run1.json"), "-o", "json"], catch_exceptions=False)
+    document = json.loads(result.stdout)
     assert (document["schema"], document["label"]) == ("gpustack/analysis/v1", "run1")
-    assert done.exit_code == document["exit"]["code"]
+    assert result.exit_code == document["exit"]["code"]
 
 
 def test_a_pod_is_judged(job: Job) -> None:
-    done = CliRunner().invoke(app, ["analyze", *ADDRESS, "--pod", "team-a/train-0"], catch_exceptions=False)
-    assert "ruled out" in done.stdout
+    result = CliRunner().invoke(app, ["analyze", *ADDRESS, "--pod", "team-a/train-0"], catch_exceptions=False)
+    assert "ruled out" in result.stdout
 
 
 def test_a_recording_is_kept_also_after_ctrl_c(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,18 +49,18 @@ def test_a_recording_is_kept_also_after_ctrl_c(job: Job, tmp_path: Path, monkeyp
 
     monkeypatch.setattr("time.sleep", interrupt)
     words = ["record", *ADDRESS, "--node", "gpu1", "--for", "15m", "-q", "-f", str(tmp_path / "x.json")]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
     assert read_profile(tmp_path / "x.json").subject == "gpu1"
 
 
 def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The exporter may not answer for a while."""
-    clock, asked = [0.0], []
+    clock, requests = [0.0], []
 
     def fetch(web: Web) -> tuple[Family, ...]:
-        asked.append(web.access.url)
-        if len(asked) == 5:
+        requests.append(web.access.url)
+        if len(requests) == 5:
             raise UnreachableError("exporter-answer", "x")
         return parse_families(render_page(clock[0]))
 
@@ -68,11 +68,11 @@ def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     monkeypatch.setattr("time.sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds))
     words = ["record", "--exporter", "http://gpu1:9400/metrics", "--for", "1m", "-q", "-f", str(tmp_path / "x.json")]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    assert set(asked) == {"http://gpu1:9400/metrics"}
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert set(requests) == {"http://gpu1:9400/metrics"}
     assert read_profile(tmp_path / "x.json").job.windows[0].samples > 40
-    assert "not measured: occupancy" in done.output
+    assert "not measured: occupancy" in result.output
 
 
 def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,20 +82,20 @@ def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.Mon
     jobs = iter((make_job("nothing", random.Random(1)), make_job("compute", random.Random(2))))
     monkeypatch.setattr("gpustack.profile.recording.query_job", lambda *_: next(jobs))
     file = str(tmp_path / "idle.json")
-    done = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", file], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", file], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
     words = ["analyze", *ADDRESS, "--pod", "a/b", "--baseline", file]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert "over idle" in done.stdout
-    assert "when idle" in done.stdout
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert "over idle" in result.stdout
+    assert "when idle" in result.stdout
 
 
 def test_busy_gpus_give_no_baseline(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
-    done = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", str(tmp_path / "idle.json")])
-    assert isinstance(done.exception, UsageError)
-    assert done.exception.reference == "profile-not-idle"
+    result = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", str(tmp_path / "idle.json")])
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.reference == "profile-not-idle"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -104,10 +104,12 @@ def test_two_files_are_compared(tmp_path: Path) -> None:
         job = Job((build_window(COMPUTE, seed=seed),))
         write_profile(build_profile(job, "a/b", name, 0, 1), tmp_path / f"{name}.json")
     files = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
-    done = CliRunner().invoke(app, ["compare", *files, "--fail-if", "tensor<-5%", "-o", "json"], catch_exceptions=False)
-    document = json.loads(done.stdout)
+    result = CliRunner().invoke(
+        app, ["compare", *files, "--fail-if", "tensor<-5%", "-o", "json"], catch_exceptions=False
+    )
+    document = json.loads(result.stdout)
     assert (document["schema"], document["outcome"]) == ("gpustack/comparison/v1", "same")
-    assert done.exit_code == document["exit"]["code"] == 0
+    assert result.exit_code == document["exit"]["code"] == 0
     page = CliRunner().invoke(app, ["compare", *files, "-o", "html"], catch_exceptions=False).stdout
     assert "no difference that this data can show" in page
 
@@ -120,8 +122,8 @@ def test_wrong_usage_is_refused(words: list[str]) -> None:
 
 
 def test_a_file_and_a_pod_exclude_each_other(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["analyze", str(tmp_path / "x"), "--pod", "a/b"])
-    assert isinstance(done.exception, UsageError)
+    result = CliRunner().invoke(app, ["analyze", str(tmp_path / "x"), "--pod", "a/b"])
+    assert isinstance(result.exception, UsageError)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("1h30m", 5400), ("1d", 86400)])

@@ -50,11 +50,11 @@ class Site:
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
-    made = Site()
+    site = Site()
 
     @contextmanager
     def open_forwarder(host: Any) -> Iterator[PortForwarder]:
-        yield PortForwarder(made.dial)
+        yield PortForwarder(site.dial)
 
     @contextmanager
     def change(hosts: Any, verb: str, hosts_to_lock: Any, report: Any) -> Iterator[Any]:
@@ -71,12 +71,12 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
         run.hosts = hosts  # type: ignore[attr-defined]
         yield run
 
-    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.snapshot.inventory)
-    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.snapshot)
-    monkeypatch.setattr(credential, "fetch_answers", made.fetch_answers)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: site.snapshot.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: site.snapshot)
+    monkeypatch.setattr(credential, "fetch_answers", site.fetch_answers)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr("gpustack.rollout.run.open_locked_run", change)
-    return made
+    return site
 
 
 def expect_error(*words: str) -> GpustackError:
@@ -87,18 +87,18 @@ def expect_error(*words: str) -> GpustackError:
 
 def test_no_gpu_is_nothing_to_prove(site: Site) -> None:
     site.snapshot = build_snapshot([*NO_GPU, Answer("gpu.devices", "h1", 0, "")])
-    done = runner.invoke(app, ["prove"])
-    assert done.exit_code == 0
-    assert "no GPU: nothing to prove (0 NVIDIA devices on 2 hosts, 0 offered by nodes)" in done.stdout
+    result = runner.invoke(app, ["prove"])
+    assert result.exit_code == 0
+    assert "no GPU: nothing to prove (0 NVIDIA devices on 2 hosts, 0 offered by nodes)" in result.stdout
     document = json.loads(runner.invoke(app, ["prove", "-o", "json"]).stdout)
     assert (document["proven"], document["gpus"], document["exit"]["code"]) == (False, [], 0)
 
 
 def test_a_host_that_is_no_node_and_has_gpus_is_not_nothing(site: Site) -> None:
     site.snapshot = build_snapshot(NO_GPU)
-    done = runner.invoke(app, ["prove"])
-    assert done.exit_code == 8
-    assert "h1: it has 2 NVIDIA devices, and is no node of the cluster" in " ".join(done.stdout.split())
+    result = runner.invoke(app, ["prove"])
+    assert result.exit_code == 8
+    assert "h1: it has 2 NVIDIA devices, and is no node of the cluster" in " ".join(result.stdout.split())
 
 
 def test_without_the_api_nothing_is_created(site: Site) -> None:
@@ -139,18 +139,18 @@ def test_a_certificate_that_does_not_name_the_endpoint_is_reported(site: Site) -
 def test_what_was_proven_is_printed_and_returned(
     site: Site, monkeypatch: pytest.MonkeyPatch, proof: Proof, code: int
 ) -> None:
-    given: list[Prover] = []
+    provers: list[Prover] = []
     monkeypatch.setattr("gpustack.proof.connect.connect_api", lambda *_: None)
 
     def prove(self: Prover, skipped_hosts: object) -> Proof:
-        given.append(self)
+        provers.append(self)
         return proof
 
     monkeypatch.setattr(Prover, "prove", prove)
     result = runner.invoke(app, ["prove", "--timeout", "60", "-q"])
     assert result.exit_code == code
     assert "GPUs on 2 nodes" in result.stdout
-    (prover,) = given
+    (prover,) = provers
     assert (prover.timeout, [place.node for place in prover.places]) == (60, ["gpu1"])
     assert str(prover.prometheus).startswith("Prometheus was not reached: 10.96.7.1:9090: Administratively")
     assert str(prover.grafana).startswith("Grafana was not reached: 10.96.7.2:80: Administratively")
@@ -164,18 +164,18 @@ def make_reachable(site: Site) -> None:
 
 def test_an_address_of_the_cluster_is_printed(site: Site) -> None:
     make_reachable(site)
-    done = runner.invoke(app, ["access", "grafana"])
-    assert done.exit_code == 0
-    assert done.stdout == "https://grafana.example.com/\nhttp://10.78.0.11:30300\n"
-    assert "--show-password" in done.stderr
-    assert "hunter2" not in done.stdout + done.stderr
+    result = runner.invoke(app, ["access", "grafana"])
+    assert result.exit_code == 0
+    assert result.stdout == "https://grafana.example.com/\nhttp://10.78.0.11:30300\n"
+    assert "--show-password" in result.stderr
+    assert "hunter2" not in result.stdout + result.stderr
     assert site.doors == []
 
 
 def test_the_password_is_shown_only_when_asked_for(site: Site) -> None:
     make_reachable(site)
-    done = runner.invoke(app, ["access", "grafana", "--show-password"])
-    assert done.stdout.startswith("user      admin\npassword  hunter2\nhttps://")
+    result = runner.invoke(app, ["access", "grafana", "--show-password"])
+    assert result.stdout.startswith("user      admin\npassword  hunter2\nhttps://")
     site.grafana = Answer("grafana.login", "kube1", 1, "", "secrets is forbidden")
     error = expect_error("access", "grafana", "--show-password")
     assert (error.reference, error.reason) == ("access-no-login", "secrets is forbidden")
@@ -208,10 +208,10 @@ def test_a_port_is_forwarded_until_ctrl_c(site: Site, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(site, "dial", lambda address, port: Far())
     monkeypatch.setattr("gpustack.cli.commands.access.time.sleep", press_ctrl_c)
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    done = runner.invoke(app, ["access", "prometheus", "--open"])
-    assert done.exit_code == 0
-    assert done.stdout.startswith("http://127.0.0.1:")
-    assert opened == [done.stdout.strip()]
-    assert "forwarded to monitoring/monitoring-prometheus; Ctrl-C ends it" in done.stderr
+    opened_addresses: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened_addresses.append)
+    result = runner.invoke(app, ["access", "prometheus", "--open"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("http://127.0.0.1:")
+    assert opened_addresses == [result.stdout.strip()]
+    assert "forwarded to monitoring/monitoring-prometheus; Ctrl-C ends it" in result.stderr

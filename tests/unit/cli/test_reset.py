@@ -65,14 +65,14 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def build_world(before: Snapshot, after: Snapshot | None = None) -> World:
-        found = World(before, after or build_snapshot())
+        fake_world = World(before, after or build_snapshot())
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: INVENTORY)
-        monkeypatch.setattr(gathering, "gather", found.gather)
-        monkeypatch.setattr(playbook, "play", found.play)
-        monkeypatch.setattr(locked_run, "hold_locks", found.lock)
+        monkeypatch.setattr(gathering, "gather", fake_world.gather)
+        monkeypatch.setattr(playbook, "play", fake_world.play)
+        monkeypatch.setattr(locked_run, "hold_locks", fake_world.lock)
         monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / "runs")
         monkeypatch.setattr(evidence, "build_recorder", lambda folder, onward, secrets: onward)
-        return found
+        return fake_world
 
     return build_world
 
@@ -82,13 +82,13 @@ def run(*words: str) -> Result:
 
 
 def expect_error(*words: str) -> GpustackError:
-    raised = run(*words).exception
-    assert isinstance(raised, GpustackError), raised
-    return raised
+    error = run(*words).exception
+    assert isinstance(error, GpustackError), error
+    return error
 
 
 def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[..., World]) -> None:
-    made = world(build_snapshot(CLUSTER))
+    fake_world = world(build_snapshot(CLUSTER))
     result = run("-q")
     assert isinstance(result.exception, GpustackError)
     assert (result.exception.reference, result.exception.code) == ("reset-declined", 5)
@@ -96,7 +96,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
     assert "k1  control plane of gpustack at https://10.0.0.1:6443" in result.stdout
     assert "pods stop      1 of yours (default/web), 1 of Kubernetes" in result.stdout
     assert "link cni0" in result.stdout
-    assert (made.played_hosts, made.locked_hosts) == ([], [])
+    assert (fake_world.played_hosts, fake_world.locked_hosts) == ([], [])
 
 
 def test_the_hint_is_for_the_hosts_that_were_named(world: Callable[..., World]) -> None:
@@ -114,30 +114,30 @@ def test_on_a_terminal_only_a_yes_removes(
         readline = staticmethod(lambda: text)
 
     monkeypatch.setattr(sys, "stdin", Terminal())
-    made = world(build_snapshot(CLUSTER))
+    fake_world = world(build_snapshot(CLUSTER))
     with pytest.raises((SystemExit, GpustackError)):
         app(["reset", "-q"])
-    assert len(made.played_hosts) == plays
+    assert len(fake_world.played_hosts) == plays
 
 
 def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
     world: Callable[..., World], tmp_path: Path
 ) -> None:
-    made = world(build_snapshot(CLUSTER))
+    fake_world = world(build_snapshot(CLUSTER))
     result = run("--yes", "-q")
     assert result.exit_code == 0, result.exception
     assert "nothing of gpustack is left" in result.stdout
-    assert made.played_hosts == [["k1", "k2"]]
-    assert made.locked_hosts == ["k1 reset", "held", "released"]
+    assert fake_world.played_hosts == [["k1", "k2"]]
+    assert fake_world.locked_hosts == ["k1 reset", "held", "released"]
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name.split("-")[1] == "reset"
     assert {path.name for path in folder.iterdir()} == {"overlay.yml", "snapshot.jsonl"}
 
 
 def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
-    made = world(build_snapshot())
+    fake_world = world(build_snapshot())
     result = run("-q")
-    assert (result.exit_code, made.locked_hosts) == (0, [])
+    assert (result.exit_code, fake_world.locked_hosts) == (0, [])
     assert "nothing of gpustack is on them" in result.stdout
 
 
@@ -176,9 +176,9 @@ def test_nothing_to_do_is_a_document(world: Callable[..., World]) -> None:
 def test_some_resets_are_refused_even_with_yes(
     world: Callable[..., World], hosts: dict[str, Any], words: list[str], reference: str
 ) -> None:
-    made = world(build_snapshot(hosts))
+    fake_world = world(build_snapshot(hosts))
     assert expect_error("--yes", "-q", *words).reference == reference
-    assert (made.played_hosts, made.locked_hosts) == ([], [])
+    assert (fake_world.played_hosts, fake_world.locked_hosts) == ([], [])
 
 
 def build_identity(id: str) -> dict[str, str]:
@@ -203,58 +203,58 @@ def build_identity(id: str) -> dict[str, str]:
 def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
     world: Callable[..., World], hosts: dict[str, Any], words: list[str], reason: str
 ) -> None:
-    made = world(build_snapshot(CLUSTER))
-    made.under_lock = build_snapshot(hosts)
-    refused = expect_error("--yes", "-q", *words)
-    assert (refused.reference, made.played_hosts) == ("reset-changed-since", [])
-    assert reason in refused.reason
+    fake_world = world(build_snapshot(CLUSTER))
+    fake_world.under_lock = build_snapshot(hosts)
+    error = expect_error("--yes", "-q", *words)
+    assert (error.reference, fake_world.played_hosts) == ("reset-changed-since", [])
+    assert reason in error.reason
 
 
 def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World]) -> None:
-    made = world(build_snapshot(CLUSTER))
-    made.under_lock = build_snapshot(CLUSTER, unreached_hosts=("k2",))
-    refused = expect_error("--yes", "-q")
-    assert (refused.reference, refused.reason) == ("reset-changed-since", "k2: it no longer responds")
-    assert made.played_hosts == []
+    fake_world = world(build_snapshot(CLUSTER))
+    fake_world.under_lock = build_snapshot(CLUSTER, unreached_hosts=("k2",))
+    error = expect_error("--yes", "-q")
+    assert (error.reference, error.reason) == ("reset-changed-since", "k2: it no longer responds")
+    assert fake_world.played_hosts == []
 
 
 def test_a_worker_that_joined_meanwhile_is_not_left_without_its_control_plane(world: Callable[..., World]) -> None:
-    made = world(build_snapshot({"k1": PLANE}))
-    made.under_lock = build_snapshot(CLUSTER)
+    fake_world = world(build_snapshot({"k1": PLANE}))
+    fake_world.under_lock = build_snapshot(CLUSTER)
     assert expect_error("--yes", "-q", "--limit", "k1").reference == "reset-orphans"
-    assert made.played_hosts == []
+    assert fake_world.played_hosts == []
 
 
 def test_pods_that_came_and_went_are_no_change(world: Callable[..., World]) -> None:
-    made = world(build_snapshot(CLUSTER))
-    more = WORKER | {"owned.membership": WORKER["owned.membership"] + "default/job-2\n"}
-    made.under_lock = build_snapshot(CLUSTER | {"k2": more})
+    fake_world = world(build_snapshot(CLUSTER))
+    busy_worker = WORKER | {"owned.membership": WORKER["owned.membership"] + "default/job-2\n"}
+    fake_world.under_lock = build_snapshot(CLUSTER | {"k2": busy_worker})
     assert run("--yes", "-q").exit_code == 0
-    assert made.played_hosts == [["k1", "k2"]]
+    assert fake_world.played_hosts == [["k1", "k2"]]
 
 
 def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) -> None:
-    made = world(
+    fake_world = world(
         build_snapshot(
             {"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, build_nodes(build_node("k1"))
         )
     )
-    refused = expect_error("--yes", "-q", "--limit", "k2")
-    assert refused.reason == "k2: it is a node (k2) of another cluster, at old:6443"
-    assert refused.hint == "gpustack reset -i hosts.yml --limit k2 --foreign"
+    error = expect_error("--yes", "-q", "--limit", "k2")
+    assert error.reason == "k2: it is a node (k2) of another cluster, at old:6443"
+    assert error.hint == "gpustack reset -i hosts.yml --limit k2 --foreign"
     assert run("--yes", "-q", "--limit", "k2", "--foreign").exit_code == 0
-    assert made.played_hosts == [["k2"]]
+    assert fake_world.played_hosts == [["k2"]]
 
 
 def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
-    made = world(build_snapshot(CLUSTER, unreached_hosts=("k1",)), build_snapshot(unreached_hosts=("k1",)))
-    refused = expect_error("--yes", "-q", "--limit", "k2")
-    assert (refused.reference, made.locked_hosts, made.played_hosts) == ("lock-unreached", [], []), (
+    fake_world = world(build_snapshot(CLUSTER, unreached_hosts=("k1",)), build_snapshot(unreached_hosts=("k1",)))
+    error = expect_error("--yes", "-q", "--limit", "k2")
+    assert (error.reference, fake_world.locked_hosts, fake_world.played_hosts) == ("lock-unreached", [], []), (
         "another one may reach it"
     )
-    assert refused.hint.startswith("gpustack reset -i hosts.yml --without-lock k1 ")
+    assert error.hint.startswith("gpustack reset -i hosts.yml --without-lock k1 ")
     result = run("--yes", "-q", "--limit", "k2", "--without-lock", "k1")
-    assert made.locked_hosts[0] == "k2 reset"
+    assert fake_world.locked_hosts[0] == "k2 reset"
     assert result.exit_code == 8, "its node cannot be asked about"
 
 
@@ -264,11 +264,11 @@ def test_who_cannot_be_asked_ends_it(world: Callable[..., World]) -> None:
 
 
 def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
-    made = world(build_snapshot(CLUSTER))
+    fake_world = world(build_snapshot(CLUSTER))
 
     def raise_locked(*_: Any, **__: Any) -> None:
         raise LockedError("locked", "ann is at it")
 
     monkeypatch.setattr(locked_run, "hold_locks", raise_locked)
     assert expect_error("--yes", "-q").code == 7
-    assert made.played_hosts == []
+    assert fake_world.played_hosts == []

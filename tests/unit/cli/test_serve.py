@@ -44,8 +44,8 @@ def test_it_answers_until_a_signal_and_ends_well(number: signal.Signals) -> None
 
 
 def test_it_begins_without_prometheus_and_says_so() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        dead = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dead = server.getsockname()[1]
     process, address = start("--prometheus", f"http://127.0.0.1:{dead}")
     try:
         answer = urllib3.request("GET", f"{address}/v1/gpus", timeout=30, retries=False)
@@ -59,9 +59,9 @@ def test_it_begins_without_prometheus_and_says_so() -> None:
 
 
 def expect_refusal(*words: str) -> str:
-    done = CliRunner().invoke(app, ["serve", *words])
-    assert done.exit_code != 0
-    return f"{getattr(done.exception, 'reference', '')} {done.output}"
+    result = CliRunner().invoke(app, ["serve", *words])
+    assert result.exit_code != 0
+    return f"{getattr(result.exception, 'reference', '')} {result.output}"
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,22 @@ def test_where_to_listen_is_an_address_and_a_port(listen: str) -> None:
 
 
 def test_a_port_that_is_taken_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        listen = f"127.0.0.1:{server.getsockname()[1]}"
         assert expect_refusal("--prometheus", "http://127.0.0.1:1", "--listen", listen).startswith("serve-listen")
 
 
 def test_what_is_no_address_of_a_prometheus_is_refused_at_once() -> None:
-    found = expect_refusal("--prometheus", "prometheus:9090", "--listen", "127.0.0.1:0")
-    assert found.startswith("prometheus-address")
+    refusal = expect_refusal("--prometheus", "prometheus:9090", "--listen", "127.0.0.1:0")
+    assert refusal.startswith("prometheus-address")
 
 
 def test_other_addresses_than_loopback_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped: SimpleQueue[int] = SimpleQueue()
-    monkeypatch.setattr("gpustack.cli.commands.serve.stop_signals", lambda: nullcontext(stopped))
+    signals: SimpleQueue[int] = SimpleQueue()
+    monkeypatch.setattr("gpustack.cli.commands.serve.stop_signals", lambda: nullcontext(signals))
     with serve_answers(make_prometheus(make_served_series())) as prometheus:
-        for listen, noted in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
-            stopped.put(signal.SIGINT)
-            done = CliRunner().invoke(app, ["serve", "--prometheus", prometheus, "--listen", listen])
-            assert done.exit_code == 0, done.output
-            assert ("there is no login" in done.output) is noted
+        for listen, has_note in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
+            signals.put(signal.SIGINT)
+            result = CliRunner().invoke(app, ["serve", "--prometheus", prometheus, "--listen", listen])
+            assert result.exit_code == 0, result.output
+            assert ("there is no login" in result.output) is has_note

@@ -18,7 +18,7 @@ from gpustack.rollout.private_folder import PREFIX
 
 # Every way to change something, without --yes where it has one.
 CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "--fix"], ["doctor", "--undo"])
-AGREED = (["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"])
+AGREED_COMMANDS = (["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"])
 changing = pytest.mark.parametrize("words", CHANGING, ids=" ".join)
 NAME = "gpu1"
 COMMANDS = [command.callback for command in app.registered_commands if command.callback]
@@ -54,12 +54,12 @@ def run(*words: str) -> Result:
 
 
 def expect_refusal(*words: str) -> GpustackError:
-    raised = run(*words).exception
-    assert isinstance(raised, GpustackError), raised
-    return raised
+    error = run(*words).exception
+    assert isinstance(error, GpustackError), error
+    return error
 
 
-@pytest.mark.parametrize("words", [*CHANGING, *AGREED], ids=" ".join)
+@pytest.mark.parametrize("words", [*CHANGING, *AGREED_COMMANDS], ids=" ".join)
 def test_without_a_terminal_it_has_to_be_given(words: Sequence[str]) -> None:
     error = expect_refusal(*words)
     assert (error.reference, error.code) == ("this-host", 2)
@@ -133,9 +133,9 @@ class Terminal:
 
 def type_answer(monkeypatch: pytest.MonkeyPatch, text: str, *words: str) -> BaseException:
     monkeypatch.setattr(sys, "stdin", Terminal(text))
-    with pytest.raises((GpustackError, HostsAsked, SystemExit)) as raised:
+    with pytest.raises((GpustackError, HostsAsked, SystemExit)) as excinfo:
         app(list(words))
-    return raised.value
+    return excinfo.value
 
 
 @changing
@@ -158,7 +158,7 @@ def has_continued(error: BaseException | None) -> bool:
     return isinstance(error, HostsAsked) or (isinstance(error, GpustackError) and error.reference != "this-host")
 
 
-@pytest.mark.parametrize("words", AGREED, ids=" ".join)
+@pytest.mark.parametrize("words", AGREED_COMMANDS, ids=" ".join)
 def test_a_yes_is_no_name(monkeypatch: pytest.MonkeyPatch, words: Sequence[str]) -> None:
     error = type_answer(monkeypatch, f"{NAME}\n", *words)
     assert isinstance(error, GpustackError)
@@ -208,7 +208,7 @@ def test_an_ansible_cfg_that_does_not_count_is_named(tmp_path: Path, monkeypatch
 
 def test_every_command_that_can_be_agreed_to_takes_the_option() -> None:
     """So that a new one is not forgotten; the table above names those that ask for no yes. `trust` changes no host."""
-    taken = {command.__name__: set(signature(command).parameters) for command in COMMANDS}
-    agreed = {name for name, options in taken.items() if "yes" in options} - {"trust"}
-    assert agreed == {words[0] for words in AGREED}
-    assert agreed <= {name for name, options in taken.items() if "this_host" in options}
+    options_by_command = {command.__name__: set(signature(command).parameters) for command in COMMANDS}
+    confirmed_commands = {name for name, options in options_by_command.items() if "yes" in options} - {"trust"}
+    assert confirmed_commands == {words[0] for words in AGREED_COMMANDS}
+    assert confirmed_commands <= {name for name, options in options_by_command.items() if "this_host" in options}

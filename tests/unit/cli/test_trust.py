@@ -41,25 +41,25 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    made = Site(tmp_path)
+    site = Site(tmp_path)
     program = tmp_path / "bin" / "ssh"
     program.parent.mkdir()
     program.write_text(
         f"""#!/bin/sh
 [ "$1" != -G ] || exec /usr/bin/ssh -F /dev/null "$@"
 printf '%s\\n' "$@" >{tmp_path}/words
-cat {made.answer}
+cat {site.answer}
 echo 'ssh: the last word' >&2
-exit "$(cat {made.status})"
+exit "$(cat {site.status})"
 """
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr(transport, "connect", made.connect)
-    arguments = ("-o", f"UserKnownHostsFile={made.known_hosts}")
+    monkeypatch.setattr(transport, "connect", site.connect)
+    arguments = ("-o", f"UserKnownHostsFile={site.known_hosts}")
     host = Host("gpu1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}), ssh_args=arguments)
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: Inventory(Path("hosts.yml"), (host,), Spec()))
-    return made
+    return site
 
 
 @pytest.fixture
@@ -85,9 +85,9 @@ def test_a_certified_key_is_added(run: Trust, site: Site, tmp_path: Path) -> Non
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_key_is_not_written(run: Trust, site: Site, text: str) -> None:
     site.answer.write_text(text)
-    refused = extract_error(run("--yes"))
-    assert refused.reference == "host-key-refused"
-    assert refused.reference in read_error_pages()
+    error = extract_error(run("--yes"))
+    assert error.reference == "host-key-refused"
+    assert error.reference in read_error_pages()
     assert not site.known_hosts.exists()
 
 
@@ -107,19 +107,19 @@ def test_an_endless_answer_ends(run: Trust, site: Site) -> None:
 
 def test_a_certificate_that_ssh_does_not_trust_is_refused(run: Trust, site: Site) -> None:
     site.status.write_text("255")
-    refused = extract_error(run("--yes"))
-    assert (refused.reference, refused.reason) == ("host-key-unverified", "ssh: the last word")
+    error = extract_error(run("--yes"))
+    assert (error.reference, error.reason) == ("host-key-unverified", "ssh: the last word")
     assert not site.known_hosts.exists()
 
 
 def test_a_key_without_a_certificate_needs_its_fingerprint(run: Trust, site: Site, tmp_path: Path) -> None:
     site.has_certificate = False
-    refused = extract_error(run("--yes"))
-    assert refused.reference == "host-key-unconfirmed"
-    shown = refused.reason.removeprefix("It is ").removesuffix(".")
+    error = extract_error(run("--yes"))
+    assert error.reference == "host-key-unconfirmed"
+    reason = error.reason.removeprefix("It is ").removesuffix(".")
     assert extract_error(run("--fingerprint", "SHA256:another")).reference == "host-key-unconfirmed"
     assert not site.known_hosts.exists()
-    assert run("--fingerprint", shown).exception is None
+    assert run("--fingerprint", reason).exception is None
     assert site.known_hosts.read_text() == f"10.0.0.1 ssh-ed25519 {KEY}\n"
     assert not (tmp_path / "words").exists(), "ssh is not asked"
 

@@ -15,16 +15,16 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
 from tests.worlds.results.diagnoses import make_diagnosis, make_healthy_diagnosis, make_ufw_diagnosis
 
-OFF = {"host-ip-forward-off@gpu1": "!0"}
+FORWARDING_OFF = {"host-ip-forward-off@gpu1": "!0"}
 
 
 def interrupt_after(times: int) -> Callable[[float], None]:
     """Return a wait that takes no time; the last one is ended by Ctrl-C."""
-    waited: list[float] = []
+    waits: list[float] = []
 
     def wait(seconds: float) -> None:
-        waited.append(seconds)
-        if len(waited) == times:
+        waits.append(seconds)
+        if len(waits) == times:
             raise KeyboardInterrupt
 
     return wait
@@ -56,16 +56,16 @@ def test_an_interrupt_in_the_first_round_is_raised() -> None:
 
 def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 7.0, 7.0, 107.0])
-    waited: list[float] = []
+    waits: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
 
     def wait(seconds: float) -> None:
-        waited.append(seconds)
-        if len(waited) == 2:
+        waits.append(seconds)
+        if len(waits) == 2:
             raise KeyboardInterrupt
 
     run_rounds(60, lambda: 0, wait)
-    assert waited == [53.0, 0.0]
+    assert waits == [53.0, 0.0]
 
 
 def watch_diagnoses(diagnoses: list[Diagnosis], capsys: pytest.CaptureFixture[str], output: str = "human") -> list[str]:
@@ -78,11 +78,12 @@ def watch_diagnoses(diagnoses: list[Diagnosis], capsys: pytest.CaptureFixture[st
 
 
 def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    first, same, worse, well = watch_diagnoses(
-        [make_healthy_diagnosis(), make_healthy_diagnosis(), make_diagnosis(OFF), make_healthy_diagnosis()], capsys
+    first, same_diagnosis, worse, well = watch_diagnoses(
+        [make_healthy_diagnosis(), make_healthy_diagnosis(), make_diagnosis(FORWARDING_OFF), make_healthy_diagnosis()],
+        capsys,
     )
     assert first.endswith("healthy\n")
-    assert same == ""
+    assert same_diagnosis == ""
     assert "new       root cause host-ip-forward-off on gpu1" in worse
     assert "ROOT CAUSE  host-ip-forward-off  on gpu1  (certain)" in worse
     assert "resolved  root cause host-ip-forward-off on gpu1" in well
@@ -90,18 +91,18 @@ def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_programs_get_whole_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    first, same, other = watch_diagnoses(
+    first, same_diagnosis, changed_diagnosis = watch_diagnoses(
         [make_healthy_diagnosis(), make_healthy_diagnosis(), make_ufw_diagnosis()], capsys, "json"
     )
     assert first.startswith("{")
-    assert (same, other.startswith("{")) == ("", True)
+    assert (same_diagnosis, changed_diagnosis.startswith("{")) == ("", True)
 
 
 def test_the_command_watches_and_writes_metrics(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Asked twice, then Ctrl-C; the metrics are those of the last round."""
     from gpustack.doctor import diagnose
 
-    diagnosises = iter([make_healthy_diagnosis(), make_diagnosis(OFF)])
+    diagnosises = iter([make_healthy_diagnosis(), make_diagnosis(FORWARDING_OFF)])
     monkeypatch.setattr(doctor, "make_reader", lambda *_, **__: lambda: None)
     monkeypatch.setattr(diagnose, "diagnose", lambda _: next(diagnosises))
     monkeypatch.setattr(time, "sleep", lambda _: None)

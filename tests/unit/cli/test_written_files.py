@@ -33,10 +33,14 @@ def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     recording.write_recording(build_snapshot(), tmp_path / "taken")
     (tmp_path / "link").symlink_to("precious")
     os.mkfifo(tmp_path / "pipe")
-    for out in (tmp_path / "link", tmp_path / "pipe", tmp_path / "none" / "file", tmp_path):
-        error = CliRunner().invoke(app, ["snapshot", "--from", str(tmp_path / "taken"), "--out", str(out)]).exception
+    for output_path in (tmp_path / "link", tmp_path / "pipe", tmp_path / "none" / "file", tmp_path):
+        error = (
+            CliRunner()
+            .invoke(app, ["snapshot", "--from", str(tmp_path / "taken"), "--out", str(output_path)])
+            .exception
+        )
         assert isinstance(error, UsageError), error
-        assert (error.reference, str(out) in error.message) == ("snapshot-unwritable", True)
+        assert (error.reference, str(output_path) in error.message) == ("snapshot-unwritable", True)
 
 
 def test_a_bug_without_a_place_for_its_report_stays_redacted(
@@ -44,10 +48,10 @@ def test_a_bug_without_a_place_for_its_report_stays_redacted(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(platformdirs, "user_state_path", lambda _: tmp_path / "file" / "state")
-    with pytest.raises(SystemExit) as ended, error_handler.report_errors():
+    with pytest.raises(SystemExit) as excinfo, error_handler.report_errors():
         raise ValueError("password=S3cretMARK")
     err = capsys.readouterr().err
-    assert ended.value.code == ExitStatus.BUG
+    assert excinfo.value.code == ExitStatus.BUG
     assert "no report was saved: " in err
     assert "S3cretMARK" not in err
 

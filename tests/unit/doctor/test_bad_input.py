@@ -22,8 +22,8 @@ def build_healthy() -> Snapshot:
 
 
 def change_answers(change: Callable[[Answer], Answer | None]) -> Snapshot:
-    found = {key: change(answer) for key, answer in build_healthy().answers.items()}
-    return replace(build_healthy(), answers={key: one for key, one in found.items() if one})
+    changed_answers = {key: change(answer) for key, answer in build_healthy().answers.items()}
+    return replace(build_healthy(), answers={key: answer for key, answer in changed_answers.items() if answer})
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -42,7 +42,7 @@ def test_an_api_that_refuses_everything_is_no_fault_of_others(text: str) -> None
     )
     diagnosis = diagnose(of_api)
     assert [root.id for root in diagnosis.roots] == []
-    assert {judgement.outcome for (_, where), judgement in diagnosis.judgements.items() if where == CLUSTER} >= {
+    assert {judgement.outcome for (_, location), judgement in diagnosis.judgements.items() if location == CLUSTER} >= {
         "unknown"
     }
 

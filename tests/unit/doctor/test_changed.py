@@ -11,9 +11,9 @@ from gpustack.doctor.recent_changes import find_recent_changes
 from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import read_case
 
-OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+FORWARDING_OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SILENT = Answer("containerd.runtime", "h1", 1, "")
-UPGRADED, WRITTEN = read_case("recent.packages", "upgraded"), read_case("recent.files", "drop-in")
+UPGRADED_PACKAGES, WRITTEN_FILES = read_case("recent.packages", "upgraded"), read_case("recent.files", "drop-in")
 DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after containerd had started")
 
 
@@ -38,7 +38,7 @@ def build_start(time: int) -> Answer:
 
 
 def test_what_is_near_the_fault_is_shown_with_its_time_and_nothing_else() -> None:
-    diagnosis = build_diagnosis(SILENT, UPGRADED, WRITTEN, build_start(1795239800))
+    diagnosis = build_diagnosis(SILENT, UPGRADED_PACKAGES, WRITTEN_FILES, build_start(1795239800))
     assert diagnosis.roots[0].id == "containerd-cri-disabled"
     assert list_changes(diagnosis) == [
         DROP_IN,
@@ -52,17 +52,17 @@ def test_what_is_near_the_fault_is_shown_with_its_time_and_nothing_else() -> Non
     [(1795239990, "/etc/containerd/conf.d/00-docker.toml written"), (1795000000, DROP_IN[2])],
 )
 def test_both_times_show_whether_the_daemon_runs_with_the_file(time: int, description: str) -> None:
-    lines = list_changes(build_diagnosis(SILENT, WRITTEN, build_start(time)))
+    lines = list_changes(build_diagnosis(SILENT, WRITTEN_FILES, build_start(time)))
     assert ("h1", 120, description) in lines
     assert any("containerd started" in line for _, _, line in lines) is (time > 1795239000)
 
 
 def test_what_is_not_near_the_cause_is_no_change() -> None:
     """Neither a boot nor what others wrote and installed."""
-    assert list_changes(build_diagnosis(OFF, UPGRADED, WRITTEN)) == []
+    assert list_changes(build_diagnosis(FORWARDING_OFF, UPGRADED_PACKAGES, WRITTEN_FILES)) == []
 
 
 def test_what_is_unknown_is_no_change() -> None:
     garbage = [read_case(probe, "garbage") for probe in ("recent.files", "recent.packages")]
-    assert list_changes(build_diagnosis(OFF, *garbage)) == []
-    assert list_changes(build_diagnosis(OFF)) == []
+    assert list_changes(build_diagnosis(FORWARDING_OFF, *garbage)) == []
+    assert list_changes(build_diagnosis(FORWARDING_OFF)) == []

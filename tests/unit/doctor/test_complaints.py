@@ -25,39 +25,43 @@ CAUSES = [(complaint, cause) for complaint, causes in COMPLAINTS.items() for cau
 @cache
 def build_healthy() -> Snapshot:
     """Build a healthy snapshot with what kubeadm leaves on a host that belongs to the cluster."""
-    made = base()
-    joined = [
-        replace_addresses(replace(read_case("leftovers.kubernetes", "worker-of-ours"), location=one)) for one in HOSTS
+    answers = base()
+    joined_hosts = [
+        replace_addresses(replace(read_case("leftovers.kubernetes", "worker-of-ours"), location=host)) for host in HOSTS
     ]
-    return replace(made, answers={**made.answers, **{(answer.probe, answer.location): answer for answer in joined}})
+    return replace(
+        answers, answers={**answers.answers, **{(answer.probe, answer.location): answer for answer in joined_hosts}}
+    )
 
 
 def change_answer(values: dict[str, Any]) -> Answer:
-    probe, where = values["probe"], values["where"]
-    before = build_healthy().answers.get((probe, where), Answer(probe, where, 0, ""))
+    probe, location = values["probe"], values["where"]
+    before = build_healthy().answers.get((probe, location), Answer(probe, location, 0, ""))
     if "case" not in values:
         return replace_words(before, values["words"])
     of_nodes = probe == "gpu.nodes"
     answer = gpus.read_answers(probe, values["case"])[probe, CLUSTER] if of_nodes else read_case(probe, values["case"])
-    found = replace_words(replace_addresses(replace(answer, location=where)), values.get("words", {}))
+    changed_answer = replace_words(replace_addresses(replace(answer, location=location)), values.get("words", {}))
     return (
-        replace(found, stdout=merge_lists(before.stdout, found.stdout, values["only"])) if "only" in values else found
+        replace(changed_answer, stdout=merge_lists(before.stdout, changed_answer.stdout, values["only"]))
+        if "only" in values
+        else changed_answer
     )
 
 
 def replace_words(answer: Answer, words: dict[str, str]) -> Answer:
-    out = answer.stdout
+    stdout = answer.stdout
     for old, new in words.items():
-        assert old in out, f"{answer.probe} does not say {old}"
-        out = out.replace(old, new)
-    return replace(answer, stdout=out)
+        assert old in stdout, f"{answer.probe} does not say {old}"
+        stdout = stdout.replace(old, new)
+    return replace(answer, stdout=stdout)
 
 
 def merge_lists(before: str, after: str, word: str) -> str:
     """Merge into a list the entries of another one that hold `word`."""
-    more = [entry for entry in json.loads(after)["items"] if word in json.dumps(entry)]
-    assert more, word
-    return json.dumps({"items": [*json.loads(before)["items"], *more]})
+    further_entries = [entry for entry in json.loads(after)["items"] if word in json.dumps(entry)]
+    assert further_entries, word
+    return json.dumps({"items": [*json.loads(before)["items"], *further_entries]})
 
 
 def build_snapshot(cause: dict[str, Any]) -> Snapshot:
@@ -79,7 +83,9 @@ def test_without_a_fault_there_is_none() -> None:
     assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
 
 
-@pytest.mark.parametrize(("complaint", "cause"), CAUSES, ids=[f"{one}: {cause['root']}" for one, cause in CAUSES])
+@pytest.mark.parametrize(
+    ("complaint", "cause"), CAUSES, ids=[f"{complaint_text}: {cause['root']}" for complaint_text, cause in CAUSES]
+)
 def test_exactly_its_root_is_named_and_others_are_ruled_out(complaint: str, cause: dict[str, Any]) -> None:
     diagnosis = diagnose(build_snapshot(cause))
     assert [finding.id for finding in diagnosis.roots] == [cause["root"]], complaint

@@ -11,7 +11,7 @@ from tests.worlds.snapshots import cluster, hosts
 from tests.worlds.snapshots.answers import read_case
 from tests.worlds.snapshots.cluster import K1
 
-OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+FORWARDING_OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
 
 def list_roots(diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
@@ -36,7 +36,7 @@ def test_prepared_hosts_have_no_root() -> None:
 
 
 def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
-    diagnosis = diagnose(hosts.build_snapshot({("kernel.sysctls", "h1"): OFF}))
+    diagnosis = diagnose(hosts.build_snapshot({("kernel.sysctls", "h1"): FORWARDING_OFF}))
     assert list_roots(diagnosis) == {"host-ip-forward-off": ("h1",)}
     (judgement,) = diagnosis.roots[0].judgements
     assert [evidence.answer.probe for evidence in judgement.evidence] == ["kernel.sysctls"]
@@ -65,12 +65,12 @@ def test_a_check_that_found_something_else_first_tells_nothing() -> None:
 
 
 def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
-    diagnosis = diagnose(drop_host(hosts.build_snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
+    diagnosis = diagnose(drop_host(hosts.build_snapshot({("kernel.sysctls", "h1"): FORWARDING_OFF}), "h2"))
     assert list_roots(diagnosis) == {"host-ip-forward-off": ("h1",), "host-ssh-unreachable": ("h2",)}
     of_h2 = {
         id: judgement.outcome
-        for (id, where), judgement in diagnosis.judgements.items()
-        if where == "h2" and id in load_graph()
+        for (id, location), judgement in diagnosis.judgements.items()
+        if location == "h2" and id in load_graph()
     }
     assert of_h2.pop("host-ssh-unreachable") == of_h2.pop("st-host-unmanaged") == "failed"
     assert set(of_h2.values()) == {"unknown"}
@@ -78,8 +78,8 @@ def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
 
 
 def test_without_any_answer_nothing_is_well() -> None:
-    whole = hosts.build_snapshot()
-    diagnosis = diagnose(replace(whole, answers={}, reach={name: Reach(name) for name in whole.reach}))
+    snapshot = hosts.build_snapshot()
+    diagnosis = diagnose(replace(snapshot, answers={}, reach={name: Reach(name) for name in snapshot.reach}))
     assert (diagnosis.roots, diagnosis.healthy, diagnosis.exit_status) == ((), False, 8)
 
 

@@ -27,9 +27,9 @@ def list_snapshots() -> list[Snapshot]:
 
 def list_judgements(id: str) -> list[tuple[Snapshot, Judgement]]:
     return [
-        (snapshot, evaluate(id, snapshot, where))
+        (snapshot, evaluate(id, snapshot, location))
         for snapshot in list_snapshots()
-        for where in find_locations(load_graph(), id, snapshot)
+        for location in find_locations(load_graph(), id, snapshot)
     ]
 
 
@@ -54,9 +54,9 @@ def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
         for evidence in (
             evidence for evidence in judgement.evidence if judgement.location in (evidence.location, CLUSTER)
         ):
-            lost = {key: answer for key, answer in snapshot.answers.items() if answer is not evidence.answer}
-            less = replace(snapshot, answers=lost)
-            assert evaluate(id, less, judgement.location).outcome == "unknown", evidence.answer.probe
+            fewer_answers = {key: answer for key, answer in snapshot.answers.items() if answer is not evidence.answer}
+            smaller_snapshot = replace(snapshot, answers=fewer_answers)
+            assert evaluate(id, smaller_snapshot, judgement.location).outcome == "unknown", evidence.answer.probe
 
 
 @every_check

@@ -20,8 +20,8 @@ def list_tests() -> set[tuple[str, str]]:
 
 def test_every_check_fails_in_a_test(request: pytest.FixtureRequest, failed_checks: set[str]) -> None:
     """The tests in checks/ run before, since pytest sorts by path."""
-    selected = {(item.path.name, item.name.partition("[")[0]) for item in request.session.items}
-    if missing := list_tests() - selected:
+    selected_tests = {(item.path.name, item.name.partition("[")[0]) for item in request.session.items}
+    if missing := list_tests() - selected_tests:
         pytest.skip(f"needs all tests in tests/unit/doctor/checks: {len(missing)} are not selected")
     assert set(BY_ID) - failed_checks == set(), (
         "add a case to tests/unit/doctor/checks/test_<module>.py in which the check returns ok=False"

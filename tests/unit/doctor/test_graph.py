@@ -12,11 +12,11 @@ from tests.worlds.results.graphs import build_entry, build_fault, build_graph
 
 
 def test_ancestors_and_descendants_are_found() -> None:
-    known = build_graph(["a -> b", "b -> st-c", "x -> st-c"])
-    assert known.find_ancestors("st-c") == {"a", "b", "x"}
-    assert known.find_descendants("a") == {"b", "st-c"}
-    assert known.order.index("a") < known.order.index("b") < known.order.index("st-c")
-    assert {edge.id for edge in known.edges} == {"a -> b", "b -> st-c", "x -> st-c"}
+    graph = build_graph(["a -> b", "b -> st-c", "x -> st-c"])
+    assert graph.find_ancestors("st-c") == {"a", "b", "x"}
+    assert graph.find_descendants("a") == {"b", "st-c"}
+    assert graph.order.index("a") < graph.order.index("b") < graph.order.index("st-c")
+    assert {edge.id for edge in graph.edges} == {"a -> b", "b -> st-c", "x -> st-c"}
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,14 @@ def test_ancestors_and_descendants_are_found() -> None:
     ],
 )
 def test_a_malformed_graph_is_refused(wrong: dict[str, Any], text: str) -> None:
-    whole: dict[str, Any] = {"faults": (build_fault("a"), build_fault("b")), "states": (), "edges": (), "groups": ()}
+    valid_graph: dict[str, Any] = {
+        "faults": (build_fault("a"), build_fault("b")),
+        "states": (),
+        "edges": (),
+        "groups": (),
+    }
     with pytest.raises(ValueError, match=text):
-        join_layers([Layer("host", **{**whole, **wrong})])
+        join_layers([Layer("host", **{**valid_graph, **wrong})])
 
 
 def test_a_guard_belongs_to_a_conditional_fault_alone() -> None:
@@ -43,8 +48,8 @@ def test_a_guard_belongs_to_a_conditional_fault_alone() -> None:
 
 
 def test_files_are_joined() -> None:
-    one, two = build_entry("a"), build_entry("b")
-    files = [Layer("host", (one,), (), (Edge("a", "b"),), ()), Layer("cni", (two,), (), (), ())]  # type: ignore[arg-type]
+    first_entry, two = build_entry("a"), build_entry("b")
+    files = [Layer("host", (first_entry,), (), (Edge("a", "b"),), ()), Layer("cni", (two,), (), (), ())]  # type: ignore[arg-type]
     assert join_layers(files).find_descendants("a") == {"b"}
 
 

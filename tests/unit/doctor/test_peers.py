@@ -18,7 +18,7 @@ def find_peers(*all_of_them: Judgement) -> tuple[Peers, ...]:
         tuple(judgement for judgement in all_of_them if judgement.id == "off" and judgement.outcome == "failed"),
         "certain",
     )
-    return group_peers(root, {one.place: one for one in all_of_them})
+    return group_peers(root, {judgement.place: judgement for judgement in all_of_them})
 
 
 def test_healthy_hosts_are_reported_with_what_was_found_there() -> None:

@@ -15,7 +15,7 @@ from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from tests.worlds.snapshots.healthy import build_healthy_snapshot as base
 
-OWN = yaml.safe_load((Path(__file__).parent / "user_objects.yaml").read_text())
+OWN_OBJECTS = yaml.safe_load((Path(__file__).parent / "user_objects.yaml").read_text())
 NODES = ("kube.nodes", CLUSTER)
 
 
@@ -25,8 +25,8 @@ def build_healthy() -> Snapshot:
 
 
 def replace_answers(*answers: Answer) -> Snapshot:
-    changed = {(answer.probe, answer.location): answer for answer in answers}
-    return replace(build_healthy(), answers={**build_healthy().answers, **changed})
+    answers_by_place = {(answer.probe, answer.location): answer for answer in answers}
+    return replace(build_healthy(), answers={**build_healthy().answers, **answers_by_place})
 
 
 def extend_list(probe: str, entries: list[Any]) -> Answer:
@@ -38,8 +38,8 @@ def extend_list(probe: str, entries: list[Any]) -> Answer:
 
 
 def replace_words(place: str, words: dict[str, str]) -> Answer:
-    probe, _, where = place.partition("@")
-    answers = build_healthy().answers[probe, where or CLUSTER]
+    probe, _, location = place.partition("@")
+    answers = build_healthy().answers[probe, location or CLUSTER]
     for old, new in words.items():
         assert old in answers.stdout, f"{probe} does not say {old}"
         answers = replace(answers, stdout=answers.stdout.replace(old, new))
@@ -49,7 +49,7 @@ def replace_words(place: str, words: dict[str, str]) -> Answer:
 def change_node(fields: dict[str, Any]) -> Answer:
     """Change fields in the spec of the worker's node."""
     document = json.loads(build_healthy().answers[NODES].stdout)
-    (node,) = (one for one in document["items"] if one["metadata"]["name"] == "k2")
+    (node,) = (entry for entry in document["items"] if entry["metadata"]["name"] == "k2")
     node["spec"] |= fields["spec"]
     return replace(build_healthy().answers[NODES], stdout=json.dumps(document))
 
@@ -63,17 +63,17 @@ def build_snapshot(values: dict[str, Any]) -> Snapshot:
 def list_results(diagnosis: Diagnosis) -> dict[str, set[Any]]:
     return {
         "roots": {root.id for root in diagnosis.roots},
-        "unexplained": {one.id for one in diagnosis.unexplained_symptoms},
+        "unexplained": {symptom.id for symptom in diagnosis.unexplained_symptoms},
         "notes": {note.id for note in diagnosis.verdict.notes},
-        "drift": {(one.step, one.check) for one in diagnosis.drift},
+        "drift": {(drift.step, drift.check) for drift in diagnosis.drift},
         "unknown": {judgement.place for judgement in diagnosis.unknown},
     }
 
 
-@pytest.mark.parametrize("case", OWN)
+@pytest.mark.parametrize("case", OWN_OBJECTS)
 def test_a_users_own_is_no_finding(case: str) -> None:
-    found, calm = list_results(diagnose(build_snapshot(OWN[case]))), list_results(diagnose(build_healthy()))
-    assert found == calm | {"notes": calm["notes"] | set(OWN[case].get("notes", ()))}
+    results, calm = list_results(diagnose(build_snapshot(OWN_OBJECTS[case]))), list_results(diagnose(build_healthy()))
+    assert results == calm | {"notes": calm["notes"] | set(OWN_OBJECTS[case].get("notes", ()))}
 
 
 def move_namespace(text: str) -> str:
@@ -90,5 +90,5 @@ def move_namespace(text: str) -> str:
 )
 def test_the_same_in_a_namespace_of_ours_is_one(case: str, finding: str) -> None:
     """So that the entries say what they should."""
-    document = json.loads(move_namespace(json.dumps(OWN[case])))
+    document = json.loads(move_namespace(json.dumps(OWN_OBJECTS[case])))
     assert {root.id for root in diagnose(build_snapshot(document)).roots} == {finding}

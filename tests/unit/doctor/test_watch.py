@@ -8,7 +8,7 @@ from tests.worlds.results.diagnoses import (
     make_unexplained_diagnosis,
 )
 
-OFF = {"host-ip-forward-off@gpu1": "!0"}
+FORWARDING_OFF = {"host-ip-forward-off@gpu1": "!0"}
 
 
 def test_equal_diagnoses_have_no_change() -> None:
@@ -17,19 +17,19 @@ def test_equal_diagnoses_have_no_change() -> None:
 
 def test_a_fault_comes_and_goes() -> None:
     line = Line("root", "host-ip-forward-off", ("gpu1",), "certain")
-    assert compare_diagnoses(make_healthy_diagnosis(), make_diagnosis(OFF)) == (Change("new", line),)
-    assert compare_diagnoses(make_diagnosis(OFF), make_healthy_diagnosis()) == (Change("resolved", line),)
+    assert compare_diagnoses(make_healthy_diagnosis(), make_diagnosis(FORWARDING_OFF)) == (Change("new", line),)
+    assert compare_diagnoses(make_diagnosis(FORWARDING_OFF), make_healthy_diagnosis()) == (Change("resolved", line),)
 
 
 def test_a_fault_spreads() -> None:
-    both = make_diagnosis(OFF | {"host-ip-forward-off@gpu2": "!0"})
+    diagnosis = make_diagnosis(FORWARDING_OFF | {"host-ip-forward-off@gpu2": "!0"})
     line = Line("root", "host-ip-forward-off", ("gpu1", "gpu2"), "certain")
-    assert compare_diagnoses(make_diagnosis(OFF), both) == (Change("changed", line),)
+    assert compare_diagnoses(make_diagnosis(FORWARDING_OFF), diagnosis) == (Change("changed", line),)
 
 
 def test_what_is_unknown_is_no_recovery() -> None:
-    found = compare_diagnoses(make_diagnosis(OFF), make_diagnosis({"host-ip-forward-off@gpu1": "?cut"}))
-    assert [(change.turn, change.line.kind) for change in found] == [("resolved", "root"), ("new", "unknown")]
+    diagnoses = compare_diagnoses(make_diagnosis(FORWARDING_OFF), make_diagnosis({"host-ip-forward-off@gpu1": "?cut"}))
+    assert [(change.turn, change.line.kind) for change in diagnoses] == [("resolved", "root"), ("new", "unknown")]
 
 
 def test_every_kind_is_watched() -> None:

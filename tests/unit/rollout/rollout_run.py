@@ -28,8 +28,8 @@ def build_step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *
     probe = Probe(name, Shell("true"), lambda answer: answer.stdout)
 
     def check(view: View) -> Result | None:
-        found = view[probe]
-        return None if found == "good" else Result(name, "good", found, cure, passing=passing)
+        fact = view[probe]
+        return None if fact == "good" else Result(name, "good", fact, cure, passing=passing)
 
     return Step(name, "host", (probe,), (check,), needs, settle_seconds=0)
 
@@ -58,11 +58,11 @@ class World:
 
     def play(self, step_to_play: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         self.plays.append((step_to_play.id, tuple(hosts)))
-        failed = tuple(host for host in hosts if (step_to_play.id, host) in self.fails)
+        failed_hosts = tuple(host for host in hosts if (step_to_play.id, host) in self.fails)
         for host in hosts:
-            if host not in failed:
+            if host not in failed_hosts:
                 self.facts[step_to_play.id, host] = "good"
-        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
+        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed_hosts)
         return PlaybookRun(
-            step_to_play.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, Command("ansible-playbook")
+            step_to_play.id, tuple(hosts), tuple(hosts), failed_hosts, failures, 0.0, Command("ansible-playbook")
         )

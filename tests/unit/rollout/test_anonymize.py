@@ -18,9 +18,9 @@ from gpustack.rollout.overlay import build_cluster_variables
 from tests.worlds.snapshots import cluster, gpus, hosts
 from tests.worlds.snapshots.answers import read_case
 
-OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+FORWARDING_OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SNAPSHOTS = {
-    "hosts": lambda: hosts.build_snapshot({("kernel.sysctls", "h1"): OFF}),
+    "hosts": lambda: hosts.build_snapshot({("kernel.sysctls", "h1"): FORWARDING_OFF}),
     "cluster": cluster.build_snapshot,
     "gpus": gpus.build_snapshot,
 }
@@ -28,17 +28,20 @@ SNAPSHOTS = {
 
 def summarize_verdict(diagnosis: Diagnosis) -> dict[str, object]:
     """Summarize a diagnosis with places by their number, as names differ."""
-    order = {host.name: at for at, host in enumerate(diagnosis.snapshot.inventory.hosts)}
+    order = {host.name: index for index, host in enumerate(diagnosis.snapshot.inventory.hosts)}
 
     def number_locations(locations: tuple[str, ...]) -> tuple[object, ...]:
-        return tuple(order.get(where, where) for where in locations)
+        return tuple(order.get(location, location) for location in locations)
 
     return {
         "roots": [(root.id, number_locations(root.locations), root.certainty) for root in diagnosis.roots],
-        "unexplained": [(one.id, number_locations(one.locations)) for one in diagnosis.unexplained_symptoms],
-        "drift": [(one.step, one.check, number_locations(one.locations)) for one in diagnosis.drift],
+        "unexplained": [
+            (symptom.id, number_locations(symptom.locations)) for symptom in diagnosis.unexplained_symptoms
+        ],
+        "drift": [(drift.step, drift.check, number_locations(drift.locations)) for drift in diagnosis.drift],
         "judged": {
-            (id, order.get(where, where)): judgement.outcome for (id, where), judgement in diagnosis.judgements.items()
+            (id, order.get(location, location)): judgement.outcome
+            for (id, location), judgement in diagnosis.judgements.items()
         },
     }
 
@@ -50,55 +53,63 @@ def render_text(snapshot: Snapshot) -> str:
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_the_verdict_is_the_same(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
-    other, _ = anonymize(snapshot, list_probes())
-    assert summarize_verdict(diagnose(other)) == summarize_verdict(diagnose(snapshot))
+    anonymous, _ = anonymize(snapshot, list_probes())
+    assert summarize_verdict(diagnose(anonymous)) == summarize_verdict(diagnose(snapshot))
 
 
 def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought() -> None:
     """The operator's own values of a chart: the release carries their digest."""
-    found = cluster.build_snapshot()
+    cluster_snapshot = cluster.build_snapshot()
     values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
-    valued = replace(found, inventory=replace(found.inventory, values=values))
-    (before, now) = (
-        build_cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued)
+    snapshot_with_values = replace(cluster_snapshot, inventory=replace(cluster_snapshot.inventory, values=values))
+    (before, digest_now) = (
+        build_cluster_variables(each_snapshot)["gpustack_releases"]["monitoring"]["digest"]
+        for each_snapshot in (cluster_snapshot, snapshot_with_values)
     )
-    answers = {key: replace(answer, stdout=answer.stdout.replace(before, now)) for key, answer in found.answers.items()}
-    snapshot = replace(valued, answers=answers)
-    other, _ = anonymize(snapshot, list_probes())
-    assert now not in render_text(other)
-    assert summarize_verdict(diagnose(other)) == summarize_verdict(diagnose(snapshot))
-    assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(other).drift}
+    answers = {
+        key: replace(answer, stdout=answer.stdout.replace(before, digest_now))
+        for key, answer in cluster_snapshot.answers.items()
+    }
+    snapshot = replace(snapshot_with_values, answers=answers)
+    anonymous, _ = anonymize(snapshot, list_probes())
+    assert digest_now not in render_text(anonymous)
+    assert summarize_verdict(diagnose(anonymous)) == summarize_verdict(diagnose(snapshot))
+    assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(anonymous).drift}
 
 
 def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     """The inventory was read before such values were refused."""
-    found = cluster.build_snapshot()
+    cluster_snapshot = cluster.build_snapshot()
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
-    inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
-    valued = replace(found, inventory=inventory)
-    (before, now) = (
-        build_cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued)
+    inventory = replace(cluster_snapshot.inventory, values=values, file_secrets=("fig-leaf-77",))
+    snapshot_with_values = replace(cluster_snapshot, inventory=inventory)
+    (before, digest_now) = (
+        build_cluster_variables(each_snapshot)["gpustack_releases"]["monitoring"]["digest"]
+        for each_snapshot in (cluster_snapshot, snapshot_with_values)
     )
-    answers = {key: replace(answer, stdout=answer.stdout.replace(before, now)) for key, answer in found.answers.items()}
-    snapshot = replace(valued, answers=answers)
-    other = remove_secrets(snapshot)
-    assert "figleaf" not in render_text(other)
-    assert "fig-leaf-77" not in render_text(other)
-    assert other.inventory.values == {
+    answers = {
+        key: replace(answer, stdout=answer.stdout.replace(before, digest_now))
+        for key, answer in cluster_snapshot.answers.items()
+    }
+    snapshot = replace(snapshot_with_values, answers=answers)
+    shared_snapshot = remove_secrets(snapshot)
+    assert "figleaf" not in render_text(shared_snapshot)
+    assert "fig-leaf-77" not in render_text(shared_snapshot)
+    assert shared_snapshot.inventory.values == {
         "monitoring": {"grafana": {"adminPassword": "REDACTED", "note": "it is REDACTED"}}
     }
-    again = replace(other, inventory=replace(other.inventory, file_secrets=()))
-    assert render_text(remove_secrets(again)) == render_text(again)
-    assert summarize_verdict(diagnose(other)) == summarize_verdict(diagnose(snapshot))
-    assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(other).drift}
+    shared_again = replace(shared_snapshot, inventory=replace(shared_snapshot.inventory, file_secrets=()))
+    assert render_text(remove_secrets(shared_again)) == render_text(shared_again)
+    assert summarize_verdict(diagnose(shared_snapshot)) == summarize_verdict(diagnose(snapshot))
+    assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(shared_snapshot).drift}
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
-    other, given = anonymize(snapshot, list_probes())
-    output = render_text(other)
-    assert given.unchanged_names == ()
+    anonymous, pseudonyms = anonymize(snapshot, list_probes())
+    output = render_text(anonymous)
+    assert pseudonyms.unchanged_names == ()
     for host in snapshot.inventory.hosts:
         assert not re.search(rf"(?<![A-Za-z0-9]){re.escape(host.name)}(?![A-Za-z0-9])", output)
         assert host.address not in output
@@ -119,20 +130,20 @@ def build_planted(*texts: str) -> Snapshot:
 
 
 def list_output(*texts: str) -> list[str]:
-    other, _ = anonymize(build_planted(*texts), list_probes())
-    return other.answers["planted", other.inventory.hosts[0].name].stdout.splitlines()
+    anonymous, _ = anonymize(build_planted(*texts), list_probes())
+    return anonymous.answers["planted", anonymous.inventory.hosts[0].name].stdout.splitlines()
 
 
 def test_the_same_is_the_same_everywhere() -> None:
-    one, two, three, text_ = list_output(
+    first_text, two, three, text_ = list_output(
         "10.9.8.7",
         "x=10.9.8.7:6443,",
         r"{\"a\":\"b\n10.9.8.7\"}",
         "from 10.9.8.7/32 dev h1 mac 52:54:00:ab:cd:ef on h1.corp.acme.org",
     )
-    assert one != "10.9.8.7"
-    assert (two, three) == (f"x={one}:6443,", rf"{{\"a\":\"b\n{one}\"}}")
-    assert text_.startswith(f"from {one}/32 dev host01 mac 02:")
+    assert first_text != "10.9.8.7"
+    assert (two, three) == (f"x={first_text}:6443,", rf"{{\"a\":\"b\n{first_text}\"}}")
+    assert text_.startswith(f"from {first_text}/32 dev host01 mac 02:")
     assert text_.endswith(" on host01.domain1.example")
 
 
@@ -164,12 +175,12 @@ def test_what_says_something_goes(text: str) -> None:
 def test_networks_keep_their_members() -> None:
     from ipaddress import ip_address, ip_network
 
-    net, inside, outside, wide, six, of_six = list_output(
+    net, inside_text, outside_text, wide, six, of_six = list_output(
         "192.168.7.0/24", "192.168.7.33", "192.168.9.33", "172.20.16.0/20", "2a00:1450::/32", "2a00:1450:4001::5"
     )
-    assert ip_address(inside) in ip_network(net)
-    assert ip_address(outside) not in ip_network(net)
-    assert inside.endswith(".33")
+    assert ip_address(inside_text) in ip_network(net)
+    assert ip_address(outside_text) not in ip_network(net)
+    assert inside_text.endswith(".33")
     assert ip_network(wide).is_private
     assert ip_address(of_six) in ip_network(six)
 
@@ -184,22 +195,24 @@ def test_a_name_that_is_a_word_of_ours_stays_and_is_reported() -> None:
         replace(host, name="containerd" if host.name == "h2" else host.name) for host in snapshot.inventory.hosts
     )
     odd = Snapshot(snapshot.started_at, replace(snapshot.inventory, hosts=renamed), {}, {}, 0)
-    other, given = anonymize(odd, list_probes())
-    assert given.unchanged_names == ("containerd",)
-    assert [host.name for host in other.inventory.hosts] == ["host01", "containerd"]
+    anonymous, pseudonyms = anonymize(odd, list_probes())
+    assert pseudonyms.unchanged_names == ("containerd",)
+    assert [host.name for host in anonymous.inventory.hosts] == ["host01", "containerd"]
 
 
 def test_many_names_cost_little() -> None:
     names = {f"gpu-node-{number}": f"host{number}" for number in range(5_000)}
-    given = Pseudonyms(Addresses(b"", ()), names, {}, ())
+    pseudonyms = Pseudonyms(Addresses(b"", ()), names, {}, ())
     began = time.process_time()
-    text = given.replace_in("pod on gpu-node-4321, of gpu-node-43, no gpu-node-99999\n" * 5_000)
+    text = pseudonyms.replace_in("pod on gpu-node-4321, of gpu-node-43, no gpu-node-99999\n" * 5_000)
     assert text.startswith("pod on host4321, of host43, no gpu-node-99999\n")
     assert time.process_time() - began < 5
 
 
 def test_secrets_are_gone_as_well() -> None:
-    other, _ = anonymize(build_planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), list_probes())
-    output = render_text(other)
+    anonymous, _ = anonymize(
+        build_planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), list_probes()
+    )
+    output = render_text(anonymous)
     assert not {word for word in ("hunter2hunter2", "s3cr3t99", "10.9.8.7") if word in output}
     assert all(json.loads(line) for line in output.splitlines())

@@ -24,8 +24,8 @@ def build_cluster_step(name: str, needs: tuple[str, ...] = (), cure: Cure = "ins
     probe = Probe(name, Api("/"), lambda answer: answer.stdout)
 
     def check(view: View) -> Result | None:
-        found = view[probe]
-        return None if found == "good" else Result(name, "good", found, cure)
+        fact = view[probe]
+        return None if fact == "good" else Result(name, "good", fact, cure)
 
     return Step(name, "cluster", (probe,), (check,), needs, settle_seconds=0)
 
@@ -49,10 +49,10 @@ class Cluster(World):
         return Snapshot(datetime.now(UTC), INVENTORY, snapshot.reach, answers)
 
     def play(self, step_to_play: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        done = super().play(step_to_play, hosts, snapshot)
-        if step_to_play.id not in self.idle and not done.failed_hosts:
+        run = super().play(step_to_play, hosts, snapshot)
+        if step_to_play.id not in self.idle and not run.failed_hosts:
             self.facts[step_to_play.id, CLUSTER] = "good"
-        return done
+        return run
 
 
 def run(world: World, *steps: Step, **options: Any) -> Outcome:
@@ -68,8 +68,8 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 MONITORING, DASHBOARDS = build_cluster_step("monitoring"), build_cluster_step("dashboards", ("monitoring",))
 BOARDS_OF_BOARDS = build_cluster_step("third", ("dashboards",))
 GPUS = build_cluster_step("gpus")
-ALL = (MONITORING, DASHBOARDS, BOARDS_OF_BOARDS, GPUS, build_step("hosts"))
-OTHERS = [("monitoring", ("h1",)), ("gpus", ("h1",)), ("hosts", ("h1", "h2", "h3"))]
+ALL_STEPS = (MONITORING, DASHBOARDS, BOARDS_OF_BOARDS, GPUS, build_step("hosts"))
+OTHER_RUNS = [("monitoring", ("h1",)), ("gpus", ("h1",)), ("hosts", ("h1", "h2", "h3"))]
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ OTHERS = [("monitoring", ("h1",)), ("gpus", ("h1",)), ("hosts", ("h1", "h2", "h3
     ids=["its playbook fails", "its playbook changes nothing"],
 )
 def test_what_needs_it_is_not_played_also_not_at_second_hand_and_the_others_are(world: Cluster) -> None:
-    outcome = run(world, *ALL)
-    assert world.plays == OTHERS
+    outcome = run(world, *ALL_STEPS)
+    assert world.plays == OTHER_RUNS
     assert not outcome.stop_reason
     assert outcome.stopped_hosts == ()
     assert not outcome.verification.plan.converged
@@ -89,28 +89,28 @@ def test_what_needs_it_is_not_played_also_not_at_second_hand_and_the_others_are(
 def test_what_is_unknown_or_for_a_person_blocks_as_well(answer: str) -> None:
     world = Cluster({("monitoring", CLUSTER): answer})
     first = build_cluster_step("monitoring", cure="operator") if answer == "bad" else MONITORING
-    outcome = run(world, first, *ALL[1:])
-    assert world.plays == OTHERS[1:]
+    outcome = run(world, first, *ALL_STEPS[1:])
+    assert world.plays == OTHER_RUNS[1:]
     assert not outcome.stop_reason
 
 
 def test_one_that_holds_blocks_nothing() -> None:
     world = Cluster({("monitoring", CLUSTER): "good"})
-    assert run(world, *ALL).verification.plan.converged
+    assert run(world, *ALL_STEPS).verification.plan.converged
     assert [name for name, _ in world.plays] == ["dashboards", "third", "gpus", "hosts"]
 
 
 def test_a_control_plane_that_fails_a_step_of_hosts_stops_as_before() -> None:
     world = Cluster({}, fails=["hosts"])
-    outcome = run(world, build_step("hosts"), *ALL[:1])
+    outcome = run(world, build_step("hosts"), *ALL_STEPS[:1])
     assert [name for name, _ in world.plays] == ["hosts"]
     assert "h1" in outcome.stop_reason
 
 
 def test_what_failed_is_in_the_outcome() -> None:
-    outcome = run(Cluster({}, fails=["monitoring"]), *ALL)
-    (failed,) = [played for played in outcome.playbook_runs if played.failed_hosts]
-    assert (failed.step, failed.failures) == ("monitoring", (TaskFailure("h1", "Ensure it", "x.yml:1", "no"),))
+    outcome = run(Cluster({}, fails=["monitoring"]), *ALL_STEPS)
+    (failed_run,) = [run for run in outcome.playbook_runs if run.failed_hosts]
+    assert (failed_run.step, failed_run.failures) == ("monitoring", (TaskFailure("h1", "Ensure it", "x.yml:1", "no"),))
 
 
 class Slow(Cluster):
@@ -121,10 +121,10 @@ class Slow(Cluster):
         self.slow, self.after = slow, after
 
     def play(self, step_to_play: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        done = super().play(step_to_play, hosts, snapshot)
+        run = super().play(step_to_play, hosts, snapshot)
         if step_to_play.id == self.after:
             self.facts[self.slow, CLUSTER] = "good"
-        return done
+        return run
 
 
 def test_a_step_of_the_cluster_settles_while_others_are_played() -> None:
@@ -139,7 +139,7 @@ def test_what_follows_is_played_before_the_other_has_settled_and_settles_after_i
     world = Slow("monitoring", after="storage")
     assert run(world, MONITORING, follower, build_step("hosts")).verification.plan.converged
     failing = run(Cluster({}, idle=["monitoring"]), MONITORING, follower, build_cluster_step("on-it", ("storage",)))
-    assert [one.step for one in failing.playbook_runs] == ["monitoring", "storage"]
+    assert [run.step for run in failing.playbook_runs] == ["monitoring", "storage"]
 
 
 def test_a_step_of_hosts_settles_after_what_it_follows() -> None:
@@ -158,6 +158,6 @@ def test_a_step_of_hosts_does_not_wait_for_what_failed_before_it() -> None:
     world = Cluster({}, idle=["monitoring"])
     before = plan(world.gather([*MONITORING.probes, *joining.probes], ()), (MONITORING, joining))
     outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)
-    assert [one.step for one in outcome.playbook_runs] == ["monitoring", "hosts"]
+    assert [run.step for run in outcome.playbook_runs] == ["monitoring", "hosts"]
     assert [event.subject for event in events if event.kind == "done"] == ["monitoring"]
     assert not outcome.verification.plan.converged

@@ -25,7 +25,7 @@ from tests.worlds.snapshots.answers import make_answer, place_answers
 from tests.worlds.snapshots.build import build
 
 PLANE = Host("k1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
-WORKER, OTHER = Host("k2", "10.0.0.2"), Host("k3", "10.0.0.3")
+WORKER, OTHER_WORKER = Host("k2", "10.0.0.2"), Host("k3", "10.0.0.3")
 
 
 @pytest.fixture(autouse=True)
@@ -81,38 +81,38 @@ def wait_until(ask: Callable[[], object]) -> bool:
 
 def test_all_hosts_are_held_by_one_run_and_all_are_let_go() -> None:
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.open_session) as held:
+    with hold_locks(Places((PLANE,), (WORKER, OTHER_WORKER)), "install", world.open_session) as locks:
         assert set(world.holders) == {"k1", "k2", "k3"}
         assert world.order[0] == "k1"
-        assert len({hold.run for hold in held.holds}) == 1
-        held.require(["k1", "k2", "k3"])
+        assert len({hold.run for hold in locks.holds}) == 1
+        locks.require(["k1", "k2", "k3"])
         time.sleep(0.6)
-        assert held.loss_reason == ""
-        assert held.expiry > lock.read_clock()
+        assert locks.loss_reason == ""
+        assert locks.expiry > lock.read_clock()
     assert world.holders == {}
 
 
 @pytest.mark.parametrize("host", ["k1", "k2", "k3"])
 def test_where_another_run_has_one_of_them_none_is_held_and_the_holder_is_named(host: str) -> None:
     world = World(holders={host: object()})
-    others = dict(world.holders)
+    other_holders = dict(world.holders)
     with (
-        pytest.raises(LockedError, match=f"Another gpustack is changing .*{host}") as caught,
-        hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.open_session),
+        pytest.raises(LockedError, match=f"Another gpustack is changing .*{host}") as excinfo,
+        hold_locks(Places((PLANE,), (WORKER, OTHER_WORKER)), "install", world.open_session),
     ):
         raise AssertionError
-    assert caught.value.reason == "ann@desk (pid 7)"
-    assert world.holders == others
+    assert excinfo.value.reason == "ann@desk (pid 7)"
+    assert world.holders == other_holders
 
 
 def test_a_worker_that_cannot_be_locked_is_left_out_and_noted() -> None:
     notes: list[str] = []
     world = World(silent={"k2"}, odd={"k3"})
-    with hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.open_session, notes.append) as held:
-        assert dict(held.missing) == {"k2": "nobody answers", "k3": "no-flock"}
-        with pytest.raises(LockedError, match="k2") as caught:
-            held.require(["k1", "k2"])
-        assert caught.value.reason == "k2: nobody answers"
+    with hold_locks(Places((PLANE,), (WORKER, OTHER_WORKER)), "install", world.open_session, notes.append) as locks:
+        assert dict(locks.missing) == {"k2": "nobody answers", "k3": "no-flock"}
+        with pytest.raises(LockedError, match="k2") as excinfo:
+            locks.require(["k1", "k2"])
+        assert excinfo.value.reason == "k2: nobody answers"
     assert [note.split()[0] for note in notes] == ["k2", "k3"]
 
 
@@ -131,57 +131,57 @@ def test_a_required_one_must_be_held(world: World, error: type[Exception]) -> No
 def test_a_worker_that_restarts_ends_no_run_and_is_held_again() -> None:
     """The plays of a worker that restarts wait for it, or fail; the others go on."""
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as held:
+    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as locks:
         world.silent.add("k2")
         assert wait_until(lambda: "k2" not in world.holders)
         time.sleep(0.6)
-        assert held.loss_reason == ""
+        assert locks.loss_reason == ""
         with pytest.raises(LockedError):
-            held.require(["k2"])
+            locks.require(["k2"])
         world.silent.clear()
         assert wait_until(lambda: "k2" in world.holders)
-        held.require(["k2"])
+        locks.require(["k2"])
 
 
 def test_a_worker_that_another_run_took_meanwhile_ends_the_run() -> None:
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as held:
+    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as locks:
         world.holders["k2"] = object()
-        assert wait_until(lambda: held.loss_reason)
-        assert (held.loss_reason, held.expiry) == ("the lock on k2 was lost: now it is held by ann@desk (pid 7)", 0.0)
+        assert wait_until(lambda: locks.loss_reason)
+        assert (locks.loss_reason, locks.expiry) == ("the lock on k2 was lost: now it is held by ann@desk (pid 7)", 0.0)
 
 
 def test_the_host_on_which_a_run_depends_ends_it_with_its_silence() -> None:
     world = World()
-    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as held:
+    with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as locks:
         world.silent.add("k1")
-        assert wait_until(lambda: held.loss_reason)
-        assert held.loss_reason.startswith("the lock on k1 was lost: ")
+        assert wait_until(lambda: locks.loss_reason)
+        assert locks.loss_reason.startswith("the lock on k1 was lost: ")
 
 
 def test_a_run_that_was_stopped_has_lost_its_lock_also_where_nobody_took_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another one may have come and gone, and what was played is killed by then."""
-    slept, clock = [0.0], time.clock_gettime
-    monkeypatch.setattr(time, "clock_gettime", lambda kind: clock(kind) + slept[0] * (kind == time.CLOCK_BOOTTIME))
+    sleeps, clock = [0.0], time.clock_gettime
+    monkeypatch.setattr(time, "clock_gettime", lambda kind: clock(kind) + sleeps[0] * (kind == time.CLOCK_BOOTTIME))
     world = World()
-    with hold_locks(Places((PLANE,)), "install", world.open_session) as held:
-        slept[0] = 70.0
-        assert held.loss_reason.startswith("the lock on k1 was lost: "), "before any thread has noticed"
+    with hold_locks(Places((PLANE,)), "install", world.open_session) as locks:
+        sleeps[0] = 70.0
+        assert locks.loss_reason.startswith("the lock on k1 was lost: "), "before any thread has noticed"
         time.sleep(1)
-        assert held.loss_reason.startswith("the lock on k1 was lost: "), "and for good"
-        assert held.expiry < lock.read_clock()
+        assert locks.loss_reason.startswith("the lock on k1 was lost: "), "and for good"
+        assert locks.expiry < lock.read_clock()
 
 
 def snapshot(planes: str, workers: str, silent: str = "") -> Snapshot:
     """Build a snapshot of hosts named by one letter; their machine-ids have another order than their names."""
-    made = [Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in planes]
-    made += [Host(name, name, groups=frozenset({NODE if planes else STANDALONE})) for name in workers]
+    hosts_of_lock = [Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in planes]
+    hosts_of_lock += [Host(name, name, groups=frozenset({NODE if planes else STANDALONE})) for name in workers]
     reach = [Reach(name, "host-ssh-unreachable", "refused") for name in silent]
     answers: dict[tuple[str, str], Answer] = {}
     for name in {*planes, *workers} - {*silent}:
         machine = f"{ord('z') - ord(name):032x}\n\n"
         answers |= place_answers(name, replace(make_answer("system.identity", machine), location=name))
-    return build(made, answers, {}, reach)
+    return build(hosts_of_lock, answers, {}, reach)
 
 
 def choose(planes: str, workers: str, silent: str = "", names: str = "") -> tuple[str, str]:
@@ -219,12 +219,14 @@ def test_silent_control_planes_are_found(planes: str, unreachable: str, silent: 
 
 
 def test_without_a_host_the_next_command_names_the_inventory() -> None:
-    known = hosts.build_snapshot({})
-    source = replace(known.inventory, source=Path("my hosts"))
-    away = MappingProxyType({name: Reach(name, "host-ssh-unreachable", "refused") for name in known.reach})
-    with pytest.raises(RolloutError, match="No host could be reached") as raised:
-        choose_places(replace(known, inventory=source, reach=away))
-    assert raised.value.hint == "gpustack doctor -i 'my hosts'"
+    snapshot = hosts.build_snapshot({})
+    source = replace(snapshot.inventory, source=Path("my hosts"))
+    unreachable_hosts = MappingProxyType(
+        {name: Reach(name, "host-ssh-unreachable", "refused") for name in snapshot.reach}
+    )
+    with pytest.raises(RolloutError, match="No host could be reached") as excinfo:
+        choose_places(replace(snapshot, inventory=source, reach=unreachable_hosts))
+    assert excinfo.value.hint == "gpustack doctor -i 'my hosts'"
 
 
 def test_two_operators_with_inventories_in_another_order_exclude_each_other() -> None:
@@ -241,25 +243,25 @@ def test_two_operators_with_inventories_in_another_order_exclude_each_other() ->
 @given(st.sets(st.sampled_from("abcd"), min_size=1), st.sets(st.sampled_from("abcd"), min_size=1))
 @settings(max_examples=20, deadline=None)
 def test_two_runs_that_start_at_once_never_hold_a_common_host(first_names: set[str], second_names: set[str]) -> None:
-    world, ready, active, met = World(), threading.Barrier(2), list[set[str]](), list[set[str]]()
+    world, ready, active, meetings = World(), threading.Barrier(2), list[set[str]](), list[set[str]]()
 
     def change(names: set[str]) -> None:
         places = choose_places(snapshot("", "".join(names)))
         ready.wait()
         with suppress(LockedError), hold_locks(places, "install", world.open_session) as lease:
             assert {hold.host.name for hold in lease.holds} == names
-            met.extend(other & names for other in active)
+            meetings.extend(other_names & names for other_names in active)
             active.append(names)
             time.sleep(0.02)
             active.remove(names)
-            done.append(names)
+            finished_names.append(names)
 
-    done: list[set[str]] = []
+    finished_names: list[set[str]] = []
     threads = [threading.Thread(target=change, args=(names,)) for names in (first_names, second_names)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(timeout=10)
-    assert [common for common in met if common] == []
+    assert [common for common in meetings if common] == []
     if first_names == second_names or not first_names & second_names:
-        assert first_names in done or second_names in done
+        assert first_names in finished_names or second_names in finished_names

@@ -18,7 +18,7 @@ from gpustack.rollout import lock as module
 from gpustack.rollout.lock import lock
 
 HOST = Host("plane", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
-REFUSED = HostRefused(Reach("plane", "host-ssh-unreachable", "nobody answers", Command("ssh", "plane")))
+REFUSED_LOGIN = HostRefused(Reach("plane", "host-ssh-unreachable", "nobody answers", Command("ssh", "plane")))
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def answer_nothing(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
 
 def refuse_session(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
     yield from ()
-    raise REFUSED
+    raise REFUSED_LOGIN
 
 
 def answer_taken(holder: str) -> Callable[["queue.Queue[bytes | None]"], Iterator[str]]:
@@ -80,100 +80,100 @@ def wait_until(ask: Callable[[], object]) -> bool:
 
 def test_it_is_kept_as_long_as_heartbeats_are_answered() -> None:
     plane = Plane(answer_beats)
-    with lock(HOST, "install", plane) as held:
+    with lock(HOST, "install", plane) as held_lock:
         time.sleep(0.6)
-        assert held.loss_reason == ""
+        assert held_lock.loss_reason == ""
     assert plane.begin_count == 1
-    assert held.talk is not None
-    assert not held.talk.is_alive()
+    assert held_lock.talk is not None
+    assert not held_lock.talk.is_alive()
 
 
 def test_another_holder_is_named() -> None:
     with (
-        pytest.raises(LockedError, match="Another") as caught,
+        pytest.raises(LockedError, match="Another") as excinfo,
         lock(HOST, "install", Plane(answer_taken("ann@desk (pid 7)"))),
     ):
         pass
-    assert caught.value.reason == "ann@desk (pid 7)"
+    assert excinfo.value.reason == "ann@desk (pid 7)"
 
 
 def test_a_host_that_cannot_be_asked_is_named() -> None:
-    with pytest.raises(UnreachableError) as caught, lock(HOST, "install", Plane(refuse_session)):
+    with pytest.raises(UnreachableError) as excinfo, lock(HOST, "install", Plane(refuse_session)):
         pass
-    assert caught.value.reference == "host-ssh-unreachable"
+    assert excinfo.value.reference == "host-ssh-unreachable"
 
 
 def test_an_answer_of_another_kind_is_no_lock() -> None:
-    with pytest.raises(LockedError) as caught, lock(HOST, "install", Plane(lambda beats: iter(("no-flock",)))):
+    with pytest.raises(LockedError) as excinfo, lock(HOST, "install", Plane(lambda beats: iter(("no-flock",)))):
         pass
-    assert (caught.value.reference, caught.value.reason) == ("lock-failed", "no-flock")
+    assert (excinfo.value.reference, excinfo.value.reason) == ("lock-failed", "no-flock")
 
 
 @pytest.mark.parametrize("first", [break_off, answer_nothing])
 def test_a_connection_that_broke_is_made_again(first: Callable[..., Iterator[str]]) -> None:
     plane = Plane(first, refuse_session, answer_beats)
-    with lock(HOST, "install", plane) as held:
+    with lock(HOST, "install", plane) as held_lock:
         assert wait_until(lambda: plane.begin_count == 3)
         time.sleep(0.3)
-        assert held.loss_reason == ""
+        assert held_lock.loss_reason == ""
         assert plane.begin_count == 3
 
 
 def test_time_that_this_machine_slept_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host frees the lock after a minute of its own."""
     monkeypatch.setattr(module, "SILENCE", 1000)
-    slept, clock = [0], time.clock_gettime
-    monkeypatch.setattr(time, "clock_gettime", lambda kind: clock(kind) + slept[0] * (kind == time.CLOCK_BOOTTIME))
+    sleeps, clock = [0], time.clock_gettime
+    monkeypatch.setattr(time, "clock_gettime", lambda kind: clock(kind) + sleeps[0] * (kind == time.CLOCK_BOOTTIME))
     plane = Plane(answer_nothing, answer_beats)
     with lock(HOST, "install", plane):
         time.sleep(0.1)
         assert plane.begin_count == 1
-        slept[0] = 2000
+        sleeps[0] = 2000
         assert wait_until(lambda: plane.begin_count == 2)
 
 
 def test_it_is_lost_to_another_who_came_meanwhile() -> None:
-    with lock(HOST, "install", Plane(break_off, answer_taken("ann@desk (pid 7)"))) as held:
-        assert wait_until(lambda: held.loss_reason)
-    assert held.loss_reason == "the lock on plane was lost: now it is held by ann@desk (pid 7)"
+    with lock(HOST, "install", Plane(break_off, answer_taken("ann@desk (pid 7)"))) as held_lock:
+        assert wait_until(lambda: held_lock.loss_reason)
+    assert held_lock.loss_reason == "the lock on plane was lost: now it is held by ann@desk (pid 7)"
 
 
 def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
     """The host takes up to a minute to notice its end of a broken connection."""
-    own = module.describe_holder("install")
-    ours = [answer_taken(own)] * 20
-    plane = Plane(break_off, *ours, answer_beats)
-    with lock(HOST, "install", plane) as held:
+    holder = module.describe_holder("install")
+    own_answers = [answer_taken(holder)] * 20
+    plane = Plane(break_off, *own_answers, answer_beats)
+    with lock(HOST, "install", plane) as held_lock:
         assert wait_until(lambda: plane.begin_count == 22)
-        assert held.loss_reason == ""
+        assert held_lock.loss_reason == ""
 
 
 def test_nobody_holds_it_for_us_for_longer_than_the_host_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is another's, whose note is missing."""
     monkeypatch.setattr(module, "HOLD_LIMIT", 0.1)
-    own = module.describe_holder("install")
-    with lock(HOST, "install", Plane(break_off, *[answer_taken(own)] * 1000)) as held:
-        assert wait_until(lambda: held.loss_reason)
-    assert held.loss_reason == f"the lock on plane was lost: now it is held by {own}"
+    holder = module.describe_holder("install")
+    with lock(HOST, "install", Plane(break_off, *[answer_taken(holder)] * 1000)) as held_lock:
+        assert wait_until(lambda: held_lock.loss_reason)
+    assert held_lock.loss_reason == f"the lock on plane was lost: now it is held by {holder}"
 
 
 def test_it_is_lost_when_the_host_stays_away() -> None:
-    with lock(HOST, "install", Plane(break_off, refuse_session)) as held:
-        assert wait_until(lambda: held.loss_reason)
-    assert held.loss_reason == "the lock on plane was lost: nobody answers"
+    with lock(HOST, "install", Plane(break_off, refuse_session)) as held_lock:
+        assert wait_until(lambda: held_lock.loss_reason)
+    assert held_lock.loss_reason == "the lock on plane was lost: nobody answers"
 
 
 def record_script(monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
     """Record what is sent to the host, with the lock in this folder."""
     monkeypatch.setattr(module, "FOLDER", str(folder))
-    sent: list[str] = []
+    sent_texts: list[str] = []
 
     def open_session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
-        sent.append(script)
+        sent_texts.append(script)
         return answer_beats(beats)
 
     with lock(HOST, "install", open_session):
-        return sent[0]
+        return sent_texts[0]
 
 
 def test_the_lock_is_where_nobody_but_root_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_a_folder_that_others_may_enter_is_closed(tmp_path: Path, monkeypatch: p
     folder = tmp_path / "gpustack-cluster"
     folder.mkdir()
     folder.chmod(0o777)
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", record_script(monkeypatch, folder)],
         input="",
         capture_output=True,
@@ -206,4 +206,4 @@ def test_a_folder_that_others_may_enter_is_closed(tmp_path: Path, monkeypatch: p
         check=True,
         timeout=30,
     )
-    assert (done.stdout, folder.stat().st_mode & 0o777) == ("held\n", 0o700)
+    assert (process.stdout, folder.stat().st_mode & 0o777) == ("held\n", 0o700)

@@ -27,18 +27,18 @@ PLAY = """
 def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     name = "{{lookup('pipe','touch${IFS}" + str(trap) + "')}}"
-    found = build_snapshot(place_answers("h1", make_answer("system.hostname", f"{name}\n")), {})
-    assert build_overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
+    snapshot = build_snapshot(place_answers("h1", make_answer("system.hostname", f"{name}\n")), {})
+    assert build_overlay(snapshot)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
     (tmp_path / "play.yml").write_text(PLAY)
     program = Path(sys.executable).with_name("ansible-playbook")
-    done = subprocess.run(
-        [program, "-i", write_overlay(found, tmp_path), "-c", "local", "--limit", "h1", tmp_path / "play.yml"],
+    process = subprocess.run(
+        [program, "-i", write_overlay(snapshot, tmp_path), "-c", "local", "--limit", "h1", tmp_path / "play.yml"],
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    assert f"{json.dumps(name.lower())[1:-1]} of 2" in done.stdout
+    assert f"{json.dumps(name.lower())[1:-1]} of 2" in process.stdout
     assert not trap.exists()
 
 
@@ -52,7 +52,7 @@ def test_a_host_without_kubernetes_gets_what_its_roles_install() -> None:
 
 def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProcess[str]:
     """Plays the first task of every play on this machine; `machine` is the id that h1 had when it was asked."""
-    found = build_snapshot(
+    snapshot = build_snapshot(
         place_answers("h1", make_answer("system.identity", f"{machine}\n\n" if machine is not None else "?")), {}
     )
     (folder / "play.yml").write_text(f"""
@@ -67,7 +67,7 @@ def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProces
     command: list[str | Path] = [
         program,
         "-i",
-        write_overlay(found, folder),
+        write_overlay(snapshot, folder),
         "-c",
         "local",
         "--limit",
@@ -80,59 +80,59 @@ def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProces
 
 def test_the_machine_that_was_asked_is_changed(tmp_path: Path) -> None:
     path = Path("/etc/machine-id")
-    done = ask_machine(tmp_path, path.read_text().strip() if path.exists() else "")
-    assert (done.returncode, "goes on" in done.stdout) == (0, True), done.stdout
+    process = ask_machine(tmp_path, path.read_text().strip() if path.exists() else "")
+    assert (process.returncode, "goes on" in process.stdout) == (0, True), process.stdout
 
 
 @pytest.mark.parametrize(("text", "identity"), [("0" * 32, "0" * 32), (None, "unknown")])
 def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, identity: str) -> None:
     """Nor one that did not tell its machine-id."""
-    done = ask_machine(tmp_path, text)
-    assert done.returncode == 2
+    process = ask_machine(tmp_path, text)
+    assert process.returncode == 2
     assert (
         "h1 answers as another machine, and nothing was changed on it (gpustack explain host-another-machine)."
-        in done.stdout
+        in process.stdout
     )
-    assert f"the one that was asked is {identity}, here it is" in done.stdout
-    assert "goes on" not in done.stdout
+    assert f"the one that was asked is {identity}, here it is" in process.stdout
+    assert "goes on" not in process.stdout
 
 
 def test_the_machine_that_was_shown_wins_over_the_one_that_answers_now() -> None:
     """A host is asked again while a rollout goes on; who it was is part of what was agreed to."""
-    shown, now = (
+    shown_text, current_text = (
         build_snapshot(place_answers("h1", make_answer("system.identity", f"{id * 32}\n\n")), {}) for id in "ab"
     )
-    hosts = build_overlay(now, build_machine_ids(shown))["all"]["hosts"]
+    hosts = build_overlay(current_text, build_machine_ids(shown_text))["all"]["hosts"]
     assert hosts["h1"]["gpustack_machine_id"] == "a" * 32
 
 
 def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:
-    found = build_snapshot({}, {})
-    text = write_overlay(found, tmp_path).read_text()
+    snapshot = build_snapshot({}, {})
+    text = write_overlay(snapshot, tmp_path).read_text()
 
     class Plain(yaml.SafeLoader):
         pass
 
     Plain.add_constructor("!unsafe", lambda loader, node: str(node.value))
-    assert yaml.load(text, Loader=Plain) == build_overlay(found)
+    assert yaml.load(text, Loader=Plain) == build_overlay(snapshot)
     assert [value for value in list_template_values(yaml.compose(text)) if "{" in value] == []
 
 
 def test_ansible_reads_every_value_as_what_it_is(tmp_path: Path) -> None:
     """`off`, `1.36` and `0644` are texts."""
-    found = build_snapshot({}, {"swap": "off"})
+    snapshot = build_snapshot({}, {"swap": "off"})
     program = Path(sys.executable).with_name("ansible-inventory")
-    done = subprocess.run(
-        [program, "-i", write_overlay(found, tmp_path), "--list"],
+    process = subprocess.run(
+        [program, "-i", write_overlay(snapshot, tmp_path), "--list"],
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    read = json.loads(done.stdout, object_hook=lambda entry: entry.get("__ansible_unsafe", entry))
-    wanted = json.loads(json.dumps(build_overlay(found)["all"]["hosts"]))
-    assert wanted["h1"]["gpustack"]["swap"] == "off"
-    assert read["_meta"]["hostvars"] == wanted
+    read = json.loads(process.stdout, object_hook=lambda entry: entry.get("__ansible_unsafe", entry))
+    expected_hosts = json.loads(json.dumps(build_overlay(snapshot)["all"]["hosts"]))
+    assert expected_hosts["h1"]["gpustack"]["swap"] == "off"
+    assert read["_meta"]["hostvars"] == expected_hosts
 
 
 def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,10 +146,10 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "odd": odd,
         "by name": {text: text for text in odd if text},
     }
-    found = dump_yaml(hosts)
-    assert len(found) > 200_000, "dashboards and rules are in it"
+    hosts_text = dump_yaml(hosts)
+    assert len(hosts_text) > 200_000, "dashboards and rules are in it"
     monkeypatch.delattr(yaml, "CSafeDumper")
-    assert dump_yaml(hosts) == found
+    assert dump_yaml(hosts) == hosts_text
 
 
 def list_template_values(node: Any) -> Iterator[str]:

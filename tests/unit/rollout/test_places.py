@@ -40,11 +40,11 @@ def test_a_killed_runs_folder_is_swept_and_a_living_ones_is_not(memory: Path) ->
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(memory)], stdout=subprocess.PIPE, text=True)
     assert holder.stdout
     with holder.stdout:
-        left = Path(holder.stdout.readline().strip())
-        assert left.parent == memory
-        (left / "secret").write_text("s")
+        leftover = Path(holder.stdout.readline().strip())
+        assert leftover.parent == memory
+        (leftover / "secret").write_text("s")
         private_folder.remove_stale_folders()
-        assert (left / "secret").exists()
+        assert (leftover / "secret").exists()
         holder.kill()
         holder.wait()
     private_folder.remove_stale_folders()
@@ -53,15 +53,15 @@ def test_a_killed_runs_folder_is_swept_and_a_living_ones_is_not(memory: Path) ->
 
 def test_a_link_of_our_name_is_left_alone(memory: Path) -> None:
     """The folders are in places where everybody may put one."""
-    other = memory / "other"
-    other.mkdir()
-    (other / "file").touch()
+    other_folder = memory / "other"
+    other_folder.mkdir()
+    (other_folder / "file").touch()
     link = memory / f"{private_folder.PREFIX}x"
-    link.symlink_to(other)
+    link.symlink_to(other_folder)
     assert private_folder.lock_folder(link) is None
     private_folder.remove_stale_folders()
     assert link.is_symlink()
-    assert (other / "file").exists()
+    assert (other_folder / "file").exists()
 
 
 def fill_disk(*_: object, **__: object) -> int:
@@ -76,9 +76,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_room_nothing_is_begun(memory: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "NEEDED", 2**80)
-    with pytest.raises(RolloutError, match="takes no files") as caught:
+    with pytest.raises(RolloutError, match="takes no files") as excinfo:
         evidence.open_folder("install")
-    assert caught.value.reference == "controller-no-space"
+    assert excinfo.value.reference == "controller-no-space"
     with pytest.raises(RolloutError), private_folder.open_private_folder():
         pass
     assert [path.name for path in memory.iterdir()] == ["runs"]
@@ -86,9 +86,9 @@ def test_without_room_nothing_is_begun(memory: Path, state: Path, monkeypatch: p
 
 def test_a_folder_that_cannot_be_made_is_reported(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "mkdir", fill_disk)
-    with pytest.raises(RolloutError) as caught:
+    with pytest.raises(RolloutError) as excinfo:
         evidence.open_folder("install")
-    assert "No space left" in caught.value.reason
+    assert "No space left" in excinfo.value.reason
 
 
 def test_the_last_twenty_are_kept_and_a_clock_that_was_set_back_does_not_take_the_new_one(state: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_folder_of_another_name_is_not_removed(state: Path) -> None:
     for number in range(25):
         (state / f"2026010{number // 10}T00000{number % 10}-install-1").mkdir()
     evidence.open_folder("install")
-    left = sorted(path.name for path in state.iterdir())
-    assert {"important", "20260101T000000-install-1.bak", ".hidden"} < set(left)
-    assert len(left) == evidence.KEPT + 3
+    remaining_names = sorted(path.name for path in state.iterdir())
+    assert {"important", "20260101T000000-install-1.bak", ".hidden"} < set(remaining_names)
+    assert len(remaining_names) == evidence.KEPT + 3
 
 
 def test_the_record_is_redacted_lines_of_json(state: Path) -> None:

@@ -12,7 +12,7 @@ from gpustack.config.spec import Spec
 from gpustack.rollout.plan import plan
 from gpustack.steps.step import Step
 
-ONE = Host("h1", "10.0.0.1", groups=frozenset({CONTROL_PLANE, NODE}))
+HOST1 = Host("h1", "10.0.0.1", groups=frozenset({CONTROL_PLANE, NODE}))
 TWO = Host("h2", "10.0.0.2", groups=frozenset({NODE}))
 FIRST = Probe("first", Shell("true"), lambda answer: answer.stdout)
 SECOND = Probe("second", Shell("true"), lambda answer: answer.stdout)
@@ -32,18 +32,18 @@ def everywhere(view: View) -> Result | None:
 
 BASE = Step("base", "host", (FIRST,), (first,))
 TOP = Step("top", "host", (SECOND,), (second,), needs=("base",))
-WHOLE = Step("whole", "cluster", (FIRST,), (everywhere,), needs=("base",))
+WHOLE_STEP = Step("whole", "cluster", (FIRST,), (everywhere,), needs=("base",))
 
 
 def snapshot(answers: dict[tuple[str, str], str], silent: tuple[str, ...] = ()) -> Snapshot:
     return Snapshot(
         datetime.now(UTC),
-        Inventory(None, (ONE, TWO), Spec()),
+        Inventory(None, (HOST1, TWO), Spec()),
         {
             host.name: Reach(host.name, "host-ssh-unreachable" if host.name in silent else "", "gone")
-            for host in (ONE, TWO)
+            for host in (HOST1, TWO)
         },
-        {key: Answer(*key, 0, out) for key, out in answers.items()},
+        {key: Answer(*key, 0, stdout) for key, stdout in answers.items()},
     )
 
 
@@ -52,13 +52,13 @@ def list_outcomes(facts: Snapshot, *steps: Step) -> dict[tuple[str, str], str]:
 
 
 def test_a_step_that_holds_everywhere_is_converged() -> None:
-    found = snapshot({("first", "h1"): "good", ("first", "h2"): "good"})
-    assert plan(found, [BASE, WHOLE]).converged
+    taken_snapshot = snapshot({("first", "h1"): "good", ("first", "h2"): "good"})
+    assert plan(taken_snapshot, [BASE, WHOLE_STEP]).converged
 
 
 def test_unknown_behind_a_drifted_need_is_later() -> None:
-    found = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
-    states = {(s.step, s.location): s for s in plan(found, [BASE, TOP]).states}
+    taken_snapshot = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
+    states = {(s.step, s.location): s for s in plan(taken_snapshot, [BASE, TOP]).states}
     assert states["top", "h1"].outcome == "pending"
     assert states["top", "h1"].after == "base"
     assert states["top", "h2"].outcome == "unknown"
@@ -66,37 +66,37 @@ def test_unknown_behind_a_drifted_need_is_later() -> None:
 
 def test_what_a_need_needs_counts_too() -> None:
     """The step between holds: containerd stopped, the control plane goes on, and the node is not Ready."""
-    found = snapshot(
+    taken_snapshot = snapshot(
         {("first", "h1"): "bad", ("second", "h1"): "good", ("first", "h2"): "good", ("second", "h2"): "good"}
     )
     late = Probe("late", Shell("true"), lambda answer: answer.stdout)
     third = Step("third", "host", (late,), (lambda view: expect("late", "good", view[late]),), needs=("top",))
-    states = {(s.step, s.location): s for s in plan(found, [BASE, TOP, third]).states}
+    states = {(s.step, s.location): s for s in plan(taken_snapshot, [BASE, TOP, third]).states}
     assert states["top", "h1"].outcome == "ok"
     assert (states["third", "h1"].outcome, states["third", "h1"].after) == ("pending", "base")
     assert states["third", "h2"].outcome == "unknown"
 
 
 def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
-    found = snapshot({("first", "h1"): "good"}, silent=("h2",))
-    result = plan(found, [BASE, TOP])
+    taken_snapshot = snapshot({("first", "h1"): "good"}, silent=("h2",))
+    result = plan(taken_snapshot, [BASE, TOP])
     assert {(s.step, s.location): s.outcome for s in result.states}["base", "h2"] == "unknown"
     assert not result.converged
     assert result.unreachable_hosts == ("h2",)
 
 
 def test_a_cluster_check_waits_for_any_host() -> None:
-    found = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
-    assert list_outcomes(found, BASE, WHOLE)["whole", "@cluster"] == "failed"
+    taken_snapshot = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
+    assert list_outcomes(taken_snapshot, BASE, WHOLE_STEP)["whole", "@cluster"] == "failed"
 
 
 def test_limit_selects_the_named_hosts_alone() -> None:
-    found = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
-    assert plan(found, [BASE], limit=["h1"]).converged
+    taken_snapshot = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
+    assert plan(taken_snapshot, [BASE], limit=["h1"]).converged
 
 
 def test_what_was_read_is_the_evidence() -> None:
-    found = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
-    state = plan(found, [BASE]).drifted_states[0]
+    taken_snapshot = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
+    state = plan(taken_snapshot, [BASE]).drifted_states[0]
     assert [(e.location, e.answer.stdout) for e in state.judgements[0].evidence] == [("h1", "bad")]
     assert str(state.differences[0]) == "first: expected good, found bad"

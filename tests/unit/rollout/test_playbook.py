@@ -32,10 +32,10 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
     monkeypatch.setattr(playbook, "run", fill_memory)
     hosts: Sequence[str] = ("h1", "h2")
-    done = play(STEPS[0].id, hosts, Ansible(["overlay.yml"], tmp_path, ignore_event))
-    assert done.failed_hosts == ("h1", "h2")
-    assert "No space left" in done.failures[0].message
-    assert "df -h" in done.failures[0].message
+    run = play(STEPS[0].id, hosts, Ansible(["overlay.yml"], tmp_path, ignore_event))
+    assert run.failed_hosts == ("h1", "h2")
+    assert "No space left" in run.failures[0].message
+    assert "df -h" in run.failures[0].message
 
 
 def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,9 +50,9 @@ def test_an_ansible_that_a_signal_ended_fails_the_hosts_with_the_reason(
 ) -> None:
     """pexpect has no exit status of such a program, and so the runner has none (ansible-runner 2.4, runner.py)."""
     monkeypatch.setattr("ansible_runner.run", lambda **_: SimpleNamespace(rc=None, stdout=StringIO("")))
-    done = play(STEPS[0].id, ["h1", "h2"], Ansible(["overlay.yml"], tmp_path, ignore_event))
-    assert done.failed_hosts == ("h1", "h2")
-    assert "ended in the middle of it: by a signal" in done.failures[0].message
+    run = play(STEPS[0].id, ["h1", "h2"], Ansible(["overlay.yml"], tmp_path, ignore_event))
+    assert run.failed_hosts == ("h1", "h2")
+    assert "ended in the middle of it: by a signal" in run.failures[0].message
 
 
 @pytest.fixture
@@ -122,8 +122,8 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     tally = Tally(lambda event: None, "containerd")
     diff = {"before_header": "/etc/x", "before": "a\n", "after_header": "/etc/x", "after": "z\n"}
     rounds = [{"changed": True, "diff": diff, "item": "a"}, {"changed": False, "item": "q"}]
-    same = {"changed": False, "diff": {"before": {"path": "/etc/x"}, "after": {"path": "/etc/x"}}}
-    for task, result in (("loop", {"changed": True, "results": rounds}), ("same", same)):
+    same_diff = {"changed": False, "diff": {"before": {"path": "/etc/x"}, "after": {"path": "/etc/x"}}}
+    for task, result in (("loop", {"changed": True, "results": rounds}), ("same", same_diff)):
         tally.record_event({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
     assert tally.diffs == [("h1", "loop", diff)]
 
@@ -159,8 +159,8 @@ def test_no_answer_of_a_host_replaces_a_variable(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("ANSIBLE_INJECT_FACT_VARS", "True")
     module = 'echo \'{"ansible_facts": {"ours": "hostile"}}\''
     tasks = "{name: t, told: {of: x}}, {name: u, ansible.builtin.debug: {var: ours}}"
-    _, shown = play_tasks(tmp_path, module, tasks, monkeypatch)
-    assert shown["ours"] == "asked"
+    _, shown_tasks = play_tasks(tmp_path, module, tasks, monkeypatch)
+    assert shown_tasks["ours"] == "asked"
 
 
 def test_a_play_repeated_by_hand_has_the_same_safeguards(tmp_path: Path) -> None:

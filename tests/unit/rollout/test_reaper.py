@@ -50,9 +50,9 @@ def starter_and_pids(
     assert starter.stdout
     try:
         pids = {int(starter.stdout.readline()), int(starter.stdout.readline())}
-        until = time.monotonic() + 10
+        deadline = time.monotonic() + 10
         while not pids <= set(find_processes(tmp_path)):
-            assert time.monotonic() < until
+            assert time.monotonic() < deadline
         yield starter, pids
     finally:
         starter.kill()
@@ -68,10 +68,10 @@ def test_all_of_it_ends_when_its_starter_is_killed(
     starter, _ = starter_and_pids
     starter.send_signal(signal.SIGKILL)
     starter.wait()
-    until = time.monotonic() + 10
-    while (left := find_processes(tmp_path)) and time.monotonic() < until:
+    deadline = time.monotonic() + 10
+    while (processes := find_processes(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert left == []
+    assert processes == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
@@ -81,10 +81,10 @@ def test_it_does_not_go_on_without_its_watcher(
     """Were gpustack stopped afterwards, nobody would end the program in time."""
     assert reaper.is_watched(tmp_path)
     os.kill(int((tmp_path / reaper.PID_FILE).read_text()), number)
-    until = time.monotonic() + 10
-    while (left := find_processes(tmp_path)) and time.monotonic() < until:
+    deadline = time.monotonic() + 10
+    while (processes := find_processes(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert left == []
+    assert processes == []
     assert reaper.is_lapsed(tmp_path)
     assert starter_and_pids[0].poll() is None
 
@@ -132,9 +132,9 @@ def test_it_ends_also_when_its_starter_was_gone_before_it_began(
     program = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True, stdout=subprocess.DEVNULL)
     try:
         program.wait(10)
-        until = time.monotonic() + 10
-        while (left := find_processes(tmp_path)) and time.monotonic() < until:
+        deadline = time.monotonic() + 10
+        while (processes := find_processes(tmp_path)) and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert left == []
+        assert processes == []
     finally:
         kill_all(tmp_path)

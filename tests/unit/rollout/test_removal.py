@@ -19,7 +19,7 @@ from tests.worlds.snapshots.reset_hosts import (
     render_machine_id,
 )
 
-ALL = {"k1": PLANE, "k2": WORKER}
+ALL_HOSTS = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (
     "== history\ncontainerd.io\ncurl\nkubelet\nlibcurl4\nsocat\n"
     "== states\ncontainerd.io hold installed\ncurl install installed\nkubelet hold installed\n"
@@ -29,15 +29,17 @@ PACKAGES = (
 
 
 def test_bare_hosts_have_nothing() -> None:
-    found = judge_removal(build_snapshot(), ())
-    assert (found.due_hosts, found.foreign_hosts, found.orphans, found.unreachable_hosts) == ((), (), (), ())
+    removal = judge_removal(build_snapshot(), ())
+    assert (removal.due_hosts, removal.foreign_hosts, removal.orphans, removal.unreachable_hosts) == ((), (), (), ())
 
 
 def test_a_whole_cluster_names_its_cluster_and_drains_nobody() -> None:
-    one, two, three = judge_removal(build_snapshot(ALL, build_nodes(build_node("k1"), build_node("k2"))), ()).hosts
-    assert one.cluster == two.cluster == "gpustack at https://10.0.0.1:6443"
+    one_host, two, three = judge_removal(
+        build_snapshot(ALL_HOSTS, build_nodes(build_node("k1"), build_node("k2"))), ()
+    ).hosts
+    assert one_host.cluster == two.cluster == "gpustack at https://10.0.0.1:6443"
     assert three.cluster == ""
-    assert (one.node, two.node, two.drain) == ("", "", False)
+    assert (one_host.node, two.node, two.drain) == ("", "", False)
     assert two.pods == ("default/web", "kube-system/kube-proxy-x")
     assert [step for step, _ in two.traces] == ["flannel", "control-plane"], "the last step first"
     assert not three.due
@@ -46,7 +48,7 @@ def test_a_whole_cluster_names_its_cluster_and_drains_nobody() -> None:
 @pytest.mark.parametrize("ready", [True, False])
 def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready: bool) -> None:
     (two,) = judge_removal(
-        build_snapshot(ALL, build_nodes(build_node("k1"), build_node("k2", ready=ready))), ["k2"]
+        build_snapshot(ALL_HOSTS, build_nodes(build_node("k1"), build_node("k2", ready=ready))), ["k2"]
     ).hosts
     assert (two.node, two.drain, two.unknown) == ("k2", ready, ())
 
@@ -67,7 +69,7 @@ def test_a_node_is_the_host_s_by_its_machine_id_and_its_address(values: dict[str
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 
-OUTSIDE: tuple[tuple[dict[str, str], dict[str, Any]], ...] = (
+OUTSIDE_NODES: tuple[tuple[dict[str, str], dict[str, Any]], ...] = (
     ({}, build_node("k2", address="10.9.9.9")),
     (
         {"system.hostname": "gpu-7.example.com\n"},
@@ -86,16 +88,18 @@ OUTSIDE: tuple[tuple[dict[str, str], dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("values", "mine"), OUTSIDE, ids=["its name", "its name and an alias", "all that it says"])
+@pytest.mark.parametrize(
+    ("values", "mine"), OUTSIDE_NODES, ids=["its name", "its name and an alias", "all that it says"]
+)
 def test_a_node_that_ssh_did_not_reach_is_not_drained(values: dict[str, str], mine: dict[str, Any]) -> None:
-    taken = build_snapshot({"k1": PLANE, "k2": WORKER | values}, build_nodes(build_node("k1"), mine))
-    (two,) = judge_removal(taken, ["k2"]).hosts
+    snapshot = build_snapshot({"k1": PLANE, "k2": WORKER | values}, build_nodes(build_node("k1"), mine))
+    (two,) = judge_removal(snapshot, ["k2"]).hosts
     assert (two.node, two.drain) == ("", False)
     assert two.unknown[0].endswith("has its machine-id, but the address 10.9.9.9 and not 10.0.0.2")
     k1, k2, k3 = HOSTS
     hosts = (k1, replace(k2, spec=HostSpec(gpustack_node_ip=IPv4Address("10.9.9.9"))), k3)
-    configured = replace(taken, inventory=replace(taken.inventory, hosts=hosts))
-    (two,) = judge_removal(configured, ["k2"]).hosts
+    configured_snapshot = replace(snapshot, inventory=replace(snapshot.inventory, hosts=hosts))
+    (two,) = judge_removal(configured_snapshot, ["k2"]).hosts
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 
@@ -130,7 +134,7 @@ def test_a_host_that_tells_another_s_machine_id_does_not_get_that_node_drained(
 
 
 def test_a_worker_whose_api_does_not_answer_is_reset_and_its_node_is_unknown() -> None:
-    (two,) = judge_removal(build_snapshot(ALL), ["k2"]).hosts
+    (two,) = judge_removal(build_snapshot(ALL_HOSTS), ["k2"]).hosts
     assert two.due
     assert two.node == ""
     assert [text.partition(":")[0] for text in two.unknown] == ["node of this host in the cluster"]
@@ -142,8 +146,8 @@ def test_a_worker_without_any_cluster_is_not_asked_for_a_node() -> None:
 
 
 def test_a_host_of_another_cluster_is_named() -> None:
-    other = WORKER | {"leftovers.kubernetes": "https://old.example:6443\n"}
-    (two,) = judge_removal(build_snapshot({"k1": PLANE, "k2": other}, build_nodes()), ["k2"]).hosts
+    other_cluster = WORKER | {"leftovers.kubernetes": "https://old.example:6443\n"}
+    (two,) = judge_removal(build_snapshot({"k1": PLANE, "k2": other_cluster}, build_nodes()), ["k2"]).hosts
     assert two.foreign == "it is a node (k2) of another cluster, at old.example:6443"
     assert "gpustack" not in two.cluster
 
@@ -157,21 +161,21 @@ def test_a_control_plane_that_gpustack_did_not_make_is_foreign() -> None:
 
 def test_a_host_of_an_unknown_cluster_counts_as_foreign() -> None:
     late = Answer("leftovers.kubernetes", "k2", 124, "")
-    (two,) = judge_removal(build_snapshot(ALL, build_nodes(), late), ["k2"]).foreign_hosts
+    (two,) = judge_removal(build_snapshot(ALL_HOSTS, build_nodes(), late), ["k2"]).foreign_hosts
     assert "is unknown" in two.foreign
 
 
 def test_workers_outside_would_be_left_alone() -> None:
-    assert judge_removal(build_snapshot(ALL), ["k1"]).orphans == ("k2",)
-    assert judge_removal(build_snapshot(ALL), ["k1", "k2"]).orphans == ()
-    dead = build_snapshot(ALL, unreached_hosts=("k3",))
+    assert judge_removal(build_snapshot(ALL_HOSTS), ["k1"]).orphans == ("k2",)
+    assert judge_removal(build_snapshot(ALL_HOSTS), ["k1", "k2"]).orphans == ()
+    dead = build_snapshot(ALL_HOSTS, unreached_hosts=("k3",))
     assert judge_removal(dead, ["k1"]).orphans == ("k2", "k3"), "a dead one may be in the cluster"
     assert judge_removal(dead, ()).orphans == (), "without --limit it is reported, not refused"
 
 
 def test_other_distributions_are_reported() -> None:
-    found = judge_removal(build_snapshot({"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}), ())
-    assert found.distributions == (("k3", "k3s"),)
+    removal = judge_removal(build_snapshot({"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}), ())
+    assert removal.distributions == (("k3", "k3s"),)
 
 
 def test_a_question_without_an_answer_is_something_to_do() -> None:
@@ -182,14 +186,14 @@ def test_a_question_without_an_answer_is_something_to_do() -> None:
 
 
 def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
-    found = build_snapshot({"k3": {"owned.packages": PACKAGES}})
-    three = judge_removal(found, ["k3"], packages=True).hosts[0]
+    snapshot = build_snapshot({"k3": {"owned.packages": PACKAGES}})
+    three = judge_removal(snapshot, ["k3"], packages=True).hosts[0]
     assert three.packages == ("containerd.io", "kubelet")
     assert three.holds == ("containerd.io", "kubelet")
     assert three.kept_resources[:2] == ("package curl: git needs it", "package libcurl4: curl needs it")
-    without = judge_removal(found, ["k3"]).hosts[0]
-    assert without.packages == ()
-    assert "--packages" in without.kept_resources[0]
+    host_without = judge_removal(snapshot, ["k3"]).hosts[0]
+    assert host_without.packages == ()
+    assert "--packages" in host_without.kept_resources[0]
 
 
 def test_packages_are_known_where_what_the_steps_left_is_not() -> None:
@@ -200,9 +204,9 @@ def test_packages_are_known_where_what_the_steps_left_is_not() -> None:
 
 
 def test_dead_hosts_are_named() -> None:
-    found = judge_removal(build_snapshot(ALL, unreached_hosts=("k2", "k3")), ())
-    assert [host.host for host in found.hosts] == ["k1"]
-    assert found.unreachable_hosts == ("k2", "k3")
+    removal = judge_removal(build_snapshot(ALL_HOSTS, unreached_hosts=("k2", "k3")), ())
+    assert [host.host for host in removal.hosts] == ["k1"]
+    assert removal.unreachable_hosts == ("k2", "k3")
 
 
 @pytest.mark.parametrize("path", ["/var/lib/containerd", "/var/lib/prometheus", "/opt/local-path-provisioner"])

@@ -10,7 +10,7 @@ from gpustack.rollout.removal import Removal, judge_removal
 from gpustack.rollout.reset import refuse_removal
 from tests.worlds.snapshots.reset_hosts import BARE, CA, PLANE, WORKER, build_nodes, build_snapshot, render_records
 
-ALL = {"k1": PLANE, "k2": WORKER}
+ALL_HOSTS = {"k1": PLANE, "k2": WORKER}
 
 
 def judge_worker(values: dict[str, str]) -> Removal:
@@ -43,16 +43,16 @@ def test_data_of_a_cluster_that_gpustack_has_no_record_of_is_refused(path: str) 
     """An etcd of its own, "the hard way", Patroni's: no kubeconfig says whose they are, and that proves nothing."""
     member = BARE["owned.membership"].replace("== etcd\nno", "== etcd\nyes")
     world = {"owned.records": list_foreign(path), "owned.control-plane": f"file {path}\n", "owned.membership": member}
-    found = judge_removal(build_snapshot({"k3": world}), ["k3"])
-    (three,) = found.foreign_hosts
+    removal = judge_removal(build_snapshot({"k3": world}), ["k3"])
+    (three,) = removal.foreign_hosts
     assert path in three.foreign
     assert (three.traces, three.ownership.agreements) == ((), ())
-    with pytest.raises(RolloutError) as raised:
-        refuse_removal(found, foreign=False)
-    assert raised.value.reference == "reset-foreign"
-    (agreed,) = judge_removal(build_snapshot({"k3": world}), ["k3"], foreign=True).hosts
-    assert [agreement.path for agreement in agreed.ownership.agreements] == [path]
-    assert str(agreed.traces[0][1][0]) == path, "the question names what would go"
+    with pytest.raises(RolloutError) as excinfo:
+        refuse_removal(removal, foreign=False)
+    assert excinfo.value.reference == "reset-foreign"
+    (host_removal,) = judge_removal(build_snapshot({"k3": world}), ["k3"], foreign=True).hosts
+    assert [agreement.path for agreement in host_removal.ownership.agreements] == [path]
+    assert str(host_removal.traces[0][1][0]) == path, "the question names what would go"
 
 
 def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
@@ -69,25 +69,25 @@ def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
 def test_a_record_of_another_cluster_s_data_is_no_proof() -> None:
     lines = render_records(("/var/lib/kubelet", "data")).replace(f"present of {CA}", "present of sha256:2")
     lines = lines.replace(f'{{"cluster": "{CA}"}}', '{"cluster": "sha256:2"}')
-    taken = build_snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, build_nodes())
-    (two,) = judge_removal(taken, ["k2"]).foreign_hosts
+    snapshot = build_snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, build_nodes())
+    (two,) = judge_removal(snapshot, ["k2"]).foreign_hosts
     assert "/var/lib/kubelet" in two.foreign
     assert (two.traces, two.ownership.cluster) == ((), False)
 
 
 @pytest.mark.parametrize("answer", ["{", '{"cluster": 1}\n', "[]\n"], ids=["torn", "of another shape", "a list"])
 def test_an_unreadable_answer_about_the_record_removes_nothing(answer: str) -> None:
-    found = judge_worker({"owned.records": answer})
-    assert [host_removal.host for host_removal in found.blocked_hosts] == ["k2"]
-    assert (found.hosts[0].traces, found.hosts[0].ownership.agreements) == ((), ())
-    with pytest.raises(RolloutError) as raised:
-        refuse_removal(found, foreign=True)
-    assert raised.value.reference == "ownership-record-unusable"
+    removal = judge_worker({"owned.records": answer})
+    assert [host_removal.host for host_removal in removal.blocked_hosts] == ["k2"]
+    assert (removal.hosts[0].traces, removal.hosts[0].ownership.agreements) == ((), ())
+    with pytest.raises(RolloutError) as excinfo:
+        refuse_removal(removal, foreign=True)
+    assert excinfo.value.reference == "ownership-record-unusable"
 
 
 def test_a_torn_record_is_named() -> None:
     late = Answer("owned.records", "k2", 1, "", "owned.json cannot be read; nothing was changed")
-    (two,) = judge_removal(build_snapshot(ALL, build_nodes(), late), ["k2"]).blocked_hosts
+    (two,) = judge_removal(build_snapshot(ALL_HOSTS, build_nodes(), late), ["k2"]).blocked_hosts
     assert two.record_error == "owned.json cannot be read; nothing was changed"
     assert any(two.record_error in text for text in (two.unknown[0], two.unknown[-1]))
 
@@ -117,7 +117,7 @@ def test_no_pattern_of_the_declaration_reaches_another_path(path: str, kind: str
 
 
 def test_a_file_without_a_record_stays_and_is_named() -> None:
-    taken = build_snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}})
-    (three,) = judge_removal(taken, ["k3"]).hosts
+    snapshot = build_snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}})
+    (three,) = judge_removal(snapshot, ["k3"]).hosts
     assert three.traces == ()
     assert "/etc/modules-load.d/gpustack.conf: gpustack has no record of it" in three.kept_resources

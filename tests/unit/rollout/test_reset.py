@@ -94,7 +94,7 @@ def test_interrupted_before_the_play_plays_nothing() -> None:
 
 def test_a_host_that_is_partly_unknown_is_in_the_overlay_too() -> None:
     """A reset needs no address and no release of a host."""
-    broken = build_snapshot({"k2": {"network.address": "", "system.os": ""}})
-    hosts = build_overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
+    snapshot = build_snapshot({"k2": {"network.address": "", "system.os": ""}})
+    hosts = build_overlay(snapshot, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
     assert hosts["k2"] == {"gpustack_machine_id": render_machine_id("k2"), "gpustack_reset": {"node": ""}}
     assert "gpustack" in hosts["k1"]

@@ -124,7 +124,7 @@ def test_facts_from_before_a_play_are_asked_again() -> None:
         world.facts.update({(name, host.name): "good" for name in "abc" for host in HOSTS})
         return PlaybookRun(step_to_play.id, tuple(hosts), tuple(hosts), (), (), 0.0, Command())
 
-    before = plan(world.gather([probe for one in (A, B, c) for probe in one.probes], ()), (A, B, c))
+    before = plan(world.gather([probe for step in (A, B, c) for probe in step.probes], ()), (A, B, c))
     outcome = Rollout(INVENTORY, (A, B, c), world.gather, play, ignore_event).run(before)
     assert outcome.stopped_hosts == ()
     assert outcome.verification.plan.converged
@@ -134,12 +134,12 @@ def test_facts_from_before_a_play_are_asked_again() -> None:
 def test_what_a_play_restarted_gets_its_time_to_come_back(b: Step) -> None:
     world = World({("a", "h2"): "good", ("a", "h3"): "good", ("b", "h2"): "good", ("b", "h3"): "good"})
     b = replace(b, settle_seconds=5)
-    asked = world.gather
+    gather_before = world.gather
 
     def gather(probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
         if sum("b" in ids for ids in world.asks) >= 4:
             world.facts["b", "h1"] = "good"
-        return asked(probes, names)
+        return gather_before(probes, names)
 
     before = plan(world.gather([*A.probes, *b.probes], ()), (A, b))
     outcome = Rollout(INVENTORY, (A, b), gather, world.play, ignore_event).run(before)
@@ -193,14 +193,14 @@ def test_what_passes_and_does_not_is_played_after_a_while(monkeypatch: pytest.Mo
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(waiting, "FIRST", 20.0)
     world = World({})
-    played: list[float] = []
+    played_hosts: list[float] = []
 
     def play(step: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        played.append(clock[0])
+        played_hosts.append(clock[0])
         return world.play(step, hosts, snapshot)
 
     late = replace(build_step("b", passing=True), settle_seconds=400)
     before = plan(world.gather([*A.probes, *late.probes], ()), (A, late))
     outcome = Rollout(INVENTORY, (A, late), world.gather, play, ignore_event).run(before)
     assert outcome.verification.plan.converged
-    assert played == [0.0, 20.0]
+    assert played_hosts == [0.0, 20.0]

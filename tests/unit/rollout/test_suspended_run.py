@@ -25,7 +25,7 @@ from gpustack.rollout.watcher import find_processes
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the lock is of root's alone")
 
-HERE = Host("here", "127.0.0.1", connection="local")
+LOCAL_HOST = Host("here", "127.0.0.1", connection="local")
 TIMES = {"HEARTBEAT": 0.3, "SILENCE": 2.0, "RETAKE": 1.0, "RETRY_PAUSE": 0.2, "HOLD_LIMIT": 6.0}
 OPERATOR = f"""
 import sys
@@ -67,8 +67,8 @@ class Operator:
         self.folder, self.log = folder, folder / "log"
         (folder / "private").mkdir()
         machine = Path("/etc/machine-id")
-        known = machine.read_text().strip() if machine.exists() else ""
-        hosts = {"here": {"ansible_connection": "local", "gpustack_machine_id": known}}
+        known_id = machine.read_text().strip() if machine.exists() else ""
+        hosts = {"here": {"ansible_connection": "local", "gpustack_machine_id": known_id}}
         (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
         first = (locate_playbooks() / "tasks" / "same-machine.yml").read_text()
         (folder / "same-machine.yml").write_text(first.replace("/run/gpustack-cluster;", f"{folder}/lock;"))
@@ -110,18 +110,18 @@ def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]
     for name, seconds in TIMES.items():
         monkeypatch.setattr(lock, name, seconds)
     monkeypatch.setattr(lock, "FOLDER", str(tmp_path / "lock"))
-    made = Operator(tmp_path)
+    operator = Operator(tmp_path)
     try:
-        made.wait_until(lambda: made.count_lines() > 2 or made.process.poll() is not None)
-        assert made.process.poll() is None, made.end()
-        assert f"(pid {made.process.pid})" in try_lock()
-        yield made
+        operator.wait_until(lambda: operator.count_lines() > 2 or operator.process.poll() is not None)
+        assert operator.process.poll() is None, operator.end()
+        assert f"(pid {operator.process.pid})" in try_lock()
+        yield operator
     finally:
-        made.process.kill()
-        for pid in made.list_players():
+        operator.process.kill()
+        for pid in operator.list_players():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        made.process.communicate(timeout=30)
+        operator.process.communicate(timeout=30)
 
 
 @pytest.mark.parametrize(("first_order", "second_order"), [("ab", "ba"), ("ab", "b"), ("a", "ba")])
@@ -131,28 +131,28 @@ def test_real_locks_keep_operators_apart_whatever_their_order(
     """The hosts have their own folders for the lock on this machine."""
 
     def open_session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
-        return interact(HERE, script.replace(lock.FOLDER, f"{tmp_path}/{host.name}"), beats)
+        return interact(LOCAL_HOST, script.replace(lock.FOLDER, f"{tmp_path}/{host.name}"), beats)
 
     def hold(names: str, doing: str) -> AbstractContextManager[Lease]:
         hosts = tuple(Host(name, name) for name in sorted(names))
         return hold_locks(Places(hosts, hosts), doing, open_session)
 
     with hold(first_order, "install") as first:
-        with pytest.raises(LockedError) as caught, hold(second_order, "reset"):
+        with pytest.raises(LockedError) as excinfo, hold(second_order, "reset"):
             raise AssertionError
-        assert caught.value.reason == first.holder
+        assert excinfo.value.reason == first.holder
         notes = [(tmp_path / name / "holder").read_text() for name in first_order]
         assert notes == [f"{first.holder}\n{first.run}\n"] * len(first_order), "none of them was touched"
         assert first.loss_reason == ""
     with hold(second_order, "reset") as second:
-        assert {one.host.name for one in second.holds} == set(second_order)
+        assert {hold_of_host.host.name for hold_of_host in second.holds} == set(second_order)
     assert list(tmp_path.glob("*/holder")) == []
 
 
 def try_lock() -> str:
     """Try the lock, and return its holder in the words of another operator's error; empty where that one is let in."""
     try:
-        with hold_locks(Places((HERE,)), "install"):
+        with hold_locks(Places((LOCAL_HOST,)), "install"):
             return ""
     except LockedError as error:
         return error.reason
@@ -186,11 +186,11 @@ def test_a_run_that_is_stopped_for_a_moment_goes_on(first: Operator) -> None:
 
 def test_what_is_frozen_with_its_run_ends_as_soon_as_it_goes_on(first: Operator) -> None:
     """Freeze the whole run, as a cgroup or a laptop that sleeps does."""
-    everything = first.list_players()
-    first.send(signal.SIGSTOP, *everything)
+    all_players = first.list_players()
+    first.send(signal.SIGSTOP, *all_players)
     first.wait_until(lambda: not try_lock())
     lines = first.count_lines()
-    first.send(signal.SIGCONT, *everything)
+    first.send(signal.SIGCONT, *all_players)
     first.wait_until(lambda: not first.list_players(), 5)
     assert first.count_lines() <= lines + 2
     assert_lost(first.end())

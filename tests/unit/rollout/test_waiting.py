@@ -32,9 +32,9 @@ class Pulling(World):
         self.layers, self.rounds = layers, rounds
 
     def play(self, step: Any, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
-        done = super().play(step, hosts, snapshot)
+        run = super().play(step, hosts, snapshot)
         self.facts["a", "h1"] = "still pulling"
-        return done
+        return run
 
     def gather(self, probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
         if self.plays:
@@ -64,8 +64,8 @@ def run(world: World, factor: int = 1, step: Step = STEP) -> tuple[bool, list[st
     inventory = Inventory(None, HOSTS, Spec(timeout_factor=factor))
     before = plan(replace(world.gather(step.probes, ()), inventory=inventory), [step])
     outcome = Rollout(inventory, [step], world.gather, world.play, events.append).run(before)
-    failed = [event.message for event in events if event.kind == "failed"]
-    return outcome.verification.plan.converged, failed
+    messages = [event.message for event in events if event.kind == "failed"]
+    return outcome.verification.plan.converged, messages
 
 
 @pytest.mark.parametrize(
@@ -84,48 +84,48 @@ def test_a_slow_pull_is_waited_for(clock: Clock, layers: Iterator[str]) -> None:
     ids=["nothing arrives", "a container is begun again and again"],
 )
 def test_a_pull_that_is_stuck_is_named_with_its_limit(clock: Clock, layers: Iterator[str]) -> None:
-    converged, failed = run(Pulling(layers, rounds=200))
-    assert not converged
-    assert "still pulling" in failed[0]
-    assert f"with no progress of an image in the last {STEP.settle_seconds} s" in failed[0]
+    has_converged, failures = run(Pulling(layers, rounds=200))
+    assert not has_converged
+    assert "still pulling" in failures[0]
+    assert f"with no progress of an image in the last {STEP.settle_seconds} s" in failures[0]
     assert clock.seconds < 3 * STEP.settle_seconds + waiting.LAST
 
 
 def test_a_step_without_images_has_its_time_and_no_more(clock: Clock) -> None:
     """Somebody else's images arrive meanwhile."""
     world = Pulling((f"{n} 7" for n in count(1000)), rounds=2000)
-    converged, failed = run(world, step=replace(STEP, pulls=False))
-    assert not converged
-    assert failed[0].endswith("still pulling (after 30 s)")
+    has_converged, failures = run(world, step=replace(STEP, pulls=False))
+    assert not has_converged
+    assert failures[0].endswith("still pulling (after 30 s)")
     assert clock.seconds < 3 * STEP.settle_seconds + waiting.LAST
 
 
 def test_what_never_ends_is_given_up(clock: Clock) -> None:
-    converged, failed = run(Pulling((f"{n} 7" for n in count(1000)), rounds=2000))
-    assert not converged
-    assert failed[0].endswith("(given up after 3600 s, while images were still arriving)")
+    has_converged, failures = run(Pulling((f"{n} 7" for n in count(1000)), rounds=2000))
+    assert not has_converged
+    assert failures[0].endswith("(given up after 3600 s, while images were still arriving)")
     assert waiting.PULLING < clock.seconds < 2 * waiting.PULLING
 
 
 def test_the_factor_of_the_spec_stretches_it(clock: Clock) -> None:
-    converged, failed = run(Pulling(repeat("1000 7"), rounds=200), factor=10)
-    assert not converged
-    assert f"in the last {10 * STEP.settle_seconds} s" in failed[0]
+    has_converged, failures = run(Pulling(repeat("1000 7"), rounds=200), factor=10)
+    assert not has_converged
+    assert f"in the last {10 * STEP.settle_seconds} s" in failures[0]
     assert 10 * STEP.settle_seconds < clock.seconds < 30 * STEP.settle_seconds
 
 
 def test_between_two_times_of_asking_a_slow_host_has_as_long_for_its_work(clock: Clock) -> None:
     """88 questions took an emulated host 110 s: asked again a second later, it would never have become ready."""
 
-    asked: list[tuple[float, float]] = []
+    questions: list[tuple[float, float]] = []
 
     class Slow(Pulling):
         def gather(self, probes: Sequence[Probe[Any]], names: Sequence[str]) -> Snapshot:
-            begun = clock.seconds
+            start = clock.seconds
             clock.seconds += 20.0
-            asked.append((begun, clock.seconds))
+            questions.append((start, clock.seconds))
             return super().gather(probes, names)
 
     run(Slow(repeat("1000 7"), rounds=6), step=replace(STEP, settle_seconds=300))
-    waits = [after - ended for (_, ended), (after, _) in pairwise(asked)]
+    waits = [after - end for (_, end), (after, _) in pairwise(questions)]
     assert sum(wait >= 20.0 for wait in waits) >= 4

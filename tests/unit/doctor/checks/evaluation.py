@@ -22,8 +22,8 @@ def evaluate(id: str, snapshot: Snapshot, location: str = "h1") -> Judgement:
 
 
 def judge_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
-    changed = {(probe, "h1"): answer for probe, answer in answers.items()}
-    return evaluate(id, hosts.build_snapshot(changed, **world))
+    changed_answers = {(probe, "h1"): answer for probe, answer in answers.items()}
+    return evaluate(id, hosts.build_snapshot(changed_answers, **world))
 
 
 def judge_cluster(
@@ -45,12 +45,16 @@ def judge_gpu_cluster(id: str, location: str = CLUSTER, **cases: str) -> Judgeme
 def snapshot(location: str = CLUSTER, **cases: str) -> Snapshot:
     """The cluster with GPUs but for probes (`scrape__jobs` is scrape.jobs) and their cases. A probe of hosts is that of
     the host judged, of k1 where the cluster is."""
-    changed = {(probe, host): read_case(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS}
-    changed |= {(probe, host): read_case(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
+    changed_answers = {
+        (probe, host): read_case(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS
+    }
+    changed_answers |= {(probe, host): read_case(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
         of_cluster = index_probes()[probe].scope == "cluster"
         place = CLUSTER if of_cluster else "k1" if location == CLUSTER else location
         nodes = probe == "gpu.nodes"
-        changed[probe, place] = gpus.read_answers(probe, case)[probe, place] if nodes else read_case(probe, case)
-    return gpus.build_snapshot(changed)
+        changed_answers[probe, place] = (
+            gpus.read_answers(probe, case)[probe, place] if nodes else read_case(probe, case)
+        )
+    return gpus.build_snapshot(changed_answers)

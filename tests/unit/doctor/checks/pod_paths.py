@@ -12,12 +12,12 @@ DNS = ("dns 10.96.0.10", "dns 10.244.1.2")
 NODE = ("node 10.78.0.12:10250", "echo 10.78.0.12")
 ENDS = ("overlay 10.244.1.0", "bridge 10.244.1.1", "bridge-large 10.244.1.1")
 POD = ("pod 10.244.1.5:9400", "pod-echo 10.244.1.5", "pod-large 10.244.1.5")
-ALL = (*API, *DNS, *NODE, *ENDS, *POD)
+ALL_TARGETS = (*API, *DNS, *NODE, *ENDS, *POD)
 
 
-def format_lines(results: Mapping[str, str], kinds: Iterable[str] = ALL) -> list[str]:
+def format_lines(results: Mapping[str, str], kinds: Iterable[str] = ALL_TARGETS) -> list[str]:
     """Format `results` by kind, or by the whole of kind and target; ok where nothing is given."""
-    return [f"{one} {results.get(one, results.get(one.split(' ')[0], 'ok'))}" for one in kinds]
+    return [f"{kind} {results.get(kind, results.get(kind.split(' ')[0], 'ok'))}" for kind in kinds]
 
 
 def make_paths(
@@ -25,10 +25,10 @@ def make_paths(
     pod: Mapping[str, str] | None = None,
     *,
     peers: Iterable[str] = (PEER,),
-    kinds: Iterable[str] = ALL,
+    kinds: Iterable[str] = ALL_TARGETS,
 ) -> Answer:
     """Make an answer of failing paths, from the host and from its one pod; without `pod`, no pod runs there."""
     kinds = tuple(kinds)
-    out = ["== known", "own 10.244.0.0/24", *peers, "== host", *format_lines(host or {}, kinds)]
-    out += [] if pod is None else ["== pod 10.244.0.4", *format_lines(pod, kinds)]
-    return make_answer("pod-network.paths", "\n".join(out) + "\n")
+    stdout = ["== known", "own 10.244.0.0/24", *peers, "== host", *format_lines(host or {}, kinds)]
+    stdout += [] if pod is None else ["== pod 10.244.0.4", *format_lines(pod, kinds)]
+    return make_answer("pod-network.paths", "\n".join(stdout) + "\n")

@@ -19,11 +19,13 @@ NETWORK = "10.244.0.0/16"
 
 
 def judge_at(id: str, *answers: Answer, location: str = "k2") -> Judgement:
-    placed = {}
+    answers_by_place = {}
     for answer in answers:
-        at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else location
-        placed[answer.probe, at] = answer
-    snapshot = cluster.build_snapshot({("leftovers.kubernetes", location): MEMBER, **placed})
+        location_of_answer = (
+            CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else location
+        )
+        answers_by_place[answer.probe, location_of_answer] = answer
+    snapshot = cluster.build_snapshot({("leftovers.kubernetes", location): MEMBER, **answers_by_place})
     return evaluate(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else location)
 
 
@@ -65,16 +67,16 @@ def test_flannels_file_and_pod_are_judged_apart(
 
 def test_flannel_that_is_not_installed_does_not_crash() -> None:
     fresh = read_case("flannel.host", "fresh")
-    none = make_answer("flannel.daemon-set", '{"items":[]}')
-    assert summarize(judge_at("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
+    none_answer = make_answer("flannel.daemon-set", '{"items":[]}')
+    assert summarize(judge_at("st-flannel-crash", fresh, none_answer)) == ("ok", "Flannel is not installed")
     assert summarize(judge_at("st-flannel-crash", fresh, BARE)) == ("ok", "the host is not in a cluster yet")
-    lost = Answer("flannel.daemon-set", CLUSTER, -1, "", missing_reason="no API")
-    assert judge_at("st-flannel-crash", fresh, lost).outcome == "unknown"
-    never = [
+    lost_answer = Answer("flannel.daemon-set", CLUSTER, -1, "", missing_reason="no API")
+    assert judge_at("st-flannel-crash", fresh, lost_answer).outcome == "unknown"
+    judgements = [
         judge_at("st-flannel-crash -> st-node-notready", read_case("flannel.host", case))
         for case in ("fresh", "worker")
     ]
-    assert [judgement.outcome for judgement in never] == ["failed", "ok"]
+    assert [judgement.outcome for judgement in judgements] == ["failed", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -88,12 +90,12 @@ def test_a_bridge_of_another_range_fails(addresses: str, outcome: str) -> None:
 
 
 def test_missing_programs_of_cni_fail() -> None:
-    whole, without = read_case("cni.programs", "worker"), read_case("cni.programs", "no-loopback")
-    assert judge_at("cni-plugin-binaries-missing", whole, RUNTIME).outcome == "ok"
-    outcome, found = summarize(judge_at("cni-plugin-binaries-missing", without, RUNTIME))
-    assert (outcome, found) == ("failed", "no loopback in /opt/cni/bin, or not executable on this host")
-    assert judge_at("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "ok"
-    flannel_later = make_answer("cni.programs", whole.stdout.replace("flannel\n", ""))
+    all_programs, fewer_programs = read_case("cni.programs", "worker"), read_case("cni.programs", "no-loopback")
+    assert judge_at("cni-plugin-binaries-missing", all_programs, RUNTIME).outcome == "ok"
+    outcome, actual = summarize(judge_at("cni-plugin-binaries-missing", fewer_programs, RUNTIME))
+    assert (outcome, actual) == ("failed", "no loopback in /opt/cni/bin, or not executable on this host")
+    assert judge_at("cni-plugin-binaries-missing", fewer_programs, RUNTIME, BARE).outcome == "ok"
+    flannel_later = make_answer("cni.programs", all_programs.stdout.replace("flannel\n", ""))
     fresh = read_case("flannel.host", "fresh")
     assert judge_at("cni-plugin-binaries-missing", flannel_later, RUNTIME, fresh).outcome == "ok"
     assert judge_at("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "failed"
@@ -102,9 +104,9 @@ def test_missing_programs_of_cni_fail() -> None:
 def test_programs_where_containerd_does_not_look_are_missing() -> None:
     """Debian's own containerd looks in a folder that kubernetes-cni does not fill."""
     debian = read_case("containerd.runtime", "prepared-debian-12", ('"/opt/cni/bin"', '"/usr/lib/cni"'))
-    outcome, found = summarize(judge_at("cni-plugin-binaries-missing", read_case("cni.programs", "worker"), debian))
+    outcome, actual = summarize(judge_at("cni-plugin-binaries-missing", read_case("cni.programs", "worker"), debian))
     assert outcome == "failed"
-    assert "in /usr/lib/cni" in found
+    assert "in /usr/lib/cni" in actual
 
 
 @pytest.mark.parametrize(
@@ -138,9 +140,9 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
 )  # fmt: skip
 def test_a_drop_policy_of_forward_fails(rules: str, case: str, bridge: str, outcome: str) -> None:
     before = packets.build_snapshot(packets.format_rules(rules))
-    more = place_answers("host1", read_case("cni.forwarding", case))
-    more |= place_answers("host1", read_case("network.bridge", bridge))
-    judgement = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
+    forwarding = place_answers("host1", read_case("cni.forwarding", case))
+    forwarding |= place_answers("host1", read_case("network.bridge", bridge))
+    judgement = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **forwarding}), "host1")
     assert judgement.outcome == outcome, summarize(judgement)
 
 
@@ -165,19 +167,19 @@ def test_overlapping_ranges_fail(routes: str, servers: str, outcome: str) -> Non
 
 def test_pods_without_a_sandbox_confirm_the_state() -> None:
     """A pod that begun has one, whatever an older event says; and events of pods that are gone say nothing."""
-    waiting, failed = read_case("pods.starting", "waiting"), read_case("pods.sandbox-failures", "no-subnet-file")
-    outcome, found = summarize(judge_at("st-sandbox-fails", waiting, failed))
+    waiting, failures = read_case("pods.starting", "waiting"), read_case("pods.sandbox-failures", "no-subnet-file")
+    outcome, actual = summarize(judge_at("st-sandbox-fails", waiting, failures))
     assert outcome == "failed"
-    assert found.startswith("kube-system/coredns-1: Failed to create pod sandbox")
-    assert judge_at("st-sandbox-fails", waiting, failed, location="k1").outcome == "ok"
-    assert judge_at("st-sandbox-fails", read_case("pods.starting", "control-plane"), failed).outcome == "ok"
+    assert actual.startswith("kube-system/coredns-1: Failed to create pod sandbox")
+    assert judge_at("st-sandbox-fails", waiting, failures, location="k1").outcome == "ok"
+    assert judge_at("st-sandbox-fails", read_case("pods.starting", "control-plane"), failures).outcome == "ok"
     assert judge_at("st-sandbox-fails", waiting, read_case("pods.sandbox-failures", "none")).outcome == "ok"
 
 
 def test_kube_proxy_waits_for_its_sandbox() -> None:
-    id, failed = "containerd-cgroup-driver -> kube-proxy-down", read_case("pods.sandbox-failures", "no-subnet-file")
+    id, failures = "containerd-cgroup-driver -> kube-proxy-down", read_case("pods.sandbox-failures", "no-subnet-file")
     waiting = read_case("pods.starting", "waiting", ("coredns-1", "kube-proxy-1"))
-    proxy = replace(failed, stdout=failed.stdout.replace("uid-coredns-1", "uid-kube-proxy-1"))
+    proxy = replace(failures, stdout=failures.stdout.replace("uid-coredns-1", "uid-kube-proxy-1"))
     assert judge_at(id, waiting, proxy).outcome == "failed"
     assert judge_at(id, waiting, proxy, location="k1").outcome == "ok"
-    assert judge_at(id, read_case("pods.starting", "waiting"), failed).outcome == "ok"
+    assert judge_at(id, read_case("pods.starting", "waiting"), failures).outcome == "ok"

@@ -17,11 +17,11 @@ from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 ADDRESSES = {"k1": "10.78.0.11", "k2": "10.78.0.12"}
 MACS = {"k1": "4e:75:ed:3a:e1:8a", "k2": "de:95:aa:8d:15:4d"}
-OTHER = "02:00:00:00:00:99"
-LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
+OTHER_ADDRESS = "02:00:00:00:00:99"
+LOST_PATHS = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
 LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
 NO_VXLAN = packets.OPEN + "-A INPUT -p udp --dport 8472 -j DROP\n"
-SHUT = make_paths(LOST, LOST)
+SHUT = make_paths(LOST_PATHS, LOST_PATHS)
 Answers = Mapping[tuple[str, str], Answer]
 
 
@@ -53,13 +53,17 @@ def link(host: str, mac: str = "", flags: str = "0x1003") -> Answers:
 
 
 def build_snapshot(answer: Answer, *changes: Answers, location: str = "k1") -> Snapshot:
-    placed: dict[tuple[str, str], Answer] = {**build_annotations(), ("pod-network.paths", location): answer}
+    answers_by_place: dict[tuple[str, str], Answer] = {**build_annotations(), ("pod-network.paths", location): answer}
     for host, address in ADDRESSES.items():
         route = f"192.0.2.1 via 10.78.0.1 dev host0 src {address} uid 0\\    cache\n"
-        placed |= {**build_rules(host), **link(host), ("network.address", host): make_answer("network.address", route)}
-    for one in changes:
-        placed |= one
-    return cluster.build_snapshot(placed)
+        answers_by_place |= {
+            **build_rules(host),
+            **link(host),
+            ("network.address", host): make_answer("network.address", route),
+        }
+    for change in changes:
+        answers_by_place |= change
+    return cluster.build_snapshot(answers_by_place)
 
 
 def judge_at(id: str, answer: Answer, *changes: Answers, location: str = "k1") -> Judgement:
@@ -72,8 +76,8 @@ def test_nodes_that_reach_each_other_have_no_fault() -> None:
 
 
 def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it() -> None:
-    outcome, found = summarize(judge_at("vxlan-port-blocked", SHUT))
-    assert (outcome, found) == (
+    outcome, actual = summarize(judge_at("vxlan-port-blocked", SHUT))
+    assert (outcome, actual) == (
         "failed", "dropped to 10.244.1.0/24, with both ends configured correctly",
     )  # fmt: skip
 
@@ -82,8 +86,8 @@ def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it(
     ("answer", "changes", "reason"),
     [
         (SHUT, build_rules("k2", NO_VXLAN), "k2 blocks it"),
-        (SHUT, link("k2", OTHER), "Flannel's link of k2 has a different MAC address"),
-        (SHUT, link("k1", OTHER), "Flannel's link of k1 has a different MAC address"),
+        (SHUT, link("k2", OTHER_ADDRESS), "Flannel's link of k2 has a different MAC address"),
+        (SHUT, link("k1", OTHER_ADDRESS), "Flannel's link of k1 has a different MAC address"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
         (SHUT, place_answers("k2", make_answer("flannel.links", "")), "Flannel's link of k2 is down"),
         (
@@ -96,9 +100,13 @@ def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it(
             build_annotations(addresses=dict.fromkeys(ADDRESSES, "10.0.2.15")),
             "two nodes announce the same address or MAC",
         ),
-        (SHUT, build_annotations(macs=dict.fromkeys(MACS, OTHER)), "two nodes announce the same address or MAC"),
+        (
+            SHUT,
+            build_annotations(macs=dict.fromkeys(MACS, OTHER_ADDRESS)),
+            "two nodes announce the same address or MAC",
+        ),
         # The host itself gets there: then it is what forwards for pods.
-        (make_paths({}, LOST), {}, "the overlay addresses of other nodes respond to this host"),
+        (make_paths({}, LOST_PATHS), {}, "the overlay addresses of other nodes respond to this host"),
     ],
 )
 def test_another_explanation_refutes_a_blocked_port(answer: Answer, changes: Answers, reason: str) -> None:
@@ -114,14 +122,21 @@ def test_a_rule_of_this_host_is_named() -> None:
 
 
 def test_another_mac_confirms_the_fault() -> None:
-    assert summarize(judge_at("vxlan-mac-changed", SHUT, link("k1", OTHER))) == ("failed", OTHER)
-    assert judge_at("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "ok"
-    forgotten = make_paths(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
-    assert judge_at("vxlan-mac-changed", forgotten).outcome == "failed"
-    none = place_answers("k1", make_answer("flannel.links", ""))
-    assert summarize(judge_at("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
-    lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", missing_reason="no API")}
-    assert judge_at("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
+    assert summarize(judge_at("vxlan-mac-changed", SHUT, link("k1", OTHER_ADDRESS))) == ("failed", OTHER_ADDRESS)
+    assert judge_at("vxlan-mac-changed", SHUT, link("k2", OTHER_ADDRESS)).outcome == "ok"
+    forgotten_paths = make_paths(
+        LOST_PATHS, LOST_PATHS, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),)
+    )
+    assert judge_at("vxlan-mac-changed", forgotten_paths).outcome == "failed"
+    without_links = place_answers("k1", make_answer("flannel.links", ""))
+    assert summarize(judge_at("vxlan-mac-changed", SHUT, without_links)) == (
+        "ok",
+        "no vxlan link of Flannel on this host",
+    )
+    lost_annotations = {
+        ("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", missing_reason="no API")
+    }
+    assert judge_at("vxlan-mac-changed", SHUT, lost_annotations).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +157,7 @@ def test_a_wrong_announced_address_fails(addresses: dict[str, str], answer: Answ
 
 
 def test_wrong_checksums_at_both_ends_fail() -> None:
-    wrong, right, fixed = (read_case("checksums.vxlan", case) for case in ("wrong", "worker", "fixed"))
+    wrong, right, fixed_sums = (read_case("checksums.vxlan", case) for case in ("wrong", "worker", "fixed"))
 
     def judge_checksums(first: Answer, second: Answer) -> Judgement:
         return judge_at(
@@ -150,7 +165,7 @@ def test_wrong_checksums_at_both_ends_fail() -> None:
         )
 
     assert summarize(judge_checksums(wrong, right)) == ("failed", "incorrect: 12 from 10.78.0.12")
-    assert judge_checksums(wrong, fixed).outcome == "ok"
+    assert judge_checksums(wrong, fixed_sums).outcome == "ok"
     assert judge_checksums(right, right).outcome == "ok"
 
 
@@ -160,7 +175,7 @@ def test_wrong_checksums_at_both_ends_fail() -> None:
         (make_paths({}, {}), {}, {}),
         (SHUT, {}, {"vxlan-port-blocked": ("k1",)}),
         (SHUT, build_rules("k2", NO_VXLAN), {"vxlan-port-blocked": ("k2",)}),
-        (SHUT, link("k2", OTHER), {"vxlan-mac-changed": ("k2",)}),
+        (SHUT, link("k2", OTHER_ADDRESS), {"vxlan-mac-changed": ("k2",)}),
         (make_paths(LARGE, LARGE), {}, {"mtu-too-large": ("k1",)}),
     ],
 )

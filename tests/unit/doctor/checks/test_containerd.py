@@ -16,20 +16,25 @@ def test_cri_that_is_turned_off_fails() -> None:
     assert summarize(judge_host("containerd-cri-disabled", vendor)) == (
         "failed", "not responding: disabled by disabled_plugins in config.toml",
     )  # fmt: skip
-    failed = judge_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
-    assert summarize(failed) == ("failed", "not responding: failed to load")
+    judgement = judge_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
+    assert summarize(judgement) == ("failed", "not responding: failed to load")
     assert judge_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 
 def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_without_it() -> None:
-    stopped = read_case("units.services", "prepared-debian-12")
-    first, rest = stopped.stdout.split("\n\n", 1)
-    down = replace(stopped, stdout=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
-    answers = {"units.services": down, "containerd.runtime": SILENT}
+    services = read_case("units.services", "prepared-debian-12")
+    first, rest = services.stdout.split("\n\n", 1)
+    stopped_services = replace(
+        services, stdout=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest
+    )
+    answers = {"units.services": stopped_services, "containerd.runtime": SILENT}
     assert judge_host("containerd-not-running", answers).outcome == "failed"
     assert summarize(judge_host("containerd-cri-disabled", answers)) == ("ok", "not active")
-    gone = replace(stopped, stdout=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
-    assert summarize(judge_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
+    absent_services = replace(services, stdout=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
+    assert summarize(judge_host("containerd-not-running", {"units.services": absent_services})) == (
+        "ok",
+        "not installed",
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,9 +55,11 @@ def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: st
 
 
 def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
-    stopped = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
-    broken = read_case("containerd.configuration", "broken")
-    judgement = judge_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
+    services = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
+    configuration = read_case("containerd.configuration", "broken")
+    judgement = judge_host(
+        "containerd-not-running", {"units.services": services, "containerd.configuration": configuration}
+    )
     assert summarize(judgement)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
     assert judgement.result
     assert "/etc/containerd/config.toml" in judgement.result.person

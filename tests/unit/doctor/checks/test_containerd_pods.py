@@ -23,10 +23,10 @@ def test_a_network_that_containerd_missed_fails(reason: str, newest: int | None,
     ready = "false" if reason else "true"
     status = f'"status": {{\n"conditions": [{{"type": "NetworkReady", "status": {ready}, "message": "{reason}"}}]}}\n}}'
     files = "" if newest is None else f"{1795237200 - newest}\n"
-    out = f'== now\n1795237200\n== files\n{files}== loaded\n"{reason or "OK"}"\n== status\n{status}\n'
+    stdout = f'== now\n1795237200\n== files\n{files}== loaded\n"{reason or "OK"}"\n== status\n{status}\n'
     assert (
         judge_host(
-            "containerd-cni-status-stale", {"containerd.network": make_answer("containerd.network", out)}
+            "containerd-cni-status-stale", {"containerd.network": make_answer("containerd.network", stdout)}
         ).outcome
         == outcome
     )
@@ -38,17 +38,17 @@ def test_an_unreadable_network_status_is_unknown() -> None:
 
 
 IMAGE = "== image\nregistry.lab/pause:3.10\n== there\n{}== others\n{}== failed\n{}"
-FAILED = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry.lab/pause:3.10\\": i/o timeout"\n'
+FAILED_PULL = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry.lab/pause:3.10\\": i/o timeout"\n'
 
 
 @pytest.mark.parametrize(
     ("pulled_image", "image_names", "failure", "fault", "guard"),
     [
         ("sha256:1\n", "registry.k8s.io/kube-proxy\n", "", "ok", "failed"),
-        ("", "registry.k8s.io/kube-proxy\n", FAILED, "failed", "failed"),
-        ("", "", FAILED, "failed", "ok"),
+        ("", "registry.k8s.io/kube-proxy\n", FAILED_PULL, "failed", "failed"),
+        ("", "", FAILED_PULL, "failed", "ok"),
         ("", "registry.k8s.io/kube-proxy\n", "", "ok", "failed"),
-        ("", "a b\n", FAILED, "unknown", "unknown"),
+        ("", "a b\n", FAILED_PULL, "unknown", "unknown"),
     ],
 )
 def test_a_missing_pause_image_fails(pulled_image: str, image_names: str, failure: str, fault: str, guard: str) -> None:

@@ -18,8 +18,8 @@ OLD = """version = {version}
 
 def build_files(*texts: str, time: int = 1795237300) -> dict[str, Answer]:
     names = ("config.toml", "conf.d/a.toml", "conf.d/b.toml")
-    out = "".join(f"== {name} {time}\n{text}\n" for name, text in zip(names, texts, strict=False))
-    return {probe: make_answer(probe, out) for probe in ("containerd.tables", "containerd.configuration")}
+    stdout = "".join(f"== {name} {time}\n{text}\n" for name, text in zip(names, texts, strict=False))
+    return {probe: make_answer(probe, stdout) for probe in ("containerd.tables", "containerd.configuration")}
 
 
 def format_table(version: int, plugin: str, key: str = "SystemdCgroup") -> str:
@@ -57,14 +57,14 @@ def test_a_table_too_many_does_no_harm() -> None:
         == "ok"
     )
     later = build_files(format_table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
-    found = summarize(judge_host("containerd-config-key-wrong-schema", later))
-    assert found == ("ok", "not restarted since they were written")
+    summary = summarize(judge_host("containerd-config-key-wrong-schema", later))
+    assert summary == ("ok", "not restarted since they were written")
 
 
 def install_version(text: str) -> Answer:
-    known = read_case("packages.installed", "prepared-debian-12")
-    lines = [line for line in known.stdout.splitlines() if not line.startswith("containerd.io ")]
-    return replace(known, stdout="\n".join([*lines, f"containerd.io hold installed {text}-1"]) + "\n")
+    packages = read_case("packages.installed", "prepared-debian-12")
+    lines = [line for line in packages.stdout.splitlines() if not line.startswith("containerd.io ")]
+    return replace(packages, stdout="\n".join([*lines, f"containerd.io hold installed {text}-1"]) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,17 @@ def test_a_drop_in_that_replaces_the_table_fails(
     assert judge_host("containerd-dropin-replaces-cri-table", answers).outcome == outcome
 
 
-BOTH = f'version = 2\n[plugins."{V2}".registry]\nconfig_path = "/etc/containerd/certs.d"\n'
-BOTH += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"]\n'
+BOTH_TABLES = f'version = 2\n[plugins."{V2}".registry]\nconfig_path = "/etc/containerd/certs.d"\n'
+BOTH_TABLES += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"]\n'
 
 
 def test_registries_named_twice_fail() -> None:
-    gone = build_files(BOTH) | {"containerd.runtime": SILENT}
-    assert judge_host("containerd-registry-config-invalid", gone).outcome == "failed"
-    assert summarize(judge_host("containerd-registry-config-invalid", build_files(BOTH))) == ("ok", "accepted by CRI")
+    silent_files = build_files(BOTH_TABLES) | {"containerd.runtime": SILENT}
+    assert judge_host("containerd-registry-config-invalid", silent_files).outcome == "failed"
+    assert summarize(judge_host("containerd-registry-config-invalid", build_files(BOTH_TABLES))) == (
+        "ok",
+        "accepted by CRI",
+    )
     assert summarize(judge_host("containerd-registry-config-invalid", build_files(""))) == (
         "ok",
         "either config_path or mirrors",
@@ -100,8 +103,8 @@ def test_registries_named_twice_fail() -> None:
 
 
 def test_other_runtimes_are_reported() -> None:
-    none = {"containerd.neighbours": make_answer("containerd.neighbours", "")}
-    assert judge_host("multiple-cri-sockets", none).outcome == "ok"
+    without_neighbours = {"containerd.neighbours": make_answer("containerd.neighbours", "")}
+    assert judge_host("multiple-cri-sockets", without_neighbours).outcome == "ok"
     crio = {"containerd.neighbours": make_answer("containerd.neighbours", "/run/crio/crio.sock\n")}
     assert summarize(judge_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
     odd = {"containerd.neighbours": make_answer("containerd.neighbours", "awk: error\n")}
@@ -129,9 +132,9 @@ def test_docker_and_other_runtimes_are_distinguished() -> None:
     from tests.worlds.snapshots.hosts import judge
 
     step = next(step for step in STEPS if step.id == "containerd")
-    known = read_case("packages.installed", "prepared-debian-12")
+    packages = read_case("packages.installed", "prepared-debian-12")
     for name, fault in (("docker.io", "host-docker-preinstalled"), ("containerd", "")):
-        more = replace(known, stdout=f"{known.stdout}{name} install installed 1.6.20-1\n")
-        result = judge(step, {("packages.installed", "h1"): more})["other-runtimes"].result
+        more_packages = replace(packages, stdout=f"{packages.stdout}{name} install installed 1.6.20-1\n")
+        result = judge(step, {("packages.installed", "h1"): more_packages})["other-runtimes"].result
         assert result
         assert result.fault == fault

@@ -12,10 +12,12 @@ from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 def test_expired_certificates_fail() -> None:
     assert judge_cluster("controlplane-certs-expired", {})[0] == "ok"
     assert judge_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
-    known = read_case("kubeadm.certificates", "control-plane")
-    ended = place_answers("k1", make_answer("kubeadm.certificates", known.stdout.replace(" 2027 GMT", " 2025 GMT")))
-    assert judge_cluster("controlplane-certs-expired", ended)[0] == "failed"
-    assert judge_cluster("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
+    certificates = read_case("kubeadm.certificates", "control-plane")
+    expired_certificates = place_answers(
+        "k1", make_answer("kubeadm.certificates", certificates.stdout.replace(" 2027 GMT", " 2025 GMT"))
+    )
+    assert judge_cluster("controlplane-certs-expired", expired_certificates)[0] == "failed"
+    assert judge_cluster("host-time-skew -> controlplane-certs-expired", expired_certificates)[0] == "ok"
     assert judge_cluster("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
 
 
@@ -26,14 +28,16 @@ def test_a_changed_node_address_fails() -> None:
     mine = {("network.addresses", "k1"): LINKS}
     assert judge_cluster("node-ip-changed", mine)[0] == "ok"
     assert judge_cluster("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
-    moved = read_case("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
-    lost = mine | {("kubeadm.manifest-addresses", "k1"): moved}
-    assert judge_cluster("node-ip-changed", lost) == ("failed", "10.77.2.99 not assigned")
-    assert judge_cluster("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
-    natted = read_case(
+    moved_manifests = read_case("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
+    lost_address = mine | {("kubeadm.manifest-addresses", "k1"): moved_manifests}
+    assert judge_cluster("node-ip-changed", lost_address) == ("failed", "10.77.2.99 not assigned")
+    assert judge_cluster("node-ip-changed -> st-service-ip-broken", lost_address)[0] == "failed"
+    translated_address = read_case(
         "kubeadm.manifest-addresses", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
     )
-    assert judge_cluster("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
+    assert (
+        judge_cluster("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): translated_address})[0] == "ok"
+    )
     assert (
         judge_cluster("node-ip-changed", place_answers("k1", make_answer("kubeadm.manifest-addresses", "x\n")))[0]
         == "unknown"
@@ -82,16 +86,16 @@ def test_refused_settings_fail(output: str, outcome: str) -> None:
 def build_pods(
     *times: tuple[int, int], name: str = "kube-apiserver", running: bool = False, api: int | None = None
 ) -> dict[tuple[str, str], Answer]:
-    now = 1795237200
-    found = [
-        f"name {one}\nattempt {attempt}\nstate CONTAINER_{'RUNNING' if runs else 'EXITED'}\n"
-        f"createdAt {now - age}000000000\n"
-        for one, attempt, age, runs in [
+    current_time = 1795237200
+    containers = [
+        f"name {name}\nattempt {attempt}\nstate CONTAINER_{'RUNNING' if runs else 'EXITED'}\n"
+        f"createdAt {current_time - age}000000000\n"
+        for name, attempt, age, runs in [
             *((name, attempt, age, running and (attempt, age) == times[-1]) for attempt, age in times),
             *([("kube-apiserver", 0, api, True)] if api is not None else []),
         ]
     ]
-    return place_answers("k1", make_answer("kubeadm.static-pods", f"{now}\n{''.join(found)}"))
+    return place_answers("k1", make_answer("kubeadm.static-pods", f"{current_time}\n{''.join(containers)}"))
 
 
 @pytest.mark.parametrize(
@@ -170,20 +174,20 @@ def test_an_api_that_takes_no_writes_fails(renewal: str | None, outcome: str) ->
     ],
 )
 def test_an_api_server_without_an_etcd_fails(servers: str, outcome: str, actual: str) -> None:
-    made = read_case(
+    manifest = read_case(
         "kubeadm.manifest-addresses", "with-etcd", ("etcd-servers=https://127.0.0.1:2379", f"etcd-servers={servers}")
     )
     words = make_answer("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
-    answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
+    answers = {("kubeadm.manifest-addresses", "k1"): manifest, ("kubeadm.last-log", "k1"): words}
     assert judge_cluster("control-plane-settings-refused", answers) == (outcome, actual)
 
 
 def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
-    made = make_answer(
+    pods = make_answer(
         "kubeadm.manifest-addresses", "--advertise-address=10.77.0.11\n--etcd-servers=https://10.9.9.9:2379\n"
     )
     words = make_answer("kubeadm.last-log", "kube-apiserver silent\nend\n")
-    answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
+    answers = {("kubeadm.manifest-addresses", "k1"): pods, ("kubeadm.last-log", "k1"): words}
     assert judge_cluster("control-plane-settings-refused", answers)[0] == "unknown"
 
 
@@ -191,8 +195,8 @@ def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     id = "st-kubelet-down -> st-apiserver-down"
     files = place_answers("k1", read_case("kubeadm.files", "control-plane"))
     pods = read_case("kubeadm.static-pods", "control-plane")
-    ended = make_answer("kubeadm.static-pods", pods.stdout.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
+    exited_pods = make_answer("kubeadm.static-pods", pods.stdout.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
     assert judge_cluster(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
-    assert judge_cluster(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
+    assert judge_cluster(id, files | {("kubeadm.static-pods", "k1"): exited_pods}) == ("failed", "stopped")
     worker = {("kubeadm.files", "k1"): read_case("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
     assert judge_cluster(id, worker) == ("ok", "none")

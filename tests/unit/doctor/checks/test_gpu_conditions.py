@@ -18,7 +18,7 @@ NO_GPU_NODES = {("gpu.cluster-policies", CLUSTER): read_case("gpu.cluster-polici
 ORDER = "st-driver-not-ready -> op-cdi-unresolvable"
 WAITING = "st-gpu-unhealthy -> insufficient-resources"
 PRODUCT = "nvidia.com/gpu.product"
-UNLABELLED = "st-gpu-operands-init -> st-no-gpu-labels"
+UNLABELLED_EDGE = "st-gpu-operands-init -> st-no-gpu-labels"
 
 
 def edit_answer(probe: str, location: str, case: str, old: str, new: str) -> Answers:
@@ -39,9 +39,9 @@ def edit_answer(probe: str, location: str, case: str, old: str, new: str) -> Ans
             edit_answer("gpu.plugin-files", "k1", "two-hosts-debian-12", "driver-ready\n", ""),
             ("failed", "ready before the driver"),
         ),
-        (UNLABELLED, "k1", {}, ("ok", "not missing alone")),
+        (UNLABELLED_EDGE, "k1", {}, ("ok", "not missing alone")),
         (
-            UNLABELLED,
+            UNLABELLED_EDGE,
             "k1",
             gpus.edit_answer("gpu.nodes", lambda nodes: [node["metadata"]["labels"].pop(PRODUCT) for node in nodes]),
             ("failed", "missing"),

@@ -62,8 +62,10 @@ def test_faults_of_the_driver_are_judged(id: str, cases: dict[str, str], outcome
 )
 def test_one_reason_is_one_root(cases: dict[str, str], roots: set[str]) -> None:
     diagnosis = diagnose(snapshot("k1", **cases))
-    ours = {root.id for root in diagnosis.roots if load_graph().faults[root.id].layer.startswith("gpu")}
-    assert ours == roots
+    own_ids = {root.id for root in diagnosis.roots if load_graph().faults[root.id].layer.startswith("gpu")}
+    assert own_ids == roots
     assert [
-        one.id for one in diagnosis.verdict.unexplained_symptoms if load_graph()[one.id].layer.startswith("gpu")
+        symptom.id
+        for symptom in diagnosis.verdict.unexplained_symptoms
+        if load_graph()[symptom.id].layer.startswith("gpu")
     ] == []

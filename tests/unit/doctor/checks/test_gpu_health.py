@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, summarize
 
-CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
+CRITICAL, LOST_GPU = "gpu-xid-critical", "gpu-fell-off-bus"
 ROWS = "gpu-ecc-row-remap-pending"
 
 
@@ -16,11 +16,11 @@ ROWS = "gpu-ecc-row-remap-pending"
         (CRITICAL, {"gpu__logs": "xid", "gpu__nodes": "nothing-allocatable"}, "failed", "2 GPUs not"),
         (CRITICAL, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "ok", "none that is critical"),
         (CRITICAL, {"scrape__xids": "error"}, "unknown", ""),
-        (LOST, {"scrape__xids": "lost"}, "ok", "accessible"),
-        (LOST, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "failed", "Xid 79"),
-        (LOST, {"gpu__kernel_log": "xids", "gpu__nodes": "nothing-allocatable"}, "failed", "Xid 79"),
-        (LOST, {"gpu__smi": "fallen-off"}, "failed", ""),
-        (LOST, {"gpu__kernel_log": "odd"}, "unknown", ""),
+        (LOST_GPU, {"scrape__xids": "lost"}, "ok", "accessible"),
+        (LOST_GPU, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "failed", "Xid 79"),
+        (LOST_GPU, {"gpu__kernel_log": "xids", "gpu__nodes": "nothing-allocatable"}, "failed", "Xid 79"),
+        (LOST_GPU, {"gpu__smi": "fallen-off"}, "failed", ""),
+        (LOST_GPU, {"gpu__kernel_log": "odd"}, "unknown", ""),
         (ROWS, {"scrape__row_remap": "pending"}, "failed", "ROW_REMAP_PENDING"),
         (ROWS, {"gpu__smi": "rows-pending", "scrape__row_remap": "error"}, "failed", "0000:1f:00.0: pending"),
         (ROWS, {"gpu__smi": "rows-unknown", "scrape__row_remap": "error"}, "unknown", ""),

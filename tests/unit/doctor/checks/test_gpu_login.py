@@ -18,13 +18,13 @@ HEAD = "unexpected status from HEAD request to https://nvcr.io/v2/nim/a/manifest
 
 
 def judge_login(words: str) -> str:
-    taken = snapshot(CLUSTER, gpu__pods="pull-fails")
-    pods = taken.answers["gpu.pods", CLUSTER]
+    gpu_snapshot = snapshot(CLUSTER, gpu__pods="pull-fails")
+    pods = gpu_snapshot.answers["gpu.pods", CLUSTER]
     loads = json.loads(pods.stdout)
-    (pod,) = [one for one in loads["items"] if one["metadata"]["name"] == "nim-a"]
+    (pod,) = [entry for entry in loads["items"] if entry["metadata"]["name"] == "nim-a"]
     pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"] = PULL + words
-    changed = {**taken.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=json.dumps(loads))}
-    return evaluate("op-ngc-image-pull-auth", replace(taken, answers=changed), CLUSTER).outcome
+    changed_answers = {**gpu_snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=json.dumps(loads))}
+    return evaluate("op-ngc-image-pull-auth", replace(gpu_snapshot, answers=changed_answers), CLUSTER).outcome
 
 
 @pytest.mark.parametrize(

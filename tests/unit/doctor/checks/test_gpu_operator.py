@@ -12,16 +12,16 @@ from gpustack.doctor.diagnose import diagnose
 from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, snapshot, summarize
 
 HANDLER = "op-nvidia-runtime-handler-missing"
-WITHOUT = {"containerd__runtime": "prepared-debian-12"}
+WITHOUT_TOOLKIT = {"containerd__runtime": "prepared-debian-12"}
 
 
 @pytest.mark.parametrize(
     ("id", "cases", "outcome", "actual"),
     [
-        (HANDLER, WITHOUT, "failed", "nothing"),
+        (HANDLER, WITHOUT_TOOLKIT, "failed", "nothing"),
         (HANDLER, {}, "ok", "/usr/bin/nvidia-container-runtime"),
         (HANDLER, {"containerd__runtime": "cri-disabled"}, "ok", "containerd does not respond"),
-        (HANDLER, WITHOUT | {"gpu__pods": "none"}, "ok", "not configured on this host"),
+        (HANDLER, WITHOUT_TOOLKIT | {"gpu__pods": "none"}, "ok", "not configured on this host"),
         (f"{HANDLER} guard", {}, "failed", "running"),
         (f"{HANDLER} guard", {"gpu__pods": "none"}, "ok", "not running"),
         ("op-containerd-imports-overwritten", {"containerd__configuration": "imports-replaced"}, "failed",
@@ -107,7 +107,7 @@ def test_faults_of_the_cluster_are_judged(id: str, cases: dict[str, str], outcom
     [
         (CLUSTER, {}, set()),
         (CLUSTER, {"pods__pending": "of-users"}, set()),
-        ("k1", WITHOUT, {HANDLER}),
+        ("k1", WITHOUT_TOOLKIT, {HANDLER}),
         ("k1", {"gpu__plugin_files": "older-socket", "gpu__nodes": "nothing-allocatable"},
          {"op-kubelet-restart-lost-devices"}),
         (CLUSTER, {"service_monitors__objects": "none", "dcgm__monitors": "none", "scrape__jobs": "no-exporter",
@@ -125,37 +125,39 @@ def test_faults_of_the_cluster_are_judged(id: str, cases: dict[str, str], outcom
 def test_the_roots_are_these_and_nothing_is_left_over(location: str, cases: dict[str, str], roots: set[str]) -> None:
     diagnosis = diagnose(snapshot(location, **cases))
     assert {root.id for root in diagnosis.roots} == roots
-    assert [one.id for one in diagnosis.verdict.unexplained_symptoms] == []
+    assert [symptom.id for symptom in diagnosis.verdict.unexplained_symptoms] == []
     assert [f"{drift.step}/{drift.check}" for drift in diagnosis.drift if drift.step != "prereqs"] == []
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
-    found = summarize(judge_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
-    assert found == ("ok", "no error")
+    summary = summarize(judge_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    assert summary == ("ok", "no error")
 
 
 @pytest.mark.parametrize(
     ("start", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "failed")]
 )
 def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(start: str, outcome: str) -> None:
-    taken = snapshot("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
-    pods = taken.answers["gpu.pods", CLUSTER]
-    started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', start, pods.stdout)
-    assert started != pods.stdout
-    later = replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=started)})
+    gpu_snapshot = snapshot("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
+    pods = gpu_snapshot.answers["gpu.pods", CLUSTER]
+    restarted_pods = re.sub(r'(?<="running":\{"startedAt":")[^"]*', start, pods.stdout)
+    assert restarted_pods != pods.stdout
+    later = replace(
+        gpu_snapshot, answers={**gpu_snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=restarted_pods)}
+    )
     assert summarize(evaluate("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
 
 
 @pytest.mark.parametrize(("pods", "person"), [(1, "excludes the node"), (2, "")])
 def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(pods: int, person: str) -> None:
-    taken = snapshot("k1", gpu__nodes="no-labels", gpu__pods="none")
-    sets = json.loads(taken.answers["gpu.daemon-sets", CLUSTER].stdout)
-    worker = next(one for one in sets["items"] if one["metadata"]["name"].endswith("discovery-worker"))
+    gpu_snapshot = snapshot("k1", gpu__nodes="no-labels", gpu__pods="none")
+    sets = json.loads(gpu_snapshot.answers["gpu.daemon-sets", CLUSTER].stdout)
+    worker = next(entry for entry in sets["items"] if entry["metadata"]["name"].endswith("discovery-worker"))
     worker["status"]["desiredNumberScheduled"] = pods
-    answer = replace(taken.answers["gpu.daemon-sets", CLUSTER], stdout=json.dumps(sets))
+    answer = replace(gpu_snapshot.answers["gpu.daemon-sets", CLUSTER], stdout=json.dumps(sets))
     judgement = evaluate(
         "op-nodes-not-labelled",
-        replace(taken, answers={**taken.answers, ("gpu.daemon-sets", CLUSTER): answer}),
+        replace(gpu_snapshot, answers={**gpu_snapshot.answers, ("gpu.daemon-sets", CLUSTER): answer}),
         "k1",
     )
     assert judgement.result
@@ -167,12 +169,12 @@ def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(pods: 
     ("brings", "person"), [("nvidia-driver-daemonset", "driver.enabled"), ("nvidia-gpu-driver-site", "nvidiadrivers")]
 )
 def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings: str, person: str) -> None:
-    taken = snapshot("k1", gpu__pods="pull-fails")
-    pods = taken.answers["gpu.pods", CLUSTER]
+    gpu_snapshot = snapshot("k1", gpu__pods="pull-fails")
+    pods = gpu_snapshot.answers["gpu.pods", CLUSTER]
     answer = replace(pods, stdout=pods.stdout.replace("nvidia-driver-daemonset-a", f"{brings}-a"))
     judgement = evaluate(
         "op-driver-image-not-published",
-        replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): answer}),
+        replace(gpu_snapshot, answers={**gpu_snapshot.answers, ("gpu.pods", CLUSTER): answer}),
         "k1",
     )
     assert judgement.result
@@ -180,9 +182,11 @@ def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings
 
 
 def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
-    taken = snapshot("k1", gpu__pods="pull-fails")
-    spec = taken.inventory.spec.model_dump(mode="json", by_alias=True)
+    gpu_snapshot = snapshot("k1", gpu__pods="pull-fails")
+    spec = gpu_snapshot.inventory.spec.model_dump(mode="json", by_alias=True)
     spec["gpu"]["driver"]["mode"] = "container"
-    wanted = replace(taken, inventory=replace(taken.inventory, spec=Spec.model_validate(spec)))
-    judgement = evaluate("op-driver-image-not-published", wanted, "k1")
+    configured_snapshot = replace(
+        gpu_snapshot, inventory=replace(gpu_snapshot.inventory, spec=Spec.model_validate(spec))
+    )
+    judgement = evaluate("op-driver-image-not-published", configured_snapshot, "k1")
     assert (judgement.outcome, judgement.result and judgement.result.person) == ("failed", "")

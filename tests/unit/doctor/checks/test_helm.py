@@ -18,35 +18,39 @@ from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.cluster import K1, K2
 
-NONE = make_answer("helm.processes", "0\n", 1)
+NO_PROCESSES = make_answer("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
 SPEC = {"monitoring": {"enabled": True}}
-TAKEN = cluster.build_snapshot().started_at
+TAKEN_AT = cluster.build_snapshot().started_at
 
 
 def judge_check(id: str, *answers: Answer, location: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
-    placed = {("helm.processes", "k1"): NONE}
+    answers_by_place = {("helm.processes", "k1"): NO_PROCESSES}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
-    placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
-    placed |= place_answers(CLUSTER, make_answer("gpu.deployments", '{"items":[]}'))
-    return evaluate(id, cluster.build_snapshot(placed, spec, (K1, K2)), location)
+    answers_by_place |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
+    answers_by_place |= place_answers(CLUSTER, make_answer("gpu.deployments", '{"items":[]}'))
+    return evaluate(id, cluster.build_snapshot(answers_by_place, spec, (K1, K2)), location)
 
 
 def build_releases(status: str, *, manager: str = "gpustack", age: int = 7200, name: str = MONITORING) -> Answer:
     """Build the recorded releases, the newest of one of them with another status, as Helm labels it for whom it
     runs."""
     before = cluster.build_answers()["helm.releases", CLUSTER]
-    listed = json.loads(before.stdout)
+    document = json.loads(before.stdout)
     newest = max(
-        (one["metadata"]["labels"] for one in listed["items"] if one["metadata"]["labels"]["name"] == name),
+        (entry["metadata"]["labels"] for entry in document["items"] if entry["metadata"]["labels"]["name"] == name),
         key=lambda labels: int(labels["version"]),
     )
-    newest |= {"status": status, "createdAt": str(int(TAKEN.timestamp()) - age), "gpustack-revision": newest["version"]}
+    newest |= {
+        "status": status,
+        "createdAt": str(int(TAKEN_AT.timestamp()) - age),
+        "gpustack-revision": newest["version"],
+    }
     if manager == "a person":
         newest["version"] = str(int(newest["version"]) + 1)
     if manager == "another chart":
         del newest["gpustack-digest"]
-    return replace(before, stdout=json.dumps(listed))
+    return replace(before, stdout=json.dumps(document))
 
 
 @pytest.mark.parametrize(
@@ -61,10 +65,10 @@ def build_releases(status: str, *, manager: str = "gpustack", age: int = 7200, n
 )
 def test_a_release_that_is_not_deployed_fails(status: str, helms: int, state: str, pending: str) -> None:
     count = make_answer("helm.processes", f"{helms}\n", int(not helms))
-    found = [
+    outcomes = [
         judge_check(id, build_releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")
     ]
-    assert found == [state, pending]
+    assert outcomes == [state, pending]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,7 @@ def test_a_release_that_is_not_deployed_fails(status: str, helms: int, state: st
         ("another chart", 7200, "pending-upgrade, by a Helm that is not gpustack's and may run anywhere"),
         ("gpustack", 600, "pending-upgrade, for less than the 600 s that gpustack's Helm waits"),
         ("gpustack", -60, "pending-upgrade, for less than the 600 s that gpustack's Helm waits"),
-        ("gpustack", int(TAKEN.timestamp()), "pending-upgrade, and no label says since when"),
+        ("gpustack", int(TAKEN_AT.timestamp()), "pending-upgrade, and no label says since when"),
     ],
 )
 def test_no_rollback_is_advised_while_a_helm_may_be_at_work(manager: str, age: int, reason: str) -> None:
@@ -102,11 +106,13 @@ def test_the_failed_release_of_another_namespace_is_theirs() -> None:
 
 
 def test_a_workload_that_helm_waited_for_explains_a_pending_release() -> None:
-    down = read_case("monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0'))
-    assert judge_check("helm-wait-timeout", build_releases("failed"), down).outcome == "failed"
+    stopped_deployment = read_case(
+        "monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0')
+    )
+    assert judge_check("helm-wait-timeout", build_releases("failed"), stopped_deployment).outcome == "failed"
     assert judge_check("helm-wait-timeout", build_releases("failed")).outcome == "ok"
     for status in ("deployed", "pending-install"):
-        assert judge_check("helm-wait-timeout", build_releases(status), down).outcome == "ok"
+        assert judge_check("helm-wait-timeout", build_releases(status), stopped_deployment).outcome == "ok"
     id = "helm-wait-timeout -> helm-release-pending"
     assert [judge_check(id, build_releases(status)).outcome for status in ("pending-install", "failed")] == [
         "failed",
@@ -125,27 +131,30 @@ def test_a_workload_that_helm_waited_for_explains_a_pending_release() -> None:
 )
 def test_failed_hook_jobs_fail(case: str, helms: int, job: str, guard: str) -> None:
     jobs, count = read_case("helm.monitoring-jobs", case), make_answer("helm.processes", f"{helms}\n", int(not helms))
-    done = read_case("helm.gpu-jobs", "done")
-    found = [
-        judge_check(id, jobs, done, count).outcome for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")
+    finished_jobs = read_case("helm.gpu-jobs", "done")
+    outcomes = [
+        judge_check(id, jobs, finished_jobs, count).outcome
+        for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")
     ]
-    assert found == [job, guard]
+    assert outcomes == [job, guard]
 
 
 def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
-    unreached, cached = read_case("helm.charts", "no-name"), read_case("helm.charts", "control-plane")
-    none = make_answer("helm.releases", '{"items":[]}')
-    outcome, found = summarize(judge_check("helm-repo-unreachable", none, unreached))
+    unreached_chart, cached_chart = read_case("helm.charts", "no-name"), read_case("helm.charts", "control-plane")
+    without_releases = make_answer("helm.releases", '{"items":[]}')
+    outcome, actual = summarize(judge_check("helm-repo-unreachable", without_releases, unreached_chart))
     assert outcome == "failed"
-    assert found.endswith("Could not resolve host: github.com")
+    assert actual.endswith("Could not resolve host: github.com")
     assert (
         judge_check("helm-repo-unreachable", build_releases("failed"), read_case("helm.charts", "absent")).outcome
         == "failed"
     )
-    assert judge_check("helm-repo-unreachable", none, cached).outcome == "ok"
-    assert judge_check("helm-repo-unreachable", build_releases("deployed"), unreached).outcome == "ok"
-    assert judge_check("helm-repo-unreachable", none, make_answer("helm.charts", "", 127)).outcome == "unknown"
-    assert judge_check("helm-repo-unreachable", none, read_case("helm.charts", "slow")).outcome == "unknown"
+    assert judge_check("helm-repo-unreachable", without_releases, cached_chart).outcome == "ok"
+    assert judge_check("helm-repo-unreachable", build_releases("deployed"), unreached_chart).outcome == "ok"
+    assert (
+        judge_check("helm-repo-unreachable", without_releases, make_answer("helm.charts", "", 127)).outcome == "unknown"
+    )
+    assert judge_check("helm-repo-unreachable", without_releases, read_case("helm.charts", "slow")).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -158,28 +167,30 @@ def test_a_slow_server_is_there(tmp_path: Path, curl: str, *, slow: bool) -> Non
     (tmp_path / "curl").chmod(0o755)
     script = CHARTS.question.script.replace("/etc/kubernetes/admin.conf", "/dev/null")  # type: ignore[union-attr]
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CHARTS": "https://example.com/a-1.tgz"}
-    done = subprocess.run(["sh", "-uc", script], capture_output=True, text=True, env=env, check=True, timeout=20)
-    (chart,) = CHARTS.extract_fact(Answer(CHARTS.id, "k1", 0, done.stdout)).values()
+    process = subprocess.run(["sh", "-uc", script], capture_output=True, text=True, env=env, check=True, timeout=20)
+    (chart,) = CHARTS.extract_fact(Answer(CHARTS.id, "k1", 0, process.stdout)).values()
     assert (chart.available, chart.slow, chart.reason) == (False, slow, text.split(" ", 2)[2])
 
 
 def test_missing_definitions_fail() -> None:
     before = cluster.build_answers()["monitoring.definitions", CLUSTER]
-    gone = replace(before, stdout=before.stdout.replace("servicemonitors.", "others."))
+    lost_definitions = replace(before, stdout=before.stdout.replace("servicemonitors.", "others."))
     assert judge_check("helm-crd-missing").outcome == "ok"
-    assert judge_check("helm-crd-missing", gone).outcome == "failed"
-    assert judge_check("helm-crd-missing", gone, make_answer("helm.releases", '{"items":[]}')).outcome == "ok"
+    assert judge_check("helm-crd-missing", lost_definitions).outcome == "failed"
+    assert (
+        judge_check("helm-crd-missing", lost_definitions, make_answer("helm.releases", '{"items":[]}')).outcome == "ok"
+    )
 
 
 def test_a_namespace_that_waits_for_its_objects_fails() -> None:
     stuck = read_case("kube.ending-namespaces", "stuck")
-    outcome, found = summarize(judge_check("helm-uninstall-stuck-namespace", stuck))
+    outcome, actual = summarize(judge_check("helm-uninstall-stuck-namespace", stuck))
     assert outcome == "failed"
-    assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
-    now = replace(stuck, stdout=stuck.stdout.replace("T04:30:00Z", "T04:59:50Z"))
-    assert judge_check("helm-uninstall-stuck-namespace", now).outcome == "ok"
-    theirs = replace(stuck, stdout=stuck.stdout.replace('"monitoring"', '"shop"'))
-    assert judge_check("helm-uninstall-stuck-namespace", theirs).outcome == "ok"
+    assert actual.startswith("monitoring: Some content in the namespace has finalizers remaining")
+    recent_namespace = replace(stuck, stdout=stuck.stdout.replace("T04:30:00Z", "T04:59:50Z"))
+    assert judge_check("helm-uninstall-stuck-namespace", recent_namespace).outcome == "ok"
+    foreign_namespace = replace(stuck, stdout=stuck.stdout.replace('"monitoring"', '"shop"'))
+    assert judge_check("helm-uninstall-stuck-namespace", foreign_namespace).outcome == "ok"
 
 
 def test_a_failed_release_explains_missing_targets() -> None:

@@ -5,15 +5,15 @@ import pytest
 from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
-HERE = "== kernel\n6.1.0-40-amd64 whole\n== others\n== named\noverlay\nbr_netfilter\n== builtin\n"
+KERNEL_TEXT = "== kernel\n6.1.0-40-amd64 whole\n== others\n== named\noverlay\nbr_netfilter\n== builtin\n"
 
 
 @pytest.mark.parametrize(
     ("output", "outcome"),
     [
-        (HERE, "ok"),
-        (HERE.replace("br_netfilter\n", ""), "failed"),
-        (HERE.replace("overlay\nbr_netfilter\n== builtin\n", "== builtin\noverlay\nbr_netfilter\n"), "ok"),
+        (KERNEL_TEXT, "ok"),
+        (KERNEL_TEXT.replace("br_netfilter\n", ""), "failed"),
+        (KERNEL_TEXT.replace("overlay\nbr_netfilter\n== builtin\n", "== builtin\noverlay\nbr_netfilter\n"), "ok"),
         ("== kernel\n", "unknown"),
     ],
 )
@@ -24,7 +24,7 @@ def test_modules_that_no_boot_loads_fail(output: str, outcome: str) -> None:
 
 
 def test_a_host_without_a_runtime_needs_no_modules() -> None:
-    answers = {"kernel.boot": make_answer("kernel.boot", HERE.replace("br_netfilter\n", ""))}
+    answers = {"kernel.boot": make_answer("kernel.boot", KERNEL_TEXT.replace("br_netfilter\n", ""))}
     assert summarize(judge_host("host-modules-not-persisted", answers, state="fresh"))[1] == "no container runtime yet"
 
 
@@ -38,8 +38,10 @@ def test_a_host_without_a_runtime_needs_no_modules() -> None:
     ],
 )
 def test_a_kernel_without_its_modules_fails(folder: str, kernels: str, outcome: str) -> None:
-    out = HERE.replace("whole\n== others\n", f"{folder}\n== others\n{kernels}")
-    assert judge_host("host-reboot-pending-kernel", {"kernel.boot": make_answer("kernel.boot", out)}).outcome == outcome
+    stdout = KERNEL_TEXT.replace("whole\n== others\n", f"{folder}\n== others\n{kernels}")
+    assert (
+        judge_host("host-reboot-pending-kernel", {"kernel.boot": make_answer("kernel.boot", stdout)}).outcome == outcome
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from tests.unit.doctor.checks.evaluation import judge_cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 WELL = read_case("storage.disk", "control-plane").stdout
-PRESSED = read_case(
+PRESSED_NODE = read_case(
     "kube.pressures", "control-plane", ("host1", "k1"), ("host2", "k2"),
     ('"DiskPressure","status":"False"', '"DiskPressure","status":"True"'),
 )  # fmt: skip
 
 
 def build_disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
-    out = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
-    return place_answers("k1", make_answer("storage.disk", out))
+    stdout = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
+    return place_answers("k1", make_answer("storage.disk", stdout))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def build_disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[t
         ("1000 30 1000 900", {}, "failed"),
         ("1000 900 1000 10", {}, "failed"),
         ("1000 100 1000 900", {}, "unknown"),
-        ("1000 100 1000 900", {("kube.pressures", CLUSTER): PRESSED}, "failed"),
+        ("1000 100 1000 900", {("kube.pressures", CLUSTER): PRESSED_NODE}, "failed"),
         ("1000 much 1000 900", {}, "unknown"),
     ],
 )
@@ -36,10 +36,12 @@ def test_a_full_disk_fails(room: str, api: dict[tuple[str, str], Answer], outcom
 
 def test_a_read_only_or_broken_disk_fails() -> None:
     assert judge_cluster("host-root-readonly-or-io-errors", {}) == ("ok", "no errors")
-    found = judge_cluster("host-root-readonly-or-io-errors", build_disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
-    assert found == ("failed", "/var/lib/kubelet is read-only")
-    broken = build_disk("10 9 0 0", errors="| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n")
-    assert judge_cluster("host-root-readonly-or-io-errors", broken)[0] == "failed"
+    judgement = judge_cluster(
+        "host-root-readonly-or-io-errors", build_disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n")
+    )
+    assert judgement == ("failed", "/var/lib/kubelet is read-only")
+    disk = build_disk("10 9 0 0", errors="| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n")
+    assert judge_cluster("host-root-readonly-or-io-errors", disk)[0] == "failed"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import make_answer, place_answers
 
-NOW = 1795237201
+SYSTEM_TIME = 1795237201
 
 
 def judge_host(id: str, answers: Mapping[tuple[str, str], Answer], location: str = "h1") -> tuple[str, str]:
@@ -18,7 +18,8 @@ def judge_host(id: str, answers: Mapping[tuple[str, str], Answer], location: str
 
 def build_clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:
     return {
-        ("system.time", f"h{i}"): make_answer("system.time", f"{NOW + by}\n") for i, by in ((1, first), (2, second))
+        ("system.time", f"h{i}"): make_answer("system.time", f"{SYSTEM_TIME + offset}\n")
+        for i, offset in ((1, first), (2, second))
     }
 
 

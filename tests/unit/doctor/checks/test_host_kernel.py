@@ -5,7 +5,7 @@ from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
 Edit = tuple[str, str]
-ON, OFF = "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"
+FORWARDING_ON, FORWARDING_OFF = "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"
 
 
 def build_sysctls(*edits: Edit) -> dict[str, Answer]:
@@ -14,19 +14,19 @@ def build_sysctls(*edits: Edit) -> dict[str, Answer]:
 
 def test_ip_forward_is_reported_with_the_file_that_sets_it() -> None:
     assert summarize(judge_host("host-ip-forward-off", {}))[0] == "ok"
-    outcome, found = summarize(judge_host("host-ip-forward-off", build_sysctls((ON, OFF))))
+    outcome, actual = summarize(judge_host("host-ip-forward-off", build_sysctls((FORWARDING_ON, FORWARDING_OFF))))
     assert outcome == "failed"
-    assert found.startswith("0 (/etc/sysctl.d/90-gpustack.conf sets ")
+    assert actual.startswith("0 (/etc/sysctl.d/90-gpustack.conf sets ")
 
 
 def test_an_answer_that_is_missing_neither_confirms_nor_refutes() -> None:
     assert (
         judge_host("host-ip-forward-off", {"kernel.sysctls": make_answer("kernel.sysctls", "", 1)}).outcome == "unknown"
     )
-    gone = judge_host(
+    judgement = judge_host(
         "host-ip-forward-off", {"kernel.sysctls": Answer("kernel.sysctls", "h1", -1, "", missing_reason="it hung")}
     )
-    assert summarize(gone) == ("unknown", "it hung")
+    assert summarize(judgement) == ("unknown", "it hung")
 
 
 def test_bridged_packets_past_iptables_fail() -> None:
@@ -39,8 +39,8 @@ def test_bridged_packets_past_iptables_fail() -> None:
 
 def test_br_netfilter_is_found_by_its_effect() -> None:
     assert summarize(judge_host("flannel-br-netfilter-missing", {})) == ("ok", "working")
-    without = read_case("kernel.modules", "prepared-debian-12", ("overlay\nbr_netfilter", "overlay"))
-    assert summarize(judge_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == (
+    fewer_modules = read_case("kernel.modules", "prepared-debian-12", ("overlay\nbr_netfilter", "overlay"))
+    assert summarize(judge_host("flannel-br-netfilter-missing", {"kernel.modules": fewer_modules})) == (
         "failed",
         "not working",
     )

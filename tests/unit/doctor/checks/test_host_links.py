@@ -53,20 +53,24 @@ def test_pod_links_managed_by_networkmanager_fail(output: str, outcome: str) -> 
     ],
 )
 def test_rules_in_both_backends_fail(legacy: str, nft: str, table: str, outcome: str) -> None:
-    out = f"== health\n0\n== legacy\n{legacy}\n== nft\n{nft}\n== table\n{table}\n"
+    stdout = f"== health\n0\n== legacy\n{legacy}\n== nft\n{nft}\n== table\n{table}\n"
     assert (
-        judge_cluster("host-iptables-legacy-nft-mix", place_answers("k1", make_answer("kube-proxy.host", out)))[0]
+        judge_cluster("host-iptables-legacy-nft-mix", place_answers("k1", make_answer("kube-proxy.host", stdout)))[0]
         == outcome
     )
 
 
 def test_a_loop_of_name_servers_fails() -> None:
     assert judge_cluster("host-resolv-stub-loop", {}) == ("ok", "10.255.255.53")
-    looped = read_case("resolver.pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
-    answers = {("resolver.pods", "k1"): looped}
+    looping_pods = read_case("resolver.pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
+    answers = {("resolver.pods", "k1"): looping_pods}
     assert judge_cluster("host-resolv-stub-loop", answers) == ("failed", "127.0.0.53")
-    elsewhere = read_case("resolver.upstreams", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
-    assert judge_cluster("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): elsewhere})[0] == "ok"
+    other_upstreams = read_case(
+        "resolver.upstreams", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53")
+    )
+    assert (
+        judge_cluster("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): other_upstreams})[0] == "ok"
+    )
     assert (
         judge_cluster("host-resolv-stub-loop", place_answers("k1", make_answer("resolver.pods", "x\n")))[0] == "unknown"
     )

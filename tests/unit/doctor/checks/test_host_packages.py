@@ -7,14 +7,14 @@ from tests.worlds.snapshots import hosts
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 CLEAN = "== locks\n== updates\n0\n== unfinished\n"
-HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattended-upgr\n== updates")
+HELD_LOCK = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattended-upgr\n== updates")
 
 
 @pytest.mark.parametrize(
     ("output", "lock", "interruption"),
     [
         (CLEAN, "ok", "ok"),
-        (HELD, "failed", "ok"),
+        (HELD_LOCK, "failed", "ok"),
         (CLEAN.replace("updates\n0", "updates\n1"), "ok", "failed"),
         (CLEAN + "iF |curl\n", "ok", "failed"),
         ("== none\n", "ok", "ok"),
@@ -28,12 +28,12 @@ def test_a_lock_and_interrupted_work_fail(output: str, lock: str, interruption: 
 
 
 def test_who_holds_the_lock_is_named() -> None:
-    found = summarize(judge_host("host-apt-lock", {"packages.dpkg": make_answer("packages.dpkg", HELD)}))
-    assert found[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
+    summary = summarize(judge_host("host-apt-lock", {"packages.dpkg": make_answer("packages.dpkg", HELD_LOCK)}))
+    assert summary[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
 
 
 KEY = "DA41ECC667A818B1D7357565BE7AA98313B729F0"
-OURS = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
+OWN_KEYRING = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
 SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
 
 
@@ -41,8 +41,8 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
     ("edit", "text"),
     [
         (("", ""), ""),
-        ((f"key 229 {OURS}\n", f"key 0 {OURS}\nkey 1 /x\n"), f"{OURS} has no key"),
-        ((f"key 229 {OURS}\n", f"key - {OURS}\nkey 1 /x\n"), f"{OURS} is missing"),
+        ((f"key 229 {OWN_KEYRING}\n", f"key 0 {OWN_KEYRING}\nkey 1 /x\n"), f"{OWN_KEYRING} has no key"),
+        ((f"key 229 {OWN_KEYRING}\n", f"key - {OWN_KEYRING}\nkey 1 /x\n"), f"{OWN_KEYRING} is missing"),
         (("1795283488:2110643488", "1795283488:1795283489"), ""),
         (("== keys", "sources.list|http://example.org/debian|bookworm||yes\n== keys"), "has different keys"),
         (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||yes\n== keys"), "no longer exists"),
@@ -51,16 +51,20 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
 )
 def test_sources_that_apt_does_not_trust_fail(edit: tuple[str, str], text: str) -> None:
     answers = place_answers("h1", read_case("packages.sources", "debian-12", edit))
-    found = summarize(evaluate("host-apt-repo-key", hosts.build_snapshot(answers, SPEC)))
-    assert found[0] == ("failed" if text else "ok")
-    assert text in found[1]
+    summary = summarize(evaluate("host-apt-repo-key", hosts.build_snapshot(answers, SPEC)))
+    assert summary[0] == ("failed" if text else "ok")
+    assert text in summary[1]
 
 
 def test_an_ended_key_and_another_key_fail() -> None:
-    ended = read_case("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
-    found = summarize(evaluate("host-apt-repo-key", hosts.build_snapshot({("packages.sources", "h1"): ended}, SPEC)))
-    assert found[0] == "failed"
-    assert f"{OURS} expired on 2025-11-13" in found[1]
-    other = read_case("packages.sources", "debian-12", (KEY, KEY[::-1]))
-    found = summarize(evaluate("host-apt-repo-key", hosts.build_snapshot({("packages.sources", "h1"): other}, SPEC)))
-    assert f"{OURS} is not the key {KEY}" in found[1]
+    expired_key = read_case("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
+    summary = summarize(
+        evaluate("host-apt-repo-key", hosts.build_snapshot({("packages.sources", "h1"): expired_key}, SPEC))
+    )
+    assert summary[0] == "failed"
+    assert f"{OWN_KEYRING} expired on 2025-11-13" in summary[1]
+    other_key = read_case("packages.sources", "debian-12", (KEY, KEY[::-1]))
+    summary = summarize(
+        evaluate("host-apt-repo-key", hosts.build_snapshot({("packages.sources", "h1"): other_key}, SPEC))
+    )
+    assert f"{OWN_KEYRING} is not the key {KEY}" in summary[1]

@@ -19,8 +19,8 @@ def judge_proxy(id: str, answers: Mapping[tuple[str, str], Answer], **spec: obje
 
 
 def build_rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
-    out = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
-    return place_answers("k1", make_answer("kube-proxy.host", out))
+    stdout = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
+    return place_answers("k1", make_answer("kube-proxy.host", stdout))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_missing_rules_fail_unless_kube_proxy_listens(health: int, nft: str, exp
     ],
 )
 def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, person: str) -> None:
-    there = place_answers(CLUSTER, read_case("kube-proxy.daemon-set", case))
+    daemon_set = place_answers(CLUSTER, read_case("kube-proxy.daemon-set", case))
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
-    answers = member | build_rules(7, "2 15 105") | there
+    answers = member | build_rules(7, "2 15 105") | daemon_set
     result = evaluate("kube-proxy-down", cluster.build_snapshot(answers), "k1").result
     assert result
     assert person in result.person
@@ -78,14 +78,14 @@ def test_the_nftables_mode_is_judged_by_its_table() -> None:
 
 
 def build_paths(api: str, service: str) -> dict[tuple[str, str], Answer]:
-    out = f"api 10.78.0.11:6443 {api}\nservice 10.96.0.1:443 {service}\n"
+    stdout = f"api 10.78.0.11:6443 {api}\nservice 10.96.0.1:443 {service}\n"
     host = pod_ways.make_paths({} if api.startswith("0 ") else {"api": "timeout"}, {})
-    return {("reach.api", "k1"): make_answer("reach.api", out), ("pod-network.paths", "k1"): host}
+    return {("reach.api", "k1"): make_answer("reach.api", stdout), ("pod-network.paths", "k1"): host}
 
 
 LATE = "28 0.000000 Connection timed out after 4001 milliseconds"
-REFUSED = "7 0.000000 Failed to connect to 10.78.0.11 port 6443: Connection refused"
-DOWN = {("kube.readyz", CLUSTER): Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect")}
+REFUSED_CONNECTION = "7 0.000000 Failed to connect to 10.78.0.11 port 6443: Connection refused"
+API_DOWN = {("kube.readyz", CLUSTER): Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect")}
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ DOWN = {("kube.readyz", CLUSTER): Answer("kube.readyz", CLUSTER, 7, "", "curl: (
         ("0 0.001000 ", "0 0.001000 ", {}, "ok", "ok"),
         ("0 0.001000 ", LATE, {}, "ok", "failed"),
         (LATE, LATE, {}, "failed", "unknown"),
-        (REFUSED, REFUSED, {}, "failed", "unknown"),
-        (REFUSED, REFUSED, DOWN, "ok", "unknown"),
+        (REFUSED_CONNECTION, REFUSED_CONNECTION, {}, "failed", "unknown"),
+        (REFUSED_CONNECTION, REFUSED_CONNECTION, API_DOWN, "ok", "unknown"),
         ("6 0.000000 Could not resolve host: api", LATE, {}, "failed", "unknown"),
     ],
 )
@@ -110,20 +110,20 @@ def test_paths_to_the_api_are_judged_apart(
 
 @pytest.mark.parametrize(("age", "outcome"), [(40, "unknown"), (65, "failed")])
 def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int, outcome: str) -> None:
-    restarted = start_api_server(age)
-    broken = build_paths("0 0.004000 ", REFUSED)
-    assert judge_proxy("st-service-ip-broken", broken | restarted)[0] == outcome
-    refused = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {"service": "refused"})}
-    assert judge_proxy("st-api-from-pods-timeout", refused | restarted)[0] == outcome
+    restarted_server = start_api_server(age)
+    paths = build_paths("0 0.004000 ", REFUSED_CONNECTION)
+    assert judge_proxy("st-service-ip-broken", paths | restarted_server)[0] == outcome
+    refused_path = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {"service": "refused"})}
+    assert judge_proxy("st-api-from-pods-timeout", refused_path | restarted_server)[0] == outcome
     silent = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {"service": "timeout"})}
-    assert judge_proxy("st-api-from-pods-timeout", silent | restarted)[0] == "failed"
+    assert judge_proxy("st-api-from-pods-timeout", silent | restarted_server)[0] == "failed"
 
 
 def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> None:
     """curl had no TLS of it, and a plain connection was made."""
-    made = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {})}
+    usual_paths = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {})}
     silent = {("pod-network.paths", "k1"): pod_ways.make_paths({"api": "timeout"}, {})}
-    assert judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | made) == (
+    assert judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | usual_paths) == (
         "ok",
         "established, but without a response",
     )
@@ -133,14 +133,14 @@ def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> N
 def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
     drop = f"{OPEN}-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n"
     route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
-    filtered = place_answers(
+    filtered_rules = place_answers(
         "k1", make_answer("firewall.live", format_rules(drop)), make_answer("network.address", route)
     )
-    outcome, found = judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | filtered)
+    outcome, actual = judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | filtered_rules)
     assert outcome == "failed"
-    assert "6443 -j DROP" in found
-    lost = place_answers("k1", make_answer("firewall.live", "", 1))
-    assert judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | lost) == (
+    assert "6443 -j DROP" in actual
+    lost_rules = place_answers("k1", make_answer("firewall.live", "", 1))
+    assert judge_proxy("join-endpoint-unreachable", build_paths(LATE, LATE) | lost_rules) == (
         "failed",
         LATE.partition(" 0.000000 ")[2],
     )

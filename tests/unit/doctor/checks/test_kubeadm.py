@@ -25,17 +25,17 @@ def test_a_healthy_cluster_passes(id: str, location: str) -> None:
 
 
 def test_an_api_server_that_refuses_is_down_and_one_that_nobody_can_ask_is_unknown() -> None:
-    refused = Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect to 10.78.0.11 port 6443")
-    assert summarize(judge_at("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): refused}))[0] == "failed"
-    lost = Answer("kube.readyz", CLUSTER, -1, "", missing_reason="no control plane could be asked")
-    assert summarize(judge_at("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): lost}))[0] == "unknown"
+    refused_answer = Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect to 10.78.0.11 port 6443")
+    assert summarize(judge_at("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): refused_answer}))[0] == "failed"
+    lost_answer = Answer("kube.readyz", CLUSTER, -1, "", missing_reason="no control plane could be asked")
+    assert summarize(judge_at("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): lost_answer}))[0] == "unknown"
 
 
 def test_a_kubelet_that_is_not_installed_is_not_down() -> None:
     silent = Answer("kubelet.health", "k1", 7, "")
     assert summarize(judge_at("st-kubelet-down", "k1", {("kubelet.health", "k1"): silent})) == ("failed", "silent")
-    gone = {("kubelet.health", "k1"): silent, ("units.services", "k1"): build_units(ABSENT)}
-    assert summarize(judge_at("st-kubelet-down", "k1", gone)) == ("ok", "not installed")
+    without_kubelet = {("kubelet.health", "k1"): silent, ("units.services", "k1"): build_units(ABSENT)}
+    assert summarize(judge_at("st-kubelet-down", "k1", without_kubelet)) == ("ok", "not installed")
 
 
 def test_a_kubelet_without_a_cluster_cannot_run_yet() -> None:
@@ -46,9 +46,9 @@ def test_a_kubelet_without_a_cluster_cannot_run_yet() -> None:
 
 def test_a_node_that_is_not_ready_says_why() -> None:
     sick = read_case("kube.nodes", "control-plane", ('"status":"True"', '"status":"False"'))
-    outcome, found = summarize(judge_at("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
+    outcome, actual = summarize(judge_at("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
     assert outcome == "failed"
-    assert found
+    assert actual
     stranger = place_answers("k1", make_answer("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
     assert summarize(judge_at("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
 
@@ -58,5 +58,7 @@ def test_a_node_that_is_no_host_fails() -> None:
     judgement = evaluate("node-not-in-inventory", cluster.build_snapshot({}, {}, (K1,)), CLUSTER)
     assert (judgement.outcome, judgement.result and judgement.result.actual) == ("failed", "k2")
     assert evaluate("node-not-in-inventory", cluster.build_snapshot(), CLUSTER).outcome == "ok"
-    lost = {("system.identity", "k2"): Answer("system.identity", "k2", -1, "", missing_reason="k2 was not reached")}
-    assert evaluate("node-not-in-inventory", cluster.build_snapshot(lost), CLUSTER).outcome == "unknown"
+    lost_identity = {
+        ("system.identity", "k2"): Answer("system.identity", "k2", -1, "", missing_reason="k2 was not reached")
+    }
+    assert evaluate("node-not-in-inventory", cluster.build_snapshot(lost_identity), CLUSTER).outcome == "unknown"

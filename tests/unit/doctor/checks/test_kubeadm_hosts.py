@@ -5,12 +5,12 @@ from tests.unit.doctor.checks.evaluation import judge_cluster
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 QUIET = make_answer("network.listeners", "")
-OTHER = "e" * 64
+OTHER_AUTHORITY = "e" * 64
 
 
 def build_files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
-    out = "".join(f"600 /etc/kubernetes/{path}\n" for path in paths)
-    return {("kubeadm.files", host): make_answer("kubeadm.files", out), ("network.listeners", host): QUIET}
+    stdout = "".join(f"600 /etc/kubernetes/{path}\n" for path in paths)
+    return {("kubeadm.files", host): make_answer("kubeadm.files", stdout), ("network.listeners", host): QUIET}
 
 
 def build_start(host: str, configuration: str) -> dict[tuple[str, str], Answer]:
@@ -21,44 +21,46 @@ def test_an_interrupted_attempt_fails() -> None:
     assert judge_cluster("kubeadm-stale-state", {})[0] == "ok"
     half = build_files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | build_start("k1", "no")
     assert judge_cluster("kubeadm-stale-state", half)[0] == "failed"
-    ours = build_files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
-    assert judge_cluster("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
+    own_files = build_files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
+    assert judge_cluster("kubeadm-stale-state", own_files) == ("failed", "an interrupted initialisation")
     serving = place_answers(
         "k1", make_answer("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
     )
     assert judge_cluster("kubeadm-stale-state", half | serving)[0] == "ok"
-    assert judge_cluster("kubeadm-stale-state", ours | serving) == ("failed", "an interrupted initialisation")
+    assert judge_cluster("kubeadm-stale-state", own_files | serving) == ("failed", "an interrupted initialisation")
     assert judge_cluster("kubeadm-stale-state", build_files("k1") | build_start("k1", "no"))[0] == "ok"
     worker = build_files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | build_start("k2", "yes")
     assert judge_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
 
 
 def test_a_worker_of_another_cluster_fails() -> None:
-    known = read_case("kubeadm.authorities", "worker")
-    mine = build_start("k2", "yes") | {("kubeadm.authorities", "k2"): known}
+    authorities = read_case("kubeadm.authorities", "worker")
+    mine = build_start("k2", "yes") | {("kubeadm.authorities", "k2"): authorities}
     assert judge_cluster("kubeadm-stale-state", mine, "k2")[0] == "ok"
-    own = known.stdout.split()[1]
-    foreign = place_answers("k2", make_answer("kubeadm.authorities", known.stdout.replace(own, OTHER)))
+    own_parts = authorities.stdout.split()[1]
+    foreign = place_answers(
+        "k2", make_answer("kubeadm.authorities", authorities.stdout.replace(own_parts, OTHER_AUTHORITY))
+    )
     assert judge_cluster("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
-    order = place_answers("k2", make_answer("kubeadm.authorities", f"{known.stdout}join {OTHER}\n"))
+    order = place_answers("k2", make_answer("kubeadm.authorities", f"{authorities.stdout}join {OTHER_AUTHORITY}\n"))
     assert judge_cluster("join-ca-hash-mismatch", order, "k2")[0] == "failed"
-    right = place_answers("k2", make_answer("kubeadm.authorities", f"{known.stdout}join {own}\n"))
+    right = place_answers("k2", make_answer("kubeadm.authorities", f"{authorities.stdout}join {own_parts}\n"))
     assert judge_cluster("join-ca-hash-mismatch", right, "k2")[0] == "ok"
     assert judge_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
 def test_a_missing_or_stale_kubeconfig_of_root_fails() -> None:
     assert judge_cluster("kubeconfig-missing-or-stale", {})[0] == "ok"
-    known = read_case("kubeadm.authorities", "control-plane").stdout
-    own = known.split()[1]
+    authorities = read_case("kubeadm.authorities", "control-plane").stdout
+    own_parts = authorities.split()[1]
     for root, outcome in (
         ("root -", "failed"),
-        (f"root {OTHER}", "failed"),
-        (f"root {OTHER}\nroot {own}", "ok"),
+        (f"root {OTHER_AUTHORITY}", "failed"),
+        (f"root {OTHER_AUTHORITY}\nroot {own_parts}", "ok"),
     ):
-        answers = place_answers("k1", make_answer("kubeadm.authorities", f"own {own}\n{root}\n"))
+        answers = place_answers("k1", make_answer("kubeadm.authorities", f"own {own_parts}\n{root}\n"))
         assert judge_cluster("kubeconfig-missing-or-stale", answers)[0] == outcome
-    half = place_answers("k1", make_answer("kubeadm.authorities", f"own {own}\nroot -\n"))
+    half = place_answers("k1", make_answer("kubeadm.authorities", f"own {own_parts}\nroot -\n"))
     mark = build_files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
     assert judge_cluster("kubeconfig-missing-or-stale", half | mark) == ("ok", "copied when kubeadm has finished")
     odd = place_answers("k1", make_answer("kubeadm.authorities", "own\n"))
@@ -67,16 +69,21 @@ def test_a_missing_or_stale_kubeconfig_of_root_fails() -> None:
 
 def test_an_address_of_two_nodes_fails() -> None:
     assert judge_cluster("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
-    same = read_case("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
-    assert judge_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
+    same_address = read_case("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
+    assert judge_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same_address}) == (
+        "failed",
+        "10.78.0.11, as on k2",
+    )
 
 
 def build_versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
-    known = read_case("packages.installed", "prepared-debian-12")
-    lines = [line for line in known.stdout.splitlines() if not line.startswith(("kubelet ", "kubeadm "))]
+    packages = read_case("packages.installed", "prepared-debian-12")
+    lines = [line for line in packages.stdout.splitlines() if not line.startswith(("kubelet ", "kubeadm "))]
     lines += [f"kubelet hold installed {kubelet}-1.1", f"kubeadm hold installed {kubeadm}-1.1"]
     return {
-        ("packages.installed", "k1"): Answer("packages.installed", "", known.rc, "\n".join(lines) + "\n", known.stderr)
+        ("packages.installed", "k1"): Answer(
+            "packages.installed", "", packages.rc, "\n".join(lines) + "\n", packages.stderr
+        )
     }
 
 

@@ -38,9 +38,9 @@ def test_a_stopped_kubelet_fails(edits: tuple[tuple[str, str], ...], outcome: st
 
 
 def test_a_missing_kubelet_is_no_stopped_one() -> None:
-    gone = start(("=loaded", "=not-found"))
-    assert judge_at("kubelet-not-running", gone) == ("ok", "not installed")
-    assert judge_at("kubelet-no-config-yet", gone) == ("ok", "not installed")
+    without_unit = start(("=loaded", "=not-found"))
+    assert judge_at("kubelet-not-running", without_unit) == ("ok", "not installed")
+    assert judge_at("kubelet-no-config-yet", without_unit) == ("ok", "not installed")
     assert judge_at("kubelet-unknown-flag", place_answers("k1", make_answer("kubelet.start", "x\n")))[0] == "unknown"
 
 
@@ -52,8 +52,8 @@ FLAG = ("== said\n== files\n", WORDS)
 
 
 def test_an_unknown_flag_fails() -> None:
-    found = judge_at("kubelet-unknown-flag", start(FLAG) | SILENT)
-    assert found == ("failed", "--container-runtime (in /var/lib/kubelet/kubeadm-flags.env)")
+    judgement = judge_at("kubelet-unknown-flag", start(FLAG) | SILENT)
+    assert judgement == ("failed", "--container-runtime (in /var/lib/kubelet/kubeadm-flags.env)")
     assert judge_at("kubelet-unknown-flag", start(FLAG)) == ("ok", "accepted by the kubelet")
     assert judge_at("kubelet-unknown-flag", start() | SILENT) == ("ok", "no error")
 
@@ -63,23 +63,23 @@ def test_a_host_that_never_joined_has_no_configuration() -> None:
     assert judge_at("kubelet-no-config-yet", start())[0] == "ok"
     assert judge_at("kubelet-no-config-yet", bare)[0] == "failed"
     assert judge_at("kubelet-no-config-yet guard", bare)[0] == "failed"
-    refused = place_answers(CLUSTER, read_case("kube.nodes", "refused"))
-    assert judge_at("kubelet-no-config-yet guard", refused)[0] == "unknown"
+    refused_nodes = place_answers(CLUSTER, read_case("kube.nodes", "refused"))
+    assert judge_at("kubelet-no-config-yet guard", refused_nodes)[0] == "unknown"
 
 
 def test_a_join_without_a_node_fails() -> None:
     assert judge_at("st-join-failed", {}) == ("ok", "k1")
     assert judge_at("st-join-failed", STRANGER)[0] == "failed"
-    nothing = STRANGER | start(("config\nyes", "config\nno")) | place_answers("k1", make_answer("kubeadm.files", ""))
-    assert judge_at("st-join-failed", nothing) == ("unknown", "no evidence of an attempted join")
+    bare_host = STRANGER | start(("config\nyes", "config\nno")) | place_answers("k1", make_answer("kubeadm.files", ""))
+    assert judge_at("st-join-failed", bare_host) == ("unknown", "no evidence of an attempted join")
 
 
 def test_an_expired_kubelet_certificate_fails() -> None:
     assert judge_at("kubelet-client-cert-expired", {})[0] == "ok"
     old = read_case("kubelet.certificate", "control-plane", ("2027 GMT", "2025 GMT"))
     assert judge_at("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "failed"
-    none = place_answers("k1", make_answer("kubelet.certificate", ""))
-    assert judge_at("kubelet-client-cert-expired", none) == ("ok", "none on this host")
+    without_certificate = place_answers("k1", make_answer("kubelet.certificate", ""))
+    assert judge_at("kubelet-client-cert-expired", without_certificate) == ("ok", "none on this host")
     odd = place_answers("k1", make_answer("kubelet.certificate", "in /x\n"))
     assert judge_at("kubelet-client-cert-expired", odd)[0] == "unknown"
 
@@ -87,6 +87,6 @@ def test_an_expired_kubelet_certificate_fails() -> None:
 @pytest.mark.parametrize(("value", "outcome"), [("1", "ok"), ("0", "failed")])
 def test_targets_of_the_kubelets_that_are_down_fail(value: str, outcome: str) -> None:
     body = f'{{"metric":{{"job":"kubelet"}},"value":[0,"{value}"]}}'
-    out = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'
-    answers = place_answers(CLUSTER, make_answer("monitoring.targets", out))
+    stdout = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'
+    answers = place_answers(CLUSTER, make_answer("monitoring.targets", stdout))
     assert judge_at("st-kubelet-down -> st-target-down", answers)[0] == outcome

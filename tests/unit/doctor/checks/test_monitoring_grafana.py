@@ -11,7 +11,7 @@ from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 SOURCE = "mon-grafana-datasource-wrong"
 PLUGIN = "mon-grafana-plugin-lost"
-LOADED = "mon-grafana-dashboard-not-loaded"
+LOADED_DASHBOARD = "mon-grafana-dashboard-not-loaded"
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ LOADED = "mon-grafana-dashboard-not-loaded"
         (PLUGIN, {"grafana__response": "worker"}, "ok", "no Grafana"),
         (SOURCE, {"grafana__data_sources": "two"}, "failed", "2"),
         (SOURCE, {"grafana__data_sources": "none"}, "failed", "0"),
-        (LOADED, {"grafana__dashboards": "no-json"}, "failed",
+        (LOADED_DASHBOARD, {"grafana__dashboards": "no-json"}, "failed",
          "invalid JSON: monitoring/gpustack-dashboard-gpu-health"),
         ("mon-dashboard-metric-name-wrong", {"grafana__dashboards": "wrong-names"}, "failed",
          "DCGM_FI_DEV_TENSOR_ACTIVE in mine"),
@@ -61,9 +61,9 @@ def test_a_wrong_address_of_the_data_source_fails(address: str, outcome: str) ->
     assert judgement.outcome == outcome, summarize(judgement)
 
 
-@pytest.mark.parametrize("id", [LOADED, "mon-dashboard-metric-name-wrong", "mon-dashboard-label-renamed"])
+@pytest.mark.parametrize("id", [LOADED_DASHBOARD, "mon-dashboard-metric-name-wrong", "mon-dashboard-label-renamed"])
 def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
-    case = "no-json" if id == LOADED else "wrong-names"
+    case = "no-json" if id == LOADED_DASHBOARD else "wrong-names"
     answer = read_case("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
     judgement = evaluate(id, gpus.build_snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
     assert judgement.outcome == "ok", summarize(judgement)
@@ -74,9 +74,9 @@ def test_a_dashboard_of_ours_without_its_label_fails() -> None:
     body = json.loads(answer.stdout)
     for entry in body["items"]:
         if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
-            for one in entry["metadata"]["managedFields"]:
-                one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
-    changed = place_answers(CLUSTER, make_answer("applied.config-maps", json.dumps(body)))
-    judgement = evaluate(LOADED, gpus.build_snapshot(changed), CLUSTER)
+            for field_set in entry["metadata"]["managedFields"]:
+                field_set["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
+    changed_maps = place_answers(CLUSTER, make_answer("applied.config-maps", json.dumps(body)))
+    judgement = evaluate(LOADED_DASHBOARD, gpus.build_snapshot(changed_maps), CLUSTER)
     assert summarize(judgement) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
-    assert summarize(judge_gpu_cluster(LOADED)) == ("ok", "loaded")
+    assert summarize(judge_gpu_cluster(LOADED_DASHBOARD)) == ("ok", "loaded")

@@ -46,21 +46,24 @@ def test_faults_of_targets_are_judged(id: str, location: str, cases: dict[str, s
 def test_control_plane_targets_on_loopback_fail() -> None:
     assert summarize(judge_gpu_cluster(LOOPBACK)) == ("ok", "nothing")
     assert summarize(judge_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
-    only = make_answer("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
-    down = {("scrape.jobs", CLUSTER): read_case("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
-    assert summarize(evaluate(LOOPBACK, gpus.build_snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
+    listeners = make_answer("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
+    stopped_plane = {
+        ("scrape.jobs", CLUSTER): read_case("scrape.jobs", "control-plane-down"),
+        ("kubeadm.listeners", "k1"): listeners,
+    }
+    assert summarize(evaluate(LOOPBACK, gpus.build_snapshot(stopped_plane), CLUSTER)) == ("failed", "kube-scheduler")
 
 
 def test_targets_of_others_are_theirs() -> None:
-    down = read_case("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
-    world = gpus.build_snapshot({("scrape.jobs", CLUSTER): down})
+    stopped_exporter = read_case("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
+    world = gpus.build_snapshot({("scrape.jobs", CLUSTER): stopped_exporter})
     assert summarize(evaluate("st-target-down", world, CLUSTER)) == ("ok", "up")
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
 def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: int, outcome: str) -> None:
-    down = start_api_server(age) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
-    assert summarize(evaluate("st-target-down", gpus.build_snapshot(down), CLUSTER))[0] == outcome
+    stopped_exporter = start_api_server(age) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
+    assert summarize(evaluate("st-target-down", gpus.build_snapshot(stopped_exporter), CLUSTER))[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -73,13 +76,13 @@ def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(start: str, o
 
 def test_another_target_that_is_down_is_confirmed_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
-    down = read_case("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
-    answers = start_exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
-    found = summarize(evaluate("st-target-down", gpus.build_snapshot(answers), CLUSTER))
-    assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
+    stopped_dns = read_case("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
+    answers = start_exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): stopped_dns}
+    summary = summarize(evaluate("st-target-down", gpus.build_snapshot(answers), CLUSTER))
+    assert summary == ("failed", "down: coredns, nvidia-dcgm-exporter")
 
 
-UP = '"job":"kubelet","namespace":"kube-system","service":"monitoring-kubelet"},"value":[1795321824.553,"1"]'
+UP_SAMPLE = '"job":"kubelet","namespace":"kube-system","service":"monitoring-kubelet"},"value":[1795321824.553,"1"]'
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ UP = '"job":"kubelet","namespace":"kube-system","service":"monitoring-kubelet"},
 def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_exporter(
     age: int, state: str, outcome: str
 ) -> None:
-    changes = [(UP, UP.replace('"1"]', '"0"]'))]
+    changes = [(UP_SAMPLE, UP_SAMPLE.replace('"1"]', '"0"]'))]
     kubelet = "Id=kubelet.service\nLoadState=loaded\nUnitFileState=enabled\nActiveEnterTimestamp=@1795321800\n"
     units = make_answer("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
     answers = {
@@ -100,9 +103,9 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
-    found = summarize(
+    summary = summarize(
         judge_gpu_cluster(
             "mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter"
         )
     )
-    assert found == ("ok", "port used by prometheus-node-exporter.service")
+    assert summary == ("ok", "port used by prometheus-node-exporter.service")

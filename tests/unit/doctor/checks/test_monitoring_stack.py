@@ -17,8 +17,8 @@ def test_a_port_taken_by_a_program_of_the_host_fails() -> None:
     free = read_case("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = gpus.build_snapshot({("network.listeners", "k1"): free})
     assert summarize(evaluate(PORT, world, "k1")) == ("ok", "free")
-    off = gpus.build_snapshot(spec={"monitoring": {"enabled": False}})
-    assert summarize(evaluate(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
+    snapshot = gpus.build_snapshot(spec={"monitoring": {"enabled": False}})
+    assert summarize(evaluate(PORT, snapshot, "k1")) == ("ok", "not needed: no monitoring")
     assert judge_gpu_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 

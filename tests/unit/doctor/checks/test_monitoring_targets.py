@@ -6,7 +6,7 @@ from gpustack.ask.probe import CLUSTER
 from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summarize
 from tests.worlds.snapshots import gpus
 
-REJECTED = "mon-operator-rejected-object"
+REJECTED_OBJECT = "mon-operator-rejected-object"
 CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mon-servicemonitor-port-name")
 
 
@@ -65,12 +65,12 @@ def test_rights_without_an_answer_are_unknown(case: str) -> None:
 
 
 def test_objects_that_the_operator_rejected_fail() -> None:
-    assert summarize(judge_gpu_cluster(REJECTED)) == ("ok", "none")
-    outcome, found = summarize(
-        judge_gpu_cluster(REJECTED, scrape__rejected_objects="one", scrape__rejection_events="ours")
+    assert summarize(judge_gpu_cluster(REJECTED_OBJECT)) == ("ok", "none")
+    outcome, actual = summarize(
+        judge_gpu_cluster(REJECTED_OBJECT, scrape__rejected_objects="one", scrape__rejection_events="ours")
     )
     assert outcome == "failed"
-    assert found.startswith('ServiceMonitor monitoring/shop: "monitoring/shop" was rejected')
+    assert actual.startswith('ServiceMonitor monitoring/shop: "monitoring/shop" was rejected')
 
 
 @pytest.mark.parametrize(
@@ -87,5 +87,7 @@ def test_objects_that_the_operator_rejected_fail() -> None:
 def test_a_users_own_object_that_the_operator_left_out_is_no_fault(
     count: str, events: str, outcome: str, words: str
 ) -> None:
-    found = summarize(judge_gpu_cluster(REJECTED, scrape__rejected_objects=count, scrape__rejection_events=events))
-    assert (found[0], found[1][: len(words)]) == (outcome, words)
+    summary = summarize(
+        judge_gpu_cluster(REJECTED_OBJECT, scrape__rejected_objects=count, scrape__rejection_events=events)
+    )
+    assert (summary[0], summary[1][: len(words)]) == (outcome, words)

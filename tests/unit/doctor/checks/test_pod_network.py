@@ -6,48 +6,48 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.unit.doctor.checks.evaluation import evaluate, summarize
-from tests.unit.doctor.checks.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, format_lines, make_paths
+from tests.unit.doctor.checks.pod_paths import ALL_TARGETS, API, DNS, ENDS, NODE, PEER, THIRD, format_lines, make_paths
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import make_answer, read_case
 
-WAYS = "pod-network.paths"
-LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
+PATHS = "pod-network.paths"
+LOST_PATHS = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
 LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
-THERE = ("node 10.78.0.13:10250", "echo 10.78.0.13", "pod-echo 10.244.2.9", "pod-large 10.244.2.9")
+THIRD_TARGETS = ("node 10.78.0.13:10250", "echo 10.78.0.13", "pod-echo 10.244.2.9", "pod-large 10.244.2.9")
 
 
 def judge_at(id: str, location: str = "k1", **answers: Answer) -> Judgement:
     """Judge at a location, with answers by probe; `_` stands for the dot of an id."""
-    names = {"ways": WAYS, "flannel": "flannel.host"}
-    placed = {(names[name], location): answer for name, answer in answers.items()}
-    return evaluate(id, cluster.build_snapshot(placed), location)
+    names = {"ways": PATHS, "flannel": "flannel.host"}
+    answers_by_place = {(names[name], location): answer for name, answer in answers.items()}
+    return evaluate(id, cluster.build_snapshot(answers_by_place), location)
 
 
 def test_one_pod_that_gets_through_is_enough() -> None:
     first = make_paths({}, {"service": "timeout"})
     second = first.stdout + "\n".join(["== pod 10.244.0.5", *format_lines({})]) + "\n"
     assert summarize(judge_at("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
-    assert judge_at("st-api-from-pods-timeout", ways=make_answer(WAYS, second)).outcome == "ok"
+    assert judge_at("st-api-from-pods-timeout", ways=make_answer(PATHS, second)).outcome == "ok"
 
 
 def test_without_a_pod_pods_are_unknown_and_without_an_answer_all_is() -> None:
-    none = judge_at("st-api-from-pods-timeout", ways=make_paths({"service": "timeout"}))
-    assert summarize(none) == ("ok", "no pod with its own network on this host")
+    judgement = judge_at("st-api-from-pods-timeout", ways=make_paths({"service": "timeout"}))
+    assert summarize(judgement) == ("ok", "no pod with its own network on this host")
     for id in ("st-api-from-pods-timeout", "st-pod-net-broken", "mtu-too-large"):
-        assert judge_at(id, ways=read_case(WAYS, "no-perl")).outcome == "unknown"
+        assert judge_at(id, ways=read_case(PATHS, "no-perl")).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
     ("results", "outcome"),
     [
         ({}, "ok"),
-        (LOST, "failed"),
+        (LOST_PATHS, "failed"),
         # A node that is silent itself, and one that takes no connection but answers an echo.
-        ({**LOST, "node": "timeout", "echo": "timeout"}, "unknown"),
-        ({**LOST, "node": "timeout"}, "failed"),
-        ({**LOST, "echo": "timeout"}, "failed"),
+        ({**LOST_PATHS, "node": "timeout", "echo": "timeout"}, "unknown"),
+        ({**LOST_PATHS, "node": "timeout"}, "failed"),
+        ({**LOST_PATHS, "echo": "timeout"}, "failed"),
         # Somebody drops echoes: connections go through.
-        ({**LOST, "pod": "ok"}, "ok"),
+        ({**LOST_PATHS, "pod": "ok"}, "ok"),
         ({"pod": "refused", "pod-echo": "timeout"}, "failed"),
         (LARGE, "failed"),
         ({"pod-large": "too-large", "bridge-large": "too-large"}, "ok"),
@@ -59,8 +59,8 @@ def test_unreachable_pods_of_another_node_fail(results: dict[str, str], outcome:
 
 def test_a_node_without_known_pods_is_judged_by_its_ends_if_it_answers_echoes() -> None:
     asked_of = (*API, *NODE, *ENDS)
-    assert judge_at("st-pod-net-broken", ways=make_paths(LOST, LOST, kinds=asked_of)).outcome == "failed"
-    deaf = {**LOST, "echo": "timeout"}
+    assert judge_at("st-pod-net-broken", ways=make_paths(LOST_PATHS, LOST_PATHS, kinds=asked_of)).outcome == "failed"
+    deaf = {**LOST_PATHS, "echo": "timeout"}
     assert judge_at("st-pod-net-broken", ways=make_paths(deaf, deaf, kinds=asked_of)).outcome == "unknown"
 
 
@@ -71,13 +71,17 @@ def test_a_single_node_has_nobody_to_lose_packets_to() -> None:
 
 
 def test_large_packets_are_the_fault_of_the_host_that_gets_them_nowhere() -> None:
-    both = make_paths(LARGE, LARGE, peers=(PEER, THIRD), kinds=(*ALL, *THERE))
-    assert judge_at("mtu-too-large", ways=both).outcome == "failed"
-    one = {**LARGE, "pod-large 10.244.2.9": "ok"}
+    two_peers = make_paths(LARGE, LARGE, peers=(PEER, THIRD), kinds=(*ALL_TARGETS, *THIRD_TARGETS))
+    assert judge_at("mtu-too-large", ways=two_peers).outcome == "failed"
+    partial_paths = {**LARGE, "pod-large 10.244.2.9": "ok"}
     assert (
-        judge_at("mtu-too-large", ways=make_paths(one, one, peers=(PEER, THIRD), kinds=(*ALL, *THERE))).outcome == "ok"
+        judge_at(
+            "mtu-too-large",
+            ways=make_paths(partial_paths, partial_paths, peers=(PEER, THIRD), kinds=(*ALL_TARGETS, *THIRD_TARGETS)),
+        ).outcome
+        == "ok"
     )
-    assert judge_at("mtu-too-large", ways=make_paths(LOST, LOST)).outcome == "ok"
+    assert judge_at("mtu-too-large", ways=make_paths(LOST_PATHS, LOST_PATHS)).outcome == "ok"
 
 
 @pytest.mark.parametrize(("cause", "outcome"), [("bridge-nf-call-off", "ok"), ("st-pod-net-broken", "failed")])
@@ -108,16 +112,16 @@ def test_a_symptom_is_explained_on_the_host_of_its_pod_alone() -> None:
 
 def test_dns_that_fails_from_pods_confirms_the_state() -> None:
     def judge_dns(*answers: Answer, api: Answer | None = None) -> Judgement:
-        placed = {(WAYS, host): answer for host, answer in zip(("k1", "k2"), answers, strict=True)}
+        answers_by_place = {(PATHS, host): answer for host, answer in zip(("k1", "k2"), answers, strict=True)}
         extra = {("kube.deployments", CLUSTER): api} if api else {}
-        return evaluate("st-dns-broken", cluster.build_snapshot({**placed, **extra}), CLUSTER)
+        return evaluate("st-dns-broken", cluster.build_snapshot({**answers_by_place, **extra}), CLUSTER)
 
-    well, ill, nobody = make_paths({}, {}), make_paths({}, {"dns 10.96.0.10": "timeout"}), make_paths({})
+    well, ill, silent_host = make_paths({}, {}), make_paths({}, {"dns 10.96.0.10": "timeout"}), make_paths({})
     assert summarize(judge_dns(well, well)) == ("ok", "reachable from pods on k1, k2")
     assert summarize(judge_dns(well, ill)) == ("failed", "not from pods on k2: 10.96.0.10: timeout")
-    assert summarize(judge_dns(nobody, nobody)) == ("ok", "available")
+    assert summarize(judge_dns(silent_host, silent_host)) == ("ok", "available")
     available = '"type":"Available","status":"True"'
-    gone = read_case("kube.deployments", "control-plane", (available, available.replace("True", "False")))
-    assert judge_dns(nobody, nobody, api=gone).outcome == "failed"
-    assert judge_dns(well, read_case(WAYS, "no-perl")).outcome == "unknown"
-    assert judge_dns(ill, read_case(WAYS, "no-perl")).outcome == "failed"
+    unavailable_dns = read_case("kube.deployments", "control-plane", (available, available.replace("True", "False")))
+    assert judge_dns(silent_host, silent_host, api=unavailable_dns).outcome == "failed"
+    assert judge_dns(well, read_case(PATHS, "no-perl")).outcome == "unknown"
+    assert judge_dns(ill, read_case(PATHS, "no-perl")).outcome == "failed"

@@ -25,7 +25,7 @@ def judge_outcomes(answer: Answer, *ids: str) -> list[str]:
 
 
 def list_expected(*confirmed: bool) -> list[str]:
-    return ["failed" if one else "ok" for one in confirmed]
+    return ["failed" if is_confirmed else "ok" for is_confirmed in confirmed]
 
 
 def test_the_table_is_read() -> None:
@@ -43,6 +43,6 @@ def test_the_api_is_judged_from_hosts_and_pods(row: list[str]) -> None:
 def test_pods_of_other_nodes_are_judged_by_packet_size(row: list[str]) -> None:
     """The probes go to the pod, small and large, and to the other node's bridge."""
     small, large, bridge = (take_first(cell) for cell in row[2:5])
-    gone = {"pod": small, "pod-echo": small, "pod-large": large, "bridge": bridge, "bridge-large": large}
-    found = judge_outcomes(make_paths(gone, gone), "st-pod-net-broken", "mtu-too-large")
-    assert found == list_expected((small, large) != ("ok", "ok"), small == "ok" and large != "ok")
+    lost_paths = {"pod": small, "pod-echo": small, "pod-large": large, "bridge": bridge, "bridge-large": large}
+    judgements = judge_outcomes(make_paths(lost_paths, lost_paths), "st-pod-net-broken", "mtu-too-large")
+    assert judgements == list_expected((small, large) != ("ok", "ok"), small == "ok" and large != "ok")

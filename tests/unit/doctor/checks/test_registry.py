@@ -8,7 +8,7 @@ from tests.unit.doctor.checks.evaluation import evaluate
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots.answers import read_case
 
-STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
+STATE, LIMITED_PULL, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
 
 def judge_at(id: str, waiting: Answer, location: str = "k2") -> Judgement:
@@ -21,7 +21,7 @@ def judge_at(id: str, waiting: Answer, location: str = "k2") -> Judgement:
         ("control-plane", set()),
         # A user's image with a typo, and a pod of ours that waits for something else.
         ("waiting", set()),
-        ("rate-limited", {STATE, LIMITED}),
+        ("rate-limited", {STATE, LIMITED_PULL}),
         ("not-found", {STATE, ABSENT}),
         ("failing", {STATE, ABSENT}),
         ("time-out", {STATE}),
@@ -30,24 +30,28 @@ def judge_at(id: str, waiting: Answer, location: str = "k2") -> Judgement:
 )
 def test_the_answer_of_the_registry_decides_the_fault(case: str, faults: set[str]) -> None:
     answer = read_case("pods.starting", case)
-    found = {id: judge_at(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
-    assert {id for id, outcome in found.items() if outcome == "failed"} == faults
-    assert set(found.values()) <= {"failed", "ok"}
-    assert {judge_at(id, answer, "k1").outcome for id in (STATE, LIMITED)} == {"ok"}
+    outcomes = {
+        id: judge_at(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED_PULL, ABSENT)
+    }
+    assert {id for id, outcome in outcomes.items() if outcome == "failed"} == faults
+    assert set(outcomes.values()) <= {"failed", "ok"}
+    assert {judge_at(id, answer, "k1").outcome for id in (STATE, LIMITED_PULL)} == {"ok"}
 
 
 def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_none() -> None:
     words = "dial tcp 140.82.121.33:443: i/o timeout"
-    down = read_case("pods.starting", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
-    assert judge_at(ABSENT, down, CLUSTER).outcome == "failed"
+    unreachable_mirror = read_case(
+        "pods.starting", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused")
+    )
+    assert judge_at(ABSENT, unreachable_mirror, CLUSTER).outcome == "failed"
     proxy = "proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused"
     assert judge_at(ABSENT, read_case("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "ok"
 
 
 def test_without_an_answer_all_is_unknown() -> None:
-    lost = Answer("pods.starting", CLUSTER, -1, "", missing_reason="no API")
-    assert {judge_at(id, lost).outcome for id in (STATE, LIMITED)} == {"unknown"}
-    assert judge_at(ABSENT, lost, CLUSTER).outcome == "unknown"
+    lost_answer = Answer("pods.starting", CLUSTER, -1, "", missing_reason="no API")
+    assert {judge_at(id, lost_answer).outcome for id in (STATE, LIMITED_PULL)} == {"unknown"}
+    assert judge_at(ABSENT, lost_answer, CLUSTER).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -59,8 +63,8 @@ def test_without_an_answer_all_is_unknown() -> None:
 )
 def test_an_image_explains_the_symptom_of_its_pod_alone(effect: str, image: str) -> None:
     id = f"st-image-pull-fails -> {effect}"
-    theirs = read_case("pods.starting", "time-out", ("ghcr.io/flannel-io/flannel", image))
-    assert [judge_at(id, theirs).outcome, judge_at(id, read_case("pods.starting", "time-out")).outcome] == [
+    foreign_image = read_case("pods.starting", "time-out", ("ghcr.io/flannel-io/flannel", image))
+    assert [judge_at(id, foreign_image).outcome, judge_at(id, read_case("pods.starting", "time-out")).outcome] == [
         "failed",
         "ok",
     ]

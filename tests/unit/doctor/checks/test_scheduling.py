@@ -68,8 +68,8 @@ def test_pending_pods_explain_what_depends_on_them() -> None:
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_an_unnamed_taint_fails_where_all_nodes_have_it(everywhere: bool) -> None:
     """Newer schedulers do not say which taint: it is the cluster's where all nodes are control planes."""
-    why = ("taint {node-role.kubernetes.io/control-plane: }", "taint(s)")
-    answers = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "tainted", why))
+    words_of_taint = ("taint {node-role.kubernetes.io/control-plane: }", "taint(s)")
+    answers = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "tainted", words_of_taint))
     if everywhere:
         bare = '"name":"k2"},"spec":{"podCIDR":"10.244.1.0/24"}'
         taint = '"taints":[{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane"}]'
@@ -97,6 +97,6 @@ def test_a_cordoned_node_names_the_pods_that_wait_for_it() -> None:
     nodes = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", taints))
     waits = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "cordoned"))
     assert judge_at("node-cordoned", nodes, "k1") == ("failed", "k1 is cordoned")
-    kept = judge_at("node-cordoned", nodes | waits, "k1")
-    assert kept == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")
+    judgement = judge_at("node-cordoned", nodes | waits, "k1")
+    assert judgement == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")
     assert judge_at("node-cordoned", nodes | waits, "k2") == ("ok", "schedulable")
