@@ -14,7 +14,20 @@ ROOT = build_group(
 )
 SETUP, OPERATE, DIAGNOSE, LAB = "Set up", "Operate", "Diagnose", "Lab and bundles"
 ORDER = (
-    *("init", "plan", "install", "verify", "prove", "access", "kubeconfig", "trust", "serve", "reset", "doctor"),
+    *(
+        "init",
+        "config",
+        "plan",
+        "install",
+        "verify",
+        "prove",
+        "access",
+        "kubeconfig",
+        "trust",
+        "serve",
+        "reset",
+        "doctor",
+    ),
     *("alerts", "gpu", "capacity", "cost", "lab"),
 )
 """The order in which people need the commands and groups. Others follow by their names."""

@@ -7,6 +7,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standalone"
+CLUSTER_GROUPS = (CONTROL_PLANE, NODE)
+GROUPS = (*CLUSTER_GROUPS, STANDALONE)
+IGNORED = "gpustack_ignore"
+"""The variable of hosts that stand in the same inventory for something else."""
 
 
 class HostSpec(BaseModel):

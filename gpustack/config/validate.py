@@ -10,14 +10,13 @@ from pydantic import ValidationError
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.ansible.connection import READ, is_secret, parse_connection
 from gpustack.config.complaint import Complaint, find_nearest
-from gpustack.config.host import CONTROL_PLANE, NODE, STANDALONE, Host, HostSpec
+from gpustack.config.host import CLUSTER_GROUPS, CONTROL_PLANE, GROUPS, STANDALONE, Host, HostSpec
+from gpustack.config.misspellings import find_misspellings, is_misspelt_in
 from gpustack.config.pydantic_errors import build_complaints
 from gpustack.config.sections.cluster_spec import build_cluster_spec, find_spec_file
 from gpustack.config.spec import Spec
 
 Variables = Mapping[str, Mapping[str, Any]]
-OF_CLUSTER = (CONTROL_PLANE, NODE)
-GROUPS = (*OF_CLUSTER, STANDALONE)
 SHOWN_HOSTS = 3
 
 
@@ -46,7 +45,14 @@ def judge_inventory(
     return (
         tuple(replace(host, timeout_factor=spec.timeout_factor) for host in hosts),
         spec,
-        [*judge_groups(file, groups), *about_hosts, *find_duplicate_addresses(file, hosts), *jinja, *of_spec],
+        [
+            *judge_groups(file, groups),
+            *find_misspellings(source, groups, variables, Path(find_spec_file(None))),
+            *about_hosts,
+            *find_duplicate_addresses(file, hosts),
+            *jinja,
+            *of_spec,
+        ],
     )
 
 
@@ -99,13 +105,13 @@ def judge_groups(file: str, groups: Mapping[str, Sequence[str]]) -> list[Complai
         Complaint(
             file, f"{STANDALONE}.hosts.{name}", f"{name}, which is in {group} too", "one of the two", "host-in-both"
         )
-        for group in OF_CLUSTER
+        for group in CLUSTER_GROUPS
         for name in groups.get(group, ())
         if name in groups.get(STANDALONE, ())
     ]
-    needed = () if groups.get(STANDALONE) and not any(map(groups.get, OF_CLUSTER)) else OF_CLUSTER
+    needed = () if groups.get(STANDALONE) and not any(map(groups.get, CLUSTER_GROUPS)) else CLUSTER_GROUPS
     for group in needed:
-        if not groups.get(group):
+        if not groups.get(group) and not is_misspelt_in(group, groups):
             other_groups = [name for name in groups if name not in (*GROUPS, "all", "ungrouped")]
             likely, rule = find_nearest(group, other_groups), "at least one host"
             complaints.append(Complaint(file, group, "no host in this group", rule, "inventory-group-empty", likely))

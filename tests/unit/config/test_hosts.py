@@ -22,7 +22,7 @@ def test_hosts_keep_the_order_of_the_inventory_after_control_planes() -> None:
     ("groups", "key", "near"),
     [
         ({"kube_node": ("h1",)}, "kube_control_plane", ""),
-        ({"kube_control_plane": ("h1",), "kube_nodes": ("h2",)}, "kube_node", "kube_nodes"),
+        ({"kube_control_plane": ("h1",), "workers_kube_node": ("h1",)}, "kube_node", "workers_kube_node"),
         ({"kube_control_plane": ("h1",), "kube_node": ()}, "kube_node", ""),
     ],
 )

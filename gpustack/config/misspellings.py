@@ -1,0 +1,206 @@
+"""Find words of an inventory that look like gpustack's own and that nothing would read.
+
+Ansible accepts any group, any variable and any file. A misspelt one would leave the defaults in force without a word.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from gpustack.config.ansible.inventory_files import VARIABLES, list_files
+from gpustack.config.complaint import Complaint, find_nearest
+from gpustack.config.host import GROUPS, IGNORED, HostSpec
+from gpustack.config.yaml_files import ANSIBLE, ENDINGS, VAULT
+from gpustack.files.document import YAML_TEXT, DocumentError
+from gpustack.files.read import read_text
+from gpustack.files.yaml_text import parse_yaml
+
+SPEC_KEY = "gpustack"
+PREFIX = f"{SPEC_KEY}_"
+OWN_KEYS = (SPEC_KEY, *HostSpec.model_fields)
+EDITS = 2
+"""Letters that may differ between a name and the one that was meant."""
+REFERENCE = "config-misspelt"
+
+
+def find_misspellings(
+    source: Path | None,
+    groups: Mapping[str, Sequence[str]],
+    variables: Mapping[str, Mapping[str, object]],
+    local_spec: Path,
+) -> list[Complaint]:
+    """Return the complaints about variables, files and groups that look like gpustack's own, and about hosts in none of
+    its groups. `local_spec` is the file of the local host, whose inventory has no path."""
+    texts = dict(read_texts(source or local_spec))
+    inventory = str(source or local_spec)
+    return [
+        *find_misspelt_variables(inventory, variables, texts),
+        *find_unread_files(source, groups, texts),
+        *(find_misspelt_groups(inventory, groups, texts) if source else ()),
+        *(find_unused_hosts(inventory, groups, variables, texts) if source else ()),
+    ]
+
+
+def read_texts(source: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the text of each file of an inventory. Ansible reports files that cannot be read, and the content of an
+    encrypted one is unknown."""
+    for path in list_files(source):
+        try:
+            text = read_text(path, YAML_TEXT)
+        except (OSError, ValueError):
+            continue
+        if not text.startswith(VAULT):
+            yield path, text
+
+
+def find_misspelt_variables(
+    inventory: str, variables: Mapping[str, Mapping[str, object]], texts: Mapping[Path, str]
+) -> list[Complaint]:
+    """Return a complaint for each variable that is nearly the spec's or a host setting's. One that begins with
+    `gpustack_` is judged as a setting of its host."""
+    names = dict.fromkeys(name for host in variables.values() for name in host)
+    return [
+        Complaint(locate_word(name, texts) or inventory, name, "a variable that nothing reads", rule, REFERENCE, near)
+        for name in names
+        if not name.startswith(PREFIX) and (near := find_own_key(name))
+        for rule in ("a key of gpustack, or a name that does not look like one",)
+    ]
+
+
+def find_own_key(name: str) -> str:
+    """Find the key of gpustack that a name stands for. Return an empty string for a key that is right, and for one that
+    resembles none."""
+    if name in OWN_KEYS:
+        return ""
+    plain = convert_spelling(name)
+    near = find_within_edits(plain, OWN_KEYS)
+    if not near and find_within_edits(plain.partition("_")[0], (SPEC_KEY,)):
+        near = find_nearest(plain, OWN_KEYS) or SPEC_KEY
+    return near
+
+
+def find_unread_files(
+    source: Path | None, groups: Mapping[str, Sequence[str]], texts: Mapping[Path, str]
+) -> list[Complaint]:
+    """Return a complaint for each file of the spec's name without a key of gpustack, and for each file with such a key
+    in variables of a group or a host that the inventory does not have."""
+    complaints = []
+    hosts = {host for members in groups.values() for host in members}
+    for path, text in texts.items():
+        keys = parse_keys(path, text)
+        if keys is None:
+            continue
+        is_own = any(key in OWN_KEYS or key.startswith(PREFIX) for key in keys)
+        if keys and not is_own and path.stem == SPEC_KEY:
+            near = next((key for key in keys if find_own_key(key)), "")
+            if not near:  # A misspelt key has a complaint of its own.
+                rule = f"`{SPEC_KEY}:` with the spec, or settings that begin with {PREFIX}"
+                complaints.append(Complaint(f"{path}:1", keys[0], "no key of gpustack", rule, REFERENCE))
+        if is_own and source and (folder := find_unread_folder(source, path, groups, hosts)):
+            kind, name, known = folder
+            rule = f"the name of a {kind} of the inventory"
+            near = find_nearest(name, known)
+            complaints.append(Complaint(str(path), name, f"variables of no {kind}", rule, REFERENCE, near))
+    return complaints
+
+
+def parse_keys(path: Path, text: str) -> list[str] | None:
+    """Return the top keys of a YAML file, or None where it is no mapping. Ansible reports what is no YAML."""
+    if path.suffix not in (*ENDINGS, ""):
+        return None
+    try:
+        document = parse_yaml(text, ANSIBLE)
+    except DocumentError:
+        return None
+    return [str(key) for key in document] if isinstance(document, dict) else None
+
+
+def find_unread_folder(
+    source: Path, path: Path, groups: Mapping[str, Sequence[str]], hosts: set[str]
+) -> tuple[str, str, list[str]] | None:
+    """Return kind, name and the known names where a file holds the variables of an unknown group or host."""
+    base = source if source.is_dir() else source.parent
+    parts = path.relative_to(base).parts
+    if len(parts) < 2 or parts[0] not in VARIABLES:
+        return None
+    kind, known = ("group", list(groups)) if parts[0] == VARIABLES[0] else ("host", sorted(hosts))
+    name = path.stem if len(parts) == 2 and path.suffix in ENDINGS else parts[1]
+    return None if {name, parts[1]} & {*known, "all"} else (kind, name, known)
+
+
+def find_misspelt_groups(
+    inventory: str, groups: Mapping[str, Sequence[str]], texts: Mapping[Path, str]
+) -> list[Complaint]:
+    """Return a complaint for each group that is nearly one of gpustack's."""
+    return [
+        Complaint(locate_word(name, texts) or inventory, name, "a group that nothing reads", rule, REFERENCE, near)
+        for name in groups
+        if (near := find_own_group(name))
+        for rule in ("a group of gpustack, or a name that does not look like one",)
+    ]
+
+
+def find_own_group(name: str) -> str:
+    """Find the group of gpustack that a name stands for. Return an empty string for a group of gpustack, and for one
+    that resembles none."""
+    return "" if name in GROUPS else find_within_edits(convert_spelling(name), GROUPS)
+
+
+def is_misspelt_in(group: str, groups: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether another group of the inventory is nearly this one. The complaint is about that group then."""
+    return any(find_own_group(name) == group for name in groups)
+
+
+def find_unused_hosts(
+    inventory: str,
+    groups: Mapping[str, Sequence[str]],
+    variables: Mapping[str, Mapping[str, object]],
+    texts: Mapping[Path, str],
+) -> list[Complaint]:
+    """Return a complaint for each host that is in none of gpustack's groups and is not marked as one to ignore. A host
+    of a misspelt group has the complaint of the group."""
+    near_groups = [name for name in groups if find_own_group(name)]
+    member_hosts = {host for name in (*GROUPS, *near_groups) for host in groups.get(name, ())}
+    hosts = dict.fromkeys(host for members in groups.values() for host in members)
+    rule = f"a host of {', '.join(GROUPS)}, or with {IGNORED}: true"
+    complaints = []
+    for host in hosts:
+        if host in member_hosts or str(variables.get(host, {}).get(IGNORED, "")).lower() == "true":
+            continue
+        names = [name for name, members in groups.items() if host in members and name not in ("all", "ungrouped")]
+        actual = f"a host in {', '.join(names)} only" if names else "a host in no group"
+        near = next((near for name in names if (near := find_nearest(name, GROUPS))), "")
+        complaints.append(
+            Complaint(locate_word(host, texts) or inventory, host, actual, rule, "inventory-host-unused", near)
+        )
+    return complaints
+
+
+def convert_spelling(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def find_within_edits(word: str, words: Sequence[str]) -> str:
+    """Find the word from which `word` differs in at most EDITS letters, or an empty string."""
+    return next((other for other in words if count_edits(word, other) <= EDITS), "")
+
+
+@cache
+def count_edits(word: str, target: str) -> int:
+    """Count the letters to add, drop or replace until the words are equal (Levenshtein's distance)."""
+    row = list(range(len(target) + 1))
+    for position, letter in enumerate(word, 1):
+        previous, row = row, [position]
+        for column, opposite in enumerate(target, 1):
+            row.append(min(previous[column] + 1, row[-1] + 1, previous[column - 1] + (letter != opposite)))
+    return row[-1]
+
+
+def locate_word(word: str, texts: Mapping[Path, str]) -> str:
+    """Return file and line of a key, host or group, without comments. Return an empty string where no text has it."""
+    pattern = re.compile(rf"^[^#\n]*?(?<![\w.-])[\"']?{re.escape(word)}[\"']?(?=\s*[:=\]]|\s|$)", re.MULTILINE)
+    for path, text in texts.items():
+        if match := pattern.search(text):
+            return f"{path}:{text.count(chr(10), 0, match.end()) + 1}"
+    return ""

@@ -1,0 +1,42 @@
+"""`config validate` judges an inventory as all commands do, without asking a host."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.cli.app import app
+from gpustack.config.example import render_example
+from gpustack.errors import ConfigError
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    for path, text in render_example().items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def test_the_example_is_valid(site: Path) -> None:
+    result = runner.invoke(app, ["config", "validate", "-i", str(site)])
+    assert (result.exit_code, result.stdout) == (0, f"valid: 3 hosts of inventory {site} (kube1, kube2, kube3)\n")
+
+
+def test_all_mistakes_are_reported_and_no_host_is_asked(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (site / "group_vars/all/gpustack.yml").write_text("gpustack: {gpu: {mig_strategy: no}}\ngpustak: {}\n")
+    programs: list[str] = []
+    start = subprocess.Popen.__init__
+
+    def record(process: "subprocess.Popen[str]", command: tuple[str, ...], *rest: object, **options: object) -> None:
+        programs.append(Path(command[0]).name)
+        start(process, command, *rest, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", record)
+    error = runner.invoke(app, ["config", "validate", "-i", str(site)]).exception
+    assert isinstance(error, ConfigError)
+    assert ["gpustack.gpu.mig_strategy" in error.reason, "gpustack.yml:2: gpustak" in error.reason] == [True, True]
+    assert programs == ["ansible-inventory"]
