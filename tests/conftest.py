@@ -49,10 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("lab") and (why := find_lab_refusal()):
-        pytest.skip(why)
-    if item.get_closest_marker("vm") and (why := find_lab_refusal(vm=True)):
-        pytest.skip(why)
+    if item.get_closest_marker("lab") and (refusal := find_lab_refusal()):
+        pytest.skip(refusal)
+    if item.get_closest_marker("vm") and (refusal := find_lab_refusal(vm=True)):
+        pytest.skip(refusal)
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +73,7 @@ def logs_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build_wheel(project: Path, folder: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    (built,) = folder.glob("*.whl")
-    return built
+    process = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == 0, process.stderr
+    (wheel,) = folder.glob("*.whl")
+    return wheel

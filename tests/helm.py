@@ -13,18 +13,18 @@ import pytest
 @cache
 def find_program() -> str:
     """Find helm, or skip the test where there is none."""
-    built = sorted((platformdirs.user_cache_path("gpustack") / "parts" / "helm").glob("*/out/helm"))
-    found = shutil.which("helm") or (str(built[-1]) if built else "")
-    if not found:
+    binaries = sorted((platformdirs.user_cache_path("gpustack") / "parts" / "helm").glob("*/out/helm"))
+    program = shutil.which("helm") or (str(binaries[-1]) if binaries else "")
+    if not program:
         pytest.skip("no helm: `make bundle` compiles it")
-    return found
+    return program
 
 
 def run_helm(*words: str | Path) -> str:
     """Run helm and return what it prints. Its failure fails the test with its words."""
-    done = run(*words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = run(*words)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
@@ -35,4 +35,4 @@ def render_chart(*words: str | Path) -> list[dict[str, Any]]:
     """Render the objects of `helm template`."""
     import yaml
 
-    return [found for found in yaml.safe_load_all(run_helm("template", *words)) if found]
+    return [document for document in yaml.safe_load_all(run_helm("template", *words)) if document]

@@ -15,8 +15,10 @@ def check_shape(shape: type[BaseModel], text: str) -> None:
 def close_schema(schema: Any) -> Any:
     """Close a schema to fields that it does not name, which readers of a document have to allow."""
     if isinstance(schema, list):
-        return [close_schema(one) for one in schema]
+        return [close_schema(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: close_schema(one) for key, one in schema.items()}
-    return found | {"additionalProperties": False} if isinstance(found.get("properties"), dict) else found
+    properties = {key: close_schema(subschema) for key, subschema in schema.items()}
+    return (
+        properties | {"additionalProperties": False} if isinstance(properties.get("properties"), dict) else properties
+    )

@@ -29,11 +29,11 @@ def test_exactly_the_injected_faults_are_named(path: Path, tmp_path: Path) -> No
     recording.write_text(restore_recording(path))
     verdict = diagnose(read_recording(recording)).verdict
     roots = verdict.roots
-    wanted = {part.partition("--")[0] for part in path.stem.split("+")}
-    beside = {judgement.id for root in roots for judgement in root.correlated_causes} & wanted
-    assert {finding.id for finding in roots} | beside == wanted
-    assert [one.id for one in verdict.unexplained_symptoms] == []
-    assert [one.id for root in roots for one in root.judgements if not has_quote(one)] == []
+    expected_ids = {part.partition("--")[0] for part in path.stem.split("+")}
+    correlated_ids = {judgement.id for root in roots for judgement in root.correlated_causes} & expected_ids
+    assert {finding.id for finding in roots} | correlated_ids == expected_ids
+    assert [symptom.id for symptom in verdict.unexplained_symptoms] == []
+    assert [judgement.id for root in roots for judgement in root.judgements if not has_quote(judgement)] == []
 
 
 def has_quote(judgement: Judgement) -> bool:

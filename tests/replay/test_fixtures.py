@@ -25,9 +25,9 @@ def build_answer(output: str) -> dict[str, Any]:
 
 @given(was=OUTS, shortened_text=OUTS)
 def test_what_was_made_short_says_the_same(was: str, shortened_text: str) -> None:
-    known, values = build_answer(was), build_answer(shortened_text)
-    short = json.loads(json.dumps(shorten_answer(values, known)))
-    assert split_output(restore_answer(short, known)["stdout"]) == split_output(shortened_text)
+    base_text, values = build_answer(was), build_answer(shortened_text)
+    short = json.loads(json.dumps(shorten_answer(values, base_text)))
+    assert split_output(restore_answer(short, base_text)["stdout"]) == split_output(shortened_text)
 
 
 def test_one_line_of_many_is_stored_alone() -> None:
@@ -38,12 +38,12 @@ def test_one_line_of_many_is_stored_alone() -> None:
 
 
 def test_an_answer_that_says_the_same_is_left_out() -> None:
-    out = "x86_64\nID=debian\nVERSION_ID=13\nVERSION_CODENAME=trixie\n\n"
-    known = {"probe": OS.id, "location": "h", "rc": 0, "stdout": out}
-    assert has_same_fact(OS, {**known, "stdout": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
-    assert not has_same_fact(OS, {**known, "stdout": out.replace("13", "12")}, known)
-    assert not has_same_fact(OS, {**known, "rc": 1}, known)
-    assert not has_same_fact(None, {**known, "stderr": "of a probe that there is not any more"}, known)
+    stdout = "x86_64\nID=debian\nVERSION_ID=13\nVERSION_CODENAME=trixie\n\n"
+    base_record = {"probe": OS.id, "location": "h", "rc": 0, "stdout": stdout}
+    assert has_same_fact(OS, {**base_record, "stdout": stdout.replace("ID=", "LOGO=swirl\nID=", 1)}, base_record)
+    assert not has_same_fact(OS, {**base_record, "stdout": stdout.replace("13", "12")}, base_record)
+    assert not has_same_fact(OS, {**base_record, "rc": 1}, base_record)
+    assert not has_same_fact(None, {**base_record, "stderr": "of a probe that there is not any more"}, base_record)
 
 
 def test_every_answer_of_the_healthy_one_is_read() -> None:

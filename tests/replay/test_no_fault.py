@@ -25,9 +25,9 @@ OPERANDS = ("nvidia-container-toolkit", "gpu-feature-discovery", "nvidia-operato
 
 
 def select_named(items: list[Any], *beginnings: str) -> list[Any]:
-    found = [one for one in items if one["metadata"]["name"].startswith(beginnings)]
-    assert found
-    return found
+    named_entries = [entry for entry in items if entry["metadata"]["name"].startswith(beginnings)]
+    assert named_entries
+    return named_entries
 
 
 def crash_pods(*beginnings: str) -> Edit:
@@ -35,8 +35,10 @@ def crash_pods(*beginnings: str) -> Edit:
         for pod in select_named(items, *beginnings):
             if pod["spec"]["nodeName"] != "host2":
                 continue
-            for one in pod["status"]["conditions"]:
-                one["status"] = "False" if one["type"] in ("Ready", "ContainersReady") else one["status"]
+            for condition in pod["status"]["conditions"]:
+                condition["status"] = (
+                    "False" if condition["type"] in ("Ready", "ContainersReady") else condition["status"]
+                )
             waits = {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}
             pod["status"]["containerStatuses"][0] |= {"ready": False, "state": {"waiting": waits}}
 
@@ -45,8 +47,8 @@ def crash_pods(*beginnings: str) -> Edit:
 
 def run_on_one_node(*beginnings: str) -> Edit:
     def edit(items: list[Any]) -> None:
-        for one in select_named(items, *beginnings):
-            one["status"] |= {"numberReady": 1, "numberAvailable": 1}
+        for entry in select_named(items, *beginnings):
+            entry["status"] |= {"numberReady": 1, "numberAvailable": 1}
 
     return edit
 
@@ -60,10 +62,10 @@ def set_not_ready(items: list[Any]) -> None:
 
 def remove_pods(name: str, replicas: int) -> Edit:
     def edit(items: list[Any]) -> None:
-        (one,) = select_named(items, name)
-        one["spec"]["replicas"] = one["status"]["replicas"] = replicas
+        (entry,) = select_named(items, name)
+        entry["spec"]["replicas"] = entry["status"]["replicas"] = replicas
         for key in ("readyReplicas", "availableReplicas"):
-            del one["status"][key]
+            del entry["status"][key]
 
     return edit
 
@@ -77,9 +79,9 @@ WEBHOOK = (
 def add_failure(name: str) -> Edit:
     def edit(items: list[Any]) -> None:
         remove_pods(name, 1)(items)
-        (one,) = select_named(items, name)
-        failed = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": WEBHOOK}
-        one["status"]["conditions"].append(failed)
+        (entry,) = select_named(items, name)
+        condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": WEBHOOK}
+        entry["status"]["conditions"].append(condition)
 
     return edit
 
@@ -101,8 +103,8 @@ def remove_gpus(items: list[Any]) -> None:
 
 
 def set_baseline_level(items: list[Any]) -> None:
-    (one,) = select_named(items, "gpu-operator")
-    one["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
+    (entry,) = select_named(items, "gpu-operator")
+    entry["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
 
 
 def set_expiry(answer: Answer) -> Answer:
@@ -153,19 +155,19 @@ def change_recording(edits: dict[str, Any]) -> Snapshot:
     """Change answers of the healthy recording, by probe."""
     snapshot = read_recording(HEALTHY)
     for probe, edit in edits.items():
-        where, change = (CLUSTER, build_change(edit)) if (probe, CLUSTER) in snapshot.answers else ("host1", edit)
-        answer = snapshot.answers[probe, where]
+        location, change = (CLUSTER, build_change(edit)) if (probe, CLUSTER) in snapshot.answers else ("host1", edit)
+        answer = snapshot.answers[probe, location]
         assert change(answer) != answer
-        snapshot = replace(snapshot, answers={**snapshot.answers, (probe, where): change(answer)})
+        snapshot = replace(snapshot, answers={**snapshot.answers, (probe, location): change(answer)})
     return snapshot
 
 
 def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> None:
     diagnosis = diagnose(change_recording({"gpu.nodes": remove_gpus}))
-    (one,) = diagnosis.verdict.unexplained_symptoms
-    assert (one.id, one.judgements[0].location, diagnosis.roots) == ("st-no-gpu-allocatable", "host2", ())
-    assert one.judgements[0].result
-    assert "nvidia.com/gpu.deploy.operands=false" in one.judgements[0].result.actual
+    (symptom,) = diagnosis.verdict.unexplained_symptoms
+    assert (symptom.id, symptom.judgements[0].location, diagnosis.roots) == ("st-no-gpu-allocatable", "host2", ())
+    assert symptom.judgements[0].result
+    assert "nvidia.com/gpu.deploy.operands=false" in symptom.judgements[0].result.actual
 
 
 def test_coredns_without_a_pod_is_what_breaks_names() -> None:
@@ -175,9 +177,9 @@ def test_coredns_without_a_pod_is_what_breaks_names() -> None:
         return replace(answer, stdout=re.sub(r"(?m)^(dns \S+) ok$", r"\1 refused", answer.stdout))
 
     def scale_to_zero(items: list[Any]) -> None:
-        (one,) = select_named(items, "coredns")
-        one["spec"]["replicas"] = 0
-        del one["status"]["readyReplicas"]
+        (entry,) = select_named(items, "coredns")
+        entry["spec"]["replicas"] = 0
+        del entry["status"]["readyReplicas"]
 
     diagnosis = diagnose(change_recording({"kube.deployments": scale_to_zero, "pod-network.paths": refuse}))
     (root,) = diagnosis.roots
@@ -188,10 +190,13 @@ def test_coredns_without_a_pod_is_what_breaks_names() -> None:
 
 def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     """The recording differs from today's spec by what gpustack brings otherwise since then, and by no more."""
-    found, before = diagnose(change_recording({"kube.nodes": mark_unschedulable})), diagnose(read_recording(HEALTHY))
-    assert (found.roots, found.verdict.unexplained_symptoms, found.drift) == ((), (), before.drift)
-    assert [(note.id, note.location) for note in found.verdict.notes] == [("node-cordoned", "host2")]
-    with (console := Terminal(width=140)).capture() as shown:
-        render_human(console, found)
-    assert "found host2 is cordoned; 2 of its GPUs accept no new pods" in shown.get()
-    assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in shown.get()
+    diagnosis, before = (
+        diagnose(change_recording({"kube.nodes": mark_unschedulable})),
+        diagnose(read_recording(HEALTHY)),
+    )
+    assert (diagnosis.roots, diagnosis.verdict.unexplained_symptoms, diagnosis.drift) == ((), (), before.drift)
+    assert [(note.id, note.location) for note in diagnosis.verdict.notes] == [("node-cordoned", "host2")]
+    with (console := Terminal(width=140)).capture() as capture:
+        render_human(console, diagnosis)
+    assert "found host2 is cordoned; 2 of its GPUs accept no new pods" in capture.get()
+    assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in capture.get()

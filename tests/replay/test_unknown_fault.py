@@ -58,9 +58,9 @@ def remove_fault(fault: str) -> tuple[Graph, list[Check]]:
         files.append(
             replace(
                 layer,
-                faults=tuple(one for one in layer.faults if one.id != fault),
+                faults=tuple(fault_of_layer for fault_of_layer in layer.faults if fault_of_layer.id != fault),
                 edges=tuple(edge for edge in layer.edges if fault not in (edge.cause, edge.effect)),
-                groups=tuple(one for one in groups if len(one.faults) > 1),
+                groups=tuple(group for group in groups if len(group.faults) > 1),
             )
         )
     return join_layers(files), [check for check in CHECKS if is_left(check.id)]
@@ -76,17 +76,17 @@ def diagnose_snapshot(snapshot: Snapshot) -> tuple[set[tuple[str, str]], Collect
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_no_harmless_fact_hides_an_unknown_fault(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known, checks = remove_fault(name.partition("--")[0])
-    monkeypatch.setattr(diagnose, "load_graph", lambda: known)
+    known_graph, checks = remove_fault(name.partition("--")[0])
+    monkeypatch.setattr(diagnose, "load_graph", lambda: known_graph)
     monkeypatch.setattr(diagnose, "CHECKS", checks)
     (tmp_path / "recording").write_text(restore_recording(FOLDER / f"{name}.jsonl"))
     alone, roots = diagnose_snapshot(read_recording(tmp_path / "recording"))
     assert alone
     assert not set(INNOCENT) & set(roots)
-    changed = read_recording(tmp_path / "recording")
-    answers = dict(changed.answers)
+    recording = read_recording(tmp_path / "recording")
+    answers = dict(recording.answers)
     for probe, change in INNOCENT.values():
         answers[probe, "host2"] = change(answers[probe, "host2"])
-    both, roots = diagnose_snapshot(replace(changed, answers=answers))
+    both_diagnosis, roots = diagnose_snapshot(replace(recording, answers=answers))
     assert set(INNOCENT) <= set(roots)
-    assert alone <= both
+    assert alone <= both_diagnosis

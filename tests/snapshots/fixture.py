@@ -42,17 +42,17 @@ def keep(case: str, recording: Path, base: Path = HEALTHY) -> None:
 
 def shorten_recording(base: Path, recording: Path) -> str:
     """Shrink a recording to a fixture."""
-    known, now = index_answers(base), index_answers(recording)
+    base_answers, current_answers = index_answers(base), index_answers(recording)
     was = read_header(base)
     first = {key: entry for key, entry in remove_path(read_header(recording)).items() if was.get(key) != entry}
-    first |= {"base": base.name, "gone": [list(key) for key in known if key not in now]}
-    asked = {probe.id: probe for probe in list_probes()}
+    first |= {"base": base.name, "gone": [list(key) for key in base_answers if key not in current_answers]}
+    probes = {probe.id: probe for probe in list_probes()}
     different = [
-        shorten_answer(answer, known.get(key))
-        for key, answer in now.items()
-        if key not in known or not has_same_fact(asked.get(key[0]), answer, known[key])
+        shorten_answer(answer, base_answers.get(key))
+        for key, answer in current_answers.items()
+        if key not in base_answers or not has_same_fact(probes.get(key[0]), answer, base_answers[key])
     ]
-    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *different))
+    return "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in (first, *different))
 
 
 def has_same_fact(probe: Probe[Any] | None, answer: dict[str, Any], base_answer: dict[str, Any]) -> bool:
@@ -71,34 +71,34 @@ def read_header(recording: Path) -> dict[str, Any]:
 
 def index_answers(recording: Path) -> dict[Key, dict[str, Any]]:
     """Index answers by probe and location."""
-    found = {}
+    differences = {}
     for line in recording.read_text().splitlines()[1:]:
         document = json.loads(line)
         document.pop("seconds", None)
-        found[document["probe"], document["location"]] = document
-    return found
+        differences[document["probe"], document["location"]] = document
+    return differences
 
 
 def shorten_answer(answer: dict[str, Any], base_answer: dict[str, Any] | None) -> dict[str, Any]:
     """Replace an answer by its difference, where that is shorter."""
     if base_answer is None:
         return answer
-    was, now = split_output(base_answer["stdout"]), split_output(answer["stdout"])
-    codes = SequenceMatcher(None, was, now).get_opcodes()
-    lines = [[start, end, now[i:j]] for tag, start, end, i, j in codes if tag != "equal"]
+    was, current_lines = split_output(base_answer["stdout"]), split_output(answer["stdout"])
+    codes = SequenceMatcher(None, was, current_lines).get_opcodes()
+    lines = [[start, end, current_lines[i:j]] for tag, start, end, i, j in codes if tag != "equal"]
     short = {**answer, "lines": lines}
     del short["stdout"]
-    return min(answer, short, key=lambda one: len(json.dumps(one)))
+    return min(answer, short, key=lambda candidate: len(json.dumps(candidate)))
 
 
 def restore_answer(answer: dict[str, Any], base_answer: dict[str, Any]) -> dict[str, Any]:
     """Restore the answer that `shorter` made short."""
     if "lines" not in answer:
         return answer
-    out = split_output(base_answer["stdout"])
-    for start, end, now in reversed(answer["lines"]):
-        out[start:end] = now
-    return {**{key: entry for key, entry in answer.items() if key != "lines"}, "stdout": "\n".join(out)}
+    lines_of_output = split_output(base_answer["stdout"])
+    for start, end, current_lines in reversed(answer["lines"]):
+        lines_of_output[start:end] = current_lines
+    return {**{key: entry for key, entry in answer.items() if key != "lines"}, "stdout": "\n".join(lines_of_output)}
 
 
 def split_output(output: str) -> list[str]:
@@ -118,11 +118,11 @@ def restore_recording(fixture: Path) -> str:
     if "base" not in first:
         return fixture.read_text()
     base = fixture.parent / first.pop("base")
-    first, merged = read_header(base) | first, index_answers(base)
+    first, merged_answers = read_header(base) | first, index_answers(base)
     for key in first.pop("gone"):
-        merged.pop(tuple(key), None)
+        merged_answers.pop(tuple(key), None)
     for line in rest.splitlines():
         document = json.loads(line)
         key = document["probe"], document["location"]
-        merged[key] = restore_answer(document, merged.get(key, {}))
-    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *merged.values()))
+        merged_answers[key] = restore_answer(document, merged_answers.get(key, {}))
+    return "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in (first, *merged_answers.values()))

@@ -17,8 +17,8 @@ def test_this_process_runs() -> None:
 
 
 def test_a_process_that_ended_is_dead_and_one_of_its_number_is_another() -> None:
-    asked = "from gpustack.process import name_process; print(name_process())"
-    name = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
+    script = "from gpustack.process import name_process; print(name_process())"
+    name = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
     assert name.startswith(f"{MACHINE}.")
     assert is_dead(name)
     assert is_dead(f"{MACHINE}.{NUMBER}.1")

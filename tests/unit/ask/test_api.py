@@ -23,18 +23,18 @@ READYZ, NODES, PODS = (
     Probe("kube.nodes", Api("/nodes", fields=("metadata.name", "status.conditions.type")), extract_text),
     Probe("kube.pods", Api("/pods"), extract_text),
 )
-KNOWN = {probe.id: probe for probe in (READYZ, NODES, PODS)}
+PROBES = {probe.id: probe for probe in (READYZ, NODES, PODS)}
 HEADER = f"{MARK} @api 1.00 kube.readyz kube.nodes kube.pods"
 
 
 def collect_answers(*lines: str) -> dict[str, Answer]:
-    return {answer.probe: answer for answer in parse_answers([HEADER, *lines], MARK, "h1", KNOWN)}
+    return {answer.probe: answer for answer in parse_answers([HEADER, *lines], MARK, "h1", PROBES)}
 
 
 def test_each_read_gets_its_own_body_and_only_the_named_fields_are_kept() -> None:
     status = '"status": {"conditions": [{"type": "Ready", "x": 1}], "y": 2}'
-    listed = ['{"kind": "List", "items": [', f'{{"metadata": {{"name": "n", "uid": "u"}}, {status}}}]}}', ""]
-    answers = collect_answers("ok", f"{MARK} = 0 200 0.004 ", *listed, f"{MARK} = 1 200 0.1 ", f"{MARK} . 0 1.30")
+    lines = ['{"kind": "List", "items": [', f'{{"metadata": {{"name": "n", "uid": "u"}}, {status}}}]}}', ""]
+    answers = collect_answers("ok", f"{MARK} = 0 200 0.004 ", *lines, f"{MARK} = 1 200 0.1 ", f"{MARK} . 0 1.30")
     ready, nodes = answers["kube.readyz"], answers["kube.nodes"]
     assert (ready.rc, ready.stdout, ready.location) == (0, "ok", "@cluster")
     assert nodes.stdout == '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready"}]}}]}'
@@ -42,9 +42,9 @@ def test_each_read_gets_its_own_body_and_only_the_named_fields_are_kept() -> Non
 
 
 def test_after_a_read_without_an_answer_the_others_say_the_same() -> None:
-    refused = "Failed to connect to 10.0.0.1 port 6443"
-    answers = collect_answers("", f"{MARK} = 0 000 0.1 {refused}", "", f"{MARK} . 7 1.30")
-    assert {answer.stderr for answer in answers.values()} == {refused}
+    refusal = "Failed to connect to 10.0.0.1 port 6443"
+    answers = collect_answers("", f"{MARK} = 0 000 0.1 {refusal}", "", f"{MARK} . 7 1.30")
+    assert {answer.stderr for answer in answers.values()} == {refusal}
     assert all(answer.rc for answer in answers.values())
 
 
@@ -83,9 +83,9 @@ def query_api(tmp_path: Path, conf: str) -> dict[str, Answer]:
     file = tmp_path / "admin.conf"
     file.write_text(conf)
     script = render_script([READYZ, NODES], MARK, {}).replace("/etc/kubernetes/admin.conf", str(file))
-    done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
-    lines = [*done.stdout.split("\n"), *done.stderr.split("\n")]
-    return {answer.probe: answer for answer in parse_answers(lines, MARK, "h1", KNOWN)}
+    process = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
+    lines = [*process.stdout.split("\n"), *process.stderr.split("\n")]
+    return {answer.probe: answer for answer in parse_answers(lines, MARK, "h1", PROBES)}
 
 
 def test_an_api_that_is_down_is_reported_by_the_real_curl(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_an_api_that_is_down_is_reported_by_the_real_curl(tmp_path: Path) -> Non
 
 def test_a_host_without_admin_conf_has_no_api_to_ask(tmp_path: Path) -> None:
     script = render_script([READYZ], MARK, {}).replace("/etc/kubernetes/admin.conf", str(tmp_path / "none"))
-    done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
-    lines = [*done.stdout.split("\n"), *done.stderr.split("\n")]
-    (answer,) = parse_answers(lines, MARK, "h1", KNOWN)
+    process = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
+    lines = [*process.stdout.split("\n"), *process.stderr.split("\n")]
+    (answer,) = parse_answers(lines, MARK, "h1", PROBES)
     assert answer.rc
     assert "no such file" in answer.stderr

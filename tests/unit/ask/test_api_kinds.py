@@ -23,13 +23,13 @@ def extract_text(answer: Answer) -> str:
     return answer.stdout
 
 
-PASSED_ON, WHOLE, SECRETS, LAST = (
+PASSED_ON, WHOLE_OBJECTS, SECRETS, LAST = (
     Probe("a.passed-on", Api(SERVICE), extract_text),
     Probe("b.whole", Api("/whole", fields=("metadata.name",)), extract_text),
     Probe("c.secrets", Api("/secrets", fields=("metadata.name",), metadata=True), extract_text),
     Probe("d.last", Api("/last"), extract_text),
 )
-ALL = (PASSED_ON, WHOLE, SECRETS, LAST)
+ALL_PROBES = (PASSED_ON, WHOLE_OBJECTS, SECRETS, LAST)
 
 
 class Server(ThreadingHTTPServer):
@@ -62,25 +62,27 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    found = Server()
-    thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield found
-    found.end.set()
-    found.shutdown()
+    yield server
+    server.end.set()
+    server.shutdown()
     thread.join()
-    found.server_close()
+    server.server_close()
 
 
 def query_api(server: Server, tmp_path: Path) -> dict[str, Answer]:
     pem = base64.b64encode(b"not read without TLS").decode()
     file = tmp_path / "admin.conf"
     file.write_text(f"    server: http://127.0.0.1:{server.server_port}\n    client-key-data: {pem}\n")
-    script = render_script(ALL, MARK, {"SPACE": "monitoring"}).replace("/etc/kubernetes/admin.conf", str(file))
+    script = render_script(ALL_PROBES, MARK, {"SPACE": "monitoring"}).replace("/etc/kubernetes/admin.conf", str(file))
     script = script.replace(f"(({READ_LIMIT} ", "((1 ")
-    done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
-    lines = [*done.stdout.split("\n"), *done.stderr.split("\n")]
-    return {answer.probe: answer for answer in parse_answers(lines, MARK, "h1", {probe.id: probe for probe in ALL})}
+    process = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
+    lines = [*process.stdout.split("\n"), *process.stderr.split("\n")]
+    return {
+        answer.probe: answer for answer in parse_answers(lines, MARK, "h1", {probe.id: probe for probe in ALL_PROBES})
+    }
 
 
 def test_what_is_passed_on_comes_last_and_of_metadata_alone_nothing_else_is_asked(
@@ -91,8 +93,8 @@ def test_what_is_passed_on_comes_last_and_of_metadata_alone_nothing_else_is_aske
     assert [path for path, _ in server.requests] == [
         "/whole", "/last", "/secrets", "/api/v1/namespaces/monitoring/services/http:a:web/proxy/q?query=up",
     ]  # fmt: skip
-    accepted = dict(server.requests)
-    assert {path for path, accept in accepted.items() if "PartialObjectMetadataList" in accept} == {"/secrets"}
+    accepted_types = dict(server.requests)
+    assert {path for path, accept in accepted_types.items() if "PartialObjectMetadataList" in accept} == {"/secrets"}
     assert answers["b.whole"].stdout == answers["c.secrets"].stdout == '{"items":[{"metadata":{"name":"n"}}]}'
 
 
@@ -117,6 +119,6 @@ def test_variables_of_paths_are_filled() -> None:
 
 def test_kinds_that_nobody_asks_start_no_curl() -> None:
     assert render_calls([]) == ""
-    assert render_calls([SECRETS]).count("\n") == render_calls([WHOLE]).count("\n") == 1
+    assert render_calls([SECRETS]).count("\n") == render_calls([WHOLE_OBJECTS]).count("\n") == 1
     assert METADATA in render_calls([SECRETS])
-    assert METADATA not in render_calls([WHOLE, PASSED_ON])
+    assert METADATA not in render_calls([WHOLE_OBJECTS, PASSED_ON])

@@ -59,10 +59,10 @@ def test_an_empty_line_ends_no_conversation() -> None:
 
 
 def test_after_the_last_line_a_stray_child_keeps_nobody_waiting() -> None:
-    started = time.monotonic()
+    start = time.monotonic()
     talk = ChannelIO(Channel(b"one\nthe end\n", ends=False), b"script", last=b"the end")
     assert list(talk.stream_lines(20)) == ["one", "the end"]
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - start < 10
 
 
 @pytest.mark.parametrize(

@@ -46,16 +46,18 @@ def test_without_a_proxy_and_a_login_there_is_nothing() -> None:
 
 
 def test_a_proxy_without_a_login_needs_no_password_file() -> None:
-    found = list_host_files(build_inventory(proxy={"http": "http://p:3128", "no_proxy": ["a.b", ".c", "10.0.0.0/8"]}))
-    assert sorted(found) == sorted([APT, ENVIRONMENT, *UNITS.values()])
-    assert found[APT].text.splitlines()[1:] == [
+    host_files = list_host_files(
+        build_inventory(proxy={"http": "http://p:3128", "no_proxy": ["a.b", ".c", "10.0.0.0/8"]})
+    )
+    assert sorted(host_files) == sorted([APT, ENVIRONMENT, *UNITS.values()])
+    assert host_files[APT].text.splitlines()[1:] == [
         'Acquire::http::Proxy "http://p:3128";',
         'Acquire::https::Proxy "http://p:3128";',
         'Acquire::http::Proxy::a.b "DIRECT";',
         'Acquire::https::Proxy::a.b "DIRECT";',
     ]
-    assert "HTTPS_PROXY=http://p:3128\n" in found[ENVIRONMENT].text
-    assert not any(host_file.password_file for host_file in found.values())
+    assert "HTTPS_PROXY=http://p:3128\n" in host_files[ENVIRONMENT].text
+    assert not any(host_file.password_file for host_file in host_files.values())
 
 
 def test_the_cluster_itself_is_never_asked_through_the_proxy() -> None:
@@ -68,31 +70,33 @@ def test_the_cluster_itself_is_never_asked_through_the_proxy() -> None:
 
 def test_files_with_a_login_are_for_root_alone(file: str) -> None:
     login = {"user": "kube", "password_file": file}
-    found = list_host_files(build_inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login}))
-    assert {path for path, host_file in found.items() if host_file.password_file} == {
+    host_files = list_host_files(build_inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login}))
+    assert {path for path, host_file in host_files.items() if host_file.password_file} == {
         APT_LOGIN,
         ENVIRONMENT,
         MIRROR_LOGIN,
     }
-    assert {one.mode for one in found.values() if one.password_file} == {"0600"}
+    assert {host_file.mode for host_file in host_files.values() if host_file.password_file} == {"0600"}
 
 
 def test_what_roles_get_and_probes_read_has_no_secret(file: str) -> None:
     login = {"user": "kube", "password_file": file}
-    whole = build_inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
+    inventory = build_inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
     texts = [
-        yaml.safe_dump(resolve_spec(whole, "e:1", {})),
-        yaml.safe_dump(build_probe_variables(whole, whole.hosts[0])),
-        repr(list_host_files(whole)),
+        yaml.safe_dump(resolve_spec(inventory, "e:1", {})),
+        yaml.safe_dump(build_probe_variables(inventory, inventory.hosts[0])),
+        repr(list_host_files(inventory)),
     ]
     assert [text for text in texts if PASSWORD in text or "s3cret" in text] == []
     assert file in texts[0]
 
 
 def test_no_two_askings_have_the_same_hashes(file: str) -> None:
-    whole = build_inventory(proxy={"http": "http://p:3128", "user": "kube", "password_file": file})
-    one, other = (build_digests(whole, whole.hosts[0]) for _ in range(2))
-    assert {value for value in one.values() if value}.isdisjoint(other.values())  # empty: there is no such secret
+    inventory = build_inventory(proxy={"http": "http://p:3128", "user": "kube", "password_file": file})
+    first_digests, second_digests = (build_digests(inventory, inventory.hosts[0]) for _ in range(2))
+    assert {value for value in first_digests.values() if value}.isdisjoint(
+        second_digests.values()
+    )  # empty: there is no such secret
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,9 @@ def test_a_login_for_a_mirror_without_tls_is_refused(file: str, source: dict[str
     """apt, curl and containerd would send it in clear."""
     plain = {**MIRROR, "mirror": "http://10.0.0.5:8480"}
     login = {key: file if value == "FILE" else value for key, value in source.items()}
-    complaint = {one.reference: one for one in list_complaints({"source": {**plain, **login}})}["config-login-in-clear"]
+    complaint = {mistake.reference: mistake for mistake in list_complaints({"source": {**plain, **login}})}[
+        "config-login-in-clear"
+    ]
     assert (complaint.file, complaint.key) == ("nowhere/site/group_vars/all/gpustack.yml", "gpustack.source.mirror")
     assert "http://10.0.0.5:8480" in complaint.actual
     assert "https://" in complaint.rule

@@ -36,8 +36,8 @@ def test_the_socket_says_where_it_ended() -> None:
 
 def test_behind_a_jump_host_an_address_is_what_the_inventory_says() -> None:
     assert find_peer(Host("gpu1", "10.0.0.2"), UNKNOWN) == "10.0.0.2"
-    aliased = Host("gpu1", "gpu1", ssh_args=("-o", "HostName=10.0.0.3"))
-    assert find_peer(aliased, UNKNOWN) == "10.0.0.3"
+    alias_host = Host("gpu1", "gpu1", ssh_args=("-o", "HostName=10.0.0.3"))
+    assert find_peer(alias_host, UNKNOWN) == "10.0.0.3"
 
 
 def test_behind_a_jump_host_a_name_is_what_this_machine_resolves(monkeypatch: pytest.MonkeyPatch) -> None:

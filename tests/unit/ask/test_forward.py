@@ -29,10 +29,10 @@ def echo() -> Iterator[int]:
 
     def answer(client: socket.socket) -> None:
         with client:
-            received = b""
+            received_bytes = b""
             while data := client.recv(65536):
-                received += data
-            client.sendall(received.upper())
+                received_bytes += data
+            client.sendall(received_bytes.upper())
 
     threading.Thread(target=serve, daemon=True).start()
     yield server.getsockname()[1]
@@ -46,25 +46,28 @@ def request(address: tuple[str, int], text: bytes) -> bytes:
         # The far end may have closed it already.
         with contextlib.suppress(OSError):
             stream.shutdown(socket.SHUT_WR)
-        received = b""
+        received_bytes = b""
         while data := stream.recv(65536):
-            received += data
-        return received
+            received_bytes += data
+        return received_bytes
 
 
 def test_many_connections_at_once_carry_both_directions(echo: int) -> None:
     forwarder = PortForwarder(dial_directly)
     local = forwarder.forward(HERE, echo)
     assert local != (HERE, echo)
-    received: dict[int, bytes] = {}
-    texts = {at: bytes([97 + at]) * 300_000 for at in range(8)}
-    talks = [threading.Thread(target=lambda at=at: received.update({at: request(local, texts[at])})) for at in texts]
+    received_texts: dict[int, bytes] = {}
+    texts = {index: bytes([97 + index]) * 300_000 for index in range(8)}
+    talks = [
+        threading.Thread(target=lambda index=index: received_texts.update({index: request(local, texts[index])}))
+        for index in texts
+    ]
     for talk in talks:
         talk.start()
     for talk in talks:
         talk.join(20)
     forwarder.close()
-    assert received == {at: text.upper() for at, text in texts.items()}
+    assert received_texts == {index: text.upper() for index, text in texts.items()}
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(local, timeout=5).close()
 
@@ -146,8 +149,15 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
 
     def build_host(*, forwards: bool) -> Host:
         threading.Thread(target=serve, args=(Server(forwards=forwards),), daemon=True).start()
-        known = ("-F", "/dev/null", "-o", f"UserKnownHostsFile={tmp_path / 'known_hosts'}", "-o", "IdentityAgent=none")
-        return Host("h1", HERE, port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=known)
+        ssh_options = (
+            "-F",
+            "/dev/null",
+            "-o",
+            f"UserKnownHostsFile={tmp_path / 'known_hosts'}",
+            "-o",
+            "IdentityAgent=none",
+        )
+        return Host("h1", HERE, port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=ssh_options)
 
     yield build_host
     for transport in transports:

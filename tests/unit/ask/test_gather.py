@@ -20,7 +20,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.probes.kernel.settings import SWAP, SYSCTL
 
-HERE = Host("here", "127.0.0.1", connection="local", groups=frozenset({CONTROL_PLANE, NODE}))
+LOCAL_HOST = Host("here", "127.0.0.1", connection="local", groups=frozenset({CONTROL_PLANE, NODE}))
 SPEC = Spec.model_validate({"source": {"mirror": "http://10.0.0.9:80", "fingerprint": "A" * 40}})
 HOSTS = tuple(
     Host(f"n{i + 1:03}", f"10.0.0.{i + 1}", groups=frozenset({NODE, *([CONTROL_PLANE] if i == 0 else [])}))
@@ -70,10 +70,12 @@ def test_connections_are_limited_and_the_slowest_hosts_do_not_add_up() -> None:
 def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> None:
     def ask(host: Host, script: str, *, last: str = "", peer_callback: PeerCallback = print) -> Iterator[str]:
         return (
-            line for line in execute_command(HERE, Command("sh", f"{script}\n".encode(), 20)) if SYSCTL.id not in line
+            line
+            for line in execute_command(LOCAL_HOST, Command("sh", f"{script}\n".encode(), 20))
+            if SYSCTL.id not in line
         )
 
-    snapshot = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP, SYSCTL], ask=ask)
+    snapshot = gather(Inventory(Path("hosts.yml"), (LOCAL_HOST,), SPEC), [SWAP, SYSCTL], ask=ask)
     assert snapshot.reach["here"].reached
     assert not snapshot.answers[SWAP.id, "here"].missing_reason
     assert snapshot.answers[SYSCTL.id, "here"].missing_reason == "here answered only 1 of 2 questions within 0 s"
@@ -118,6 +120,6 @@ def test_where_a_connection_ended_is_known(monkeypatch: pytest.MonkeyPatch) -> N
         return execute_command(host, Command("sh", command.stdin.partition(b"\n")[2], 20))
 
     monkeypatch.setattr(execute, "execute_command", execute_locally)
-    snapshot = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP])
+    snapshot = gather(Inventory(Path("hosts.yml"), (LOCAL_HOST,), SPEC), [SWAP])
     assert snapshot.reach["here"] == Reach("here", address="10.0.0.7")
     assert not snapshot.answers[SWAP.id, "here"].missing_reason

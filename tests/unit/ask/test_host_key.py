@@ -19,7 +19,7 @@ def encode(kind: str, rest: bytes = b"\0\0\0\x01x") -> str:
     return base64.b64encode(len(kind).to_bytes(4, "big") + kind.encode() + rest).decode()
 
 
-REFUSED = {
+REFUSED_KEYS = {
     "empty": "",
     "blank": "\n",
     "two lines": f"{LINE}* ssh-ed25519 {KEY}\n",
@@ -46,7 +46,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("text", REFUSED_KEYS.values(), ids=REFUSED_KEYS)
 def test_what_is_no_key_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"key|types"):
         parse_host_key(text)
@@ -77,15 +77,21 @@ def test_keys_of_each_type_are_accepted(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "key.pub"
     key = parse_host_key(file.read_text())
     assert key.kind == kind
-    shown = subprocess.run(["ssh-keygen", "-lf", str(file)], capture_output=True, text=True, check=True, timeout=10)
-    assert key.fingerprint == shown.stdout.split()[1]
-    known = tmp_path / "known_hosts"
-    known.write_text(build_known_line("gpu1", key))
-    found = subprocess.run(["ssh-keygen", "-F", "gpu1", "-f", str(known)], capture_output=True, check=True, timeout=10)
-    assert key.base64_blob.encode() in found.stdout
+    fingerprint = subprocess.run(
+        ["ssh-keygen", "-lf", str(file)], capture_output=True, text=True, check=True, timeout=10
+    )
+    assert key.fingerprint == fingerprint.stdout.split()[1]
+    known_hosts = tmp_path / "known_hosts"
+    known_hosts.write_text(build_known_line("gpu1", key))
+    search = subprocess.run(
+        ["ssh-keygen", "-F", "gpu1", "-f", str(known_hosts)], capture_output=True, check=True, timeout=10
+    )
+    assert key.base64_blob.encode() in search.stdout
 
 
-@given(st.text(max_size=200) | st.sampled_from(sorted(REFUSED.values())).flatmap(lambda text: st.just(text + LINE)))
+@given(
+    st.text(max_size=200) | st.sampled_from(sorted(REFUSED_KEYS.values())).flatmap(lambda text: st.just(text + LINE))
+)
 def test_any_text_is_a_key_or_refused(text: str) -> None:
     try:
         key = parse_host_key(text)

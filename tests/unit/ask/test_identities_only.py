@@ -66,10 +66,10 @@ def offer(folder: Path, identities_only: str) -> tuple[set[str], str]:
         words: tuple[str, ...] = ("-F", "/dev/null", "-o", f"UserKnownHostsFile={folder}/known_hosts")
         words += ("-o", f"IdentitiesOnly={identities_only}", "-o", f"IdentityFile={folder}/named")
         host = Host("h1", "127.0.0.1", port=port, user="ops", ssh_args=words)
-        with pytest.raises(HostRefused) as refused:
+        with pytest.raises(HostRefused) as excinfo:
             list(execute_command(host, Command("true", b"")))
-    assert refused.value.reach.reference == "host-ssh-login"
-    return server.offered_keys, refused.value.reach.reason.replace(str(port), "PORT")
+    assert excinfo.value.reach.reference == "host-ssh-login"
+    return server.offered_keys, excinfo.value.reach.reason.replace(str(port), "PORT")
 
 
 def encrypt(file: Path) -> None:
@@ -81,18 +81,18 @@ def encrypt(file: Path) -> None:
 def test_only_the_named_key_of_the_agent_is_offered(
     agent: Callable[[str], str], tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
-    named, other = agent("named"), agent("other")
+    named_agent, other_agent = agent("named"), agent("other")
     change(tmp_path / "named")
-    assert offer(tmp_path, "yes")[0] == {named}
-    assert offer(tmp_path, "no")[0] == {named, other}
+    assert offer(tmp_path, "yes")[0] == {named_agent}
+    assert offer(tmp_path, "no")[0] == {named_agent, other_agent}
 
 
 def test_a_key_that_the_agent_lacks_is_to_be_added(agent: Callable[[str], str], tmp_path: Path) -> None:
     agent("other")
     make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(tmp_path / "named")]
     subprocess.run(make, check=True, timeout=30)
-    offered, why = offer(tmp_path, "yes")
-    assert (offered, why) == (set(), "the key is encrypted and no agent holds it")
+    offered_keys, reason = offer(tmp_path, "yes")
+    assert (offered_keys, reason) == (set(), "the key is encrypted and no agent holds it")
 
 
 def test_where_there_is_no_key_to_offer_the_login_fails(agent: Callable[[str], str], tmp_path: Path) -> None:

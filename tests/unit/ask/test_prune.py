@@ -12,20 +12,24 @@ ENTRY = {
     "data": {"a": "1", "secret": "s"},
     "status": {"conditions": [{"type": "T", "reason": "R"}, {"type": "U"}]},
 }
-KEPT = {"metadata": {"name": "n"}, "data": {"a": "1"}, "status": {"conditions": [{"type": "T"}, {"type": "U"}]}}
+PRUNED_OBJECT = {
+    "metadata": {"name": "n"},
+    "data": {"a": "1"},
+    "status": {"conditions": [{"type": "T"}, {"type": "U"}]},
+}
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ({"kind": "List", "items": [ENTRY]}, {"items": [KEPT]}),
+        ({"kind": "List", "items": [ENTRY]}, {"items": [PRUNED_OBJECT]}),
         ({"kind": "List", "items": []}, {"items": []}),
         ({"kind": "PartialObjectMetadataList", "items": None}, {"items": []}),
-        (ENTRY, KEPT),
+        (ENTRY, PRUNED_OBJECT),
         ({"items": {"metadata": 1}}, {}),
         ({"items": "text"}, {}),
         ({"items": [None, 1, {"metadata": None}]}, {"items": [None, 1, {"metadata": None}]}),
-        ([ENTRY], [KEPT]),
+        ([ENTRY], [PRUNED_OBJECT]),
         (None, None),
     ],
 )
@@ -44,5 +48,5 @@ def test_a_whole_branch_and_a_part_of_it_are_the_branch() -> None:
 
 def test_an_escaped_dot_belongs_to_the_key() -> None:
     entry = {"metadata": {"annotations": {"a.b/c": "1", "a": {"b/c": "2"}, "d": "3"}}}
-    kept = prune(json.dumps(entry), (r"metadata.annotations.a\.b/c",))
-    assert json.loads(kept) == {"metadata": {"annotations": {"a.b/c": "1"}}}
+    pruned_text = prune(json.dumps(entry), (r"metadata.annotations.a\.b/c",))
+    assert json.loads(pruned_text) == {"metadata": {"annotations": {"a.b/c": "1"}}}

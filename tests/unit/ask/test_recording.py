@@ -23,7 +23,7 @@ from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from tests.worlds.snapshots.build import build
 
-ONE = Host("h1", "10.0.0.1", user="ops", port=2222, key_file="/home/me/key", groups=frozenset({CONTROL_PLANE, NODE}))
+HOST1 = Host("h1", "10.0.0.1", user="ops", port=2222, key_file="/home/me/key", groups=frozenset({CONTROL_PLANE, NODE}))
 TWO = Host("h2", "10.0.0.2", become_password="hunter2!", groups=frozenset({NODE}))
 SPEC = Spec.model_validate(
     {"source": {"mirror": "http://10.0.0.9:80", "fingerprint": "A" * 40}, "kubelet": {"failCgroupV1": False}}
@@ -38,16 +38,16 @@ ANSWERS = (
 
 
 def snapshot() -> Snapshot:
-    hosts = (replace(ONE, spec=HostSpec.model_validate({"gpustack_node_ip": "10.1.0.1"})), TWO)
+    hosts = (replace(HOST1, spec=HostSpec.model_validate({"gpustack_node_ip": "10.1.0.1"})), TWO)
     reach = {
         "h1": Reach("h1"),
         "h2": Reach(
             "h2", "host-key-unknown", "the host key is not known", Command("gpustack", "explain", "host-key-unknown")
         ),
     }
-    taken = datetime(2026, 11, 20, 12, 0, 0, 123000, tzinfo=UTC)
+    taken_at = datetime(2026, 11, 20, 12, 0, 0, 123000, tzinfo=UTC)
     return Snapshot(
-        taken, Inventory(Path("lab/hosts.yml"), hosts, SPEC), MappingProxyType(reach), index_answers(ANSWERS), 0.456
+        taken_at, Inventory(Path("lab/hosts.yml"), hosts, SPEC), MappingProxyType(reach), index_answers(ANSWERS), 0.456
     )
 
 
@@ -68,7 +68,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_local_host_has_no_source(tmp_path: Path) -> None:
-    write_recording(replace(snapshot(), inventory=Inventory(None, (ONE, TWO), Spec())), tmp_path / "s")
+    write_recording(replace(snapshot(), inventory=Inventory(None, (HOST1, TWO), Spec())), tmp_path / "s")
     assert read_recording(tmp_path / "s").inventory.source is None
 
 
@@ -83,12 +83,12 @@ def test_only_the_owner_reads_it_and_nothing_of_the_login_is_in_it(tmp_path: Pat
 
 def test_secrets_are_taken_out_by_default() -> None:
     leaky = Answer("x.y", "h1", 0, "it was hunter2! and abcdef.0123456789abcdef", stderr="password: 12x")
-    given = replace(snapshot(), answers=index_answers([leaky]))
-    assert [json.loads(line) for line in render_lines(given)][1] == {
+    leaky_snapshot = replace(snapshot(), answers=index_answers([leaky]))
+    assert [json.loads(line) for line in render_lines(leaky_snapshot)][1] == {
         "probe": "x.y", "location": "h1", "rc": 0, "stdout": "it was REDACTED and REDACTED",
         "stderr": "password: REDACTED",
     }  # fmt: skip
-    assert "hunter2! and abcdef" in list(render_lines(given, redacted=False))[1]
+    assert "hunter2! and abcdef" in list(render_lines(leaky_snapshot, redacted=False))[1]
 
 
 NAMES = ("probe", "location")
@@ -99,58 +99,61 @@ TEXTS = [field.name for field in fields(Answer) if field.type in (str, "str") an
 def test_every_text_of_an_answer_is_redacted(field: str) -> None:
     texts: dict[str, Any] = {field: "it was hunter2!"}
     leaky = replace(ANSWERS[0], **texts)
-    written = list(render_lines(replace(snapshot(), answers=index_answers([leaky]))))[1]
-    assert json.loads(written)[field] == "it was REDACTED"
+    line = list(render_lines(replace(snapshot(), answers=index_answers([leaky]))))[1]
+    assert json.loads(line)[field] == "it was REDACTED"
     assert set(TEXTS) == {"stdout", "stderr", "missing_reason"}
 
 
 def test_why_a_host_was_not_reached_is_written_without_a_secret() -> None:
-    refused = Reach("h2", "host-key-unknown", "it was hunter2!")
-    head = json.loads(next(render_lines(replace(snapshot(), reach={"h2": refused}))))
+    reach = Reach("h2", "host-key-unknown", "it was hunter2!")
+    head = json.loads(next(render_lines(replace(snapshot(), reach={"h2": reach}))))
     assert head["hosts"][1]["reach"] == {"reference": "host-key-unknown", "reason": "it was REDACTED"}
 
 
 def test_what_is_in_the_files_of_the_spec_is_known_and_goes_in_every_encoding() -> None:
-    known = "f1g/leaf~77"
-    texts = {form: form for form in (known, "kube:f1g%2Fleaf~77@proxy", b64encode(f"kube:{known}".encode()).decode())}
-    given = replace(
+    known_word = "f1g/leaf~77"
+    texts = {
+        form: form
+        for form in (known_word, "kube:f1g%2Fleaf~77@proxy", b64encode(f"kube:{known_word}".encode()).decode())
+    }
+    leaky_snapshot = replace(
         snapshot(), answers=index_answers(Answer("x.y", "h1", 0, f"said {form}", stderr=form) for form in texts)
     )
-    given = replace(given, inventory=replace(given.inventory, file_secrets=(known,)))
-    written = "".join(render_lines(given))
-    assert [form for form in texts if form in written] == []
-    assert repr(given.inventory).count(known) == 0
+    leaky_snapshot = replace(leaky_snapshot, inventory=replace(leaky_snapshot.inventory, file_secrets=(known_word,)))
+    text = "".join(render_lines(leaky_snapshot))
+    assert [form for form in texts if form in text] == []
+    assert repr(leaky_snapshot.inventory).count(known_word) == 0
 
 
 def test_values_with_a_secret_are_written_without_it() -> None:
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "replicas": 2}}}
-    given = replace(snapshot(), inventory=replace(snapshot().inventory, values=values))
-    head = json.loads(next(render_lines(given)))
+    snapshot_with_values = replace(snapshot(), inventory=replace(snapshot().inventory, values=values))
+    head = json.loads(next(render_lines(snapshot_with_values)))
     assert head["values"] == {"monitoring": {"grafana": {"adminPassword": "REDACTED", "replicas": 2}}}
-    assert json.loads(next(render_lines(given, redacted=False)))["values"] == values
+    assert json.loads(next(render_lines(snapshot_with_values, redacted=False)))["values"] == values
 
 
 def test_texts_of_the_spec_are_redacted() -> None:
     spec = Spec.model_validate({"kubernetes": {"ignore_preflight": ["password=figleaf"]}})
-    given = replace(snapshot(), inventory=replace(snapshot().inventory, spec=spec))
-    assert "figleaf" not in next(render_lines(given))
+    snapshot_with_spec = replace(snapshot(), inventory=replace(snapshot().inventory, spec=spec))
+    assert "figleaf" not in next(render_lines(snapshot_with_spec))
 
 
 def test_answers_are_read_host_by_host_and_no_further() -> None:
     header, *rest = render_lines(snapshot())
-    taken = []
+    snapshots = []
 
     def generate_lines() -> object:
         for line in (header, *rest):
-            taken.append(line)
+            snapshots.append(line)
             yield line
 
     _, hosts = parse_recording(generate_lines())  # type: ignore[arg-type]
     first = next(hosts)
     assert first[0] == "h1"
     assert len(first[1]) == 3
-    assert len(taken) == 5  # the header, three answers, and the one that ended the group
-    assert [where for where, _ in hosts] == ["h2", CLUSTER]
+    assert len(snapshots) == 5  # the header, three answers, and the one that ended the group
+    assert [location for location, _ in hosts] == ["h2", CLUSTER]
 
 
 @pytest.mark.parametrize(
@@ -159,11 +162,11 @@ def test_answers_are_read_host_by_host_and_no_further() -> None:
 )
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "s").write_text(text)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         read_recording(tmp_path / "s")
-    assert raised.value.reference == "recording-unreadable"
-    assert "Error" not in raised.value.reason
-    assert raised.value.reason.endswith("\nA recording is a file that `gpustack snapshot` writes.")
+    assert excinfo.value.reference == "recording-unreadable"
+    assert "Error" not in excinfo.value.reason
+    assert excinfo.value.reason.endswith("\nA recording is a file that `gpustack snapshot` writes.")
 
 
 @pytest.mark.parametrize(
@@ -198,23 +201,23 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
 )
 def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "s").write_bytes(content)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         read_recording(tmp_path / "s")
-    assert reason in raised.value.reason
-    assert not re.search(r"[A-Z][a-z]+Error|Errno|pydantic|char \d|b'", raised.value.reason)
+    assert reason in excinfo.value.reason
+    assert not re.search(r"[A-Z][a-z]+Error|Errno|pydantic|char \d|b'", excinfo.value.reason)
 
 
 def test_a_device_is_not_read_to_its_end() -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         read_recording(Path("/dev/zero"))
-    assert raised.value.reason.splitlines()[0] == "it is a device or a pipe, not a regular file."
+    assert excinfo.value.reason.splitlines()[0] == "it is a device or a pipe, not a regular file."
 
 
 @pytest.mark.parametrize(("name", "reason"), [("none", "No such file or directory."), (".", "Is a directory.")])
 def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, reason: str) -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         read_recording(tmp_path / name)
-    assert raised.value.reason.splitlines()[0] == reason
+    assert excinfo.value.reason.splitlines()[0] == reason
 
 
 @pytest.mark.parametrize(
@@ -231,10 +234,10 @@ def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, reason: str)
 )
 def test_a_broken_line_is_refused_by_its_number(tmp_path: Path, line: str, reason: str) -> None:
     (tmp_path / "s").write_text("".join(render_lines(snapshot())) + line)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         read_recording(tmp_path / "s")
-    assert f"line {len(ANSWERS) + 2}: " in raised.value.reason
-    assert reason in raised.value.reason
+    assert f"line {len(ANSWERS) + 2}: " in excinfo.value.reason
+    assert reason in excinfo.value.reason
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -247,12 +250,12 @@ def test_the_schema_is_the_first_thing_in_it() -> None:
 
 
 def test_where_the_connection_ended_is_recorded(tmp_path: Path) -> None:
-    taken = build(
+    taken_snapshot = build(
         [Host("one", "one.example.com", groups=frozenset({CONTROL_PLANE}))],
         {},
         reach=[Reach("one", address="10.0.0.2")],
     )
-    write_recording(taken, tmp_path / "a.jsonl")
+    write_recording(taken_snapshot, tmp_path / "a.jsonl")
     assert read_recording(tmp_path / "a.jsonl").reach == {"one": Reach("one", address="10.0.0.2")}
     text = (tmp_path / "a.jsonl").read_text()
     (tmp_path / "b.jsonl").write_text(text.replace('"10.0.0.2"', '"10.0.0.2; id"'))

@@ -15,7 +15,7 @@ from gpustack.ask.transport.execute import run_script
 from gpustack.config.host import Host
 
 MARK = "0123456789abcdef"
-HERE = Host("here", "127.0.0.1", connection="local")
+LOCAL_HOST = Host("here", "127.0.0.1", connection="local")
 
 
 def extract_text(answer: Answer) -> str:
@@ -24,9 +24,9 @@ def extract_text(answer: Answer) -> str:
 
 def run_probes(*probes: Probe[Any], before: str = "", **environment: str) -> dict[str, Answer]:
     script = before + render_script(probes, MARK, environment)
-    done = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=30, check=True)
-    found = [*done.stdout.split(b"\n"), *done.stderr.split(b"\n")]
-    lines = [line.decode(errors="replace") for line in found]
+    process = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=30, check=True)
+    output_lines = [*process.stdout.split(b"\n"), *process.stderr.split(b"\n")]
+    lines = [line.decode(errors="replace") for line in output_lines]
     assert lines.count(build_last_line(MARK)) == 2
     return {answer.probe: answer for answer in parse_answers(lines, MARK, "h1", {p.id: p for p in probes})}
 
@@ -43,13 +43,13 @@ def test_output_status_and_errors_arrive_exactly() -> None:
 
 
 def test_a_hanging_probe_is_cut_at_its_limit_and_the_next_is_asked() -> None:
-    started = time.monotonic()
+    start = time.monotonic()
     answers = run_probes(
         Probe("hang", Shell("sleep 20"), extract_text, limit=1), Probe("next", Shell("echo here"), extract_text)
     )
     assert answers["hang"].rc == 124
     assert answers["next"].stdout == "here\n"
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - start < 10
     with pytest.raises(FactUnavailable, match="within 1 s"):
         Probe("hang", Shell(""), extract_text, limit=1).extract_fact(answers["hang"])
 
@@ -103,17 +103,17 @@ def test_an_answer_broken_off_is_lost() -> None:
 
 
 def test_a_child_left_behind_keeps_nobody_waiting() -> None:
-    started = time.monotonic()
+    start = time.monotonic()
     marker = "fedcba9876543210"
     probes = [
         Probe("stray", Shell("sleep 20 & echo gone"), extract_text),
         Probe("next", Shell("echo here"), extract_text),
     ]
     script = render_script(probes, marker, {})
-    lines = run_script(HERE, script, last=build_last_line(marker))
+    lines = run_script(LOCAL_HOST, script, last=build_last_line(marker))
     answers = list(parse_answers(lines, marker, "h1", {probe.id: probe for probe in probes}))
     assert [answer.stdout for answer in answers] == ["gone\n", "here\n"]
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - start < 10
 
 
 @given(st.lists(st.text()))

@@ -22,7 +22,9 @@ KEY_HEX = "9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c5b4a39281706f5e4d3c2b1a0"
 PGP = "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQPGBGinvented\n=aB3d\n-----END PGP PRIVATE KEY BLOCK-----"
 OPENSSH = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1pbnZlbnRlZA\n-----END OPENSSH PRIVATE KEY-----"
 SLACK = "https://hooks.slack.com/services/T01INVENT/B02INVENT/c3d4e5f6g7h8"
-PRESIGNED = "https://s3.example.com/b/k?X-Amz-Credential=AKIAINVENTED00000000%2F20261124&X-Amz-Signature=5d6e7f8091a2"
+PRESIGNED_URL = (
+    "https://s3.example.com/b/k?X-Amz-Credential=AKIAINVENTED00000000%2F20261124&X-Amz-Signature=5d6e7f8091a2"
+)
 
 # By what it is: the text, and what must not be left of it.
 KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -34,7 +36,7 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "grafana admin": ("grafana:\n  adminPassword: figleaf\n", ("figleaf",)),
     "basic auth": ("basic_auth:\n  username: kube\n  password: figleaf\n", ("figleaf",)),
     "aws secret": ("aws_secret_access_key = wJalr/invented+KEY", ("invented",)),
-    "presigned address": (PRESIGNED, ("AKIAINVENTED00000000", "5d6e7f8091a2")),
+    "presigned address": (PRESIGNED_URL, ("AKIAINVENTED00000000", "5d6e7f8091a2")),
     "openssh key": (OPENSSH, ("b3BlbnNzaC1pbnZlbnRlZA",)),
     "client-key-data": ("    client-key-data: aW52ZW50ZWQta2V5\n", ("aW52ZW50ZWQta2V5",)),
     "tls.key": (f"tls.key: {b64encode(b'-----BEGIN PRIVATE KEY-----invented').decode()}", ("LS0tLS1CRUdJTi",)),

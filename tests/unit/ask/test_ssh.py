@@ -90,8 +90,15 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     def build_host(play: Play | None, *, login: float = 0.0, silent: bool = False) -> Host:
         if not silent:
             threading.Thread(target=serve, args=(play, login), daemon=True).start()
-        known = ("-F", "/dev/null", "-o", f"UserKnownHostsFile={tmp_path / 'known_hosts'}", "-o", "IdentityAgent=none")
-        return Host("h1", "127.0.0.1", port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=known)
+        ssh_options = (
+            "-F",
+            "/dev/null",
+            "-o",
+            f"UserKnownHostsFile={tmp_path / 'known_hosts'}",
+            "-o",
+            "IdentityAgent=none",
+        )
+        return Host("h1", "127.0.0.1", port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=ssh_options)
 
     yield build_host
     for transport in transports:
@@ -105,8 +112,8 @@ def query_host(host: Host, limit: float = LIMIT) -> tuple[list[str], str, str]:
     lines: list[str] = []
     try:
         lines += execute_command(host, Command("true", b"a script", limit))
-    except HostRefused as refused:
-        return lines, refused.reach.reference, refused.reach.reason
+    except HostRefused as refusal:
+        return lines, refusal.reach.reference, refusal.reach.reason
     finally:
         assert time.monotonic() - began < 3 * LIMIT + 1
     return lines, "", ""
@@ -118,21 +125,21 @@ def test_a_host_that_answers_is_read(start: Callable[..., Host]) -> None:
 
 def test_a_host_that_accepts_and_says_nothing_is_unreachable(start: Callable[..., Host]) -> None:
     host = start(None, silent=True)
-    lines, reference, why = query_host(host)
+    lines, reference, reason = query_host(host)
     assert (lines, reference) == ([], "host-ssh-unreachable")
-    assert why == f"no answer from [127.0.0.1]:{host.port} within {LIMIT} s"
+    assert reason == f"no answer from [127.0.0.1]:{host.port} within {LIMIT} s"
 
 
 def test_a_login_that_takes_for_ever_is_no_refusal(start: Callable[..., Host]) -> None:
-    lines, reference, why = query_host(start(answer_lines, login=4 * LIMIT))
+    lines, reference, reason = query_host(start(answer_lines, login=4 * LIMIT))
     assert (lines, reference) == ([], "host-ssh-unreachable")
-    assert why.startswith("no answer from")
+    assert reason.startswith("no answer from")
 
 
 def test_a_host_that_never_answers_the_command_is_unreachable(start: Callable[..., Host]) -> None:
-    lines, reference, why = query_host(start(None))
+    lines, reference, reason = query_host(start(None))
     assert (lines, reference) == ([], "host-ssh-unreachable")
-    assert why.startswith("no answer from")
+    assert reason.startswith("no answer from")
 
 
 def test_a_program_that_closes_its_output_and_lives_on_is_ended(start: Callable[..., Host]) -> None:
@@ -148,8 +155,8 @@ def test_a_connection_that_breaks_off_keeps_the_lines_so_far(start: Callable[...
 
 def read_host_keys(start_folder: Path) -> tuple[str, str]:
     """Read the server's key and another one, as known_hosts has them."""
-    own, other = paramiko.RSAKey(filename=str(start_folder / "key")), paramiko.RSAKey.generate(2048)
-    return f"ssh-rsa {own.get_base64()}", f"ssh-rsa {other.get_base64()}"
+    own_key, other_key = paramiko.RSAKey(filename=str(start_folder / "key")), paramiko.RSAKey.generate(2048)
+    return f"ssh-rsa {own_key.get_base64()}", f"ssh-rsa {other_key.get_base64()}"
 
 
 LET_IN = [
@@ -189,16 +196,16 @@ def test_no_other_key_is_let_in_and_none_ends_in_a_traceback(
 ) -> None:
     host = start(answer_lines)
     write_known(tmp_path, host, known_hosts)
-    lines, found, text = query_host(host, 20)
-    assert (lines, found) == ([], reference)
+    lines, actual_reference, text = query_host(host, 20)
+    assert (lines, actual_reference) == ([], reference)
     assert reason in text
     assert f"[127.0.0.1]:{host.port}" in text
 
 
 def write_known(folder: Path, host: Host, known_hosts: str, *, hashed: bool = False) -> None:
-    own, other = read_host_keys(folder)
+    own_key, other_key = read_host_keys(folder)
     file = folder / "known_hosts"
-    file.write_text(known_hosts.format(where=f"[127.0.0.1]:{host.port}", own=own, other=other) + "\n")
+    file.write_text(known_hosts.format(where=f"[127.0.0.1]:{host.port}", own=own_key, other=other_key) + "\n")
     if hashed:
         subprocess.run(["ssh-keygen", "-H", "-f", str(file)], check=False, capture_output=True, timeout=30)
 
@@ -213,21 +220,21 @@ def test_an_alias_is_the_name_in_known_hosts(start: Callable[..., Host], tmp_pat
 def test_where_an_authority_is_known_the_key_can_be_added(start: Callable[..., Host], tmp_path: Path) -> None:
     host = start(answer_lines)
     write_known(tmp_path, host, "@cert-authority * {other}")
-    with pytest.raises(HostRefused) as refused:
+    with pytest.raises(HostRefused) as excinfo:
         list(execute_command(host, Command("true", b"", 20)))
-    assert refused.value.reach.hint.startswith(f"gpustack trust {host.name} ")
-    own = paramiko.RSAKey(filename=str(tmp_path / "key")).get_base64()
-    assert isinstance(refused.value, ssh.UnknownHostKey)
-    assert (refused.value.kind, refused.value.base64_blob, refused.value.certified) == ("ssh-rsa", own, True)
+    assert excinfo.value.reach.hint.startswith(f"gpustack trust {host.name} ")
+    own_key = paramiko.RSAKey(filename=str(tmp_path / "key")).get_base64()
+    assert isinstance(excinfo.value, ssh.UnknownHostKey)
+    assert (excinfo.value.kind, excinfo.value.base64_blob, excinfo.value.certified) == ("ssh-rsa", own_key, True)
 
 
 def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callable[..., Host], tmp_path: Path) -> None:
     """The address alone would name the key of whoever answers on port 22."""
     host = start(answer_lines)
     write_known(tmp_path, host, "{where} {other}")
-    with pytest.raises(HostRefused) as refused:
+    with pytest.raises(HostRefused) as excinfo:
         list(execute_command(host, Command("true", b"", 20)))
-    text, _, _ = refused.value.reach.hint.partition("    #")
+    text, _, _ = excinfo.value.reach.hint.partition("    #")
     assert text == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
 
 
@@ -236,8 +243,10 @@ def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_p
     options = resolve_options(host)
     reach = ssh.describe_failure(host, options, paramiko.AuthenticationException("no"))
     assert (reach.reference, "there is no /nowhere/key" in reach.reason) == ("host-ssh-login", True)
-    there = replace(host, key_file=str(tmp_path / "key"))
-    assert "there is no" not in ssh.describe_failure(there, options, paramiko.AuthenticationException("no")).reason
+    host_with_key = replace(host, key_file=str(tmp_path / "key"))
+    assert (
+        "there is no" not in ssh.describe_failure(host_with_key, options, paramiko.AuthenticationException("no")).reason
+    )
 
 
 def fail_command(server: Server, channel: Any) -> None:
@@ -249,10 +258,10 @@ def fail_command(server: Server, channel: Any) -> None:
 
 def test_no_shell_is_tried_with_user_port_and_key(start: Callable[..., Host]) -> None:
     host = start(fail_command)
-    with pytest.raises(HostRefused) as refused:
+    with pytest.raises(HostRefused) as excinfo:
         list(execute_command(host, Command("true", b"", 20, "mark")))
-    assert refused.value.reach.reference == "host-no-shell"
-    hint = refused.value.reach.hint
+    assert excinfo.value.reach.reference == "host-no-shell"
+    hint = excinfo.value.reach.hint
     assert f"-p {host.port}" in hint
     assert f"-l {host.user}" in hint
     assert hint.endswith(" 127.0.0.1 true")
@@ -262,9 +271,9 @@ def test_words_of_the_inventory_are_quoted_in_commands() -> None:
     """A hint is made to be pasted."""
     assert build_login_command(Host("h", "h$(id)", user="a b;id")) == "ssh -l 'a b;id' 'h$(id)' true"
     host = Host("h", "127.0.0.1", ssh_args=("-F", "/nowhere;id"))
-    with pytest.raises(HostRefused) as refused:
+    with pytest.raises(HostRefused) as excinfo:
         resolve_options(host)
-    assert refused.value.reach.hint == "ssh -G -F '/nowhere;id' 127.0.0.1"
+    assert excinfo.value.reach.hint == "ssh -G -F '/nowhere;id' 127.0.0.1"
     odd = SshOptions("h;id", 2222, "a b", (), (Path("/x y"),), "", "", identities_only=False, agent=False)
     assert odd.destination == ("-p", "2222", "a b@h;id")
     assert odd.build_keygen_command("-R", note="x") == "ssh-keygen -R '[h;id]:2222' -f '/x y'    # x"
@@ -274,8 +283,8 @@ def test_a_key_of_a_known_type_is_asked_for(tmp_path: Path) -> None:
     """A host has keys of several types, and shows one."""
     near, far = socket.socketpair()
     with near, far:
-        made = ssh.build_transport(KnownKeys({"AAAA": "ssh-rsa"}, frozenset(), authority=False), near)
-        kinds = list(made.get_security_options().key_types)
-        made.close()
+        transport = ssh.build_transport(KnownKeys({"AAAA": "ssh-rsa"}, frozenset(), authority=False), near)
+        kinds = list(transport.get_security_options().key_types)
+        transport.close()
     assert kinds[0].startswith("rsa-sha2-")
     assert "ssh-ed25519" in kinds

@@ -23,10 +23,10 @@ def run(world: Path, sudo: str) -> subprocess.CompletedProcess[str]:
     for name, text in (("id", "echo 1000"), ("sudo", sudo)):
         (world / name).write_text(f"#!/bin/sh\n{text}\n")
         (world / name).chmod(0o755)
-    given = build_stdin('echo run >>"$WORLD/run"; echo out', "abc", HOST.become_password).decode()
+    stdin = build_stdin('echo run >>"$WORLD/run"; echo out', "abc", HOST.become_password).decode()
     env = {"PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world)}
     command = ["sh", "-c", build_root_command("abc", password=True)]
-    return subprocess.run(command, input=given, env=env, capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run(command, input=stdin, env=env, capture_output=True, text=True, timeout=20, check=False)
 
 
 @pytest.mark.parametrize(
@@ -34,17 +34,17 @@ def run(world: Path, sudo: str) -> subprocess.CompletedProcess[str]:
     [(TAKES, "asks for more than a password"), (REFUSES, "3 incorrect"), (ENDS, "sudo: no password was provided")],
 )
 def test_nothing_is_run_and_it_is_reported(sudo: str, reason: str, tmp_path: Path) -> None:
-    done = run(tmp_path, sudo)
+    process = run(tmp_path, sudo)
     assert not (tmp_path / "run").exists()
-    assert "abc" not in done.stdout.split()
-    refused = parse_sudo_refusal(HOST, done.stderr, done.returncode)
-    assert refused
-    assert refused.reach.reference == "host-sudo-password"
-    assert reason in refused.reach.reason
-    assert "hunter2" not in f"{done.stdout}{done.stderr}{refused.reach}"
+    assert "abc" not in process.stdout.split()
+    refusal = parse_sudo_refusal(HOST, process.stderr, process.returncode)
+    assert refusal
+    assert refusal.reach.reference == "host-sudo-password"
+    assert reason in refusal.reach.reason
+    assert "hunter2" not in f"{process.stdout}{process.stderr}{refusal.reach}"
 
 
 @pytest.mark.parametrize("sudo", [RUN, f"read -r one; {RUN}"], ids=["asks for nothing", "asks for the password"])
 def test_one_that_asks_once_or_not_at_all_runs_it(sudo: str, tmp_path: Path) -> None:
-    done = run(tmp_path, sudo)
-    assert done.stdout.split() == ["abc", "out"], done.stderr
+    process = run(tmp_path, sudo)
+    assert process.stdout.split() == ["abc", "out"], process.stderr

@@ -21,31 +21,31 @@ from gpustack.ask.transport.refusal import HostRefused, parse_sudo_refusal
 from gpustack.config.ansible.connection import SUDOS
 from gpustack.config.host import Host
 
-HERE = Host("here", "127.0.0.1", connection="local")
+LOCAL_HOST = Host("here", "127.0.0.1", connection="local")
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, or sudo without a password")
 
 
 @root
 def test_local_lines_arrive() -> None:
-    assert [line.strip() for line in run_script(HERE, "echo one; echo two; id -u")] == ["one", "two", "0"]
+    assert [line.strip() for line in run_script(LOCAL_HOST, "echo one; echo two; id -u")] == ["one", "two", "0"]
 
 
 @root
 def test_a_script_beyond_the_limit_ends_there() -> None:
-    assert [line.strip() for line in run_script(HERE, "echo one; sleep 30; echo two", limit=1)] == ["one"]
+    assert [line.strip() for line in run_script(LOCAL_HOST, "echo one; sleep 30; echo two", limit=1)] == ["one"]
 
 
 @root
 def test_a_child_that_holds_the_error_output_open_is_not_waited_for() -> None:
-    started = time.monotonic()
-    assert list(run_script(HERE, "sleep 20 >/dev/null & echo one; echo error >&2")) == ["one", "error"]
-    assert time.monotonic() - started < 10
+    start = time.monotonic()
+    assert list(run_script(LOCAL_HOST, "sleep 20 >/dev/null & echo one; echo error >&2")) == ["one", "error"]
+    assert time.monotonic() - start < 10
 
 
 def test_a_shell_that_is_killed_is_none() -> None:
-    with pytest.raises(HostRefused) as refused:
-        list(execute_command(HERE, Command("kill -9 $$", b"echo one\n", first="mark")))
-    assert (refused.value.reach.reference, refused.value.reach.reason) == (
+    with pytest.raises(HostRefused) as excinfo:
+        list(execute_command(LOCAL_HOST, Command("kill -9 $$", b"echo one\n", first="mark")))
+    assert (excinfo.value.reach.reference, excinfo.value.reach.reason) == (
         "host-no-shell",
         "the shell ended with 137: ",
     )
@@ -53,12 +53,12 @@ def test_a_shell_that_is_killed_is_none() -> None:
 
 @root
 def test_interact_writes_until_none() -> None:
-    more: queue.Queue[bytes | None] = queue.Queue()
-    lines = interact(HERE, "echo up; while read -r l; do echo got $l; done; echo end", more)
+    second_queue: queue.Queue[bytes | None] = queue.Queue()
+    lines = interact(LOCAL_HOST, "echo up; while read -r l; do echo got $l; done; echo end", second_queue)
     assert next(lines).strip() == "up"
-    more.put(b"x\n")
+    second_queue.put(b"x\n")
     assert next(lines).strip() == "got x"
-    threading.Timer(0.1, more.put, [None]).start()
+    threading.Timer(0.1, second_queue.put, [None]).start()
     assert [line.strip() for line in lines] == ["end"]
 
 
@@ -82,8 +82,8 @@ def test_the_sudo_of_the_inventory_is_run(sudo: str, tmp_path: Path) -> None:
 
 @root
 def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> None:
-    asked = Host("here", "127.0.0.1", connection="local", become_password="hunter2")
-    assert [line.strip() for line in run_script(asked, "echo one")] == ["one"]
+    host = Host("here", "127.0.0.1", connection="local", become_password="hunter2")
+    assert [line.strip() for line in run_script(host, "echo one")] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -98,19 +98,19 @@ def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> No
     ],
 )
 def test_words_of_sudo_are_told_apart(errors: str, password: str | None, reference: str) -> None:
-    refused = parse_sudo_refusal(Host("h", "h", become_password=password), errors, 1)
-    assert isinstance(refused, HostRefused)
-    assert refused.reach.reference == reference
-    assert "x" not in refused.reach.hint.split() or password is None
+    refusal = parse_sudo_refusal(Host("h", "h", become_password=password), errors, 1)
+    assert isinstance(refusal, HostRefused)
+    assert refusal.reach.reference == reference
+    assert "x" not in refusal.reach.hint.split() or password is None
 
 
 def test_of_a_login_that_may_not_use_sudo_its_words_are_shown() -> None:
     """A password would not help, so none is asked for."""
     text = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
-    refused = parse_sudo_refusal(Host("h", "h", become_password="x"), text, 1)
-    assert refused
-    assert refused.reach.reason == "ops is not in the sudoers file."
-    assert "-K" not in refused.reach.hint
+    refusal = parse_sudo_refusal(Host("h", "h", become_password="x"), text, 1)
+    assert refusal
+    assert refusal.reach.reason == "ops is not in the sudoers file."
+    assert "-K" not in refusal.reach.hint
 
 
 def test_output_on_stderr_alone_is_no_refusal() -> None:

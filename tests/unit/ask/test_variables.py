@@ -16,16 +16,22 @@ def test_variables_of_paths_are_those_of_the_spec() -> None:
             "autoscaling": {"namespace": "scale"},
         }
     )
-    ours = {"MONITORING": "watch", "RELEASE": "kps", "GPU_NAMESPACE": "gpus", "GPU_RELEASE": "op", "KEDA": "scale"}
-    assert build_name_variables(spec) == ours
+    own_variables = {
+        "MONITORING": "watch",
+        "RELEASE": "kps",
+        "GPU_NAMESPACE": "gpus",
+        "GPU_RELEASE": "op",
+        "KEDA": "scale",
+    }
+    assert build_name_variables(spec) == own_variables
 
 
 def test_every_variable_of_a_path_is_known() -> None:
-    used = {
+    names = {
         name
         for probe in PROBES
         if isinstance(probe.question, Api)
         for name in re.findall(r"\$(\w+)", probe.question.path)
     }
-    assert used
-    assert used <= set(build_name_variables(Spec()))
+    assert names
+    assert names <= set(build_name_variables(Spec()))

@@ -20,15 +20,17 @@ NAME = Probe("made.name", Shell("true"), extract_text)
 
 
 def snapshot(*texts: str) -> Snapshot:
-    found = hosts.build_snapshot()
-    answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), texts, strict=True)}
-    return replace(found, answers=answers)
+    snapshot = hosts.build_snapshot()
+    answers = {
+        (NAME.id, host): Answer(NAME.id, host, 0, stdout) for host, stdout in zip(("h1", "h2"), texts, strict=True)
+    }
+    return replace(snapshot, answers=answers)
 
 
 def judge_reads(read: Callable[[View], object], taken_snapshot: Snapshot) -> list[Judgement]:
     return [
-        judge_at("read", lambda view: build_ok_result("value", str(read(view))), taken_snapshot, where)
-        for where in ("h1", "h2")
+        judge_at("read", lambda view: build_ok_result("value", str(read(view))), taken_snapshot, location)
+        for location in ("h1", "h2")
     ]
 
 
@@ -48,22 +50,22 @@ def test_each_host_has_its_own_evidence() -> None:
 
 
 def test_a_fact_is_parsed_once() -> None:
-    parsed: list[str] = []
+    parsed_texts: list[str] = []
 
     def parse(answer: Answer) -> str:
-        parsed.append(answer.location)
+        parsed_texts.append(answer.location)
         return answer.stdout
 
     probe = Probe(NAME.id, Shell("true"), parse)
-    made = snapshot("a", "b")
-    assert [list_values(lambda view: view[probe], made) for _ in range(2)] == [["a", "b"]] * 2
-    assert parsed == ["h1", "h2"]
+    taken_snapshot = snapshot("a", "b")
+    assert [list_values(lambda view: view[probe], taken_snapshot) for _ in range(2)] == [["a", "b"]] * 2
+    assert parsed_texts == ["h1", "h2"]
 
 
 def test_what_cannot_be_read_is_unknown_there_alone() -> None:
-    lost = replace(snapshot("a", "a"), answers={})
-    assert list_values(lambda view: view[NAME], lost) == ["unknown", "unknown"]
-    assert list_values(lambda here: int(here[NAME]), snapshot("a", "7")) == ["unknown", "7"]
+    lost_snapshot = replace(snapshot("a", "a"), answers={})
+    assert list_values(lambda view: view[NAME], lost_snapshot) == ["unknown", "unknown"]
+    assert list_values(lambda view: int(view[NAME]), snapshot("a", "7")) == ["unknown", "7"]
 
 
 def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
@@ -83,15 +85,15 @@ def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
 
 
 def test_what_is_made_of_many_hosts_is_made_once_and_is_evidence_for_each() -> None:
-    made, times = snapshot("a", "b"), []
+    taken_snapshot, times = snapshot("a", "b"), []
 
     def join_hosts(host_view: View) -> str:
         times.append(host_view.location)
         return "".join(host_view.select_host(host)[NAME] for host in ("h1", "h2"))
 
     judgements = [
-        *judge_reads(lambda view: view.compute_once(join_hosts), made),
-        *judge_reads(lambda here: here.compute_once(join_hosts), made),
+        *judge_reads(lambda view: view.compute_once(join_hosts), taken_snapshot),
+        *judge_reads(lambda view: view.compute_once(join_hosts), taken_snapshot),
     ]
     assert [judgement.result and judgement.result.actual for judgement in judgements] == ["ab"] * 4
     assert len(times) == 1
@@ -99,7 +101,7 @@ def test_what_is_made_of_many_hosts_is_made_once_and_is_evidence_for_each() -> N
 
 
 def test_its_arguments_tell_one_value_from_another() -> None:
-    made, words = snapshot("a", "b"), [["a"], ["a"]]
+    taken_snapshot, words = snapshot("a", "b"), [["a"], ["a"]]
 
     def join_arguments(host_view: View, words: list[str], text: str, large: bool) -> str:
         return f"{words} {text} {large}"
@@ -112,8 +114,8 @@ def test_its_arguments_tell_one_value_from_another() -> None:
             for large in (True, False)
         )
 
-    assert len(set(list_values(check, made))) == 1
-    assert len(made.memo) == 8
+    assert len(set(list_values(check, taken_snapshot))) == 1
+    assert len(taken_snapshot.memo) == 8
 
 
 def test_what_cannot_be_made_is_raised_to_each() -> None:

@@ -18,12 +18,12 @@ Writer = Callable[[str], str]
 
 
 def wrap(text: str, width: int) -> str:
-    return "\n".join(text[at : at + width] for at in range(0, len(text), width))
+    return "\n".join(text[index : index + width] for index in range(0, len(text), width))
 
 
 def encode_utf16(text: str) -> str:
     units = text.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return "".join(f"\\u{units[index : index + 4]}" for index in range(0, len(units), 4))
 
 
 def encode_base64(text: str) -> str:
@@ -56,10 +56,10 @@ WRITERS: dict[str, Writer] = {
 
 @pytest.mark.parametrize("form", WRITERS)
 def test_no_way_of_writing_leaves_it(form: str) -> None:
-    written = WRITERS[form](SECRET)
-    output = redact(f"before {written} behind", [SECRET])
-    for at in range(len(written) - 11):
-        assert written[at : at + 12] not in output
+    written_text = WRITERS[form](SECRET)
+    output = redact(f"before {written_text} behind", [SECRET])
+    for index in range(len(written_text) - 11):
+        assert written_text[index : index + 12] not in output
     assert output.startswith("before ")
     assert output.endswith(" behind")
 
@@ -67,25 +67,25 @@ def test_no_way_of_writing_leaves_it(form: str) -> None:
 def test_a_pull_secret_over_lines_is_gone_where_the_login_stands() -> None:
     inner = encode_base64(f"kube:{SECRET}")
     start = json.dumps({"auths": {"registry.example.com": {"auth": inner}}}).index(inner) * 4 // 3
-    whole = build_docker_config(SECRET)
-    output = redact(textwrap.fill(whole, 40), [SECRET]).replace("\n", "")
-    assert [at for at in range(start + 10, start + len(inner)) if whole[at : at + 8] in output] == []
+    config = build_docker_config(SECRET)
+    output = redact(textwrap.fill(config, 40), [SECRET]).replace("\n", "")
+    assert [index for index in range(start + 10, start + len(inner)) if config[index : index + 8] in output] == []
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=8, max_size=40))
 def test_no_secret_is_left_in_any_way_of_writing(secret: str) -> None:
     if len(decode_text(secret)[-1].plain) < 8:
         return
-    for way, write in WRITERS.items():
-        written = write(secret)
-        assert written[2:-2] not in redact(f"before {written} behind", [secret]), way
+    for form, write in WRITERS.items():
+        written_text = write(secret)
+        assert written_text[2:-2] not in redact(f"before {written_text} behind", [secret]), form
 
 
 @pytest.mark.parametrize("secret", ["fig-leaf-77%", "fig-%41-leaf-77%", "%fig-leaf-77"])
 def test_a_percent_sign_at_its_end_joins_no_word_behind_it(secret: str) -> None:
     """A form that drops blanks turns `% be` into the escape `%be`."""
-    written = WRITERS["quoted whole for an address"](secret)
-    assert redact(f"before {written} behind", [secret]) == "before REDACTED behind"
+    written_text = WRITERS["quoted whole for an address"](secret)
+    assert redact(f"before {written_text} behind", [secret]) == "before REDACTED behind"
 
 
 @pytest.mark.parametrize("size", [6, 8, 12, 20])
@@ -119,8 +119,8 @@ def encode_bytes(data: bytes) -> str:
 @given(st.text())
 def test_each_plain_character_has_its_place(text: str) -> None:
     for reading in decode_text(text):
-        at = 0
+        position = 0
         for place in range(len(reading.plain)):
             start, end = reading.locate(place)
-            assert at <= start < end <= len(text)
-            at = start
+            assert position <= start < end <= len(text)
+            position = start

@@ -22,12 +22,12 @@ SM, DRAM = "gpustack:gpu_sm_active:ratio", "gpustack:gpu_dram_active:ratio"
 
 
 def test_a_queue_is_preferred_to_any_load() -> None:
-    found = build_suggestion({"vllm:num_requests_waiting": 3.0, SM: 0.9}, build_window(COMPUTE))
-    assert (found.metric, found.target, found.current_value) == ("vllm:num_requests_waiting", 5.0, 3.0)
+    suggestion = build_suggestion({"vllm:num_requests_waiting": 3.0, SM: 0.9}, build_window(COMPUTE))
+    assert (suggestion.metric, suggestion.target, suggestion.current_value) == ("vllm:num_requests_waiting", 5.0, 3.0)
 
 
 def test_every_class_of_profiles_is_suited_or_not() -> None:
-    assert {*LIMITING_SHARES, *UNSUITABLE_CLASSES} == {one.id for one in CLASSES} | {"insufficient-data", "mixed"}
+    assert {*LIMITING_SHARES, *UNSUITABLE_CLASSES} == {cls.id for cls in CLASSES} | {"insufficient-data", "mixed"}
     assert not {*LIMITING_SHARES} & {*UNSUITABLE_CLASSES}
 
 
@@ -35,15 +35,15 @@ def test_every_class_of_profiles_is_suited_or_not() -> None:
 def test_what_is_full_is_the_metric_and_the_target_is_below_what_it_reached(
     levels: dict[str, float], metric: str, highest: float
 ) -> None:
-    found = build_suggestion({SM: 0.5, DRAM: 0.5}, build_window(levels))
-    assert found.metric == metric
-    assert 0.7 * highest < found.target < 0.85 * highest
+    suggestion = build_suggestion({SM: 0.5, DRAM: 0.5}, build_window(levels))
+    assert suggestion.metric == metric
+    assert 0.7 * highest < suggestion.target < 0.85 * highest
 
 
 def test_without_a_series_now_nothing_is_suggested() -> None:
-    found = build_suggestion({}, build_window(COMPUTE))
-    assert (found.metric, found.exit_status) == ("", 8)
-    assert "no series of sm" in found.reasons[0]
+    suggestion = build_suggestion({}, build_window(COMPUTE))
+    assert (suggestion.metric, suggestion.exit_status) == ("", 8)
+    assert "no series of sm" in suggestion.reasons[0]
 
 
 def test_no_number_is_no_value() -> None:
@@ -52,17 +52,17 @@ def test_no_number_is_no_value() -> None:
 
 def test_idle_and_too_little_data_are_refused() -> None:
     idle = replace(build_window(dict.fromkeys(COMPUTE, 0.001)), seconds=3600.0, interval=40.0)
-    for of in (idle, build_window(COMPUTE, samples=3)):
-        found = build_suggestion({SM: 0.1}, of)
-        assert (found.metric, found.exit_status) == ("", 8)
+    for idle_window in (idle, build_window(COMPUTE, samples=3)):
+        suggestion = build_suggestion({SM: 0.1}, idle_window)
+        assert (suggestion.metric, suggestion.exit_status) == ("", 8)
 
 
 def test_where_it_was_not_full_the_target_is_an_estimate_that_says_so() -> None:
-    found = build_suggestion(
+    suggestion = build_suggestion(
         {SM: 0.3}, build_window({**COMPUTE, "engine": 0.8, "sm": 0.45, "tensor": 0.2, "dram": 0.1})
     )
-    assert found.target == 0.6
-    assert any("not seen at its limit" in doubt for doubt in found.doubts)
+    assert suggestion.target == 0.6
+    assert any("not seen at its limit" in doubt for doubt in suggestion.doubts)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_the_deployment_of_a_pod_is_found() -> None:
 
 
 def test_a_pod_that_nothing_scalable_owns_is_refused() -> None:
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError) as excinfo:
         find_workload(serve_owners("Rollout"), "team-a", "vllm-7d9f8c-x2k4p")
-    assert refused.value.reference == "autoscale-owner"
-    assert refused.value.reason == "It is owned by Rollout vllm."
+    assert excinfo.value.reference == "autoscale-owner"
+    assert excinfo.value.reason == "It is owned by Rollout vllm."
     with pytest.raises(UsageError, match="no Deployment"):
         find_workload(cast("Prometheus", Queries({})), "team-a", "train-0")
 
@@ -118,7 +118,7 @@ def test_a_metric_that_is_gone_is_not_taken_for_0() -> None:
 
 
 def test_what_is_printed_is_a_manifest() -> None:
-    found = build_draft()
-    assert yaml.safe_load("\n".join(list_lines(found))) == build_scaled_object(found)
-    refused = Draft(build_suggestion({}, build_window(COMPUTE)), Bounds(1, 4), "http://p:9090")
-    assert yaml.safe_load("\n".join(list_lines(refused))) is None
+    draft = build_draft()
+    assert yaml.safe_load("\n".join(list_lines(draft))) == build_scaled_object(draft)
+    refused_draft = Draft(build_suggestion({}, build_window(COMPUTE)), Bounds(1, 4), "http://p:9090")
+    assert yaml.safe_load("\n".join(list_lines(refused_draft))) is None

@@ -28,7 +28,7 @@ from tests.unit.bundle.small_bundle import make_scripts, make_texts
 
 def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     packages = '[{"name": "busybox", "version": "1", "sha256": "0"}]'
-    needed = {name: source for name, source in PACKAGES.items() if name not in ("go", "gcc")}
+    needed_packages = {name: source for name, source in PACKAGES.items() if name not in ("go", "gcc")}
     patch.setattr(modules, "declare_parts", small_bundle.make_parts)
     patch.setattr(modules, "declare_pause", lambda: make_scripts("pause", {"pause": "pause"}))
     patch.setattr(userland, "declare_part", lambda: make_scripts("userland", {"packages.json": packages}))
@@ -45,14 +45,16 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
         lambda *_: make_texts("prometheus-crds", (small_bundle.CRDS["prometheus-crds"],)),
     )
     patch.setattr(crds, "declare_nfd_crds", lambda _: make_texts("nfd-crds", (small_bundle.CRDS["nfd-crds"],)))
-    patch.setattr(simulated_images, "declare_part", lambda: make_texts("simulated-cluster", small_bundle.SIMULATED))
+    patch.setattr(
+        simulated_images, "declare_part", lambda: make_texts("simulated-cluster", small_bundle.SIMULATED_PARTS)
+    )
     patch.setattr(
         driver_debs,
         "declare_part",
         lambda _: make_scripts("simulated-driver", dict.fromkeys(small_bundle.DRIVER, "driver")),
     )
     patch.setattr(charts, "CHARTS", home / "charts")
-    patch.setattr(licences, "read_build_info", lambda made: small_bundle.BUILT_FROM.format(len(made)))
+    patch.setattr(licences, "read_build_info", lambda _path: small_bundle.BUILT_FROM.format(len(_path)))
     patch.setattr(licences, "locate_module_cache", lambda: small_bundle.make_module_cache(home / "modules"))
     layers = {
         "collect_network_tools": {"/usr/sbin/iptables": b"iptables"},
@@ -62,7 +64,7 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     for module in (images, monitoring_images, gpu_images, simulated_images, product):
         for name in layers.keys() & vars(module).keys():
             patch.setattr(module, name, lambda _, layer=layers[name]: layer)
-    patch.setattr("gpustack_lab.bundle.build.PACKAGES", needed)
+    patch.setattr("gpustack_lab.bundle.build.PACKAGES", needed_packages)
 
 
 def move_home(patch: pytest.MonkeyPatch, home: Path) -> None:

@@ -66,7 +66,7 @@ MANIFESTS = {
     ),
 }
 CRDS = {"prometheus-crds": "crd-prometheuses.yaml", "nfd-crds": "nfd-api-crds.yaml"}
-SIMULATED = ("dcgm", "dcgm-exporter", "gpu-operator", "grafana", "vectoradd", "etc/default-counters.csv")
+SIMULATED_PARTS = ("dcgm", "dcgm-exporter", "gpu-operator", "grafana", "vectoradd", "etc/default-counters.csv")
 
 
 def make_scripts(name: str, contents: dict[str, str]) -> Part:
@@ -86,25 +86,27 @@ def make_texts(name: str, paths: tuple[str, ...]) -> Part:
 
 
 def make_parts(_versions: object, kubernetes: tuple[str, ...]) -> list[Part]:
-    made = []
+    names = []
     for version in kubernetes:
         contents = {name: f"{name} {version}" for name in KUBERNETES} | {
             "kubeadm": KUBEADM.replace("{version}", version)
         }
-        made.append(make_scripts(f"kubernetes-{version}", contents))
+        names.append(make_scripts(f"kubernetes-{version}", contents))
     for tool, outputs in OUTPUTS.items():
-        made.append(make_scripts(tool, {name: MIRROR if name == "mirror" else f"{name} of {tool}" for name in outputs}))
-    return made
+        names.append(
+            make_scripts(tool, {name: MIRROR if name == "mirror" else f"{name} of {tool}" for name in outputs})
+        )
+    return names
 
 
 def make_charts(directory: Path) -> Path:
     """Make folders of charts, of the version set's versions."""
-    described = {
+    description = {
         "kube-prometheus-stack": "name: kube-prometheus-stack\nversion: 88.5.3\n",
         "kube-prometheus-stack/charts/crds": "name: crds\nversion: 0.0.0\n",
         "gpu-operator": "name: gpu-operator\nversion: v26.7.0\n",
     }
-    for folder, text in described.items():
+    for folder, text in description.items():
         (directory / folder / "templates").mkdir(parents=True)
         (directory / folder / "Chart.yaml").write_text(text)
         (directory / folder / "templates" / "config.yaml").write_text("kind: ConfigMap\n")

@@ -26,15 +26,15 @@ def list_built_parts(directory: Path, kubernetes: tuple[str, ...] = ()) -> list[
 
 def test_an_unchanged_bundle_is_not_built_again(bundle: Path) -> None:
     before = {path: path.stat().st_ino for path in bundle.rglob("*") if path.is_file()}
-    listed = (bundle / manifest.FILE).read_bytes()
+    manifest_text = (bundle / manifest.FILE).read_bytes()
     assert list_built_parts(bundle) == []
-    assert (bundle / manifest.FILE).read_bytes() == listed
+    assert (bundle / manifest.FILE).read_bytes() == manifest_text
     assert {path: path.stat().st_ino for path in bundle.rglob("*") if path.is_file()} == before
 
 
 def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
-    made = list_built_parts(bundle, ("1.36.3",))
-    assert made == sorted(
+    built_parts = list_built_parts(bundle, ("1.36.3",))
+    assert built_parts == sorted(
         ["apt-kubernetes-1.36", "checksums", "image-list", "kubernetes-1.36.3", "licences"]
         + [f"deb-{name}_1.36.3-1.1" for name in ("kubeadm", "kubectl", "kubelet")]
         + [
@@ -42,10 +42,10 @@ def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
             for name in ("apiserver", "controller-manager", "proxy", "scheduler")
         ]
     )
-    listed = verify(bundle)
-    assert listed.kubernetes == ("1.36.4", "1.36.3")
+    verification = verify(bundle)
+    assert verification.kubernetes == ("1.36.4", "1.36.3")
     assert {"registry.k8s.io/kube-proxy:v1.36.3", "registry.k8s.io/kube-proxy:v1.36.4"} < {
-        image.reference for image in listed.images
+        image.reference for image in verification.images
     }
 
 
@@ -59,13 +59,13 @@ def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.M
         return Part(name, "other inputs", make)
 
     def replace_programs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
-        kept = [part for part in parts(versions, kubernetes) if part.name not in {"crictl", "coredns"}]
-        return [*kept, build_part("crictl"), build_part("coredns")]
+        remaining_parts = [part for part in parts(versions, kubernetes) if part.name not in {"crictl", "coredns"}]
+        return [*remaining_parts, build_part("crictl"), build_part("coredns")]
 
     monkeypatch.setattr(modules, "declare_parts", replace_programs)
-    packed = ["crictl", "deb-cri-tools_1.36.0-1.1", "apt-kubernetes-1.36"]
-    pulled = ["coredns", "image-registry.k8s.io_coredns_coredns_v1.14.2", "image-list", "checksums"]
-    assert list_built_parts(bundle) == sorted([*packed, *pulled, "licences"])
+    packed_names = ["crictl", "deb-cri-tools_1.36.0-1.1", "apt-kubernetes-1.36"]
+    pulled_names = ["coredns", "image-registry.k8s.io_coredns_coredns_v1.14.2", "image-list", "checksums"]
+    assert list_built_parts(bundle) == sorted([*packed_names, *pulled_names, "licences"])
     verify(bundle)
 
 
@@ -102,9 +102,9 @@ def test_when_one_part_fails_the_others_are_ended(bundle: Path, monkeypatch: pyt
 
 def test_a_directory_with_other_things_is_left_alone(tmp_path: Path, no_compilers: None) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         build(tmp_path)
-    assert caught.value.reference == "bundle-directory-used"
+    assert excinfo.value.reference == "bundle-directory-used"
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -119,10 +119,10 @@ def test_a_directory_with_other_things_is_left_alone(tmp_path: Path, no_compiler
 def test_bad_requests_are_refused(
     tmp_path: Path, no_compilers: None, source: str, kubernetes: tuple[str, ...], reference: str
 ) -> None:
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         build(tmp_path / "new", source=source, kubernetes=kubernetes)
-    assert caught.value.reference == reference
-    assert all(version in caught.value.reason for version in kubernetes)
+    assert excinfo.value.reference == reference
+    assert all(version in excinfo.value.reason for version in kubernetes)
 
 
 def test_the_secret_key_is_private_and_not_in_the_bundle(shared_bundle: Path) -> None:

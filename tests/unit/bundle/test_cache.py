@@ -30,8 +30,8 @@ def cache(tmp_path: Path) -> Cache:
 def test_a_part_is_made_once_for_the_same_inputs(cache: Cache) -> None:
     make = CountingMaker()
     assert cache.ensure_part(Part("tool", "a" * 64, make), ignore_event).fresh
-    again = cache.ensure_part(Part("tool", "a" * 64, make), ignore_event)
-    assert (make.times, again.fresh, again["sub/file"].read_text()) == (1, False, "content")
+    second_part = cache.ensure_part(Part("tool", "a" * 64, make), ignore_event)
+    assert (make.times, second_part.fresh, second_part["sub/file"].read_text()) == (1, False, "content")
 
 
 def test_a_part_is_made_again_for_other_inputs(cache: Cache) -> None:
@@ -69,10 +69,10 @@ def test_nothing_stays_of_a_part_that_failed(cache: Cache) -> None:
 
 
 def test_scratch_of_a_killed_build_is_swept(cache: Cache) -> None:
-    left = cache.root / "tool" / ".new-killed"
-    left.mkdir(parents=True)
+    leftover = cache.root / "tool" / ".new-killed"
+    leftover.mkdir(parents=True)
     with cache.hold_lock(ignore_event):
-        assert not left.exists()
+        assert not leftover.exists()
 
 
 def test_a_second_build_waits_and_says_so(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +95,10 @@ def test_old_parts_are_removed(cache: Cache) -> None:
 
 
 def test_contents_are_the_same_however_they_came_about(cache: Cache) -> None:
-    one = cache.ensure_part(Part("tool", "a" * 64, CountingMaker()), ignore_event)
-    same = cache.ensure_part(Part("tool", "b" * 64, CountingMaker()), ignore_event)
-    other = cache.ensure_part(Part("tool", "c" * 64, CountingMaker("else")), ignore_event)
-    assert one.contents == same.contents != other.contents
+    first_part = cache.ensure_part(Part("tool", "a" * 64, CountingMaker()), ignore_event)
+    same_part = cache.ensure_part(Part("tool", "b" * 64, CountingMaker()), ignore_event)
+    other_part = cache.ensure_part(Part("tool", "c" * 64, CountingMaker("else")), ignore_event)
+    assert first_part.contents == same_part.contents != other_part.contents
 
 
 def test_a_digest_sees_names_and_contents_of_files(tmp_path: Path) -> None:

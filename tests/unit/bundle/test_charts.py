@@ -62,11 +62,11 @@ def test_charts_lie_at_their_official_addresses(shared_bundle: Path) -> None:
 def test_crds_go_into_the_chart_inside_where_there_is_one(
     folder: Path, definition_parts: dict[str, BuiltPart], tmp_path: Path
 ) -> None:
-    inside = folder / "gpu-operator" / "charts" / "node-feature-discovery"
-    inside.mkdir(parents=True)
-    (inside / "Chart.yaml").write_text("name: node-feature-discovery\nversion: 0.17.0\n")
-    found = list_names(pack_chart(charts.declare_parts(load(), definition_parts)["gpu-operator"], tmp_path / "out"))
-    assert "gpu-operator/charts/node-feature-discovery/crds/nfd-api-crds.yaml" in found
+    subchart = folder / "gpu-operator" / "charts" / "node-feature-discovery"
+    subchart.mkdir(parents=True)
+    (subchart / "Chart.yaml").write_text("name: node-feature-discovery\nversion: 0.17.0\n")
+    names = list_names(pack_chart(charts.declare_parts(load(), definition_parts)["gpu-operator"], tmp_path / "out"))
+    assert "gpu-operator/charts/node-feature-discovery/crds/nfd-api-crds.yaml" in names
 
 
 def test_the_same_files_make_the_same_archive(
@@ -76,8 +76,8 @@ def test_the_same_files_make_the_same_archive(
     before = pack_chart(part, tmp_path / "one")
     (folder / "gpu-operator" / "Chart.yaml").touch()
     (folder / "gpu-operator" / "Chart.yaml").chmod(0o600)
-    again = charts.declare_parts(load(), definition_parts)["gpu-operator"]
-    assert (again.inputs, pack_chart(again, tmp_path / "two")) == (part.inputs, before)
+    second_parts = charts.declare_parts(load(), definition_parts)["gpu-operator"]
+    assert (second_parts.inputs, pack_chart(second_parts, tmp_path / "two")) == (part.inputs, before)
 
 
 @pytest.mark.parametrize("subchart", ["charts/gpu-operator/templates/config.yaml", "nfd-crds/nfd-api-crds.yaml"])
@@ -92,6 +92,6 @@ def test_a_changed_file_packs_its_chart_anew(
 
 def test_a_chart_of_another_version_is_refused(folder: Path, definition_parts: dict[str, BuiltPart]) -> None:
     (folder / "gpu-operator" / "Chart.yaml").write_text("name: gpu-operator\nversion: v26.6.0\n")
-    with pytest.raises(BundleError, match=r"gpu-operator v26\.6\.0") as caught:
+    with pytest.raises(BundleError, match=r"gpu-operator v26\.6\.0") as excinfo:
         charts.declare_parts(load(), definition_parts)
-    assert caught.value.reference == "bundle-version-apart"
+    assert excinfo.value.reference == "bundle-version-apart"

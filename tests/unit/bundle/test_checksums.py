@@ -17,9 +17,9 @@ def test_every_file_outside_the_repositories_is_listed(shared_bundle: Path) -> N
     files = shared_bundle / "files"
     single = {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()}
     single = {path for path in single if not path.startswith(REPOSITORIES)} - {"SHA256SUMS", "SHA256SUMS.asc"}
-    listed = [line.split("  ", 1)[1] for line in (files / "SHA256SUMS").read_text().splitlines()[1:]]
-    assert listed == sorted(single)
-    assert {path.split("/")[0] for path in listed} == {
+    listed_names = [line.split("  ", 1)[1] for line in (files / "SHA256SUMS").read_text().splitlines()[1:]]
+    assert listed_names == sorted(single)
+    assert {path.split("/")[0] for path in listed_names} == {
         "IMAGES",
         "licences.tar.gz",
         "get.helm.sh",
@@ -51,9 +51,9 @@ def test_a_changed_line_does_not_hold(shared_bundle: Path, tmp_path: Path) -> No
         shutil.copy(shared_bundle / "files" / name, tmp_path)
     sums = tmp_path / "SHA256SUMS"
     sums.write_text(sums.read_text().replace("helm", "hell", 1))
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         keys.verify_signature(shared_bundle / KEY, tmp_path / "SHA256SUMS.asc", sums)
-    assert caught.value.reference == "bundle-signature-bad"
+    assert excinfo.value.reference == "bundle-signature-bad"
 
 
 def test_the_signed_list_says_that_simulated_software_is_served(shared_bundle: Path) -> None:
@@ -63,8 +63,8 @@ def test_the_signed_list_says_that_simulated_software_is_served(shared_bundle: P
 def test_the_list_of_images_has_the_digest_of_each_that_is_served(shared_bundle: Path) -> None:
     *lines, last = (shared_bundle / "files" / "IMAGES").read_text().splitlines()
     assert last == f"# end {len(lines)}"
-    listed = [line.split(" ") for line in lines]
-    assert dict(listed) == {
+    parts = [line.split(" ") for line in lines]
+    assert dict(parts) == {
         reference: entry["digest"] for reference, entry in layout.read_descriptors(shared_bundle / "images").items()
     }
-    assert all(name.count("/") >= 1 and "." in name.split("/")[0] for name, _ in listed), "as containerd names them"
+    assert all(name.count("/") >= 1 and "." in name.split("/")[0] for name, _ in parts), "as containerd names them"

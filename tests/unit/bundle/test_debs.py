@@ -10,8 +10,8 @@ DOCKER = "files/download.docker.com/linux/debian/dists/bookworm/pool/stable"
 
 
 def find_deb(bundle: Path, name: str) -> Path:
-    (found,) = [path for below in (KUBERNETES, DOCKER) for path in (bundle / below).rglob(f"{name}_*.deb")]
-    return found
+    (deb,) = [path for mirror in (KUBERNETES, DOCKER) for path in (bundle / mirror).rglob(f"{name}_*.deb")]
+    return deb
 
 
 def run_dpkg(*words: str | Path) -> str:
@@ -19,8 +19,8 @@ def run_dpkg(*words: str | Path) -> str:
 
 
 def list_contents(bundle: Path, name: str) -> set[str]:
-    listed = run_dpkg("--contents", find_deb(bundle, name)).splitlines()
-    return {line.split()[5].removeprefix(".") for line in listed if not line.startswith("d")}
+    lines = run_dpkg("--contents", find_deb(bundle, name)).splitlines()
+    return {line.split()[5].removeprefix(".") for line in lines if not line.startswith("d")}
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,6 @@ def test_packages_belong_to_root_and_say_what_they_are(shared_bundle: Path) -> N
 def test_maintainer_scripts_are_sound(shared_bundle: Path, tmp_path: Path, name: str) -> None:
     run_dpkg("--control", find_deb(shared_bundle, name), tmp_path / "control")
     scripts = [tmp_path / "control" / script for script in ("postinst", "prerm", "postrm")]
-    checked = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, timeout=30, check=False)
-    assert checked.returncode == 0, checked.stdout
+    process = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, timeout=30, check=False)
+    assert process.returncode == 0, process.stdout
     assert all(script.stat().st_mode & 0o111 for script in scripts)

@@ -17,11 +17,11 @@ VERSION = "595.91.07-1"
 def test_the_driver_installs_as_from_the_official_place(
     shared_bundle: Path, tmp_path: Path, release: str, packages: tuple[str, ...]
 ) -> None:
-    below = f"{CUDA}/{release}/x86_64"
+    place = f"{CUDA}/{release}/x86_64"
     key = {"debian12": "3bf863cc.pub", "debian13": "8793F200.pub"}[release]
-    host = Host(tmp_path, shared_bundle / below / key, f"file:{shared_bundle}/{below}/ /")
-    updated = host.run("apt-get", "update")
-    assert (updated.returncode, "W:" in updated.stderr) == (0, False), updated.stderr
+    host = Host(tmp_path, shared_bundle / place / key, f"file:{shared_bundle}/{place}/ /")
+    process = host.run("apt-get", "update")
+    assert (process.returncode, "W:" in process.stderr) == (0, False), process.stderr
     needs = host.run("apt-cache", "depends", "--recurse", "--no-suggests", *packages).stdout
     for package in (
         "libnvidia-ml1",
@@ -38,10 +38,10 @@ def test_the_driver_installs_as_from_the_official_place(
 
 
 def test_the_toolkit_installs_as_from_the_official_place(shared_bundle: Path, tmp_path: Path) -> None:
-    below = f"{TOOLKIT}/stable/deb/amd64"
-    host = Host(tmp_path, shared_bundle / TOOLKIT / "gpgkey", f"file:{shared_bundle}/{below}/ /")
-    updated = host.run("apt-get", "update")
-    assert (updated.returncode, "W:" in updated.stderr) == (0, False), updated.stderr
+    place = f"{TOOLKIT}/stable/deb/amd64"
+    host = Host(tmp_path, shared_bundle / TOOLKIT / "gpgkey", f"file:{shared_bundle}/{place}/ /")
+    process = host.run("apt-get", "update")
+    assert (process.returncode, "W:" in process.stderr) == (0, False), process.stderr
     for package in ("nvidia-container-toolkit", "nvidia-container-toolkit-base"):
         assert "Candidate: 1.20.1-1\n" in host.run("apt-cache", "policy", package).stdout
 
@@ -82,9 +82,9 @@ def test_every_package_of_the_driver_says_that_it_is_simulated(
 ) -> None:
     for release in ("debian12", "debian13"):
         (deb,) = (shared_bundle / CUDA / release).rglob(f"{package}_*.deb")
-        listed = run_dpkg("--contents", deb).splitlines()
-        assert {line.split()[5].removeprefix(".") for line in listed if not line.startswith("d")} == files
-        assert all(" root/root " in line for line in listed)
+        lines = run_dpkg("--contents", deb).splitlines()
+        assert {line.split()[5].removeprefix(".") for line in lines if not line.startswith("d")} == files
+        assert all(" root/root " in line for line in lines)
         description = run_dpkg("--field", deb, "Description")
         assert description.startswith("SIMULATED ")
         assert "nothing of NVIDIA's" in description

@@ -50,7 +50,7 @@ IMAGES = {
     "docker.io/grafana/grafana:13.2.0": ("/usr/bin/grafana", "472:0", "usr/bin/grafana"),
     format_bundled_image(): ("python3", "65532:65532", "app/gpustack/cli/app.py"),
 }
-SIMULATED = (
+SIMULATED_IMAGES = (
     *("nvcr.io/nvidia/k8s/", "nvcr.io/nvidia/cloud-native/", "nvcr.io/nvidia/gpu-operator:", "docker.io/grafana/"),
 )
 
@@ -65,11 +65,11 @@ def read_config(bundle: Path, reference: str) -> dict[str, Any]:
 def read_modes(bundle: Path, reference: str) -> dict[str, int]:
     """Read the modes of all layers' files, by path."""
     images = bundle / "images"
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for blob in layout.list_blob_digests(images, layout.read_descriptors(images)[reference]["digest"])[1:]:
         with tarfile.open(layout.locate_blob(images, blob)) as tar:
-            found |= {entry.name: entry.mode for entry in tar}
-    return found
+            counts |= {entry.name: entry.mode for entry in tar}
+    return counts
 
 
 @pytest.mark.parametrize("reference", IMAGES)
@@ -90,18 +90,18 @@ def test_users_have_names_where_programs_are_alone(shared_bundle: Path) -> None:
 
 
 def test_what_is_simulated_says_so_and_nothing_else_does(shared_bundle: Path) -> None:
-    ours = {image.reference: image.differs for image in verify(shared_bundle).images}
-    expected = {reference for reference in IMAGES if reference.startswith(SIMULATED) and reference != TOOLKIT}
-    assert {reference for reference, differs in ours.items() if differs.startswith("SIMULATED: ")} == expected
+    differences = {image.reference: image.differs for image in verify(shared_bundle).images}
+    expected = {reference for reference in IMAGES if reference.startswith(SIMULATED_IMAGES) and reference != TOOLKIT}
+    assert {reference for reference, differs in differences.items() if differs.startswith("SIMULATED: ")} == expected
 
 
 def test_the_installer_finds_all_that_it_copies(shared_bundle: Path) -> None:
     """nvidia-ctk-installer looks for these files below /artifacts/deb (cmd/nvidia-ctk-installer/toolkit/installer)."""
     files = read_modes(shared_bundle, TOOLKIT)
-    below = "artifacts/deb/usr"
+    folder = "artifacts/deb/usr"
     for name in ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-container-cli"):
-        assert files[f"{below}/bin/{name}"] == 0o755
-    assert {f"{below}/lib64/libnvidia-container.so.1", f"{below}/lib64/libnvidia-container-go.so.1"} < set(files)
+        assert files[f"{folder}/bin/{name}"] == 0o755
+    assert {f"{folder}/lib64/libnvidia-container.so.1", f"{folder}/lib64/libnvidia-container-go.so.1"} < set(files)
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,11 @@ def mirror(shared_bundle: Path) -> Iterator[str]:
         (part,) = [part for part in modules.declare_parts(load(), ("1.36.4",)) if part.name == "mirror"]
     except BundleError as error:
         pytest.skip(f"no compiler: {error.message}")
-    made = CACHE.find_part(part)
-    if made is None:
+    built_part = CACHE.find_part(part)
+    if built_part is None:
         pytest.skip("the mirror has not been compiled yet: gpustack bundle build")
     argv: list[str | Path] = [
-        made["mirror"],
+        built_part["mirror"],
         "-files",
         shared_bundle / "files",
         "-key",

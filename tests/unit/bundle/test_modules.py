@@ -39,9 +39,9 @@ def test_checksums_are_pinned(tool: Tool) -> None:
 
 def test_every_staging_module_is_of_the_same_release() -> None:
     text = (modules.SOURCES / "kubernetes" / "go.mod").read_text()
-    replaced = re.findall(r"^\s*(?:replace )?(k8s\.io/\S+) => (\S+) (\S+)$", text, re.MULTILINE)
-    assert len(replaced) > 30
-    assert {(old == new, version) for old, new, version in replaced} == {(True, f"v0.{VERSIONS['kubernetes'][2:]}")}
+    matches = re.findall(r"^\s*(?:replace )?(k8s\.io/\S+) => (\S+) (\S+)$", text, re.MULTILINE)
+    assert len(matches) > 30
+    assert {(old == new, version) for old, new, version in matches} == {(True, f"v0.{VERSIONS['kubernetes'][2:]}")}
 
 
 def test_a_change_of_python_code_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,9 +147,9 @@ def test_the_checksum_database_is_always_asked(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("text", ["go1.26.7", "go1.26", "go1.25.9", "go1.9", "unknown"])
 def test_an_old_go_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(modules, "run", lambda *_, **__: f"{text}\n")
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         modules.read_go_version()
-    assert caught.value.reference == "bundle-go-old"
+    assert excinfo.value.reference == "bundle-go-old"
 
 
 @pytest.mark.parametrize("text", ["go1.26.8", "go1.27rc1", "go2.0", "go1.26.8 X:nodwarf5", "devel go1.28-4f3ac2b"])
@@ -160,15 +160,15 @@ def test_a_new_go_is_taken(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 def test_another_release_replaces_all_its_staging_modules() -> None:
     """Constructed after what `go mod edit -json` prints of k8s.io/kubernetes v1.37.1."""
-    theirs = json.loads("""{"Go": "1.27.0", "Godebug": [{"Key": "default", "Value": "go1.27"}], "Replace": [
+    foreign_module = json.loads("""{"Go": "1.27.0", "Godebug": [{"Key": "default", "Value": "go1.27"}], "Replace": [
         {"Old": {"Path": "k8s.io/api"}, "New": {"Path": "./staging/src/k8s.io/api"}},
         {"Old": {"Path": "k8s.io/brand-new"}, "New": {"Path": "./staging/src/k8s.io/brand-new"}},
         {"Old": {"Path": "example.org/fork"}, "New": {"Path": "example.org/other", "Version": "v1.0.0"}}]}""")
-    ours: dict[str, object] = {
+    own_module: dict[str, object] = {
         "Module": {"Path": "gpustack.local/bundle/kubernetes"},
         "Tool": [{"Path": "k8s.io/kubernetes/cmd/kubeadm"}],
     }
-    assert kubernetes_module.render_go_mod(ours, theirs, "1.37.1").splitlines() == [
+    assert kubernetes_module.render_go_mod(own_module, foreign_module, "1.37.1").splitlines() == [
         "module gpustack.local/bundle/kubernetes",
         "go 1.27.0",
         "godebug default=go1.27",

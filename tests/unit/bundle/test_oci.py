@@ -30,10 +30,13 @@ def test_a_layout_leads_to_every_file_of_an_image(shared_bundle: Path) -> None:
     manifest = json.loads(layout.locate_blob(images, descriptor["digest"]).read_bytes())
     config = json.loads(layout.locate_blob(images, manifest["config"]["digest"]).read_bytes())
     (layer,) = manifest["layers"]
-    packed = layout.locate_blob(images, layer["digest"]).read_bytes()
-    assert (len(packed), config["rootfs"]["diff_ids"]) == (layer["size"], [hash_bytes(gzip.decompress(packed))])
+    packed_bytes = layout.locate_blob(images, layer["digest"]).read_bytes()
+    assert (len(packed_bytes), config["rootfs"]["diff_ids"]) == (
+        layer["size"],
+        [hash_bytes(gzip.decompress(packed_bytes))],
+    )
     assert config["config"]["Entrypoint"] == ["/pause"]
-    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+    with tarfile.open(fileobj=io.BytesIO(packed_bytes)) as tar:
         assert {entry.name: entry.mode for entry in tar} == {"pause": 0o755}
 
 
@@ -47,15 +50,15 @@ def test_labels_say_what_an_image_is_for(shared_bundle: Path) -> None:
 
 
 def test_the_manifest_lists_the_images_of_the_layout(shared_bundle: Path) -> None:
-    listed = {image.reference: image.digest for image in verify(shared_bundle).images}
-    assert listed == {
+    listed_digests = {image.reference: image.digest for image in verify(shared_bundle).images}
+    assert listed_digests == {
         name: entry["digest"] for name, entry in layout.read_descriptors(shared_bundle / "images").items()
     }
     assert {
         "registry.k8s.io/etcd:3.6.8-0",
         "ghcr.io/flannel-io/flannel:v0.28.9",
         "docker.io/library/busybox:stable",
-    } < set(listed)
+    } < set(listed_digests)
 
 
 def test_the_same_files_make_the_same_layer(tmp_path: Path) -> None:

@@ -27,10 +27,10 @@ def read_tree(directory: Path) -> Tree:
 
 
 def expect_refusal(directory: Path) -> BundleError:
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(BundleError) as excinfo:
         build(directory)
-    assert raised.value.reference == "bundle-directory-used"
-    return raised.value
+    assert excinfo.value.reference == "bundle-directory-used"
+    return excinfo.value
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def forge_manifest(bundle: Path) -> None:
 
 
 def sign_by_another(bundle: Path) -> None:
-    with signing.open_signer(bundle.parent / "other") as other:
-        signing.sign(other, bundle / manifest.FILE)
-        (bundle / manifest.KEY).write_text(signing.export_public_key(other))
+    with signing.open_signer(bundle.parent / "other") as other_signer:
+        signing.sign(other_signer, bundle / manifest.FILE)
+        (bundle / manifest.KEY).write_text(signing.export_public_key(other_signer))
 
 
 def tear_manifest(bundle: Path) -> None:
@@ -116,25 +116,25 @@ def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> N
     (bundle / manifest.FILE).write_text(content)
     with signing.open_signer(keys.locate_key_dir()) as signer:
         signing.sign(signer, bundle / manifest.FILE)
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(BundleError) as excinfo:
         verify(bundle)
-    assert raised.value.reference == "bundle-damaged"
+    assert excinfo.value.reference == "bundle-damaged"
     expect_refusal(bundle)
 
 
 def test_a_bundle_of_the_older_schema_is_refused_and_built_again(bundle: Path) -> None:
     """A manifest of schema 2 has the key `purpose`, and every file that it names still belongs to gpustack."""
-    listed = bundle / manifest.FILE
-    listed.write_text(
-        listed.read_text().replace("schema: 3", "schema: 2").replace("simulated: true", "purpose: for labs")
+    listing = bundle / manifest.FILE
+    listing.write_text(
+        listing.read_text().replace("schema: 3", "schema: 2").replace("simulated: true", "purpose: for labs")
     )
     with signing.open_signer(keys.locate_key_dir()) as signer:
-        signing.sign(signer, listed)
-    with pytest.raises(BundleError) as raised:
+        signing.sign(signer, listing)
+    with pytest.raises(BundleError) as excinfo:
         verify(bundle)
-    assert raised.value.reason == "it has schema 2, and this gpustack reads schema 3: build the bundle again"
+    assert excinfo.value.reason == "it has schema 2, and this gpustack reads schema 3: build the bundle again"
     assert build(bundle).created_at
-    assert "purpose:" not in listed.read_text()
+    assert "purpose:" not in listing.read_text()
 
 
 @pytest.mark.parametrize("writes", range(9))
@@ -178,9 +178,9 @@ def test_a_file_that_appears_during_the_build_stays(
         (directory / name).write_text("mine")
 
     monkeypatch.setattr(ownership, "record_building", add_file)
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(BundleError) as excinfo:
         build(tmp_path / "new")
-    assert name in raised.value.reason
+    assert name in excinfo.value.reason
     assert (tmp_path / "new" / name).read_text() == "mine"
 
 
@@ -189,9 +189,9 @@ def test_what_an_earlier_build_wrote_goes_unless_it_was_changed(bundle: Path) ->
     former = [path for path in bundle.rglob("*1.36.3*") if path.is_file()]
     assert former
     former[0].write_text("mine")
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(BundleError) as excinfo:
         build(bundle)
-    assert str(former[0].relative_to(bundle)) in raised.value.reason
+    assert str(former[0].relative_to(bundle)) in excinfo.value.reason
     assert [path for path in former if path.exists()] == [former[0]]
     former[0].unlink()
     build(bundle)
@@ -218,13 +218,13 @@ def test_the_mirror_that_runs_is_the_one_that_was_verified(
 
 
 def test_a_mirror_exchanged_while_it_is_verified_is_refused(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = verify(bundle)
+    verification = verify(bundle)
 
     def replace_mirror(directory: Path, **_: Any) -> manifest.Manifest:
         shutil.copy("/bin/true", directory / "bin" / "mirror")
-        return listed
+        return verification
 
     monkeypatch.setattr("gpustack.bundle.verify.verify", replace_mirror)
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(BundleError) as excinfo:
         serve.serve(bundle, "127.0.0.1:0")
-    assert raised.value.reference == "bundle-damaged"
+    assert excinfo.value.reference == "bundle-damaged"

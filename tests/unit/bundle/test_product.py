@@ -90,7 +90,7 @@ def test_python_comes_with_the_libraries_that_it_and_its_own_need(tmp_path: Path
     files = {f"root/{path}": "" for path in (*native, *texts)}
     content = product.collect_interpreter(BuiltPart("python", tmp_path, files, fresh=False))
     # Not the documents; the loader besides, where programs look for it.
-    wanted = {f"/{path}" for path in (*native, *texts)} - {"/usr/share/doc/python3/README"}
-    extra = {path for path in set(content) - wanted if "ld-linux" not in path}
-    assert (wanted - set(content), extra) == (set(), {"/usr/bin/python3"})
+    expected_files = {f"/{path}" for path in (*native, *texts)} - {"/usr/share/doc/python3/README"}
+    extra = {path for path in set(content) - expected_files if "ld-linux" not in path}
+    assert (expected_files - set(content), extra) == (set(), {"/usr/bin/python3"})
     assert content["/usr/bin/python3"] == Link("python3.11")

@@ -16,24 +16,24 @@ from gpustack_lab.bundle.build import PACKAGES
 
 def test_everything_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         programs.need({name: PACKAGES[name] for name in ("go", "gcc", "apt-ftparchive", "gpg", "setpriv")})
-    assert caught.value.hint == "apt-get install --no-install-recommends apt-utils gcc gpg util-linux"
-    assert "go, gcc, apt-ftparchive, gpg, setpriv" in caught.value.reason
-    assert "go comes from https://go.dev/dl" in caught.value.reason
+    assert excinfo.value.hint == "apt-get install --no-install-recommends apt-utils gcc gpg util-linux"
+    assert "go, gcc, apt-ftparchive, gpg, setpriv" in excinfo.value.reason
+    assert "go comes from https://go.dev/dl" in excinfo.value.reason
 
 
 def test_a_failure_shows_the_last_words() -> None:
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         programs.run(["sh", "-c", "echo early; echo reason >&2; exit 3"], limit=10)
-    assert (caught.value.reference, caught.value.reason) == ("bundle-program-failed", "reason")
+    assert (excinfo.value.reference, excinfo.value.reason) == ("bundle-program-failed", "reason")
 
 
 def test_a_program_has_a_limit() -> None:
     begin = time.monotonic()
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         programs.run(["sleep", "30"], limit=0.2)
-    assert caught.value.reference == "bundle-program-slow"
+    assert excinfo.value.reference == "bundle-program-slow"
     assert time.monotonic() - begin < 5
 
 

@@ -56,11 +56,11 @@ def test_each_program_is_counted_and_the_pace_of_this_machine_is_learned(clock: 
 
 def test_parts_that_are_not_compiled_are_reported_as_they_are(clock: Clock) -> None:
     events: list[Event] = []
-    reported = [Event("step", "userland", "building"), Event("changed", "userland", "built", 3.0)]
+    reported_events = [Event("step", "userland", "building"), Event("changed", "userland", "built", 3.0)]
     progress = Progress([declare("etcd", 60.0)], 2, events.append)
-    for event in reported:
+    for event in reported_events:
         progress.report_event(event)
-    assert events == reported
+    assert events == reported_events
 
 
 def test_a_build_counts_the_programs_that_are_missing(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:

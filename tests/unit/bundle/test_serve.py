@@ -60,9 +60,9 @@ def test_left_to_itself_it_stays_until_stopped(shared_bundle: Path, tmp_path: Pa
 
 def test_a_harmed_bundle_is_not_served(bundle: Path) -> None:
     (bundle / "bin" / "mirror").write_text("#!/bin/sh\necho listening on everything\n")
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         serve(bundle, "127.0.0.1:0")
-    assert caught.value.reference == "bundle-damaged"
+    assert excinfo.value.reference == "bundle-damaged"
 
 
 @pytest.mark.parametrize("name", ["memfd_create", "fchmod"])
@@ -74,9 +74,9 @@ def test_a_program_that_cannot_be_copied_is_reported(
 
     monkeypatch.setattr(os, name, fail)
     before = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(BundleError, match="does not start") as caught:
+    with pytest.raises(BundleError, match="does not start") as excinfo:
         serve(shared_bundle, "127.0.0.1:8480")
-    assert (caught.value.reference, caught.value.reason) == (
+    assert (excinfo.value.reference, excinfo.value.reason) == (
         "bundle-serve-failed",
         "bin/mirror: Cannot allocate memory",
     )
@@ -84,12 +84,12 @@ def test_a_program_that_cannot_be_copied_is_reported(
 
 
 def test_a_program_that_is_gone_after_the_check_is_reported(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = verify.verify(bundle)
-    monkeypatch.setattr(verify, "verify", lambda *_, **__: listed)
+    verification = verify.verify(bundle)
+    monkeypatch.setattr(verify, "verify", lambda *_, **__: verification)
     (bundle / "bin" / "mirror").unlink()
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         serve(bundle, "127.0.0.1:8480")
-    assert (caught.value.reference, caught.value.reason) == (
+    assert (excinfo.value.reference, excinfo.value.reason) == (
         "bundle-serve-failed",
         "bin/mirror: No such file or directory",
     )
@@ -97,17 +97,17 @@ def test_a_program_that_is_gone_after_the_check_is_reported(bundle: Path, monkey
 
 def test_a_log_that_is_a_link_is_reported(shared_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "log").symlink_to(tmp_path / "other")
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         serve(shared_bundle, "127.0.0.1:8480", log=tmp_path / "log")
-    assert "it is a link" in caught.value.reason
+    assert "it is a link" in excinfo.value.reason
     assert not (tmp_path / "other").exists()
 
 
 def test_a_mirror_without_its_mode_is_reported(bundle: Path) -> None:
     (bundle / "bin" / "mirror").chmod(0o644)
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         serve(bundle, "127.0.0.1:8480")
-    assert caught.value.reference == "bundle-serve-failed"
-    assert "Permission denied" in caught.value.reason
+    assert excinfo.value.reference == "bundle-serve-failed"
+    assert "Permission denied" in excinfo.value.reason
     build(bundle)
     serve(bundle, "127.0.0.1:8480").stop()

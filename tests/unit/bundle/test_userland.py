@@ -45,7 +45,7 @@ def test_libraries_of_libraries_come_too(root: Path) -> None:
 
 def test_a_library_that_no_package_brought_is_named(root: Path) -> None:
     (root / "usr/lib/somewhere/libc.so.6").unlink()
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         userland.resolve_libraries(root, ["/bin/ls"])
-    assert caught.value.reference == "bundle-library-missing"
-    assert "libc.so.6" in caught.value.message
+    assert excinfo.value.reference == "bundle-library-missing"
+    assert "libc.so.6" in excinfo.value.message

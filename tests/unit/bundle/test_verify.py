@@ -15,22 +15,24 @@ CONTROL = "files/pkgs.k8s.io/core:/stable:/v1.36/deb/Packages"
 
 
 def expect_refusal(bundle: Path, key: str | None = None) -> BundleError:
-    with pytest.raises(BundleError) as caught:
+    with pytest.raises(BundleError) as excinfo:
         verify(bundle, fingerprint=key)
-    return caught.value
+    return excinfo.value
 
 
 def test_a_bundle_as_built_is_good(shared_bundle: Path) -> None:
-    listed = verify(shared_bundle)
-    assert listed.fingerprint == read_fingerprint(shared_bundle) == keys.find_own_fingerprint(keys.locate_key_dir())
-    assert listed.simulated
+    verification = verify(shared_bundle)
+    assert (
+        verification.fingerprint == read_fingerprint(shared_bundle) == keys.find_own_fingerprint(keys.locate_key_dir())
+    )
+    assert verification.simulated
 
 
 def test_every_file_is_listed_with_where_it_comes_from(shared_bundle: Path) -> None:
-    listed = verify(shared_bundle).files
-    there = {str(path.relative_to(shared_bundle)) for path in shared_bundle.rglob("*") if path.is_file()}
-    assert {entry.path for entry in listed} == there - {manifest.FILE, manifest.SIGNATURE}
-    assert all(entry.name and entry.version and entry.origin and entry.licence for entry in listed)
+    listed_files = verify(shared_bundle).files
+    packed_files = {str(path.relative_to(shared_bundle)) for path in shared_bundle.rglob("*") if path.is_file()}
+    assert {entry.path for entry in listed_files} == packed_files - {manifest.FILE, manifest.SIGNATURE}
+    assert all(entry.name and entry.version and entry.origin and entry.licence for entry in listed_files)
 
 
 def change_file(bundle: Path) -> None:
@@ -93,8 +95,8 @@ def forge_file(bundle: Path) -> None:
     """Change a file, and the manifest with it."""
     before = hash_file(bundle / CONTROL)
     change_same_size(bundle)
-    listed = bundle / manifest.FILE
-    listed.write_text(listed.read_text().replace(before, hash_file(bundle / CONTROL)))
+    listing = bundle / manifest.FILE
+    listing.write_text(listing.read_text().replace(before, hash_file(bundle / CONTROL)))
 
 
 def test_a_manifest_changed_with_its_file_is_caught(bundle: Path) -> None:
@@ -103,17 +105,17 @@ def test_a_manifest_changed_with_its_file_is_caught(bundle: Path) -> None:
 
 
 def test_a_bundle_signed_anew_by_somebody_else_is_caught(bundle: Path, tmp_path: Path) -> None:
-    own = read_fingerprint(bundle)
+    own_fingerprint = read_fingerprint(bundle)
     forge_file(bundle)
-    with signing.open_signer(tmp_path / "other") as other:
-        (bundle / manifest.KEY).write_text(signing.export_public_key(other))
-        listed = bundle / manifest.FILE
-        listed.write_text(listed.read_text().replace(own, other.fingerprint))
-        signing.sign(other, listed)
+    with signing.open_signer(tmp_path / "other") as other_signer:
+        (bundle / manifest.KEY).write_text(signing.export_public_key(other_signer))
+        listing = bundle / manifest.FILE
+        listing.write_text(listing.read_text().replace(own_fingerprint, other_signer.fingerprint))
+        signing.sign(other_signer, listing)
     assert expect_refusal(bundle).reference == "bundle-key-unexpected"
-    assert expect_refusal(bundle, own).reference == "bundle-key-unexpected"
+    assert expect_refusal(bundle, own_fingerprint).reference == "bundle-key-unexpected"
     # Under the other's name, what is left to see is that the key file is not the one listed.
-    assert expect_refusal(bundle, other.fingerprint).reason.splitlines() == [f"changed  {manifest.KEY}"]
+    assert expect_refusal(bundle, other_signer.fingerprint).reason.splitlines() == [f"changed  {manifest.KEY}"]
 
 
 def test_without_a_key_of_ones_own_the_fingerprint_is_required(

@@ -96,11 +96,11 @@ def test_unknown_temperatures_are_waived_when_agreed() -> None:
 
 
 def test_peers_are_compared_by_what_they_count() -> None:
-    other = replace(build_pod_result(2, burns.SLOW), gpus=(VisibleGpu(UUIDS[2], model="NVIDIA L4"),))
-    pods = [build_pod_result(0), build_pod_result(1, burns.SLOW), other]
+    other_result = replace(build_pod_result(2, burns.SLOW), gpus=(VisibleGpu(UUIDS[2], model="NVIDIA L4"),))
+    pods = [build_pod_result(0), build_pod_result(1, burns.SLOW), other_result]
     smaller = replace(make_observation(), gpu=Gpu("gpu1", "2", "", model="NVIDIA L4"))
-    by = {uuid: make_observation() for uuid in UUIDS} | {UUIDS[2]: smaller}
-    gpus = judge_gpus(TENSOR, pods, by, "", blind=False)
+    observations = {uuid: make_observation() for uuid in UUIDS} | {UUIDS[2]: smaller}
+    gpus = judge_gpus(TENSOR, pods, observations, "", blind=False)
     assert [burned_gpu.outcome for burned_gpu in gpus] == ["passed", "failed", "passed"]
     assert gpus[1].reasons == ("410500 gflops, and the best of its model 610500",)
 
@@ -108,8 +108,8 @@ def test_peers_are_compared_by_what_they_count() -> None:
 def test_memory_reaches_what_was_moved() -> None:
     dram = choose_load("dram-active")
     text = burns.render_memory("0.850", "0.850") + burns.end(1005)
-    low, enough = (
+    low, sufficient = (
         judge_gpus(dram, [build_pod_result(0, text)], {UUIDS[0]: make_observation(value)}, "", blind=False)
         for value in (0.7, 0.8)
     )
-    assert (low[0].outcome, enough[0].outcome) == ("failed", "passed")
+    assert (low[0].outcome, sufficient[0].outcome) == ("failed", "passed")

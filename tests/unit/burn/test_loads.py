@@ -30,10 +30,10 @@ def test_any_spelling_of_a_load_is_found(word: str, id: str) -> None:
     ],
 )
 def test_no_load_or_several_are_refused(word: str, reason: str) -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         choose_load(word)
-    assert raised.value.reference == "gpu-no-load"
-    assert reason in raised.value.reason
+    assert excinfo.value.reference == "gpu-no-load"
+    assert reason in excinfo.value.reason
 
 
 def test_a_load_becomes_options_of_dcgmproftester() -> None:

@@ -24,7 +24,7 @@ WARM = {"GPU_TEMP": 70, "GPU_MAX_OP_TEMP": 87}
 
 
 def read_gpus() -> Readings:
-    places = [(node, at) for node in ("gpu1", "gpu2", "gpu3") for at in (0, 1)]
+    places = [(node, index) for node in ("gpu1", "gpu2", "gpu3") for index in (0, 1)]
     return build_readings([series for place in places for series in build_gpu_series(*place, **WARM)], {})
 
 
@@ -57,15 +57,15 @@ def test_the_nodes_of_gpus_are_chosen_and_others_have_a_reason() -> None:
     ],
 )
 def test_a_gpu_that_cannot_be_loaded_is_an_error(uuid: str, reference: str, reason: str) -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         choose_nodes(IDLE, [uuid], WATCHER, several=False)
-    assert (raised.value.reference, raised.value.reason) == (reference, reason)
+    assert (excinfo.value.reference, excinfo.value.reason) == (reference, reason)
 
 
 def test_an_unknown_temperature_is_an_error_unless_it_need_not_be_known() -> None:
     watcher = replace(WATCHER, ask=lambda: build_readings(build_gpu_series("gpu2", 0, **WARM), {}))
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         choose_nodes(IDLE, [], watcher, several=False)
-    assert raised.value.reason == "gpu2: Prometheus has the temperature of 1 of 2 GPUs"
+    assert excinfo.value.reason == "gpu2: Prometheus has the temperature of 1 of 2 GPUs"
     assert list_nodes(choose_nodes(IDLE, [], replace(watcher, blind=True), several=False)) == ["gpu2"]
     assert list_nodes(choose_nodes(IDLE, [], None, several=False)) == ["gpu2"]

@@ -157,9 +157,9 @@ def test_an_api_that_fails_for_a_while_is_asked_again() -> None:
 
 def test_what_the_api_refuses_loads_nothing() -> None:
     api = PodApi(refuses=lambda verb: "quota exceeded" if verb == "create" else "")
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         make_tester().load_gpus(make_run(api), {"gpu1": 1}, report_nothing)
-    assert raised.value.reference == "gpu-not-held"
+    assert excinfo.value.reference == "gpu-not-held"
     assert api.removals == 1
 
 
@@ -178,11 +178,11 @@ def run_script(folder: Path, gpus: str, codes: Mapping[str, int], gpus_to_load: 
         (folder / name).chmod(0o755)
     env = {"PATH": str(folder), "WANTED": gpus_to_load, "LIFE": "360"}
     argv = [os.path.realpath("/bin/sh"), "-c", SCRIPT, CONTAINER, "-t", "1004"]
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=20)
-    return done.returncode, done.stdout
+    process = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=20)
+    return process.returncode, process.stdout
 
 
-ONE = f"{GPUS[0]}, 00000000:65:00.0, NVIDIA L4"
+FIRST_PROCESS = f"{GPUS[0]}, 00000000:65:00.0, NVIDIA L4"
 
 
 @pytest.mark.parametrize(
@@ -198,17 +198,19 @@ ONE = f"{GPUS[0]}, 00000000:65:00.0, NVIDIA L4"
 def test_the_tester_for_the_drivers_cuda_is_found(
     tmp_path: Path, codes: dict[str, int], code: int, ran: list[str]
 ) -> None:
-    assert run_script(tmp_path, ONE, codes) == (
+    assert run_script(tmp_path, FIRST_PROCESS, codes) == (
         code,
-        "".join(f"{line}\n" for line in [ONE, *(f"{c} -t 1004" for c in ran)]),
+        "".join(f"{line}\n" for line in [FIRST_PROCESS, *(f"{c} -t 1004" for c in ran)]),
     )
 
 
 def test_a_pod_that_sees_several_gpus_loads_none(tmp_path: Path) -> None:
-    two = f"{ONE}\n{GPUS[1]}, 00000000:66:00.0, NVIDIA L4"
+    two = f"{FIRST_PROCESS}\n{GPUS[1]}, 00000000:66:00.0, NVIDIA L4"
     assert run_script(tmp_path, two, {"c13": 0}) == (91, f"{two}\n")
 
 
 def test_a_gpu_that_is_not_wanted_is_not_loaded(tmp_path: Path) -> None:
-    assert run_script(tmp_path, ONE, {"c13": 0}, GPUS[1])[1] == f"{ONE}\nsleep 360\n"
-    assert run_script(tmp_path, ONE, {"c13": 0}, f"{GPUS[1]} {GPUS[0]}")[1] == f"{ONE}\nc13 -t 1004\n"
+    assert run_script(tmp_path, FIRST_PROCESS, {"c13": 0}, GPUS[1])[1] == f"{FIRST_PROCESS}\nsleep 360\n"
+    assert (
+        run_script(tmp_path, FIRST_PROCESS, {"c13": 0}, f"{GPUS[1]} {GPUS[0]}")[1] == f"{FIRST_PROCESS}\nc13 -t 1004\n"
+    )

@@ -17,7 +17,7 @@ ABSENT = float("nan")
 
 
 def move_series(seconds: float, series: list[Series]) -> list[Series]:
-    return [Series(one.labels, ((seconds, one.points[-1][1]),)) for one in series]
+    return [Series(track.labels, ((seconds, track.points[-1][1]),)) for track in series]
 
 
 def read_series(*series: list[Series]) -> Readings:
@@ -27,13 +27,13 @@ def read_series(*series: list[Series]) -> Readings:
 def watch(looks: Iterator[tuple[float, dict[str, float]]], **differs: object) -> tuple[Watcher, list[str]]:
     """Build a watcher with one look for each time of Prometheus, which is that of its samples, and what differs from
     WARM."""
-    now = [0.0]
+    times = [0.0]
     values: list[dict[str, float]] = [{}]
-    ask = lambda: read_series(move_series(now[0], build_gpu_series("gpu1", 0, **WARM | values[0])))  # noqa: E731
-    watcher = Watcher(lambda: now[0], ask, METRIC, **differs)  # type: ignore[arg-type]
+    ask = lambda: read_series(move_series(times[0], build_gpu_series("gpu1", 0, **WARM | values[0])))  # noqa: E731
+    watcher = Watcher(lambda: times[0], ask, METRIC, **differs)  # type: ignore[arg-type]
     stops = []
-    for now[0], values[0] in looks:
-        stops.append(watcher.observe_gpus([GPU], [], now[0]))
+    for times[0], values[0] in looks:
+        stops.append(watcher.observe_gpus([GPU], [], times[0]))
     return watcher, stops
 
 
@@ -56,13 +56,13 @@ def test_what_was_collected_before_the_load_is_not_of_it() -> None:
 def test_what_comes_long_after_the_load_is_not_of_it() -> None:
     watcher, _ = watch(iter([(1000, {}), (1040, {})]))
     series = iter([1061.0, 1061.0 + LAG, 1062.0 + LAG])
-    for now in series:
-        watcher.server_clock = lambda now=now: now  # type: ignore[misc]
-        value = {"PROF_PIPE_TENSOR_ACTIVE": 0.9 + now / 1e5}
-        watcher.ask = lambda now=now, value=value: read_series(
-            move_series(now, build_gpu_series("gpu1", 0, **WARM | value))
+    for moment in series:
+        watcher.server_clock = lambda moment=moment: moment  # type: ignore[misc]
+        value = {"PROF_PIPE_TENSOR_ACTIVE": 0.9 + moment / 1e5}
+        watcher.ask = lambda moment=moment, value=value: read_series(
+            move_series(moment, build_gpu_series("gpu1", 0, **WARM | value))
         )  # type: ignore[misc]
-        watcher.observe_gpus([], [GPU], now)
+        watcher.observe_gpus([], [GPU], moment)
     gpus = watcher.gpus[GPU]
     assert gpus.ended_at == 1061.0
     assert gpus.samples == {1040.0, 1061.0, 1061.0 + LAG}
@@ -90,9 +90,12 @@ def test_heat_stops_the_load(values: dict[str, float], limit: int | None, reason
 
 
 def test_a_temperature_that_is_not_known_any_more_stops_it() -> None:
-    gone = {"GPU_TEMP": ABSENT}
-    assert watch(iter([(1000, {}), (1010, gone)]))[1] == ["", f"the temperature of {GPU} is not known any more"]
-    assert watch(iter([(1000, {}), (1010, gone)]), blind=True)[1] == ["", ""]
+    absent_temperature = {"GPU_TEMP": ABSENT}
+    assert watch(iter([(1000, {}), (1010, absent_temperature)]))[1] == [
+        "",
+        f"the temperature of {GPU} is not known any more",
+    ]
+    assert watch(iter([(1000, {}), (1010, absent_temperature)]), blind=True)[1] == ["", ""]
 
 
 def test_a_prometheus_that_keeps_silent_stops_it_after_a_while() -> None:
@@ -111,11 +114,11 @@ def test_a_prometheus_that_keeps_silent_stops_it_after_a_while() -> None:
 
 
 def test_without_heat_no_load_begins() -> None:
-    both = [build_gpu_series("gpu1", 0, **WARM), build_gpu_series("gpu1", 1, **WARM)]
-    require_temperatures(lambda: read_series(*both), {"gpu1": 2}, None)
-    for series, gpus, most, why in (
-        (both, {"gpu1": 3}, None, "gpu1: Prometheus has the temperature of 2 of 3 GPUs"),
-        (both, {"gpu2": 1}, None, "gpu2: Prometheus has the temperature of 0 of 1 GPUs"),
+    both_gpus = [build_gpu_series("gpu1", 0, **WARM), build_gpu_series("gpu1", 1, **WARM)]
+    require_temperatures(lambda: read_series(*both_gpus), {"gpu1": 2}, None)
+    for series, gpus, max_share, reason in (
+        (both_gpus, {"gpu1": 3}, None, "gpu1: Prometheus has the temperature of 2 of 3 GPUs"),
+        (both_gpus, {"gpu2": 1}, None, "gpu2: Prometheus has the temperature of 0 of 1 GPUs"),
         (
             [build_gpu_series("gpu1", 0)],
             {"gpu1": 1},
@@ -123,10 +126,10 @@ def test_without_heat_no_load_begins() -> None:
             "gpu1: 1 of 1 GPUs do not say from when on they are too hot",
         ),
     ):
-        with pytest.raises(UsageError) as raised:
-            require_temperatures(lambda series=series: read_series(*series), gpus, most)  # type: ignore[misc]
-        assert raised.value.reference == "gpu-heat-unknown"
-        assert raised.value.reason == why
+        with pytest.raises(UsageError) as excinfo:
+            require_temperatures(lambda series=series: read_series(*series), gpus, max_share)  # type: ignore[misc]
+        assert excinfo.value.reference == "gpu-heat-unknown"
+        assert excinfo.value.reason == reason
     require_temperatures(lambda: read_series(build_gpu_series("gpu1", 0)), {"gpu1": 1}, 85)
 
 
@@ -134,6 +137,6 @@ def test_a_prometheus_without_gpus_begins_no_load() -> None:
     def raise_no_gpus() -> Readings:
         raise UsageError("gpu-no-series", "it has no metrics of GPUs")
 
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         require_temperatures(raise_no_gpus, {"gpu1": 1}, None)
-    assert raised.value.reference == "gpu-heat-unknown"
+    assert excinfo.value.reference == "gpu-heat-unknown"

@@ -17,7 +17,7 @@ from tests.worlds.life.recorded import record
 
 FEW = range(4)
 FIRST, LAST = map(int, os.environ.get("LIVES", "0-199").split("-"))
-ALL = range(FIRST, LAST + 1)
+ALL_SEEDS = range(FIRST, LAST + 1)
 
 
 def judge_life(seed: int) -> Errors:
@@ -33,15 +33,15 @@ def test_hours_and_money_are_what_has_been(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_hours_and_money_are_right_in_many_lives() -> None:
-    judgeds = {seed: judge_life(seed) for seed in ALL}
+    judgeds = {seed: judge_life(seed) for seed in ALL_SEEDS}
     write([*judgeds.values()])
-    assert {seed: more for seed, one in judgeds.items() if (more := find_wrong(one))} == {}
+    assert {seed: wrong_values for seed, errors in judgeds.items() if (wrong_values := find_wrong(errors))} == {}
 
 
 def write(lives: list[Errors]) -> None:
-    if not (where := os.environ.get("ACCURACY_WRITE")):
+    if not (target := os.environ.get("ACCURACY_WRITE")):
         return
     names = [field.name for field in fields(Errors) if field.name != "uneven_cents"]
-    rows = {name: [getattr(one, name) for one in lives] for name in names}
+    rows = {name: [getattr(life, name) for life in lives] for name in names}
     lines = [f"| {name} | {median(row):.3%} | {max(row):.3%} | {LIMITS[name]:.1%} |\n" for name, row in rows.items()]
-    Path(where).write_text("".join(lines))
+    Path(target).write_text("".join(lines))

@@ -8,10 +8,10 @@ GPU, GIB = "nvidia_com_gpu", 2**30
 
 
 def build_node(free: float = 4, **fields: object) -> Node:
-    found = Node({GPU: 8, "cpu": 16, "memory": 64 * GIB}, {GPU: 8 - free, "cpu": 8}, ready=True)
+    node = Node({GPU: 8, "cpu": 16, "memory": 64 * GIB}, {GPU: 8 - free, "cpu": 8}, ready=True)
     for name, value in fields.items():
-        setattr(found, name, value)
-    return found
+        setattr(node, name, value)
+    return node
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_a_free_gpu_has_its_reason(node: Node, pods: dict[str, dict[str, float]]
 
 
 def test_a_taint_is_named_but_for_that_of_gpus() -> None:
-    here = build_node(taints=["nvidia.com/gpu=present", "dedicated=team-a"])
-    (free,) = find_free({"n": here}, {})
+    node = build_node(taints=["nvidia.com/gpu=present", "dedicated=team-a"])
+    (free,) = find_free({"n": node}, {})
     assert free.reasons == ("only for pods that tolerate dedicated=team-a", "no pod waits for them")
 
 

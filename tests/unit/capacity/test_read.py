@@ -130,9 +130,9 @@ def test_history_that_begins_later_is_named() -> None:
 def test_more_samples_than_their_interval_allows_are_refused() -> None:
     world = Recorder(4)
     world.put(series.SAMPLE, 0, 240, series.INTERVAL)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         query_usage(world.build_source())
-    assert caught.value.reference == "capacity-interval"
+    assert excinfo.value.reference == "capacity-interval"
 
 
 def test_pools_are_of_a_label_of_nodes() -> None:
@@ -157,6 +157,6 @@ def test_a_renamed_team_is_joined_and_a_missing_label_is_doubted() -> None:
             "capacity.renamed: {vision: perception} adds their hours"
         ),
     )
-    joined = query_usage(world.build_source(), renames={"vision": "perception"})
-    assert index_by_name(group_hours(joined, ("team",)))["perception",].allocated == pytest.approx(144)
-    assert len(joined.doubts) == 1
+    joined_usage = query_usage(world.build_source(), renames={"vision": "perception"})
+    assert index_by_name(group_hours(joined_usage, ("team",)))["perception",].allocated == pytest.approx(144)
+    assert len(joined_usage.doubts) == 1

@@ -31,7 +31,7 @@ class Young:
     ],
 )
 def test_a_young_cluster_is_not_one_without_kube_state_metrics(series: tuple[Series, ...], reason: str) -> None:
-    with pytest.raises(UsageError) as found:
+    with pytest.raises(UsageError) as excinfo:
         choose_source(Young(series), Window(0, 3600), "team", "")  # type: ignore[arg-type]
-    assert found.value.reference == "capacity-no-requests"
-    assert reason in found.value.reason
+    assert excinfo.value.reference == "capacity-no-requests"
+    assert reason in excinfo.value.reason

@@ -17,7 +17,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError
 from gpustack.report.explain.pages import read_error_pages
-from tests.unit.ask.test_host_key import KEY, LINE, REFUSED, encode
+from tests.unit.ask.test_host_key import KEY, LINE, REFUSED_KEYS, encode
 
 Trust = Callable[..., Result]
 
@@ -82,7 +82,7 @@ def test_a_certified_key_is_added(run: Trust, site: Site, tmp_path: Path) -> Non
     assert words[-3:] == ["10.0.0.1", "cat", "/etc/ssh/ssh_host_ed25519_key.pub"]
 
 
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("text", REFUSED_KEYS.values(), ids=REFUSED_KEYS)
 def test_what_is_no_key_is_not_written(run: Trust, site: Site, text: str) -> None:
     site.answer.write_text(text)
     error = extract_error(run("--yes"))

@@ -41,9 +41,9 @@ def test_a_word_of_a_command_stays_one_word(word: str) -> None:
 
 @given(st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), min_size=1, max_size=4))
 def test_bash_reads_the_words_back(words: list[str]) -> None:
-    shown = f"printf '%s\\0' {Command(*words)}"
-    done = subprocess.run(["bash", "-c", shown], capture_output=True, check=True, timeout=10)
-    assert done.stdout.decode().split("\0")[:-1] == words
+    printed_text = f"printf '%s\\0' {Command(*words)}"
+    process = subprocess.run(["bash", "-c", printed_text], capture_output=True, check=True, timeout=10)
+    assert process.stdout.decode().split("\0")[:-1] == words
 
 
 @pytest.mark.parametrize("word", HOSTILE)
@@ -65,9 +65,9 @@ def test_prose_quotes_its_values_and_takes_commands_as_they_are(word: str) -> No
     ],
 )
 def test_a_word_of_the_catalogue_that_takes_a_name_stays_one_word(line: str, count: int, word: str) -> None:
-    filled = Template(line).fill({"NAME": word})
-    assert filled.isprintable()
-    assert len(shlex.split(filled, comments=True)) == count
+    filled_text = Template(line).fill({"NAME": word})
+    assert filled_text.isprintable()
+    assert len(shlex.split(filled_text, comments=True)) == count
 
 
 def test_a_line_of_the_catalogue_without_names_stays_as_it_is() -> None:

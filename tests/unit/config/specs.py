@@ -28,7 +28,7 @@ def judge_spec(
     names = dict.fromkeys(name for members in groups.values() for name in members)
     variables = {name: {**HOSTS.get(name, {}), **(host_variables or {}), **hosts.get(name, {})} for name in names}
     if spec is not None:
-        variables = {name: {"gpustack": spec, **given} for name, given in variables.items()}
+        variables = {name: {"gpustack": spec, **options} for name, options in variables.items()}
     return judge_inventory(SOURCE, groups, variables, AnsibleCfg(None, "", "", "", ""), password)
 
 
@@ -38,4 +38,4 @@ def list_complaints(spec: Any = None, **options: Any) -> list[Complaint]:
 
 def list_complaint_ids(spec: Any = None, **options: Any) -> list[tuple[str, str]]:
     """List (key, reference) of every complaint."""
-    return [(found.key, found.reference) for found in list_complaints(spec, **options)]
+    return [(complaint.key, complaint.reference) for complaint in list_complaints(spec, **options)]

@@ -68,8 +68,8 @@ def test_a_file_of_somebody_else_does_not_count(
         explain_disregard(home, current_folder)
         == f"{current_folder}/ansible.cfg belongs to user 12345 and does not count"
     )
-    named = home | {"ANSIBLE_CONFIG": str(current_folder / "ansible.cfg")}
-    assert (find_cfg_file(named, current_folder), explain_disregard(named, current_folder)) == (
+    named_env = home | {"ANSIBLE_CONFIG": str(current_folder / "ansible.cfg")}
+    assert (find_cfg_file(named_env, current_folder), explain_disregard(named_env, current_folder)) == (
         current_folder / "ansible.cfg",
         "",
     )
@@ -118,17 +118,24 @@ def test_settings_of_ssh_and_sudo_are_read(current_folder: Path, tmp_path: Path)
         "[defaults]\ninventory = inv\nremote_user=ops\nremote_port = 2200\nprivate_key_file = keys/one\n"
         "[ssh_connection]\nssh_args = -o A=%h\nssh_extra_args = -4\n[privilege_escalation]\nbecome_method = doas\n"
     )
-    found = read_ansible_cfg({"HOME": str(tmp_path)}, current_folder)
-    assert (found.inventory, found.private_key_file) == (str(current_folder / "inv"), str(current_folder / "keys/one"))
-    assert (found.remote_user, found.remote_port, found.become_method) == ("ops", "2200", "doas")
-    assert found.ssh_args == "-o A=%h -4"
+    configuration = read_ansible_cfg({"HOME": str(tmp_path)}, current_folder)
+    assert (configuration.inventory, configuration.private_key_file) == (
+        str(current_folder / "inv"),
+        str(current_folder / "keys/one"),
+    )
+    assert (configuration.remote_user, configuration.remote_port, configuration.become_method) == (
+        "ops",
+        "2200",
+        "doas",
+    )
+    assert configuration.ssh_args == "-o A=%h -4"
 
 
 def test_the_environment_counts_before_the_file(current_folder: Path, tmp_path: Path) -> None:
     (current_folder / "ansible.cfg").write_text("[defaults]\nremote_user=ops\ninventory=a\n")
     env = {"HOME": str(tmp_path), "ANSIBLE_REMOTE_USER": "root", "ANSIBLE_INVENTORY": "b", "ANSIBLE_SSH_ARGS": "-C"}
-    found = read_ansible_cfg(env, current_folder)
-    assert (found.remote_user, found.inventory, found.ssh_args) == ("root", "b", "-C")
+    configuration = read_ansible_cfg(env, current_folder)
+    assert (configuration.remote_user, configuration.inventory, configuration.ssh_args) == ("root", "b", "-C")
 
 
 @pytest.mark.parametrize(
@@ -151,6 +158,6 @@ def test_the_environment_counts_before_both_sudo_settings(
 @pytest.mark.parametrize("text", ["remote_user = ops\n", "[defaults\n", "[defaults]\nno value\n"])
 def test_a_file_that_is_no_ini_is_refused(current_folder: Path, tmp_path: Path, text: str) -> None:
     (current_folder / "ansible.cfg").write_text(text)
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as excinfo:
         read_ansible_cfg({"HOME": str(tmp_path)}, current_folder)
-    assert raised.value.reference == "ansible-cfg-unreadable"
+    assert excinfo.value.reference == "ansible-cfg-unreadable"

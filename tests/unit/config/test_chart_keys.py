@@ -89,23 +89,23 @@ def test_a_line_without_a_key_is_refused() -> None:
 
 
 def test_the_real_facts_have_every_kind() -> None:
-    known = read_chart_keys("kube-prometheus-stack-88.5.3")
-    assert format_kind(known, "prometheus", "prometheusSpec") == "map"
-    assert format_kind(known, "prometheus", "prometheusSpec", "retention") == "value"
-    assert format_kind(known, "prometheus", "prometheusSpec", "tolerations") == "list"
-    assert format_kind(known, "prometheus", "prometheusSpec", "storageSpec") == "free"
-    assert format_kind(known, "alertmanager", "config") == "free"
-    assert format_kind(known, "grafana", "adminPassword") == "any"
-    assert format_kind(known, "grafana", "grafana.ini") == "free"
+    chart_keys = read_chart_keys("kube-prometheus-stack-88.5.3")
+    assert format_kind(chart_keys, "prometheus", "prometheusSpec") == "map"
+    assert format_kind(chart_keys, "prometheus", "prometheusSpec", "retention") == "value"
+    assert format_kind(chart_keys, "prometheus", "prometheusSpec", "tolerations") == "list"
+    assert format_kind(chart_keys, "prometheus", "prometheusSpec", "storageSpec") == "free"
+    assert format_kind(chart_keys, "alertmanager", "config") == "free"
+    assert format_kind(chart_keys, "grafana", "adminPassword") == "any"
+    assert format_kind(chart_keys, "grafana", "grafana.ini") == "free"
     # What only a subchart's values.yaml says.
-    assert format_kind(known, "grafana", "sidecar", "dashboards", "folderAnnotation") == "any"
-    assert format_kind(known, "prometheus-node-exporter", "service", "targetPort") == "value"
+    assert format_kind(chart_keys, "grafana", "sidecar", "dashboards", "folderAnnotation") == "any"
+    assert format_kind(chart_keys, "prometheus-node-exporter", "service", "targetPort") == "value"
 
 
 def test_comments_of_examples_are_no_keys() -> None:
-    known = read_chart_keys("kube-prometheus-stack-88.5.3")
-    assert "emptyDir" not in known.children["prometheus"].children["prometheusSpec"].children
-    assert "volumeClaimTemplate" not in known.children["alertmanager"].children["alertmanagerSpec"].children
+    chart_keys = read_chart_keys("kube-prometheus-stack-88.5.3")
+    assert "emptyDir" not in chart_keys.children["prometheus"].children["prometheusSpec"].children
+    assert "volumeClaimTemplate" not in chart_keys.children["alertmanager"].children["alertmanagerSpec"].children
     operator = read_chart_keys("gpu-operator-v26.7.0")
     assert format_kind(operator, "dcgmExporter", "config") == "any"
     assert "name" not in operator.children["dcgmExporter"].children["serviceMonitor"].children

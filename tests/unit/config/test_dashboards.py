@@ -12,7 +12,7 @@ from gpustack.config.dashboards.files import read_dashboards
 from gpustack.config.dashboards.json_model import LARGEST, Dashboard, read_dashboard
 from gpustack.config.spec import Spec
 
-OURS = {"type": "prometheus", "uid": "prometheus"}
+OWN_SOURCE = {"type": "prometheus", "uid": "prometheus"}
 KEYS = ("title", "uid", "id", "__inputs", "__elements", "templating", "list", "name", "type", "value", "datasource")
 INPUT = {"name": "DS_PROM", "type": "datasource", "pluginId": "prometheus", "pluginName": "Prometheus"}
 
@@ -32,9 +32,9 @@ def write_dashboard(path: Path, board: Any) -> Path:
 
 
 def read(source: Path, *files: str) -> tuple[tuple[Dashboard, ...], list[str]]:
-    found, wrong = read_dashboards(source, Spec.model_validate({"dashboards": {"files": files}}))
+    dashboards, wrong = read_dashboards(source, Spec.model_validate({"dashboards": {"files": files}}))
     assert {complaint.reference for complaint in wrong} <= {"config-dashboard"}
-    return found, [str(one) for one in wrong]
+    return dashboards, [str(mistake) for mistake in wrong]
 
 
 def test_files_are_found_by_pattern_path_and_home(site: Path) -> None:
@@ -42,9 +42,9 @@ def test_files_are_found_by_pattern_path_and_home(site: Path) -> None:
     write_dashboard(site / "dashboards" / "My Job (1).json", {"title": "A"})
     write_dashboard(site.parent / "c.json", {"title": "C", "uid": ""})
     for source in (site, site / "hosts.yml"):
-        found, wrong = read(source, "dashboards/*.json", "dashboards/b.json", "~/c.json")
+        dashboards, wrong = read(source, "dashboards/*.json", "dashboards/b.json", "~/c.json")
         assert wrong == []
-        assert [(dashboard.name, dashboard.uid, dashboard.title) for dashboard in found] == [
+        assert [(dashboard.name, dashboard.uid, dashboard.title) for dashboard in dashboards] == [
             ("b", "b", "B"),
             ("c", "own-c", "C"),
             ("my-job-1", "own-my-job-1", "A"),
@@ -78,16 +78,16 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
     dashboard, wrong = read_dashboard(write_dashboard(tmp_path / "mine.json", board))
     assert (wrong, dashboard is not None) == ([], True)
     assert dashboard
-    made = json.loads(dashboard.text)
-    assert made.keys() == {"title", "templating", "panels", "uid"}
-    assert [panel["datasource"] for panel in made["panels"]] == [
-        OURS,
-        OURS,
+    document = json.loads(dashboard.text)
+    assert document.keys() == {"title", "templating", "panels", "uid"}
+    assert [panel["datasource"] for panel in document["panels"]] == [
+        OWN_SOURCE,
+        OWN_SOURCE,
         {"uid": "prometheus"},
         "${DS_CHOSEN}",
         "-- Grafana --",
     ]
-    assert made["panels"][0]["targets"] == [{"expr": 'up{job="node"}', "legendFormat": "{{node}} ${pod}"}]
+    assert document["panels"][0]["targets"] == [{"expr": 'up{job="node"}', "legendFormat": "{{node}} ${pod}"}]
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_files_that_are_no_dashboards_are_refused(tmp_path: Path, board: Any, ke
         path.write_bytes(b"\xff\xfe")
     else:
         write_dashboard(path, board)
-    none, wrong = read_dashboard(path)
-    assert none is None
+    dashboard, wrong = read_dashboard(path)
+    assert dashboard is None
     assert [(complaint.file, complaint.key, actual in complaint.actual) for complaint in wrong] == [
         (str(path), key, True)
     ]
@@ -129,9 +129,9 @@ def test_all_mistakes_of_all_files_are_reported_at_once(site: Path) -> None:
     write_dashboard(site / "dashboards" / "a.json", {"title": "", "uid": "!"})
     write_dashboard(site / "dashboards" / "b.json", "no")
     (site / "dashboards" / "c.json").mkdir()
-    found, wrong = read(site, "dashboards/*.json", "nowhere/*.json")
-    assert found == ()
-    assert [one.partition(": found")[0].replace(f"{site}/", "") for one in wrong] == [
+    dashboards, wrong = read(site, "dashboards/*.json", "nowhere/*.json")
+    assert dashboards == ()
+    assert [mistake.partition(": found")[0].replace(f"{site}/", "") for mistake in wrong] == [
         "dashboards/a.json: title",
         "dashboards/a.json: uid",
         "dashboards/b.json",
@@ -146,7 +146,7 @@ def test_two_dashboards_of_one_name_uid_or_title_are_refused(site: Path) -> None
     write_dashboard(site / "dashboards" / "b.json", {"title": "GPU health", "uid": "x"})
     write_dashboard(site / "dashboards" / "more" / "b.json", {"title": "C", "uid": "x"})
     wrong = read(site, "dashboards/*.json", "dashboards/more/*.json")[1]
-    assert [one.partition(", as in")[0].replace(f"{site}/dashboards/", "") for one in wrong] == [
+    assert [mistake.partition(", as in")[0].replace(f"{site}/dashboards/", "") for mistake in wrong] == [
         "a.json: uid: found 'gpustack-gpu-job'",
         "b.json: title: found 'GPU health'",
         "more/b.json: found the file name b.json",

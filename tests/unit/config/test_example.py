@@ -19,7 +19,7 @@ from gpustack.config.resolution import (
 )
 from gpustack.config.spec import Fingerprints, Spec
 
-SHIPPED = Path(__file__).parents[3] / "inventories" / "example"
+SHIPPED_FOLDER = Path(__file__).parents[3] / "inventories" / "example"
 
 
 def enable_defaults(text: str) -> str:
@@ -41,20 +41,24 @@ def nothing_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def list_keys(model: type[BaseModel], value: Any) -> set[str]:
     """List every key of the model that holds a value, dotted."""
-    found: set[str] = set()
+    key_names: set[str] = set()
     for name, field in model.model_fields.items():
         inner = getattr(value, name)
         key = field.alias or name
-        below = {f"{key}.{rest}" for rest in list_keys(type(inner), inner)} if isinstance(inner, BaseModel) else {key}
-        found |= below
-    return found
+        keys_below = (
+            {f"{key}.{rest}" for rest in list_keys(type(inner), inner)} if isinstance(inner, BaseModel) else {key}
+        )
+        key_names |= keys_below
+    return key_names
 
 
 def list_dotted_keys(value: Any) -> set[str]:
-    found: set[str] = set()
+    key_names: set[str] = set()
     for key, inner in value.items():
-        found |= {f"{key}.{rest}" for rest in list_dotted_keys(inner)} if isinstance(inner, dict) and inner else {key}
-    return found
+        key_names |= (
+            {f"{key}.{rest}" for rest in list_dotted_keys(inner)} if isinstance(inner, dict) and inner else {key}
+        )
+    return key_names
 
 
 def test_as_it_is_it_loads_and_means_the_defaults(tmp_path: Path) -> None:
@@ -67,16 +71,16 @@ def test_as_it_is_it_loads_and_means_the_defaults(tmp_path: Path) -> None:
 def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Path) -> None:
     texts = {path: enable_defaults(text) for path, text in render_example().items()}
     inventory = load_inventory(write_folder(tmp_path / "all", texts))
-    spoken = Spec()
-    kubernetes = {"version": resolve_kubernetes_version(spoken), "endpoint": "kube.example.com:6443"}
-    driver = spoken.gpu.driver.model_copy(update={"version": resolve_driver_version(spoken)})
-    assert inventory.spec == spoken.model_copy(
+    spec = Spec()
+    kubernetes = {"version": resolve_kubernetes_version(spec), "endpoint": "kube.example.com:6443"}
+    driver = spec.gpu.driver.model_copy(update={"version": resolve_driver_version(spec)})
+    assert inventory.spec == spec.model_copy(
         update={
-            "kubernetes": spoken.kubernetes.model_copy(update=kubernetes),
-            "containerd": spoken.containerd.model_copy(update={"version": resolve_containerd_version(spoken)}),
-            "gpu": spoken.gpu.model_copy(update={"driver": driver}),
+            "kubernetes": spec.kubernetes.model_copy(update=kubernetes),
+            "containerd": spec.containerd.model_copy(update={"version": resolve_containerd_version(spec)}),
+            "gpu": spec.gpu.model_copy(update={"driver": driver}),
             "fingerprints": Fingerprints(
-                **{name: resolve_fingerprint(spoken, name) for name in Fingerprints.model_fields if name != "nvidia"}
+                **{name: resolve_fingerprint(spec, name) for name in Fingerprints.model_fields if name != "nvidia"}
             ),
         }
     )
@@ -94,15 +98,15 @@ def test_every_key_is_there() -> None:
 @pytest.mark.parametrize("key", ["source", "proxy"])
 def test_the_other_form_that_is_shown_is_a_right_one(key: str) -> None:
     lines = render_example()[SPEC].splitlines()
-    at = next(number for number, line in enumerate(lines) if line.strip() == f"#     {key}:")
-    shown = [line.replace("#", " ", 1) for line in lines[at:]]
-    ends = next(number for number, line in enumerate(shown) if number and not line.startswith("         "))
-    found = getattr(Spec.model_validate(yaml.safe_load("\n".join(shown[:ends]))), key)
-    assert all(value for _, value in found)
+    number_of_line = next(number for number, line in enumerate(lines) if line.strip() == f"#     {key}:")
+    shown_lines = [line.replace("#", " ", 1) for line in lines[number_of_line:]]
+    ends = next(number for number, line in enumerate(shown_lines) if number and not line.startswith("         "))
+    parsed_value = getattr(Spec.model_validate(yaml.safe_load("\n".join(shown_lines[:ends]))), key)
+    assert all(value for _, value in parsed_value)
 
 
 def test_the_repository_has_exactly_this_one() -> None:
-    assert {path: (SHIPPED / path).read_text() for path in render_example()} == render_example()
-    assert sorted(path.relative_to(SHIPPED) for path in SHIPPED.rglob("*") if path.is_file()) == sorted(
+    assert {path: (SHIPPED_FOLDER / path).read_text() for path in render_example()} == render_example()
+    assert sorted(path.relative_to(SHIPPED_FOLDER) for path in SHIPPED_FOLDER.rglob("*") if path.is_file()) == sorted(
         render_example()
     )

@@ -11,9 +11,11 @@ from tests.unit.config.specs import SPEC_FILE, list_complaints
 
 def find_mistakes(**gpu: Any) -> dict[str, str]:
     """Find what is allowed instead, by key."""
-    found = list_complaints({"gpu": gpu})
-    assert {complaint.file for complaint in found} <= {SPEC_FILE}
-    return {one.key.removeprefix("gpustack.gpu."): f"{one.rule} {one.nearest}" for one in found}
+    complaints = list_complaints({"gpu": gpu})
+    assert {complaint.file for complaint in complaints} <= {SPEC_FILE}
+    return {
+        complaint.key.removeprefix("gpustack.gpu."): f"{complaint.rule} {complaint.nearest}" for complaint in complaints
+    }
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
@@ -26,22 +28,22 @@ def test_all_mistakes_are_reported_at_once() -> None:
         "pod_labels": ["a,b", "(?=x)", "["],
         "relabelings": [{"action": "drop"}, {"acton": "keep"}],
     }
-    found = find_mistakes(dcgm="hots", metrics=metrics)
-    assert sorted(found) == [
+    mistakes = find_mistakes(dcgm="hots", metrics=metrics)
+    assert sorted(mistakes) == [
         "dcgm", "metrics.counters.0", "metrics.devices", "metrics.interval", "metrics.leave_out.0",
         "metrics.leave_out.1", "metrics.listen", "metrics.pod_labels.0", "metrics.pod_labels.1",
         "metrics.pod_labels.2", "metrics.relabelings.0", "metrics.relabelings.1.acton",
     ]  # fmt: skip
-    assert found["metrics.counters.0"].endswith(" DCGM_FI_DEV_GPU_UTIL")
-    assert found["metrics.leave_out.1"].endswith(" DCGM_FI_DEV_SM_CLOCK")
-    assert found["metrics.relabelings.1.acton"].endswith(" action")
+    assert mistakes["metrics.counters.0"].endswith(" DCGM_FI_DEV_GPU_UTIL")
+    assert mistakes["metrics.leave_out.1"].endswith(" DCGM_FI_DEV_SM_CLOCK")
+    assert mistakes["metrics.relabelings.1.acton"].endswith(" action")
 
 
 def test_a_field_newer_than_the_exporter_is_refused() -> None:
     """DCGM_FI_DEV_GPU_UTIL_RATIO is a name of both generations."""
-    found = find_mistakes(metrics={"counters": ["DCGM_FI_DEV_FB_USED_BYTES", "DCGM_FI_DEV_GPU_UTIL_RATIO"]})
-    assert list(found) == ["metrics.counters.0"]
-    assert "newer" in found["metrics.counters.0"]
+    mistakes = find_mistakes(metrics={"counters": ["DCGM_FI_DEV_FB_USED_BYTES", "DCGM_FI_DEV_GPU_UTIL_RATIO"]})
+    assert list(mistakes) == ["metrics.counters.0"]
+    assert "newer" in mistakes["metrics.counters.0"]
     assert "DCGM_FI_DEV_FB_USED_BYTES" in list_known_fields("4.7.0-4.9.0")
 
 

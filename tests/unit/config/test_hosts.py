@@ -107,11 +107,11 @@ def test_jinja_in_variables_of_ours_is_refused(variables: Any) -> None:
 
 def test_jinja_in_the_spec_is_reported_once_with_its_file() -> None:
     spec = {"kubernetes": {"endpoint": "{{ vip }}:6443", "cert_sans": ["a.b", "{{ name }}"]}}
-    found = [
+    resolved_hosts = [
         (complaint.file, complaint.key) for complaint in list_complaints(spec) if complaint.reference == "config-jinja"
     ]
     file = "nowhere/site/group_vars/all/gpustack.yml"
-    assert found == [(file, "gpustack.kubernetes.endpoint"), (file, "gpustack.kubernetes.cert_sans.1")]
+    assert resolved_hosts == [(file, "gpustack.kubernetes.endpoint"), (file, "gpustack.kubernetes.cert_sans.1")]
 
 
 def test_jinja_elsewhere_is_nobodys_business() -> None:
@@ -165,7 +165,7 @@ def test_broken_quotes_in_ssh_arguments_are_refused() -> None:
 
 
 def test_variables_of_ansible_are_honoured() -> None:
-    given = {
+    given_variables = {
         "ansible_host": "192.0.2.9",
         "ansible_port": "2222",
         "ansible_user": "ops",
@@ -174,7 +174,7 @@ def test_variables_of_ansible_are_honoured() -> None:
         "ansible_become_password": "s3cret",
         "ansible_python_interpreter": "/usr/bin/python3.12",
     }
-    host = judge_spec(h1=given)[0][0]
+    host = judge_spec(h1=given_variables)[0][0]
     assert (host.address, host.port, host.user, host.key_file) == ("192.0.2.9", 2222, "ops", "~/.ssh/key")
     assert host.ssh_args == ("-J", "jump host", "-o", "ControlMaster=no")
     assert (host.become_password, host.python) == ("s3cret", "/usr/bin/python3.12")
@@ -213,11 +213,11 @@ def test_hosts_without_kubernetes_alone_are_an_inventory() -> None:
 
 
 def test_a_host_of_a_cluster_and_without_kubernetes_is_named_with_its_key() -> None:
-    found = list_complaints(groups={**GROUPS, "gpu_standalone": ("h2",)})
-    assert [(complaint.key, complaint.reference) for complaint in found] == [
+    complaints = list_complaints(groups={**GROUPS, "gpu_standalone": ("h2",)})
+    assert [(complaint.key, complaint.reference) for complaint in complaints] == [
         ("gpu_standalone.hosts.h2", "host-in-both")
     ]
-    assert "kube_node" in found[0].actual
+    assert "kube_node" in complaints[0].actual
 
 
 def test_a_group_of_the_cluster_that_lacks_its_other_half_is_named_beside_standalone_hosts_too() -> None:

@@ -40,16 +40,18 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def expect_refusal(path: Path) -> ConfigError:
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as excinfo:
         load_inventory(path)
-    return raised.value
+    return excinfo.value
 
 
 def test_a_folder_with_a_spec_is_loaded(site: Site) -> None:
-    found = load_inventory(site(**{"group_vars/all/gpustack.yml": "gpustack:\n  swap: off\n  cluster_name: here\n"}))
-    assert [host.name for host in found.hosts] == ["h1", "h2"]
-    assert (found.spec.cluster_name, found.spec.swap) == ("here", "off")
-    assert found.summary == "2 hosts of inventory site"
+    inventory = load_inventory(
+        site(**{"group_vars/all/gpustack.yml": "gpustack:\n  swap: off\n  cluster_name: here\n"})
+    )
+    assert [host.name for host in inventory.hosts] == ["h1", "h2"]
+    assert (inventory.spec.cluster_name, inventory.spec.swap) == ("here", "off")
+    assert inventory.summary == "2 hosts of inventory site"
 
 
 def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
@@ -157,9 +159,9 @@ def test_the_option_counts_before_the_environment_and_ansible_cfg(site: Site, tm
     assert select_inventory(Path("site/hosts.yml"), home | {"GPUSTACK_INVENTORY": "other"}) == folder / "hosts.yml"
     (tmp_path / "ansible.cfg").write_text("[defaults]\ninventory = site/hosts.yml\n")
     assert select_inventory(None, home) == tmp_path / "site" / "hosts.yml"
-    with pytest.raises(ConfigError, match="does not exist") as raised:
+    with pytest.raises(ConfigError, match="does not exist") as excinfo:
         select_inventory(Path("none"), home)
-    assert raised.value.reference == "inventory-missing"
+    assert excinfo.value.reference == "inventory-missing"
 
 
 def test_an_ansible_cfg_of_somebody_else_is_not_read_by_ansible_either(
@@ -177,13 +179,16 @@ def test_without_an_inventory_the_local_host_is_used(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
-    found = load_inventory(None)
-    assert [(host.connection, host.control_plane) for host in found.hosts] == [("local", True)]
-    assert "one-node cluster" in found.summary
+    local_inventory = load_inventory(None)
+    assert [(host.connection, host.control_plane) for host in local_inventory.hosts] == [("local", True)]
+    assert "one-node cluster" in local_inventory.summary
     (tmp_path / "gpustack.yml").write_text("gpustack: {cluster_name: mine}\ngpustack_node_ip: 192.0.2.1\n")
-    found = load_inventory(None)
-    assert (found.spec.cluster_name, str(found.hosts[0].spec.gpustack_node_ip)) == ("mine", "192.0.2.1")
-    assert str(tmp_path / "gpustack.yml") in found.summary
+    local_inventory = load_inventory(None)
+    assert (local_inventory.spec.cluster_name, str(local_inventory.hosts[0].spec.gpustack_node_ip)) == (
+        "mine",
+        "192.0.2.1",
+    )
+    assert str(tmp_path / "gpustack.yml") in local_inventory.summary
 
 
 @pytest.mark.parametrize("text", ["gpustack: [", "- a\n- b\n", "gpustack: {}\ngpustack: {}\n"])
@@ -192,9 +197,9 @@ def test_a_local_spec_that_is_no_mapping_is_refused(
 ) -> None:
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
     (tmp_path / "gpustack.yml").write_text(text)
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as excinfo:
         read_inventory(None)
-    assert raised.value.reference == "config-not-yaml"
+    assert excinfo.value.reference == "config-not-yaml"
 
 
 # To the chart a map of rules, to Ansible a group with a host and its variable.
@@ -223,6 +228,6 @@ def test_a_spec_in_the_folder_of_earlier_releases_is_refused(tmp_path: Path, mon
     earlier.write_text("gpustack: {}\n")
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "new" / "gpustack.yml")
     monkeypatch.setattr(inventory, "EARLIER_SPEC", earlier)
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError) as excinfo:
         inventory.read_local()
-    assert refused.value.reference == "config-earlier-folder"
+    assert excinfo.value.reference == "config-earlier-folder"

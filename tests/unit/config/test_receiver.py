@@ -34,14 +34,14 @@ def write_secret(path: Path, text: str, mode: int = 0o600) -> Path:
 
 def find_mistakes(receivers: Any) -> dict[str, str]:
     """Find what is reported of each key."""
-    found = list_complaints({"alerts": {"receivers": receivers}})
-    assert {complaint.file for complaint in found} <= {SPEC_FILE}
-    return {one.key.removeprefix(KEY): one.actual for one in found}
+    complaints = list_complaints({"alerts": {"receivers": receivers}})
+    assert {complaint.file for complaint in complaints} <= {SPEC_FILE}
+    return {complaint.key.removeprefix(KEY): complaint.actual for complaint in complaints}
 
 
 def find_receiver_mistakes(**receiver: Any) -> dict[str, str]:
     """Find the mistakes of one receiver for all severities."""
-    return {key.removeprefix("default.0."): found for key, found in find_mistakes({"default": [receiver]}).items()}
+    return {key.removeprefix("default.0."): mistake for key, mistake in find_mistakes({"default": [receiver]}).items()}
 
 
 def build_receivers(**receivers: Any) -> Receivers:
@@ -81,9 +81,9 @@ def test_critical_and_warning_are_not_forgotten() -> None:
     ],
 )
 def test_complete_receivers_are_accepted(tmp_path: Path, receiver: dict[str, str], content: str) -> None:
-    whole = receiver | {"secret_file": str(write_secret(tmp_path / "secret", content))}
-    assert find_receiver_mistakes(**whole) == {}
-    assert read_secrets(build_receivers(default=[whole])) == {f"default-{receiver['type']}": content}
+    whole_receiver = receiver | {"secret_file": str(write_secret(tmp_path / "secret", content))}
+    assert find_receiver_mistakes(**whole_receiver) == {}
+    assert read_secrets(build_receivers(default=[whole_receiver])) == {f"default-{receiver['type']}": content}
     assert find_receiver_mistakes(**receiver, secret="ours/key.txt") == {}
     assert read_secrets(build_receivers(default=[receiver | {"secret": "ours/key.txt"}])) == {}
 
@@ -104,7 +104,7 @@ def test_all_that_is_missing_is_reported_at_once() -> None:
 def test_what_is_wrong_in_several_lists_is_reported_at_once(tmp_path: Path) -> None:
     """The mistakes are those that pydantic finds and those that it does not, within one list, too."""
     mode = write_secret(tmp_path / "open", HOOK, 0o644)
-    found = list_complaint_ids(
+    ids = list_complaint_ids(
         {
             "alerts": {
                 "receivers": {
@@ -120,7 +120,7 @@ def test_what_is_wrong_in_several_lists_is_reported_at_once(tmp_path: Path) -> N
             }
         }
     )
-    assert sorted((key.removeprefix(KEY), reference) for key, reference in found) == [
+    assert sorted((key.removeprefix(KEY), reference) for key, reference in ids) == [
         ("critical.0.type", "config-invalid"),
         ("critical.1.secret_file", "config-secret-file"),
         ("critical.2.typ", "config-unknown-key"),
@@ -191,9 +191,9 @@ def test_unfit_secret_files_are_refused_unread(tmp_path: Path, kind: str, conten
     (complaint,) = list_complaints({"alerts": {"receivers": receivers}})
     assert (complaint.actual, complaint.reference) == (f"{path}: {actual}", "config-secret-file")
     assert not content or "only-we-know" not in str(complaint)
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as excinfo:
         read_secrets(build_receivers(**receivers))
-    assert "only-we-know" not in f"{raised.value} {raised.value.reason}"
+    assert "only-we-know" not in f"{excinfo.value} {excinfo.value.reason}"
 
 
 def test_a_missing_secret_file_is_reported() -> None:
@@ -211,9 +211,9 @@ def test_only_salted_hashes_leave_this_machine_and_they_go_to_control_planes(fil
     first, second = (build_probe_variables(Inventory(None, hosts, spec), hosts[0]) for _ in range(2))
     assert "RECEIVERS" not in build_probe_variables(Inventory(None, hosts, spec), hosts[1])
     assert len(first["SALT"]) == 32
-    theirs, ours = first["RECEIVERS"].splitlines()
-    assert theirs == "critical-pagerduty ours pagerduty -"
-    name, secret, key, digest = ours.split(" ")
+    foreign_line, own_line = first["RECEIVERS"].splitlines()
+    assert foreign_line == "critical-pagerduty ours pagerduty -"
+    name, secret, key, digest = own_line.split(" ")
     assert (name, secret, key, len(digest)) == ("default-webhook", "gpustack-receivers", "default-webhook", 64)
     assert first["RECEIVERS"] != second["RECEIVERS"]
     assert "only-we-know" not in str(first)

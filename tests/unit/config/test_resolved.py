@@ -12,7 +12,7 @@ from gpustack.config.resolution import build_download
 from gpustack.config.spec import Spec
 from gpustack.config.versions import KNOWN_SETS, VERSIONS, Artefact, parse_artefact, read_version_set
 
-MIRRORED = Spec.model_validate({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": "A" * 40}})
+MIRRORED_SPEC = Spec.model_validate({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": "A" * 40}})
 HELM = Artefact("4.3.0", "https://get.helm.sh/helm-v4.3.0-linux-{arch}.tar.gz", {"amd64": "a" * 64, "arm64": "b" * 64})
 
 
@@ -21,7 +21,7 @@ def test_from_the_publisher_it_must_be_what_the_version_set_says() -> None:
 
 
 def test_from_a_mirror_it_must_be_what_the_mirror_signs() -> None:
-    assert build_download(MIRRORED, HELM) == {
+    assert build_download(MIRRORED_SPEC, HELM) == {
         "version": "4.3.0",
         "url": "http://10.0.0.5:8480/get.helm.sh/helm-v4.3.0-linux-{arch}.tar.gz",
         "sha256": {"amd64": "signed", "arm64": "signed"},
@@ -47,17 +47,17 @@ def test_the_version_of_a_component_wins() -> None:
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
 def test_every_artefact_of_a_version_set_is_pinned(name: str) -> None:
-    found = read_version_set(name)
-    for artefact in (found.helm, found.provisioner, *found.charts.values()):
+    version_set = read_version_set(name)
+    for artefact in (version_set.helm, version_set.provisioner, *version_set.charts.values()):
         assert "{version}" not in artefact.url
         assert artefact.version.removeprefix("v") in artefact.url
         assert artefact.url.startswith("https://")
         assert artefact.sha256
         assert {re.fullmatch(r"[0-9a-f]{64}", text) is not None for text in artefact.sha256.values()} == {True}
         assert ("{arch}" in artefact.url) == ("all" not in artefact.sha256)
-    written = yaml.safe_load((Path(VERSIONS) / f"{name}.yaml").read_text())
-    assert set(found.charts) == set(written["charts"])
-    assert found.helm.version == found.components["helm"]
+    document = yaml.safe_load((Path(VERSIONS) / f"{name}.yaml").read_text())
+    assert set(version_set.charts) == set(document["charts"])
+    assert version_set.helm.version == version_set.components["helm"]
 
 
 def test_an_artefact_says_all_that_roles_need() -> None:

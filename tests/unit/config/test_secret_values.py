@@ -9,7 +9,7 @@ from gpustack.config.secrets.secret_values import find_secret_paths
 from gpustack.config.values import read_operator_values
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "charts"
-OURS = Path(__file__).parents[3] / "values"
+OWN_VALUES = Path(__file__).parents[3] / "values"
 CLEAR = """
 grafana:
   adminPassword: figleaf
@@ -42,7 +42,7 @@ LOOKS = (
     "{env: [{name: DB_PASS, value: figleaf}]}",
     "{bindpw: figleaf}",
 )
-NAMED = """
+NAMED_SECRETS = """
 grafana:
   admin: {existingSecret: grafana, userKey: admin-user, passwordKey: admin-password}
   envFromSecret: grafana-env
@@ -103,7 +103,7 @@ def test_a_secret_is_known_by_its_looks(text: str) -> None:
 
 
 def test_what_only_names_a_secret_is_taken() -> None:
-    assert list_places(NAMED) == []
+    assert list_places(NAMED_SECRETS) == []
 
 
 def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted([*REAL.glob("*/values.yaml"), *OURS.rglob("*.yaml")]), ids=lambda path: path.parent.name
+    "path", sorted([*REAL.glob("*/values.yaml"), *OWN_VALUES.rglob("*.yaml")]), ids=lambda path: path.parent.name
 )
 def test_no_default_of_a_real_chart_and_none_of_ours_is_refused(path: Path) -> None:
-    for found in yaml.safe_load_all(path.read_text()):
-        assert list(find_secret_paths(found)) == []
+    for document in yaml.safe_load_all(path.read_text()):
+        assert list(find_secret_paths(document)) == []

@@ -15,13 +15,13 @@ FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
 
 
 def test_an_empty_spec_means_defaults() -> None:
-    for nothing in (
+    for empty_document in (
         None,
         {},
         {"kubernetes": None, "kube_proxy": {"conntrack": None}},
         {"monitoring": {"access": None, "retention": None}},
     ):
-        _, spec, wrong = judge_spec(nothing)
+        _, spec, wrong = judge_spec(empty_document)
         assert (spec, wrong) == (Spec(), [])
 
 
@@ -213,12 +213,12 @@ def test_every_field_says_what_it_is() -> None:
         for name, field in node.get("properties", {}).items():
             yield name, field.get("description", "")
 
-    whole = build_schema()
-    fields = [pair for node in whole["$defs"].values() for pair in list_descriptions(node)]
+    schema = build_schema()
+    fields = [pair for node in schema["$defs"].values() for pair in list_descriptions(node)]
     assert len(fields) > 30
     assert [name for name, text in fields if not text] == []
-    assert whole["properties"]["gpustack"]["$ref"] == "#/$defs/Spec"
-    assert "failCgroupV1" in whole["$defs"]["Kubelet"]["properties"]
+    assert schema["properties"]["gpustack"]["$ref"] == "#/$defs/Spec"
+    assert "failCgroupV1" in schema["$defs"]["Kubelet"]["properties"]
 
 
 def test_the_defaults_keep_the_rules() -> None:
@@ -269,5 +269,5 @@ def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
     )
     assert list_complaint_ids({"serve": {"enabled": False}}) == list_complaint_ids({**on, **lab}) == []
     assert select_image(judge_spec(lab)[1]).startswith("docker.io/library/gpustack:")
-    off = {"monitoring": {"enabled": False}}
-    assert list_complaint_ids({**on, **lab, **off}) == [("gpustack.monitoring.enabled", "config-invalid")]
+    disabled_spec = {"monitoring": {"enabled": False}}
+    assert list_complaint_ids({**on, **lab, **disabled_spec}) == [("gpustack.monitoring.enabled", "config-invalid")]

@@ -30,9 +30,9 @@ def site(tmp_path: Path) -> Path:
 
 def read(site: Path, text: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     (site / "values" / "monitoring.yaml").write_text(text)
-    found, wrong = read_operator_values(site, "monitoring", CHART)
+    values, wrong = read_operator_values(site, "monitoring", CHART)
     assert {complaint.file.split(":")[0] for complaint in wrong} <= {str(site / "values" / "monitoring.yaml")}
-    return found, [(complaint.key, complaint.reference) for complaint in wrong]
+    return values, [(complaint.key, complaint.reference) for complaint in wrong]
 
 
 def test_no_file_is_no_values(site: Path) -> None:
@@ -41,8 +41,8 @@ def test_no_file_is_no_values(site: Path) -> None:
 
 
 def test_a_good_file_is_read(site: Path) -> None:
-    found, wrong = read(site, "grafana: {grafana.ini: {users: {theme: light}}}\nkubeProxy: {enabled: off}\n")
-    assert found == {"grafana": {"grafana.ini": {"users": {"theme": "light"}}}, "kubeProxy": {"enabled": False}}
+    values, wrong = read(site, "grafana: {grafana.ini: {users: {theme: light}}}\nkubeProxy: {enabled: off}\n")
+    assert values == {"grafana": {"grafana.ini": {"users": {"theme": "light"}}}, "kubeProxy": {"enabled": False}}
     assert wrong == []
 
 

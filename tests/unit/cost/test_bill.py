@@ -25,20 +25,23 @@ def build_cost(*prices: dict[str, object], **fields: object) -> Cost:
 
 @given(AMOUNTS)
 def test_cells_add_up_and_none_is_a_cent_off(exact: list[Decimal]) -> None:
-    rounded = round_cells(exact)
-    assert sum(rounded) == sum(exact, Decimal()).quantize(CENT, "ROUND_HALF_UP")
-    assert all(abs(cell - one) < CENT for cell, one in zip(rounded, exact, strict=True))
+    rounded_cells = round_cells(exact)
+    assert sum(rounded_cells) == sum(exact, Decimal()).quantize(CENT, "ROUND_HALF_UP")
+    assert all(abs(cell - exact_cell) < CENT for cell, exact_cell in zip(rounded_cells, exact, strict=True))
 
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(*[PARTS] * 6), min_size=1, max_size=8), st.decimals("0.01", 99, places=4))
 def test_rows_add_up_to_hours_times_price(parts: list[tuple[float, ...]], price: Decimal) -> None:
-    hours = {Key("2026-10-01", "", f"n{at}", "H100", "", f"s{at % 3}", ""): Hours(*one) for at, one in enumerate(parts)}
+    hours = {
+        Key("2026-10-01", "", f"n{index}", "H100", "", f"s{index % 3}", ""): Hours(*hour_values)
+        for index, hour_values in enumerate(parts)
+    }
     usage = Usage(0, 3600, hours, (), 1, 1.0, 0.0, (), "x")
     bill = build_bill(usage, ("namespace",), dict.fromkeys(hours, price), "EUR", {})
-    whole = sum((Decimal(repr(hour.total)) * price for hour in hours.values()), Decimal())
+    whole_cost = sum((Decimal(repr(hour.total)) * price for hour in hours.values()), Decimal())
     assert sum((line.total_cost for line in bill.lines), Decimal()) == bill.total.total_cost
-    assert abs(bill.total.total_cost - whole) <= CENT
+    assert abs(bill.total.total_cost - whole_cost) <= CENT
     assert all(getattr(line, cell) >= 0 for line in bill.lines for cell in CELLS)
     assert sum(bill.days.values()) == bill.total.total_cost
 
@@ -66,8 +69,8 @@ def test_a_price_change_in_mid_month_counts_from_its_day() -> None:
     bill = build_bill(
         usage, ("namespace",), find_prices(spec, usage.hours), spec.unit, {"a": Decimal(90), "b": Decimal(1)}
     )
-    (nobody, a) = bill.lines
-    assert [a.idle_cost, a.used_cost, nobody.free_cost, bill.total.total_cost] == [96, 0, 96, 192]
+    (unowned_line, a) = bill.lines
+    assert [a.idle_cost, a.used_cost, unowned_line.free_cost, bill.total.total_cost] == [96, 0, 96, 192]
     assert [(budget.namespace, budget.exceeded) for budget in bill.budgets] == [("a", True), ("b", False)]
     assert bill.doubts[-1].startswith("no pod of b had a GPU")
 
@@ -77,16 +80,16 @@ def test_what_has_no_price_is_named_with_its_days() -> None:
     world.record_node("n1", 0, 2880, 2, model="NVIDIA H100")
     world.record_node("n2", 0, 2880, 2, model="NVIDIA L4")
     usage = query_usage(world.build_source())
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError) as excinfo:
         find_prices(build_cost({"model": "H100", "from": "2026-10-02", "per_gpu_hour": 1}), usage.hours)
-    assert caught.value.reference == "cost-no-price"
-    assert caught.value.reason.splitlines() == [
+    assert excinfo.value.reference == "cost-no-price"
+    assert excinfo.value.reason.splitlines() == [
         "NVIDIA H100, 2026-10-01 to 2026-10-01: n1",
         "NVIDIA L4, 2026-10-01 to 2026-10-02: n2",
     ]
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError) as excinfo:
         find_prices(Cost(), usage.hours)
-    assert caught.value.reference == "cost-no-prices"
+    assert excinfo.value.reference == "cost-no-prices"
 
 
 @pytest.mark.parametrize(

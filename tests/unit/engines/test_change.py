@@ -20,14 +20,14 @@ from tests.worlds.programs import engines
 from tests.worlds.programs.engines import ENGINES, KUBECTL, Hosts
 from tests.worlds.snapshots.build import TAKEN_AT
 
-WHO = "ann@desk (pid 7)"
-PAUSED = operations.pause_profiling(1800)
+HOLDER = "ann@desk (pid 7)"
+PAUSE = operations.pause_profiling(1800)
 
 
 def change(hosts: Hosts, events: list[Event] | None = None, *, yes: bool = True, **marks: str) -> Change:
     report = (lambda _: None) if events is None else events.append
     engines = replace(ENGINES, marks={(node, "profiling"): text for node, text in marks.items()})
-    return Change(engines, WHO, lambda _: None, lambda _: yes, report, execute=hosts.execute)
+    return Change(engines, HOLDER, lambda _: None, lambda _: yes, report, execute=hosts.execute)
 
 
 def mark(node: str = "gpu1", after: timedelta = timedelta(minutes=5)) -> str:
@@ -35,62 +35,62 @@ def mark(node: str = "gpu1", after: timedelta = timedelta(minutes=5)) -> str:
 
 
 def test_what_is_declined_is_not_done() -> None:
-    hosts, shown = Hosts(), list[Preview]()
-    declined = replace(change(hosts, yes=False), show=shown.append)
-    with pytest.raises(RolloutError) as raised:
-        declined.apply_operation(PAUSED)
-    assert raised.value.reference == "change-declined"
-    assert [preview.deadline for preview in shown] == [TAKEN_AT + timedelta(minutes=30)]
+    hosts, previews = Hosts(), list[Preview]()
+    declined_change = replace(change(hosts, yes=False), show=previews.append)
+    with pytest.raises(RolloutError) as excinfo:
+        declined_change.apply_operation(PAUSE)
+    assert excinfo.value.reference == "change-declined"
+    assert [preview.deadline for preview in previews] == [TAKEN_AT + timedelta(minutes=30)]
     assert hosts.typed_commands == []
 
 
 def test_the_mark_stands_before_the_change() -> None:
     hosts = Hosts()
-    done, _ = change(hosts).apply_operation(PAUSED)
-    first, *others = hosts.list_actions()
+    result, _ = change(hosts).apply_operation(PAUSE)
+    first, *other_actions = hosts.list_actions()
     assert first.startswith(f"{KUBECTL} annotate node gpu1 gpu2 ")
     text = first.partition("gpustack.io/temporary-profiling=")[2].rstrip("'")
-    until = TAKEN_AT + timedelta(minutes=30)
-    assert parse_mark("gpu1", "profiling", text, TAKEN_AT) == Mark("gpu1", "profiling", until, WHO)
-    assert [mark.node for mark in done.marks] == ["gpu1", "gpu2"]
-    assert sorted(others) == [engine.build_command(("profile", "--pause")) for engine in ENGINES.members]
-    assert [ending.ending for ending in done.endings] == ["done", "done", "unknown"]
+    deadline = TAKEN_AT + timedelta(minutes=30)
+    assert parse_mark("gpu1", "profiling", text, TAKEN_AT) == Mark("gpu1", "profiling", deadline, HOLDER)
+    assert [mark.node for mark in result.marks] == ["gpu1", "gpu2"]
+    assert sorted(other_actions) == [engine.build_command(("profile", "--pause")) for engine in ENGINES.members]
+    assert [ending.ending for ending in result.endings] == ["done", "done", "unknown"]
 
 
 def test_without_a_mark_nothing_is_done() -> None:
     hosts = Hosts({"annotate": (1, "error: forbidden\n")})
-    with pytest.raises(RolloutError) as raised:
-        change(hosts).apply_operation(PAUSED)
-    assert raised.value.reference == "change-not-marked"
+    with pytest.raises(RolloutError) as excinfo:
+        change(hosts).apply_operation(PAUSE)
+    assert excinfo.value.reference == "change-not-marked"
     assert len(hosts.typed_commands) == 1
 
 
 def test_a_mark_of_what_was_refused_is_taken_away() -> None:
     hosts = Hosts({"nvidia-dcgm-gpu2": (220, "Error: unable to pause profiling metrics: not supported.\n")})
-    done, _ = change(hosts).apply_operation(PAUSED)
-    assert done.endings[1].ending == "refused"
-    assert "DCGM returned -36: Error: unable to pause" in done.endings[1].reason
+    result, _ = change(hosts).apply_operation(PAUSE)
+    assert result.endings[1].ending == "refused"
+    assert "DCGM returned -36: Error: unable to pause" in result.endings[1].reason
     assert hosts.list_actions()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
 
 
 def test_what_may_have_been_done_keeps_its_mark() -> None:
     hosts = Hosts({"nvidia-dcgm-gpu2": (137, "")})
-    done, _ = change(hosts).apply_operation(PAUSED)
-    assert done.endings[1].ending == "unknown"
+    result, _ = change(hosts).apply_operation(PAUSE)
+    assert result.endings[1].ending == "unknown"
     assert not any(line.endswith("temporary-profiling-") for line in hosts.typed_commands)
 
 
 def test_an_overdue_change_is_put_back_first() -> None:
     hosts = Hosts()
-    done, _ = change(hosts, gpu1=mark(after=-timedelta(minutes=1)), gpu2=mark()).apply_operation(
+    result, _ = change(hosts, gpu1=mark(after=-timedelta(minutes=1)), gpu2=mark()).apply_operation(
         operations.clear_policy()
     )
-    assert done.reverts == (Revert("gpu1", "profiling", "done"),)
-    resumed, unmarked, *cleared = hosts.list_actions()
-    assert "nvidia-dcgm-gpu1" in resumed
-    assert "dcgmi profile --resume" in resumed
-    assert unmarked == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-profiling-"
-    assert len(cleared) == 2
+    assert result.reverts == (Revert("gpu1", "profiling", "done"),)
+    resume_line, unmark_line, *clear_lines = hosts.list_actions()
+    assert "nvidia-dcgm-gpu1" in resume_line
+    assert "dcgmi profile --resume" in resume_line
+    assert unmark_line == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-profiling-"
+    assert len(clear_lines) == 2
 
 
 def test_to_resume_ends_the_mark_before_its_deadline() -> None:
@@ -120,7 +120,7 @@ def test_each_node_has_its_line_of_audit() -> None:
     change(hosts, events).apply_operation(operations.clear_policy())
     lines = hosts.typed_commands[-1].splitlines()
     assert [line.startswith("logger -t gpustack -- ") for line in lines] == [True, True]
-    assert WHO in lines[0]
+    assert HOLDER in lines[0]
     assert "dcgmi policy --clear" in lines[0]
     assert lines[1].endswith("DCGM returned -29'")
     assert [(event.kind, event.subject) for event in events[1:]] == [("changed", "gpu1"), ("failed", "gpu2")]
@@ -139,27 +139,27 @@ def test_each_node_has_its_line_of_audit() -> None:
 )
 def test_a_setting_is_looked_at_afterwards(settings: str, ending: str) -> None:
     hosts = Hosts({"config --get": (0, settings)})
-    done, _ = change(hosts).apply_operation(operations.set_config(350, "", ecc=None))
-    assert {node_ending.ending for node_ending in done.endings[:2]} == {ending}
+    result, _ = change(hosts).apply_operation(operations.set_config(350, "", ecc=None))
+    assert {node_ending.ending for node_ending in result.endings[:2]} == {ending}
 
 
 @pytest.mark.parametrize(("current", "ending"), [("Enabled", "done"), ("Not Supported", "refused")])
 def test_ecc_is_pending_or_not_there(current: str, ending: str) -> None:
     hosts = Hosts({"config --get": (0, engines.render_setting(0, ECC_Mode=current))})
-    done, _ = change(hosts).apply_operation(operations.set_config(None, "", ecc=False))
-    assert done.endings[0].ending == ending
+    result, _ = change(hosts).apply_operation(operations.set_config(None, "", ecc=False))
+    assert result.endings[0].ending == ending
     assert "--eccmode 0" in hosts.typed_commands[0]
 
 
 def test_a_diagnostic_is_stopped_once() -> None:
-    asked = list[str]()
+    questions = list[str]()
     hosts = Hosts()
     acting = replace(change(hosts), cancel_reason=lambda: "interrupted")
     stop = acting.build_stopper(operations.diagnose(1))
     stop()
     stop()
-    asked = [line for line in hosts.typed_commands if "DCGMI_STOP_DIAG_HOSTNAME=localhost dcgmi diag" in line]
-    assert len(asked) == 2
+    questions = [line for line in hosts.typed_commands if "DCGMI_STOP_DIAG_HOSTNAME=localhost dcgmi diag" in line]
+    assert len(questions) == 2
     acting.build_stopper(operations.clear_policy())()
     assert len(hosts.typed_commands) == 2
 
@@ -212,10 +212,10 @@ def test_operations_become_words_of_dcgmi() -> None:
 
 def test_what_cannot_be_kept_free_is_left_out() -> None:
     hosts = Hosts()
-    held = replace(change(hosts), context=lambda: nullcontext({"gpu2": "taken"}))
-    done, replies = held.apply_operation(operations.diagnose(2))
+    held_change = replace(change(hosts), context=lambda: nullcontext({"gpu2": "taken"}))
+    result, replies = held_change.apply_operation(operations.diagnose(2))
     assert [reply.node for reply in replies] == ["gpu1"]
-    assert NodeEnding("gpu2", "refused", "taken") in done.endings
+    assert NodeEnding("gpu2", "refused", "taken") in result.endings
     assert "--timeout 900" in hosts.typed_commands[0]
 
 
@@ -228,12 +228,12 @@ def load(hosts: Hosts, *replies: Reply) -> ChangeResult:
 
 def test_a_load_is_marked_while_it_lasts() -> None:
     hosts = Hosts()
-    done = load(hosts, *(Reply(node, "dcgmproftester -t 1002") for node in ("gpu1", "gpu2")))
-    marked, unmarked = hosts.list_actions()
-    assert marked.startswith(f"{KUBECTL} annotate node gpu1 gpu2 'gpustack.io/temporary-load=")
-    assert unmarked == f"{KUBECTL} annotate node gpu1 gpu2 gpustack.io/temporary-load-"
-    assert [ending.ending for ending in done.endings] == ["done", "done", "unknown"]
-    assert any(f"{WHO}: gpu1: dcgmproftester -t 1002: done" in line for line in hosts.typed_commands)
+    result = load(hosts, *(Reply(node, "dcgmproftester -t 1002") for node in ("gpu1", "gpu2")))
+    mark_line, unmark_line = hosts.list_actions()
+    assert mark_line.startswith(f"{KUBECTL} annotate node gpu1 gpu2 'gpustack.io/temporary-load=")
+    assert unmark_line == f"{KUBECTL} annotate node gpu1 gpu2 gpustack.io/temporary-load-"
+    assert [ending.ending for ending in result.endings] == ["done", "done", "unknown"]
+    assert any(f"{HOLDER}: gpu1: dcgmproftester -t 1002: done" in line for line in hosts.typed_commands)
 
 
 def test_a_load_whose_pods_are_still_there_keeps_its_mark() -> None:
@@ -251,8 +251,8 @@ def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
         for node, minutes in times.items()
     }
     acting = replace(change(hosts), engines=replace(ENGINES, marks=marks))
-    done, _ = acting.apply_operation(operations.clear_policy())
-    assert [(one.node, one.ending) for one in done.reverts] == [("gpu1", "done"), ("gpu4", "done")]
+    result, _ = acting.apply_operation(operations.clear_policy())
+    assert [(revert.node, revert.ending) for revert in result.reverts] == [("gpu1", "done"), ("gpu4", "done")]
     assert sorted(hosts.list_actions()[:2]) == [
         f"{KUBECTL} --namespace gpustack-proof delete pods --selector gpustack.io/proof "
         f"--field-selector 'spec.nodeName={node},status.phase!=Pending,status.phase!=Running' --timeout=20s"

@@ -44,17 +44,17 @@ def power_limits(hosts: LiveHosts, node: str) -> list[str]:
 
 def test_the_former_value_stands_on_the_node_and_comes_back() -> None:
     hosts = LiveHosts(gpus={"gpu1": [Gpu(), Gpu()], "gpu2": [Gpu({**Gpu().values, "Power_Limit": "700"})]})
-    shown = list[Preview]()
-    done, _ = replace(change(hosts), show=shown.append).apply_operation(LIMIT)
+    previews = list[Preview]()
+    result, _ = replace(change(hosts), show=previews.append).apply_operation(LIMIT)
     assert hosts.read_values("Power_Limit") == {"250"}
-    assert [(mark.node, mark.former, mark.values) for mark in done.marks] == [
+    assert [(mark.node, mark.former, mark.values) for mark in result.marks] == [
         ("gpu1", "300", ("250",)), ("gpu2", "700", ("250",)),
     ]  # fmt: skip
-    assert shown[0].marks == done.marks
-    assert mark_of(hosts, "gpu2", "power-limit") == done.marks[1]
+    assert previews[0].marks == result.marks
+    assert mark_of(hosts, "gpu2", "power-limit") == result.marks[1]
     assert change(hosts, timedelta(hours=1)).revert_overdue() == ()
-    back = change(hosts, LATER).revert_overdue()
-    assert back == (Revert("gpu1", "power-limit", "done"), Revert("gpu2", "power-limit", "done"))
+    reverts = change(hosts, LATER).revert_overdue()
+    assert reverts == (Revert("gpu1", "power-limit", "done"), Revert("gpu2", "power-limit", "done"))
     assert (power_limits(hosts, "gpu1"), power_limits(hosts, "gpu2")) == (["300", "300"], ["700"])
     assert hosts.annotations == {}
 
@@ -66,8 +66,8 @@ def test_a_policy_comes_back(former: str) -> None:
     assert {gpu.policy for gpus in hosts.gpus.values() for gpu in gpus} == {
         render_policy(0, "Double-bit ECC errors", "Max temperature threshold - 85")
     }
-    assert [one.ending for one in change(hosts, LATER).revert_overdue()] == ["done", "done"]
-    assert {one.policy for gpus in hosts.gpus.values() for one in gpus} == {former}
+    assert [revert.ending for revert in change(hosts, LATER).revert_overdue()] == ["done", "done"]
+    assert {gpu.policy for gpus in hosts.gpus.values() for gpu in gpus} == {former}
     assert hosts.annotations == {}
 
 
@@ -78,13 +78,13 @@ class KilledError(Exception):
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("work", [LIMIT, CLOCKS, POLICY])
 def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Operation, moment: str) -> None:
-    whole = LiveHosts()
-    former = whole.gpus
-    make(whole, work)
-    for last in range(len(whole.typed_commands)):
-        hosts, typed = LiveHosts(), list[str]()
+    whole_hosts = LiveHosts()
+    former = whole_hosts.gpus
+    make(whole_hosts, work)
+    for last in range(len(whole_hosts.typed_commands)):
+        hosts, typed_commands = LiveHosts(), list[str]()
 
-        def kill(command: str, commands: list[str] = typed, last: int = last) -> None:
+        def kill(command: str, commands: list[str] = typed_commands, last: int = last) -> None:
             commands.append(command)
             if len(commands) > last:
                 raise KilledError
@@ -94,12 +94,14 @@ def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Operation
             make(hosts, work)
         setattr(hosts, moment, lambda _: None)
         for node, gpus in hosts.gpus.items():
-            assert gpus == [Gpu(), Gpu()] or {(node, what) for what in work.kinds} <= {*hosts.annotations}, typed[-1]
-        back = change(hosts, LATER).revert_overdue()
-        assert {one.ending for one in back} <= {"done"}
+            assert gpus == [Gpu(), Gpu()] or {(node, kind) for kind in work.kinds} <= {*hosts.annotations}, (
+                typed_commands[-1]
+            )
+        reverts = change(hosts, LATER).revert_overdue()
+        assert {revert.ending for revert in reverts} <= {"done"}
         assert hosts.gpus == {"gpu1": [Gpu(), Gpu()], "gpu2": [Gpu(), Gpu()]}
         assert hosts.annotations == {}
-    assert former is whole.gpus
+    assert former is whole_hosts.gpus
 
 
 def test_what_somebody_else_has_set_since_is_left_alone() -> None:
@@ -107,9 +109,9 @@ def test_what_somebody_else_has_set_since_is_left_alone() -> None:
     make(hosts, LIMIT)
     for gpu in hosts.gpus["gpu1"]:
         gpu.values["Power_Limit"] = "400"
-    left, done = change(hosts, LATER, events).revert_overdue()
-    assert (left.ending, done.ending) == ("left", "done")
-    assert left.reason.startswith("GPU 0: power limit 400 W; GPU 1: power limit 400 W; somebody else")
+    remaining_marks, reverts = change(hosts, LATER, events).revert_overdue()
+    assert (remaining_marks.ending, reverts.ending) == ("left", "done")
+    assert remaining_marks.reason.startswith("GPU 0: power limit 400 W; GPU 1: power limit 400 W; somebody else")
     assert power_limits(hosts, "gpu1") == ["400", "400"]
     assert hosts.annotations == {}
     assert [event.subject for event in events if event.kind == "note"] == ["gpu1"]
@@ -119,8 +121,8 @@ def test_gpus_of_a_node_that_somebody_else_has_set_in_part_keep_the_mark() -> No
     hosts = LiveHosts()
     make(hosts, LIMIT)
     hosts.gpus["gpu1"][1].values["Power_Limit"] = "400"
-    back = change(hosts, LATER).revert_overdue()
-    assert back[0].ending == "refused"
+    reverts = change(hosts, LATER).revert_overdue()
+    assert reverts[0].ending == "refused"
     assert power_limits(hosts, "gpu1") == ["250", "400"]
     assert [*hosts.annotations] == [("gpu1", "power-limit")]
 
@@ -140,12 +142,12 @@ def test_what_was_not_put_back_is_reported_and_stays_marked(
     hosts, events = LiveHosts(), list[Event]()
     make(hosts, LIMIT)
     hosts.answers, hosts.stuck = answers, stuck
-    back = change(hosts, LATER, events).revert_overdue()
-    assert [one.ending for one in back] == [ending, "done"]
+    reverts = change(hosts, LATER, events).revert_overdue()
+    assert [revert.ending for revert in reverts] == [ending, "done"]
     assert [*hosts.annotations] == [("gpu1", "power-limit")]
     assert any(event.kind == "failed" and event.subject == "gpu1" and "overdue" in event.message for event in events)
     hosts.answers, hosts.stuck = {}, set()
-    assert [one.ending for one in change(hosts, LATER).revert_overdue()] == ["done"]
+    assert [revert.ending for revert in change(hosts, LATER).revert_overdue()] == ["done"]
     assert hosts.read_values("Power_Limit") == {"300"}
 
 
@@ -156,7 +158,7 @@ def test_a_longer_time_keeps_what_was_before_the_first_change() -> None:
     mark = mark_of(hosts, "gpu1", "power-limit")
     assert (mark.former, mark.values) == ("300", ("250", "200"))
     assert change(hosts, LATER).revert_overdue() == ()
-    assert {one.ending for one in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
+    assert {revert.ending for revert in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
     assert hosts.read_values("Power_Limit") == {"300"}
 
 
@@ -167,7 +169,7 @@ def test_a_longer_time_that_is_refused_still_puts_the_first_change_back() -> Non
     make(hosts, operations.set_config(200, "", ecc=None, keep=14400), timedelta(hours=1))
     assert power_limits(hosts, "gpu1") == ["250", "250"]
     hosts.answers = {}
-    assert {one.ending for one in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
+    assert {revert.ending for revert in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
     assert hosts.read_values("Power_Limit") == {"300"}
 
 
@@ -175,10 +177,10 @@ def test_set_to_stay_is_no_longer_temporary() -> None:
     hosts = LiveHosts()
     make(hosts, CLOCKS)
     make(hosts, operations.set_config(250, "", ecc=None), timedelta(hours=1))
-    assert {what for _, what in hosts.annotations} == {"clocks"}
+    assert {kind for _, kind in hosts.annotations} == {"clocks"}
     make(hosts, POLICY)
     make(hosts, operations.clear_policy())
-    assert {what for _, what in hosts.annotations} == {"clocks"}
+    assert {kind for _, kind in hosts.annotations} == {"clocks"}
     change(hosts, LATER).revert_overdue()
     assert hosts.read_values("Power_Limit") == {"250"}
     assert hosts.read_values("SM_Application_Clock") == {"1980"}
@@ -194,20 +196,20 @@ def test_a_refusal_keeps_the_mark_where_a_gpu_was_changed(count: int) -> None:
             gpu.values["Power_Limit"] = "250"
 
     hosts.before = set_in_part
-    done = make(hosts, LIMIT)
-    assert done.endings[0].ending == "refused"
+    result = make(hosts, LIMIT)
+    assert result.endings[0].ending == "refused"
     assert (("gpu1", "power-limit") in hosts.annotations) == bool(count)
-    assert [mark.node for mark in done.marks] == ["gpu1", "gpu2"][1 - count :]
+    assert [mark.node for mark in result.marks] == ["gpu1", "gpu2"][1 - count :]
 
 
 @pytest.mark.parametrize("value", ["Not Supported", "400"])
 def test_without_one_former_value_nothing_is_done(value: str) -> None:
     hosts = LiveHosts()
     hosts.gpus["gpu2"][1].values["Power_Limit"] = value
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         make(hosts, LIMIT)
-    assert raised.value.reference == "change-no-former"
-    assert f"gpu2: power limit: GPU 0: 300; GPU 1: {value}" in raised.value.reason
+    assert excinfo.value.reference == "change-no-former"
+    assert f"gpu2: power limit: GPU 0: 300; GPU 1: {value}" in excinfo.value.reason
     assert all("config --get" in line for line in hosts.typed_commands)
     make(hosts, replace(LIMIT, keep=0.0))
     assert hosts.read_values("Power_Limit") == {"250"}
@@ -215,28 +217,28 @@ def test_without_one_former_value_nothing_is_done(value: str) -> None:
 
 def test_an_engine_that_does_not_answer_has_no_former_value() -> None:
     hosts = LiveHosts(answers={"policy --get": (235, "Error: Unable to connect to host engine.\n")})
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         make(hosts, POLICY)
-    assert "gpu1: policy: DCGM returned -21: Error: Unable to connect" in raised.value.reason
+    assert "gpu1: policy: DCGM returned -21: Error: Unable to connect" in excinfo.value.reason
 
 
 def test_a_mark_that_another_one_wrote_meanwhile_is_not_overwritten() -> None:
     hosts = LiveHosts()
     acting = change(hosts)
-    other = hosts.annotations["gpu2", "power-limit"] = Mark(
+    other_mark = hosts.annotations["gpu2", "power-limit"] = Mark(
         "gpu2", "power-limit", TAKEN_AT, "bob", "300", ("200",)
     ).text
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         acting.apply_operation(LIMIT)
-    assert raised.value.reference == "change-not-marked"
-    assert hosts.annotations["gpu2", "power-limit"] == other
+    assert excinfo.value.reference == "change-not-marked"
+    assert hosts.annotations["gpu2", "power-limit"] == other_mark
     assert hosts.read_values("Power_Limit") == {"300"}
 
 
 def test_interrupted_before_the_change_no_mark_stays() -> None:
     hosts, stop = LiveHosts(), list[str]()
     hosts.after = lambda command: stop.append("interrupted") if " annotate " in command else None
-    done, _ = replace(change(hosts), cancel_reason=lambda: "".join(stop[:1])).apply_operation(LIMIT)
-    assert done.stop_reason == "interrupted"
+    result, _ = replace(change(hosts), cancel_reason=lambda: "".join(stop[:1])).apply_operation(LIMIT)
+    assert result.stop_reason == "interrupted"
     assert hosts.read_values("Power_Limit") == {"300"}
     assert hosts.annotations == {}

@@ -16,7 +16,7 @@ from tests.worlds.programs.engines import (
     render_diagnostic,
 )
 
-BROKEN = ("GPU 1 has a pending row remap.  ", 87, 6)
+BROKEN_GPU = ("GPU 1 has a pending row remap.  ", 87, 6)
 
 
 def judge_output(output: str, status: int = 0) -> Diagnostic:
@@ -24,41 +24,46 @@ def judge_output(output: str, status: int = 0) -> Diagnostic:
 
 
 def test_passed_tests_make_a_good_diagnostic() -> None:
-    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"), build_result(1, "Pass"))))
-    assert [verdict.outcome for verdict in found.verdicts] == ["passed", "passed"]
-    assert found.versions == {"gpu1": "DCGM 4.6.0, driver 580.95.05"}
-    assert found.exit_status == 0
+    judgement = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"), build_result(1, "Pass"))))
+    assert [verdict.outcome for verdict in judgement.verdicts] == ["passed", "passed"]
+    assert judgement.versions == {"gpu1": "DCGM 4.6.0, driver 580.95.05"}
+    assert judgement.exit_status == 0
 
 
 @pytest.mark.parametrize("status", [-30, -51])
 def test_a_test_failed_on_one_gpu(status: int) -> None:
-    found = judge_output(
-        render_diagnostic(build_software_test(build_result(0, "Pass"), build_result(1, "Fail", BROKEN), status="Fail")),
+    judgement = judge_output(
+        render_diagnostic(
+            build_software_test(build_result(0, "Pass"), build_result(1, "Fail", BROKEN_GPU), status="Fail")
+        ),
         status,
     )
-    assert [(verdict.entity, verdict.outcome) for verdict in found.verdicts] == [
+    assert [(verdict.entity, verdict.outcome) for verdict in judgement.verdicts] == [
         ("GPU 0", "passed"),
         ("GPU 1", "failed"),
     ]
-    assert found.verdicts[1].reasons == ("GPU 1 has a pending row remap. (error 87, reset)",)
-    assert found.exit_status == 1
+    assert judgement.verdicts[1].reasons == ("GPU 1 has a pending row remap. (error 87, reset)",)
+    assert judgement.exit_status == 1
 
 
 def test_what_is_of_no_gpu_is_of_the_node() -> None:
-    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"), status="Fail")), -30)
-    assert [(verdict.entity, verdict.outcome) for verdict in found.verdicts] == [("GPU 0", "passed"), ("", "failed")]
+    judgement = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"), status="Fail")), -30)
+    assert [(verdict.entity, verdict.outcome) for verdict in judgement.verdicts] == [
+        ("GPU 0", "passed"),
+        ("", "failed"),
+    ]
 
 
 def test_to_skip_all_is_not_to_pass() -> None:
-    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Skip"), status="Skip")))
-    assert found.unproven_nodes == ("gpu1",)
-    assert found.exit_status == 8
+    judgement = judge_output(render_diagnostic(build_software_test(build_result(0, "Skip"), status="Skip")))
+    assert judgement.unproven_nodes == ("gpu1",)
+    assert judgement.exit_status == 8
 
 
 def test_what_did_not_run_is_unknown() -> None:
-    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass")), {"name": "memory"}))
-    assert [verdict.outcome for verdict in found.verdicts] == ["passed", "unknown"]
-    assert found.exit_status == 8
+    judgement = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass")), {"name": "memory"}))
+    assert [verdict.outcome for verdict in judgement.verdicts] == ["passed", "unknown"]
+    assert judgement.exit_status == 8
 
 
 @pytest.mark.parametrize(
@@ -88,5 +93,5 @@ def test_what_gives_no_results_is_unknown(output: str, status: int, reason: str)
 @pytest.mark.parametrize(("offers", "code"), [({"gpu1": 2}, 0), ({"gpu1": 1}, 1), ({}, 8)])
 def test_a_gpu_that_is_lost_under_load_is_a_failure(offers: dict[str, int], code: int) -> None:
     before = replace(ENGINES, members=(replace(FIRST, gpus=2),), unread={})
-    found = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"))))
-    assert add_losses(found, *compare_offers(before, offers)).exit_status == code
+    judgement = judge_output(render_diagnostic(build_software_test(build_result(0, "Pass"))))
+    assert add_losses(judgement, *compare_offers(before, offers)).exit_status == code

@@ -54,16 +54,16 @@ def build_snapshot(
     def render_list(*items: Any) -> str:
         return json.dumps({"items": items})
 
-    paused = {"gpustack.io/temporary-profiling": mark} if mark else {}
-    marked = {
+    pause_marks = {"gpustack.io/temporary-profiling": mark} if mark else {}
+    marks = {
         "metadata": {
             "name": "gpu1",
-            "annotations": {"gpustack.io/temporary-policy": "x", **paused, "gpustack.io/other": "y"},
+            "annotations": {"gpustack.io/temporary-policy": "x", **pause_marks, "gpustack.io/other": "y"},
         }
     }
     answers = {
         ("gpu.engine-pods", "@cluster"): render_list(build_pod("gpu1", "Running"), build_pod("gpu2", "Pending")),
-        ("gpu.temporary", "@cluster"): render_list(marked),
+        ("gpu.temporary", "@cluster"): render_list(marks),
         ("proof.pods", "@cluster"): render_list(
             build_user_pod("gpu3", "team-a/train-0"), build_user_pod("gpu1", "gpustack-proof/hold-1")
         ),
@@ -76,7 +76,7 @@ def build_snapshot(
         )
     ids = {probe.id for probe in PROBES}
     assert {key[0] for key in answers} <= ids, ids
-    return build(HOSTS, {key: Answer(key[0], key[1], 0, out) for key, out in answers.items()})
+    return build(HOSTS, {key: Answer(key[0], key[1], 0, stdout) for key, stdout in answers.items()})
 
 
 def test_engines_are_found_in_pods_and_on_hosts() -> None:
@@ -95,22 +95,22 @@ def test_engines_are_found_in_pods_and_on_hosts() -> None:
 
 def test_only_named_nodes_are_asked() -> None:
     assert [engine.node for engine in find_engines(build_snapshot(), ["gpu3"]).members] == ["gpu3"]
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         find_engines(build_snapshot(), ["kube1"])
-    assert raised.value.reference == "gpu-no-node"
+    assert excinfo.value.reference == "gpu-no-node"
 
 
 def test_a_cluster_without_engines_is_refused() -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         find_engines(build_snapshot(engine="package datacenter-gpu-manager-4-core installed 4.6.0"), ["gpu3"])
-    assert raised.value.reference == "gpu-no-engine"
-    assert NO_ENGINE in raised.value.reason
+    assert excinfo.value.reference == "gpu-no-engine"
+    assert NO_ENGINE in excinfo.value.reason
 
 
 def test_an_engine_without_a_port_is_refused() -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         find_engines(build_snapshot(engine="engine nvidia-dcgm.service -"), ["gpu3"])
-    assert "no TCP port" in raised.value.reason
+    assert "no TCP port" in excinfo.value.reason
 
 
 def test_a_silent_api_is_an_error() -> None:
@@ -123,25 +123,25 @@ def test_only_nodes_whose_gpus_are_all_free_are_tested_under_load() -> None:
     engines = select_free(find_engines(build_snapshot()))
     assert [(engine.node, engine.gpus) for engine in engines.members] == [("gpu1", 2)]
     assert engines.unread["gpu3"] == "its GPUs are in use: team-a/train-0"
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         select_free(find_engines(build_snapshot(), ["gpu3"]))
-    assert raised.value.reference == "gpu-busy"
+    assert excinfo.value.reference == "gpu-busy"
 
 
 def test_free_gpus_are_found_with_and_without_an_engine() -> None:
     """A pod has one of gpu3's two GPUs; gpu2 has no engine; pods of an earlier load are removed before."""
     idle = find_idle(build_snapshot())
-    assert [(one.node, one.free, one.gpus, one.address) for one in idle.members] == [
+    assert [(member.node, member.free, member.gpus, member.address) for member in idle.members] == [
         ("gpu1", 2, 2, "localhost"), ("gpu2", 2, 2, ""), ("gpu3", 1, 2, "127.0.0.1:5555"),
     ]  # fmt: skip
     assert idle.unread == {}
 
 
 def test_shared_gpus_are_not_loaded() -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         find_idle(build_snapshot(replicas="4"))
-    assert raised.value.reference == "gpu-none-free"
-    assert raised.value.reason.splitlines()[1:] == [
+    assert excinfo.value.reference == "gpu-none-free"
+    assert excinfo.value.reason.splitlines()[1:] == [
         "gpu2: its GPUs are shared by time-slicing or MPS: several pods get the same one",
         "gpu3: its GPUs are in use: team-a/train-0",
     ]
@@ -150,7 +150,7 @@ def test_shared_gpus_are_not_loaded() -> None:
 @pytest.mark.parametrize(("minutes", "free"), [(5, ["gpu2", "gpu3"]), (-5, ["gpu1", "gpu2", "gpu3"])])
 def test_a_node_whose_profiling_is_paused_is_not_loaded(minutes: int, free: list[str]) -> None:
     """The metrics of such a node are missing. An overdue change is put back before."""
-    paused = Mark("gpu1", PROFILING, TAKEN_AT + timedelta(minutes=minutes), "bob").text
-    idle = find_idle(build_snapshot(mark=paused))
+    pause_mark = Mark("gpu1", PROFILING, TAKEN_AT + timedelta(minutes=minutes), "bob").text
+    idle = find_idle(build_snapshot(mark=pause_mark))
     assert [engine.node for engine in idle.members] == free
     assert ("profiling is paused there until 05:05 UTC" in idle.unread.get("gpu1", "")) == (minutes > 0)

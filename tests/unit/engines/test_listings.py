@@ -73,8 +73,8 @@ def test_figures_of_a_job_are_parsed() -> None:
     assert Figure("gpu1", "1", "Execution Stats", "End Time", "Still Running") in rows
     assert Figure("gpu1", "1", compute, "PID 4711 Avg SM Utilization (%)", "91") in rows
     assert Figure("gpu1", "0", compute, "PID 4712 Avg SM Utilization (%)", "Not Found") in rows
-    slowed = [row for row in rows if isinstance(row, Figure) and row.section == "Slowdown Stats"]
-    assert slowed == [
+    slowdowns = [row for row in rows if isinstance(row, Figure) and row.section == "Slowdown Stats"]
+    assert slowdowns == [
         Figure("gpu1", "", "Slowdown Stats", "Power (%)", "1.5"),
         Figure("gpu1", "", "Slowdown Stats", "Thermal (%)", "0"),
     ]
@@ -148,5 +148,7 @@ def test_violations_within_a_time_are_parsed() -> None:
         Violation("gpu1", "Wed Nov 25 10:00:09 2026", "XID error 79 detected.", ()),
     )
     assert hosts.typed_commands[0].endswith("; [ $? = 124 ]")
-    refused = Hosts({"--reg": (1, "Error: Cannot register to receive policy violations from the remote node.\n")})
-    assert "Cannot register" in list_violations(ALONE, 60, refused.execute).unread["gpu1"]
+    refusing_hosts = Hosts(
+        {"--reg": (1, "Error: Cannot register to receive policy violations from the remote node.\n")}
+    )
+    assert "Cannot register" in list_violations(ALONE, 60, refusing_hosts.execute).unread["gpu1"]

@@ -79,14 +79,16 @@ def test_it_trains_serves_its_metrics_and_stops(tmp_path: Path) -> None:
 def find_unknown_keys(manifest: Any, kind: str, path: str = "") -> list[str]:
     """Find keys that the API does not have, by the client's own list of them."""
     if match := re.fullmatch(r"list\[(.+)\]", kind):
-        return [found for one in manifest for found in find_unknown_keys(one, match[1], path)]
+        return [unknown_key for element in manifest for unknown_key in find_unknown_keys(element, match[1], path)]
     model = getattr(client, kind, None)
     if not isinstance(manifest, dict) or model is None:
         return []
     names = {value: key for key, value in model.attribute_map.items()}
     unknown = [f"{path}.{key}" for key in manifest if key not in names]
     kinds = {key: model.openapi_types[names[key]] for key in manifest if key in names}
-    return unknown + [found for key in kinds for found in find_unknown_keys(manifest[key], kinds[key], f"{path}.{key}")]
+    return unknown + [
+        unknown_key for key in kinds for unknown_key in find_unknown_keys(manifest[key], kinds[key], f"{path}.{key}")
+    ]
 
 
 def test_the_job_has_no_key_that_the_api_does_not_know() -> None:
@@ -108,11 +110,11 @@ def test_the_monitor_has_the_form_of_its_kind() -> None:
 def close_schema(schema: Any) -> Any:
     """Close a schema to other keys: the API server drops them without a word."""
     if isinstance(schema, list):
-        return [close_schema(one) for one in schema]
+        return [close_schema(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: close_schema(value) for key, value in schema.items()}
-    return found | {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else found
+    properties = {key: close_schema(value) for key, value in schema.items()}
+    return properties | {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else properties
 
 
 def test_the_monitor_selects_the_pods_of_the_job_and_its_port() -> None:

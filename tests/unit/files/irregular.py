@@ -49,14 +49,14 @@ UNREADABLE: tuple[Callable[[Path], None], ...] = (
 def make_bomb(levels: int, width: int = 9) -> str:
     """Return YAML whose aliases stand for width ** levels values."""
     lines = [f"a0: &a0 [{', '.join('x' * width)}]"]
-    lines += [f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * width)}]" for at in range(1, levels)]
+    lines += [f"a{index}: &a{index} [{', '.join([f'*a{index - 1}'] * width)}]" for index in range(1, levels)]
     return "\n".join(lines) + "\n"
 
 
 def make_merge_bomb(levels: int, width: int = 9) -> str:
     """Return YAML whose merge keys stand for width ** levels values."""
-    lines = [f"a0: &a0 {{{', '.join(f'k{at}: x' for at in range(width))}}}"]
-    lines += [f"a{at}: &a{at} {{<<: [{', '.join([f'*a{at - 1}'] * width)}]}}" for at in range(1, levels)]
+    lines = [f"a0: &a0 {{{', '.join(f'k{index}: x' for index in range(width))}}}"]
+    lines += [f"a{index}: &a{index} {{<<: [{', '.join([f'*a{index - 1}'] * width)}]}}" for index in range(1, levels)]
     return "\n".join(lines) + "\n"
 
 

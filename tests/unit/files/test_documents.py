@@ -27,9 +27,9 @@ documents = st.recursive(
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("text", HOSTILE_YAML.values(), ids=HOSTILE_YAML)
 def test_small_texts_that_stand_for_much_are_refused(text: str, rules: Rules) -> None:
-    with pytest.raises(LimitError) as raised:
+    with pytest.raises(LimitError) as excinfo:
         parse_yaml(text, rules)
-    assert raised.value.line
+    assert excinfo.value.line
 
 
 def test_aliases_within_the_bounds_are_what_they_were() -> None:
@@ -48,8 +48,8 @@ def count(value: Any) -> int:
 def test_what_is_accepted_is_no_larger_than_the_bound(choices: list[list[int]]) -> None:
     """Aliases to aliases, in any order that YAML allows."""
     lines = ["a0: &a0 [x, y]"]
-    for at, numbers in enumerate(choices, start=1):
-        lines.append(f"a{at}: &a{at} [{', '.join(f'*a{min(number, at - 1)}' for number in numbers)}]")
+    for index, numbers in enumerate(choices, start=1):
+        lines.append(f"a{index}: &a{index} [{', '.join(f'*a{min(number, index - 1)}' for number in numbers)}]")
     text = "\n".join(lines)
     try:
         assert count(parse_yaml(text, ALIASES)) <= EXPANDED + len(text)
@@ -113,9 +113,9 @@ def test_json_without_a_word_for_it_is_not_written(value: Any) -> None:
 
 
 def test_an_error_has_its_line_and_column() -> None:
-    with pytest.raises(DocumentError) as raised:
+    with pytest.raises(DocumentError) as excinfo:
         parse_yaml("a: 1\nb: [1\nc: 2\n")
-    assert raised.value.line in (2, 3)
-    with pytest.raises(DocumentError, match="given twice") as raised:
+    assert excinfo.value.line in (2, 3)
+    with pytest.raises(DocumentError, match="given twice") as excinfo:
         parse_yaml("a: 1\nb:\n  c: 1\n  c: 2\n", Rules(unique=True))
-    assert (raised.value.line, raised.value.column) == (4, 3)
+    assert (excinfo.value.line, excinfo.value.column) == (4, 3)

@@ -154,14 +154,14 @@ def test_a_full_disk_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.Monk
         return real(os.open("/dev/full", os.O_WRONLY), mode)
 
     monkeypatch.setattr(os, "fdopen", open_full_device)
-    with pytest.raises(OSError, match="No space") as raised:
+    with pytest.raises(OSError, match="No space") as excinfo:
         write_file(path, "text")
-    assert raised.value.errno == errno.ENOSPC
+    assert excinfo.value.errno == errno.ENOSPC
     assert path.read_text() == "as it was"
     assert list_names(tmp_path) == ["file"]
 
 
-KILLED = """
+KILLED_PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 from gpustack.files.write import write_file
@@ -175,8 +175,8 @@ write_file(Path(sys.argv[1]), chunks())
 def test_a_kill_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("as it was")
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-    assert done.returncode == -signal.SIGKILL
+    process = subprocess.run([sys.executable, "-c", KILLED_PROGRAM, str(path)], check=False)
+    assert process.returncode == -signal.SIGKILL
     assert path.read_text() == "as it was"
 
 

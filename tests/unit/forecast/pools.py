@@ -22,8 +22,8 @@ class Pool:
         """The day, 1 is the first that came, with an hour at the limit of the last known day; None without one."""
         limit = self.demand.limit
         full = [limit is not None and hour >= limit for hour in self.gpus_wanted]
-        days = (any(full[at : at + HOURS_A_DAY]) for at in range(0, len(full), HOURS_A_DAY))
-        return next((day for day, reached in enumerate(days, 1) if reached), None)
+        days = (any(full[index : index + HOURS_A_DAY]) for index in range(0, len(full), HOURS_A_DAY))
+        return next((day for day, is_full in enumerate(days, 1) if is_full), None)
 
 
 def find_peak(hours: tuple[float, ...], last: int) -> float:
@@ -36,24 +36,32 @@ def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list
     for them. `history`: days."""
     truth, gaps = life.truth, life.scrapes.list_gaps(life.start, life.truth.known_end)
     hours = range(int(truth.known_end) - history * DAY, int(truth.known_end), HOUR)
-    lost = {at for at in hours if sum(cut(*gap, at, at + HOUR) for gap in gaps) >= HOUR}
-    named: dict[str, list[str]] = {}
+    lost_hours = {hour for hour in hours if sum(cut(*gap, hour, hour + HOUR) for gap in gaps) >= HOUR}
+    pools_by_name: dict[str, list[str]] = {}
     for pool in life.pools:
-        named.setdefault(pool.name if by_model else pool.resource, []).append(pool.name)
-    first, known = int(hours.start - life.start) // HOUR, truth.days * HOURS_A_DAY
+        pools_by_name.setdefault(pool.name if by_model else pool.resource, []).append(pool.name)
+    first, known_hours = int(hours.start - life.start) // HOUR, truth.days * HOURS_A_DAY
     pools = []
-    for name, of in named.items():
-        taken, waiting, room, gpus_requested = (
-            add_up(truth.compute_hourly_values(one, what, end=truth.end) for one in of)
-            for what in ("allocated", "queued", "schedulable", "demand")
+    for name, pools_of_name in pools_by_name.items():
+        allocated_units, waiting, room, gpus_requested = (
+            add_up(truth.compute_hourly_values(pool, quantity, end=truth.end) for pool in pools_of_name)
+            for quantity in ("allocated", "queued", "schedulable", "demand")
         )
-        allocated, queued, capacity = (
-            {name: {at: value for at, value in zip(hours, row[first:known], strict=True) if at not in lost}}
-            for row in (taken, waiting, room)
+        allocated, queued_units, capacity = (
+            {
+                name: {
+                    hour: value
+                    for hour, value in zip(hours, row[first:known_hours], strict=True)
+                    if hour not in lost_hours
+                }
+            }
+            for row in (allocated_units, waiting, room)
         )
-        demand = build_demand(name, hours, allocated, {} if by_model else queued, capacity)
-        gpus_wanted = tuple(have + wait for have, wait in zip(taken[known:], waiting[known:], strict=True))
-        pools.append(Pool(demand, gpus_wanted, tuple(gpus_requested[known:])))
+        demand = build_demand(name, hours, allocated, {} if by_model else queued_units, capacity)
+        gpus_wanted = tuple(
+            have + wait for have, wait in zip(allocated_units[known_hours:], waiting[known_hours:], strict=True)
+        )
+        pools.append(Pool(demand, gpus_wanted, tuple(gpus_requested[known_hours:])))
     return pools
 
 

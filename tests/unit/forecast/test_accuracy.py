@@ -14,7 +14,7 @@ from gpustack.forecast.outlook import Outlook, Terms
 from gpustack.forecast.pool import PoolForecast, forecast_pool
 from tests.worlds.prometheus.demand import AFTER, BEFORE, GROWTHS, HOURS_A_DAY, World, draw_world
 
-EACH = 5
+SEEDS_OF_EACH = 5
 KINDS = ("plain", "gaps", "hidden")
 LEAD, ALERT_DAYS = 30, 28
 
@@ -51,7 +51,7 @@ def judged_pools() -> list[JudgedPool]:
     judgeds = []
     for mechanism in GROWTHS:
         for kind in KINDS:
-            for number in range(EACH):
+            for number in range(SEEDS_OF_EACH):
                 seed = f"1-{mechanism}-{kind}-{number}"
                 world = draw_world(mechanism, seed, hidden=kind == "hidden", gaps=kind == "gaps")
                 judgeds.append(JudgedPool(world, kind, forecast_pool(world.demand, Terms(LEAD, AFTER))))
@@ -60,37 +60,37 @@ def judged_pools() -> list[JudgedPool]:
 
 
 def select_forecast(pools: Sequence[JudgedPool]) -> list[JudgedPool]:
-    return [one for one in pools if one.forecast.outlook]
+    return [pool for pool in pools if pool.forecast.outlook]
 
 
 def test_pools_fill_within_the_interval(judged_pools: list[JudgedPool]) -> None:
     """Nine of ten are meant; four of five are asked for. Not by refusing, nor by an interval that says nothing."""
     sure = select_forecast(judged_pools)
-    assert fmean(one.covers_fill for one in sure) >= 0.8
+    assert fmean(pool.covers_fill for pool in sure) >= 0.8
     assert len(sure) >= 0.75 * len(judged_pools)
-    assert fmean(one.width for one in sure) <= 0.75 * AFTER
+    assert fmean(pool.width for pool in sure) <= 0.75 * AFTER
 
 
 def test_demand_at_the_lead_time_is_below_its_p90(judged_pools: list[JudgedPool]) -> None:
     """P90s that are far off would not do: one in ten is below P10."""
-    served = above = 0
+    served_count = count_above = 0
     sure = select_forecast(judged_pools)
-    for one in sure:
-        lead = require_outlook(one).at_lead
+    for pool in sure:
+        lead = require_outlook(pool).at_lead
         assert lead
         begin = (BEFORE + LEAD - 7) * HOURS_A_DAY
-        came = max(one.world.demanded_units[begin : begin + 7 * HOURS_A_DAY])
-        served += came <= lead.p90
-        above += came >= lead.p10
-    assert 0.8 <= served / len(sure) < 1
-    assert 0.8 <= above / len(sure) < 1
+        came = max(pool.world.demanded_units[begin : begin + 7 * HOURS_A_DAY])
+        served_count += came <= lead.p90
+        count_above += came >= lead.p10
+    assert 0.8 <= served_count / len(sure) < 1
+    assert 0.8 <= count_above / len(sure) < 1
 
 
 def test_quantiles_reach_the_limit_as_often_as_they_say(judged_pools: list[JudgedPool]) -> None:
     sure = select_forecast(judged_pools)
     before = {
         name: fmean(
-            (one.world.fills or AFTER + 1) <= (getattr(require_outlook(one).fills, name) or AFTER) for one in sure
+            (pool.world.fills or AFTER + 1) <= (getattr(require_outlook(pool).fills, name) or AFTER) for pool in sure
         )
         for name in ("p90", "p50")
     }
@@ -101,31 +101,31 @@ def test_quantiles_reach_the_limit_as_often_as_they_say(judged_pools: list[Judge
 def has_alert(world: World) -> bool:
     """Apply the rule of GpuFullSoon: a straight line through the daily highs of four weeks, and their deviation."""
     peaks = [day.peak for day in fold(world.demand)]
-    known = [(day, peak) for day, peak in enumerate(peaks) if peak is not None and day >= BEFORE - ALERT_DAYS]
-    slope, level = linear_regression(*zip(*known, strict=True))
-    return level + slope * (BEFORE - 1 + LEAD) + pstdev(peak for _, peak in known) >= world.limit
+    known_peaks = [(day, peak) for day, peak in enumerate(peaks) if peak is not None and day >= BEFORE - ALERT_DAYS]
+    slope, level = linear_regression(*zip(*known_peaks, strict=True))
+    return level + slope * (BEFORE - 1 + LEAD) + pstdev(peak for _, peak in known_peaks) >= world.limit
 
 
 def write(pools: Sequence[JudgedPool]) -> None:
-    if not (where := os.environ.get("ACCURACY_WRITE")):
+    if not (target := os.environ.get("ACCURACY_WRITE")):
         return
-    rows = [*(format_row(name, chosen) for name, chosen in group_pools(pools)), ()]
-    rows += [format_comparison("full within 30 days", [one for one in pools if is_soon(one.world.fills)])]
-    rows += [format_comparison("not full within 30 days", [one for one in pools if not is_soon(one.world.fills)])]
-    Path(where).write_text("".join(f"| {' | '.join(map(str, cells))} |\n" for cells in rows))
+    rows = [*(format_row(name, pools_of_group) for name, pools_of_group in group_pools(pools)), ()]
+    rows += [format_comparison("full within 30 days", [pool for pool in pools if is_soon(pool.world.fills)])]
+    rows += [format_comparison("not full within 30 days", [pool for pool in pools if not is_soon(pool.world.fills)])]
+    Path(target).write_text("".join(f"| {' | '.join(map(str, cells))} |\n" for cells in rows))
 
 
 def format_row(name: str, pools: Sequence[JudgedPool]) -> tuple[object, ...]:
     sure = select_forecast(pools)
-    parts = (sure, [one for one in sure if one.world.fills])
-    widths = (f"{median(one.width for one in part):.0f}" if part else "" for part in parts)
-    return name, len(pools), len(pools) - len(sure), f"{sum(one.covers_fill for one in sure)} of {len(sure)}", *widths
+    parts = (sure, [pool for pool in sure if pool.world.fills])
+    widths = (f"{median(pool.width for pool in part):.0f}" if part else "" for part in parts)
+    return name, len(pools), len(pools) - len(sure), f"{sum(pool.covers_fill for pool in sure)} of {len(sure)}", *widths
 
 
 def format_comparison(name: str, pools: Sequence[JudgedPool]) -> tuple[object, ...]:
-    fills = [require_outlook(one).fills for one in select_forecast(pools)]
-    says = sum(is_soon(fill.p90) for fill in fills), sum(is_soon(one.p50) for one in fills)
-    return name, len(pools), *says, len(pools) - len(fills), sum(has_alert(one.world) for one in pools)
+    fills = [require_outlook(pool).fills for pool in select_forecast(pools)]
+    says = sum(is_soon(fill.p90) for fill in fills), sum(is_soon(fill.p50) for fill in fills)
+    return name, len(pools), *says, len(pools) - len(fills), sum(has_alert(pool.world) for pool in pools)
 
 
 def is_soon(day: int | None) -> bool:
@@ -143,8 +143,8 @@ def compute_variation(forecast: PoolForecast) -> float:
 
 
 def group_pools(pools: Sequence[JudgedPool]) -> list[tuple[str, list[JudgedPool]]]:
-    found = [(name, [one for one in pools if one.world.mechanism == name]) for name in GROWTHS]
-    found += [(name, [one for one in pools if one.kind == name]) for name in KINDS]
+    groups = [(name, [pool for pool in pools if pool.world.mechanism == name]) for name in GROWTHS]
+    groups += [(name, [pool for pool in pools if pool.kind == name]) for name in KINDS]
     for name, steady in (("peaks vary by under 10 %", True), ("by more", False)):
-        found.append((name, [one for one in pools if (compute_variation(one.forecast) < 0.1) is steady]))
-    return [*found, ("all", list(pools))]
+        groups.append((name, [pool for pool in pools if (compute_variation(pool.forecast) < 0.1) is steady]))
+    return [*groups, ("all", list(pools))]

@@ -9,10 +9,10 @@ from gpustack.forecast.demand import Day
 
 
 def test_the_last_week_is_repeated() -> None:
-    past = [Day(float(day)) for day in range(21)]
-    assert [predict_naive(past, after) for after in (1, 6, 7, 8, 14)] == [14, 19, 20, 14, 20]
-    past[14] = Day(None)
-    assert predict_naive(past, 1) == 7
+    past_days = [Day(float(day)) for day in range(21)]
+    assert [predict_naive(past_days, after) for after in (1, 6, 7, 8, 14)] == [14, 19, 20, 14, 20]
+    past_days[14] = Day(None)
+    assert predict_naive(past_days, 1) == 7
 
 
 def test_above_a_bound_nothing_is_known_to_be_wrong() -> None:
@@ -23,9 +23,9 @@ def test_above_a_bound_nothing_is_known_to_be_wrong() -> None:
 
 def test_origins_leave_two_weeks_on_either_side() -> None:
     for count in (28, 29, 30, 45, 60, 200):
-        found = list_origins([Day(1.0)] * count)
-        assert all(14 <= at <= count - HORIZON for at in found)
-        assert len(found) <= 10
+        origins = list_origins([Day(1.0)] * count)
+        assert all(14 <= origin <= count - HORIZON for origin in origins)
+        assert len(origins) <= 10
     assert len(list_origins([Day(1.0)] * 30)) == 3
     assert list_origins([Day(1.0)] * 27) == ()
 
@@ -39,8 +39,8 @@ def test_growth_without_noise_is_predicted_and_repeating_is_not() -> None:
 def test_errors_are_a_share_of_those_of_repeating() -> None:
     """Around a level the mean of four values is off by 1.12, a repeated one by 1.41 standard deviations."""
     rng = random.Random(2)
-    found = {score.model.id: score.mase for score in backtest([Day(100 + rng.gauss(0, 5)) for _ in range(150)])}
-    assert found["level"] == pytest.approx(1.12 / 1.41, abs=0.06)
+    scores = {score.model.id: score.mase for score in backtest([Day(100 + rng.gauss(0, 5)) for _ in range(150)])}
+    assert scores["level"] == pytest.approx(1.12 / 1.41, abs=0.06)
 
 
 def test_what_wanders_is_refused_or_widened() -> None:
@@ -53,7 +53,7 @@ def test_what_wanders_is_refused_or_widened() -> None:
             days.append(Day(value))
         scores.append(backtest(days)[0])
     assert sum(score.mase >= 1 for score in scores) >= 3
-    assert sum(one.mase >= 1 or one.widening > 1 for one in scores) >= 7
+    assert sum(score.mase >= 1 or score.widening > 1 for score in scores) >= 7
 
 
 def test_weeks_that_were_further_off_widen_what_comes() -> None:

@@ -9,13 +9,13 @@ CLOCK = [10.0 + (20.0 if 9 <= hour < 17 else 0.0) for hour in range(HOURS_A_DAY)
 
 def build_demand(days: int = 5, capacity: float = 100.0, queue: float | None = 0.0, **fields: object) -> Demand:
     count = days * HOURS_A_DAY
-    made = Demand("nvidia_com_gpu", 0, CLOCK * days, [queue] * count, [capacity] * count)
-    return replace(made, **fields)  # type: ignore[arg-type]
+    demand = Demand("nvidia_com_gpu", 0, CLOCK * days, [queue] * count, [capacity] * count)
+    return replace(demand, **fields)  # type: ignore[arg-type]
 
 
 def remove_hours(hours: range, demand: Demand) -> Demand:
     return replace(
-        demand, allocated_gpus=[None if at in hours else value for at, value in enumerate(demand.allocated_gpus)]
+        demand, allocated_gpus=[None if index in hours else value for index, value in enumerate(demand.allocated_gpus)]
     )
 
 
@@ -24,8 +24,8 @@ def test_a_day_is_its_highest_hour_with_what_waits() -> None:
 
 
 def test_a_day_that_is_not_over_is_none() -> None:
-    made = build_demand()
-    assert len(fold(replace(made, allocated_gpus=made.allocated_gpus[:-1]))) == 4
+    demand = build_demand()
+    assert len(fold(replace(demand, allocated_gpus=demand.allocated_gpus[:-1]))) == 4
 
 
 def test_a_day_with_too_few_hours_is_unknown() -> None:
@@ -34,17 +34,22 @@ def test_a_day_with_too_few_hours_is_unknown() -> None:
 
 def test_the_highest_hours_may_be_among_the_missing_ones() -> None:
     """The usual course of a day says so: the six hours that are left of the night are 10 of 30."""
-    made = build_demand(days=9)
-    assert fold(remove_hours(range(33, 39), made))[1] == Day(30.0)
+    demand = build_demand(days=9)
+    assert fold(remove_hours(range(33, 39), demand))[1] == Day(30.0)
     night = replace(
-        made,
-        allocated_gpus=[5.0 if at in range(24, 48) and value == 10 else value for at, value in enumerate(CLOCK * 9)],
+        demand,
+        allocated_gpus=[
+            5.0 if index in range(24, 48) and value == 10 else value for index, value in enumerate(CLOCK * 9)
+        ],
     )
-    gone = remove_hours(range(33, 39), night)
-    gone = replace(
-        gone, allocated_gpus=[15.0 if at in (39, 40) else value for at, value in enumerate(gone.allocated_gpus)]
+    demand_without = remove_hours(range(33, 39), night)
+    demand_without = replace(
+        demand_without,
+        allocated_gpus=[
+            15.0 if index in (39, 40) else value for index, value in enumerate(demand_without.allocated_gpus)
+        ],
     )
-    assert fold(gone)[1] == Day(15.0)
+    assert fold(demand_without)[1] == Day(15.0)
 
 
 def test_all_taken_and_nobody_known_to_wait_is_a_bound() -> None:
@@ -59,7 +64,7 @@ def test_who_waits_is_known_where_somebody_does() -> None:
 
 
 def test_a_node_that_restarts_is_not_missing() -> None:
-    made = build_demand()
-    assert replace(made, capacity=[100.0] * 118 + [92.0, 92.0]).limit == 100
-    assert replace(made, capacity=[100.0] * 90 + [92.0] * 30).limit == 92
-    assert replace(made, capacity=[100.0] * 96 + [None] * 24).limit is None
+    demand = build_demand()
+    assert replace(demand, capacity=[100.0] * 118 + [92.0, 92.0]).limit == 100
+    assert replace(demand, capacity=[100.0] * 90 + [92.0] * 30).limit == 92
+    assert replace(demand, capacity=[100.0] * 96 + [None] * 24).limit is None

@@ -17,9 +17,9 @@ from tests.unit.forecast.pools import Pool, find_peak, read_pools
 from tests.worlds.life.draw import Life, draw
 
 AFTER, LEAD = 90, 30
-ALL = "of a resource"
+ALL_POOLS = "of a resource"
 READ: Mapping[str, Callable[[Life], list[Pool]]] = {
-    ALL: read_pools,
+    ALL_POOLS: read_pools,
     "the same, 30 days of history": partial(read_pools, history=30),
     "of a model, with `--nodes`": partial(read_pools, by_model=True),
 }
@@ -39,13 +39,13 @@ class JudgedPool:
     @property
     def interval(self) -> tuple[int, int]:
         """The first and last day of the interval. A day after the horizon stands for never."""
-        beyond = self.outlook.horizon + 1
-        return self.outlook.fills.first or beyond, self.outlook.fills.last or beyond
+        day_beyond = self.outlook.horizon + 1
+        return self.outlook.fills.first or day_beyond, self.outlook.fills.last or day_beyond
 
     @property
     def covers_fill(self) -> bool:
-        beyond = self.outlook.horizon + 1
-        return self.interval[0] <= min(self.pool.find_full() or beyond, beyond) <= self.interval[1]
+        day_beyond = self.outlook.horizon + 1
+        return self.interval[0] <= min(self.pool.find_full() or day_beyond, day_beyond) <= self.interval[1]
 
     def serves(self, hours: tuple[float, ...]) -> bool:
         """Tell whether what there is and what is ordered is enough at the lead time."""
@@ -69,19 +69,19 @@ def judge(seeds: Iterable[int], names: Iterable[str] = READ) -> dict[str, list[J
 
 
 def select_forecast(pools: Sequence[JudgedPool]) -> list[JudgedPool]:
-    return [one for one in pools if one.forecast.outlook]
+    return [pool for pool in pools if pool.forecast.outlook]
 
 
 def select_unfilled(pools: Sequence[JudgedPool]) -> list[JudgedPool]:
     """Select pools that were not full in the last two weeks, which are easy to predict."""
-    return [one for one in pools if not one.forecast.full]
+    return [pool for pool in pools if not pool.forecast.full]
 
 
 def test_pools_fill_within_the_interval() -> None:
     """A few lives do not tell how many have a forecast at all."""
-    inside = [one.covers_fill for one in select_forecast(judge(range(2), [ALL])[ALL])]
-    assert inside
-    assert fmean(inside) >= 0.8
+    covered_fills = [pool.covers_fill for pool in select_forecast(judge(range(2), [ALL_POOLS])[ALL_POOLS])]
+    assert covered_fills
+    assert fmean(covered_fills) >= 0.8
 
 
 @pytest.mark.slow
@@ -89,30 +89,32 @@ def test_pools_fill_within_the_interval() -> None:
 def test_pools_of_many_lives_fill_within_the_interval() -> None:
     rows = judge(range(FIRST, LAST + 1))
     write(rows)
-    for judged in rows.values():
-        assert fmean(one.covers_fill for one in select_forecast(judged)) >= 0.8
-        assert fmean(one.covers_fill for one in select_forecast(select_unfilled(judged))) >= 0.8
-        assert fmean(one.is_below_p90 for one in select_forecast(select_unfilled(judged))) >= 0.75
-    forecasts = len(select_forecast(rows[ALL]))
-    assert forecasts >= 0.7 * len(rows[ALL])
+    for pools_of_row in rows.values():
+        assert fmean(pool.covers_fill for pool in select_forecast(pools_of_row)) >= 0.8
+        assert fmean(pool.covers_fill for pool in select_forecast(select_unfilled(pools_of_row))) >= 0.8
+        assert fmean(pool.is_below_p90 for pool in select_forecast(select_unfilled(pools_of_row))) >= 0.75
+    forecasts = len(select_forecast(rows[ALL_POOLS]))
+    assert forecasts >= 0.7 * len(rows[ALL_POOLS])
 
 
 def write(rows: dict[str, list[JudgedPool]]) -> None:
-    if not (where := os.environ.get("ACCURACY_WRITE")):
+    if not (target := os.environ.get("ACCURACY_WRITE")):
         return
     judgedses = dict(rows)
-    judgedses["of a resource, not full before"] = select_unfilled(rows[ALL])
-    judgedses["and it was within 90 days"] = [one for one in select_unfilled(rows[ALL]) if one.pool.find_full()]
-    Path(where).write_text("".join(map(format_row, judgedses, judgedses.values())))
+    judgedses["of a resource, not full before"] = select_unfilled(rows[ALL_POOLS])
+    judgedses["and it was within 90 days"] = [
+        pool for pool in select_unfilled(rows[ALL_POOLS]) if pool.pool.find_full()
+    ]
+    Path(target).write_text("".join(map(format_row, judgedses, judgedses.values())))
 
 
 def format_row(name: str, pools: Sequence[JudgedPool]) -> str:
     sure = select_forecast(pools)
-    reasons = Counter(one.forecast.reason for one in pools if one.forecast.reason)
-    refused = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "0"
-    widths = [one.interval[1] - one.interval[0] + 1 for one in sure]
-    right = ([one.covers_fill for one in sure], [one.is_below_p90 for one in sure])
-    enough = [one.serves(one.pool.gpus_requested) for one in sure]
-    shares = [f"{sum(some)} of {len(some)}" for some in (*right, enough)]
-    cells = (name, len(pools), refused, shares[0], f"{median(widths):.0f}" if widths else "", *shares[1:])
+    reasons = Counter(pool.forecast.reason for pool in pools if pool.forecast.reason)
+    refusals = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "0"
+    widths = [pool.interval[1] - pool.interval[0] + 1 for pool in sure]
+    right = ([pool.covers_fill for pool in sure], [pool.is_below_p90 for pool in sure])
+    served_pools = [pool.serves(pool.pool.gpus_requested) for pool in sure]
+    shares = [f"{sum(outcomes)} of {len(outcomes)}" for outcomes in (*right, served_pools)]
+    cells = (name, len(pools), refusals, shares[0], f"{median(widths):.0f}" if widths else "", *shares[1:])
     return f"| {' | '.join(map(str, cells))} |\n"

@@ -11,7 +11,7 @@ from gpustack.forecast.models import MODELS, Model, compute_mean_above, fit_mode
 from gpustack.forecast.step import find_step, remove_step
 from gpustack.forecast.trend import WEEK, compute_inflation, estimate_slope
 
-LINEAR, EXPONENTIAL = (next(one for one in MODELS if one.id == id) for id in ("linear", "exponential"))
+LINEAR, EXPONENTIAL = (next(model for model in MODELS if model.id == id) for id in ("linear", "exponential"))
 WEEKDAYS = (4.0, 3.0, 5.0, 2.0, 1.0, -8.0, -7.0)
 
 
@@ -28,15 +28,15 @@ def build_days(values: dict[int, float], missing: tuple[int, ...] = (), ceiling:
 
 
 def test_a_straight_line_with_weekdays_is_continued() -> None:
-    found = fit_model(LINEAR, build_days(build_series(), missing=(3, 4, 20, 33)))
-    assert found.slope == pytest.approx(0.5)
+    model = fit_model(LINEAR, build_days(build_series(), missing=(3, 4, 20, 33)))
+    assert model.slope == pytest.approx(0.5)
     for after in (1, 8, 40):
-        assert found.predict(after) == pytest.approx(50 + 0.5 * (59 + after) + WEEKDAYS[(59 + after) % WEEK])
+        assert model.predict(after) == pytest.approx(50 + 0.5 * (59 + after) + WEEKDAYS[(59 + after) % WEEK])
 
 
 def test_what_grows_by_a_share_is_continued() -> None:
-    found = fit_model(EXPONENTIAL, [Day(51 * 1.01**day - 1) for day in range(60)])
-    assert found.predict(30) == pytest.approx(51 * 1.01**89 - 1)
+    model = fit_model(EXPONENTIAL, [Day(51 * 1.01**day - 1) for day in range(60)])
+    assert model.predict(30) == pytest.approx(51 * 1.01**89 - 1)
 
 
 def test_nothing_is_below_zero() -> None:
@@ -55,9 +55,9 @@ def test_demand_above_a_bound_is_not_taken_for_the_bound() -> None:
     values = build_series(noise=2.0)
     cut = build_days(values, ceiling=70.0)
     assert sum(day.bound for day in cut) > 15
-    taken = [Day(day.peak) for day in cut]
-    assert fit_model(LINEAR, cut).slope > 1.2 * fit_model(LINEAR, taken).slope
-    assert fit_model(LINEAR, cut).predict(14) > fit_model(LINEAR, taken).predict(14)
+    days = [Day(day.peak) for day in cut]
+    assert fit_model(LINEAR, cut).slope > 1.2 * fit_model(LINEAR, days).slope
+    assert fit_model(LINEAR, cut).predict(14) > fit_model(LINEAR, days).predict(14)
 
 
 @given(st.floats(-100, 100), st.floats(0, 50), st.floats(-100, 100))
@@ -76,8 +76,8 @@ def test_a_step_is_found_and_taken_out(height: float) -> None:
 
 
 def test_noise_and_growth_have_no_step() -> None:
-    found = [find_step(build_series(noise=4.0, seed=seed)) for seed in range(60)]
-    assert sum(one is not None for one in found) <= 3
+    steps = [find_step(build_series(noise=4.0, seed=seed)) for seed in range(60)]
+    assert sum(step is not None for step in steps) <= 3
 
 
 def test_neighbours_that_hang_together_make_a_mean_less_sure() -> None:
@@ -92,5 +92,5 @@ def test_neighbours_that_hang_together_make_a_mean_less_sure() -> None:
 def test_the_error_of_a_slope_covers_its_variation() -> None:
     model = Model("linear")
     fits = [fit_model(model, build_days(build_series(noise=5.0, seed=seed))) for seed in range(120)]
-    inside = sum(abs(one.slope - 0.5) <= 1.96 * one.tilt for one in fits)
-    assert 0.88 <= inside / len(fits) <= 1.0
+    fit_count = sum(abs(fit.slope - 0.5) <= 1.96 * fit.tilt for fit in fits)
+    assert 0.88 <= fit_count / len(fits) <= 1.0

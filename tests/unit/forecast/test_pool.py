@@ -17,9 +17,9 @@ BEGIN = 1_780_272_000  # 2026-06-01
 def make(hourly: Callable[[float], float], days: int = 60, capacity: float = 200.0) -> Demand:
     """Make a demand of a function of the time in days."""
     hours: Sequence[float] = [hourly(hour / HOURS_A_DAY) for hour in range(days * HOURS_A_DAY)]
-    taken = [min(value, capacity) for value in hours]
+    taken_units = [min(value, capacity) for value in hours]
     waiting = [max(0.0, value - capacity) for value in hours]
-    return Demand("nvidia_com_gpu", BEGIN, taken, waiting, [capacity] * len(hours))
+    return Demand("nvidia_com_gpu", BEGIN, taken_units, waiting, [capacity] * len(hours))
 
 
 def compute_growth(day: float, slope: float = 1.0) -> float:
@@ -68,12 +68,12 @@ def test_orders_serve_nine_of_ten_paths_at_the_lead_time() -> None:
 
 
 def test_a_reserve_is_kept_free() -> None:
-    plain, kept = judge(make(compute_growth), lead=60), judge(make(compute_growth), lead=60, reserve=20)
-    assert kept.limit == 180
+    plain, reserved_pool = judge(make(compute_growth), lead=60), judge(make(compute_growth), lead=60, reserve=20)
+    assert reserved_pool.limit == 180
     assert plain.outlook
-    assert kept.outlook
-    assert kept.outlook.fills.p50 == 21
-    assert kept.outlook.order == (plain.outlook.order or 0) + 20
+    assert reserved_pool.outlook
+    assert reserved_pool.outlook.fills.p50 == 21
+    assert reserved_pool.outlook.order == (plain.outlook.order or 0) + 20
 
 
 def test_what_never_fills_needs_no_order() -> None:
@@ -107,7 +107,7 @@ def test_a_step_is_named_with_its_day() -> None:
 
 def remove_hours(demand: Demand, hours: range) -> Demand:
     return replace(
-        demand, allocated_gpus=[None if at in hours else value for at, value in enumerate(demand.allocated_gpus)]
+        demand, allocated_gpus=[None if index in hours else value for index, value in enumerate(demand.allocated_gpus)]
     )
 
 
@@ -118,7 +118,7 @@ def walk(day: float) -> float:
     return 1000 + sum(STEPS[: int(day) + 1])
 
 
-REFUSED = {
+REFUSED_POOLS = {
     "short-history": lambda: make(add_noise, days=27),
     "no-capacity": lambda: replace(make(add_noise), capacity=[None] * 60 * HOURS_A_DAY),
     "gaps": lambda: remove_hours(make(add_noise), range(20 * 24, 40 * 24)),
@@ -128,9 +128,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("reason", REFUSED)
+@pytest.mark.parametrize("reason", REFUSED_POOLS)
 def test_no_forecast_has_its_reason(reason: str) -> None:
-    pool_forecast = judge(REFUSED[reason]())
+    pool_forecast = judge(REFUSED_POOLS[reason]())
     assert (pool_forecast.reason, pool_forecast.outlook) == (reason, None)
     assert pool_forecast.message
 

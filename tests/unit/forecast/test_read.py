@@ -20,19 +20,21 @@ Values = dict[str, dict[int, float]]
 @pytest.fixture
 def stored_values(monkeypatch: pytest.MonkeyPatch) -> Values:
     """Values by kind and end of the hour, which the test puts in."""
-    found: Values = {"capacity": {}, "queued": {}, "allocated": {}}
+    values: Values = {"capacity": {}, "queued": {}, "allocated": {}}
 
     def answer(self: Prometheus, expr: str, begin: float, end: float, step: float) -> QueryResult:
         assert step == HOUR
         assert end - begin < 7 * DAY
         match = KIND.search(expr)
         assert match
-        points = tuple((float(at), value) for at, value in found[KINDS[match[0]]].items() if begin <= at <= end)
+        points = tuple(
+            (float(moment), value) for moment, value in values[KINDS[match[0]]].items() if begin <= moment <= end
+        )
         return QueryResult((Series(GPU, points),) if points else ())
 
     monkeypatch.setattr(Prometheus, "query_range", answer)
     monkeypatch.setattr(Prometheus, "fetch_time", lambda _: END + 5000.0)
-    return found
+    return values
 
 
 PROMETHEUS = Prometheus(Access("http://prometheus.example.org"))

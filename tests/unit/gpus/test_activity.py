@@ -44,22 +44,25 @@ def test_a_pod_has_the_mean_of_its_gpus_and_the_sum_of_their_power() -> None:
 
 def test_a_pod_of_which_one_gpu_says_nothing_is_not_known() -> None:
     silent = {name: NAN for name in BUSY if name.startswith("PROF_")}
-    found = make_activity(build_gpu_series("gpu1", 0, POD, **BUSY), build_gpu_series("gpu1", 1, POD, **BUSY | silent))
-    assert found.pods[0].sm is None
-    assert found.pods[0].power == 1280
+    activity = make_activity(
+        build_gpu_series("gpu1", 0, POD, **BUSY), build_gpu_series("gpu1", 1, POD, **BUSY | silent)
+    )
+    assert activity.pods[0].sm is None
+    assert activity.pods[0].power == 1280
 
 
 def test_a_shared_gpu_counts_for_each_of_its_pods() -> None:
-    apart = [
+    series_of_pods = [
         {"exported_namespace": "team-a", "exported_pod": f"serve-{number}", "vgpu": str(number)} for number in (0, 1)
     ]
-    found = make_activity(
-        *(build_gpu_series("gpu1", 0, labels, **BUSY) for labels in apart), build_gpu_series("gpu1", 1, POD, **BUSY)
+    activity = make_activity(
+        *(build_gpu_series("gpu1", 0, labels, **BUSY) for labels in series_of_pods),
+        build_gpu_series("gpu1", 1, POD, **BUSY),
     )
-    assert [(pod.owner.pod, pod.gpus, pod.shared_gpus) for pod in found.pods] == [
+    assert [(pod.owner.pod, pod.gpus, pod.shared_gpus) for pod in activity.pods] == [
         ("serve-0", 1, 1), ("serve-1", 1, 1), ("train-0", 1, 0),
     ]  # fmt: skip
-    assert len(found.gpus) == 2
+    assert len(activity.gpus) == 2
 
 
 def test_what_no_gpu_of_a_model_has_is_named() -> None:
@@ -71,9 +74,9 @@ def test_what_no_gpu_of_a_model_has_is_named() -> None:
 @pytest.mark.parametrize("order", SORTS)
 def test_the_highest_stand_first_and_the_unknown_last(order: str) -> None:
     values = [getattr(work, order, None) for work in sort_activity(make_working_gpus(), order).gpus]
-    known = [value for value in values if value is not None]
-    assert known == sorted(known, reverse=True)
-    assert None not in values[: len(known)]
+    known_values = [value for value in values if value is not None]
+    assert known_values == sorted(known_values, reverse=True)
+    assert None not in values[: len(known_values)]
 
 
 def test_by_node_they_stand_as_in_the_list() -> None:

@@ -10,7 +10,7 @@ from gpustack.metrics.web import Access
 from tests.worlds.prometheus.gpu_series import build_gpu_series
 
 TARGET = {"job": "metrics", "instance": "10.0.0.7:9400"}
-OWN = {"namespace": "gpu-operator", "pod": "gpu-metrics-x7k2p"}
+OWN_POD = {"namespace": "gpu-operator", "pod": "gpu-metrics-x7k2p"}
 TRAIN = {"namespace": "team-a", "pod": "train-0", "container": "main"}
 
 
@@ -20,11 +20,11 @@ def serve_prometheus(monkeypatch: pytest.MonkeyPatch, expressions: list[str], *s
     def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
         expressions.append(expr)
         if expr.startswith("up"):
-            return QueryResult((Series({"__name__": "up", **TARGET, **OWN}, ((1000.0, 1.0),)),))
+            return QueryResult((Series({"__name__": "up", **TARGET, **OWN_POD}, ((1000.0, 1.0),)),))
         if expr.startswith("kube_node_labels"):
             labels = {"node": "gpu1", "label_nvidia_com_gpu_sharing_strategy": "time-slicing"}
             return QueryResult((Series(labels, ((1000.0, 1.0),)),))
-        return QueryResult(tuple(one for group in series for one in group))
+        return QueryResult(tuple(one_series for group in series for one_series in group))
 
     monkeypatch.setattr(Prometheus, "query_instant", answer)
     return Prometheus(Access("http://prometheus.example.org"))
@@ -36,36 +36,38 @@ def list_owners(fleet: Fleet) -> list[list[str]]:
 
 def test_an_exporter_of_any_name_is_no_workload(monkeypatch: pytest.MonkeyPatch) -> None:
     """A free GPU, one in use, and one in use where Prometheus honours the exporter's labels."""
-    asked: list[str] = []
-    free = build_gpu_series("gpu1", 0, TARGET | OWN | {"container": "main"})
-    used = build_gpu_series("gpu1", 1, TARGET | OWN | {f"exported_{name}": value for name, value in TRAIN.items()})
-    honoured = build_gpu_series("gpu1", 2, TARGET | TRAIN)
-    readings = query_readings(serve_prometheus(monkeypatch, asked, free, used, honoured), FIELDS)
+    questions: list[str] = []
+    free = build_gpu_series("gpu1", 0, TARGET | OWN_POD | {"container": "main"})
+    used_gpu = build_gpu_series(
+        "gpu1", 1, TARGET | OWN_POD | {f"exported_{name}": value for name, value in TRAIN.items()}
+    )
+    honoured_labels = build_gpu_series("gpu1", 2, TARGET | TRAIN)
+    readings = query_readings(serve_prometheus(monkeypatch, questions, free, used_gpu, honoured_labels), FIELDS)
     assert list_owners(build_fleet(readings, 1010.0)) == [[], ["team-a/train-0"], ["team-a/train-0"]]
-    assert asked[1:] == ['up{job=~"metrics"}']
+    assert questions[1:] == ['up{job=~"metrics"}']
 
 
 def test_what_needs_no_second_question_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    query_readings(serve_prometheus(monkeypatch, asked, build_gpu_series("gpu1", 0)), FIELDS)
-    assert len(asked) == 1
+    questions: list[str] = []
+    query_readings(serve_prometheus(monkeypatch, questions, build_gpu_series("gpu1", 0)), FIELDS)
+    assert len(questions) == 1
 
 
 def test_labels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    source = serve_prometheus(monkeypatch, asked, [])
-    with pytest.raises(UsageError) as caught:
+    questions: list[str] = []
+    source = serve_prometheus(monkeypatch, questions, [])
+    with pytest.raises(UsageError) as excinfo:
         query_readings(source, FIELDS, {"team": 'a"b'})
-    assert asked[0].endswith(',team="a\\"b"}[120s]')
-    assert caught.value.reason == "No series of a GPU has these labels."
+    assert questions[0].endswith(',team="a\\"b"}[120s]')
+    assert excinfo.value.reason == "No series of a GPU has these labels."
 
 
 def test_shared_gpus_have_all_pods_that_the_exporter_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """The option --kubernetes-virtual-gpus of dcgm-exporter makes a series for each pod, by label vgpu."""
-    asked: list[str] = []
+    questions: list[str] = []
     pods = [{"exported_namespace": "team-a", "exported_pod": f"serve-{number}"} for number in range(2)]
-    apart = [build_gpu_series("gpu1", 0, pod | {"vgpu": str(number)}) for number, pod in enumerate(pods)]
-    source = serve_prometheus(monkeypatch, asked, *apart, build_gpu_series("gpu2", 0, pods[0]))
+    shared_series = [build_gpu_series("gpu1", 0, pod | {"vgpu": str(number)}) for number, pod in enumerate(pods)]
+    source = serve_prometheus(monkeypatch, questions, *shared_series, build_gpu_series("gpu2", 0, pods[0]))
     fleet = build_fleet(query_readings(source, FIELDS), 1010.0, query_sharing(source))
     assert list_owners(fleet) == [["team-a/serve-0", "team-a/serve-1"], ["team-a/serve-0"]]
     assert [card.sharing for card in fleet.cards] == ["time-slicing", None]

@@ -29,7 +29,7 @@ def format_metrics(*metrics: tuple[str, str, str, str], labels: str = LABELS) ->
 
 
 def judge_texts(first: str, later: str | None = None) -> Contract:
-    families = [parse_families(one) for one in (first, later) if one is not None]
+    families = [parse_families(text_of_family) for text_of_family in (first, later) if text_of_family is not None]
     return judge_exporter(URL, families[0], families[1] if later is not None else None, 40)
 
 
@@ -38,8 +38,8 @@ def list_outcomes(contract: Contract) -> dict[str, str]:
 
 
 def test_a_good_exporter_passes() -> None:
-    used = f'{LABELS},pod="train-0",namespace="team-a",container="main"'
-    good = format_metrics(TEMPERATURE, ENERGY, ENGINE, labels=used)
+    labels_of_pod = f'{LABELS},pod="train-0",namespace="team-a",container="main"'
+    good = format_metrics(TEMPERATURE, ENERGY, ENGINE, labels=labels_of_pod)
     contract = judge_texts(good, good.replace(" 1000", " 2000"))
     assert set(list_outcomes(contract).values()) == {"ok"}
     assert (contract.kept, contract.families, contract.gpus) == (True, 3, 1)
@@ -70,15 +70,15 @@ def test_an_idle_exporter_that_was_asked_once_leaves_two_things_open() -> None:
 def test_what_is_wrong_is_named(text: str, check: str, name: str) -> None:
     contract = judge_texts(text)
     assert {verdict.check for verdict in contract.verdicts if verdict.outcome == "wrong"} == {check}
-    assert any(name in one for verdict in contract.verdicts for one in (*verdict.names, ""))
+    assert any(name in metric_name for verdict in contract.verdicts for metric_name in (*verdict.names, ""))
     assert not contract.kept
 
 
 def test_values_that_stand_still_are_wrong_and_another_exporter_is_not() -> None:
-    one = format_metrics(ENERGY)
-    assert list_outcomes(judge_texts(one, one))["cadence"] == "wrong"
+    text = format_metrics(ENERGY)
+    assert list_outcomes(judge_texts(text, text))["cadence"] == "wrong"
     assert (
-        list_outcomes(judge_texts(one, format_metrics(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))))["cadence"]
+        list_outcomes(judge_texts(text, format_metrics(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))))["cadence"]
         == "unknown"
     )
 
@@ -106,9 +106,9 @@ def test_a_name_of_tomorrow_is_unknown_and_not_wrong() -> None:
 )
 def test_what_is_no_exporter_is_refused(status: int, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Web, "ask", lambda *_: (status, content))
-    with pytest.raises(UnreachableError) as caught:
+    with pytest.raises(UnreachableError) as excinfo:
         fetch_families(Web(Access(URL)))
-    assert caught.value.reference == "exporter-answer"
+    assert excinfo.value.reference == "exporter-answer"
 
 
 def test_json_and_junit_agree() -> None:
@@ -132,6 +132,6 @@ def test_a_moment_is_too_short_for_new_values() -> None:
 
 
 def test_one_gpu_that_stands_still_is_named() -> None:
-    one, two = format_metrics(ENERGY), format_metrics(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))
-    contract = judge_texts(one + two, one.replace(" 1000", " 2000") + two)
+    first_text, two = format_metrics(ENERGY), format_metrics(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))
+    contract = judge_texts(first_text + two, first_text.replace(" 1000", " 2000") + two)
     assert [verdict.names for verdict in contract.verdicts if verdict.check == "cadence"] == [("GPU-b",)]

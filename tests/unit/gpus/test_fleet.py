@@ -14,19 +14,19 @@ POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 
 def print_fleet(fleet_to_print: Fleet) -> str:
-    out = io.StringIO()
-    text.render_human(Terminal(out, width=160), fleet_to_print)
-    return out.getvalue()
+    stdout = io.StringIO()
+    text.render_human(Terminal(stdout, width=160), fleet_to_print)
+    return stdout.getvalue()
 
 
 def test_gpus_stand_by_node_and_number() -> None:
-    found = make_fleet(build_gpu_series("gpu2", 0), build_gpu_series("gpu1", 10), build_gpu_series("gpu1", 2))
-    assert [(card.gpu.node, card.gpu.index) for card in found.cards] == [("gpu1", "2"), ("gpu1", "10"), ("gpu2", "0")]
+    fleet = make_fleet(build_gpu_series("gpu2", 0), build_gpu_series("gpu1", 10), build_gpu_series("gpu1", 2))
+    assert [(card.gpu.node, card.gpu.index) for card in fleet.cards] == [("gpu1", "2"), ("gpu1", "10"), ("gpu2", "0")]
 
 
 def test_a_healthy_gpu_is_ok() -> None:
-    found = make_fleet(build_gpu_series("gpu1", 0, POD), build_gpu_series("gpu1", 1))
-    lines = print_fleet(found).splitlines()
+    fleet = make_fleet(build_gpu_series("gpu1", 0, POD), build_gpu_series("gpu1", 1))
+    lines = print_fleet(fleet).splitlines()
     assert " ".join(lines[1].split()) == "gpu1 0 H100 80GB HBM3 80 GiB 5 x16 on 595.91.07 team-a/train-0 ok"
     assert lines[2].split()[-2:] == ["free", "ok"]
     assert lines[-1] == "2 GPUs on 1 node, 1 in use"
@@ -57,7 +57,7 @@ def test_the_age_of_old_values_is_shown() -> None:
 
 def test_what_differs_from_its_model_is_marked() -> None:
     """A slower link under load is not a difference; fewer lanes are."""
-    found = make_fleet(
+    fleet = make_fleet(
         build_gpu_series("gpu1", 0),
         build_gpu_series("gpu1", 1, PCIE_LINK_GEN=1),
         build_gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
@@ -65,13 +65,13 @@ def test_what_differs_from_its_model_is_marked() -> None:
         build_gpu_series("gpu2", 1, {"modelName": "NVIDIA L4"}, FB_TOTAL=23034, ECC_CURRENT=0),
         *(build_gpu_series("gpu3", index, {"DCGM_FI_DEV_VBIOS_VERSION": f"96.00.{index > 1}"}) for index in range(3)),
     )
-    assert [card.odd for card in found.cards] == [(), (), ("PCIe lanes",), ("driver",), (), (), (), ("VBIOS",)]
-    assert [text.format_link(card) for card in found.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
+    assert [card.odd for card in fleet.cards] == [(), (), ("PCIe lanes",), ("driver",), (), (), (), ("VBIOS",)]
+    assert [text.format_link(card) for card in fleet.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
 
 
 def test_nvlink_is_there_where_it_is_measured() -> None:
-    found = make_fleet(build_gpu_series("gpu1", 0, NVLINK_BANDWIDTH_TOTAL=0), build_gpu_series("gpu1", 1))
-    assert [card.nvlink for card in found.cards] == [True, None]
+    fleet = make_fleet(build_gpu_series("gpu1", 0, NVLINK_BANDWIDTH_TOTAL=0), build_gpu_series("gpu1", 1))
+    assert [card.nvlink for card in fleet.cards] == [True, None]
 
 
 @pytest.mark.parametrize(
@@ -99,39 +99,39 @@ def test_the_memory_of_a_shared_gpu_is_not_that_of_one_pod(order: int) -> None:
 
 def test_instances_stand_after_their_gpu_and_count_with_it() -> None:
     part = {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb", **POD}
-    found = make_fleet(build_gpu_series("gpu1", 0), build_gpu_series("gpu1", 0, part), build_gpu_series("gpu1", 1))
-    lines = print_fleet(found).splitlines()
+    fleet = make_fleet(build_gpu_series("gpu1", 0), build_gpu_series("gpu1", 0, part), build_gpu_series("gpu1", 1))
+    lines = print_fleet(fleet).splitlines()
     assert [line.split()[1] for line in lines[1:4]] == ["0", "0:7", "1"]
     assert lines[-1] == "2 GPUs on 1 node, 1 in use"
 
 
 def test_nodes_and_models_can_be_chosen() -> None:
-    found = make_fleet(build_gpu_series("gpu1", 0), build_gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"}))
-    assert [card.gpu.node for card in select_cards(found, node="gpu2").cards] == ["gpu2"]
-    assert [card.gpu.node for card in select_cards(found, model="h100").cards] == ["gpu1"]
-    assert select_cards(found, model="A100").cards == ()
+    fleet = make_fleet(build_gpu_series("gpu1", 0), build_gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"}))
+    assert [card.gpu.node for card in select_cards(fleet, node="gpu2").cards] == ["gpu2"]
+    assert [card.gpu.node for card in select_cards(fleet, model="h100").cards] == ["gpu1"]
+    assert select_cards(fleet, model="A100").cards == ()
 
 
 def test_json_and_csv_say_the_same() -> None:
-    found = make_fleet(build_gpu_series("gpu1", 0, POD, XID_ERRORS=79), build_gpu_series("gpu1", 1, FB_TOTAL=NAN))
-    document = json.loads(as_json.render_json(found))
+    fleet = make_fleet(build_gpu_series("gpu1", 0, POD, XID_ERRORS=79), build_gpu_series("gpu1", 1, FB_TOTAL=NAN))
+    document = json.loads(as_json.render_json(fleet))
     assert document["schema"] == "gpustack/gpus/v1"
     first, second = document["gpus"]
     assert first["owners"] == [{"namespace": "team-a", "pod": "train-0", "container": None}]
     assert first["memory_total_bytes"] == 81559 * 2**20
     assert second["memory_total_bytes"] is None
     assert second["owners"] == []
-    head, one, two = as_json.render_csv(found).splitlines()
+    head, first_row, two = as_json.render_csv(fleet).splitlines()
     assert head.startswith("node,index,uuid,")
-    assert one.startswith("gpu1,0,GPU-gpu1-0,")
-    assert one.endswith(",team-a,train-0")
-    assert ",Xid 79: GPU has fallen off the bus," in one
+    assert first_row.startswith("gpu1,0,GPU-gpu1-0,")
+    assert first_row.endswith(",team-a,train-0")
+    assert ",Xid 79: GPU has fallen off the bus," in first_row
     assert len(two.split(",")) == len(head.split(","))
 
 
 def test_an_escape_in_a_label_reaches_no_terminal() -> None:
-    found = make_fleet(build_gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
-    assert "\x1b" not in print_fleet(found) + as_json.render_json(found) + as_json.render_csv(found)
+    fleet = make_fleet(build_gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
+    assert "\x1b" not in print_fleet(fleet) + as_json.render_json(fleet) + as_json.render_csv(fleet)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -149,7 +149,7 @@ def test_without_any_pod_no_gpu_is_called_free() -> None:
 
 
 def test_a_job_that_maps_no_pods_takes_no_owner_away() -> None:
-    mapped, other = build_gpu_series("gpu1", 0, POD), build_gpu_series("gpu1", 0, {"job": "another"})
-    for order in ((mapped, other), (other, mapped)):
+    mapped_series, other_series = build_gpu_series("gpu1", 0, POD), build_gpu_series("gpu1", 0, {"job": "another"})
+    for order in ((mapped_series, other_series), (other_series, mapped_series)):
         (card,) = make_fleet(*order).cards
         assert card.owner

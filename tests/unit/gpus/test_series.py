@@ -19,8 +19,8 @@ NAMES = {
 def prometheus(monkeypatch: pytest.MonkeyPatch) -> Prometheus:
     def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
         place = ("count", "min", "max").index(expr.partition(" ")[0])
-        found = [Series({"__name__": name}, ((1000.0, float(value[place])),)) for name, value in NAMES.items()]
-        return QueryResult(tuple(found))
+        series = [Series({"__name__": name}, ((1000.0, float(value[place])),)) for name, value in NAMES.items()]
+        return QueryResult(tuple(series))
 
     monkeypatch.setattr(Prometheus, "query_instant", answer)
     monkeypatch.setattr(Prometheus, "fetch_help_texts", lambda self, metric: ())
@@ -29,9 +29,14 @@ def prometheus(monkeypatch: pytest.MonkeyPatch) -> Prometheus:
 
 def test_metrics_have_units_and_bounds(prometheus: Prometheus) -> None:
     metrics = {metric.name: metric for metric in list_metrics(prometheus).metrics}
-    used = metrics["DCGM_FI_DEV_FB_USED"]
-    assert (used.series, used.unit, used.minimum, used.maximum) == (8, "bytes", 0, 81000 * 2**20)
-    assert (format_range(used), select_unit(used)) == ("0 to 84.9 G", "bytes")
+    used_memory = metrics["DCGM_FI_DEV_FB_USED"]
+    assert (used_memory.series, used_memory.unit, used_memory.minimum, used_memory.maximum) == (
+        8,
+        "bytes",
+        0,
+        81000 * 2**20,
+    )
+    assert (format_range(used_memory), select_unit(used_memory)) == ("0 to 84.9 G", "bytes")
     assert select_unit(metrics["DCGM_FI_DEV_XID_ERRORS"]) == "Xid code"
 
 
@@ -55,9 +60,9 @@ def test_what_is_not_known_is_named_without_numbers(prometheus: Prometheus) -> N
 
 def test_without_any_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         list_metrics(Prometheus(Access("http://prometheus.example.org")))
-    assert caught.value.reference == "gpu-no-series"
+    assert excinfo.value.reference == "gpu-no-series"
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ from tests.worlds.prometheus.gpu_series import make_working_gpus
 
 
 def test_it_is_drawn_again_until_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[int] = []
-    slept: list[float] = []
+    questions: list[int] = []
+    sleeps: list[float] = []
 
     def ask() -> Activity:
-        asked.append(1)
-        if len(asked) == 3:
+        questions.append(1)
+        if len(questions) == 3:
             raise KeyboardInterrupt
         return make_working_gpus()
 
-    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr("time.sleep", sleeps.append)
     watch_activity(ask, 5, pods=True)
-    assert slept == [5, 5]
+    assert sleeps == [5, 5]
     assert "team-a/train-0" in capsys.readouterr().out

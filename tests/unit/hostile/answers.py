@@ -56,8 +56,8 @@ def cut_head(random: Random, text: str) -> str:
 
 
 def insert_text(random: Random, text: str, insertion: str) -> str:
-    at = choose_position(random, text)
-    return text[:at] + insertion + text[at:]
+    position = choose_position(random, text)
+    return text[:position] + insertion + text[position:]
 
 
 def escape(random: Random, text: str) -> str:
@@ -71,7 +71,7 @@ def insert_marker(random: Random, text: str) -> str:
 def cut_within_line(random: Random, text: str) -> str:
     """Cut within a line. Where a line ends, what is left is the answer of another host: that nothing got lost on the
     way is then known by the exit status alone."""
-    positions = [at for at in range(1, len(text)) if text[at - 1] != "\n"]
+    positions = [index for index in range(1, len(text)) if text[index - 1] != "\n"]
     return text[: random.choice(positions)] if positions else "?"
 
 
@@ -123,7 +123,7 @@ def shuffle_lines(random: Random, text: str) -> str:
 
 def number(random: Random, text: str) -> str:
     """Replace one run of digits by another."""
-    runs = [at for at, char in enumerate(text) if char.isdigit() and not text[at - 1 : at].isdigit()]
+    runs = [index for index, char in enumerate(text) if char.isdigit() and not text[index - 1 : index].isdigit()]
     if not runs:
         return text
     start = random.choice(runs)
@@ -138,28 +138,28 @@ def drop_word(random: Random, text: str) -> str:
 
 
 def replace_character(random: Random, text: str) -> str:
-    at = choose_position(random, text)
+    position = choose_position(random, text)
     return (
-        text[:at]
+        text[:position]
         + chr(random.choice((0, 9, 13, 34, 39, 92, 61, 58, 0xFFFD, 0x1F600, random.randrange(0xD800))))
-        + text[at + 1 :]
+        + text[position + 1 :]
     )
 
 
 def change_shape(random: Random, text: str) -> str:
     """Change JSON: one leaf or branch has another type, is gone, or is written twice."""
     try:
-        whole = [json.loads(text)]
+        whole_lines = [json.loads(text)]
     except (ValueError, RecursionError):
         return number(random, text)
     places: list[tuple[Any, Any]] = []
-    walk(whole, places)
+    walk(whole_lines, places)
     holder, key = random.choice(places)
     if random.random() < 0.3 and isinstance(holder, dict):
         del holder[key]
     else:
         holder[key] = random.choice(ODD)
-    return json.dumps(whole[0]) if whole else "null"
+    return json.dumps(whole_lines[0]) if whole_lines else "null"
 
 
 def walk(value: Any, places: list[tuple[Any, Any]]) -> None:
@@ -170,7 +170,7 @@ def walk(value: Any, places: list[tuple[Any, Any]]) -> None:
 
 GARBAGE: tuple[Spoil, ...] = (cut_within_line, generate_binary, choose_foreign_message, escape)
 """After these, text is no answer, unless by luck it is the same as before."""
-ALL: tuple[Spoil, ...] = (
+ALL_SPOILS: tuple[Spoil, ...] = (
     *GARBAGE, cut, generate_noise, choose_message, cut_head, insert_marker, insert_noise, repeat_text, repeat_to_limit,
     drop_lines, repeat_lines, shuffle_lines, number, drop_word, replace_character, change_shape, change_shape,
 )  # fmt: skip
@@ -184,7 +184,7 @@ def list_recorded(probe: str) -> tuple[Answer, ...]:
     return tuple(answers.read_case(probe, name, location="host1") for name in names)
 
 
-def spoil_text(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL, max_count: int = 3) -> str:
+def spoil_text(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL_SPOILS, max_count: int = 3) -> str:
     for spoil in random.choices(spoils, k=random.randint(1, max_count)):
         text = spoil(random, text)
     return text

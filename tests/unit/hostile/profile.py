@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-ASKED = settings().max_examples
+EXAMPLE_COUNT = settings().max_examples
 
 
 def build_settings(number: int) -> settings:
@@ -12,9 +12,9 @@ def build_settings(number: int) -> settings:
 
 # Answers of one draw: the draw costs ten times what an answer does.
 BATCH = 20
-CASES = build_settings(max(200, ASKED) // BATCH)
+CASES = build_settings(max(200, EXAMPLE_COUNT) // BATCH)
 # Judging a whole step takes as long as twenty readings of an answer.
-STEP_CASES = build_settings(max(50, ASKED // 5))
+STEP_CASES = build_settings(max(50, EXAMPLE_COUNT // 5))
 # One number decides everything.
 SEED = st.integers(0, 2**64 - 1)
 LIMIT = 1800

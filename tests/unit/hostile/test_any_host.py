@@ -40,16 +40,18 @@ NUMBERS = [
 ]  # fmt: skip
 words = st.sampled_from(NUMBERS) | st.text(max_size=8) | st.floats().map(repr) | st.integers().map(str)
 ids = st.sampled_from([*IDS, "@api", ".", "=", "done", "unknown.probe"]) | st.text(max_size=8)
-marked = st.one_of(
-    st.tuples(ids, words).map(lambda given: f"M {given[0]} {given[1]}"),
-    st.tuples(words, words).map(lambda given: f"M . {given[0]} {given[1]}"),
-    st.tuples(words, words).map(lambda given: f"M . {given[0]} {given[1]}"),
-    st.tuples(words, st.lists(ids, max_size=3)).map(lambda given: f"M @api {given[0]} {' '.join(given[1])}"),
-    st.tuples(words, words, words, st.text(max_size=9)).map(lambda given: f"M = {' '.join(given)}"),
+marked_lines = st.one_of(
+    st.tuples(ids, words).map(lambda pair: f"M {pair[0]} {pair[1]}"),
+    st.tuples(words, words).map(lambda pair: f"M . {pair[0]} {pair[1]}"),
+    st.tuples(words, words).map(lambda pair: f"M . {pair[0]} {pair[1]}"),
+    st.tuples(words, st.lists(ids, max_size=3)).map(lambda pair: f"M @api {pair[0]} {' '.join(pair[1])}"),
+    st.tuples(words, words, words, st.text(max_size=9)).map(lambda triple: f"M = {' '.join(triple)}"),
     ids.map(lambda name: f"M !{name}"),
 )
-printed = st.binary(max_size=60).map(lambda content: content.decode(errors="replace")) | st.text(max_size=20)
-streams = st.lists(marked | printed | st.tuples(st.sampled_from(OF_HOST), words).map(lambda it: f"M {it[0]} 1.00"))
+printed_lines = st.binary(max_size=60).map(lambda content: content.decode(errors="replace")) | st.text(max_size=20)
+streams = st.lists(
+    marked_lines | printed_lines | st.tuples(st.sampled_from(OF_HOST), words).map(lambda lines: f"M {lines[0]} 1.00")
+)
 
 
 def print_honestly(script: str) -> Iterator[str]:
@@ -84,56 +86,56 @@ def require_bounded(snapshot: Snapshot) -> None:
 @given(streams)
 def test_what_a_host_prints_is_written_and_read(tmp_path_factory: pytest.TempPathFactory, stream: list[str]) -> None:
     path = tmp_path_factory.getbasetemp() / "hostile.jsonl"
-    taken = ask_hosts(stream)
-    require_bounded(taken)
+    snapshot = ask_hosts(stream)
+    require_bounded(snapshot)
     first = INVENTORY.hosts[0].name
-    whole = [
-        answer.stdout for answer in taken.answers.values() if answer.location == first and not answer.missing_reason
+    texts = [
+        answer.stdout for answer in snapshot.answers.values() if answer.location == first and not answer.missing_reason
     ]
-    assert len([out for out in whole if out.startswith("an answer")]) >= 1
-    for redacted in (False, True):
-        write_recording(taken, path, redacted=redacted)
+    assert len([stdout for stdout in texts if stdout.startswith("an answer")]) >= 1
+    for is_redacted in (False, True):
+        write_recording(snapshot, path, redacted=is_redacted)
         for line in path.read_text().splitlines():
             json.loads(line, parse_constant=refuse_constant)
-        again = read_recording(path)
-        assert again.answers.keys() == taken.answers.keys()
-        assert redacted or dict(again.answers) == dict(taken.answers)
+        second_recording = read_recording(path)
+        assert second_recording.answers.keys() == snapshot.answers.keys()
+        assert is_redacted or dict(second_recording.answers) == dict(snapshot.answers)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("place", ["end", "start", "status", "read", "read-status", "read-number"])
 def test_a_number_that_is_none_costs_one_answer(tmp_path: Path, number: str, place: str) -> None:
     """Check that plan and its reports end as with any other lost answer."""
-    name, other = OF_HOST[:2]
+    name, other_probe = OF_HOST[:2]
     start, end, status = ("12.30", "12.50", "0")
     if place.startswith("read"):
-        shown = {
+        screens = {
             "read": ("0", "200", number),
             "read-status": ("0", number, "0.1"),
             "read-number": (number, "200", "0.1"),
         }
-        lines = ["M @api 1.00 kube.readyz kube.nodes", "ok", f"M = {' '.join(shown[place])}", "M . 0 1.20"]
+        lines = ["M @api 1.00 kube.readyz kube.nodes", "ok", f"M = {' '.join(screens[place])}", "M . 0 1.20"]
     else:
         start, end, status = {
             "end": (start, number, status), "start": (number, end, status), "status": (start, end, number),
         }[place]  # fmt: skip
         lines = [f"M {name} {start}", "x", f"M . {status} {end}"]
-    taken = ask_hosts([*lines, f"M {other} 12.30", "fine", "M . 0 12.50"])
-    require_bounded(taken)
-    assert taken.answers[other, INVENTORY.hosts[1].name].stdout == "fine"
-    write_recording(taken, tmp_path / "taken.jsonl")
-    assert dict(read_recording(tmp_path / "taken.jsonl").answers).keys() == taken.answers.keys()
-    found = plan(taken, STEPS[:2])
-    human.render_plan(Terminal(io.StringIO()), found, verbose=True)
-    json.loads(machine.render_plan(found, verbose=True), parse_constant=refuse_constant)
-    junit.render_plan(found)
+    snapshot = ask_hosts([*lines, f"M {other_probe} 12.30", "fine", "M . 0 12.50"])
+    require_bounded(snapshot)
+    assert snapshot.answers[other_probe, INVENTORY.hosts[1].name].stdout == "fine"
+    write_recording(snapshot, tmp_path / "taken.jsonl")
+    assert dict(read_recording(tmp_path / "taken.jsonl").answers).keys() == snapshot.answers.keys()
+    plan_of_hosts = plan(snapshot, STEPS[:2])
+    human.render_plan(Terminal(io.StringIO()), plan_of_hosts, verbose=True)
+    json.loads(machine.render_plan(plan_of_hosts, verbose=True), parse_constant=refuse_constant)
+    junit.render_plan(plan_of_hosts)
 
 
 @pytest.mark.parametrize("seconds", ["1e999", "nan", "-1", "86401", "1e300", '"x"', "true", "1" + "0" * 400])
 @pytest.mark.parametrize("field", ["seconds", "rc"])
 def test_a_recording_with_such_a_number_is_refused_with_its_line(tmp_path: Path, seconds: str, field: str) -> None:
-    taken = ask_hosts([])
-    write_recording(taken, tmp_path / "taken.jsonl")
+    snapshot = ask_hosts([])
+    write_recording(snapshot, tmp_path / "taken.jsonl")
     odd = {"rc": "0", "seconds": "1.5"} | {field: seconds}
     line = f'{{"probe": "x", "location": "{CLUSTER}", "rc": {odd["rc"]}, "stdout": "", "seconds": {odd["seconds"]}}}'
     with (tmp_path / "taken.jsonl").open("a") as file:
@@ -141,6 +143,6 @@ def test_a_recording_with_such_a_number_is_refused_with_its_line(tmp_path: Path,
     if (field, seconds) == ("rc", "-1"):
         assert read_recording(tmp_path / "taken.jsonl").answers["x", CLUSTER].rc == -1
         return
-    with pytest.raises(UsageError, match="is not a recording") as raised:
+    with pytest.raises(UsageError, match="is not a recording") as excinfo:
         read_recording(tmp_path / "taken.jsonl")
-    assert f"line {len(taken.answers) + 2}" in raised.value.reason
+    assert f"line {len(snapshot.answers) + 2}" in excinfo.value.reason

@@ -104,15 +104,15 @@ def test_a_malformed_monitor_name_gives_no_command(tmp_path: Path, text: str) ->
     path = record(tmp_path / "snapshot.jsonl", "k2", answers)
     result = CliRunner().invoke(app, ["plan", "-o", "json", "--from", str(path), "-q"])
     states = json.loads(result.output)["states"]
-    (found,) = (
+    (finding,) = (
         check
         for state in states
         if state["step"] == "gpu-metrics"
         for check in state["checks"]
         if check["check"] == "monitor"
     )
-    assert (found["outcome"], found["hint"]) == ("unknown", None)
-    assert "the API server accepts no such name" in found["reason"]
+    assert (finding["outcome"], finding["hint"]) == ("unknown", None)
+    assert "the API server accepts no such name" in finding["reason"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -131,10 +131,11 @@ def test_pods_and_hosts_in_commands_stay_one_word(text: str) -> None:
     (line,) = Gpus(0, 0, None, (Pod(text, text, text),)).removal_commands
     require_words(line)
     snapshot = reset_hosts.build_snapshot({"k2": reset_hosts.WORKER | {"leftovers.kubernetes": "https://old:6443\n"}})
-    found = find_removal(snapshot, ["k2"])
-    assert found.foreign_hosts
-    with pytest.raises(RolloutError) as refused:
+    removal = find_removal(snapshot, ["k2"])
+    assert removal.foreign_hosts
+    with pytest.raises(RolloutError) as excinfo:
         refuse_removal(
-            replace(found, hosts=tuple(replace(host_removal, host=text) for host_removal in found.hosts)), foreign=False
+            replace(removal, hosts=tuple(replace(host_removal, host=text) for host_removal in removal.hosts)),
+            foreign=False,
         )
-    require_words(refused.value.hint)
+    require_words(excinfo.value.hint)

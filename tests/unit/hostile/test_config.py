@@ -19,7 +19,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.spec import Spec
 from gpustack.config.validate import judge_inventory
 from gpustack.errors import ConfigError
-from tests.unit.hostile.answers import ALL, ESCAPES, generate_noise, spoil_text
+from tests.unit.hostile.answers import ALL_SPOILS, ESCAPES, generate_noise, spoil_text
 from tests.unit.hostile.profile import SEED, STEP_CASES
 
 CFG = "[defaults]\ninventory = hosts\nremote_user = ops\n[ssh_connection]\nssh_args = -o A=b\n[privilege_escalation]\n"
@@ -55,8 +55,8 @@ def test_an_ansible_cfg_is_read_or_refused(tmp_path_factory: pytest.TempPathFact
     path.write_bytes(spoil_text(Random(seed), CFG).encode(errors="surrogatepass"))
     try:
         assert isinstance(read_ansible_cfg({"ANSIBLE_CONFIG": str(path)}), AnsibleCfg)
-    except ConfigError as refused:
-        assert refused.reference == "ansible-cfg-unreadable"  # noqa: PT017 - one that can be read is as good
+    except ConfigError as refusal:
+        assert refusal.reference == "ansible-cfg-unreadable"  # noqa: PT017 - one that can be read is as good
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -64,14 +64,16 @@ def test_what_ssh_says_of_its_options_is_taken_or_refused(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "hostname 10.0.0.1\nport 22\nuser ops\nuserknownhostsfile ~/.ssh/known_hosts\nidentityfile ~/.ssh/id\n"
-    (tmp_path / "output").write_bytes(spoil_text(Random(seed), text, ALL).encode(errors="surrogatepass") + b"\xff\n")
+    (tmp_path / "output").write_bytes(
+        spoil_text(Random(seed), text, ALL_SPOILS).encode(errors="surrogatepass") + b"\xff\n"
+    )
     (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/output\n")
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     try:
         assert isinstance(resolve_options(Host("h1", "10.0.0.1")), SshOptions)
-    except HostRefused as refused:
-        assert refused.reach.reference == "ssh-options"  # noqa: PT017 - options that can be read are as good
+    except HostRefused as refusal:
+        assert refusal.reach.reference == "ssh-options"  # noqa: PT017 - options that can be read are as good
 
 
 @settings(STEP_CASES)
@@ -83,7 +85,7 @@ def test_no_noise_hides_a_secret(seed: int) -> None:
     forms = [f"password: {SECRET}", f'{{"token": "{SECRET}"}}', f"https://user:{SECRET}@proxy:3128/", key]
     forms += [f"Authorization: Bearer {SECRET}", f"client-key-data: {SECRET}", f"x --token {SECRET} y"]
     text = f"{generate_noise(random, '')}\n{random.choice(forms)}\n{generate_noise(random, '')}"
-    once = redact(text)
-    assert SECRET not in once
-    assert REDACTED in once
-    assert redact(once) == once
+    redacted_text = redact(text)
+    assert SECRET not in redacted_text
+    assert REDACTED in redacted_text
+    assert redact(redacted_text) == redacted_text

@@ -12,7 +12,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import CHECKS
 from gpustack.doctor.diagnose import diagnose, judge_by_checks
 from gpustack.doctor.graph import load_graph
-from tests.unit.hostile.answers import ALL, GARBAGE, spoil_text
+from tests.unit.hostile.answers import ALL_SPOILS, GARBAGE, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
 from tests.worlds.snapshots.passing_steps import list_passing_steps
 
@@ -36,15 +36,17 @@ def read(judgement: Judgement) -> set[Place]:
 
 
 def list_asked_keys(snapshot: Snapshot) -> list[Place]:
-    known = {probe.id for probe in (probe for check in CHECKS for probe in check.probes)}
-    return sorted(key for key in snapshot.answers if key[0] in known)
+    ids = {probe.id for probe in (probe for check in CHECKS for probe in check.probes)}
+    return sorted(key for key in snapshot.answers if key[0] in ids)
 
 
 def spoil_one(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, Place]:
     before = random.choice(list_snapshots())
     key = random.choice(list_asked_keys(before))
     answer = before.answers[key]
-    bad = replace(answer, stdout=spoil_text(random, answer.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3))
+    bad = replace(
+        answer, stdout=spoil_text(random, answer.stdout, GARBAGE if garbage else ALL_SPOILS, 1 if garbage else 3)
+    )
     return before, replace(before, answers={**before.answers, key: bad}), key
 
 

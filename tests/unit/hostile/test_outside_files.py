@@ -30,16 +30,16 @@ CHART = "kube-prometheus-stack-88.5.3"
 
 def read_values(path: Path) -> None:
     """Read values beside an inventory. `path` is values/monitoring.yaml."""
-    found, wrong = read_operator_values(path.parent.parent, "monitoring", CHART)
-    assert found == {}
+    values, wrong = read_operator_values(path.parent.parent, "monitoring", CHART)
+    assert values == {}
     if wrong:
         raise ConfigError(wrong[0].reference, wrong[0].file, wrong[0].actual)
 
 
 def read_dashboard(path: Path) -> None:
-    board, why = load_dashboard(path)
+    board, reason = load_dashboard(path)
     assert board is None
-    raise ConfigError("config-dashboard", str(path), why)
+    raise ConfigError("config-dashboard", str(path), reason)
 
 
 def read_local(path: Path) -> None:
@@ -78,7 +78,7 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 # Folders of variables, and links to nothing, are Ansible's; Helm's values need not be there.
-LEFT: dict[str, set[Callable[[Path], None]]] = {
+LEFTOVERS: dict[str, set[Callable[[Path], None]]] = {
     "hosts.yml": {Path.mkdir, make_dangling, make_loop},
     "group_vars/all.yml": {Path.mkdir, make_dangling, make_loop},
     "values/monitoring.yaml": {make_dangling, make_loop},
@@ -87,33 +87,33 @@ LEFT: dict[str, set[Callable[[Path], None]]] = {
 
 @pytest.mark.parametrize(
     ("place", "make"),
-    [(name, make) for name in PLACES for make in UNREADABLE if make not in LEFT.get(name, ())],
+    [(name, make) for name in PLACES for make in UNREADABLE if make not in LEFTOVERS.get(name, ())],
     indirect=["place"],
 )
 def test_files_that_are_not_regular_are_refused(place: Path, make: Callable[[Path], None], tmp_path: Path) -> None:
     make(place)
-    with pytest.raises(GpustackError) as raised:
+    with pytest.raises(GpustackError) as excinfo:
         PLACES[str(place.relative_to(tmp_path))](place)
-    assert place.name in f"{raised.value.message}{raised.value.reason}"
+    assert place.name in f"{excinfo.value.message}{excinfo.value.reason}"
 
 
 @pytest.mark.parametrize("place", ["values/monitoring.yaml", "gpustack.yml"], indirect=True)
 @pytest.mark.parametrize("text", HOSTILE_YAML.values(), ids=HOSTILE_YAML)
 def test_yaml_that_stands_for_much_is_refused(place: Path, text: str, tmp_path: Path) -> None:
     place.write_text(text)
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as excinfo:
         PLACES[str(place.relative_to(tmp_path))](place)
-    assert raised.value.reference == "config-file-limit"
-    assert place.name in f"{raised.value.message}{raised.value.reason}"
+    assert excinfo.value.reference == "config-file-limit"
+    assert place.name in f"{excinfo.value.message}{excinfo.value.reason}"
 
 
 @pytest.mark.parametrize("place", ["hosts.yml", "group_vars/all.yml"], indirect=True)
 @pytest.mark.parametrize("levels", [8, 10])
 def test_ansible_gets_no_bomb(place: Path, levels: int) -> None:
     place.write_text(make_bomb(levels))
-    with pytest.raises(ConfigError, match="1 mistake") as raised:
+    with pytest.raises(ConfigError, match="1 mistake") as excinfo:
         begin_listing(place)
-    assert raised.value.reference == "config-file-limit"
+    assert excinfo.value.reference == "config-file-limit"
 
 
 @pytest.mark.parametrize("place", ["group_vars/all.yml"], indirect=True)
@@ -141,9 +141,9 @@ def change_header(**fields: object) -> str:
 def test_a_bomb_in_the_values_of_a_recording_is_not_printed(tmp_path: Path, command: list[str], levels: int) -> None:
     path = tmp_path / "sent.jsonl"
     path.write_text(change_header(values={"monitoring": {"x": make_bomb(levels)}}))
-    done = CliRunner().invoke(app, ["snapshot", "--from", str(path), *command])
-    assert done.exit_code == 0, done.exception
-    assert "a0: &a0" not in done.stdout
+    result = CliRunner().invoke(app, ["snapshot", "--from", str(path), *command])
+    assert result.exit_code == 0, result.exception
+    assert "a0: &a0" not in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ def test_a_bomb_in_the_values_of_a_recording_is_not_printed(tmp_path: Path, comm
 def test_a_header_out_of_bounds_is_refused(tmp_path: Path, fields: dict[str, object]) -> None:
     path = tmp_path / "sent.jsonl"
     path.write_text(change_header(**fields))
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as excinfo:
         read_recording(path)
-    assert raised.value.reference == "recording-unreadable"
+    assert excinfo.value.reference == "recording-unreadable"
 
 
 def test_documents_within_documents_end() -> None:

@@ -22,8 +22,8 @@ from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
 from tests.worlds.snapshots.answers import index_probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
-ALL = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULL_PROGRESS, UNRECORDED)
-PROBES = tuple({probe.id: probe for probe in ALL}.values())
+ALL_PROBES = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULL_PROGRESS, UNRECORDED)
+PROBES = tuple({probe.id: probe for probe in ALL_PROBES}.values())
 
 
 def test_no_parser_is_forgotten() -> None:
@@ -60,5 +60,5 @@ def test_every_message_is_a_fact_or_none_with_every_status(probe: Probe[Any]) ->
 @settings(CASES)
 @given(seed=SEED)
 def test_a_spoiled_answer_is_a_fact_of_its_type_or_none(probe: Probe[Any], seed: int) -> None:
-    for one in range(seed * BATCH, (seed + 1) * BATCH):
-        assert is_fact_or_none(probe, build_hostile_answer(probe.id, one)), one
+    for index in range(seed * BATCH, (seed + 1) * BATCH):
+        assert is_fact_or_none(probe, build_hostile_answer(probe.id, index)), index

@@ -14,7 +14,7 @@ from gpustack.report import human, json, junit
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
-from tests.unit.hostile.answers import ALL, build_hostile_answer, change_shape, generate_binary, spoil_text
+from tests.unit.hostile.answers import ALL_SPOILS, build_hostile_answer, change_shape, generate_binary, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
 from tests.worlds.snapshots.passing_steps import list_passing_steps
 
@@ -29,14 +29,14 @@ def render_recording() -> tuple[str, ...]:
 
 def spoil_recording(random: Random) -> str:
     """Spoil one line or the whole; often the header, on which all depends."""
-    found = list(render_recording())
+    lines = list(render_recording())
     if random.random() < 0.2:
-        return spoil_text(random, "".join(found))
-    at = random.choice((0, 0, random.randrange(len(found))))
-    found[at] = random.choice((spoil_text, lambda random, text: change_shape(random, text) + "\n", generate_binary))(
-        random, found[at]
-    )
-    return "".join(found)
+        return spoil_text(random, "".join(lines))
+    position = random.choice((0, 0, random.randrange(len(lines))))
+    lines[position] = random.choice(
+        (spoil_text, lambda random, text: change_shape(random, text) + "\n", generate_binary)
+    )(random, lines[position])
+    return "".join(lines)
 
 
 @settings(STEP_CASES)
@@ -46,13 +46,13 @@ def test_a_damaged_recording_is_refused_or_judged(tmp_path_factory: pytest.TempP
     path.write_bytes(spoil_recording(Random(seed)).encode(errors="surrogatepass"))
     try:
         snapshot = read_recording(path)
-    except UsageError as refused:
-        assert refused.reference == "recording-unreadable"  # noqa: PT017 - a recording that can be read is as good
+    except UsageError as refusal:
+        assert refusal.reference == "recording-unreadable"  # noqa: PT017 - a recording that can be read is as good
         return
-    found = plan(snapshot, STEPS[:1])
-    human.render_plan(Terminal(io.StringIO()), found, verbose=True)
-    json.render_plan(found, verbose=True)
-    junit.render_plan(found)
+    made_plan = plan(snapshot, STEPS[:1])
+    human.render_plan(Terminal(io.StringIO()), made_plan, verbose=True)
+    json.render_plan(made_plan, verbose=True)
+    junit.render_plan(made_plan)
 
 
 def test_it_can_be_read_undamaged(tmp_path: Path) -> None:
@@ -63,4 +63,4 @@ def test_it_can_be_read_undamaged(tmp_path: Path) -> None:
 def test_the_cases_are_not_all_refused() -> None:
     assert {build_hostile_answer("system.os", seed).rc for seed in range(50)} > {0, 1}
     assert len({spoil_recording(Random(seed)) for seed in range(50)}) > 45
-    assert len(ALL) > 10
+    assert len(ALL_SPOILS) > 10

@@ -13,7 +13,7 @@ from gpustack.ask.script import build_last_line, render_script
 from gpustack.ask.transport.execute import Command, build_root_command, build_stdin, execute_command, run_script
 from gpustack.config.host import Host
 
-HERE = Host("here", "127.0.0.1", connection="local")
+LOCAL_HOST = Host("here", "127.0.0.1", connection="local")
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, or sudo without a password")
 MANY = "head -c 300000 /dev/zero | tr '\\0' x"
 
@@ -59,12 +59,14 @@ def extract_output(answer: Answer) -> str:
 
 def run_between(script: str) -> tuple[dict[str, Answer], float]:
     """Run a hostile probe between two neighbours, and return what they print, as the product asks."""
-    marker, started = secrets.token_hex(16), time.monotonic()
+    marker, start = secrets.token_hex(16), time.monotonic()
     texts = {"t.before": "echo before; echo e1 >&2", "t.hostile": script, "t.after": "echo after; echo e2 >&2; exit 7"}
     probes = {id: Probe(id, Lines(text), extract_output, limit=1) for id, text in texts.items()}
-    lines = run_script(HERE, render_script(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker))
+    lines = run_script(
+        LOCAL_HOST, render_script(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker)
+    )
     answers = {answer.probe: answer for answer in parse_answers(lines, marker, "here", probes)}
-    return answers, time.monotonic() - started
+    return answers, time.monotonic() - start
 
 
 def assert_neighbours(answers: dict[str, Answer]) -> None:
@@ -118,5 +120,5 @@ def test_a_talkative_login_is_passed_over() -> None:
     mark = secrets.token_hex(16)
     noise = "printf 'welcome\\033[2J\\nheld\\nno newline'; echo 'sudo: x' >&2"
     line = f"{noise}; {build_root_command(mark, password=False)}"
-    lines = execute_command(HERE, Command(line, build_stdin("echo held", mark, None), 10, mark))
+    lines = execute_command(LOCAL_HOST, Command(line, build_stdin("echo held", mark, None), 10, mark))
     assert next(lines) == "held"

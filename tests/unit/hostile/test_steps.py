@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.steps import PROBES, STEPS
-from tests.unit.hostile.answers import ALL, GARBAGE, spoil_text
+from tests.unit.hostile.answers import ALL_SPOILS, GARBAGE, spoil_text
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
 from tests.worlds.snapshots.passing_steps import PassingStep, list_passing_steps
 
@@ -26,11 +26,15 @@ def read(place: PassingStep) -> list[Place]:
     tell who it is, or which GPUs it has, is judged for that itself."""
     step_state = place.judge({})
     all_read = {
-        (evidence.answer.probe, evidence.answer.location) for one in step_state.judgements for evidence in one.evidence
+        (evidence.answer.probe, evidence.answer.location)
+        for judgement in step_state.judgements
+        for evidence in judgement.evidence
     }
     if place.step.scope == "cluster":
-        return sorted((probe, where) for probe, where in all_read if where == CLUSTER or probe not in OF_EACH_HOST)
-    return sorted(asked for asked in all_read if asked[1] in (place.location, CLUSTER))
+        return sorted(
+            (probe, location) for probe, location in all_read if location == CLUSTER or probe not in OF_EACH_HOST
+        )
+    return sorted(place_read for place_read in all_read if place_read[1] in (place.location, CLUSTER))
 
 
 def test_what_is_asked_of_each_host_is_judged_there() -> None:
@@ -43,33 +47,33 @@ def test_what_is_asked_of_each_host_is_judged_there() -> None:
 
 
 def spoil_one(place: PassingStep, random: Random, *, garbage: bool) -> tuple[Place, Answer]:
-    asked = random.choice(read(place))
-    before = place.snapshot.answers[asked]
-    return asked, replace(
-        before, stdout=spoil_text(random, before.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3)
+    place_read = random.choice(read(place))
+    before = place.snapshot.answers[place_read]
+    return place_read, replace(
+        before, stdout=spoil_text(random, before.stdout, GARBAGE if garbage else ALL_SPOILS, 1 if garbage else 3)
     )
 
 
 PLACES = list_passing_steps()
 # No check reads the first: rollout/gpus.py tells it. The others are read where containerd.io is missing, where
 # receivers have files, and where the ServiceMonitor is ours.
-REPORTED = {"gpu.stranded-pods", "containerd.candidates", "alerting.secret", "applied.service-monitors"}
+REPORTED_PROBES = {"gpu.stranded-pods", "containerd.candidates", "alerting.secret", "applied.service-monitors"}
 steps = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.step.id)
 
 
 def test_no_step_and_no_probe_is_forgotten() -> None:
     assert [place.step for place in PLACES] == list(STEPS)
-    assert {probe for place in PLACES for probe, _ in read(place)} | REPORTED == {probe.id for probe in PROBES}
+    assert {probe for place in PLACES for probe, _ in read(place)} | REPORTED_PROBES == {probe.id for probe in PROBES}
 
 
 @steps
 @settings(STEP_CASES)
 @given(seed=SEED)
 def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
-    asked, answer = spoil_one(place, Random(seed), garbage=True)
-    if place.judge({asked: answer}).outcome == "ok":
+    place_read, answer = spoil_one(place, Random(seed), garbage=True)
+    if place.judge({place_read: answer}).outcome == "ok":
         probe = next(probe for probe in place.step.probes if probe.id == answer.probe)
-        assert probe.extract_fact(answer) == probe.extract_fact(place.snapshot.answers[asked])
+        assert probe.extract_fact(answer) == probe.extract_fact(place.snapshot.answers[place_read])
 
 
 @steps
@@ -77,8 +81,8 @@ def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
 @given(seed=SEED)
 def test_whatever_the_answer_each_check_judges(place: PassingStep, seed: int) -> None:
     """Well-formed lies too: every check has an outcome, and one that is unknown says why."""
-    asked, answer = spoil_one(place, Random(seed), garbage=False)
-    step_state = place.judge({asked: answer})
+    place_read, answer = spoil_one(place, Random(seed), garbage=False)
+    step_state = place.judge({place_read: answer})
     assert len(step_state.judgements) == len(place.step.checks)
     for judgement in step_state.judgements:
         assert bool(judgement.reason) == (judgement.outcome == "unknown")
@@ -87,8 +91,8 @@ def test_whatever_the_answer_each_check_judges(place: PassingStep, seed: int) ->
 @steps
 def test_no_answer_is_never_ok(place: PassingStep) -> None:
     """Lost, cut, too late, killed: each answer alone makes a check unknown, and the step with it."""
-    for asked in read(place):
-        before = place.snapshot.answers[asked]
+    for place_read in read(place):
+        before = place.snapshot.answers[place_read]
         probe = next(probe for probe in place.step.probes if probe.id == before.probe)
         for answer in (
             Answer(before.probe, before.location, -1, "", missing_reason="no answer"),
@@ -99,4 +103,4 @@ def test_no_answer_is_never_ok(place: PassingStep) -> None:
         ):
             with pytest.raises(FactUnavailable):
                 probe.extract_fact(answer)
-            assert "unknown" in {judgement.outcome for judgement in place.judge({asked: answer}).judgements}
+            assert "unknown" in {judgement.outcome for judgement in place.judge({place_read: answer}).judgements}

@@ -55,16 +55,16 @@ def build_plan(text: str) -> Plan:
         Answer(RUNTIME.id, name, 0, f"{text}\n"),
         *plans.make_answers("kube2"),
     ]
-    found = plans.make_plan([name, "kube2", "kube3"], answers)
-    reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", text, Command(text))}
-    return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
+    plan = plans.make_plan([name, "kube2", "kube3"], answers)
+    reach = dict(plan.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", text, Command(text))}
+    return replace(plan, snapshot=replace(plan.snapshot, reach=MappingProxyType(reach)))
 
 
 def build_outcome(text: str) -> Outcome:
     bad = TaskFailure(f"kube1{text}", text, text, text)
-    played = plans.make_run("ground", (f"kube1{text}",), (), [bad])
+    run = plans.make_run("ground", (f"kube1{text}",), (), [bad])
     return Outcome(
-        build_plan(text), (played,), Verification(build_plan(text), 0.1, 3), ((text, "ground"),), 1.0, stop_reason=text
+        build_plan(text), (run,), Verification(build_plan(text), 0.1, 3), ((text, "ground"),), 1.0, stop_reason=text
     )
 
 
@@ -106,11 +106,11 @@ def report_text(text: str, stream: io.StringIO) -> str:
 
 @renderers
 def test_the_worst_text_is_shown_harmlessly(name: str) -> None:
-    shown = RENDERERS[name](WORST)
-    assert find_odd_characters(shown) == set()
-    assert "next line" in shown, "a string that never ends hides nothing"
+    screen = RENDERERS[name](WORST)
+    assert find_odd_characters(screen) == set()
+    assert "next line" in screen, "a string that never ends hides nothing"
     for sequence in ("\x1b[2J", "\x1b]", "\x1b[H", "\x1bP"):
-        assert sequence not in shown
+        assert sequence not in screen
 
 
 @renderers
@@ -119,35 +119,35 @@ def test_the_worst_text_is_shown_harmlessly(name: str) -> None:
 @example(text="\ud800")
 @example(text="\x1b")
 def test_only_printable_text_comes_out(name: str, text: str) -> None:
-    shown = RENDERERS[name](text)
-    assert find_odd_characters(shown) == set()
-    shown.encode()
+    screen = RENDERERS[name](text)
+    assert find_odd_characters(screen) == set()
+    screen.encode()
     if name.endswith("json"):
-        stdlib.loads(shown)
+        stdlib.loads(screen)
     if name.endswith("junit"):
-        fromstring(shown)
+        fromstring(screen)
 
 
 @pytest.mark.parametrize("name", ["plan", "install", "progress, a log"])
 def test_no_line_of_a_host_passes_for_one_of_ours(name: str) -> None:
-    shown = RENDERERS[name]("x\nkube2: done\r3 hosts converged, nothing to do")
-    assert [line for line in shown.splitlines() if line.startswith(("kube2: done", "3 hosts converged"))] == []
+    screen = RENDERERS[name]("x\nkube2: done\r3 hosts converged, nothing to do")
+    assert [line for line in screen.splitlines() if line.startswith(("kube2: done", "3 hosts converged"))] == []
 
 
 @settings(STEP_CASES)
 @given(text=TEXTS)
 def test_plain_twice_is_plain_once(text: str) -> None:
-    once = clean_text(text)
-    assert find_odd_characters(once) == set()
-    assert clean_text(once) == once
+    cleaned_text = clean_text(text)
+    assert find_odd_characters(cleaned_text) == set()
+    assert clean_text(cleaned_text) == cleaned_text
 
 
 def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
     text = "it was pass\x1b[1mword=canary77"
     plan = plans.make_plan(["kube1"], [Answer(SWAP.id, "kube1", 1, text, text), Answer(RUNTIME.id, "kube1", 0, text)])
     error = GpustackError("locked", text, text, Command("rm", "password=canary77"))
-    for shown in (json.render_plan(plan, verbose=True), junit.render_plan(plan), render_error(error)):
-        assert "canary77" not in shown
+    for screen in (json.render_plan(plan, verbose=True), junit.render_plan(plan), render_error(error)):
+        assert "canary77" not in screen
 
 
 @pytest.mark.parametrize("screen", [True, False])

@@ -57,14 +57,14 @@ def actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
 
 def test_a_stopped_lab_starts_with_the_options_of_its_creation(actions: list[str]) -> None:
-    fitted = (replace(HOSTS[0], gpus=2, model="L4"), HOSTS[1])
-    stopped = replace(
-        record(state.locate_state("two"), source=SOURCE), hosts=fitted, stopped=True, bundle="/srv/bundle"
+    fitted_hosts = (replace(HOSTS[0], gpus=2, model="L4"), HOSTS[1])
+    stopped_record = replace(
+        record(state.locate_state("two"), source=SOURCE), hosts=fitted_hosts, stopped=True, bundle="/srv/bundle"
     )
-    state.write(stopped)
+    state.write(stopped_record)
     (locks.MACHINE / "two.json").unlink()  # as after a boot of the machine
-    started = bring_up.start("two", mirror=MIRROR, report=lambda _: None)
-    assert started == replace(stopped, stopped=False, boot="another boot") == state.read_running("two")
+    started_record = bring_up.start("two", mirror=MIRROR, report=lambda _: None)
+    assert started_record == replace(stopped_record, stopped=False, boot="another boot") == state.read_running("two")
     assert actions == [name for _, name in WORK[:8]] + ["make"] + [name for _, name in WORK[8:]]
 
 
@@ -78,7 +78,7 @@ def test_a_lab_keeps_a_mirror_that_others_run(actions: list[str]) -> None:
 def test_a_lab_does_not_start_in_the_subnet_of_another(actions: list[str]) -> None:
     state.write(replace(record(state.locate_state("two")), stopped=True))
     state.write(replace(record(state.locate_state("three")), name="three"))
-    with pytest.raises(LabError, match="is that of lab three") as caught:
+    with pytest.raises(LabError, match="is that of lab three") as excinfo:
         bring_up.start("two", mirror=None, report=lambda _: None)
-    assert caught.value.reference == "lab-no-free-subnet"
+    assert excinfo.value.reference == "lab-no-free-subnet"
     assert "boot" not in actions

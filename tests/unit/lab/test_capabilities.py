@@ -5,7 +5,7 @@ from gpustack_lab.lab import capabilities
 from gpustack_lab.lab.capabilities import CAP_SYS_RESOURCE, has_capability, has_swap, refuse
 
 NO_RESOURCE = "Name:\tpython\nCapInh:\t0000000000000000\nCapEff:\t000001fffeffffff\n"
-ALL = "CapEff:\t000001ffffffffff\n"
+ALL_CAPABILITIES = "CapEff:\t000001ffffffffff\n"
 
 
 def find_refusal(system: str, missing: tuple[str, ...], root: bool) -> LabError | None:
@@ -54,13 +54,13 @@ def test_the_kernel_s_gaps_are_named_all_at_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
     monkeypatch.setattr(capabilities, "detect_features", lambda **_: {"bridge": True, "vxlan": False, "btrfs": False})
     monkeypatch.setattr(capabilities, "MODULES", ())
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         capabilities.require()
-    assert caught.value.reference == "lab-kernel-lacks"
-    assert caught.value.hint == "modprobe --all vxlan btrfs"
+    assert excinfo.value.reference == "lab-kernel-lacks"
+    assert excinfo.value.hint == "modprobe --all vxlan btrfs"
 
 
-@pytest.mark.parametrize(("status", "expected"), [(NO_RESOURCE, False), (ALL, True)])
+@pytest.mark.parametrize(("status", "expected"), [(NO_RESOURCE, False), (ALL_CAPABILITIES, True)])
 def test_cap_sys_resource_is_detected(status: str, expected: bool) -> None:
     assert has_capability(status, CAP_SYS_RESOURCE) is expected
 

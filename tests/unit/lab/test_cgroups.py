@@ -26,8 +26,8 @@ def test_the_cgroup_version_is_detected(mounts: str, expected: int) -> None:
 
 
 def test_v1_has_a_directory_in_every_hierarchy_that_is_mounted_in_place() -> None:
-    found = [str(path) for path in cgroups.list_directories("gpustack-lab-x-host1", V1)]
-    assert found == [f"/sys/fs/cgroup/{name}/gpustack-lab-x-host1" for name in ("memory", "systemd", "unified")]
+    directories = [str(path) for path in cgroups.list_directories("gpustack-lab-x-host1", V1)]
+    assert directories == [f"/sys/fs/cgroup/{name}/gpustack-lab-x-host1" for name in ("memory", "systemd", "unified")]
 
 
 def test_v2_has_one_directory() -> None:
@@ -35,19 +35,19 @@ def test_v2_has_one_directory() -> None:
 
 
 def test_under_systemd_it_is_the_unit_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
+    questions: list[list[str]] = []
 
     class Completion:
         stdout = "/system.slice/g.service\n"
 
     def run_command(argv: list[str]) -> Completion:
-        asked.append(argv)
+        questions.append(argv)
         return Completion()
 
     monkeypatch.setattr(cgroups, "has_systemd", lambda: True)
     monkeypatch.setattr(cgroups, "try_run", run_command)
     assert cgroups.list_directories("g", V2) == [Path("/sys/fs/cgroup/system.slice/g.service")]
-    assert asked[0][-1] == "g.service"
+    assert questions[0][-1] == "g.service"
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.unit.lab.records import record
 
 HOSTS = ("host1", "host2")
 # Of facts about which faults are reported most, those of hosts and of Kubernetes itself.
-MOST = (
+MOST_COMMON = (
     "containerd-cgroup-driver", "containerd-config-key-wrong-schema", "containerd-cri-disabled",
     "controlplane-certs-expired", "host-apt-lock", "host-cloud-image-reject-rules", "host-ip-forward-off",
     "host-resolv-stub-loop", "host-ufw-blocks-pods", "image-pull-rate-limited", "kube-proxy-down",
@@ -64,36 +64,38 @@ def list_words(fake_lab: Fake) -> list[tuple[str, str]]:
 
 def test_each_injector_is_of_the_catalogue_and_can_be_undone() -> None:
     assert {injector.fault for injector in read_injectors().values()} <= set(load_graph().faults)
-    for one in (*read_injectors().values(), *read_decoys().values(), *read_healthy_changes().values()):
-        assert any("break" in part for part in (one.host, one.plane, one.gpu)), one.name
-        assert any("heal" in part for part in (one.host, one.plane, one.gpu)), one.name
-        assert one.does[0].islower(), one.name
-        assert not one.does.endswith("."), one.name
+    for injector in (*read_injectors().values(), *read_decoys().values(), *read_healthy_changes().values()):
+        assert any("break" in part for part in (injector.host, injector.plane, injector.gpu)), injector.name
+        assert any("heal" in part for part in (injector.host, injector.plane, injector.gpu)), injector.name
+        assert injector.does[0].islower(), injector.name
+        assert not injector.does.endswith("."), injector.name
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_each_fault_can_be_made_or_has_a_reason(layer: str) -> None:
-    there = {id for id, fault in load_graph().faults.items() if fault.layer == layer}
-    able = {id for id in there if load_graph().faults[id].fidelity in {"real", "sim"}}
-    made = {injector.fault for injector in read_injectors().values()} & there
+    ids = {id for id, fault in load_graph().faults.items() if fault.layer == layer}
+    able = {id for id in ids if load_graph().faults[id].fidelity in {"real", "sim"}}
+    injected_ids = {injector.fault for injector in read_injectors().values()} & ids
     reasons = read_uncarried_faults()[layer]
-    assert sorted(made & set(reasons)) == []
-    assert sorted(able - made - set(reasons)) == []
+    assert sorted(injected_ids & set(reasons)) == []
+    assert sorted(able - injected_ids - set(reasons)) == []
     assert sorted(set(reasons) - able) == []
     assert all(reason.strip() for reason in reasons.values())
 
 
 def test_what_is_reported_most_is_made_in_two_ways() -> None:
-    ways = Counter(injector.fault for injector in read_injectors().values())
-    assert [fault for fault in MOST if ways[fault] < 2] == []
+    counts = Counter(injector.fault for injector in read_injectors().values())
+    assert [fault for fault in MOST_COMMON if counts[fault] < 2] == []
 
 
 def test_decoys_are_given_to_every_host_once_and_taken_away(fake: Fake) -> None:
     assert len(read_decoys()) >= 10
-    given = inject.inject_decoys(fake)
-    assert {(one.injector, one.host) for one in given} == {(name, host) for name in read_decoys() for host in HOSTS}
+    injected_decoys = inject.inject_decoys(fake)
+    assert {(decoy.injector, decoy.host) for decoy in injected_decoys} == {
+        (name, host) for name in read_decoys() for host in HOSTS
+    }
     assert inject.inject_decoys(fake) == []
-    assert {one.injector for one in inject.undo_faults(fake, "decoy")} == set(read_decoys())
+    assert {fault.injector for fault in inject.undo_faults(fake, "decoy")} == set(read_decoys())
     assert not set(read_decoys()) & set(read_injectors())
 
 
@@ -105,21 +107,21 @@ def test_shellcheck_accepts_all_scripts(tmp_path: Path) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"
     # What inject.run says before a script; then all scripts, each in a function, since the prelude is long to check.
-    whole = inject.read_functions() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
+    whole_script = inject.read_functions() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
     for injector in (*read_injectors().values(), *read_decoys().values(), *read_healthy_changes().values()):
         for number, script in enumerate(list_scripts(injector)):
             name = re.sub(r"\W", "_", injector.name)
-            whole += f"{name}_{number}() {{\n{script}\n}}\n"
+            whole_script += f"{name}_{number}() {{\n{script}\n}}\n"
     path = tmp_path / "all.sh"
-    path.write_text(whole)
+    path.write_text(whole_script)
     # SC2317, SC2329: functions that nobody here calls.
     words = [program, "--shell=dash", "--exclude=SC2317,SC2329", str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout
+    process = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode == 0, process.stdout
 
 
 def test_it_is_made_on_a_worker_waited_for_and_undone(fake: Fake) -> None:
-    assert [one.host for one in inject.inject_fault(fake, FAULT)] == ["host2"]
+    assert [fault.host for fault in inject.inject_fault(fake, FAULT)] == ["host2"]
     assert list_words(fake) == [
         ("host2", "sysctl -qw net.ipv4.ip_forward=0"),
         ("host2", 'test "$(cat /proc/sys/net/ipv4/ip_forward)" = 0'),
@@ -148,10 +150,10 @@ def test_injecting_twice_is_refused(fake: Fake) -> None:
 def test_faults_are_recovered_from_the_last_on_or_by_name(fake: Fake) -> None:
     inject.inject_fault(fake, FAULT, wait=False)
     inject.inject_fault(fake, SECOND, wait=False)
-    assert [one.injector for one in inject.undo_faults(fake, "host-ip-forward-off")] == [FAULT]
-    assert [one.injector for one in active_faults.read(fake.record)] == [SECOND]
+    assert [fault.injector for fault in inject.undo_faults(fake, "host-ip-forward-off")] == [FAULT]
+    assert [fault.injector for fault in active_faults.read(fake.record)] == [SECOND]
     inject.inject_fault(fake, FAULT, wait=False)
-    assert [one.injector for one in inject.undo_faults(fake)] == [SECOND, FAULT]
+    assert [fault.injector for fault in inject.undo_faults(fake)] == [SECOND, FAULT]
     assert list_words(fake)[-1] == (
         "host2",
         "await crictl --runtime-endpoint unix:///run/containerd/containerd.sock version",
@@ -171,7 +173,7 @@ def test_what_failed_half_way_is_remembered(fake: Fake) -> None:
     with pytest.raises(LabError, match="could not be done on host2") as error:
         inject.inject_fault(fake, FAULT)
     assert error.value.reason == "it did not work"
-    assert [one.injector for one in active_faults.read(fake.record)] == [FAULT]
+    assert [fault.injector for fault in active_faults.read(fake.record)] == [FAULT]
 
 
 def test_what_cannot_be_recovered_stays_on_the_list(fake: Fake) -> None:
@@ -180,7 +182,7 @@ def test_what_cannot_be_recovered_stays_on_the_list(fake: Fake) -> None:
     fake.fails.append("ip_forward=1")
     with pytest.raises(LabError):
         inject.undo_faults(fake)
-    assert [one.injector for one in active_faults.read(fake.record)] == [FAULT]
+    assert [fault.injector for fault in active_faults.read(fake.record)] == [FAULT]
 
 
 def test_unknown_names_are_refused_with_similar_ones(fake: Fake) -> None:

@@ -30,17 +30,17 @@ def test_only_v1_gets_words_for_pid_1(tmp_path: Path) -> None:
 
 
 def test_hosts_of_two_labs_have_two_machine_names(tmp_path: Path) -> None:
-    one, other = (record(tmp_path), record(tmp_path))
-    object.__setattr__(other, "name", "three")
-    names = {build_nspawn_command(lab, HOSTS[0], cgroup=1, modules=False)[3] for lab in (one, other)}
+    first_record, second_record = (record(tmp_path), record(tmp_path))
+    object.__setattr__(second_record, "name", "three")
+    names = {build_nspawn_command(lab, HOSTS[0], cgroup=1, modules=False)[3] for lab in (first_record, second_record)}
     assert len(names) == 2
 
 
 def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> None:
     """systemd-nspawn(1), --network-veth: a name longer than the kernel allows is cut and hashed."""
     hosts = tuple(Host(f"host{i + 1}", "debian-12", f"10.77.3.{11 + i}") for i in range(MOST_HOSTS))
-    made = replace(record(tmp_path), hosts=hosts)
-    links = {made.format_link_name(host) for host in hosts}
+    record_of_hosts = replace(record(tmp_path), hosts=hosts)
+    links = {record_of_hosts.format_link_name(host) for host in hosts}
     assert len(links) == MOST_HOSTS
     assert max(map(len, links)) <= 15
 
@@ -66,12 +66,12 @@ def test_all_errors_are_reported_at_once(name: str, releases: list[str], address
 
 @pytest.mark.parametrize("gpus", [(0, ""), (2, "T4"), (1, "H100")])
 def test_a_lab_with_other_gpus_is_another(tmp_path: Path, gpus: tuple[int, str]) -> None:
-    there = replace(record(tmp_path), hosts=tuple(replace(host, gpus=2, model="H100") for host in HOSTS))
+    record_with_gpus = replace(record(tmp_path), hosts=tuple(replace(host, gpus=2, model="H100") for host in HOSTS))
     releases = [host.os for host in HOSTS]
-    require_same(there, Request("two", releases, gpus="2"))
-    with pytest.raises(LabError, match="up with other hosts") as caught:
-        require_same(there, Request("two", releases, gpus=f"host1:2,host2:{gpus[0]}x{gpus[1] or 'H100'}"))
-    assert "host1 with 2 GPUs H100" in caught.value.reason
+    require_same(record_with_gpus, Request("two", releases, gpus="2"))
+    with pytest.raises(LabError, match="up with other hosts") as excinfo:
+        require_same(record_with_gpus, Request("two", releases, gpus=f"host1:2,host2:{gpus[0]}x{gpus[1] or 'H100'}"))
+    assert "host1 with 2 GPUs H100" in excinfo.value.reason
 
 
 def test_a_good_request_is_accepted() -> None:

@@ -25,7 +25,7 @@ from tests.unit.lab.records import record
 def test_every_host_of_the_version_sets_is_known() -> None:
     results = [yaml.safe_load(path.read_text()) for path in VERSIONS.glob("*.yaml")]
     urls = [url for result in results for source in result["apt"].values() for url in (source["uri"], source["key"])]
-    urls += [manifest["url"] for one in results for manifest in one["manifests"].values()]
+    urls += [manifest["url"] for result in results for manifest in result["manifests"].values()]
     assert {url.split("/")[2] for url in urls} <= set(list_names())
     assert set(REGISTRIES) <= set(list_names())
 
@@ -74,12 +74,12 @@ def internet(tmp_path: Path) -> Iterator[tuple[Internet, ssl.SSLContext]]:
         return host == "quay.io" or path.endswith("/spoilt")
 
     server = Internet("127.0.0.1", f"127.0.0.1:{mirror.server_port}", locate_certificates(lab), is_spoilt, port=0)
-    for one in (mirror, server):
-        threading.Thread(target=one.serve_forever, daemon=True).start()
+    for host in (mirror, server):
+        threading.Thread(target=host.serve_forever, daemon=True).start()
     yield server, ssl.create_default_context(cafile=str(locate_certificates(lab) / "ca.crt"))
-    for one in (server, mirror):
-        one.shutdown()
-        one.server_close()
+    for host in (server, mirror):
+        host.shutdown()
+        host.server_close()
 
 
 def request_all(internet: tuple[Internet, ssl.SSLContext], host: str, *paths: str) -> list[tuple[int, str]]:
@@ -89,13 +89,13 @@ def request_all(internet: tuple[Internet, ssl.SSLContext], host: str, *paths: st
     connection._create_connection = lambda _, *rest: socket.create_connection(  # type: ignore[attr-defined]
         ("127.0.0.1", server.server_port), *rest
     )
-    found = []
+    requests = []
     for path in paths:
         connection.request("GET", path, headers={"Range": "bytes=1-"} if "part" in path else {})
         answer = connection.getresponse()
-        found.append((answer.status, answer.read().decode()))
+        requests.append((answer.status, answer.read().decode()))
     connection.close()
-    return found
+    return requests
 
 
 def test_names_are_answered_over_tls_from_below_them(internet: tuple[Internet, ssl.SSLContext]) -> None:

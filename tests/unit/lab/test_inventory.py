@@ -13,7 +13,7 @@ from gpustack_lab.lab.state import Source
 from tests.unit.lab.records import record
 
 PLAIN = Machine(cgroup=2, oom_score=True, swap=False)
-NESTED = Machine(cgroup=1, oom_score=False, swap=True)
+NESTED_MACHINE = Machine(cgroup=1, oom_score=False, swap=True)
 
 
 def test_a_capable_machine_needs_almost_nothing(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_capable_machine_needs_almost_nothing(tmp_path: Path) -> None:
 
 
 def test_a_nested_machine_relaxes_the_spec(tmp_path: Path) -> None:
-    spec = Spec.model_validate(build_cluster_spec(record(tmp_path), NESTED))
+    spec = Spec.model_validate(build_cluster_spec(record(tmp_path), NESTED_MACHINE))
     assert spec.kubernetes.ignore_preflight == ("SystemVerification",)
     assert spec.kubelet.fail_cgroup_v1 is False
     assert spec.containerd.restrict_oom_score_adj is True
@@ -42,7 +42,7 @@ def test_the_spec_of_a_mirror_is_one_that_the_product_accepts(tmp_path: Path) ->
 def test_an_internet_of_the_lab_has_images_that_no_version_set_pins(tmp_path: Path) -> None:
     source = Source("http://10.77.3.1:8480", "0123456789ABCDEF0123456789ABCDEF01234567")
     lab = dataclasses.replace(record(tmp_path, source=source), internet=True)
-    for machine in (PLAIN, NESTED):
+    for machine in (PLAIN, NESTED_MACHINE):
         containerd = Spec.model_validate(build_cluster_spec(lab, machine)).containerd
         assert (containerd.verify_images, containerd.restrict_oom_score_adj) == (False, not machine.oom_score)
 
@@ -72,10 +72,10 @@ def test_many_addresses_are_an_inventory_of_their_own(tmp_path: Path) -> None:
 
 def test_an_unknown_lab_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(locks, "MACHINE", tmp_path)
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         locate_inventory("nobodys")
-    assert caught.value.reference == "lab-not-up"
-    assert caught.value.hint == "gpustack lab up --name nobodys"
+    assert excinfo.value.reference == "lab-not-up"
+    assert excinfo.value.hint == "gpustack lab up --name nobodys"
 
 
 def test_a_known_lab_has_its_inventories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

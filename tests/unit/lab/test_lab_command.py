@@ -28,15 +28,15 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def run_lab(*words: str) -> str:
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 def expect_refusal(*words: str) -> LabError:
-    done = CliRunner().invoke(app, words)
-    assert isinstance(done.exception, LabError), done.output
-    return done.exception
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, LabError), result.output
+    return result.exception
 
 
 def test_status_says_that_there_is_no_lab() -> None:
@@ -77,11 +77,11 @@ def test_start_needs_no_option_of_up(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         state.write(replace(record(tmp_path / "state"), stopped=True, bundle=bundle))
         first, *_, last = run_lab("start", "--name", "two").splitlines()
         assert (first, last) == ("host1  debian-12  10.77.3.11", f"inventory: {tmp_path}/inventory")
-    without, served = mirrors
-    assert without is None
-    assert served
-    assert (served.bundle, served.fingerprint) == (str(tmp_path / "bundle"), "A" * 40)
-    assert served.command("10.77.3.1")[-4:] == ["serve", str(tmp_path / "bundle"), "--listen", "10.77.3.1:8480"]
+    bare_mirror, serving_mirror = mirrors
+    assert bare_mirror is None
+    assert serving_mirror
+    assert (serving_mirror.bundle, serving_mirror.fingerprint) == (str(tmp_path / "bundle"), "A" * 40)
+    assert serving_mirror.command("10.77.3.1")[-4:] == ["serve", str(tmp_path / "bundle"), "--listen", "10.77.3.1:8480"]
 
 
 def test_commands_on_hosts_name_the_start_of_a_stopped_lab(tmp_path: Path) -> None:
@@ -91,11 +91,11 @@ def test_commands_on_hosts_name_the_start_of_a_stopped_lab(tmp_path: Path) -> No
 
 
 def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory", record=record(tmp_path))
-    monkeypatch.setattr("gpustack_lab.lab.create_lab", lambda *_, **__: made)
-    done = CliRunner().invoke(app, ["up", "-q"], catch_exceptions=False)
-    assert done.stdout == f"inventory: {tmp_path}/inventory\n"
-    assert "root of this machine" in done.stderr
+    made_lab = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory", record=record(tmp_path))
+    monkeypatch.setattr("gpustack_lab.lab.create_lab", lambda *_, **__: made_lab)
+    result = CliRunner().invoke(app, ["up", "-q"], catch_exceptions=False)
+    assert result.stdout == f"inventory: {tmp_path}/inventory\n"
+    assert "root of this machine" in result.stderr
 
 
 def test_exec_passes_words_and_status_through(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_exec_passes_words_and_status_through(monkeypatch: pytest.MonkeyPatch, t
 
     state.write(record(tmp_path / "state"))
     monkeypatch.setattr("gpustack_lab.cli.commands.subprocess.run", run)
-    done = CliRunner().invoke(app, ["exec", "--name", "two", "host1", "--", "sh", "-c", "exit 3"])
-    assert done.exit_code == 3
+    result = CliRunner().invoke(app, ["exec", "--name", "two", "host1", "--", "sh", "-c", "exit 3"])
+    assert result.exit_code == 3
     assert ran == [["ssh", "-F", f"{tmp_path}/state/ssh_config", "host1", "--", "sh -c 'exit 3'"]]
 
 
@@ -127,10 +127,12 @@ def test_a_mirror_is_a_directory_or_a_url_with_a_key(tmp_path: Path) -> None:
 @pytest.fixture
 def host_root(tmp_path: Path) -> Path:
     """The root of host1, a host with two GPUs, of a lab that says so; host2 has none."""
-    made = record(tmp_path / "state")
-    made = replace(made, hosts=(replace(made.hosts[0], gpus=2, model="H100"), made.hosts[1]))
-    state.write(made)
-    root = made.locate_root(made.hosts[0])
+    made_record = record(tmp_path / "state")
+    made_record = replace(
+        made_record, hosts=(replace(made_record.hosts[0], gpus=2, model="H100"), made_record.hosts[1])
+    )
+    state.write(made_record)
+    root = made_record.locate_root(made_record.hosts[0])
     hardware.install_gpus(root, "two", "host1", 2, "H100")
     return root
 
@@ -146,8 +148,8 @@ def test_gpus_are_listed_with_what_was_set(host_root: Path) -> None:
 
 def test_a_gpu_is_shown_with_all_that_is_known(host_root: Path) -> None:
     run_lab("gpu", "set", "host1:0", "power-brake", "--name", "two")
-    shown = dict(line.split() for line in run_lab("gpu", "show", "host1:0", "--name", "two").splitlines()[1:])
-    assert (shown["bus"], shown["mem"], shown["viol_brake"]) == ("0000:17:00.0", "81559", "1")
+    shown_gpu = dict(line.split() for line in run_lab("gpu", "show", "host1:0", "--name", "two").splitlines()[1:])
+    assert (shown_gpu["bus"], shown_gpu["mem"], shown_gpu["viol_brake"]) == ("0000:17:00.0", "81559", "1")
 
 
 def test_all_gpus_of_a_host_are_set_by_its_name(host_root: Path) -> None:
@@ -184,14 +186,14 @@ def test_completion_knows_gpus_models_and_words(host_root: Path, monkeypatch: py
 
 
 def test_the_running_lab_is_an_inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = record(tmp_path / "state")
-    state.write(made)
-    monkeypatch.setattr(state, "compute_default_name", lambda: made.name)
+    made_record = record(tmp_path / "state")
+    state.write(made_record)
+    monkeypatch.setattr(state, "compute_default_name", lambda: made_record.name)
     monkeypatch.chdir(tmp_path)
-    assert session.resolve_inventory_path(Path("lab")) == made.state / "inventory"
+    assert session.resolve_inventory_path(Path("lab")) == made_record.state / "inventory"
     assert session.resolve_inventory_path(None) is None
     monkeypatch.setenv("GPUSTACK_INVENTORY", "lab")
-    assert session.resolve_inventory_path(None) == made.state / "inventory"
+    assert session.resolve_inventory_path(None) == made_record.state / "inventory"
     assert session.resolve_inventory_path(Path("mine")) == Path("mine")
     (tmp_path / "lab").mkdir()
     assert session.resolve_inventory_path(None) is None

@@ -34,12 +34,12 @@ def actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 @pytest.fixture
 def two(actions: list[str], tmp_path: Path) -> Record:
     """A lab with files."""
-    made = record(tmp_path / "labs" / "two")
-    (made.state / "ssh").mkdir(parents=True)
-    (made.state / "console").mkdir()
-    (made.state / "ssh_config").write_text("")
-    state.write(made)
-    return made
+    made_record = record(tmp_path / "labs" / "two")
+    (made_record.state / "ssh").mkdir(parents=True)
+    (made_record.state / "console").mkdir()
+    (made_record.state / "ssh_config").write_text("")
+    state.write(made_record)
+    return made_record
 
 
 def test_the_last_lab_takes_everything_along(actions: list[str], two: Record) -> None:
@@ -68,8 +68,8 @@ def test_an_interrupted_removal_keeps_the_record(
     def fail(lab: Record) -> None:
         raise LabError("lab-command-failed", "no")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(network, "drop_network", fail)
+    with monkeypatch.context() as broken_context:
+        broken_context.setattr(network, "drop_network", fail)
         with pytest.raises(LabError):
             leftovers.remove(two)
     assert state.read("two") == two
@@ -119,8 +119,8 @@ def test_a_lab_is_noted_as_stopped_before_its_hosts_are_powered_off(
     monkeypatch.setattr(capabilities, "require_root", lambda: None)
     monkeypatch.setattr(hosts, "stop", stop)
     stop_lab("two")
-    ended = ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
-    assert actions == ["power off two, True", *ended]
+    endings = ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
+    assert actions == ["power off two, True", *endings]
     assert (two.state / "ssh_config").exists()
 
 
@@ -156,11 +156,11 @@ def test_only_rules_tell_of_a_lab_without_a_record(
 
 
 def test_files_without_a_record_go(actions: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone: list[str] = []
-    monkeypatch.setattr(pool, "delete_tree", lambda path: gone.append(path.name))
+    removals: list[str] = []
+    monkeypatch.setattr(pool, "delete_tree", lambda path: removals.append(path.name))
     for name in ("two", "old"):
         (two.pool / "labs" / name).mkdir(parents=True)
         (two.state.parent / name).mkdir(exist_ok=True)
     leftovers.remove_orphan_files(two)
-    assert gone == ["old"]
+    assert removals == ["old"]
     assert [path.name for path in two.state.parent.iterdir()] == ["two"]

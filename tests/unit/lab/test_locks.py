@@ -21,15 +21,15 @@ def test_a_lock_excludes_and_leaves_nothing(machine: Path) -> None:
         with locks.hold_lock("two", wait=False) as second:
             assert not second
     assert list(machine.iterdir()) == []
-    with locks.hold_lock("two", wait=False) as again:
-        assert again
+    with locks.hold_lock("two", wait=False) as second_lock:
+        assert second_lock
 
 
 def test_waiting_for_a_lock_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "LIMIT", 0.2)
-    with locks.hold_lock("two"), pytest.raises(LabError) as caught, locks.hold_lock("two"):
+    with locks.hold_lock("two"), pytest.raises(LabError) as excinfo, locks.hold_lock("two"):
         pass
-    assert caught.value.reference == "lab-busy"
+    assert excinfo.value.reference == "lab-busy"
 
 
 def test_a_program_that_was_started_keeps_the_lock_of_its_killed_starter(machine: Path) -> None:
@@ -49,22 +49,22 @@ def test_a_program_that_was_started_keeps_the_lock_of_its_killed_starter(machine
 
 
 def test_holders_come_one_after_the_other(machine: Path) -> None:
-    inside, most = 0, 0
+    inside_count, max_count = 0, 0
 
     def count_holders() -> None:
-        nonlocal inside, most
+        nonlocal inside_count, max_count
         for _ in range(20):
             with locks.hold_lock("two"):
-                inside += 1
-                most = max(most, inside)
-                inside -= 1
+                inside_count += 1
+                max_count = max(max_count, inside_count)
+                inside_count -= 1
 
     threads = [threading.Thread(target=count_holders) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(timeout=60)
-    assert most == 1
+    assert max_count == 1
     assert not any(thread.is_alive() for thread in threads)
 
 

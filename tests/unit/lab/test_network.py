@@ -36,19 +36,19 @@ def test_a_single_address_takes_its_net() -> None:
 
 
 def test_a_machine_without_a_free_net_is_refused() -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         find_free_net([IPv4Network("10.0.0.0/8")], [])
-    assert caught.value.reference == "lab-no-free-subnet"
+    assert excinfo.value.reference == "lab-no-free-subnet"
 
 
 @given(st.lists(networks, max_size=20))
 def test_what_is_chosen_overlaps_nothing(nets: list[IPv4Network]) -> None:
     try:
-        chosen = IPv4Network(f"{find_free_net(nets, [])}.0/24")
+        chosen_net = IPv4Network(f"{find_free_net(nets, [])}.0/24")
     except LabError:
-        assert all(any(net.overlaps(other) for other in nets) for net in BLOCK.subnets(new_prefix=24))
+        assert all(any(net.overlaps(other_net) for other_net in nets) for net in BLOCK.subnets(new_prefix=24))
     else:
-        assert not any(chosen.overlaps(other) for other in (*nets, PODS, SERVICES))
+        assert not any(chosen_net.overlaps(other_net) for other_net in (*nets, PODS, SERVICES))
 
 
 def test_untranslated_addresses_are_rejected_before_anything_is_accepted(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_lab_hosts_come_after_the_machine_s_own_rules_for_what_comes_in(
     monkeypatch.setattr(network, "remember_tables", lambda: None)
     lab = record(tmp_path)
     network.raise_network(lab)
-    made = [argv[argv.index("-t") + 2 :][:2] for argv in ran if argv[0] == "iptables" and {"-A", "-I"} & set(argv)]
-    assert sorted(made) == [["-A", "INPUT"], *[["-I", "FORWARD"]] * 6, ["-I", "POSTROUTING"]]
+    rules = [argv[argv.index("-t") + 2 :][:2] for argv in ran if argv[0] == "iptables" and {"-A", "-I"} & set(argv)]
+    assert sorted(rules) == [["-A", "INPUT"], *[["-I", "FORWARD"]] * 6, ["-I", "POSTROUTING"]]
     forward = [" ".join(argv) for argv in ran if "FORWARD" in argv and "-I" in argv]
     assert "! -i" in forward[0], "each goes before the one put in before it: the last one first"
 
@@ -110,10 +110,10 @@ def links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_only_links_of_that_name_are_deleted(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deleted: list[str] = []
-    monkeypatch.setattr(network, "run", lambda argv: deleted.append(argv[-1]))
+    deletions: list[str] = []
+    monkeypatch.setattr(network, "run", lambda argv: deletions.append(argv[-1]))
     network.drop_links("vb-gp01234567[0-9][0-9]")
-    assert deleted == ["vb-gp0123456701", "vb-gp0123456712"]
+    assert deletions == ["vb-gp0123456701", "vb-gp0123456712"]
 
 
 def test_a_link_that_the_kernel_deletes_first_is_no_error_and_one_that_stays_is(

@@ -34,12 +34,12 @@ def test_the_machine_s_own_release_is_parsed(os_release: str, expected: str) -> 
 
 
 def test_sources_name_the_archive_with_the_codename_alone() -> None:
-    found = render_sources("trixie", TARGETS, SUITES)
-    suites = [line.split()[1] for line in found.splitlines() if line.startswith("Suites:")]
+    sources = render_sources("trixie", TARGETS, SUITES)
+    suites = [line.split()[1] for line in sources.splitlines() if line.startswith("Suites:")]
     assert suites == ["trixie", "trixie-updates", "trixie-security"]
-    assert "vendor.example" not in found
-    assert "tools.example" not in found
-    assert found.count("Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg") == 3
+    assert "vendor.example" not in sources
+    assert "tools.example" not in sources
+    assert sources.count("Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg") == 3
 
 
 def test_a_second_suite_is_of_the_archive_alone() -> None:
@@ -52,9 +52,9 @@ def test_a_second_suite_is_of_the_archive_alone() -> None:
 
 
 def test_a_machine_without_a_debian_archive_is_refused() -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         render_sources("bookworm", "Packages http://archive.example/ubuntu/ noble main\n", SUITES)
-    assert caught.value.reference == "lab-no-debian-archive"
+    assert excinfo.value.reference == "lab-no-debian-archive"
 
 
 def test_only_proxies_and_clock_settings_travel() -> None:

@@ -21,13 +21,16 @@ def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
     monkeypatch.setattr(hosts, "wait_for_ssh", lambda lab, names, report: None)
     monkeypatch.setattr(pool, "delete", Path.unlink)
     monkeypatch.setattr(pool, "copy", lambda source, target: target.write_text(source.read_text()))
-    made = record(tmp_path / "state")
-    for directory, text in ((made.roots / "hosts", "old"), (snapshots.locate_snapshot(made, "clean"), "saved")):
+    made_record = record(tmp_path / "state")
+    for directory, text in (
+        (made_record.roots / "hosts", "old"),
+        (snapshots.locate_snapshot(made_record, "clean"), "saved"),
+    ):
         directory.mkdir(parents=True)
-        for host in made.hosts:
+        for host in made_record.hosts:
             (directory / host.name).write_text(text)
-    state.write(made)
-    return made
+    state.write(made_record)
+    return made_record
 
 
 def read_roots(lab_record: Record) -> list[str]:
@@ -52,9 +55,9 @@ def test_a_restore_that_was_cut_off_is_finished_and_never_mixed(two: Record, mon
         with pytest.raises(KeyboardInterrupt):
             snapshots.restore(two, "clean", lambda event: None)
     assert read_roots(two) == ["", "old"]
-    noted = state.read_existing("two")
-    assert noted == replace(two, restoring="clean")
-    assert snapshots.replace_roots(noted) == two
+    record_there = state.read_existing("two")
+    assert record_there == replace(two, restoring="clean")
+    assert snapshots.replace_roots(record_there) == two
     assert read_roots(two) == ["saved", "saved"]
     assert state.read("two") == two
 
@@ -63,9 +66,9 @@ def test_a_snapshot_that_was_cut_off_is_none(two: Record) -> None:
     """`save` deletes all roots of an older one before it copies the first."""
     (snapshots.locate_snapshot(two, "half") / "host1").parent.mkdir()
     (snapshots.locate_snapshot(two, "half") / "host1").write_text("half")
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         snapshots.restore(two, "half", lambda event: None)
-    assert caught.value.reference == "lab-unknown-snapshot"
-    assert caught.value.reason == "There are: clean."
+    assert excinfo.value.reference == "lab-unknown-snapshot"
+    assert excinfo.value.reason == "There are: clean."
     assert read_roots(two) == ["old", "old"]
     assert state.read("two") == two

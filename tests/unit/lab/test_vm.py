@@ -19,7 +19,7 @@ from gpustack_lab.lab.state import EMULATION
 from gpustack_lab.lab.vm import image, qemu
 from tests.unit.lab.records import HOSTS, record
 
-NESTED = Machine(cgroup=1, oom_score=False, swap=True)
+NESTED_MACHINE = Machine(cgroup=1, oom_score=False, swap=True)
 
 
 @pytest.fixture
@@ -69,10 +69,10 @@ def test_the_disk_is_booted_and_not_what_cloud_init_reads(tmp_path: Path) -> Non
 
 
 def test_no_two_hosts_have_one_hardware_address_or_socket(tmp_path: Path) -> None:
-    made = record(tmp_path)
-    assert len({qemu.compute_mac_address(made, host) for host in HOSTS}) == 2
-    assert len({qemu.locate_monitor(made, host) for host in HOSTS}) == 2
-    assert all(len(str(qemu.locate_monitor(made, host))) < 108 for host in HOSTS)
+    made_record = record(tmp_path)
+    assert len({qemu.compute_mac_address(made_record, host) for host in HOSTS}) == 2
+    assert len({qemu.locate_monitor(made_record, host) for host in HOSTS}) == 2
+    assert all(len(str(qemu.locate_monitor(made_record, host))) < 108 for host in HOSTS)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,13 @@ def test_a_machine_that_is_gone_needs_no_power_button(tmp_path: Path, monkeypatc
 
 
 def test_an_emulated_machine_needs_patience_and_nothing_of_a_container(tmp_path: Path) -> None:
-    emulated = Spec.model_validate(build_cluster_spec(replace(record(tmp_path), vm=EMULATION), NESTED))
-    assert emulated.timeout_factor == 10
-    assert emulated.swap != "keep"
-    assert not emulated.kubernetes.ignore_preflight
-    assert Spec.model_validate(build_cluster_spec(replace(record(tmp_path), vm="kvm"), NESTED)).timeout_factor == 1
+    emulated_spec = Spec.model_validate(build_cluster_spec(replace(record(tmp_path), vm=EMULATION), NESTED_MACHINE))
+    assert emulated_spec.timeout_factor == 10
+    assert emulated_spec.swap != "keep"
+    assert not emulated_spec.kubernetes.ignore_preflight
+    assert (
+        Spec.model_validate(build_cluster_spec(replace(record(tmp_path), vm="kvm"), NESTED_MACHINE)).timeout_factor == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,25 +122,25 @@ def test_an_emulated_machine_needs_patience_and_nothing_of_a_container(tmp_path:
     ],
 )
 def test_what_machines_cannot_have_is_refused(lab_request: Request, complaint: str) -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         judge_request(lab_request, mirrored=True)
-    assert complaint in caught.value.reason
+    assert complaint in excinfo.value.reason
 
 
 def test_machines_are_not_containers_of_the_same_release(tmp_path: Path) -> None:
-    there = replace(record(tmp_path), vm=EMULATION)
-    require_same(there, Request("two", [host.os for host in HOSTS], vm=True))
-    with pytest.raises(LabError) as caught:
-        require_same(there, Request("two", [host.os for host in HOSTS]))
-    assert "debian-12, debian-13 as virtual machines" in caught.value.reason
+    emulated_record = replace(record(tmp_path), vm=EMULATION)
+    require_same(emulated_record, Request("two", [host.os for host in HOSTS], vm=True))
+    with pytest.raises(LabError) as excinfo:
+        require_same(emulated_record, Request("two", [host.os for host in HOSTS]))
+    assert "debian-12, debian-13 as virtual machines" in excinfo.value.reason
 
 
 def test_a_file_that_is_no_image_is_refused(program: Callable[[str, str], None], tmp_path: Path) -> None:
     program("qemu-img", """echo '{"format": "raw"}'""")
     (tmp_path / "notes.img").write_text("not a disk")
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         image.find(str(tmp_path / "notes.img"))
-    assert caught.value.reference == "lab-bad-image"
+    assert excinfo.value.reference == "lab-bad-image"
     (tmp_path / "disk.img").write_bytes(bytes(510) + image.SIGNATURE + bytes(512))
     assert image.find(str(tmp_path / "disk.img")) == tmp_path / "disk.img"
 
@@ -156,9 +158,9 @@ def test_an_image_that_refers_to_other_files_is_refused(
 ) -> None:
     program("qemu-img", f"echo '{message}'")
     (tmp_path / "x.qcow2").write_bytes(b"QFI\xfb")
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         image.find(str(tmp_path / "x.qcow2"))
-    assert caught.value.reference == "lab-bad-image"
+    assert excinfo.value.reference == "lab-bad-image"
 
 
 @pytest.mark.parametrize(
@@ -172,21 +174,21 @@ def test_an_image_that_refers_to_other_files_is_refused(
     ],
 )
 def test_an_image_that_is_not_there_or_not_verified_is_refused(text: str) -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         image.find(text)
-    assert caught.value.reference == "lab-bad-image"
+    assert excinfo.value.reference == "lab-bad-image"
 
 
 def test_what_is_fetched_is_verified(
     program: Callable[[str, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program("qemu-img", """echo '{"format": "qcow2"}'""")
-    served = tmp_path / "served.qcow2"
-    served.write_bytes(b"QFI\xfb")
+    served_image = tmp_path / "served.qcow2"
+    served_image.write_bytes(b"QFI\xfb")
     monkeypatch.setattr(image, "locate_cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: served.open("rb"))
-    right = hashlib.sha256(served.read_bytes()).hexdigest()
-    assert image.find(f"https://example.org/noble.img#sha256={right}").read_bytes() == served.read_bytes()
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: served_image.open("rb"))
+    right = hashlib.sha256(served_image.read_bytes()).hexdigest()
+    assert image.find(f"https://example.org/noble.img#sha256={right}").read_bytes() == served_image.read_bytes()
     with pytest.raises(LabError, match="another file"):
         image.find(f"https://example.org/noble.img#sha256={'0' * 64}")
     assert [path.name for path in (tmp_path / "cache/images").iterdir()] == [f"{right}.img"]
@@ -195,11 +197,11 @@ def test_what_is_fetched_is_verified(
 def test_cloud_init_gets_the_keys_and_the_address_that_the_lab_knows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = record(tmp_path)
-    identity.make_keys(made)
+    made_record = record(tmp_path)
+    identity.make_keys(made_record)
     monkeypatch.setattr(identity, "read_nameservers", lambda: "nameserver 192.0.2.53\n")
     monkeypatch.setattr(releases, "read_environment", lambda: ('Acquire::http::Proxy "http://192.0.2.1:3128";\n', {}))
-    image.write_seed(made, HOSTS[0], tmp_path / "cidata")
+    image.write_seed(made_record, HOSTS[0], tmp_path / "cidata")
     user = (tmp_path / "cidata/user-data").read_text()
     assert user.startswith("#cloud-config\n")
     data = yaml.safe_load(user)
@@ -211,7 +213,7 @@ def test_cloud_init_gets_the_keys_and_the_address_that_the_lab_knows(
 
 def test_the_record_keeps_what_its_hosts_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "MACHINE", tmp_path)
-    made = replace(record(tmp_path), vm="kvm", image="/tmp/noble.img")
-    state.write(made)
-    assert state.read("two") == made
+    made_record = replace(record(tmp_path), vm="kvm", image="/tmp/noble.img")
+    state.write(made_record)
+    assert state.read("two") == made_record
     assert json.loads((tmp_path / "two.json").read_text())["vm"] == "kvm"

@@ -31,40 +31,42 @@ def compute_hours(track: Track) -> float:
 
 @lives
 def test_requests_of_pods_that_have_not_ended_are_what_is_allocated(life: Life) -> None:
-    units, ended = defaultdict[str, float](float), defaultdict[str, float](float)
+    units, ended_units = defaultdict[str, float](float), defaultdict[str, float](float)
     for track in life.build_series(STEP, {REQUESTS, PHASE}):
         labels = track.labels
         if not is_first(life, track):
             continue
         if labels["__name__"] == PHASE and labels["phase"] in ("Succeeded", "Failed"):
-            ended[labels["uid"]] += compute_hours(track)
+            ended_units[labels["uid"]] += compute_hours(track)
         elif labels.get("unit") == "integer" and labels.get("node"):
             units[labels["uid"]] += compute_hours(track)
     truth = life.truth.compute_hours(
         ("uid",), unit="units", holes=life.scrapes.list_gaps(life.start, life.truth.known_end)
     )
     sizes = {pod.uid: pod.units for pod in life.truth.pods}
-    found = {uid: hours - sizes[uid] * ended[uid] for uid, hours in units.items()}
+    differences = {uid: hours - sizes[uid] * ended_units[uid] for uid, hours in units.items()}
     for (uid,), hours in truth.items():
-        assert found.get(uid, 0.0) == pytest.approx(hours, abs=sizes[uid] * 12 * STEP / 3600)
-    assert sum(found.values()) == pytest.approx(sum(truth.values()), rel=0.001)
+        assert differences.get(uid, 0.0) == pytest.approx(hours, abs=sizes[uid] * 12 * STEP / 3600)
+    assert sum(differences.values()) == pytest.approx(sum(truth.values()), rel=0.001)
 
 
 @lives
 def test_engines_are_as_busy_as_the_pods_that_have_them(life: Life) -> None:
-    sliced = {node.name for node in life.nodes if node.pool.sharing == "time-slicing"}
+    sliced_nodes = {node.name for node in life.nodes if node.pool.sharing == "time-slicing"}
     active, idle = defaultdict[str, float](float), defaultdict[str, float](float)
     for track in life.build_series(STEP, {ACTIVE}):
-        if is_first(life, track) and track.labels["hostname"] not in sliced:
+        if is_first(life, track) and track.labels["hostname"] not in sliced_nodes:
             namespace = track.labels.get("exported_namespace", "")
             active[namespace] += compute_hours(track)
             idle[namespace] += sum(count for _, count, value in track.runs if value == 0) * STEP / 3600
     assert active.pop("") == pytest.approx(0, abs=0.1)  # a free GPU does nothing
     assert idle.pop("") > 100
     # What exporters were not asked is missing: restarts, slow scrapes, Prometheus itself.
-    for what, found in (("active", active), ("idle", idle)):
-        truth = life.truth.compute_hours(("namespace",), what, unit="units", of=lambda pod: pod.on not in sliced)
-        assert found == pytest.approx({name: hours for (name,), hours in truth.items()}, rel=0.02, abs=0.2)
+    for quantity, measured_hours in (("active", active), ("idle", idle)):
+        truth = life.truth.compute_hours(
+            ("namespace",), quantity, unit="units", of=lambda pod: pod.on not in sliced_nodes
+        )
+        assert measured_hours == pytest.approx({name: hours for (name,), hours in truth.items()}, rel=0.02, abs=0.2)
 
 
 @lives

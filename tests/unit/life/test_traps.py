@@ -16,15 +16,15 @@ def lives() -> list[Life]:
 
 def count_traps(life: Life) -> Counter[str]:
     """Count how often each trap is there."""
-    pods, nodes, known = life.truth.pods, life.nodes, life.truth.known_end
+    pods, nodes, end = life.truth.pods, life.nodes, life.truth.known_end
     mine = [pod for pod in pods if pod.deletion > life.start]
     names = defaultdict(set)
     for pod in mine:
         names[pod.namespace, pod.name].add(pod.uid)
-    doubled = [len(targets) > 1 for targets in life.scrapes.exporters.values()]
+    has_two_exporters = [len(targets) > 1 for targets in life.scrapes.exporters.values()]
     return Counter(
         {
-            "renamed": sum(life.start < team.renamed < known for team in life.teams),
+            "renamed": sum(life.start < team.renamed < end for team in life.teams),
             "old label after the renaming": sum(
                 pod.label == team.name and pod.creation < team.renamed < pod.end
                 for pod in mine
@@ -49,10 +49,12 @@ def count_traps(life: Life) -> Counter[str]:
             "gave up": sum(not pod.node and pod.deletion < NEVER for pod in mine),
             "holds and does nothing": sum(pod.used_units == 0 and pod.binding < NEVER for pod in mine),
             "uses half": sum(0 < pod.used_units < pod.units for pod in mine),
-            "restarted": sum(bool(draw_restarts(life.seed, pod, known)) for pod in mine if pod.start < known),
-            "two jobs scrape": all(doubled) and bool(doubled),
+            "restarted": sum(bool(draw_restarts(life.seed, pod, end)) for pod in mine if pod.start < end),
+            "two jobs scrape": all(has_two_exporters) and bool(has_two_exporters),
             "two kube-state-metrics": len(life.scrapes.kube_state) > 1,
-            "another exporter pod": sum(len(one[0].generations) > 1 for one in life.scrapes.exporters.values()),
+            "another exporter pod": sum(
+                len(exporters_of_node[0].generations) > 1 for exporters_of_node in life.scrapes.exporters.values()
+            ),
             "Prometheus was down": len(life.scrapes.down_spans),
             "down for hours": sum(end - begin > HOUR for begin, end in life.scrapes.down_spans),
         }
@@ -66,10 +68,10 @@ CHANCE = {
 
 
 def test_each_trap_is_there(lives: list[Life]) -> None:
-    found = [count_traps(life) for life in lives]
-    often = {name: sum(bool(one[name]) for one in found) for name in found[0]}
-    assert {name: count for name, count in often.items() if not count} == {}
-    assert {name for name in CHANCE if often[name] == len(lives)} == set()
+    counts = [count_traps(life) for life in lives]
+    often_seen = {name: sum(bool(counts_of_life[name]) for counts_of_life in counts) for name in counts[0]}
+    assert {name: count for name, count in often_seen.items() if not count} == {}
+    assert {name for name in CHANCE if often_seen[name] == len(lives)} == set()
 
 
 def test_a_job_runs_for_longer_than_a_month(lives: list[Life]) -> None:

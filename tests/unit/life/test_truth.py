@@ -22,10 +22,12 @@ def test_the_same_seed_is_the_same_life() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_more_days_change_nothing_before_them(seed: int) -> None:
     short, long = draw(seed, 20, small=True), draw(seed, 20, 30, small=True)
-    for what in ("allocated", "busy", "active", "attributed"):
-        assert long.truth.compute_hours(("uid",), what) == pytest.approx(short.truth.compute_hours(("uid",), what))
+    for quantity in ("allocated", "busy", "active", "attributed"):
+        assert long.truth.compute_hours(("uid",), quantity) == pytest.approx(
+            short.truth.compute_hours(("uid",), quantity)
+        )
     assert [(wait.pod.uid, wait.seconds, wait.bound) for wait in long.truth.list_waits()] == [
-        (one.pod.uid, one.seconds, one.bound) for one in short.truth.list_waits()
+        (wait.pod.uid, wait.seconds, wait.bound) for wait in short.truth.list_waits()
     ]
     names = {"kube_pod_container_resource_requests", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "up"}
     tracks = [
@@ -38,27 +40,27 @@ def test_restarts_do_not_depend_on_when_one_looks() -> None:
     life = draw(0)
     middle = life.start + 30 * DAY
     long = [pod for pod in life.truth.pods if pod.start < middle < pod.end]
-    found = [(draw_restarts(0, pod, middle), draw_restarts(0, pod, life.truth.end)) for pod in long]
-    assert any(first for first, _ in found)
-    for first, second in found:
+    restarts = [(draw_restarts(0, pod, middle), draw_restarts(0, pod, life.truth.end)) for pod in long]
+    assert any(first for first, _ in restarts)
+    for first, second in restarts:
         assert [span for span in first if span[1] < middle] == [span for span in second if span[1] < middle]
 
 
 @lives
 def test_a_slot_has_one_pod_and_is_there(life: Life) -> None:
-    held: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    spans_by_slot: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for pod in life.truth.pods:
         assert len(pod.slots) == (pod.units if pod.node else 0)
         assert pod.creation <= pod.binding <= pod.end <= pod.deletion or not pod.node
         for slot in pod.slots:
             assert pod.node
-            held.setdefault((pod.on, slot), []).append((pod.binding, pod.end))
+            spans_by_slot.setdefault((pod.on, slot), []).append((pod.binding, pod.end))
             assert any(begin <= pod.binding and pod.end <= end for begin, end in pod.node.up_spans)
             assert not any(
                 number == slot and begin < pod.end and pod.binding < end for number, begin, end in pod.node.broken_slots
             )
         assert not any(begin <= pod.binding < end for begin, end in (pod.node.cordoned_spans if pod.node else ()))
-    for spans in held.values():
+    for spans in spans_by_slot.values():
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
 
 
@@ -66,13 +68,15 @@ def test_a_slot_has_one_pod_and_is_there(life: Life) -> None:
 def test_capacity_is_what_is_allocated_and_what_is_free(life: Life) -> None:
     for pool in life.pools:
         steps = {
-            what: life.truth.build_steps(pool.name, what)
-            for what in ("capacity", "allocatable", "schedulable", "allocated")
+            quantity: life.truth.build_steps(pool.name, quantity)
+            for quantity in ("capacity", "allocatable", "schedulable", "allocated")
         }
-        for at in sorted({time for step in steps.values() for time in step.times if time < life.truth.end}):
-            now = {what: one.find_value(at) for what, one in steps.items()}
-            assert 0 <= now["allocated"] <= now["allocatable"] <= now["capacity"]
-            assert 0 <= now["schedulable"] <= now["allocatable"]
+        for moment in sorted({time for step in steps.values() for time in step.times if time < life.truth.end}):
+            current_values = {
+                quantity: steps_of_quantity.find_value(moment) for quantity, steps_of_quantity in steps.items()
+            }
+            assert 0 <= current_values["allocated"] <= current_values["allocatable"] <= current_values["capacity"]
+            assert 0 <= current_values["schedulable"] <= current_values["allocatable"]
 
 
 @lives
@@ -80,18 +84,18 @@ def test_nobody_waits_for_what_is_free(life: Life) -> None:
     """At drawn moments, no waiting pod would fit on a node that takes pods."""
     rng, pods = stream(life.seed, "moments"), life.truth.pods
     for _ in range(100):
-        at = rng.uniform(life.start, life.truth.end)
-        taken = [(pod.on, pod.units) for pod in pods if pod.binding <= at < pod.end]
+        moment = rng.uniform(life.start, life.truth.end)
+        bound_units = [(pod.on, pod.units) for pod in pods if pod.binding <= moment < pod.end]
         free = {
             node.name: node.pool.slots
-            - sum(units for name, units in taken if name == node.name)
-            - sum(begin <= at < end for _, begin, end in node.broken_slots)
+            - sum(units for name, units in bound_units if name == node.name)
+            - sum(begin <= moment < end for _, begin, end in node.broken_slots)
             for node in life.nodes
-            if any(begin <= at < end for begin, end in node.up_spans)
-            and not any(begin <= at < end for begin, end in node.cordoned_spans)
+            if any(begin <= moment < end for begin, end in node.up_spans)
+            and not any(begin <= moment < end for begin, end in node.cordoned_spans)
         }
         for pod in pods:
-            if pod.creation < at < min(pod.binding, pod.deletion):
+            if pod.creation < moment < min(pod.binding, pod.deletion):
                 fits = [name for name, units in free.items() if name.startswith(pod.pool.name) and units >= pod.units]
                 assert fits == []
 
@@ -99,18 +103,19 @@ def test_nobody_waits_for_what_is_free(life: Life) -> None:
 @lives
 @pytest.mark.parametrize("kind", ["allocated", "attributed", "busy", "active", "idle"])
 def test_parts_make_the_whole(life: Life, kind: str) -> None:
-    whole = life.truth.compute_hours((), kind)[()]
-    for by in (("team",), ("namespace",), ("label", "pool"), ("uid",), ("on",), ("kind", "model", "resource")):
-        assert sum(life.truth.compute_hours(by, kind).values()) == pytest.approx(whole)
+    hours = life.truth.compute_hours((), kind)[()]
+    for names in (("team",), ("namespace",), ("label", "pool"), ("uid",), ("on",), ("kind", "model", "resource")):
+        assert sum(life.truth.compute_hours(names, kind).values()) == pytest.approx(hours)
     middle = life.start + 30.3 * DAY
     halves = (life.truth.compute_hours((), kind, end=middle), life.truth.compute_hours((), kind, begin=middle))
-    assert sum(half[()] for half in halves) == pytest.approx(whole)
+    assert sum(half[()] for half in halves) == pytest.approx(hours)
 
 
 @lives
 def test_allocated_is_busy_and_idle(life: Life) -> None:
     hours = {
-        what: life.truth.compute_hours(("uid",), what) for what in ("allocated", "attributed", "busy", "active", "idle")
+        quantity: life.truth.compute_hours(("uid",), quantity)
+        for quantity in ("allocated", "attributed", "busy", "active", "idle")
     }
     for uid, allocated in hours["allocated"].items():
         assert allocated == pytest.approx(hours["busy"][uid] + hours["idle"][uid])
@@ -149,8 +154,8 @@ def test_full_is_the_day_on_which_demand_reaches_what_there_is() -> None:
     assert None in days
     truth, day = next((truth, day) for truth, day in zip(truths, days, strict=True) if day and day > 3)
     hours = [
-        asked >= there
-        for asked, there in zip(
+        demand_of_hour >= available_units
+        for demand_of_hour, available_units in zip(
             truth.compute_hourly_values("l40s", "demand", end=truth.end),
             truth.compute_hourly_values("l40s", "schedulable", end=truth.end),
             strict=True,
@@ -169,8 +174,8 @@ def test_steps_are_exact() -> None:
     demand = draw(0, 20, small=True).truth.build_steps("l40s", "demand")
     hours = range(START, START + 20 * DAY, HOUR)
     assert demand.compute_hourly_values(START, START + 20 * DAY) == pytest.approx(
-        [demand.compute_mean(at, at + HOUR) for at in hours]
+        [demand.compute_mean(hour, hour + HOUR) for hour in hours]
     )
     assert demand.compute_hourly_values(START, START + 20 * DAY, "peak") == [
-        demand.compute_peak(at, at + HOUR) for at in hours
+        demand.compute_peak(hour, hour + HOUR) for hour in hours
     ]

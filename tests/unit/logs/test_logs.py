@@ -63,9 +63,9 @@ def pod(monkeypatch: pytest.MonkeyPatch) -> None:
 def wait_for_sample(sampler: Sampler, reason: str | None) -> dict[str, Any]:
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        found = sampler.read()
-        if found["reason"] == reason or (reason and found["reason"] and reason in found["reason"]):
-            return found
+        sample = sampler.read()
+        if sample["reason"] == reason or (reason and sample["reason"] and reason in sample["reason"]):
+            return sample
         time.sleep(0.02)
     raise AssertionError(sampler.read())
 
@@ -82,10 +82,10 @@ def log_line(sampler: Sampler, message: object, arguments: tuple[object, ...], *
 def test_a_line_has_the_sample_of_this_pods_gpu(exporter: str) -> None:
     sampler = Sampler(exporter, interval=60)
     wait_for_sample(sampler, None)
-    found = log_line(sampler, "step %d", (3,), loss=2.5)
-    assert (found["message"], found["loss"], found["level"]) == ("step 3", 2.5, "INFO")
-    assert 0 <= found["gpu"].pop("age_seconds") < 30
-    assert found["gpu"] == {
+    line = log_line(sampler, "step %d", (3,), loss=2.5)
+    assert (line["message"], line["loss"], line["level"]) == ("step 3", 2.5, "INFO")
+    assert 0 <= line["gpu"].pop("age_seconds") < 30
+    assert line["gpu"] == {
         "source": "exporter",
         "reason": None,
         "gpus": [
@@ -113,9 +113,9 @@ def test_the_filter_gives_it_to_other_formatters(exporter: str) -> None:
 def test_an_exporter_that_hangs_delays_no_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         sampler = Sampler(f"http://127.0.0.1:{silent.getsockname()[1]}/metrics", interval=60)
-        started = time.monotonic()
+        start = time.monotonic()
         assert log_line(sampler, "x", ())["gpu"]["gpus"] is None
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - start < 1
         wait_for_sample(sampler, "the exporter did not answer: ")
 
 
@@ -125,9 +125,9 @@ def test_an_address_that_is_none_is_a_reason(address: str) -> None:
     end = time.monotonic() + 20
     while sampler.read()["reason"] == "not sampled yet" and time.monotonic() < end:
         time.sleep(0.02)
-    found = sampler.read()
-    assert found["gpus"] is None
-    assert found["reason"] != "not sampled yet"
+    sample = sampler.read()
+    assert sample["gpus"] is None
+    assert sample["reason"] != "not sampled yet"
 
 
 def test_an_old_sample_is_not_that_of_now(exporter: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,27 +135,27 @@ def test_an_old_sample_is_not_that_of_now(exporter: str, monkeypatch: pytest.Mon
     wait_for_sample(sampler, None)
     later = time.monotonic() + 600
     monkeypatch.setattr(time, "monotonic", lambda: later)
-    found = sampler.read()
-    assert found["gpus"] is None
-    assert "does not answer" in found["reason"]
+    sample = sampler.read()
+    assert sample["gpus"] is None
+    assert "does not answer" in sample["reason"]
 
 
 def parse_sample(text: str, uuids: tuple[str, ...] = ()) -> dict[str, Any]:
-    (found,) = read_exporter(text, uuids)
-    return found
+    (exporter_sample,) = read_exporter(text, uuids)
+    return exporter_sample
 
 
 @pytest.mark.parametrize("value", ["NaN", "9223372036854775794", "2147483632", "-1", "+Inf", "x"])
 def test_a_blank_value_is_unknown_and_not_0(value: str) -> None:
-    found = parse_sample(format_exposition(GPU_UTIL=value, FB_USED=value, GPU_TEMP=value))
-    assert [found[name] for name in FIELDS] == [None] * 4
-    assert set(found["unknown"]) == set(FIELDS)
+    sample = parse_sample(format_exposition(GPU_UTIL=value, FB_USED=value, GPU_TEMP=value))
+    assert [sample[name] for name in FIELDS] == [None] * 4
+    assert set(sample["unknown"]) == set(FIELDS)
 
 
 def test_gpus_of_other_pods_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = format_exposition("GPU-b", POD.replace("train-0", "serve-0"), GPU_UTIL=1)
-    assert parse_sample(TEXT + other)["uuid"] == "GPU-a"
-    assert parse_sample(TEXT + other, ("GPU-b",))["utilization_ratio"] == 0.01
+    other_exposition = format_exposition("GPU-b", POD.replace("train-0", "serve-0"), GPU_UTIL=1)
+    assert parse_sample(TEXT + other_exposition)["uuid"] == "GPU-a"
+    assert parse_sample(TEXT + other_exposition, ("GPU-b",))["utilization_ratio"] == 0.01
     twin = format_exposition("GPU-c", POD.replace("team-a", "team-b"), GPU_UTIL=1)
     with pytest.raises(Unknown, match="set POD_NAMESPACE"):
         read_exporter(TEXT + twin, ())
@@ -165,7 +165,7 @@ def test_gpus_of_other_pods_are_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_mig_instance_is_a_line_of_its_own() -> None:
     part = format_exposition(labels=f'GPU_I_ID="7",{POD}', FB_USED=1)
-    assert [found["instance"] for found in read_exporter(TEXT + part, ())] == ["7", None]
+    assert [exporter_sample["instance"] for exporter_sample in read_exporter(TEXT + part, ())] == ["7", None]
 
 
 @given(st.text(), st.sampled_from(["", TEXT, "<html>"]), st.integers(0, 400))
@@ -210,16 +210,16 @@ def test_an_exception_stands_in_the_line() -> None:
     try:
         raise ValueError("out of memory")
     except ValueError as error:
-        found = log_line(QUIET, "x", (), exc_info=(ValueError, error, error.__traceback__))
-    assert found["exception"].endswith("ValueError: out of memory")
+        line = log_line(QUIET, "x", (), exc_info=(ValueError, error, error.__traceback__))
+    assert line["exception"].endswith("ValueError: out of memory")
 
 
 def test_metrics_are_those_of_the_table() -> None:
     """The metrics are in base units, without the name that two fields have."""
     names = {name for field in FIELDS.values() for name in list_spellings(frozenset([f"DCGM_FI_DEV_{field}"]))}
     assert set(METRICS) == {name for name in names if not is_ambiguous(name)}
-    for name, (measure, factor, most) in METRICS.items():
+    for name, (measure, factor, ceiling) in METRICS.items():
         (field,) = find_fields(name)
         unit = find_unit(field.unit)
-        assert (factor, most) == (unit.scale, unit.maximum)
+        assert (factor, ceiling) == (unit.scale, unit.maximum)
         assert find_original(field).name == f"DCGM_FI_DEV_{FIELDS[measure]}"

@@ -7,7 +7,7 @@ RAW = {"gpu": "0", "UUID": "GPU-604ac76c", "device": "nvidia0", "modelName": "NV
 TARGET = {"job": "nvidia-dcgm-exporter", "instance": "10.244.1.7:9400", "endpoint": "gpu-metrics"}
 EXPORTER = {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x7k2p", "container": "nvidia-dcgm-exporter"}
 WORKLOAD = {"namespace": "team-a", "pod": "train-0", "container": "main"}
-EXPORTED = {f"exported_{key}": value for key, value in WORKLOAD.items()}
+EXPORTED_LABELS = {f"exported_{key}": value for key, value in WORKLOAD.items()}
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ EXPORTED = {f"exported_{key}": value for key, value in WORKLOAD.items()}
         (RAW, None),
         (RAW | WORKLOAD, Owner("team-a", "train-0", "main")),
         (RAW | TARGET | EXPORTER, None),
-        (RAW | TARGET | EXPORTER | EXPORTED, Owner("team-a", "train-0", "main")),
+        (RAW | TARGET | EXPORTER | EXPORTED_LABELS, Owner("team-a", "train-0", "main")),
         (RAW | TARGET | WORKLOAD, Owner("team-a", "train-0", "main")),
         (RAW | TARGET | EXPORTER | {"container": "exporter"}, None),
         (RAW | {"pod": "", "namespace": "", "container": ""}, None),
@@ -39,10 +39,10 @@ def test_without_a_host_label_the_target_stands_for_the_node() -> None:
 
 
 def test_a_mig_instance_is_not_its_gpu() -> None:
-    whole, part = extract_gpu(RAW), extract_gpu(RAW | {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb"})
-    assert whole
+    whole_gpu, part = extract_gpu(RAW), extract_gpu(RAW | {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb"})
+    assert whole_gpu
     assert part
-    assert whole.key != part.key
+    assert whole_gpu.key != part.key
     assert part.profile == "1g.10gb"
 
 

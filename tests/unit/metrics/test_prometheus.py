@@ -22,8 +22,8 @@ VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "valu
 @pytest.fixture
 def serve() -> Iterator[Callable[[Answer], str]]:
     """Serve answers of a function, and return the address."""
-    with ExitStack() as opened:
-        yield lambda answer: opened.enter_context(serve_answers(answer))
+    with ExitStack() as stack:
+        yield lambda answer: stack.enter_context(serve_answers(answer))
 
 
 @pytest.fixture(autouse=True)
@@ -33,16 +33,16 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_moment_is_queried_with_token_and_tenant(serve: Callable[[Answer], str]) -> None:
-    asked: list[Any] = []
+    questions: list[Any] = []
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
-        asked.append((path, form, headers.get("Authorization"), headers.get("X-Scope-OrgID")))
+        questions.append((path, form, headers.get("Authorization"), headers.get("X-Scope-OrgID")))
         return make_success(VECTOR, warnings=["store 3 did not answer"])
 
     instant = Prometheus(Access(serve(answer) + "/", token="secret", tenant="team")).query_instant("up", 1000.5)
     assert [(series.labels, series.points) for series in instant.series] == [({"UUID": "GPU-a"}, ((1000.5, 0.25),))]
     assert instant.warnings == ("store 3 did not answer",)
-    assert asked == [("/prometheus/api/v1/query", {"query": "up", "time": "1000.5"}, "Bearer secret", "team")]
+    assert questions == [("/prometheus/api/v1/query", {"query": "up", "time": "1000.5"}, "Bearer secret", "team")]
 
 
 def test_a_long_time_is_asked_for_in_pages(serve: Callable[[Answer], str]) -> None:
@@ -56,18 +56,18 @@ def test_a_long_time_is_asked_for_in_pages(serve: Callable[[Answer], str]) -> No
         values = [[start + n * step, "1"] for n in range(count)]
         return make_success({"resultType": "matrix", "result": [{"metric": {"gpu": "0"}, "values": values}]})
 
-    found = Prometheus(Access(serve(answer))).query_range("up", 0, 25_000, 1)
-    (one,) = found.series
-    assert [at for at, _ in one.points] == list(range(25_001))
+    response = Prometheus(Access(serve(answer))).query_range("up", 0, 25_000, 1)
+    (series,) = response.series
+    assert [moment for moment, _ in series.points] == list(range(25_001))
 
 
 @pytest.mark.parametrize(("begin", "end", "step"), [(0, 0, 15), (0, PAGE, 1), (5, PAGE * 30 + 7, 15), (0, 10, 0.1)])
 def test_pages_cover_every_moment_once(begin: float, end: float, step: float) -> None:
-    found = list(split_pages(begin, end, step))
-    assert found[0][0] == begin
-    assert end - step < found[-1][1] <= end
-    assert all(after[0] - before[1] == pytest.approx(step) for before, after in pairwise(found))
-    assert all((last - first) / step < PAGE for first, last in found)
+    pages = list(split_pages(begin, end, step))
+    assert pages[0][0] == begin
+    assert end - step < pages[-1][1] <= end
+    assert all(after[0] - before[1] == pytest.approx(step) for before, after in pairwise(pages))
+    assert all((last - first) / step < PAGE for first, last in pages)
 
 
 @pytest.mark.parametrize(
@@ -102,22 +102,22 @@ def test_pages_cover_every_moment_once(begin: float, end: float, step: float) ->
 def test_each_bad_answer_has_its_words(
     serve: Callable[[Answer], str], answer: tuple[int, bytes], error: type[GpustackError], reference: str, word: str
 ) -> None:
-    with pytest.raises(error) as caught:
+    with pytest.raises(error) as excinfo:
         Prometheus(Access(serve(lambda *_: answer))).query_instant("up")
-    assert caught.value.reference == reference
-    assert word in caught.value.reason
+    assert excinfo.value.reference == reference
+    assert word in excinfo.value.reason
 
 
 def test_a_server_that_is_down_or_silent_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(UnreachableError) as caught:
+        with pytest.raises(UnreachableError) as excinfo:
             Prometheus(Access(address)).query_instant("up")
-    assert caught.value.reference == "prometheus-unreachable"
-    assert "Read timed out" in caught.value.reason
-    with pytest.raises(UnreachableError) as caught:
+    assert excinfo.value.reference == "prometheus-unreachable"
+    assert "Read timed out" in excinfo.value.reason
+    with pytest.raises(UnreachableError) as excinfo:
         Prometheus(Access(address)).query_instant("up")
-    assert "Connection refused" in caught.value.reason
+    assert "Connection refused" in excinfo.value.reason
 
 
 def test_half_an_answer_is_none(serve: Callable[[Answer], str]) -> None:
@@ -131,24 +131,24 @@ def test_half_an_answer_is_none(serve: Callable[[Answer], str]) -> None:
                 connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"status":')
 
         threading.Thread(target=send_half, daemon=True).start()
-        with pytest.raises(UnreachableError) as caught:
+        with pytest.raises(UnreachableError) as excinfo:
             Prometheus(Access(f"http://127.0.0.1:{listener.getsockname()[1]}")).query_instant("up")
-    assert caught.value.reference == "prometheus-unreachable"
+    assert excinfo.value.reference == "prometheus-unreachable"
 
 
 @pytest.mark.parametrize("address", ["", "prometheus:9090", "ftp://example.org", "http://", "http://[::1"])
 def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         Prometheus(Access(address)).query_instant("up")
-    assert caught.value.reference == "prometheus-address"
+    assert excinfo.value.reference == "prometheus-address"
 
 
 @pytest.mark.parametrize("login", ["user:secret@", "user@", "@", ":secret@"])
 def test_a_login_in_the_address_is_refused_and_not_shown(login: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         Access(f"https://{login}prometheus.example.org/api")
-    assert caught.value.reference == "prometheus-login"
-    assert "secret" not in f"{caught.value.message} {caught.value.reason} {caught.value.hint}"
+    assert excinfo.value.reference == "prometheus-login"
+    assert "secret" not in f"{excinfo.value.message} {excinfo.value.reason} {excinfo.value.hint}"
     assert Access("https://prometheus.example.org/@").url
     with pytest.raises(UsageError):
         Access(f"{login}prometheus.example.org")

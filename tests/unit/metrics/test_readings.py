@@ -85,8 +85,8 @@ def test_a_name_of_two_fields_is_settled_by_what_exporters_say(helps: Sequence[s
 def test_one_field_is_one_whichever_generation_says_it() -> None:
     """MiB, and bytes since DCGM 4.7."""
     (reading,) = build_readings([build_series("DCGM_FI_DEV_FB_USED", 1000)], {}).newest
-    (other,) = build_readings([build_series("DCGM_FI_DEV_FB_USED_BYTES", 1000 * 2**20)], {}).newest
-    assert reading == other
+    (other_reading,) = build_readings([build_series("DCGM_FI_DEV_FB_USED_BYTES", 1000 * 2**20)], {}).newest
+    assert reading == other_reading
 
 
 def test_all_spellings_of_a_field_are_asked_for() -> None:

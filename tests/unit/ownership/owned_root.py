@@ -55,8 +55,8 @@ class OwnedRoot:
 
     def record(self, command: str, declaration: Mapping[str, Sequence[str]], **options: Any) -> None:
         """Run begin or finish of a step; it must succeed."""
-        done = self.run(command, stdin_document={"declared": declaration, **options})
-        assert done.returncode == 0, done.stderr
+        process = self.run(command, stdin_document={"declared": declaration, **options})
+        assert process.returncode == 0, process.stderr
 
     def read_records(self) -> dict[str, dict[str, str]]:
         text = self.read(RECORD)
@@ -64,9 +64,9 @@ class OwnedRoot:
 
     def read_lines(self) -> tuple[Any, dict[str, dict[str, str]]]:
         """Read as the question of a reset does: the cluster, and what is told of each path."""
-        done = self.run("read")
-        assert done.returncode == 0, done.stderr
-        head, *lines = map(json.loads, done.stdout.splitlines())
+        process = self.run("read")
+        assert process.returncode == 0, process.stderr
+        head, *lines = map(json.loads, process.stdout.splitlines())
         return head["cluster"], {line["path"]: line for line in lines}
 
     def read_tree(self) -> dict[str, tuple[int, bytes]]:

@@ -19,8 +19,8 @@ SCRIPT = (locate_playbooks() / "files" / "remove-agreed.sh").read_text()
 # As the script's own, below the root of the test.
 REMOVE = 'remove() { for one; do rm -rf "$OWNERSHIP_ROOT$one"; echo "changed: removed $one"; done; }\n'
 RMDIR = 'remove_empty() { rmdir "$OWNERSHIP_ROOT$1"; echo "changed: removed $1"; }\n'
-OURS, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
-DECLARED = {"file": [OURS], "lines": [FSTAB]}
+OWN_FILE, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
+DECLARED_PATHS = {"file": [OWN_FILE], "lines": [FSTAB]}
 SWAP = "/swapfile none swap sw 0 0\n"
 # openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 36500 -subj /CN=kubernetes (3.x)
 CERTIFICATE = """-----BEGIN CERTIFICATE-----
@@ -44,19 +44,19 @@ def root(tmp_path: Path) -> OwnedRoot:
 
 
 def judge(root: OwnedRoot, *data: str, foreign: bool = False) -> HostOwnership:
-    done = root.run("read", *data)
-    ownership = parse_ownership(Answer("owned.records", "h1", done.returncode, done.stdout, done.stderr))
+    process = root.run("read", *data)
+    ownership = parse_ownership(Answer("owned.records", "h1", process.returncode, process.stdout, process.stderr))
     assert ownership.error == ""
     return judge_things(ownership, foreign=foreign, storage=True)
 
 
 def drop(root: OwnedRoot, ownership: HostOwnership, *paths: str) -> subprocess.CompletedProcess[str]:
     """Run the functions that resets use, with what was agreed on."""
-    agreed = {
+    agreed_changes = {
         agreement.path: {"action": agreement.action, "kind": agreement.kind, "state": agreement.state}
         for agreement in ownership.agreements
     }
-    words = {"AGREED": json.dumps(agreed), "OWNERSHIP": PROGRAM, "OWNERSHIP_ROOT": str(root.path)}
+    words = {"AGREED": json.dumps(agreed_changes), "OWNERSHIP": PROGRAM, "OWNERSHIP_ROOT": str(root.path)}
     return subprocess.run(
         ["sh", "-c", f"set -eu\n{SCRIPT}\n{REMOVE}{RMDIR}drop {' '.join(paths)}\n"],
         env=words | {"PATH": os.environ["PATH"]}, capture_output=True, text=True, timeout=60, check=False,
@@ -64,19 +64,19 @@ def drop(root: OwnedRoot, ownership: HostOwnership, *paths: str) -> subprocess.C
 
 
 def install(root: OwnedRoot) -> None:
-    root.record("begin", DECLARED, edits=EDITS)
-    root.write(OURS, "overlay\n")
+    root.record("begin", DECLARED_PATHS, edits=EDITS)
+    root.write(OWN_FILE, "overlay\n")
     if text := root.read(FSTAB):
         root.write(FSTAB, text.replace(SWAP, f"# {SWAP}"))
-    root.record("finish", DECLARED, edits=EDITS)
+    root.record("finish", DECLARED_PATHS, edits=EDITS)
 
 
 def test_what_gpustack_wrote_goes_and_what_it_changed_is_restored(root: OwnedRoot) -> None:
     root.write(FSTAB, SWAP)
     install(root)
-    done = drop(root, judge(root), OURS, FSTAB)
-    assert done.stdout == f"changed: removed {OURS}\nchanged: restored {FSTAB}\n", done.stderr
-    assert (root.read(OURS), root.read(FSTAB)) == (None, SWAP)
+    process = drop(root, judge(root), OWN_FILE, FSTAB)
+    assert process.stdout == f"changed: removed {OWN_FILE}\nchanged: restored {FSTAB}\n", process.stderr
+    assert (root.read(OWN_FILE), root.read(FSTAB)) == (None, SWAP)
     assert root.run("clear").returncode == 0
     assert not (root.path / "var/lib/gpustack-cluster").exists(), "nothing is left of the record"
 
@@ -87,47 +87,47 @@ def test_the_site_s_own_backups_and_choices_stay(root: OwnedRoot) -> None:
     root.write(f"{FSTAB}.1234.2024-03-01@10:00:00~", SWAP)
     install(root)
     before = {name: value for name, value in root.read_tree().items() if "modules-load" not in name}
-    drop(root, judge(root), OURS, FSTAB)
+    drop(root, judge(root), OWN_FILE, FSTAB)
     assert root.read_tree() == before
 
 
-@pytest.mark.parametrize("path", [OURS, FSTAB])
+@pytest.mark.parametrize("path", [OWN_FILE, FSTAB])
 def test_without_a_record_nothing_goes(root: OwnedRoot, path: str) -> None:
     root.write(path, SWAP)
-    owned = judge(root)
-    assert owned.agreements == ()
-    assert drop(root, owned, path).stdout == ""
+    ownership = judge(root)
+    assert ownership.agreements == ()
+    assert drop(root, ownership, path).stdout == ""
     assert root.read(path) == SWAP
 
 
 def test_what_changes_after_it_was_shown_stays(root: OwnedRoot) -> None:
     install(root)
-    owned = judge(root)
-    root.write(OURS, "overlay\n# mine\n")
-    done = drop(root, owned, OURS)
-    assert done.stdout == ""
-    assert "was changed since it was shown" in done.stderr
-    assert root.read(OURS) == "overlay\n# mine\n"
+    ownership = judge(root)
+    root.write(OWN_FILE, "overlay\n# mine\n")
+    process = drop(root, ownership, OWN_FILE)
+    assert process.stdout == ""
+    assert "was changed since it was shown" in process.stderr
+    assert root.read(OWN_FILE) == "overlay\n# mine\n"
 
 
 def test_what_changed_is_explained_with_both_digests_and_a_command(root: OwnedRoot) -> None:
     root.write(FSTAB, SWAP)
     install(root)
     root.write(FSTAB, f"# {SWAP}server:/data /data nfs defaults 0 0\n")
-    ((path, why),) = judge(root).kept_resources
+    ((path, reason),) = judge(root).kept_resources
     assert path == FSTAB
-    assert "left as" in why
-    assert "diff /var/lib/gpustack-cluster/before/" in why
+    assert "left as" in reason
+    assert "diff /var/lib/gpustack-cluster/before/" in reason
 
 
 def test_no_digest_of_a_secret_file_leaves_the_host(root: OwnedRoot) -> None:
-    declared = {"file": ["/etc/gpustack-cluster/proxy.env"]}
-    root.record("begin", declared)
+    declared_paths = {"file": ["/etc/gpustack-cluster/proxy.env"]}
+    root.record("begin", declared_paths)
     root.write("/etc/gpustack-cluster/proxy.env", "HTTP_PROXY=http://user:pw@proxy\n", 0o600)
-    root.record("finish", declared)
-    done = root.run("read")
+    root.record("finish", declared_paths)
+    process = root.run("read")
     (digest,) = {word for record in root.read_records().values() for word in record["after"].split() if len(word) == 64}
-    assert digest not in done.stdout
+    assert digest not in process.stdout
     assert drop(root, judge(root), "/etc/gpustack-cluster/proxy.env").stdout.startswith("changed: removed")
 
 
@@ -140,10 +140,10 @@ DATA = (
 @pytest.mark.parametrize("path", DATA)
 def test_data_of_a_cluster_without_a_record_is_foreign(root: OwnedRoot, path: str) -> None:
     root.write(f"{path}/x" if "." not in path.rpartition("/")[2] else path, "of somebody else")
-    owned = judge(root, *DATA)
-    assert (owned.agreements, owned.foreign_data, owned.cluster) == ((), (path,), False)
+    ownership = judge(root, *DATA)
+    assert (ownership.agreements, ownership.foreign_data, ownership.cluster) == ((), (path,), False)
     before = root.read_tree()
-    drop(root, owned, *DATA)
+    drop(root, ownership, *DATA)
     assert root.read_tree() == before
     drop(root, judge(root, *DATA, foreign=True), *DATA)
     assert root.read_tree().keys() == {"etc/machine-id"}
@@ -159,9 +159,9 @@ def test_a_folder_of_a_cluster_that_programs_emptied_goes(root: OwnedRoot, momen
     root.write("/etc/kubernetes/pki/ca.crt", CERTIFICATE)
     file = root.write(f"{FLANNEL}/5f0c", "{}")
     root.record("finish", {"data": [FLANNEL]})
-    shown = judge(root) if moment == "after it is shown" else None
+    shown_judgement = judge(root) if moment == "after it is shown" else None
     file.unlink()
-    assert drop(root, shown or judge(root), FLANNEL).stdout == f"changed: removed {FLANNEL}\n"
+    assert drop(root, shown_judgement or judge(root), FLANNEL).stdout == f"changed: removed {FLANNEL}\n"
     assert root.run("clear").returncode == 0
     assert FLANNEL not in root.read_records()
 
@@ -189,7 +189,11 @@ class Neighbour:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    Neighbour.before, Neighbour.kill_moment, Neighbour.later, Neighbour.has_second_run, st.sampled_from([OURS, FSTAB])
+    Neighbour.before,
+    Neighbour.kill_moment,
+    Neighbour.later,
+    Neighbour.has_second_run,
+    st.sampled_from([OWN_FILE, FSTAB]),
 )
 def test_bytes_of_others_survive_whatever_happens(
     tmp_path_factory: pytest.TempPathFactory, before: str | None, kill_moment: str, later: str, twice: bool, path: str
@@ -200,21 +204,21 @@ def test_bytes_of_others_survive_whatever_happens(
     if kill_moment == "no":
         install(root)
     else:
-        root.record("begin", DECLARED, edits=EDITS)
+        root.record("begin", DECLARED_PATHS, edits=EDITS)
         if kill_moment == "written":
-            root.write(OURS, "overlay\n")
-    written = root.read(path)
-    if later == "edited" and written is not None:
-        root.write(path, f"{written}# somebody's\n")
+            root.write(OWN_FILE, "overlay\n")
+    written_content = root.read(path)
+    if later == "edited" and written_content is not None:
+        root.write(path, f"{written_content}# somebody's\n")
     elif later == "gone":
         (root.path / path[1:]).unlink(missing_ok=True)
     elif later == "replaced":
         root.write(path, "somebody's\n")
     if twice:
-        root.record("begin", DECLARED, edits=EDITS)
-        root.record("finish", DECLARED, edits=EDITS)
+        root.record("begin", DECLARED_PATHS, edits=EDITS)
+        root.record("finish", DECLARED_PATHS, edits=EDITS)
     present = root.read(path)
-    drop(root, judge(root), OURS, FSTAB)
+    drop(root, judge(root), OWN_FILE, FSTAB)
     result = root.read(path)
     if present is not None and "somebody's" in present:
         assert result == present, "what somebody wrote since is never touched"
@@ -225,32 +229,32 @@ def test_bytes_of_others_survive_whatever_happens(
 
 
 def test_results_of_the_network_plugins_go_by_their_pattern(root: OwnedRoot) -> None:
-    declared = {"data": ["/var/lib/cni/results/cbr0-*", "/var/lib/kubelet"]}
-    root.record("begin", declared)
+    declared_paths = {"data": ["/var/lib/cni/results/cbr0-*", "/var/lib/kubelet"]}
+    root.record("begin", declared_paths)
     root.write("/etc/kubernetes/pki/ca.crt", CERTIFICATE)
     for name in ("cbr0-1", "cbr0-2", "person-1"):
         root.write(f"/var/lib/cni/results/{name}", "{}")
-    root.record("finish", declared)
-    owned = judge(root)
-    assert owned.cluster
-    assert [agreement.path for agreement in owned.agreements] == ["/var/lib/cni/results/cbr0-*"]
+    root.record("finish", declared_paths)
+    ownership = judge(root)
+    assert ownership.cluster
+    assert [agreement.path for agreement in ownership.agreements] == ["/var/lib/cni/results/cbr0-*"]
 
 
 @pytest.mark.parametrize("place", ["a link to a larger disk", "a disk of its own"])
 def test_the_kubelet_s_folder_is_empty_before_it_is_used(root: OwnedRoot, place: str) -> None:
-    kubelet, declared = "/var/lib/kubelet", {"data": ["/var/lib/kubelet"]}
+    kubelet, declared_paths = "/var/lib/kubelet", {"data": ["/var/lib/kubelet"]}
     disk = root.path / ("srv/kubelet" if "link" in place else kubelet[1:])
     (disk / "lost+found").mkdir(parents=True)
     if "link" in place:
         (root.path / "var/lib").mkdir(parents=True)
         (root.path / kubelet[1:]).symlink_to(disk)
-    root.record("begin", declared)
+    root.record("begin", declared_paths)
     root.write("/etc/kubernetes/pki/ca.crt", CERTIFICATE)
     root.write(f"{kubelet}/config.yaml", "x")
     root.write(f"{kubelet}/..data", "x")
-    root.record("finish", declared)
-    owned = judge(root, kubelet)
-    assert [agreement.path for agreement in owned.agreements] == [kubelet]
+    root.record("finish", declared_paths)
+    ownership = judge(root, kubelet)
+    assert [agreement.path for agreement in ownership.agreements] == [kubelet]
     words = {"AGREED": "none", "PATH": os.environ["PATH"]}
     script = f"set -eu\n{SCRIPT}\nis_agreed() {{ :; }}\nrefuse_mounts() {{ :; }}\ndrop_inside {root.path}{kubelet}"
     subprocess.run(["sh", "-c", script], env=words, check=True, timeout=60)

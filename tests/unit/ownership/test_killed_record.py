@@ -22,17 +22,17 @@ def die_at(module, name):
 for name in ("open", "fsync", "fchmod", "replace", "unlink", "makedirs", "rmdir"):
     die_at(os, name)
 """
-OURS, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
-DECLARED = {"file": [OURS], "lines": [FSTAB]}
+OWN_FILE, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
+DECLARED_PATHS = {"file": [OWN_FILE], "lines": [FSTAB]}
 SWAP = "/swapfile none swap sw 0 0\n"
 EDITS = [{"paths": [FSTAB], "edits": [{"regexp": "^/swapfile", "replace": "# /swapfile"}]}]
-MOST = 60
+KILL_COUNT = 60
 
 
 def run_killed(root: OwnedRoot, command: str, point: int) -> int:
-    given = {"declared": DECLARED, "edits": EDITS}
+    options = {"declared": DECLARED_PATHS, "edits": EDITS}
     words = [command, *([FSTAB] if command == "restore" else [])]
-    return root.run(*words, str(point), stdin_document=given, program=POINTS + PROGRAM).returncode
+    return root.run(*words, str(point), stdin_document=options, program=POINTS + PROGRAM).returncode
 
 
 def prepare(path: Path, command: str) -> OwnedRoot:
@@ -40,11 +40,11 @@ def prepare(path: Path, command: str) -> OwnedRoot:
     root = OwnedRoot(path)
     root.write(FSTAB, SWAP)
     if command != "begin":
-        root.record("begin", DECLARED, edits=EDITS)
-        root.write(OURS, "overlay\n")
+        root.record("begin", DECLARED_PATHS, edits=EDITS)
+        root.write(OWN_FILE, "overlay\n")
         root.write(FSTAB, f"# {SWAP}")
     if command not in {"begin", "finish"}:
-        root.record("finish", DECLARED, edits=EDITS)
+        root.record("finish", DECLARED_PATHS, edits=EDITS)
     return root
 
 
@@ -53,7 +53,7 @@ def test_a_kill_at_each_call_leaves_a_record_that_can_be_read_and_everybody_s_fi
     tmp_path: Path, command: str
 ) -> None:
     ends = []
-    for point in range(MOST):
+    for point in range(KILL_COUNT):
         root = prepare(tmp_path / str(point), command)
         files = root.read_tree()
         ends.append(run_killed(root, command, point))
@@ -63,11 +63,11 @@ def test_a_kill_at_each_call_leaves_a_record_that_can_be_read_and_everybody_s_fi
         fstab = root.read(FSTAB)
         assert fstab in ({SWAP, f"# {SWAP}"} if command == "restore" else {files["etc/fstab"][1].decode()})
         # What was killed is done again, to its end.
-        done = root.run(
+        process = root.run(
             *([command, FSTAB] if command == "restore" else [command]),
-            stdin_document={"declared": DECLARED, "edits": EDITS},
+            stdin_document={"declared": DECLARED_PATHS, "edits": EDITS},
         )
-        assert done.returncode == 0 or (command == "restore" and fstab == SWAP), done.stderr
+        assert process.returncode == 0 or (command == "restore" and fstab == SWAP), process.stderr
         if command in {"begin", "finish"}:
             assert root.read_records()[FSTAB]["before"].startswith("file ")
             (copy,) = (

@@ -20,9 +20,9 @@ def root(tmp_path: Path) -> OwnedRoot:
     for path, text in {f"{ETCD}/snap/db": "ours", CA: CERTIFICATE, MANIFEST: "ours"}.items():
         root.write(path, text)
     root.record("finish", DATA)
-    owned = judge(root, *DATA["data"])
-    assert {agreement.path for agreement in owned.agreements} == {*DATA["data"]}
-    assert drop(root, owned).returncode == 0, "nothing is removed yet, but all of it is marked"
+    ownership = judge(root, *DATA["data"])
+    assert {agreement.path for agreement in ownership.agreements} == {*DATA["data"]}
+    assert drop(root, ownership).returncode == 0, "nothing is removed yet, but all of it is marked"
     (root.path / CA[1:]).unlink()
     return root
 
@@ -35,16 +35,16 @@ def replace_etcd(root: OwnedRoot) -> None:
 
 
 def test_the_rest_of_our_data_goes(root: OwnedRoot) -> None:
-    owned = judge(root, *DATA["data"])
-    assert {agreement.path for agreement in owned.agreements} == {ETCD, MANIFEST}
-    drop(root, owned, ETCD, MANIFEST)
+    ownership = judge(root, *DATA["data"])
+    assert {agreement.path for agreement in ownership.agreements} == {ETCD, MANIFEST}
+    drop(root, ownership, ETCD, MANIFEST)
     assert root.read(f"{ETCD}/snap/db") is None
 
 
 def test_data_that_others_put_there_since_is_foreign(root: OwnedRoot) -> None:
     replace_etcd(root)
-    owned = judge(root, *DATA["data"])
-    assert (owned.agreements, owned.foreign_data) == ((), (ETCD,))
+    ownership = judge(root, *DATA["data"])
+    assert (ownership.agreements, ownership.foreign_data) == ((), (ETCD,))
 
 
 def test_a_later_installation_forgets_that_data_was_being_removed(root: OwnedRoot) -> None:

@@ -30,17 +30,17 @@ def make_cluster(root: OwnedRoot) -> None:
 def test_data_that_others_put_there_between_two_attempts_is_theirs(root: OwnedRoot) -> None:
     root.write(f"{ETCD}/snap/db", "of Patroni")
     make_cluster(root)
-    owned = judge(root, *DATA["data"])
-    assert {agreement.path for agreement in owned.agreements} == {CA, KEY}
-    assert owned.foreign_data == (ETCD,)
+    ownership = judge(root, *DATA["data"])
+    assert {agreement.path for agreement in ownership.agreements} == {CA, KEY}
+    assert ownership.foreign_data == (ETCD,)
 
 
 def test_data_that_comes_after_the_cluster_has_its_name_is_ours(root: OwnedRoot) -> None:
     make_cluster(root)
     root.write(f"{ETCD}/snap/db", "ours")
     make_cluster(root)
-    owned = judge(root, *DATA["data"])
-    assert {agreement.path for agreement in owned.agreements} == {*DATA["data"]}
+    ownership = judge(root, *DATA["data"])
+    assert {agreement.path for agreement in ownership.agreements} == {*DATA["data"]}
 
 
 def test_an_attempt_that_was_killed_after_the_ca_goes_on(root: OwnedRoot) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.ownership.owned_root import PROGRAM, RECORD, OwnedRoot
 
-OURS, FSTAB, HOSTS = "/etc/modules-load.d/gpustack.conf", "/etc/fstab", "/etc/containerd/certs.d/quay.io/hosts.toml"
-DECLARED = {"file": [OURS], "lines": [FSTAB], "marked": [HOSTS]}
+OWN_FILE, FSTAB, HOSTS = "/etc/modules-load.d/gpustack.conf", "/etc/fstab", "/etc/containerd/certs.d/quay.io/hosts.toml"
+DECLARED_PATHS = {"file": [OWN_FILE], "lines": [FSTAB], "marked": [HOSTS]}
 SWAP = "/swapfile none swap sw 0 0\n"
 EDITS = [{"paths": [FSTAB], "edits": [{"regexp": r"^([^#\s]\S*\s+\S+\s+swap\s.*)$", "replace": r"# \1"}]}]
 MODULES = "overlay\n"
@@ -23,16 +23,16 @@ def root(tmp_path: Path) -> OwnedRoot:
 
 def install(root: OwnedRoot) -> None:
     """Record, change and record, as a step does."""
-    root.record("begin", DECLARED, edits=EDITS)
-    root.write(OURS, MODULES)
+    root.record("begin", DECLARED_PATHS, edits=EDITS)
+    root.write(OWN_FILE, MODULES)
     if text := root.read(FSTAB):
         root.write(FSTAB, "".join(f"# {line}" if line == SWAP else line for line in text.splitlines(keepends=True)))
-    root.record("finish", DECLARED, edits=EDITS)
+    root.record("finish", DECLARED_PATHS, edits=EDITS)
 
 
 def test_a_new_file_is_absent_before_and_known_after(root: OwnedRoot) -> None:
     install(root)
-    record = root.read_records()[OURS]
+    record = root.read_records()[OWN_FILE]
     assert record["before"] == "absent"
     assert record["after"].startswith("file 0644 ")
     assert FSTAB not in root.read_records(), "what the step did not change has no record"
@@ -44,8 +44,8 @@ def test_the_file_of_somebody_else_is_copied_before_it_is_changed(root: OwnedRoo
     install(root)
     (copy,) = (root.path / "var/lib/gpustack-cluster/before").iterdir()
     assert (copy.read_text(), oct(copy.stat().st_mode)[-3:]) == (SWAP, "600")
-    done = root.run("restore", FSTAB)
-    assert done.stdout == f"changed: restored {FSTAB}\n", done.stderr
+    process = root.run("restore", FSTAB)
+    assert process.stdout == f"changed: restored {FSTAB}\n", process.stderr
     assert root.read(FSTAB) == SWAP
     assert oct((root.path / FSTAB[1:]).stat().st_mode)[-3:] == "600"
 
@@ -59,12 +59,12 @@ def test_a_second_installation_changes_no_byte_of_the_record(root: OwnedRoot) ->
 
 
 def test_an_existing_record_keeps_what_was_before(root: OwnedRoot) -> None:
-    root.write(OURS, "of somebody else\n")
+    root.write(OWN_FILE, "of somebody else\n")
     install(root)
-    root.write(OURS, "of an earlier release\n")
+    root.write(OWN_FILE, "of an earlier release\n")
     install(root)
-    assert root.run("restore", OURS).returncode == 0
-    assert root.read(OURS) == "of somebody else\n"
+    assert root.run("restore", OWN_FILE).returncode == 0
+    assert root.read(OWN_FILE) == "of somebody else\n"
 
 
 @pytest.mark.parametrize("moment", ["during", "after"])
@@ -73,9 +73,9 @@ def test_lines_of_others_make_a_file_theirs(root: OwnedRoot, moment: str) -> Non
     root.write(FSTAB, SWAP)
     mount = "server:/data /data nfs defaults 0 0\n"
     if moment == "during":
-        root.record("begin", DECLARED, edits=EDITS)
+        root.record("begin", DECLARED_PATHS, edits=EDITS)
         root.write(FSTAB, f"# {SWAP}{mount}")
-        root.record("finish", DECLARED, edits=EDITS)
+        root.record("finish", DECLARED_PATHS, edits=EDITS)
     else:
         install(root)
         root.write(FSTAB, f"# {SWAP}{mount}")
@@ -86,52 +86,56 @@ def test_lines_of_others_make_a_file_theirs(root: OwnedRoot, moment: str) -> Non
 
 
 def test_a_file_of_another_s_that_appears_meanwhile_is_not_ours(root: OwnedRoot) -> None:
-    root.record("begin", DECLARED)
+    root.record("begin", DECLARED_PATHS)
     root.write(HOSTS, 'server = "https://mirror.example"\n')
     root.write(FSTAB, SWAP)
-    root.record("finish", DECLARED)
+    root.record("finish", DECLARED_PATHS)
     assert root.read_records() == {}
 
 
 def test_what_was_changed_since_and_is_not_written_again_stays_somebody_else_s(root: OwnedRoot) -> None:
     install(root)
-    root.write(OURS, "overlay\nmine\n")
-    root.record("begin", DECLARED)
-    root.record("finish", DECLARED)
-    line = root.read_lines()[1][OURS]
+    root.write(OWN_FILE, "overlay\nmine\n")
+    root.record("begin", DECLARED_PATHS)
+    root.record("finish", DECLARED_PATHS)
+    line = root.read_lines()[1][OWN_FILE]
     assert line["after"] != line["now"]
 
 
 def test_a_step_that_was_killed_leaves_its_intention(root: OwnedRoot) -> None:
     root.write(FSTAB, SWAP)
-    root.record("begin", DECLARED)
-    root.write(OURS, MODULES)
-    assert {path: record["after"] for path, record in root.read_records().items()} == {OURS: "", FSTAB: "", HOSTS: ""}
+    root.record("begin", DECLARED_PATHS)
+    root.write(OWN_FILE, MODULES)
+    assert {path: record["after"] for path, record in root.read_records().items()} == {
+        OWN_FILE: "",
+        FSTAB: "",
+        HOSTS: "",
+    }
     install(root)
-    assert root.read_records()[OURS]["before"] == "absent"
+    assert root.read_records()[OWN_FILE]["before"] == "absent"
     assert root.read_records()[FSTAB]["after"].startswith("file ")
 
 
 def test_files_named_by_their_digest_are_replaced_where_nobody_changed_them(root: OwnedRoot) -> None:
-    declared = {"file": ["/etc/s/rules-*"]}
+    declared_paths = {"file": ["/etc/s/rules-*"]}
     for name in ("1", "2"):
-        root.record("begin", declared, written=[f"/etc/s/rules-{name}"])
+        root.record("begin", declared_paths, written=[f"/etc/s/rules-{name}"])
         root.write(f"/etc/s/rules-{name}", name)
         root.write("/etc/s/rules-of-a-person", "theirs")
-        root.record("finish", declared, written=[f"/etc/s/rules-{name}"])
+        root.record("finish", declared_paths, written=[f"/etc/s/rules-{name}"])
     assert root.read("/etc/s/rules-1") is None
     assert root.read("/etc/s/rules-2") == "2"
     assert root.read("/etc/s/rules-of-a-person") == "theirs"
     root.write("/etc/s/rules-2", "changed")
-    root.record("begin", declared, written=[])
-    root.record("finish", declared, written=[])
+    root.record("begin", declared_paths, written=[])
+    root.record("finish", declared_paths, written=[])
     assert root.read("/etc/s/rules-2") == "changed"
 
 
 def test_a_path_that_is_not_declared_is_refused(root: OwnedRoot) -> None:
-    done = root.run("begin", stdin_document={"declared": {"file": ["/etc/s/rules-*"]}, "written": ["/etc/shadow"]})
-    assert done.returncode == 1
-    assert "/etc/shadow" in done.stderr
+    process = root.run("begin", stdin_document={"declared": {"file": ["/etc/s/rules-*"]}, "written": ["/etc/shadow"]})
+    assert process.returncode == 1
+    assert "/etc/shadow" in process.stderr
     assert not (root.path / RECORD).exists()
 
 
@@ -150,30 +154,30 @@ def test_a_path_that_is_not_declared_is_refused(root: OwnedRoot) -> None:
 @pytest.mark.parametrize("command", ["begin", "finish", "read", "still", "clear"])
 def test_a_torn_record_ends_every_command_and_changes_nothing(root: OwnedRoot, text: str, command: str) -> None:
     root.write(RECORD, text.replace("MACHINE", root.machine))
-    root.write(OURS, MODULES)
+    root.write(OWN_FILE, MODULES)
     before = root.read_tree(), root.read(RECORD)
-    done = root.run(command, stdin_document={"declared": DECLARED})
-    assert done.returncode == 1
-    assert "ownership-record-unusable" in done.stderr
-    assert "Traceback" not in done.stderr
+    process = root.run(command, stdin_document={"declared": DECLARED_PATHS})
+    assert process.returncode == 1
+    assert "ownership-record-unusable" in process.stderr
+    assert "Traceback" not in process.stderr
     assert (root.read_tree(), root.read(RECORD)) == before
 
 
 def test_a_record_of_another_machine_is_unusable(root: OwnedRoot) -> None:
     install(root)
     root.write("/etc/machine-id", "b" * 32)
-    done = root.run("read")
-    assert done.returncode == 1
-    assert "another machine" in done.stderr
+    process = root.run("read")
+    assert process.returncode == 1
+    assert "another machine" in process.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
 def test_a_folder_that_cannot_be_written_ends_the_step_before_it_begins(root: OwnedRoot) -> None:
     root.write("/var/lib/x", "")
     (root.path / "var/lib").chmod(0o500)
-    done = root.run("begin", stdin_document={"declared": DECLARED})
-    assert done.returncode == 1
-    assert "cannot be" in done.stderr
+    process = root.run("begin", stdin_document={"declared": DECLARED_PATHS})
+    assert process.returncode == 1
+    assert "cannot be" in process.stderr
 
 
 @pytest.mark.parametrize("limit", [0, 20, 200])
@@ -184,9 +188,9 @@ def test_a_full_disk_ends_the_step_before_it_begins_and_keeps_the_record(root: O
     root.write(FSTAB, SWAP * 40)
     shell = f"import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
     shell += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-    done = root.run("begin", stdin_document={"declared": DECLARED}, program=shell + PROGRAM)
-    assert done.returncode == 1
-    assert "nothing was changed" in done.stderr
+    process = root.run("begin", stdin_document={"declared": DECLARED_PATHS}, program=shell + PROGRAM)
+    assert process.returncode == 1
+    assert "nothing was changed" in process.stderr
     assert root.read(RECORD) == before
     assert root.read(FSTAB) == SWAP * 40
 
@@ -198,39 +202,39 @@ def test_a_clock_that_jumps_decides_nothing(root: OwnedRoot) -> None:
         record["at"] = "2106-02-07T06:28:15Z"
     root.write(RECORD, json.dumps(document), 0o600)
     install(root)
-    assert root.read_lines()[1][OURS]["now"] == root.read_lines()[1][OURS]["after"]
+    assert root.read_lines()[1][OWN_FILE]["now"] == root.read_lines()[1][OWN_FILE]["after"]
 
 
 def test_what_an_earlier_release_wrote_is_adopted_where_the_step_changes_nothing(root: OwnedRoot) -> None:
-    other, data = "/etc/sysctl.d/90-gpustack.conf", "/var/lib/kubelet"
-    declared = {"file": [OURS, other], "lines": [FSTAB], "data": [data]}
-    adopt = [OURS, other, FSTAB, data]
-    root.write(OURS, MODULES)
-    root.write(other, "of another release\n")
+    other_file, data = "/etc/sysctl.d/90-gpustack.conf", "/var/lib/kubelet"
+    declared_paths = {"file": [OWN_FILE, other_file], "lines": [FSTAB], "data": [data]}
+    adopt = [OWN_FILE, other_file, FSTAB, data]
+    root.write(OWN_FILE, MODULES)
+    root.write(other_file, "of another release\n")
     root.write(FSTAB, SWAP)
     root.write(f"{data}/config.yaml", "x")
-    root.record("begin", declared)
-    root.write(other, "of this release\n")
-    root.record("finish", declared, adopt=adopt)
+    root.record("begin", declared_paths)
+    root.write(other_file, "of this release\n")
+    root.record("finish", declared_paths, adopt=adopt)
     records = root.read_records()
-    assert (records[OURS]["before"], records[OURS]["after"][:4]) == ("absent", "file")
+    assert (records[OWN_FILE]["before"], records[OWN_FILE]["after"][:4]) == ("absent", "file")
     assert records[data]["before"] == "absent"
-    assert records[other]["before"].startswith("file "), "it was not what this release writes: the copy stays"
+    assert records[other_file]["before"].startswith("file "), "it was not what this release writes: the copy stays"
     assert FSTAB not in records, "nobody knows what its lines were before"
-    assert root.run("restore", other).returncode == 0
-    assert root.read(other) == "of another release\n"
+    assert root.run("restore", other_file).returncode == 0
+    assert root.read(other_file) == "of another release\n"
 
 
 def test_nothing_is_adopted_unasked(root: OwnedRoot) -> None:
-    root.write(OURS, MODULES)
+    root.write(OWN_FILE, MODULES)
     install(root)
-    assert OURS not in root.read_records()
+    assert OWN_FILE not in root.read_records()
 
 
 def test_a_registry_s_file_that_is_replaced_while_it_is_adopted_is_not_ours(root: OwnedRoot) -> None:
     root.write(HOSTS, 'server = "https://mirror.example"\n')
-    root.record("begin", DECLARED)
-    root.record("finish", DECLARED, adopt=[HOSTS])
+    root.record("begin", DECLARED_PATHS)
+    root.record("finish", DECLARED_PATHS, adopt=[HOSTS])
     assert HOSTS not in root.read_records()
 
 
@@ -244,16 +248,16 @@ def test_a_machine_id_behind_a_link_is_read(root: OwnedRoot) -> None:
 
 @pytest.mark.parametrize("linked", [True, False])
 def test_files_of_others_beside_the_copies_stay(root: OwnedRoot, linked: bool) -> None:
-    copies, theirs = root.path / RECORD.replace("owned.json", "before"), "/srv/theirs/notes"
+    copies, foreign_notes = root.path / RECORD.replace("owned.json", "before"), "/srv/theirs/notes"
     if linked:
-        root.write(theirs, "theirs")
+        root.write(foreign_notes, "theirs")
         copies.parent.mkdir(parents=True)
-        copies.symlink_to((root.path / theirs[1:]).parent)
+        copies.symlink_to((root.path / foreign_notes[1:]).parent)
     install(root)
     root.write(f"{copies.relative_to(root.path)}/notes", "theirs")
-    (root.path / OURS[1:]).unlink()
-    done = root.run("clear")
-    assert done.returncode == 0, done.stderr
+    (root.path / OWN_FILE[1:]).unlink()
+    process = root.run("clear")
+    assert process.returncode == 0, process.stderr
     assert not (root.path / RECORD).exists()
     assert (copies / "notes").read_text() == "theirs"
 
@@ -264,12 +268,12 @@ def test_folders_without_end_are_no_reason_to_begin(root: OwnedRoot) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     for _ in range(1200):
         os.mkdir("a", dir_fd=descriptor)
-        below = os.open("a", os.O_RDONLY, dir_fd=descriptor)
+        descriptor_below = os.open("a", os.O_RDONLY, dir_fd=descriptor)
         os.close(descriptor)
-        descriptor = below
+        descriptor = descriptor_below
     os.close(descriptor)
-    done = root.run("begin", stdin_document={"declared": {"file": ["/etc/tree"]}})
+    process = root.run("begin", stdin_document={"declared": {"file": ["/etc/tree"]}})
     # Deeper than what pytest can remove.
     subprocess.run(["rm", "-r", folder], check=True)
-    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert (process.returncode, "Traceback" in process.stderr) == (1, False)
     assert not (root.path / RECORD).exists()

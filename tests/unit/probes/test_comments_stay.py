@@ -30,8 +30,8 @@ UUID=1 / ext4 defaults 0 1 # figleaf
 def run_probe(probe: Probe[Any], file: Path, name: str) -> Answer:
     assert isinstance(probe.question, Shell)
     command = ["sh", "-c", probe.question.script.replace(name, str(file))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    return Answer(probe.id, "h1", done.returncode, done.stdout)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return Answer(probe.id, "h1", process.returncode, process.stdout)
 
 
 def test_of_the_settings_of_crictl_those_it_knows_leave(tmp_path: Path) -> None:

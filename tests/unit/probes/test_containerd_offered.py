@@ -33,9 +33,9 @@ def format_stanza(package: str, version: str) -> str:
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     """Folder, and the address that `{os}` is part of."""
-    served = tmp_path / "linux" / "debian"
-    (served / POOL).mkdir(parents=True)
-    (served / f"dists/bookworm/stable/binary-{ARCH}").mkdir(parents=True)
+    served_folder = tmp_path / "linux" / "debian"
+    (served_folder / POOL).mkdir(parents=True)
+    (served_folder / f"dists/bookworm/stable/binary-{ARCH}").mkdir(parents=True)
     (tmp_path / "dpkg").mkdir()
     (tmp_path / "dpkg" / "status").touch()
     (tmp_path / "os-release").write_text('ID=debian\nVERSION_CODENAME=bookworm\nPRETTY_NAME="Debian 12"\n')
@@ -47,13 +47,13 @@ def world(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def offer(folder: Path, *versions: str, absent_versions: tuple[str, ...] = ()) -> None:
-    served = folder / "linux" / "debian"
+    served_folder = folder / "linux" / "debian"
     text = "\n".join(
         [format_stanza("docker-ce", "5:29.8.2-1"), *(format_stanza("containerd.io", version) for version in versions)]
     )
-    (served / f"dists/bookworm/stable/binary-{ARCH}/Packages.gz").write_bytes(gzip.compress(text.encode()))
-    for one in set(versions) - set(absent_versions):
-        (served / POOL / f"containerd.io_{one}.deb").touch()
+    (served_folder / f"dists/bookworm/stable/binary-{ARCH}/Packages.gz").write_bytes(gzip.compress(text.encode()))
+    for version in set(versions) - set(absent_versions):
+        (served_folder / POOL / f"containerd.io_{version}.deb").touch()
 
 
 def list_offers(world: tuple[Path, str], version: str = "2.3") -> tuple[Offer, ...]:
@@ -66,9 +66,11 @@ def list_offers(world: tuple[Path, str], version: str = "2.3") -> tuple[Offer, .
     script = script.replace("$(dpkg --print-architecture)", ARCH)
     env = {"PATH": os.environ["PATH"], "CONTAINERD": version, "CONTAINERD_ROOT": root,
            "DPKG_ADMINDIR": f"{folder}/dpkg", "LC_ALL": "C", "no_proxy": "127.0.0.1"}  # fmt: skip
-    done = subprocess.run(["/bin/sh", "-uc", script], capture_output=True, text=True, env=env, check=False, timeout=60)
+    process = subprocess.run(
+        ["/bin/sh", "-uc", script], capture_output=True, text=True, env=env, check=False, timeout=60
+    )
     return CONTAINERD_OFFERS.extract_fact(
-        Answer(CONTAINERD_OFFERS.id, "h1", rc=done.returncode, stdout=done.stdout, stderr=done.stderr)
+        Answer(CONTAINERD_OFFERS.id, "h1", rc=process.returncode, stdout=process.stdout, stderr=process.stderr)
     )
 
 

@@ -39,14 +39,18 @@ def find_engines(programs: Path, listening: str) -> HostEngines:
         (programs / name).chmod(0o755)
     script = HOST_ENGINES.question.script.removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
     path = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
-    done = subprocess.run(["/bin/sh", "-c", script], env=path, capture_output=True, text=True, check=True, timeout=60)
-    return HOST_ENGINES.extract_fact(Answer(HOST_ENGINES.id, "h1", 0, done.stdout))
+    process = subprocess.run(
+        ["/bin/sh", "-c", script], env=path, capture_output=True, text=True, check=True, timeout=60
+    )
+    return HOST_ENGINES.extract_fact(Answer(HOST_ENGINES.id, "h1", 0, process.stdout))
 
 
 def test_a_process_of_that_name_is_found_with_its_address(engine: int, tmp_path: Path) -> None:
     line = 'LISTEN 0 128 {} 0.0.0.0:* users:(("{}",pid={},fd=6))'
-    others = line.format("127.0.0.1:9400", "other", f"{engine}1")
-    host_engines = find_engines(tmp_path / "bin", f"{others}\n{line.format('127.0.0.1:5555', 'nv-hostengine', engine)}")
+    other_line = line.format("127.0.0.1:9400", "other", f"{engine}1")
+    host_engines = find_engines(
+        tmp_path / "bin", f"{other_line}\n{line.format('127.0.0.1:5555', 'nv-hostengine', engine)}"
+    )
     assert "127.0.0.1:5555" in [host_engine.address for host_engine in host_engines.running]
     assert host_engines.packages == {"datacenter-gpu-manager": "3.3.5"}
 

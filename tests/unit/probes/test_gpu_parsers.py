@@ -52,8 +52,8 @@ def test_the_bus_of_a_host_says_what_each_function_is_bound_to(tmp_path: Path) -
             (tmp_path / "drivers" / driver).mkdir(parents=True, exist_ok=True)
             (device / "driver").symlink_to(tmp_path / "drivers" / driver)
     script = SCRIPT.replace("/sys/bus/pci/devices", str(tmp_path / "devices"))
-    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True, timeout=10)
-    assert parse_fact(GPU_DEVICES, done.stdout) == (
+    process = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True, timeout=10)
+    assert parse_fact(GPU_DEVICES, process.stdout) == (
         Device("0000:03:00.0", "20b0", "0300"),
         Device("0000:17:00.0", "20b0", "0302", "nvidia"),
         Device("0000:2a:00.0", "20b0", "0302", "vfio-pci"),
@@ -73,11 +73,11 @@ def test_a_node_is_parsed_with_gpus_and_slices(
     parts = {f"nvidia.com/mig-{profile}": count for profile, count in slices.items()}
     allocatable = {"cpu": "2", "nvidia.com/gpu": str(free), **{key: str(count) for key, count in parts.items()}}
     status = {"nodeInfo": {"machineID": "a"}, "capacity": {"nvidia.com/gpu": str(capacity)}, "allocatable": allocatable}
-    (found,) = parse_fact(
+    (actual,) = parse_fact(
         GPU_NODES, {"items": [{"metadata": {"name": name, "labels": labels | other_labels}, "status": status}]}
     )
-    assert (found.name, found.labels, found.slices) == (name, labels, parts)
-    assert (found.capacity, found.allocatable) == (capacity, free)
+    assert (actual.name, actual.labels, actual.slices) == (name, labels, parts)
+    assert (actual.capacity, actual.allocatable) == (capacity, free)
 
 
 @pytest.mark.parametrize("field", ["capacity", "allocatable"])
@@ -98,9 +98,9 @@ def test_a_policy_says_its_error_first(state: str, failed: bool, good: str, bad:
     ]
     metadata = {"name": "a", "annotations": {"meta.helm.sh/release-name": release}}
     body = {"items": [{"metadata": metadata, "status": {"state": state, "conditions": conditions}}]}
-    (found,) = parse_fact(CLUSTER_POLICIES, body)
+    (actual,) = parse_fact(CLUSTER_POLICIES, body)
     words = (bad, "not fine") if failed else (good, "fine")
-    assert (found.state, found.reason, found.message, found.release) == (state, *words, release)
+    assert (actual.state, actual.reason, actual.message, actual.release) == (state, *words, release)
 
 
 @given(COUNT, COUNT, COUNT, st.integers(1, 9), st.integers(1, 9))
@@ -112,9 +112,9 @@ def test_a_daemon_set_runs_only_with_all_its_pods_of_the_present_template(
         "observedGeneration": observed_generation,
     }  # fmt: skip
     body = {"items": [{"metadata": {"name": "a", "generation": generation}, "spec": {}, "status": status}]}
-    found = parse_fact(GPU_DAEMON_SETS, body)["a"]
-    assert (found.desired_pods, found.ready) == (desired_pods, ready)
-    assert found.runs == (ready >= desired_pods and up_to_date >= desired_pods and observed_generation == generation)
+    actual = parse_fact(GPU_DAEMON_SETS, body)["a"]
+    assert (actual.desired_pods, actual.ready) == (desired_pods, ready)
+    assert actual.runs == (ready >= desired_pods and up_to_date >= desired_pods and observed_generation == generation)
 
 
 @given(COUNT, st.none() | COUNT, st.none() | COUNT)
@@ -124,15 +124,15 @@ def test_a_deployment_without_pods_has_no_counts(desired_pods: int, ready: int |
     body = {
         "items": [{"metadata": {"name": "a", "generation": 1}, "spec": {"replicas": desired_pods}, "status": status}]
     }
-    found = parse_fact(GPU_DEPLOYMENTS, body)["a"]
-    assert found.runs == ((ready or 0) >= desired_pods and (up_to_date or 0) >= desired_pods)
+    actual = parse_fact(GPU_DEPLOYMENTS, body)["a"]
+    assert actual.runs == ((ready or 0) >= desired_pods and (up_to_date or 0) >= desired_pods)
 
 
 @given(st.dictionaries(st.sampled_from(["app", "tier", "release"]), st.sampled_from([EXPORTER, "other"])))
 def test_a_monitor_is_the_exporter_s_when_its_selector_takes_the_exporter(labels: dict[str, str]) -> None:
     spec = {"selector": {"matchLabels": labels}}
-    found = parse_fact(MONITORS, {"items": [{"metadata": {"name": "a", "namespace": "b"}, "spec": spec}]})
-    assert bool(found) == (labels == APP)
+    actual = parse_fact(MONITORS, {"items": [{"metadata": {"name": "a", "namespace": "b"}, "spec": spec}]})
+    assert bool(actual) == (labels == APP)
 
 
 @given(st.dictionaries(NAME, st.text(alphabet="abc,#\n ", max_size=20)))
@@ -144,8 +144,10 @@ def test_the_table_as_it_is_written(tables: dict[str, str]) -> None:
 @given(st.lists(st.tuples(NAME, NAME, st.sampled_from(["hostname", "Hostname"])), max_size=6))
 def test_each_series_becomes_one_fact(series: list[tuple[str, str, str]]) -> None:
     result = [{"metric": {"UUID": uuid, label: host, "job": "j"}, "value": [0, "1"]} for uuid, host, label in series]
-    found = parse_fact(SERIES, {"status": "success", "data": {"resultType": "vector", "result": result}})
-    assert [(one.uuid, one.host, one.pod) for one in found] == [(uuid, host, "") for uuid, host, _ in series]
+    actual = parse_fact(SERIES, {"status": "success", "data": {"resultType": "vector", "result": result}})
+    assert [(series.uuid, series.host, series.pod) for series in actual] == [
+        (uuid, host, "") for uuid, host, _ in series
+    ]
 
 
 def test_an_xid_of_a_mig_instance_is_one_of_its_gpu() -> None:

@@ -25,7 +25,7 @@ from tests.worlds.programs.live_engines import build_policy
 from tests.worlds.snapshots.build import TAKEN_AT
 
 LIMIT = st.none() | st.integers(1, 99999)
-WANTED = st.fixed_dictionaries(
+MARKS = st.fixed_dictionaries(
     {name: st.booleans() for name in ("ecc", "pcie", "nvlink", "xid")}
     | dict.fromkeys(("temperature", "power", "pages"), LIMIT)
 )
@@ -33,7 +33,7 @@ CLOCK = st.integers(1, 99999)
 VALUE = {
     PROFILING: st.just(""),
     LOAD: st.just(""),
-    POLICY: st.builds(format_policy, WANTED),
+    POLICY: st.builds(format_policy, MARKS),
     POWER_LIMIT: st.integers(1, 99999).map(str),
     CLOCKS: st.builds(lambda memory, sm: f"{memory},{sm}", CLOCK, CLOCK),
 }
@@ -42,10 +42,10 @@ TIMES = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp
 
 @st.composite
 def draw_marks(draw: st.DrawFn) -> Mark:
-    what = draw(st.sampled_from([*KINDS]))
-    values = draw(st.lists(VALUE[what], min_size=1, max_size=3))
-    until, who = draw(TIMES), draw(st.text(max_size=20))
-    return Mark("gpu1", what, until, who, draw(VALUE[what]), tuple(values), until < TAKEN_AT)
+    kind = draw(st.sampled_from([*KINDS]))
+    values = draw(st.lists(VALUE[kind], min_size=1, max_size=3))
+    end, holder = draw(TIMES), draw(st.text(max_size=20))
+    return Mark("gpu1", kind, end, holder, draw(VALUE[kind]), tuple(values), end < TAKEN_AT)
 
 
 @settings(deadline=None, max_examples=100)
@@ -71,13 +71,13 @@ def test_another_text_is_no_mark(kind: str, fields: dict[str, object], text: str
 def test_a_value_that_cannot_be_set_is_no_mark(mark: Mark, field: str, text: str) -> None:
     loads = json.loads(mark.text)
     loads[field] = [text] if field == "values" else text
-    known = parse_mark("gpu1", mark.kind, json.dumps(loads), TAKEN_AT)
-    assert (known is None) == (VALUES[mark.kind].fullmatch(text) is None)
-    assert known is None or re.fullmatch(r"[a-z0-9=, ]*", text)
+    parsed_mark = parse_mark("gpu1", mark.kind, json.dumps(loads), TAKEN_AT)
+    assert (parsed_mark is None) == (VALUES[mark.kind].fullmatch(text) is None)
+    assert parsed_mark is None or re.fullmatch(r"[a-z0-9=, ]*", text)
 
 
 @settings(deadline=None, max_examples=100)
-@given(WANTED, st.integers(0, 1), st.integers(0, 3))
+@given(MARKS, st.integers(0, 1), st.integers(0, 3))
 def test_a_policy_comes_back_from_dcgmi(wanted: dict[str, bool | int | None], action: int, validation: int) -> None:
     """The policy may have an action or a validation, which others set."""
     policy = format_policy(wanted)

@@ -60,9 +60,11 @@ def query_grafana(grafana: Grafana, folder: Path, password: str) -> str:
     (folder / "admin.conf").touch()
     assert isinstance(RESPONSE.question, Shell)
     script = RESPONSE.question.script.replace("/etc/kubernetes", str(folder))
-    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in (("WHO", USER), ("WORD", password))}
-    own = {"PATH": f"{folder}:{os.environ['PATH']}", "AT": f"127.0.0.1:{grafana.server_port}"}
-    env = os.environ | encoded | own | {"MONITORING": "monitoring", "RELEASE": "monitoring"}
+    encoded_words = {
+        name: base64.b64encode(text.encode()).decode() for name, text in (("WHO", USER), ("WORD", password))
+    }
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "AT": f"127.0.0.1:{grafana.server_port}"}
+    env = os.environ | encoded_words | environment | {"MONITORING": "monitoring", "RELEASE": "monitoring"}
     return subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=30).stdout
 
 

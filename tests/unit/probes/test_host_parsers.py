@@ -34,9 +34,9 @@ def test_upstream_is_what_stands_between_epoch_and_revision(epoch: str, version:
 
 @given(st.dictionaries(st.sampled_from(PACKAGE_NAMES), st.tuples(st.sampled_from(["install", "hold"]), VERSION)))
 def test_packages_are_parsed(packages: dict[str, tuple[str, str]]) -> None:
-    out = "".join(f"{name} {want} installed {version}-1\n" for name, (want, version) in packages.items())
+    stdout = "".join(f"{name} {want} installed {version}-1\n" for name, (want, version) in packages.items())
     missing = "".join(f"{MISSING}{name}\n" for name in PACKAGE_NAMES if name not in packages)
-    fact = PACKAGES.extract_fact(replace(build_answer(out, rc=1 if missing else 0), stderr=missing))
+    fact = PACKAGES.extract_fact(replace(build_answer(stdout, rc=1 if missing else 0), stderr=missing))
     assert set(fact) == set(PACKAGE_NAMES)
     assert {name: (package.held, package.version) for name, package in fact.items() if package} == {
         name: (want == "hold", version) for name, (want, version) in packages.items()
@@ -64,7 +64,7 @@ def test_addresses_are_parsed(interfaces: dict[str, list[str]]) -> None:
         for interface in interfaces[name]
     ]
     assert ADDRESSES.extract_fact(build_answer("\n".join(lines))) == {
-        name: tuple(found) for name, found in interfaces.items()
+        name: tuple(addresses) for name, addresses in interfaces.items()
     }
 
 
@@ -95,10 +95,10 @@ def test_only_living_swap_lines_of_fstab_count(lines: list[tuple[bool, str, str]
     )
 )
 def test_configuration_files_are_parsed(files: dict[str, tuple[int, list[str]]]) -> None:
-    out = "".join(
+    stdout = "".join(
         f"== {name} {time}\ndisabled_plugins = {json.dumps(plugins)}\n\n" for name, (time, plugins) in files.items()
     )
-    fact = CONFIGURATION.extract_fact(build_answer(out))
+    fact = CONFIGURATION.extract_fact(build_answer(stdout))
     assert fact.newest == max((time for time, _ in files.values()), default=0)
     assert fact.disabled_plugins == {name: tuple(plugins) for name, (_, plugins) in files.items() if plugins}
     assert fact.parse_errors == {}

@@ -26,7 +26,7 @@ PANELS = json.dumps({"a": "figleaf", "b": "DCGM_FI_DEV_GPU_TEMP{Hostname=~'x'}"}
 ORIGINAL = "global: {smtp_auth_password: figleaf, smtp_from: figleaf}\nreceivers: [{name: ops, x: figleaf}]"
 ENV = [{"name": "DCGM_EXPORTER_KUBERNETES", "value": "true"}, {"name": "X", "value": "figleaf"}]
 EXPORTER = {"template": {"spec": {"containers": [{"name": "dcgm", "env": ENV}], "volumes": []}}}
-NOTED = {"kubectl.kubernetes.io/last-applied-configuration": "figleaf", "gpustack/digest": "d"}
+NOTED_ANNOTATIONS = {"kubectl.kubernetes.io/last-applied-configuration": "figleaf", "gpustack/digest": "d"}
 
 
 def build_object(name: str, data: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -41,7 +41,7 @@ MAPS = render_list(
     build_object("kubeadm-config", {"ClusterConfiguration": "a: 1", "x": "figleaf"}),
     build_object("y", {"kubelet": "figleaf"}),
 )
-GIVEN: tuple[tuple[Probe[Any], str], ...] = (
+GIVEN_TEXTS: tuple[tuple[Probe[Any], str], ...] = (
     (containerd.RUNTIME, json.dumps({"config": CONTAINERD | LOGINS, "status": "figleaf"}, indent=2)),
     (kubeadm.SETTINGS, MAPS),
     (grafana.DATA_SOURCES, render_list(build_object("d", {"d.yaml": SOURCES}))),
@@ -52,9 +52,9 @@ GIVEN: tuple[tuple[Probe[Any], str], ...] = (
     (flannel.NET_CONF, render_list(build_object("z", {"token": "figleaf"}))),
     (resolver.FORWARDS, render_list(build_object("coredns", {"Corefile": "x", "y": "figleaf"}))),
     (applied_objects.build_probe("a.b", "/x"), render_list(
-        {"metadata": {"name": "p", "namespace": "n", "annotations": NOTED}})),
+        {"metadata": {"name": "p", "namespace": "n", "annotations": NOTED_ANNOTATIONS}})),
     (gpu_cluster.CLUSTER_POLICIES, render_list(
-        {"metadata": {"name": "p", "annotations": NOTED}, "status": {}})),
+        {"metadata": {"name": "p", "annotations": NOTED_ANNOTATIONS}, "status": {}})),
 )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def build_answer(probe: Probe[Any], text: str) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize(("probe", "text"), GIVEN, ids=lambda value: getattr(value, "id", ""))
+@pytest.mark.parametrize(("probe", "text"), GIVEN_TEXTS, ids=lambda value: getattr(value, "id", ""))
 def test_what_is_not_read_is_not_kept(probe: Probe[Any], text: str) -> None:
     assert "figleaf" in text
     answer = build_answer(probe, text)

@@ -15,16 +15,16 @@ FUNCTION = SCRIPT[SCRIPT.index("known_words() {") : SCRIPT.index("echo '== packa
 def print_known(*words: str, end: str = "\0") -> str:
     """Return what is told of a process, whose words /proc/PID/cmdline ends with NUL (proc_pid_cmdline(5))."""
     line = ("\0".join(words) + end).encode()
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-euc", f"{FUNCTION}known_words"], input=line, capture_output=True, check=True, timeout=30
     )
-    return done.stdout.decode().removesuffix(" ")
+    return process.stdout.decode().removesuffix(" ")
 
 
 def test_every_word_that_is_compared_is_printed() -> None:
-    here = View(build_snapshot(build_installed_answers()), "w1")
-    for one in (*build_exporters(here), *build_monitoring(here)):
-        assert print_known(*one.command.split()) == one.command
+    view = View(build_snapshot(build_installed_answers()), "w1")
+    for component in (*build_exporters(view), *build_monitoring(view)):
+        assert print_known(*component.command.split()) == component.command
 
 
 @pytest.mark.parametrize("end", ["\0", ""])

@@ -37,8 +37,12 @@ def root(tmp_path: Path) -> Path:
 def read_sources(root: Path, path: str = "") -> Sources:
     script = f"LC_ALL=C; export LC_ALL\n{format_command(SOURCES)}".replace("/etc/apt", str(root))
     env = {"PATH": path or os.environ["PATH"], "APT_CONFIG": str(root / "apt.conf")}
-    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
-    return SOURCES.extract_fact(Answer(SOURCES.id, "h1", rc=done.returncode, stdout=done.stdout, stderr=done.stderr))
+    process = subprocess.run(
+        ["/bin/sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60
+    )
+    return SOURCES.extract_fact(
+        Answer(SOURCES.id, "h1", rc=process.returncode, stdout=process.stdout, stderr=process.stderr)
+    )
 
 
 def write(root: Path, name: str, text: str) -> None:
@@ -46,28 +50,28 @@ def write(root: Path, name: str, text: str) -> None:
 
 
 def test_a_vendor_s_stanza_is_read_with_its_armoured_key(root: Path) -> None:
-    one = Vendor(root / "vendor", "2y")
-    (root / "docker.asc").write_bytes(one.public)
+    vendor = Vendor(root / "vendor", "2y")
+    (root / "docker.asc").write_bytes(vendor.public)
     write(root, "docker.sources", DOCKER)
-    found = read_sources(root)
+    sources = read_sources(root)
     key = f"{root}/docker.asc"
-    assert found.sources == (Source("sources.list.d/docker.sources", DOCKER_PLACE, "bookworm", key, "stable"),)
-    assert found.keyrings[key].fingerprints == (one.fingerprint,)
-    assert found.errors == ()
-    one.end()
+    assert sources.sources == (Source("sources.list.d/docker.sources", DOCKER_PLACE, "bookworm", key, "stable"),)
+    assert sources.keyrings[key].fingerprints == (vendor.fingerprint,)
+    assert sources.errors == ()
+    vendor.end()
 
 
 def test_a_key_that_has_ended_is_read_with_its_end(root: Path) -> None:
     """gpg says nothing of it without a database of trust, which a probe does not make."""
-    one = Vendor(root / "vendor", "seconds=1")
+    vendor = Vendor(root / "vendor", "seconds=1")
     time.sleep(2)
-    (root / "docker.asc").write_bytes(one.public)
+    (root / "docker.asc").write_bytes(vendor.public)
     write(root, "docker.sources", DOCKER)
     ring = read_sources(root).keyrings[f"{root}/docker.asc"]
-    assert ring.fingerprints == (one.fingerprint,)
+    assert ring.fingerprints == (vendor.fingerprint,)
     assert ring.expires_at
     assert ring.expires_at < datetime.now(UTC)
-    one.end()
+    vendor.end()
 
 
 @pytest.mark.parametrize("line", ["Enabled: no", "enabled: No", "Enabled:  false"])
@@ -135,9 +139,9 @@ def test_a_source_whose_signature_does_not_count_names_no_key(root: Path, name: 
 )
 def test_what_apt_cannot_read_is_reported_in_its_words(root: Path, name: str, text: str, words: str) -> None:
     write(root, name, text)
-    refused = read_sources(root).errors
-    assert words in refused[0]
-    assert name in refused[0] or "http://x/ s: /a.gpg != /b.gpg" in refused[0]
+    errors = read_sources(root).errors
+    assert words in errors[0]
+    assert name in errors[0] or "http://x/ s: /a.gpg != /b.gpg" in errors[0]
 
 
 def test_without_gpg_it_is_not_known_which_keys_a_file_holds(root: Path, tmp_path: Path) -> None:

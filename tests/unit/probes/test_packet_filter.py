@@ -9,8 +9,8 @@ from gpustack.probes.firewall.packet_filter import Filter, Packet, find_stop, li
 
 PEER = Packet("10.0.0.2", "tcp", 10250, "eth0", "10.0.0.1")
 STRANGER = Packet("192.0.2.7", "tcp", 9, "eth0", "10.0.0.1")
-SENT = Packet("10.0.0.1", "tcp", 10250, "", "10.0.0.2", "eth0", "output")
-THROUGH = Packet("10.244.1.5", "tcp", 443, "cni0", "192.0.2.7", "eth0", "forward")
+SENT_PACKET = Packet("10.0.0.1", "tcp", 10250, "", "10.0.0.2", "eth0", "output")
+FORWARDED_PACKET = Packet("10.244.1.5", "tcp", 443, "cni0", "192.0.2.7", "eth0", "forward")
 OPEN = ["-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT"]
 
 
@@ -69,10 +69,10 @@ def test_the_first_verdict_counts() -> None:
 def test_chains_are_walked_and_returned_from() -> None:
     site = ["-N SITE", "-A SITE -p tcp -m tcp --dport 9 -j RETURN", "-A SITE -j DROP", "-A INPUT -j SITE"]
     assert explain_stop(parse_rules(*site), STRANGER) == ""
-    found = find_stop(parse_rules(*site), PEER)
-    assert found
-    assert found.general
-    assert str(found) == "chain ip filter INPUT: -A INPUT -j SITE > -A SITE -j DROP"
+    stop = find_stop(parse_rules(*site), PEER)
+    assert stop
+    assert stop.general
+    assert str(stop) == "chain ip filter INPUT: -A INPUT -j SITE > -A SITE -j DROP"
 
 
 def test_goto_does_not_come_back() -> None:
@@ -86,8 +86,8 @@ def test_a_loop_of_chains_ends() -> None:
 def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
     """Flannel accepts at the end of FORWARD: before the policy, and after a rule that ends it."""
     policy = ["-P INPUT ACCEPT", "-P FORWARD DROP"]
-    assert explain_stop(iptables.parse_filter(policy), THROUGH) == ""
-    assert "REJECT" in explain_stop(iptables.parse_filter([*policy, "-A FORWARD -j REJECT"]), THROUGH)
+    assert explain_stop(iptables.parse_filter(policy), FORWARDED_PACKET) == ""
+    assert "REJECT" in explain_stop(iptables.parse_filter([*policy, "-A FORWARD -j REJECT"]), FORWARDED_PACKET)
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
     ],
 )
 def test_what_a_host_sends_is_asked_too(lines: list[str], reason: str) -> None:
-    found = explain_stop(iptables.parse_filter(["-P INPUT ACCEPT", *lines]), SENT)
-    assert found.endswith(reason)
-    assert bool(found) is bool(reason)
-    assert str(SENT) == "tcp 10250 to 10.0.0.2"
+    explanation = explain_stop(iptables.parse_filter(["-P INPUT ACCEPT", *lines]), SENT_PACKET)
+    assert explanation.endswith(reason)
+    assert bool(explanation) is bool(reason)
+    assert str(SENT_PACKET) == "tcp 10250 to 10.0.0.2"
 
 
 def test_only_a_rule_for_everything_is_general() -> None:
     specific, general = (
-        find_stop(parse_rules(f"-A INPUT {what}-j DROP"), PEER) for what in ("-s 10.0.0.2/32 ", "-p tcp ")
+        find_stop(parse_rules(f"-A INPUT {condition}-j DROP"), PEER) for condition in ("-s 10.0.0.2/32 ", "-p tcp ")
     )
     assert specific
     assert not specific.general
@@ -193,15 +193,15 @@ PEER6 = Packet("2001:db8::2", "tcp", 10250, "eth0", "2001:db8::1")
     ],
 )
 def test_nft_matches_ipv6_addresses(family: str, expression: object, right: object, stops: bool) -> None:
-    found = nftables.parse_filter([format_table("accept", [match(expression, right), {"drop": None}], family=family)])
-    assert bool(find_stop(found, PEER6)) is stops
+    rules = nftables.parse_filter([format_table("accept", [match(expression, right), {"drop": None}], family=family)])
+    assert bool(find_stop(rules, PEER6)) is stops
 
 
 def test_iptables_of_each_version_asks_its_own_packets() -> None:
     lines = ["-P INPUT DROP", "-A INPUT -s 2001:db8::/32 -p tcp -m tcp --dport 22 -j ACCEPT"]
-    found = iptables.parse_filter(lines, "ip6")
-    assert explain_stop(found, PEER6) == "the policy DROP of chain ip6 filter INPUT"
-    assert explain_stop(found, PEER) == ""
+    rules = iptables.parse_filter(lines, "ip6")
+    assert explain_stop(rules, PEER6) == "the policy DROP of chain ip6 filter INPUT"
+    assert explain_stop(rules, PEER) == ""
     assert explain_stop(parse_rules(policy="DROP"), PEER6) == ""
 
 

@@ -11,18 +11,18 @@ AFFINE = "\tchain endpoint-5OJB2KTY-kube-system/kube-dns/udp/dns__10.244.0.9/53 
 
 
 def read(table: str) -> list[str]:
-    done = subprocess.run(["awk", ENDPOINTS], input=table, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    process = subprocess.run(["awk", ENDPOINTS], input=table, capture_output=True, text=True, check=True)
+    return process.stdout.splitlines()
 
 
 def test_pods_of_a_service_stand_in_its_chain() -> None:
-    found = read(TABLE)
-    assert [line for line in found if line.startswith("kube-system/kube-dns/udp/dns ")] == [
+    endpoints = read(TABLE)
+    assert [line for line in endpoints if line.startswith("kube-system/kube-dns/udp/dns ")] == [
         "kube-system/kube-dns/udp/dns 10.244.0.2:53",
         "kube-system/kube-dns/udp/dns 10.244.0.3:53",
     ]
-    assert "monitoring/monitoring-grafana/tcp/http-web 10.244.1.2:3000" in found
-    assert len(found) == 19
+    assert "monitoring/monitoring-grafana/tcp/http-web 10.244.1.2:3000" in endpoints
+    assert len(endpoints) == 19
 
 
 def test_pods_that_a_client_comes_back_to_have_a_chain_each() -> None:

@@ -13,7 +13,7 @@ from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.probes.containerd.daemon import CONFIGURATION, MANAGED_HEADER, MIRRORS, Configuration
 from gpustack.probes.containerd.tables import CONFIG_TABLES
 
-RECORDED = sorted((Path(__file__).parents[2] / "cases" / "containerd.configuration").glob("*.json"))
+RECORDED_CASES = sorted((Path(__file__).parents[2] / "cases" / "containerd.configuration").glob("*.json"))
 AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox awk") if shutil.which(name.split()[0])]
 CONFIG = """\
 version = 2 # it is figleaf
@@ -60,7 +60,7 @@ def run_probe(probe: Probe[Any], folder: Path, awk: str = "awk") -> Answer:
     text = probe.question.script.replace("/etc/containerd 2>", f"{folder} 2>").replace(
         "/etc/containerd/certs.d", str(folder)
     )
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", text.replace("  awk -v", f"  {awk} -v")],
         env={"PATH": "/usr/bin:/bin", "SALT": "s", "MIRROR_LOGIN": ""},
         capture_output=True,
@@ -68,8 +68,8 @@ def run_probe(probe: Probe[Any], folder: Path, awk: str = "awk") -> Answer:
         timeout=20,
         check=False,
     )
-    assert done.stderr == ""
-    return Answer(probe.id, "h1", done.returncode, done.stdout)
+    assert process.stderr == ""
+    return Answer(probe.id, "h1", process.returncode, process.stdout)
 
 
 @pytest.fixture(params=AWKS)
@@ -143,7 +143,7 @@ def test_what_is_broken_stays_broken_in_the_same_line(tmp_path: Path, line: str)
     assert wrong
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RECORDED_CASES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("probe", [CONFIGURATION, CONFIG_TABLES], ids=lambda probe: probe.id)
 def test_recorded_files_say_the_same(path: Path, probe: Probe[Any], tmp_path: Path) -> None:
     """The time at which a file was written, and the column of a mistake, may differ."""
@@ -158,13 +158,15 @@ def test_recorded_files_say_the_same(path: Path, probe: Probe[Any], tmp_path: Pa
         else:
             with (tmp_path / name).open("a") as file:
                 file.write(f"{line}\n")
-    again = run_probe(CONFIGURATION, tmp_path)
-    for line in again.stdout.splitlines():
+    second_answer = run_probe(CONFIGURATION, tmp_path)
+    for line in second_answer.stdout.splitlines():
         if line.startswith("== "):
             name, time = line.removeprefix("== ").rsplit(" ", 1)
-            again = Answer(probe.id, "h1", 0, again.stdout.replace(f"== {name} {time}\n", f"== {name} {times[name]}\n"))
-    before, now = probe.extract_fact(answer), probe.extract_fact(again)
-    if isinstance(now, Configuration):
-        assert sorted(now.parse_errors) == sorted(before.parse_errors)
-        now = replace(now, parse_errors=before.parse_errors)
-    assert now == before
+            second_answer = Answer(
+                probe.id, "h1", 0, second_answer.stdout.replace(f"== {name} {time}\n", f"== {name} {times[name]}\n")
+            )
+    before, current_fact = probe.extract_fact(answer), probe.extract_fact(second_answer)
+    if isinstance(current_fact, Configuration):
+        assert sorted(current_fact.parse_errors) == sorted(before.parse_errors)
+        current_fact = replace(current_fact, parse_errors=before.parse_errors)
+    assert current_fact == before

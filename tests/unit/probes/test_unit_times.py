@@ -14,13 +14,13 @@ from gpustack.probes.containerd.daemon import RUNTIME
 from gpustack.probes.host.recent_changes import TIMES
 from gpustack.probes.host.units import UNITS, parse_unit_blocks
 
-STARTED = 1795496640
+START_TIME = 1795496640
 SYSTEMCTL = f"""#!/bin/sh
 case " $* " in
 *" --timestamp=unix "*) echo "Invalid value: unix." >&2; exit 1 ;;
 *" is-enabled "* | *" is-active "*) exit 0 ;;
 esac
-at=$(date -d @{STARTED} '+%a %Y-%m-%d %H:%M:%S %Z')
+at=$(date -d @{START_TIME} '+%a %Y-%m-%d %H:%M:%S %Z')
 case " $* " in
 *" --value "*) echo "$at" ;;
 *) for unit in containerd kubelet; do
@@ -38,7 +38,7 @@ def tools(tmp_path: Path) -> Path:
     for name, text in {
         "systemctl": SYSTEMCTL,
         "crictl": "#!/bin/sh\nexit 1\n",
-        "stat": f'#!/bin/sh\necho "${{WRITTEN-{STARTED}}}"\n',
+        "stat": f'#!/bin/sh\necho "${{WRITTEN-{START_TIME}}}"\n',
     }.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
@@ -51,9 +51,9 @@ def run(tools: Path, script: str, **env: str) -> subprocess.CompletedProcess[str
 
 
 def run_script(tools: Path, script: str, **env: str) -> str:
-    done = run(tools, script, **env)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = run(tools, script, **env)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def extract_script(probe: Probe[Any]) -> str:
@@ -64,8 +64,8 @@ def extract_script(probe: Probe[Any]) -> str:
 def test_the_start_of_active_units_is_read(tools: Path) -> None:
     fact = UNITS.extract_fact(Answer("units.services", "h1", 0, run_script(tools, extract_script(UNITS))))
     assert {name: unit.active_since for name, unit in fact.items() if unit} == {
-        "containerd": STARTED,
-        "kubelet": STARTED,
+        "containerd": START_TIME,
+        "kubelet": START_TIME,
     }
 
 
@@ -83,14 +83,14 @@ def test_a_time_that_date_cannot_read_is_no_answer(tools: Path) -> None:
 
 def test_containerd_that_does_not_answer_is_no_answer(tools: Path) -> None:
     script = extract_script(RUNTIME).split("\n", 1)[1]
-    done = run(tools, script)
-    assert done.returncode == 1
-    times = {name: block["ActiveEnterTimestamp"] for name, block, _ in parse_unit_blocks(done.stdout)}
-    assert times["containerd"] == f"@{STARTED}"
+    process = run(tools, script)
+    assert process.returncode == 1
+    times = {name: block["ActiveEnterTimestamp"] for name, block, _ in parse_unit_blocks(process.stdout)}
+    assert times["containerd"] == f"@{START_TIME}"
 
 
 def test_the_boot_time_of_the_host_is_printed(tools: Path) -> None:
-    assert f"== booted\n@{STARTED}\n== files" in run_script(tools, extract_script(TIMES).split("cd /etc")[0])
+    assert f"== booted\n@{START_TIME}\n== files" in run_script(tools, extract_script(TIMES).split("cd /etc")[0])
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_the_boot_time_of_the_host_is_printed(tools: Path) -> None:
 def test_files_newer_than_the_daemon_restart_it(
     tools: Path, script: str, file: str, later: int, *, restart: bool
 ) -> None:
-    there = tools / Path(file).name
-    there.touch()
+    program = tools / Path(file).name
+    program.touch()
     words = (locate_playbooks() / "roles" / script).read_text()
     for path in ("/etc/containerd/config.toml", "/etc/gpustack-cluster/proxy.env"):
-        words = words.replace(path, str(there) if path.endswith(there.name) else "/nowhere")
-    text = run_script(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
-    assert (f"restart: {there} is newer" in text) is restart
+        words = words.replace(path, str(program) if path.endswith(program.name) else "/nowhere")
+    text = run_script(tools, words, WRITTEN=str(START_TIME + later), RESTRICT="true")
+    assert (f"restart: {program} is newer" in text) is restart

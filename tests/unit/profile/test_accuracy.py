@@ -13,7 +13,7 @@ from gpustack.profile.phases import count_phases, cut_warm_up
 from gpustack.profile.window import Job
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
-EACH = 60
+WINDOWS_OF_EACH = 60
 
 
 def judge(name: str, number: int, seed: str = "1") -> Verdict:
@@ -24,7 +24,7 @@ def judge(name: str, number: int, seed: str = "1") -> Verdict:
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, list[Verdict]]:
-    return {name: [judge(name, number) for number in range(EACH)] for name in MECHANISMS}
+    return {name: [judge(name, number) for number in range(WINDOWS_OF_EACH)] for name in MECHANISMS}
 
 
 def count_right(name: str, verdicts: list[Verdict]) -> int:
@@ -32,26 +32,43 @@ def count_right(name: str, verdicts: list[Verdict]) -> int:
 
 
 def test_confident_verdicts_are_right(verdicts: dict[str, list[Verdict]]) -> None:
-    sure = {name: [one for one in verdict if one.confidence == "high"] for name, verdict in verdicts.items()}
+    sure = {
+        name: [judgement for judgement in verdict if judgement.confidence == "high"]
+        for name, verdict in verdicts.items()
+    }
     assert sum(map(len, sure.values())) > 200
-    assert sum(count_right(name, found) for name, found in sure.items()) / sum(map(len, sure.values())) >= 0.95
+    assert (
+        sum(count_right(name, judgements_of_name) for name, judgements_of_name in sure.items())
+        / sum(map(len, sure.values()))
+        >= 0.95
+    )
 
 
 def test_verdicts_are_mostly_right(verdicts: dict[str, list[Verdict]]) -> None:
-    known = {name: [one for one in verdict if one.id != "insufficient-data"] for name, verdict in verdicts.items()}
-    write(known)
-    assert sum(count_right(name, found) for name, found in known.items()) / sum(map(len, known.values())) >= 0.80
-    assert all(count_right(name, found) / len(found) >= 0.6 for name, found in known.items())
+    clear_judgements = {
+        name: [judgement for judgement in verdict if judgement.id != "insufficient-data"]
+        for name, verdict in verdicts.items()
+    }
+    write(clear_judgements)
+    assert (
+        sum(count_right(name, judgements_of_name) for name, judgements_of_name in clear_judgements.items())
+        / sum(map(len, clear_judgements.values()))
+        >= 0.80
+    )
+    assert all(
+        count_right(name, judgements_of_name) / len(judgements_of_name) >= 0.6
+        for name, judgements_of_name in clear_judgements.items()
+    )
 
 
 def write(verdicts_by_name: dict[str, list[Verdict]]) -> None:
-    if not (where := os.environ.get("ACCURACY_WRITE")):
+    if not (target := os.environ.get("ACCURACY_WRITE")):
         return
     lines = []
     for name, verdicts in verdicts_by_name.items():
         sure, truth = [verdict for verdict in verdicts if verdict.confidence == "high"], MECHANISMS[name].truth
-        others = Counter(str(one.id) for one in verdicts if one.id != truth)
-        wrong = ", ".join(f"{other} ({times})" for other, times in others.most_common())
+        other_classes = Counter(str(judgement.id) for judgement in verdicts if judgement.id != truth)
+        wrong = ", ".join(f"{class_name} ({times})" for class_name, times in other_classes.most_common())
         row = (
             name,
             truth,
@@ -60,12 +77,12 @@ def write(verdicts_by_name: dict[str, list[Verdict]]) -> None:
             wrong,
         )
         lines.append(f"| {' | '.join(row)} |\n")
-    Path(where).write_text("".join(lines))
+    Path(target).write_text("".join(lines))
 
 
 def test_too_few_samples_give_no_verdict(verdicts: dict[str, list[Verdict]]) -> None:
-    for found in verdicts.values():
-        for verdict in found:
+    for judgement in verdicts.values():
+        for verdict in judgement:
             samples = dict(verdict.means)["samples"]
             assert (verdict.id == "insufficient-data") is (samples < 10)
             assert verdict.confidence != "high" or samples >= 60

@@ -58,7 +58,7 @@ def test_what_is_usual_is_sorted_by_how_near_it_is() -> None:
 
 
 def test_advice_is_for_classes_that_there_are() -> None:
-    assert {id for id, _ in ADVICE} <= {one.id for one in CLASSES}
+    assert {id for id, _ in ADVICE} <= {cls.id for cls in CLASSES}
 
 
 def test_a_threshold_can_be_set() -> None:
@@ -67,9 +67,9 @@ def test_a_threshold_can_be_set() -> None:
 
 
 def test_all_wrong_thresholds_are_named() -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         set_limits(["dram=0.9", "drum=0.9", "tensor=high", "pcie=-1", "sm"])
-    assert [line.partition(":")[0] for line in caught.value.reason.splitlines()[:-1]] == [
+    assert [line.partition(":")[0] for line in excinfo.value.reason.splitlines()[:-1]] == [
         "drum=0.9",
         "tensor=high",
         "pcie=-1",

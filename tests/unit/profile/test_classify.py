@@ -45,8 +45,8 @@ def test_several_phases_make_less_sure() -> None:
 
 
 def test_idle_is_sure_after_half_an_hour() -> None:
-    nothing = dict.fromkeys(DECODE, 0.001) | {"power": 70.0, "power_limit": 700.0}
-    pause, idle = (classify(Job((build_window(nothing, samples),))) for samples in (90, 130))
+    idle_levels = dict.fromkeys(DECODE, 0.001) | {"power": 70.0, "power_limit": 700.0}
+    pause, idle = (classify(Job((build_window(idle_levels, samples),))) for samples in (90, 130))
     assert (pause.id, pause.confidence) == ("idle", "low")
     assert pause.notes == ("Only 1350 s were measured: it may be a pause.",)
     assert (idle.id, idle.confidence, idle.notes) == ("idle", "high", ())
@@ -54,8 +54,8 @@ def test_idle_is_sure_after_half_an_hour() -> None:
 
 def test_a_gpu_that_only_copies_is_not_idle() -> None:
     """Copy engines are no compute engine."""
-    nothing = dict.fromkeys(DECODE, 0.001) | {"pcie_receive": 0.9 * PCIE}
-    assert classify(Job((build_window(nothing, 130, pcie_peak=PCIE),))).id == "pcie-bound"
+    idle_levels = dict.fromkeys(DECODE, 0.001) | {"pcie_receive": 0.9 * PCIE}
+    assert classify(Job((build_window(idle_levels, 130, pcie_peak=PCIE),))).id == "pcie-bound"
 
 
 def test_kernels_that_do_not_fill_the_gpu_are_not_a_wait_for_input() -> None:
@@ -114,8 +114,8 @@ def test_a_verdict_always_has_its_numbers(name: str, seed: int) -> None:
 def test_a_paused_profiler_gives_no_verdict() -> None:
     """Energy and power go on."""
     levels = build_window(DECODE | {"power": 500.0}).tracks
-    paused = {name: track if name == "power" else track[:3] for name, track in levels.items()}
-    assert classify(Job((build_window(DECODE, tracks=paused),))).id == "insufficient-data"
+    paused_tracks = {name: track if name == "power" else track[:3] for name, track in levels.items()}
+    assert classify(Job((build_window(DECODE, tracks=paused_tracks),))).id == "insufficient-data"
 
 
 def test_what_was_not_measured_is_not_ruled_out() -> None:
@@ -127,19 +127,19 @@ def test_what_was_not_measured_is_not_ruled_out() -> None:
 
 
 def test_gpus_of_several_pods_are_no_one_job() -> None:
-    both = (build_window(DECODE, pods=("a/x",)), build_window(DECODE, pods=()))
-    verdict = classify(Job(both))
+    both_windows = (build_window(DECODE, pods=("a/x",)), build_window(DECODE, pods=()))
+    verdict = classify(Job(both_windows))
     assert verdict.id == "insufficient-data"
     assert verdict.reasons[0].endswith("or free: choose those of one.")
 
 
 def test_idle_gpus_with_something_loaded_are_not_imbalanced() -> None:
-    nothing = dict.fromkeys(DECODE, 0.001)
+    idle_levels = dict.fromkeys(DECODE, 0.001)
     job = Job(
         (
-            build_window(nothing | {"power": 113.0}, 130),
-            build_window(nothing | {"power": 67.0}, 130),
-            build_window(nothing | {"power": 67.0}, 130),
+            build_window(idle_levels | {"power": 113.0}, 130),
+            build_window(idle_levels | {"power": 67.0}, 130),
+            build_window(idle_levels | {"power": 67.0}, 130),
         )
     )
     assert classify(job).id == "idle"

@@ -51,10 +51,10 @@ def test_a_change_of_a_percent_is_none_unless_it_is_asked_for() -> None:
 
 def test_on_another_machine_there_is_no_winner() -> None:
     gpu_window = build_window(COMPUTE, gpu=Gpu("gpu1", "0", "GPU-0", driver="580.95"), settings={"ecc": 1.0})
-    other = build_window(
+    other_window = build_window(
         COMPUTE | {"tensor": 0.5}, gpu=Gpu("gpu1", "0", "GPU-0", driver="595.91"), settings={"ecc": 1.0}
     )
-    comparison = compare_profiles(make_profile(gpu_window), make_profile(other))
+    comparison = compare_profiles(make_profile(gpu_window), make_profile(other_window))
     assert (comparison.outcome, comparison.refusals) == ("another-machine", ("driver: 580.95, then 595.91",))
     assert evaluate_outcome(comparison, "tensor<-5%") == "unknown"
 
@@ -78,9 +78,9 @@ def test_too_few_samples_have_no_winner() -> None:
 
 
 def test_idle_runs_did_no_work() -> None:
-    nothing = dict.fromkeys(COMPUTE, 0.001)
+    idle_levels = dict.fromkeys(COMPUTE, 0.001)
     comparison = compare_profiles(
-        make_profile(build_window(nothing, 130)), make_profile(build_window(nothing, 130, seed=3))
+        make_profile(build_window(idle_levels, 130)), make_profile(build_window(idle_levels, 130, seed=3))
     )
     assert (comparison.outcome, comparison.work) == ("insufficient-data", "")
 
@@ -105,9 +105,9 @@ def test_what_the_noise_hides_is_no_pass() -> None:
 
 
 def test_all_gates_that_are_none_are_named() -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         parse_gates(["tensor<-5%", "tenser<-5%", "tensor<5", "tensor"])
-    assert caught.value.message == "These are no gates: tenser<-5%, tensor<5, tensor"
+    assert excinfo.value.message == "These are no gates: tenser<-5%, tensor<5, tensor"
 
 
 @pytest.mark.parametrize("name", ["compute", "memory bandwidth", "loader wait"])
@@ -133,9 +133,9 @@ def test_hours_of_eight_gpus_are_compared_in_seconds() -> None:
     tracks = build_window(COMPUTE | {"power": 600.0, "fp32": 0.1, "pcie_receive": 1e9, "clock": 1.9e9}, 4 * 3600).tracks
     job = Job(tuple(GpuWindow(Gpu("gpu1", str(n), f"GPU-{n}"), 14400.0, 1.0, tracks) for n in range(8)))
     profile = build_profile(job, "x", "", 0, 1)
-    begun = time.process_time()
+    start = time.process_time()
     assert compare_profiles(profile, profile).outcome == "same"
-    assert time.process_time() - begun < 6
+    assert time.process_time() - start < 6
 
 
 def test_every_mechanism_can_be_compared() -> None:

@@ -13,20 +13,20 @@ DOUBT = 0.05
 
 def walk(count: int, correlation: float, rng: random.Random, mean: float = 0.5) -> list[float]:
     """Draw samples that share `correlation` of the one before: an autoregressive process."""
-    value, found = 0.0, []
+    value, changes = 0.0, []
     for _ in range(count + 50):
         value = correlation * value + rng.gauss(0, sqrt(1 - correlation * correlation))
-        found.append(mean + 0.1 * value)
-    return found[50:]
+        changes.append(mean + 0.1 * value)
+    return changes[50:]
 
 
 def count_false_differences(count: int, correlation: float, times: int = 150) -> float:
     rng, wrong = random.Random(f"{count} {correlation}"), 0
     for _ in range(times):
-        found = compute_difference(
+        difference = compute_difference(
             estimate_mean(walk(count, correlation, rng)), estimate_mean(walk(count, correlation, rng)), DOUBT
         )
-        wrong += abs(found.value) > found.noise
+        wrong += abs(difference.value) > difference.noise
     return wrong / times
 
 
@@ -47,8 +47,8 @@ def test_without_blocks_they_would_often_be() -> None:
 
 def test_a_real_difference_is_found() -> None:
     rng = random.Random(2)
-    found = compute_difference(estimate_mean(walk(360, 0.5, rng)), estimate_mean(walk(360, 0.5, rng, 0.6)), DOUBT)
-    assert found.value > found.noise
+    difference = compute_difference(estimate_mean(walk(360, 0.5, rng)), estimate_mean(walk(360, 0.5, rng, 0.6)), DOUBT)
+    assert difference.value > difference.noise
 
 
 def test_the_formula_is_what_drawing_blocks_gives() -> None:
@@ -56,12 +56,12 @@ def test_the_formula_is_what_drawing_blocks_gives() -> None:
     middle = fmean(track)
     length = compute_block_length([value - middle for value in track])
     assert length
-    rng, drawn = random.Random(4), []
+    rng, draws = random.Random(4), []
     for _ in range(2000):
         starts = (rng.randrange(len(track) - length + 1) for _ in range(len(track) // length))
-        drawn.append(fmean([value for start in starts for value in track[start : start + length]]))
+        draws.append(fmean([value for start in starts for value in track[start : start + length]]))
     blocks = len(track) // length
-    assert estimate_mean(track).error == pytest.approx(pstdev(drawn) * sqrt(blocks / (blocks - 1)), rel=0.08)
+    assert estimate_mean(track).error == pytest.approx(pstdev(draws) * sqrt(blocks / (blocks - 1)), rel=0.08)
 
 
 def test_what_drifts_has_no_known_noise() -> None:

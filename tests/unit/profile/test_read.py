@@ -29,15 +29,15 @@ FIELDS = {
 
 
 def build_series(labels: dict[str, str], times: list[float] = TIMES) -> list[Series]:
-    found = [
-        Series({"__name__": name, **GPU, **labels}, tuple((at, value) for at in times))
+    series = [
+        Series({"__name__": name, **GPU, **labels}, tuple((moment, value) for moment in times))
         for name, value in FIELDS.items()
     ]
-    energy = tuple((at, 1e6 + at // 30 * 15_000) for at in times)
-    slowed = tuple((at, (at - 1000) * 0.5e9) for at in times)
-    found.append(Series({"__name__": "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", **GPU, **labels}, energy))
+    energy = tuple((moment, 1e6 + moment // 30 * 15_000) for moment in times)
+    slow_counter = tuple((moment, (moment - 1000) * 0.5e9) for moment in times)
+    series.append(Series({"__name__": "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", **GPU, **labels}, energy))
     name = "DCGM_FI_DEV_CLOCKS_EVENT_REASON_SW_POWER_CAP_NS"
-    return [*found, Series({"__name__": name, **GPU, **labels}, slowed)]
+    return [*series, Series({"__name__": name, **GPU, **labels}, slow_counter)]
 
 
 @pytest.fixture
@@ -80,9 +80,9 @@ def test_a_name_cannot_end_the_query(queries: list[str]) -> None:
 
 
 def test_another_pod_s_gpu_is_not_taken(queries: list[str]) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         query_window(Selection("team-a", "train-1"))
-    assert caught.value.reference == "profile-nothing"
+    assert excinfo.value.reference == "profile-nothing"
 
 
 def test_a_time_without_samples_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,9 +112,9 @@ def test_a_counter_that_begins_anew_goes_on(values: list[float], increase: float
 def test_a_file_keeps_everything(queries: list[str], tmp_path: Path) -> None:
     profile = Profile(SCHEMA, "run1", "team-a/train-0", 1000.0, 2800.0, query_window(Selection("team-a", "train-0")))
     write_profile(profile, tmp_path / "run1.json")
-    again = read_profile(tmp_path / "run1.json")
-    assert analyze(again).verdict == analyze(profile).verdict
-    assert analyze(again).verdict.id == "memory-bound"
+    second_profile = read_profile(tmp_path / "run1.json")
+    assert analyze(second_profile).verdict == analyze(profile).verdict
+    assert analyze(second_profile).verdict.id == "memory-bound"
     assert [path.name for path in tmp_path.iterdir()] == ["run1.json"]
 
 
@@ -123,9 +123,9 @@ def test_a_file_keeps_everything(queries: list[str], tmp_path: Path) -> None:
 )
 def test_what_is_no_profile_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         read_profile(tmp_path / "x")
-    assert caught.value.reference == "profile-file"
+    assert excinfo.value.reference == "profile-file"
 
 
 @pytest.mark.parametrize(("version", "release"), [("v1", "An older release"), ("v3", "A newer release")])
@@ -134,7 +134,7 @@ def test_a_file_of_another_release_is_named_as_that(
 ) -> None:
     profile = Profile(f"gpustack/profile/{version}", "", "x", 0, 1, query_window(Selection(node="gpu1")))
     write_profile(profile, tmp_path / "x")
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         read_profile(tmp_path / "x")
-    assert caught.value.reason.startswith(f"{release} wrote it")
-    assert version in caught.value.message
+    assert excinfo.value.reason.startswith(f"{release} wrote it")
+    assert version in excinfo.value.message

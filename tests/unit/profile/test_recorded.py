@@ -12,7 +12,7 @@ from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
 from gpustack.profile.windows import build_windows
 
-RECORDED = Path(__file__).parents[2] / "recorded" / "h100"
+RECORDED_FOLDER = Path(__file__).parents[2] / "recorded" / "h100"
 LABELS = {"UUID": "GPU-1", "gpu": "0", "Hostname": "gpu1", "modelName": "NVIDIA H100 80GB HBM3"}
 # The kind that the workload was written to be of, and how sure the verdict is. Not in this table: resnet50-training and
 # transformer-training, which have several kinds of kernels.
@@ -51,7 +51,7 @@ LATER = {
 
 
 def read(name: str) -> Analysis:
-    with (RECORDED / f"{name}.csv").open() as file:
+    with (RECORDED_FOLDER / f"{name}.csv").open() as file:
         rows = list(csv.DictReader(file))
     times = [float(row["seconds"]) for row in rows]
     series = [
@@ -87,6 +87,6 @@ def test_counters_of_what_slows_a_gpu_down_are_in_nanoseconds() -> None:
     assert dict(read("matrix-product-bf16").verdict.means)["power_cap"] == pytest.approx(0.98, abs=0.02)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED.glob("*.csv")))
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED_FOLDER.glob("*.csv")))
 def test_every_recording_is_one_stretch(name: str) -> None:
     assert not read(name).stretches

@@ -13,10 +13,10 @@ from tests.worlds.prometheus.exporter_page import render_page
 
 def collect_scrapes(selection: Selection, seconds: int = 1800, interval: int = 10) -> tuple[Scrapes, int]:
     """Collect scrapes of an exporter that collects every ten seconds, and count how often it was asked."""
-    scrapes, at, times = Scrapes(selection), 0.0, 0
-    while at <= seconds:
-        scrapes.add(parse_families(render_page(1e6 + at // interval * 15_000)), at)
-        at, times = at + scrapes.pause, times + 1
+    scrapes, moment, times = Scrapes(selection), 0.0, 0
+    while moment <= seconds:
+        scrapes.add(parse_families(render_page(1e6 + moment // interval * 15_000)), moment)
+        moment, times = moment + scrapes.pause, times + 1
     return scrapes, times
 
 
@@ -44,6 +44,6 @@ def test_what_it_does_not_send_is_in_the_profile() -> None:
 
 def test_another_pod_is_not_taken() -> None:
     scrapes, _ = collect_scrapes(Selection("team-a", "train-1"), 100)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         scrapes.build_job("http://gpu1:9400/metrics")
-    assert caught.value.reference == "profile-nothing"
+    assert excinfo.value.reference == "profile-nothing"

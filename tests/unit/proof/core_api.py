@@ -85,8 +85,10 @@ class Api:
     def list_namespaced_pod(self, space: str, label_selector: str = "", **_: Any) -> Body:
         requirements = [part.partition("=") for part in label_selector.split(",")]
         assert requirements
-        chosen = [pod for pod in self.pods.values() if is_selected(pod["metadata"].get("labels", {}), requirements)]
-        return Body({"items": chosen})
+        chosen_pods = [
+            pod for pod in self.pods.values() if is_selected(pod["metadata"].get("labels", {}), requirements)
+        ]
+        return Body({"items": chosen_pods})
 
     def delete_namespaced_pod(self, name: str, space: str, body: dict[str, Any], **_: Any) -> None:
         if name not in self.pods:

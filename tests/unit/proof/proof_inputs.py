@@ -8,14 +8,14 @@ from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judg
 from gpustack.proof.prometheus import Sample, Scrape, Series
 from gpustack.proof.workload import PodResult, VisibleGpu
 
-NOW = 1_000_000.0
-EVERY = 15.0
+TIME = 1_000_000.0
+STEP = 15.0
 MODEL = "NVIDIA H100 80GB HBM3"
 # UUID, node, PCI address: the truth.
 GPUS = tuple(
-    (f"GPU-0000000{node}-0000-0000-0000-00000000000{at}", f"gpu{node}", f"0000:{65 + at}:00.0")
+    (f"GPU-0000000{node}-0000-0000-0000-00000000000{index}", f"gpu{node}", f"0000:{65 + index}:00.0")
     for node in (1, 2)
-    for at in (0, 1)
+    for index in (0, 1)
 )
 UUIDS = tuple(uuid for uuid, _, _ in GPUS)
 
@@ -36,27 +36,30 @@ def build_pod(number: int) -> PodResult:
 def build_sample(number: int, **fields: object) -> Sample:
     uuid, node, bus = GPUS[number]
     owner = f"gpustack-proof/proof-{number}"
-    proof_answers = Sample(uuid, node, bus, str(number % 2), MODEL, NOW - 4, 40.0 + number, owner, format_target(node))
+    proof_answers = Sample(uuid, node, bus, str(number % 2), MODEL, TIME - 4, 40.0 + number, owner, format_target(node))
     return replace(proof_answers, **fields)  # type: ignore[arg-type]
 
 
 def build_series(samples: Sequence[Sample]) -> Series:
-    scrapes = {format_target(node): Scrape(EVERY) for node in ("gpu1", "gpu2")}
-    return Series("DCGM_FI_DEV_GPU_TEMP", NOW, tuple(samples), scrapes)
+    scrapes = {format_target(node): Scrape(STEP) for node in ("gpu1", "gpu2")}
+    return Series("DCGM_FI_DEV_GPU_TEMP", TIME, tuple(samples), scrapes)
 
 
 def build_comparison(samples: Sequence[Sample]) -> PanelComparison:
     """Build the comparison of a panel that shows what Prometheus has."""
     return PanelComparison(
-        {sample.uuid: (NOW - 5, sample.value) for sample in samples}, {one.uuid: one.value for one in samples}
+        {sample.uuid: (TIME - 5, sample.value) for sample in samples},
+        {sample.uuid: sample.value for sample in samples},
     )
 
 
 def make_answers(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **fields: object) -> ProofAnswers:
     """Make answers where all is well, but for what is given otherwise."""
-    some = tuple(samples) or tuple(build_sample(number) for number in range(4))
+    given_samples = tuple(samples) or tuple(build_sample(number) for number in range(4))
     results = tuple(pods) or tuple(build_pod(number) for number in range(4))
-    proof_answers = ProofAnswers((place("gpu1"), place("gpu2")), results, build_series(some), build_comparison(some))
+    proof_answers = ProofAnswers(
+        (place("gpu1"), place("gpu2")), results, build_series(given_samples), build_comparison(given_samples)
+    )
     return replace(proof_answers, **fields)  # type: ignore[arg-type]
 
 

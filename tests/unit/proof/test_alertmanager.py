@@ -78,8 +78,8 @@ def test_added_counts_are_differences() -> None:
         parse_counts(METRICS),
         parse_counts(METRICS.replace('{integration="webhook"} 10', '{integration="webhook"} 12')),
     )
-    added = after.subtract_counts(before)
-    assert (added.requests["", "webhook"], added.failed_requests["", "webhook"]) == (2, 0)
+    added_counts = after.subtract_counts(before)
+    assert (added_counts.requests["", "webhook"], added_counts.failed_requests["", "webhook"]) == (2, 0)
     assert parse_counts(METRICS).subtract_counts(Counts()).requests["", "webhook"] == 10
 
 

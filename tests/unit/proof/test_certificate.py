@@ -75,9 +75,9 @@ def sign_request(**fields: str) -> str:
 
 
 def expect_refusal(text: str, request: Request = REQUEST, time: datetime | None = None) -> str:
-    with pytest.raises(ValueError) as raised:  # noqa: PT011 - the text is compared
+    with pytest.raises(ValueError) as excinfo:  # noqa: PT011 - the text is compared
         parse_credential(text, request, time or read_clock())
-    return str(raised.value)
+    return str(excinfo.value)
 
 
 def write_access(text: str) -> str:
@@ -86,7 +86,7 @@ def write_access(text: str) -> str:
 
 def choose(fields: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     names = st.sets(st.sampled_from(sorted(fields)))
-    return names.map(lambda chosen: {name: fields[name] for name in sorted(chosen)})
+    return names.map(lambda chosen_names: {name: fields[name] for name in sorted(chosen_names)})
 
 
 def add_fields(text: str, user: Any, cluster: Any, context: Any, config: Any, documents: tuple[Any, ...]) -> str:
@@ -100,17 +100,17 @@ def add_fields(text: str, user: Any, cluster: Any, context: Any, config: Any, do
 
 
 def test_a_document_of_kubeadm_becomes_ours() -> None:
-    found = yaml.safe_load(write_access(sign_request()))
-    assert found == {
+    document = yaml.safe_load(write_access(sign_request()))
+    assert document == {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "lab", "cluster": {AUTHORITY: found["clusters"][0]["cluster"][AUTHORITY],
+        "clusters": [{"name": "lab", "cluster": {AUTHORITY: document["clusters"][0]["cluster"][AUTHORITY],
                                                  "server": "https://kube.example.com:6443"}}],
         "contexts": [{"name": "ann@desk@lab", "context": {"cluster": "lab", "user": "ann@desk"}}],
         "current-context": "ann@desk@lab",
-        "users": [{"name": "ann@desk", "user": found["users"][0]["user"]}],
+        "users": [{"name": "ann@desk", "user": document["users"][0]["user"]}],
     }  # fmt: skip
-    assert set(found["users"][0]["user"]) == {CERTIFICATE, KEY}
+    assert set(document["users"][0]["user"]) == {CERTIFICATE, KEY}
 
 
 def test_a_program_that_a_host_names_is_not_written() -> None:
@@ -126,7 +126,12 @@ def test_a_program_that_a_host_names_is_not_written() -> None:
     choose(OF_CLUSTER),
     choose(OF_CONTEXT),
     choose(OF_CONFIG),
-    st.tuples(*(st.lists(st.sampled_from(more), max_size=2) for more in (MORE_USERS, MORE_CLUSTERS, MORE_CONTEXTS))),
+    st.tuples(
+        *(
+            st.lists(st.sampled_from(extra_users), max_size=2)
+            for extra_users in (MORE_USERS, MORE_CLUSTERS, MORE_CONTEXTS)
+        )
+    ),
 )
 def test_no_other_field_goes_on(user: Any, cluster: Any, context: Any, config: Any, documents: tuple[Any, ...]) -> None:
     """The document is determined by the four values: whatever stands beside them, its bytes are the same."""
@@ -152,11 +157,11 @@ def test_what_yaml_can_hide_does_not_go_on(change: Any) -> None:
 @pytest.mark.parametrize("key", [AUTHORITY, CERTIFICATE, KEY])
 def test_each_value_stands_in_it_once(key: str) -> None:
     (line,) = (line for line in sign_request().splitlines() if key in line)
-    wanted = "it does not have one CA, one client certificate and one key"
-    assert expect_refusal(sign_request().replace(key, "x")) == wanted
-    assert expect_refusal(f"{sign_request()}{line}\n") == wanted
-    assert expect_refusal(sign_request().replace(f"{key}: ", f"{key}: &a ")) == wanted
-    assert expect_refusal(sign_request() + f"    {key}: {'QQ' * LONGEST}\n") == wanted
+    expected_reason = "it does not have one CA, one client certificate and one key"
+    assert expect_refusal(sign_request().replace(key, "x")) == expected_reason
+    assert expect_refusal(f"{sign_request()}{line}\n") == expected_reason
+    assert expect_refusal(sign_request().replace(f"{key}: ", f"{key}: &a ")) == expected_reason
+    assert expect_refusal(sign_request() + f"    {key}: {'QQ' * LONGEST}\n") == expected_reason
 
 
 def test_a_value_that_is_too_long_is_not_decoded() -> None:
@@ -169,14 +174,14 @@ def test_what_is_no_kubeconfig_is_refused(text: str) -> None:
 
 
 def test_a_certificate_of_another_ca_is_refused() -> None:
-    other = Authority().sign_client(REQUEST)
+    other_client = Authority().sign_client(REQUEST)
     assert (
-        expect_refusal(sign_request(authority=other["authority"]))
+        expect_refusal(sign_request(authority=other_client["authority"]))
         == "the client certificate is not signed by the CA beside it"
     )
-    named = Authority("another").sign_client(REQUEST)
+    named_client = Authority("another").sign_client(REQUEST)
     assert (
-        expect_refusal(sign_request(authority=named["authority"]))
+        expect_refusal(sign_request(authority=named_client["authority"]))
         == "the client certificate is not signed by the CA beside it"
     )
 
@@ -187,8 +192,8 @@ def test_a_ca_that_may_sign_nothing_is_refused() -> None:
 
 
 def test_a_key_of_another_certificate_is_refused() -> None:
-    other = share_authority().sign_client(REQUEST)
-    assert expect_refusal(sign_request(key=other["key"])) == "the key does not fit the client certificate"
+    other_client = share_authority().sign_client(REQUEST)
+    assert expect_refusal(sign_request(key=other_client["key"])) == "the key does not fit the client certificate"
 
 
 @pytest.mark.parametrize(
@@ -204,15 +209,15 @@ def test_a_key_of_another_kind_is_refused(key: Any) -> None:
     [Request("bob", REQUEST.group, 24), Request(REQUEST.client, "system:masters", 24)],
 )
 def test_a_certificate_for_others_is_refused(request_: Request) -> None:
-    wanted = "the client certificate is not for the user ann@desk in the group kubeadm:cluster-admins"
-    assert expect_refusal(share_authority().print_kubeconfig(request_)) == wanted
-    more = share_authority().sign_client(REQUEST, groups=(REQUEST.group, "system:masters"))
-    assert expect_refusal(DOCUMENT.format(**more)) == wanted
+    expected_reason = "the client certificate is not for the user ann@desk in the group kubeadm:cluster-admins"
+    assert expect_refusal(share_authority().print_kubeconfig(request_)) == expected_reason
+    extra_group_client = share_authority().sign_client(REQUEST, groups=(REQUEST.group, "system:masters"))
+    assert expect_refusal(DOCUMENT.format(**extra_group_client)) == expected_reason
 
 
 def test_a_certificate_for_servers_is_refused() -> None:
-    made = share_authority().sign_client(REQUEST, usage=ExtendedKeyUsageOID.SERVER_AUTH)
-    assert expect_refusal(DOCUMENT.format(**made)) == "the client certificate is not for clients"
+    server_client = share_authority().sign_client(REQUEST, usage=ExtendedKeyUsageOID.SERVER_AUTH)
+    assert expect_refusal(DOCUMENT.format(**server_client)) == "the client certificate is not for clients"
 
 
 @pytest.mark.parametrize("hours", [-30, -3, 3, 24 * 365])
@@ -232,14 +237,14 @@ def test_a_certificate_may_end_with_its_ca() -> None:
 def test_malformed_values_are_refused_or_are_values(key: str, noise: bytes, position: int, keep: bool) -> None:
     """Whatever bytes a value has, parsing ends with a reason. Of a CA the serial number, for one, may be any."""
     text = sign_request()
-    whole = find_values(text)[key]
-    other = whole[:position] + noise + whole[position + (len(noise) if keep else 0) :]
-    changed = text.replace(b64encode(whole).decode(), b64encode(other).decode())
+    whole_value = find_values(text)[key]
+    other_value = whole_value[:position] + noise + whole_value[position + (len(noise) if keep else 0) :]
+    changed_text = text.replace(b64encode(whole_value).decode(), b64encode(other_value).decode())
     try:
-        found = write_access(changed)
+        access = write_access(changed_text)
     except ValueError:
         return
-    differing = [(a, b) for a, b in zip(found.splitlines(), write_access(text).splitlines(), strict=True) if a != b]
+    differing = [(a, b) for a, b in zip(access.splitlines(), write_access(text).splitlines(), strict=True) if a != b]
     assert all(AUTHORITY in line for pair in differing for line in pair)
 
 

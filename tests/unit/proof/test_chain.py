@@ -8,9 +8,9 @@ from gpustack.proof.chain import PanelComparison, ProofAnswers, judge
 from gpustack.proof.prometheus import Scrape
 from gpustack.proof.workload import PodResult
 from tests.unit.proof.proof_inputs import (
-    EVERY,
     GPUS,
-    NOW,
+    STEP,
+    TIME,
     UUIDS,
     build_comparison,
     build_pod,
@@ -22,31 +22,31 @@ from tests.unit.proof.proof_inputs import (
     place,
 )
 
-ALL = [build_sample(number) for number in range(4)]
+ALL_SAMPLES = [build_sample(number) for number in range(4)]
 PODS = [build_pod(number) for number in range(4)]
 GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
 
 
 def replace_mark(number: int, mark: str) -> list[str]:
     """Replace the mark of one GPU; all others are good."""
-    return [mark if at == number else first for at, first in enumerate(GOOD)]
+    return [mark if index == number else first for index, first in enumerate(GOOD)]
 
 
 def swap_gpus(first: int, second: int) -> ProofAnswers:
     """Swap two GPUs in the exporters only: each says of its GPU that it is the other one."""
-    samples = list(ALL)
+    samples = list(ALL_SAMPLES)
     samples[first], samples[second] = (
-        replace(ALL[first], uuid=UUIDS[second]),
-        replace(ALL[second], uuid=UUIDS[first]),
+        replace(ALL_SAMPLES[first], uuid=UUIDS[second]),
+        replace(ALL_SAMPLES[second], uuid=UUIDS[first]),
     )
     return make_answers(samples)
 
 
 def lose_gpu(*, recent: bool) -> ProofAnswers:
     """Let the second GPU of gpu1 fall off the bus: one less is allocatable, its series has ended."""
-    old = [replace(ALL[1], timestamp=NOW - 90, owner="")] if recent else []
+    old = [replace(ALL_SAMPLES[1], timestamp=TIME - 90, owner="")] if recent else []
     places = (place("gpu1", allocatable=1), place("gpu2"))
-    samples = [ALL[0], *old, *ALL[2:]]
+    samples = [ALL_SAMPLES[0], *old, *ALL_SAMPLES[2:]]
     return make_answers(samples, [PODS[0], *PODS[2:]], places=places)
 
 
@@ -62,9 +62,12 @@ def test_good_answers_prove_every_gpu() -> None:
     [
         (swap_gpus(0, 1), ["gpu1 00 ofo", "gpu1 01 ofo", *GOOD[2:]]),
         (swap_gpus(1, 2), [GOOD[0], "gpu1 01 ofo", "gpu2 00 ofo", GOOD[3]]),
-        (make_answers([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY - 10)]), replace_mark(3, "gpu2 01 ofo")),
-        (make_answers([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY)]), GOOD),
-        (make_answers(ALL[:3]), replace_mark(3, "gpu2 01 ofu")),
+        (
+            make_answers([*ALL_SAMPLES[:3], replace(ALL_SAMPLES[3], timestamp=TIME - 2 * STEP - 10)]),
+            replace_mark(3, "gpu2 01 ofo"),
+        ),
+        (make_answers([*ALL_SAMPLES[:3], replace(ALL_SAMPLES[3], timestamp=TIME - 2 * STEP)]), GOOD),
+        (make_answers(ALL_SAMPLES[:3]), replace_mark(3, "gpu2 01 ofu")),
         (lose_gpu(recent=False), replace_mark(1, "gpu1 -- fuu")),
         (lose_gpu(recent=True), replace_mark(1, "gpu1 01 ffo")),
         (make_answers(refusal="no such host"), [first[:-1] + "f" for first in GOOD]),
@@ -94,16 +97,16 @@ def test_exactly_the_broken_links_fail(proof_answers: ProofAnswers, expected: li
 
 
 def test_another_value_in_the_panel_is_found() -> None:
-    right = build_comparison(ALL)
-    wrong = PanelComparison({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
+    right = build_comparison(ALL_SAMPLES)
+    wrong = PanelComparison({**right.panel, UUIDS[2]: (TIME - 5, 99.0)}, right.truth)
     rows = judge(make_answers(comparison=wrong))
     assert judge_marks(make_answers(comparison=wrong)) == replace_mark(2, "gpu2 00 oof")
     assert rows[2].panel.reason == "the dashboard shows 99, and Prometheus has 42 at that time"
 
 
 def test_why_a_scrape_failed_is_reported() -> None:
-    old = [*ALL[:2], *(replace(first, timestamp=NOW - 60) for first in ALL[2:])]
-    scrapes = {format_target("gpu1"): Scrape(EVERY), format_target("gpu2"): Scrape(EVERY, "connection refused")}
+    old = [*ALL_SAMPLES[:2], *(replace(first, timestamp=TIME - 60) for first in ALL_SAMPLES[2:])]
+    scrapes = {format_target("gpu1"): Scrape(STEP), format_target("gpu2"): Scrape(STEP, "connection refused")}
     proof_answers = make_answers(series=replace(build_series(old), scrapes=scrapes))
     assert judge(proof_answers)[3].series.reason == (
         "its newest sample is 60 s old, and it is scraped every 15 s; the last scrape failed: connection refused"
@@ -112,7 +115,12 @@ def test_why_a_scrape_failed_is_reported() -> None:
 
 def test_gpus_in_use_are_left_alone() -> None:
     """A pod that the exporter names uses one GPU, an unknown user the other."""
-    samples = [ALL[0], replace(ALL[1], owner="default/train-0"), ALL[2], replace(ALL[3], owner="")]
+    samples = [
+        ALL_SAMPLES[0],
+        replace(ALL_SAMPLES[1], owner="default/train-0"),
+        ALL_SAMPLES[2],
+        replace(ALL_SAMPLES[3], owner=""),
+    ]
     places = (place("gpu1", busy=1), place("gpu2", busy=1))
     proof_answers = make_answers(samples, [PODS[0], PODS[2]], places=places)
     assert [first.pod_count for first in places] == [1, 1]
@@ -122,11 +130,11 @@ def test_gpus_in_use_are_left_alone() -> None:
 
 def test_a_pod_of_ours_is_no_user() -> None:
     """The exporter says of a GPU that no pod met that our pod uses it: that is not whom it was left to."""
-    samples = [ALL[0], replace(ALL[1], owner="gpustack-proof/proof-0"), *ALL[2:]]
-    for busy, mark, why in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
+    samples = [ALL_SAMPLES[0], replace(ALL_SAMPLES[1], owner="gpustack-proof/proof-0"), *ALL_SAMPLES[2:]]
+    for busy, mark, reason in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
         proof_answers = make_answers(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
         assert judge_marks(proof_answers) == replace_mark(1, f"gpu1 01 {mark}oo")
-        assert judge(proof_answers)[1].kernel.reason == why
+        assert judge(proof_answers)[1].kernel.reason == reason
 
 
 def test_without_gpus_there_are_no_rows() -> None:
@@ -144,7 +152,7 @@ def test_devices_that_no_node_offers_fail() -> None:
 @pytest.mark.parametrize(("stage", "mark"), [("ended", "f"), ("stuck", "u")])
 def test_a_pod_that_met_no_gpu_fails_its_row(stage: str, mark: str) -> None:
     bad = PodResult("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
-    proof_answers = make_answers(ALL, [PODS[0], bad, *PODS[2:]])
+    proof_answers = make_answers(ALL_SAMPLES, [PODS[0], bad, *PODS[2:]])
     assert judge_marks(proof_answers) == replace_mark(1, f"gpu1 01 {mark}oo")
     assert judge(proof_answers)[1].kernel.reason == "in the kubelet's words"
     blind = replace(proof_answers, series="Prometheus did not answer", comparison="not asked")
@@ -152,39 +160,39 @@ def test_a_pod_that_met_no_gpu_fails_its_row(stage: str, mark: str) -> None:
 
 
 def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
-    both = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, gpus=(*PODS[0].gpus, *PODS[1].gpus))
-    proof_answers = make_answers(ALL, [both, *PODS[1:]])
+    result_of_pod = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, gpus=(*PODS[0].gpus, *PODS[1].gpus))
+    proof_answers = make_answers(ALL_SAMPLES, [result_of_pod, *PODS[1:]])
     assert judge_marks(proof_answers) == replace_mark(0, "gpu1 00 foo")
 
 
 def test_a_failed_kernel_fails_its_row() -> None:
-    proof_answers = make_answers(ALL, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
+    proof_answers = make_answers(ALL_SAMPLES, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
     assert judge_marks(proof_answers) == replace_mark(0, "gpu1 00 foo")
 
 
 def test_time_slicing_counts_each_gpu_once() -> None:
     """Two of four pods were given the same GPU: it counts once, and the other GPU is not known."""
-    shared = place("gpu1", capacity=8, allocatable=8, replicas=4)
-    assert shared.pod_count == 2
-    assert judge_marks(make_answers(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
+    shared_node = place("gpu1", capacity=8, allocatable=8, replicas=4)
+    assert shared_node.pod_count == 2
+    assert judge_marks(make_answers(ALL_SAMPLES, PODS, places=(shared_node, place("gpu2")))) == GOOD
     twice = [PODS[0], replace(PODS[0], name="proof-1"), *PODS[2:]]
-    proof_answers = make_answers(ALL, twice, places=(shared, place("gpu2")))
+    proof_answers = make_answers(ALL_SAMPLES, twice, places=(shared_node, place("gpu2")))
     assert judge_marks(proof_answers) == replace_mark(1, "gpu1 01 uoo")
-    withdrawn = make_answers(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
+    withdrawn = make_answers(ALL_SAMPLES, twice, places=(replace(shared_node, allocatable=7), place("gpu2")))
     assert judge_marks(withdrawn) == replace_mark(1, "gpu1 01 foo")
 
 
 def test_mig_devices_of_one_gpu_are_one_row() -> None:
     split = place("gpu1", gpus=None, capacity=3, allocatable=3, devices=1)
-    pods = [replace(PODS[0], name=f"proof-{at}") for at in range(3)]
+    pods = [replace(PODS[0], name=f"proof-{index}") for index in range(3)]
     assert split.pod_count == 3
-    assert judge_marks(make_answers([ALL[0]], pods, places=(split,))) == GOOD[:1]
+    assert judge_marks(make_answers([ALL_SAMPLES[0]], pods, places=(split,))) == GOOD[:1]
 
 
 def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
-    closed = place("gpu1", closed_reason="the node is cordoned", allocatable=1)
-    assert closed.pod_count == 0
-    assert judge_marks(make_answers(ALL, PODS[2:], places=(closed, place("gpu2")))) == [
+    closed_node = place("gpu1", closed_reason="the node is cordoned", allocatable=1)
+    assert closed_node.pod_count == 0
+    assert judge_marks(make_answers(ALL_SAMPLES, PODS[2:], places=(closed_node, place("gpu2")))) == [
         "gpu1 00 uoo",
         "gpu1 01 uoo",
         *GOOD[2:],
@@ -192,13 +200,13 @@ def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
 
 
 def test_what_is_worth_knowing_is_a_note() -> None:
-    twice = [*ALL, build_sample(0, target="mine gpu1:9400")]
-    assert judge(make_answers(twice, comparison=build_comparison(ALL)))[0].series.note == (
+    twice = [*ALL_SAMPLES, build_sample(0, target="mine gpu1:9400")]
+    assert judge(make_answers(twice, comparison=build_comparison(ALL_SAMPLES)))[0].series.note == (
         "it is scraped twice, as mine gpu1:9400 and nvidia-dcgm-exporter gpu1:9400"
     )
     assert (
-        judge(make_answers([build_sample(0, owner=""), *ALL[1:]]))[0].series.note
+        judge(make_answers([build_sample(0, owner=""), *ALL_SAMPLES[1:]]))[0].series.note
         == "the exporter names no pod that uses it"
     )
-    old_pod = [*ALL, build_sample(0, timestamp=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
-    assert judge(make_answers(old_pod, comparison=build_comparison(ALL)))[0].series.note == ""
+    old_pod = [*ALL_SAMPLES, build_sample(0, timestamp=TIME - 100, target="nvidia-dcgm-exporter old:9400")]
+    assert judge(make_answers(old_pod, comparison=build_comparison(ALL_SAMPLES)))[0].series.note == ""

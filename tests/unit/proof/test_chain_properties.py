@@ -7,11 +7,21 @@ from hypothesis import strategies as st
 
 from gpustack.proof.chain import PanelComparison, ProofAnswers, judge
 from gpustack.proof.workload import PodResult
-from tests.unit.proof.proof_inputs import NOW, UUIDS, build_pod, build_sample, build_series, make_answers, place
+from tests.unit.proof.proof_inputs import (
+    TIME,
+    UUIDS,
+    build_pod,
+    build_sample,
+    build_series,
+    make_answers,
+    place,
+)
 
 NUMBERS = st.integers(0, 3)
 SAMPLES = st.builds(
-    lambda number, uuid, age, node, owner: build_sample(number, uuid=uuid, timestamp=NOW - age, node=node, owner=owner),
+    lambda number, uuid, age, node, owner: build_sample(
+        number, uuid=uuid, timestamp=TIME - age, node=node, owner=owner
+    ),
     NUMBERS,
     st.sampled_from([*UUIDS, "GPU-00000009-0000-0000-0000-000000000009"]),
     st.sampled_from([1.0, 29.0, 33.0, 200.0]),
@@ -19,11 +29,11 @@ SAMPLES = st.builds(
     st.sampled_from(["", "default/train-0", "gpustack-proof/proof-0"]),
 )
 PODS = st.builds(
-    lambda number, ran, named, stage: replace(
+    lambda number, ran, has_name, stage: replace(
         build_pod(number),
         ran=ran,
-        stage=stage if not named else "held",
-        gpus=build_pod(number).gpus if named else (),
+        stage=stage if not has_name else "held",
+        gpus=build_pod(number).gpus if has_name else (),
         reason="why",
     ),
     NUMBERS,
@@ -32,9 +42,9 @@ PODS = st.builds(
     st.sampled_from(["failed", "stuck"]),
 )
 PLACES = st.builds(
-    lambda gpus, gone, busy, devices, closed: (
-        place("gpu1", gpus=gpus, capacity=gpus, allocatable=max(gpus - gone, 0), busy=busy, devices=devices),
-        place("gpu2", closed_reason=closed),
+    lambda gpus, lost_gpus, busy, devices, is_closed: (
+        place("gpu1", gpus=gpus, capacity=gpus, allocatable=max(gpus - lost_gpus, 0), busy=busy, devices=devices),
+        place("gpu2", closed_reason=is_closed),
     ),
     st.integers(0, 4),
     st.integers(0, 4),
@@ -42,7 +52,7 @@ PLACES = st.builds(
     st.none() | st.integers(0, 4),
     st.sampled_from(["", "cordoned"]),
 )
-POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.sampled_from([40.0, 41.0])))
+POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(TIME), st.sampled_from([40.0, 41.0])))
 TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
 WORLDS = st.builds(
     lambda places, value, samples, points, truths: make_answers(
@@ -59,10 +69,10 @@ WORLDS = st.builds(
 @given(WORLDS)
 def test_every_gpu_has_one_row(world: ProofAnswers) -> None:
     rows = judge(world)
-    named = [row.uuid for row in rows if row.uuid]
-    assert len(set(named)) == len(named)
-    met = {pod.gpus[0].uuid for pod in world.pods if pod.gpus}
-    assert met <= set(named)
+    named_uuids = [row.uuid for row in rows if row.uuid]
+    assert len(set(named_uuids)) == len(named_uuids)
+    seen_uuids = {pod.gpus[0].uuid for pod in world.pods if pod.gpus}
+    assert seen_uuids <= set(named_uuids)
     for gpu_place in world.places:
         assert len([row for row in rows if row.node == gpu_place.node]) >= (gpu_place.gpus or 0)
 

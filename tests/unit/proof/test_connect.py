@@ -50,10 +50,10 @@ class Channel:
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    made = Site()
-    monkeypatch.setattr(connect, "gather", made.gather)
-    monkeypatch.setattr(connect, "open_forwarder", made.open_forwarder)
-    return made
+    site = Site()
+    monkeypatch.setattr(connect, "gather", site.gather)
+    monkeypatch.setattr(connect, "open_forwarder", site.open_forwarder)
+    return site
 
 
 def test_the_prometheus_of_a_cluster_is_reached_through_its_control_plane(site: Site) -> None:
@@ -69,9 +69,9 @@ def test_the_prometheus_of_a_host_without_kubernetes_is_on_its_loopback(site: Si
 
 
 def refuse(inventory: Inventory, part: Any) -> GpustackError:
-    with pytest.raises(GpustackError) as raised, connect.open_part(part, inventory, ignore_event):
+    with pytest.raises(GpustackError) as excinfo, connect.open_part(part, inventory, ignore_event):
         raise AssertionError
-    return raised.value
+    return excinfo.value
 
 
 def test_without_an_answer_nothing_is_forwarded(site: Site) -> None:

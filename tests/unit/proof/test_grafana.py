@@ -17,8 +17,8 @@ class Answers(Web):
         object.__setattr__(self, "answers", answers)
 
     def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
-        found: tuple[int, Any] = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
-        return found
+        answer_pair: tuple[int, Any] = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
+        return answer_pair
 
 
 def build_frame(values: list[list[Any]], **labels: str) -> dict[str, Any]:
@@ -54,9 +54,9 @@ def test_the_last_point_of_each_gpu_counts() -> None:
     ],
 )
 def test_a_data_source_that_fails_is_an_answer(status: int, value: Any, words: str) -> None:
-    with pytest.raises(Refusal, match=words) as raised:
+    with pytest.raises(Refusal, match=words) as excinfo:
         query_panel(status, value)
-    assert status == 404 or "(http://elsewhere:9090)" in str(raised.value)
+    assert status == 404 or "(http://elsewhere:9090)" in str(excinfo.value)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_the_password_is_in_no_text() -> None:
 
 
 def test_a_panel_is_queried_as_grafana_does() -> None:
-    asked = build_question("m", 1000.0)
-    assert (asked["from"], asked["to"]) == ("700000", "1000000")
-    assert asked["queries"][0]["datasource"] == {"type": "prometheus", "uid": "prometheus"}
+    question = build_question("m", 1000.0)
+    assert (question["from"], question["to"]) == ("700000", "1000000")
+    assert question["queries"][0]["datasource"] == {"type": "prometheus", "uid": "prometheus"}
 
 
 def build_reply(data: Any) -> tuple[int, Any]:
@@ -107,9 +107,9 @@ def test_prometheus_is_asked_for_raw_samples() -> None:
     assert (series.metric, series.timestamp, series.samples[0].timestamp) == ("DCGM_FI_DEV_GPU_TEMP", 1000.5, 990.0)
     assert series.scrapes == {"a b": Scrape(15)}
     prometheus.query_series()
-    asked = [words.get("query", path) for path, words in server.requests]  # type: ignore[attr-defined]
-    assert asked.count("/api/v1/targets") == 1
-    assert asked[-2] == '{__name__=~"DCGM_FI_DEV_GPU_TEMP"}[300s]'
+    questions = [words.get("query", path) for path, words in server.requests]  # type: ignore[attr-defined]
+    assert questions.count("/api/v1/targets") == 1
+    assert questions[-2] == '{__name__=~"DCGM_FI_DEV_GPU_TEMP"}[300s]'
     assert prometheus.query_values(990.0) == {"GPU-1": 41.0}
 
 

@@ -17,8 +17,8 @@ def hold(api: PodApi, gpu_counts: Mapping[str, int]) -> AbstractContextManager[M
 
 def test_all_gpus_of_a_node_are_kept() -> None:
     api = PodApi()
-    with hold(api, {"gpu1": 2, "gpu2": 1}) as refused:
-        assert refused == {}
+    with hold(api, {"gpu1": 2, "gpu2": 1}) as refusals:
+        assert refusals == {}
         assert [pod["metadata"]["annotations"][NODE] for pod in api.pods.values()] == ["gpu1", "gpu1", "gpu2"]
         assert {pod["spec"]["activeDeadlineSeconds"] for pod in api.pods.values()} == {660}
         for pod in api.pods.values():
@@ -31,8 +31,8 @@ def test_all_gpus_of_a_node_are_kept() -> None:
 
 def test_a_node_that_was_taken_meanwhile_is_left_out_at_once() -> None:
     api = PodApi(statuses={1: NO_ROOM, 2: NO_ROOM})
-    with hold(api, {"gpu1": 1, "gpu2": 2}) as refused:
-        assert refused == {"gpu2": "Its GPUs could not be kept for the test: Unschedulable: 0/2 nodes"}
+    with hold(api, {"gpu1": 1, "gpu2": 2}) as refusals:
+        assert refusals == {"gpu2": "Its GPUs could not be kept for the test: Unschedulable: 0/2 nodes"}
         assert len(api.pods) == 1
         assert api.time <= 30
 
@@ -46,10 +46,10 @@ def test_they_are_given_back_when_the_test_breaks_off() -> None:
 
 @pytest.mark.parametrize(("verb", "removals"), [("open", 0), ("create", 1), ("list", 1)])
 def test_what_the_api_refuses_holds_nothing(verb: str, removals: int) -> None:
-    api = PodApi(refuses=lambda asked: "quota exceeded" if asked == verb else "")
-    with pytest.raises(RolloutError) as raised, hold(api, {"gpu1": 1}):
+    api = PodApi(refuses=lambda asked_verb: "quota exceeded" if asked_verb == verb else "")
+    with pytest.raises(RolloutError) as excinfo, hold(api, {"gpu1": 1}):
         raise AssertionError
-    assert (raised.value.reference, raised.value.reason) == ("gpu-not-held", "quota exceeded")
+    assert (excinfo.value.reference, excinfo.value.reason) == ("gpu-not-held", "quota exceeded")
     assert (api.removals, api.time) == (removals, 0)
 
 

@@ -24,8 +24,8 @@ def api() -> Api:
 
 @pytest.fixture
 def pods(api: Api) -> Pods:
-    passed = [0.0]
-    return Pods(api, lambda seconds: passed.__setitem__(0, passed[0] + seconds), lambda: passed[0])
+    fake_time = [0.0]
+    return Pods(api, lambda seconds: fake_time.__setitem__(0, fake_time[0] + seconds), lambda: fake_time[0])
 
 
 def test_pods_are_made_used_and_removed(api: Api, pods: Pods) -> None:
@@ -53,14 +53,14 @@ def leave(api: Api, name: str, labels: dict[str, str], process: str = "", phase:
 
 
 def test_what_an_earlier_proof_left_goes_first(api: Api, pods: Pods) -> None:
-    own, dead = name_process(), name_process().rpartition(".")[0] + ".1"
-    assert own != dead
+    own_name, dead = name_process(), name_process().rpartition(".")[0] + ".1"
+    assert own_name != dead
     api.space = build_namespace()
     leave(api, "ended", OURS | {RUN: "x"}, "elsewhere.1.1", "Failed")
     leave(api, "killed", OURS | {RUN: "x"}, dead)
     stay = {
         "of another machine": (OURS | {RUN: "y"}, "0123456789abcdef.1.1"),
-        "of a run that goes on": (OURS | {RUN: "z"}, own),
+        "of a run that goes on": (OURS | {RUN: "z"}, own_name),
         "of an earlier release": (OURS | {RUN: "v"}, ""),
         "of somebody else": ({"app": "x"}, dead),
         "of somebody who uses our label": ({RUN: "x"}, dead),
@@ -72,10 +72,10 @@ def test_what_an_earlier_proof_left_goes_first(api: Api, pods: Pods) -> None:
 
 
 def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> None:
-    other = Pods(api, pods.wait, pods.clock)
-    for run, of in (("a", pods), ("b", other)):
-        assert of.open() == 0
-        of.create(build_proof_pod(f"proof-{run}", "gpu1", run, 60))
+    other_pods = Pods(api, pods.wait, pods.clock)
+    for run, pods_of_run in (("a", pods), ("b", other_pods)):
+        assert pods_of_run.open() == 0
+        pods_of_run.create(build_proof_pod(f"proof-{run}", "gpu1", run, 60))
     assert sorted(api.pods) == ["proof-a", "proof-b"]
     assert pods.remove("a")
     assert list(api.pods) == ["proof-b"]
@@ -104,21 +104,21 @@ def test_a_namespace_of_which_not_all_is_known_stays(api: Api, pods: Pods) -> No
 def test_a_pod_of_the_same_name_that_was_made_since_stays(api: Api, pods: Pods) -> None:
     pods.open()
     pods.create(build_proof_pod("proof-0", "gpu1", "a", 60))
-    (listed,) = pods.list_pods("a")
-    api.pods["proof-0"] = {"metadata": {**listed["metadata"], "uid": "another"}}
-    assert pods.clear([listed])
+    (listed_pod,) = pods.list_pods("a")
+    api.pods["proof-0"] = {"metadata": {**listed_pod["metadata"], "uid": "another"}}
+    assert pods.clear([listed_pod])
     assert list(api.pods) == ["proof-0"]
 
 
 @pytest.mark.parametrize("labels", [None, {}, {"app.kubernetes.io/managed-by": "Helm"}])
 def test_a_namespace_of_somebody_else_is_left_alone(api: Api, pods: Pods, labels: dict[str, str] | None) -> None:
-    theirs = {"metadata": {"name": NAMESPACE, **({} if labels is None else {"labels": labels})}}
-    api.space, api.pods = theirs, {"theirs": {"metadata": {"name": "theirs"}}}
-    with pytest.raises(RolloutError) as raised:
+    foreign_namespace = {"metadata": {"name": NAMESPACE, **({} if labels is None else {"labels": labels})}}
+    api.space, api.pods = foreign_namespace, {"theirs": {"metadata": {"name": "theirs"}}}
+    with pytest.raises(RolloutError) as excinfo:
         pods.open()
-    assert raised.value.reference == "proof-namespace-foreign"
+    assert excinfo.value.reference == "proof-namespace-foreign"
     assert pods.remove("a")
-    assert (api.space, list(api.pods)) == (theirs, ["theirs"])
+    assert (api.space, list(api.pods)) == (foreign_namespace, ["theirs"])
 
 
 def test_a_namespace_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
@@ -130,9 +130,9 @@ def test_a_namespace_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
 
 def test_a_namespace_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
     api.space, api.ends = {**build_namespace(), "status": {"phase": "Terminating"}}, 10**6
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         pods.open()
-    assert raised.value.reference == "proof-namespace-stuck"
+    assert excinfo.value.reference == "proof-namespace-stuck"
 
 
 def test_the_service_account_of_a_new_namespace_is_waited_for(api: Api, pods: Pods) -> None:
@@ -191,18 +191,18 @@ def real() -> Iterator[Pods]:
 
 
 def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
-    made = build_proof_pod("proof-0", "gpu1", "a", 60)
+    pod = build_proof_pod("proof-0", "gpu1", "a", 60)
     assert real.open() == 0
-    real.create(made)
+    real.create(pod)
     assert real.list_pods("a") == []
     assert real.read_log("proof-0", "kernel") == '{"items": []}'
     assert real.find_warning("proof-0") == ""
     assert real.clear([{"metadata": {"name": "proof-0", "uid": "u"}}])
     assert real.remove("a")
     assert not real.is_empty()
-    asked = [line.partition("?")[0] for line, _ in Recorder.requests]
+    requests = [line.partition("?")[0] for line, _ in Recorder.requests]
     pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    assert asked == [
+    assert requests == [
         f"GET /api/v1/namespaces/{NAMESPACE}",
         "POST /api/v1/namespaces",
         f"POST {pods}",
@@ -214,7 +214,7 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
         f"GET /api/v1/namespaces/{NAMESPACE}",
         "GET /api",
     ]
-    assert Recorder.requests[2][1] == made
+    assert Recorder.requests[2][1] == pod
     assert Recorder.requests[6][1] == {"preconditions": {"uid": "u"}}
 
 
@@ -227,14 +227,14 @@ def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pyt
 
 
 def test_the_pod_asks_for_its_gpu_and_node() -> None:
-    made = build_proof_pod("proof-0", "gpu1", "a", 180)
-    spec = made["spec"]
+    pod = build_proof_pod("proof-0", "gpu1", "a", 180)
+    spec = pod["spec"]
     assert spec["activeDeadlineSeconds"] == 240
     assert "nodeName" not in spec, "the scheduler counts GPUs"
     containers = [*spec["initContainers"], *spec["containers"]]
     assert [container["name"] for container in containers] == ["kernel", "uuid", "held"]
-    assert {one["resources"]["limits"]["nvidia.com/gpu"] for one in containers} == {"1"}
+    assert {container["resources"]["limits"]["nvidia.com/gpu"] for container in containers} == {"1"}
     assert "command" not in containers[0]
     assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)
-    assert made["metadata"]["labels"].items() >= OURS.items()
-    assert made["metadata"]["namespace"] == NAMESPACE
+    assert pod["metadata"]["labels"].items() >= OURS.items()
+    assert pod["metadata"]["namespace"] == NAMESPACE

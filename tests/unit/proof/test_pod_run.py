@@ -26,7 +26,7 @@ def list_stages(run: PodRun) -> list[tuple[str, str]]:
 
 def refuse_second(api: PodApi) -> None:
     """Refuse the pods after the first one."""
-    api.refuses = lambda what: "exceeded quota" if what == "create" and api.pods else ""
+    api.refuses = lambda asked_verb: "exceeded quota" if asked_verb == "create" and api.pods else ""
 
 
 def test_a_pod_that_is_refused_ends_the_run_unless_others_are_enough() -> None:
@@ -57,7 +57,7 @@ def test_an_interruption_creates_no_more_pods() -> None:
 
 
 def test_an_api_that_stays_away_is_the_reason() -> None:
-    api = PodApi(refuses=lambda what: "the API was not reached" if what in ("list", "remove") else "")
+    api = PodApi(refuses=lambda asked_verb: "the API was not reached" if asked_verb in ("list", "remove") else "")
     run = make_run(api, start_limit=30)
     run.create("proof", {"gpu1": 1}, build)
     assert run.follow(judge) == "the API was not reached"
@@ -70,7 +70,7 @@ def test_an_api_that_stays_away_is_the_reason() -> None:
 
 
 def test_nothing_is_removed_where_nothing_was_created() -> None:
-    api = PodApi(refuses=lambda what: "the API was not reached" if what == "open" else "")
+    api = PodApi(refuses=lambda asked_verb: "the API was not reached" if asked_verb == "open" else "")
     run = make_run(api)
     with pytest.raises(ApiRefused):
         run.create("proof", {"gpu1": 1}, build)

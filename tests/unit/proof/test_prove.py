@@ -16,13 +16,13 @@ from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus, Sample, Series
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE
-from tests.unit.proof.proof_inputs import EVERY, GPUS, MODEL, NOW, UUIDS, build_sample, build_series, list_marks, place
+from tests.unit.proof.proof_inputs import GPUS, MODEL, STEP, TIME, UUIDS, build_sample, build_series, list_marks, place
 
 GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
-DONE = {"terminated": {"exitCode": 0}}
+DONE_STATE = {"terminated": {"exitCode": 0}}
 HOLDS = {
     "phase": "Running",
-    "initContainerStatuses": [{"name": KERNEL, "state": DONE}, {"name": ASKED, "state": DONE}],
+    "initContainerStatuses": [{"name": KERNEL, "state": DONE_STATE}, {"name": ASKED, "state": DONE_STATE}],
     "containerStatuses": [{"name": HELD, "state": {"running": {}}}],
 }
 
@@ -67,7 +67,7 @@ class Nodes:
         self.refuse("all")
         assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
         ready = HOLDS if self.clock.seconds >= self.after else {"phase": "Pending"}
-        return [{**one, "status": self.statuses.get(name, ready)} for name, one in self.pods.items()]
+        return [{**pod, "status": self.statuses.get(name, ready)} for name, pod in self.pods.items()]
 
     def read_log(self, pod: str, container: str, max_bytes: int = LOG) -> str | None:
         uuid, _, bus = self.pods[pod]["gpu"]
@@ -97,15 +97,17 @@ class RecordingPrometheus(Prometheus):
         self.looks = 0
 
     def query_time(self) -> float:
-        return NOW + self.clock.seconds
+        return TIME + self.clock.seconds
 
     def query_series(self, *, targets: bool = False) -> Series:
         self.looks += 1
         return Series(self.metric, self.query_time(), tuple(self.list_samples()), build_series([]).scrapes)
 
     def list_samples(self) -> list[Sample]:
-        last = NOW + self.clock.seconds // EVERY * EVERY
-        return [build_sample(at, timestamp=NOW - 20 if uuid in self.late else last) for at, uuid in enumerate(UUIDS)]
+        last = TIME + self.clock.seconds // STEP * STEP
+        return [
+            build_sample(index, timestamp=TIME - 20 if uuid in self.late else last) for index, uuid in enumerate(UUIDS)
+        ]
 
     def query_values(self, timestamp: float) -> dict[str, float]:
         return {sample.uuid: sample.value for sample in self.list_samples()}
@@ -117,8 +119,8 @@ class Panels(Grafana):
         object.__setattr__(self, "wrong", {})
 
     def query_panel(self, metric: str, time: float) -> dict[str, tuple[float, float]]:
-        found: dict[str, float] = self.prometheus.query_values(time) | self.wrong  # type: ignore[attr-defined]
-        return {uuid: (time - 5, value) for uuid, value in found.items()}
+        values: dict[str, float] = self.prometheus.query_values(time) | self.wrong  # type: ignore[attr-defined]
+        return {uuid: (time - 5, value) for uuid, value in values.items()}
 
 
 class World:
@@ -130,7 +132,7 @@ class World:
         self.stop = ""
 
     def prove(self, **options: Any) -> Proof:
-        given = {"places": (place("gpu1"), place("gpu2")), "prometheus": self.prometheus, "grafana": self.grafana}
+        arguments = {"places": (place("gpu1"), place("gpu2")), "prometheus": self.prometheus, "grafana": self.grafana}
         run = PodRun(
             lambda: nullcontext(self.nodes),
             self.events.append,
@@ -141,7 +143,7 @@ class World:
             clock=self.clock.read_time,
             id="r",
         )
-        return Prover(run, **{**given, **options}).prove()
+        return Prover(run, **{**arguments, **options}).prove()
 
 
 @pytest.fixture
@@ -158,12 +160,12 @@ def build_refusal(verb: str, error: Exception) -> Callable[[str], None]:
 
 
 def test_all_is_proven_and_nothing_is_left(world: World) -> None:
-    done = world.prove()
-    assert list_marks(done.rows) == GOOD
-    assert (done.stop_reason, done.remaining, world.nodes.pods, world.nodes.removals) == ("", "", {}, 1)
+    proof = world.prove()
+    assert list_marks(proof.rows) == GOOD
+    assert (proof.stop_reason, proof.remaining, world.nodes.pods, world.nodes.removals) == ("", "", {}, 1)
     assert world.nodes.max_count == 4, "all at the same time, so that each meets another GPU"
-    assert done.seconds < 2 + EVERY + 2
-    assert {link.note for row in done.rows for _, link in row.links} == {
+    assert proof.seconds < 2 + STEP + 2
+    assert {link.note for row in proof.rows for _, link in row.links} == {
         "the exporter says that proof-0 uses it",
         "the exporter says that proof-1 uses it",
         "the exporter says that proof-2 uses it",
@@ -179,34 +181,34 @@ def test_all_is_proven_and_nothing_is_left(world: World) -> None:
 
 
 def test_only_free_gpus_get_a_pod(world: World) -> None:
-    done = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed_reason="cordoned")))
+    proof = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed_reason="cordoned")))
     assert world.nodes.max_count == 0
-    assert list_marks(done.rows) == ["gpu1 00 soo", "gpu1 01 soo", "gpu2 00 uoo", "gpu2 01 uoo"]
+    assert list_marks(proof.rows) == ["gpu1 00 soo", "gpu1 01 soo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.removals == 0
 
 
 def test_a_late_scrape_is_waited_for_two_intervals_and_no_longer(world: World) -> None:
     world.prometheus.late = {UUIDS[3]}
-    done = world.prove()
-    assert list_marks(done.rows) == [*GOOD[:3], "gpu2 01 ofo"]
-    assert 2 * EVERY < done.seconds < 2 * EVERY + 10
+    proof = world.prove()
+    assert list_marks(proof.rows) == [*GOOD[:3], "gpu2 01 ofo"]
+    assert 2 * STEP < proof.seconds < 2 * STEP + 10
 
 
 def test_pods_that_stay_pending_are_not_known_and_taken_away(world: World) -> None:
     world.nodes.after = 10**6
-    done = world.prove(timeout=30)
-    assert {row.kernel.reason for row in done.rows} == {"FailedScheduling: nowhere"}
-    assert list_marks(done.rows) == ["gpu1 00 uoo", "gpu1 01 uoo", "gpu2 00 uoo", "gpu2 01 uoo"]
+    proof = world.prove(timeout=30)
+    assert {row.kernel.reason for row in proof.rows} == {"FailedScheduling: nowhere"}
+    assert list_marks(proof.rows) == ["gpu1 00 uoo", "gpu1 01 uoo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.pods == {}
-    assert done.seconds < 40
+    assert proof.seconds < 40
 
 
 def test_a_pod_without_a_place_is_believed_after_twenty_seconds(world: World) -> None:
-    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient"}
-    world.nodes.statuses = {f"proof-r-{at}": {"phase": "Pending", "conditions": [why]} for at in range(4)}
-    done = world.prove()
-    assert {row.kernel.reason for row in done.rows} == {"Unschedulable: Insufficient"}
-    assert 20 <= done.parts[0][1] < 22
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient"}
+    world.nodes.statuses = {f"proof-r-{index}": {"phase": "Pending", "conditions": [condition]} for index in range(4)}
+    proof = world.prove()
+    assert {row.kernel.reason for row in proof.rows} == {"Unschedulable: Insufficient"}
+    assert 20 <= proof.parts[0][1] < 22
 
 
 def test_a_pod_that_was_refused_breaks_its_link_alone(world: World) -> None:
@@ -218,9 +220,9 @@ def test_a_pod_that_was_refused_breaks_its_link_alone(world: World) -> None:
 
 def test_the_api_s_refusal_is_the_reason(world: World) -> None:
     world.nodes.refuse = build_refusal("create", ApiRefused("exceeded quota", 403))
-    done = world.prove()
-    assert {row.kernel.outcome for row in done.rows} == {"unknown"}
-    assert {row.kernel.reason for row in done.rows} == {"exceeded quota"}
+    proof = world.prove()
+    assert {row.kernel.outcome for row in proof.rows} == {"unknown"}
+    assert {row.kernel.reason for row in proof.rows} == {"exceeded quota"}
     world.nodes.refuse = build_refusal("open", ApiRefused("the API was not reached"))
     assert {row.kernel.reason for row in world.prove().rows} == {"the API was not reached"}
 
@@ -234,11 +236,11 @@ def test_ctrl_c_takes_the_pods_away_and_tells_what_is_known(world: World) -> Non
         world.stop = "interrupted" if world.clock.seconds > 5 else ""
 
     world.clock.wait = press_ctrl_c  # type: ignore[method-assign]
-    done = world.prove()
-    assert done.stop_reason == "interrupted"
+    proof = world.prove()
+    assert proof.stop_reason == "interrupted"
     assert (world.nodes.pods, world.nodes.removals) == ({}, 1)
-    assert {row.kernel.reason for row in done.rows} == {"interrupted"}
-    assert done.seconds < 10
+    assert {row.kernel.reason for row in proof.rows} == {"interrupted"}
+    assert proof.seconds < 10
 
 
 def test_a_second_ctrl_c_still_takes_them_away(world: World) -> None:
@@ -257,8 +259,8 @@ def test_a_namespace_that_is_not_ours_ends_it_before_anything_is_made(world: Wor
 
 def test_what_cannot_be_removed_is_reported(world: World) -> None:
     world.nodes.refuse = build_refusal("remove", ApiRefused("the API was not reached"))
-    left = world.prove().remaining
-    assert left.startswith(
+    remaining_pods = world.prove().remaining
+    assert remaining_pods.startswith(
         "the pods could not be removed (the API was not reached); they end by themselves within 240 s"
     )
 
@@ -269,8 +271,8 @@ def test_what_an_earlier_proof_left_is_reported(world: World) -> None:
 
 
 def test_monitoring_that_cannot_be_asked_is_unknown(world: World) -> None:
-    assert list_marks(world.prove(grafana="no login").rows) == [one[:-1] + "u" for one in GOOD]
-    assert list_marks(world.prove(prometheus="no Service").rows) == [one[:-2] + "uu" for one in GOOD]
+    assert list_marks(world.prove(grafana="no login").rows) == [marks[:-1] + "u" for marks in GOOD]
+    assert list_marks(world.prove(prometheus="no Service").rows) == [marks[:-2] + "uu" for marks in GOOD]
 
 
 @pytest.mark.parametrize(("error", "mark"), [(NoAnswer("down"), "u"), (Refusal("elsewhere"), "f")])
@@ -281,7 +283,7 @@ def test_a_failing_grafana_marks_panels(
         raise error
 
     monkeypatch.setattr(Panels, "query_panel", fail)
-    assert list_marks(world.prove().rows) == [one[:-1] + mark for one in GOOD]
+    assert list_marks(world.prove().rows) == [marks[:-1] + mark for marks in GOOD]
 
 
 def test_a_panel_is_asked_again_before_it_is_wrong(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,8 +291,8 @@ def test_a_panel_is_asked_again_before_it_is_wrong(world: World, monkeypatch: py
 
     def spoil_first(self: Panels, metric: str, time: float) -> dict[str, tuple[float, float]]:
         call.append(time)
-        found = right(self, metric, time)
-        return {uuid: (at, value + 1) for uuid, (at, value) in found.items()} if len(call) == 1 else found
+        values = right(self, metric, time)
+        return {uuid: (stamp, value + 1) for uuid, (stamp, value) in values.items()} if len(call) == 1 else values
 
     monkeypatch.setattr(Panels, "query_panel", spoil_first)
     assert list_marks(world.prove().rows) == GOOD

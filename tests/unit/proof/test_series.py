@@ -11,7 +11,7 @@ from gpustack.proof.prometheus import (
     parse_samples,
     parse_scrapes,
 )
-from tests.unit.proof.proof_inputs import NOW, build_sample
+from tests.unit.proof.proof_inputs import TIME, build_sample
 
 LABELS = {
     "__name__": "DCGM_FI_DEV_GPU_TEMP",
@@ -81,6 +81,6 @@ def test_intervals_are_those_of_the_targets() -> None:
         [{"labels": labels, "scrapeInterval": "1m", "lastError": "refused"}, {"labels": {"job": "etcd"}}]
     )
     assert scrapes == {"a b": Scrape(60, "refused"), "etcd ": Scrape(30)}
-    mine = Series("m", NOW, (build_sample(0, target="a b"),), scrapes)
+    mine = Series("m", TIME, (build_sample(0, target="a b"),), scrapes)
     assert (mine.interval, mine.find_interval(mine.samples[0])) == (60, 60)
-    assert Series("m", NOW).interval == 30
+    assert Series("m", TIME).interval == 30

@@ -24,36 +24,36 @@ class FakeAlertmanager(Web):
     """An Alertmanager that keeps what it was asked."""
 
     def post(self, path: str, document: Any) -> tuple[int, Any]:
-        ASKED.append(f"POST {path}")
+        ASKED_REQUESTS.append(f"POST {path}")
         return ANSWERS[0]
 
     def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
-        ASKED.append(f"{verb} {path}")
+        ASKED_REQUESTS.append(f"{verb} {path}")
         raise NoAnswer("gone")
 
 
-ASKED: list[str] = []
+ASKED_REQUESTS: list[str] = []
 ANSWERS: list[tuple[int, Any]] = [(200, {"silenceID": "s1"})]
 
 
 def test_the_silence_is_removed_afterwards() -> None:
-    ASKED.clear()
-    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
-        assert why == ""
-    assert ASKED == ["POST /api/v2/silences", "DELETE /api/v2/silence/s1"]
+    ASKED_REQUESTS.clear()
+    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as reason:
+        assert reason == ""
+    assert ASKED_REQUESTS == ["POST /api/v2/silences", "DELETE /api/v2/silence/s1"]
 
 
 def test_a_refused_silence_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    ASKED.clear()
+    ASKED_REQUESTS.clear()
     monkeypatch.setitem(globals(), "ANSWERS", [(403, "no")])
-    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
-        assert why == "Alertmanager refused the silence (HTTP 403): no"
-    assert ASKED == ["POST /api/v2/silences"]
+    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as reason:
+        assert reason == "Alertmanager refused the silence (HTTP 403): no"
+    assert ASKED_REQUESTS == ["POST /api/v2/silences"]
 
 
 def test_the_silence_matches_alerts_of_the_nodes_alone() -> None:
     silence = build_silence(["gpu1.a", "gpu2"], 600, "ann")
-    by_name = {one["name"]: re.compile(one["value"]) for one in silence["matchers"]}
+    by_name = {matcher["name"]: re.compile(matcher["value"]) for matcher in silence["matchers"]}
     assert by_name["node"].fullmatch("gpu2")
     assert not by_name["node"].fullmatch("gpu1xa")
     assert not by_name["alertname"].fullmatch("GpuXidCritical")
@@ -84,12 +84,12 @@ def test_a_load_without_a_silence_is_noted_and_goes_on(
             raise UnreachableError("no-host-reached", error)
         yield "127.0.0.1", 9093
 
-    events, done = list[Event](), list[str]()
+    events, results = list[Event](), list[str]()
     run: Any = SimpleNamespace(hosts=None, record=events.append, lock=SimpleNamespace(holder="ann@desk"))
     monkeypatch.setitem(globals(), "ANSWERS", [answer])
     monkeypatch.setattr(module, "open_part", open_part)
     monkeypatch.setattr(module, "Web", FakeAlertmanager)
     with silence_load(run, ["gpu1"], 600):
-        done.append("loaded")
-    assert done == ["loaded"]
+        results.append("loaded")
+    assert results == ["loaded"]
     assert [event.message for event in events] == ([f"alerts of load are not silenced: {note}"] if note else [])

@@ -29,18 +29,18 @@ def test_gpus_of_virtual_machines_are_not_to_be_proven() -> None:
 
 
 def test_a_host_is_the_node_with_its_machine_id() -> None:
-    taken = build_snapshot(CALM)
-    assert match_hosts(taken) == {"kube1": "kube1", "gpu1": "h1"}
-    (place,) = find_places(taken)
+    snapshot = build_snapshot(CALM)
+    assert match_hosts(snapshot) == {"kube1": "kube1", "gpu1": "h1"}
+    (place,) = find_places(snapshot)
     assert (place.node, place.gpus, place.devices, place.busy, place.pod_count) == ("gpu1", 2, 2, 0, 2)
     assert place.model == "NVIDIA H100 80GB HBM3"
-    assert find_skipped_hosts(taken) == ()
+    assert find_skipped_hosts(snapshot) == ()
 
 
 def test_only_named_hosts_are_surveyed() -> None:
-    taken = build_snapshot(CALM)
-    assert [place.node for place in find_places(taken, ("h1",))] == ["gpu1"]
-    assert find_places(taken, ("kube1",)) == ()
+    snapshot = build_snapshot(CALM)
+    assert [place.node for place in find_places(snapshot, ("h1",))] == ["gpu1"]
+    assert find_places(snapshot, ("kube1",)) == ()
 
 
 def test_gpus_in_use_are_not_free() -> None:
@@ -64,25 +64,25 @@ def test_a_closed_node_says_why() -> None:
 
 
 def test_devices_of_a_node_that_offers_none_are_counted() -> None:
-    taken = build_snapshot(add_answers(*make_host_answers("kube1", "a" * 32, TWO)))
-    assert [(place.node, place.gpus, place.devices) for place in find_places(taken)] == [
+    snapshot = build_snapshot(add_answers(*make_host_answers("kube1", "a" * 32, TWO)))
+    assert [(place.node, place.gpus, place.devices) for place in find_places(snapshot)] == [
         ("kube1", 0, 2),
         ("gpu1", 2, 2),
     ]
 
 
 def test_hosts_that_cannot_be_proven_are_named() -> None:
-    taken = build_snapshot(
+    snapshot = build_snapshot(
         add_answers(*make_host_answers("stray", "c" * 32, TWO), *make_host_answers("plain", "d" * 32)),
         ("kube1", "h1", "stray", "plain", "gone", "mute"),
         {"gone": "no answer"},
     )
-    assert find_skipped_hosts(taken) == (
+    assert find_skipped_hosts(snapshot) == (
         ("stray", "it has 2 NVIDIA devices, and is no node of the cluster"),
         ("gone", "not reached: no answer"),
         ("mute", "whether it has NVIDIA devices is not known"),
     )
-    assert find_skipped_hosts(taken, ("h1",)) == ()
+    assert find_skipped_hosts(snapshot, ("h1",)) == ()
 
 
 def test_without_the_api_there_is_no_place() -> None:
@@ -96,18 +96,20 @@ def test_exporters_are_located_by_node() -> None:
     assert exporters["gpu-operator/nvidia-dcgm-exporter-4x7k2"] == "gpu1"
 
 
-KNOWN = View(build_snapshot([read_case(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
+KNOWN_SERVICES = View(build_snapshot([read_case(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
 
 
 def build_service(part: Part, namespace: str, release: str = "", **fields: Any) -> Service:
     label, value = LABELS[part]
     labels = {label: value} | ({"release": release} if release else {})
-    given: dict[str, Any] = {"kind": "ClusterIP", "address": "10.96.0.9", "ports": {"": 80}, "node_ports": {}}
-    return Service(f"{release or 'x'}-{part}", namespace, labels=labels, external_addresses=(), **{**given, **fields})
+    service_fields: dict[str, Any] = {"kind": "ClusterIP", "address": "10.96.0.9", "ports": {"": 80}, "node_ports": {}}
+    return Service(
+        f"{release or 'x'}-{part}", namespace, labels=labels, external_addresses=(), **{**service_fields, **fields}
+    )
 
 
 def test_services_are_found_by_the_labels_of_their_charts() -> None:
-    services = {part: find_service(part, KNOWN, SPEC) for part in LABELS}
+    services = {part: find_service(part, KNOWN_SERVICES, SPEC) for part in LABELS}
     assert {part: service and (service.name, select_main_port(service)) for part, service in services.items()} == {
         "grafana": ("monitoring-grafana", 80),
         "prometheus": ("monitoring-prometheus", 9090),
@@ -133,11 +135,11 @@ def test_the_release_of_the_inventory_comes_first() -> None:
 
 def test_names_of_the_spec_are_used() -> None:
     assert [choose_namespace(part, SPEC) for part in ("grafana", "exporter")] == ["monitoring", "gpu-operator"]
-    given = {"monitoring": {"namespace": "watch", "release": "kps"}, "gpu": {"namespace": "gpus"}}
-    spec = Spec.model_validate(given)
+    spec_of_names = {"monitoring": {"namespace": "watch", "release": "kps"}, "gpu": {"namespace": "gpus"}}
+    spec = Spec.model_validate(spec_of_names)
     assert [choose_namespace(part, spec) for part in ("prometheus", "exporter")] == ["watch", "gpus"]
-    ours, other = build_service("prometheus", "watch", "kps"), build_service("prometheus", "watch")
-    assert find_service("prometheus", [other, ours], spec) == ours
+    own_service, other_service = build_service("prometheus", "watch", "kps"), build_service("prometheus", "watch")
+    assert find_service("prometheus", [other_service, own_service], spec) == own_service
 
 
 def list_urls(service: Service, *ingresses: Ingress) -> tuple[str, ...] | None:
@@ -150,12 +152,12 @@ def test_addresses_of_the_cluster_are_listed() -> None:
     assert list_urls(plain) == ()
     node_port = build_service("grafana", "monitoring", kind="NodePort", node_ports={"": 30300})
     assert list_urls(node_port) == ("http://10.0.0.1:30300",)
-    behind = Ingress("g", "monitoring", ("https://grafana.example.com/", "http://*/"), (plain.name,))
-    assert list_urls(plain, behind) == ("https://grafana.example.com/",)
+    matching_ingress = Ingress("g", "monitoring", ("https://grafana.example.com/", "http://*/"), (plain.name,))
+    assert list_urls(plain, matching_ingress) == ("https://grafana.example.com/",)
     assert list_urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
     (ingress,) = build_snapshot([read_case(INGRESSES, "grafana")]).require_fact(INGRESSES, "kube1")
     assert "monitoring-grafana" in ingress.services
-    assert describe_access("exporter", KNOWN, (), (), SPEC) is None
+    assert describe_access("exporter", KNOWN_SERVICES, (), (), SPEC) is None
 
 
 @pytest.mark.parametrize(
@@ -174,8 +176,8 @@ def test_the_login_of_grafana_is_parsed(answer: Answer, expected: object) -> Non
 
 
 def test_offers_of_nodes_are_unknown_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = build_snapshot(CALM)
-    monkeypatch.setattr(inventory, "gather", lambda *_, **__: taken)
-    assert inventory.gather_offers(taken.inventory, ignore_event) == {"kube1": 0, "gpu1": 2}
+    snapshot = build_snapshot(CALM)
+    monkeypatch.setattr(inventory, "gather", lambda *_, **__: snapshot)
+    assert inventory.gather_offers(snapshot.inventory, ignore_event) == {"kube1": 0, "gpu1": 2}
     monkeypatch.setattr(inventory, "gather", lambda *_, **__: build_snapshot([]))
-    assert inventory.gather_offers(taken.inventory, ignore_event) == {}
+    assert inventory.gather_offers(snapshot.inventory, ignore_event) == {}

@@ -6,11 +6,13 @@ import pytest
 
 from gpustack.proof.workload import ASKED, HELD, KERNEL, PodResult, VisibleGpu, judge_output, judge_pod, normalize_bus
 
-PASSED = "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
+PASSED_OUTPUT = (
+    "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
+)
 LINE = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d, 00000000:65:00.0, NVIDIA H100 80GB HBM3\n"
 POD = PodResult("proof-1", "gpu1")
 VISIBLE = VisibleGpu("GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d", "0000:65:00.0", "NVIDIA H100 80GB HBM3")
-DONE: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+DONE_STATE: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
 
 
 def build_pod(status: dict[str, Any]) -> dict[str, Any]:
@@ -75,20 +77,22 @@ def build_ended(code: int, message: str = "", reason: str = "Error") -> dict[str
             "ended",
             "kernel ended with 128: StartError: unresolvable CDI",
         ),
-        (build_pod(build_statuses(DONE, build_ended(9), WAITS, phase="Failed")), "ended", "uuid ended with 9"),
+        (build_pod(build_statuses(DONE_STATE, build_ended(9), WAITS, phase="Failed")), "ended", "uuid ended with 9"),
         (
-            build_pod(build_statuses(DONE, DONE, build_ended(0, "", "Completed"), phase="Succeeded")),
+            build_pod(build_statuses(DONE_STATE, DONE_STATE, build_ended(0, "", "Completed"), phase="Succeeded")),
             "ended",
             "held ended with 0",
         ),
-        (build_pod(build_statuses(DONE, DONE, {"running": {}}, phase="Running")), "running", ""),
+        (build_pod(build_statuses(DONE_STATE, DONE_STATE, {"running": {}}, phase="Running")), "running", ""),
         (
-            build_pod(build_statuses(DONE, DONE, build_ended(137, "", "OOMKilled"))),
+            build_pod(build_statuses(DONE_STATE, DONE_STATE, build_ended(137, "", "OOMKilled"))),
             "ended",
             "held was ended by signal 9: OOMKilled",
         ),
         (
-            build_pod(build_statuses(DONE, DONE, build_ended(137), phase="Failed", reason="DeadlineExceeded")),
+            build_pod(
+                build_statuses(DONE_STATE, DONE_STATE, build_ended(137), phase="Failed", reason="DeadlineExceeded")
+            ),
             "ended",
             "DeadlineExceeded: held was ended by signal 9: Error",
         ),
@@ -110,7 +114,7 @@ def test_a_container_that_was_killed_has_no_exit_status(pod_status: dict[str, An
 
 
 def test_a_finished_pod_names_its_gpu() -> None:
-    assert judge_output(POD, PASSED, LINE) == PodResult("proof-1", "gpu1", "held", "", True, (VISIBLE,))
+    assert judge_output(POD, PASSED_OUTPUT, LINE) == PodResult("proof-1", "gpu1", "held", "", True, (VISIBLE,))
 
 
 @pytest.mark.parametrize(
@@ -120,8 +124,12 @@ def test_a_finished_pod_names_its_gpu() -> None:
         ({ASKED: LINE}, None, "its output could not be read"),
         ({KERNEL: "Test FAILED\n", ASKED: LINE}, False, "vectorAdd did not say that it passed: Test FAILED"),
         ({KERNEL: "", ASKED: LINE}, False, "vectorAdd did not say that it passed: nothing"),
-        ({KERNEL: PASSED, ASKED: "No devices were found\n"}, None, "nvidia-smi named no GPU: No devices were found"),
-        ({KERNEL: PASSED, ASKED: LINE * 2}, False, "the pod asked for one GPU and sees 2"),
+        (
+            {KERNEL: PASSED_OUTPUT, ASKED: "No devices were found\n"},
+            None,
+            "nvidia-smi named no GPU: No devices were found",
+        ),
+        ({KERNEL: PASSED_OUTPUT, ASKED: LINE * 2}, False, "the pod asked for one GPU and sees 2"),
     ],
 )
 def test_the_log_decides_whether_the_kernel_ran(logs: dict[str, str], ran: bool | None, reason: str) -> None:

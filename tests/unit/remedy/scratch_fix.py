@@ -52,6 +52,6 @@ def try_to_take_back(copies: Copies, *refusals: str) -> None:
 
 
 def expect_refusal(copies: Copies) -> RolloutError:
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         find_last_fix(copies, ["h1"])
-    return raised.value
+    return excinfo.value

@@ -83,10 +83,10 @@ class ScratchHost:
 
     def run(self, script: str) -> list[str]:
         self.script = script
-        done = subprocess.run(
+        process = subprocess.run(
             ["sh", "-s"], input=script, capture_output=True, text=True, env=self.environment, check=False
         )
-        return [*done.stdout.splitlines(), *done.stderr.splitlines()]
+        return [*process.stdout.splitlines(), *process.stderr.splitlines()]
 
     def write(self, path: str, text: str, mode: int = 0o644) -> Path:
         file = self.root / path
@@ -97,14 +97,14 @@ class ScratchHost:
 
     def list_files(self) -> dict[str, State]:
         """List mode, owner, group and content of everything, by path."""
-        found = {}
+        files = {}
         for path in sorted(self.root.rglob("*")):
-            about = path.lstat()
+            status = path.lstat()
             content = (
                 str(path.readlink()).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
             )
-            found[f"/{path.relative_to(self.root)}"] = (about.st_mode, about.st_uid, about.st_gid, content)
-        return found
+            files[f"/{path.relative_to(self.root)}"] = (status.st_mode, status.st_uid, status.st_gid, content)
+        return files
 
     @property
     def calls(self) -> list[str]:

@@ -32,10 +32,10 @@ def refuse(word: str, text: str) -> None:
 
 def main(file: Path, words: list[str]) -> None:
     store: Store = json.loads(file.read_text())
-    paths = [words[at + 1] for at, word in enumerate(words) if word == "-f"]
+    paths = [words[index + 1] for index, word in enumerate(words) if word == "-f"]
     if words[0] == "get":
-        wanted = [format_key(document) for path in paths for document in read(path)]
-        items = [store[name] for name in wanted if name in store]
+        document_keys = [format_key(document) for path in paths for document in read(path)]
+        items = [store[name] for name in document_keys if name in store]
         if items:
             sys.stdout.write(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=1))
     elif words[0] == "replace":
@@ -46,16 +46,19 @@ def main(file: Path, words: list[str]) -> None:
         elif present["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
             refuse("Conflict", "the object has been modified; please apply your changes to the latest version")
         else:
-            kept = {name: present["metadata"][name] for name in ("uid", "managedFields")}
+            remaining_fields = {name: present["metadata"][name] for name in ("uid", "managedFields")}
             version = {"resourceVersion": str(int(present["metadata"]["resourceVersion"]) + 1)}
-            store[format_key(document)] = {**document, "metadata": {**document["metadata"], **kept, **version}}
+            store[format_key(document)] = {
+                **document,
+                "metadata": {**document["metadata"], **remaining_fields, **version},
+            }
     elif words[:2] == ["delete", "--raw"]:
         *_, space, plural, name = words[2].split("/")
         (conditions,) = (options["preconditions"] for options in read(paths[0]))
         matching = [
-            one
-            for one, document in store.items()
-            if one.endswith(f" {space}/{name}") and plural.startswith(document["kind"].lower())
+            key
+            for key, document in store.items()
+            if key.endswith(f" {space}/{name}") and plural.startswith(document["kind"].lower())
         ]
         if not matching:
             refuse("NotFound", "not found")

@@ -29,10 +29,10 @@ def test_everything_is_as_it_was(host: ScratchHost, copies: Copies) -> None:
     assert (record.files, record.keys) == ((SYSCTL_FILE,), ("net.ipv4.ip_forward 0 -> 1",))
     last_fix = find_last_fix(copies, ["h1"])
     assert (last_fix.fault, last_fix.hosts) == (IP, ("h1",))
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert host.list_files() == before
-    assert done.actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
-    assert done.remainders == ()
+    assert rollback.actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
+    assert rollback.remainders == ()
     assert not (host.folder / "fixes").exists()
 
 
@@ -53,12 +53,12 @@ def test_content_mode_owner_and_links_return(host: ScratchHost, copies: Copies) 
     (host.folder / "startups" / "containerd").write_text("disabled\n")
     record = make_fix(copies, change_files, fault=CRI, scope=CONTAINERD)
     assert set(record.files) == {f"/{SITE}", "/etc/containerd/config.toml", "/etc/containerd/conf.d/gpustack.toml"}
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert host.list_files() == before
-    assert {f"h1: restored /{SITE}", "h1: removed /etc/containerd/conf.d/gpustack.toml"} <= set(done.actions)
+    assert {f"h1: restored /{SITE}", "h1: removed /etc/containerd/conf.d/gpustack.toml"} <= set(rollback.actions)
     assert {"systemctl --quiet disable containerd", "systemctl restart containerd"} <= set(host.calls)
-    kept = host.folder / "fixes/1/after" / SITE
-    assert kept.read_text() == "x = 2\n", "what the play writes there is not known: it may be a person's"
+    copy = host.folder / "fixes/1/after" / SITE
+    assert copy.read_text() == "x = 2\n", "what the play writes there is not known: it may be a person's"
 
 
 def test_only_declared_files_are_copied(host: ScratchHost, copies: Copies) -> None:
@@ -66,8 +66,8 @@ def test_only_declared_files_are_copied(host: ScratchHost, copies: Copies) -> No
         host.write(f"etc/{name}", "password\n", 0o600)
     host.write(SYSCTL_FILE[1:], "earlier\n")
     copies.begin("1", IP, {"h1": FORWARD})
-    copied = [path for path in (host.folder / "fixes/1/before").rglob("*") if path.is_file()]
-    assert [path.name for path in copied] == ["zzz-gpustack.conf"]
+    copies_before = [path for path in (host.folder / "fixes/1/before").rglob("*") if path.is_file()]
+    assert [path.name for path in copies_before] == ["zzz-gpustack.conf"]
     assert (host.folder / "fixes").stat().st_mode & 0o777 == 0o700
     assert (host.folder / "fixes/1/record").stat().st_mode & 0o777 == 0o600
 
@@ -76,8 +76,8 @@ def test_what_the_fix_did_not_change_is_not_kept(host: ScratchHost, copies: Copi
     """Such as the login of a proxy, which the step may write as well."""
     login = host.write("etc/apt/auth.conf.d/gpustack-mirror.conf", "password\n", 0o600)
     make_fix(copies, lambda: host.write(SITE, "x = 2\n"), fault=CRI, scope=CONTAINERD)
-    kept = [path for path in (host.folder / "fixes").rglob("*") if path.is_file() and "password" in path.read_text()]
-    assert kept == []
+    pages = [path for path in (host.folder / "fixes").rglob("*") if path.is_file() and "password" in path.read_text()]
+    assert pages == []
     login.write_text("another\n")
     assert take_back(copies).remainders == ()
     assert login.read_text() == "another\n"
@@ -106,9 +106,9 @@ def test_a_fix_of_two_hosts_is_not_half_undone(host: ScratchHost, tmp_path: Path
 
 
 def test_where_one_host_keeps_no_copies_none_does(host: ScratchHost) -> None:
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         connect_copies({"h1": host}).begin("1", IP, {"h1": FORWARD, "h2": FORWARD})
-    assert raised.value.reference == "fix-copies"
+    assert excinfo.value.reference == "fix-copies"
     assert not (host.folder / "fixes").exists()
 
 
@@ -122,11 +122,11 @@ def test_a_record_that_cannot_be_used_restores_nothing(host: ScratchHost, copies
         host.write("etc/machine-id", "f" * 32 + "\n")
     else:
         record.rename(record.with_name("finished"))
-    now = host.list_files()
-    refused = expect_refusal(copies)
-    assert refused.reference == "undo-record-unreadable"
-    assert str(host.folder / "fixes/1") in refused.message
-    assert host.list_files() == now
+    current_files = host.list_files()
+    refusal = expect_refusal(copies)
+    assert refusal.reference == "undo-record-unreadable"
+    assert str(host.folder / "fixes/1") in refusal.message
+    assert host.list_files() == current_files
 
 
 def test_an_undo_that_was_broken_off_is_taken_up_again(host: ScratchHost, copies: Copies) -> None:

@@ -29,24 +29,24 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
     world = World(FORWARD)
-    done = world.run_fix()
+    result = world.run_fix()
     assert world.log == [
         "ask", f"show {IP}", "yes?", "ask", f"copy {IP} on h1", "play remedy/sysctl on h1", "keep", "ask", "ask",
     ]  # fmt: skip
-    assert list_endings(done) == {IP: "fixed"}
-    assert done.attempts[0].records[0].files == ("/etc/x",)
-    assert (done.after.roots, done.stop_reason) == ((), "")
+    assert list_endings(result) == {IP: "fixed"}
+    assert result.attempts[0].records[0].files == ("/etc/x",)
+    assert (result.after.roots, result.stop_reason) == ((), "")
 
 
 def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None:
     world = World(FORWARD | SWAP)
-    done = world.run_fix()
+    result = world.run_fix()
     assert world.agrees == [[SWAP_ON, IP]]
     assert [text for text in world.acts if text.startswith("play")] == [
         "play prereqs on h1",
         "play remedy/sysctl on h1",
     ]
-    assert set(list_endings(done).values()) == {"fixed"}
+    assert set(list_endings(result).values()) == {"fixed"}
 
 
 def test_a_fault_of_a_step_is_fixed_by_that_step_alone() -> None:
@@ -57,64 +57,66 @@ def test_a_fault_of_a_step_is_fixed_by_that_step_alone() -> None:
 
 def test_ask_needs_its_own_yes() -> None:
     world = World(FORWARD | {("units.services", "h1"): STOPPED_SERVICE})
-    done = world.run_fix()
+    result = world.run_fix()
     assert [CONTAINERD] in world.agrees
-    assert all(CONTAINERD not in some or some == [CONTAINERD] for some in world.agrees)
-    assert list_endings(done)[CONTAINERD] == "fixed"
+    assert all(CONTAINERD not in agreed_offers or agreed_offers == [CONTAINERD] for agreed_offers in world.agrees)
+    assert list_endings(result)[CONTAINERD] == "fixed"
 
 
 def test_declined_changes_nothing() -> None:
     world = World(FORWARD)
     world.yes = False
-    done = world.run_fix()
+    result = world.run_fix()
     assert world.acts == [f"show {IP}", "yes?"]
-    assert list_endings(done) == {IP: "declined"}
-    assert (done.tried_attempts, done.exit_status) == ((), 1)
+    assert list_endings(result) == {IP: "declined"}
+    assert (result.tried_attempts, result.exit_status) == ((), 1)
 
 
 def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
     world = World(FORWARD | SWAP, stubborn=[SWAP_ON])
-    done = world.run_fix()
+    result = world.run_fix()
     assert [text for text in world.acts if not text.startswith(("show", "yes"))] == [
         f"copy {SWAP_ON} on h1", "play prereqs on h1", "keep", "undo",
     ]  # fmt: skip
-    assert list_endings(done) == {SWAP_ON: "not-resolved"}
-    assert done.attempts[0].rollback_actions == ("h1: restored /etc/x",)
-    assert "swap" in done.attempts[0].reason
-    assert done.exit_status == 6
+    assert list_endings(result) == {SWAP_ON: "not-resolved"}
+    assert result.attempts[0].rollback_actions == ("h1: restored /etc/x",)
+    assert "swap" in result.attempts[0].reason
+    assert result.exit_status == 6
 
 
 def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RESOLVE_LIMIT", 1e9)
     world = World(FORWARD, failing=[IP])
-    done = world.run_fix()
+    result = world.run_fix()
     assert world.acts[-1] == "undo"
-    assert done.exit_status == 5
+    assert result.exit_status == 5
 
 
 def test_what_is_gone_by_itself_is_left_alone() -> None:
     world = World(FORWARD)
     before = world.diagnose()
     world.faults = {}
-    done = module.Fix(world.gather, world.play, world, world.undo, world.show, world.agree, lambda _: None).run(before)
+    result = module.Fix(world.gather, world.play, world, world.undo, world.show, world.agree, lambda _: None).run(
+        before
+    )
     assert world.acts == []
-    assert list_endings(done) == {IP: "recovered"}
+    assert list_endings(result) == {IP: "recovered"}
 
 
 def test_what_has_become_unknown_is_not_resolved() -> None:
     world = World(FORWARD)
 
     def play(offer: Offer, snapshot: Snapshot) -> PlaybookRun:
-        played = World.play(world, offer, snapshot)
+        run = World.play(world, offer, snapshot)
         world.faults = {
             key: replace(answer, rc=-1, stdout="", missing_reason="it hung") for key, answer in FORWARD.items()
         }
-        return played
+        return run
 
-    done = module.Fix(world.gather, play, world, world.undo, world.show, world.agree, lambda _: None).run(
+    result = module.Fix(world.gather, play, world, world.undo, world.show, world.agree, lambda _: None).run(
         world.diagnose()
     )
-    assert list_endings(done) == {IP: "not-resolved"}
+    assert list_endings(result) == {IP: "not-resolved"}
     assert world.acts[-1] == "undo"
 
 
@@ -138,39 +140,42 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
         world.stop = INTERRUPTED
         return real(offer, snapshot)
 
-    done = module.Fix(
+    result = module.Fix(
         world.gather, play, world, world.undo, world.show, world.agree, lambda _: None, cancellation=lambda: world.stop
     ).run(world.diagnose())
     assert world.acts[-1] == "keep"
-    assert list_endings(done) == {SWAP_ON: "interrupted"}
-    assert done.exit_status == 130
+    assert list_endings(result) == {SWAP_ON: "interrupted"}
+    assert result.exit_status == 130
 
 
 def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The diagnosis after the fix may find the id again."""
     world = World(FORWARD)
     before = world.faults
-    asked = world.gather
+    gather_before = world.gather
 
     def gather(probes: Sequence[object]) -> Snapshot:
         if len(probes) > 50:
             world.faults = dict(before)
-        return asked(probes)  # type: ignore[arg-type]
+        return gather_before(probes)  # type: ignore[arg-type]
 
     monkeypatch.setattr(world, "gather", gather)
-    done = world.run_fix()
+    result = world.run_fix()
     assert world.acts.count("play remedy/sysctl on h1") == 1
-    assert [root.id for root in done.after.roots] == [IP]
-    assert done.exit_status == 1
+    assert [root.id for root in result.after.roots] == [IP]
+    assert result.exit_status == 1
 
 
-DOWN = Judgement("st-target-down", CLUSTER, "failed")
+DOWN_TARGET = Judgement("st-target-down", CLUSTER, "failed")
 COMING = Drift("monitoring", "targets", (CLUSTER,), Result("targets", "all up", "no node-exporter", passing=True))
 
 
 @pytest.mark.parametrize(
     "answers_later",
-    [{"verdict": Verdict((), (UnexplainedSymptom(DOWN.id, (DOWN,), (), (), (), ""),), ())}, {"drift": (COMING,)}],
+    [
+        {"verdict": Verdict((), (UnexplainedSymptom(DOWN_TARGET.id, (DOWN_TARGET,), (), (), (), ""),), ())},
+        {"drift": (COMING,)},
+    ],
     ids=["a symptom", "drift that passes"],
 )
 def test_what_shows_only_when_more_is_answered_is_waited_for(
@@ -188,7 +193,7 @@ def test_what_shows_only_when_more_is_answered_is_waited_for(
         return replace(diagnosis, **answers_later)
 
     monkeypatch.setattr(module, "diagnose", diagnose)
-    done = world.run_fix()
+    result = world.run_fix()
     assert next(looks, None) is None
-    assert (done.after.unexplained_symptoms, done.attempts[0].remaining) == ((), ())
-    assert COMING not in done.after.drift
+    assert (result.after.unexplained_symptoms, result.attempts[0].remaining) == ((), ())
+    assert COMING not in result.after.drift

@@ -35,10 +35,12 @@ def test_a_colleague_s_work_in_etc_survives(host: ScratchHost, copies: Copies) -
         app.write_text("new\n")
 
     make_fix(copies, change_files)
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert (host.root / "etc/cron.d/nightly-backup").read_text() == "0 3 * * * root backup\n"
     assert app.read_text() == "new\n"
-    assert not any("nightly" in line or "app.conf" in line for line in (*done.actions, *map(str, done.remainders)))
+    assert not any(
+        "nightly" in line or "app.conf" in line for line in (*rollback.actions, *map(str, rollback.remainders))
+    )
 
 
 def test_a_killed_fix_is_undone_days_later(host: ScratchHost, copies: Copies) -> None:
@@ -48,8 +50,8 @@ def test_a_killed_fix_is_undone_days_later(host: ScratchHost, copies: Copies) ->
     host.write("etc/new-service.conf", "since Tuesday\n")
     last_fix = find_last_fix(copies, ["h1"])
     assert not last_fix.records[0].finished
-    done = roll_back(copies, last_fix, lambda _: None)
-    assert done.actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
+    rollback = roll_back(copies, last_fix, lambda _: None)
+    assert rollback.actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
     assert (host.root / "etc/new-service.conf").read_text() == "since Tuesday\n"
 
 
@@ -57,10 +59,10 @@ def test_a_killed_fix_leaves_what_nobody_knows(host: ScratchHost, copies: Copies
     host.write(SITE, "x = 1\n")
     copies.begin("1", CRI, {"h1": CONTAINERD})
     host.write(SITE, "x = 2\n")
-    refused = expect_refusal(copies)
-    assert refused.reference == "undo-changed-since"
-    assert "interrupted" in refused.reason
-    assert f"diff -u '/var/lib/gpustack-cluster/fixes/1/before/{SITE}' '/{SITE}'" in refused.reason
+    refusal = expect_refusal(copies)
+    assert refusal.reference == "undo-changed-since"
+    assert "interrupted" in refusal.reason
+    assert f"diff -u '/var/lib/gpustack-cluster/fixes/1/before/{SITE}' '/{SITE}'" in refusal.reason
     assert (host.root / SITE).read_text() == "x = 2\n"
 
 
@@ -81,14 +83,14 @@ def test_a_later_change_stays(host: ScratchHost, copies: Copies, change: str) ->
         path.symlink_to("/etc/hosts")
     if change == "folder":
         host.write(f"{SYSCTL_FILE[1:]}/inside", "deep\n")
-    now = host.list_files()
+    current_files = host.list_files()
     if change == "gone":
         assert take_back(copies).actions == ()
     else:
-        refused = expect_refusal(copies)
-        assert refused.reference == "undo-changed-since"
-        assert SYSCTL_FILE in refused.reason
-    assert host.list_files() == now
+        refusal = expect_refusal(copies)
+        assert refusal.reference == "undo-changed-since"
+        assert SYSCTL_FILE in refusal.reason
+    assert host.list_files() == current_files
 
 
 def test_what_is_as_left_goes_and_what_was_changed_stays(host: ScratchHost, copies: Copies) -> None:
@@ -102,10 +104,12 @@ def test_what_is_as_left_goes_and_what_was_changed_stays(host: ScratchHost, copi
 
     make_fix(copies, change_files, "2", CRI, CONTAINERD)
     host.write(SITE, "x = 3\n")
-    done = take_back(copies)
-    assert "h1: removed /etc/containerd/conf.d/gpustack.toml" in done.actions
-    (left,) = done.remainders
-    assert str(left).startswith(f"h1: /{SITE} stays: it was changed after gpustack wrote it (the fix left file 644 ")
+    rollback = take_back(copies)
+    assert "h1: removed /etc/containerd/conf.d/gpustack.toml" in rollback.actions
+    (remainder,) = rollback.remainders
+    assert str(remainder).startswith(
+        f"h1: /{SITE} stays: it was changed after gpustack wrote it (the fix left file 644 "
+    )
     assert (host.root / SITE).read_text() == "x = 3\n"
     assert (host.folder / "fixes/2/before" / SITE).read_text() == "x = 1\n"
     assert find_last_fix(copies, ["h1"]).id == "1"
@@ -162,10 +166,10 @@ def test_a_host_that_lies_about_its_record_has_nothing_else_changed(host: Scratc
         f"thing\tfile\t/etc/sysctl.d/../shadow\tabsent\t{state}\t-",
     ]
     record.write_text(record.read_text().replace("end\n", "\n".join([*lines, "end", ""])))
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert shadow.read_text() == "passwords\n"
-    assert [line for line in done.remainders if "/etc/shadow stays: gpustack has no record of it" in str(line)]
-    assert f"h1: removed {SYSCTL_FILE}" in done.actions
+    assert [line for line in rollback.remainders if "/etc/shadow stays: gpustack has no record of it" in str(line)]
+    assert f"h1: removed {SYSCTL_FILE}" in rollback.actions
 
 
 def test_an_id_that_is_no_name_of_a_fix_is_never_sent(host: ScratchHost, copies: Copies) -> None:
@@ -179,9 +183,9 @@ def test_a_change_between_the_question_and_the_restore_stays(host: ScratchHost, 
     make_fix(copies, lambda: forward(host))
     last_fix: LastFix = find_last_fix(copies, ["h1"])
     host.write(SYSCTL_FILE[1:], "mine\n")
-    done = roll_back(copies, last_fix, lambda _: None)
+    rollback = roll_back(copies, last_fix, lambda _: None)
     assert (host.root / SYSCTL_FILE[1:]).read_text() == "mine\n"
-    assert f"h1: {SYSCTL_FILE} stays: it was changed at this moment" in map(str, done.remainders)
+    assert f"h1: {SYSCTL_FILE} stays: it was changed at this moment" in map(str, rollback.remainders)
 
 
 def test_a_unit_that_the_fix_brought_is_stopped_and_disabled_before_its_file_goes(

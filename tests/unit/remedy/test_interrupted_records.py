@@ -53,15 +53,15 @@ class MortalHost(ScratchHost):
 
     def run(self, script: str) -> list[str]:
         self.script = script
-        started = subprocess.Popen(
+        process = subprocess.Popen(
             ["sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=self.environment, start_new_session=True,
         )  # fmt: skip
-        (self.folder / "group").write_text(f"{started.pid}\n")
-        out, err = started.communicate(script)
-        if started.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL):
+        (self.folder / "group").write_text(f"{process.pid}\n")
+        stdout, err = process.communicate(script)
+        if process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL):
             return ["killed"]
-        return [*out.splitlines(), *err.splitlines()]
+        return [*stdout.splitlines(), *err.splitlines()]
 
 
 def run_fix_until_killed(copies: Copies, host: MortalHost, phase: str, number: int) -> bool:
@@ -87,37 +87,37 @@ def run_fix_until_killed(copies: Copies, host: MortalHost, phase: str, number: i
     host.kill_at(number if phase == "finish" else 0)
     with suppress(RolloutError):
         copies.finish("1", ["h1"])
-    died = phase == "finish" and host.is_dead
+    has_died = phase == "finish" and host.is_dead
     if phase == "restore":
         last_fix = find_last_fix(copies, ["h1"])
         host.kill_at(number)
         with suppress(RolloutError):
             roll_back(copies, last_fix, lambda _: None)
-        died = host.is_dead
+        has_died = host.is_dead
     host.kill_at(0)
-    return died
+    return has_died
 
 
 @pytest.mark.parametrize("phase", ["begin", "finish", "restore"])
 def test_killed_at_each_write_nothing_of_others_is_lost(tmp_path: Path, phase: str) -> None:
-    number, died = 0, True
-    while died:
+    number, has_died = 0, True
+    while has_died:
         number += 1
         host = MortalHost(tmp_path / str(number))
         copies = connect_copies({"h1": host})
         host.write(SITE, "x = 1\n", 0o640)
         before = host.list_files()
-        died = run_fix_until_killed(copies, host, phase, number)
+        has_died = run_fix_until_killed(copies, host, phase, number)
         try_to_take_back(copies, "undo-nothing")
-        now = host.list_files()
-        theirs = now.pop("/etc/cron.d/nightly", None)
-        now.pop("/etc/cron.d", None)
-        assert theirs is None or theirs[3] == b"theirs\n"
-        site = now[f"/{SITE}"]
+        current_files = host.list_files()
+        foreign_file = current_files.pop("/etc/cron.d/nightly", None)
+        current_files.pop("/etc/cron.d", None)
+        assert foreign_file is None or foreign_file[3] == b"theirs\n"
+        site = current_files[f"/{SITE}"]
         assert site in (before[f"/{SITE}"], (site[0], *site[1:3], b"x = 2\n")), number
-        if phase == "restore" or (phase == "finish" and not died):
-            assert now == before, number
-        fresh = [path for path in now if "/.gpustack-" in path]
+        if phase == "restore" or (phase == "finish" and not has_died):
+            assert current_files == before, number
+        fresh = [path for path in current_files if "/.gpustack-" in path]
         assert fresh == [], number
     assert number > 3, "the script was killed at several writes"
 
@@ -128,16 +128,16 @@ def test_with_a_full_disk_nothing_is_changed_and_no_record_is_left(tmp_path: Pat
     copies = connect_copies({"h1": host})
     host.write(SITE, "x" * 200_000)
     (tmp_path / "fixes").mkdir()
-    mounted = subprocess.run(
+    process = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path / "fixes"], capture_output=True, check=False
     )
-    if mounted.returncode:
+    if process.returncode:
         pytest.skip("no right to mount here")
     try:
         before = host.list_files()
-        with pytest.raises(RolloutError) as raised:
+        with pytest.raises(RolloutError) as excinfo:
             copies.begin("1", CRI, {"h1": CONTAINERD})
-        assert raised.value.reference == "fix-copies"
+        assert excinfo.value.reference == "fix-copies"
         assert host.list_files() == before
         assert list((tmp_path / "fixes").iterdir()) == []
     finally:
@@ -150,9 +150,9 @@ def test_a_program_that_finds_no_space_stops_the_fix(host: ScratchHost, copies: 
     for name in ("cp", "sync"):
         host.give_tool(name, "#!/bin/sh\necho 'No space left on device' >&2\nexit 1\n")
         before = host.list_files()
-        with pytest.raises(RolloutError) as raised:
+        with pytest.raises(RolloutError) as excinfo:
             copies.begin("1", CRI, {"h1": CONTAINERD})
-        assert (raised.value.reference, raised.value.hint) == ("fix-copies", "df -h /var/lib")
+        assert (excinfo.value.reference, excinfo.value.hint) == ("fix-copies", "df -h /var/lib")
         assert host.list_files() == before
         assert not (host.folder / "fixes").exists()
         (host.folder / "tools" / name).unlink()

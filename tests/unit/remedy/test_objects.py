@@ -15,7 +15,7 @@ from gpustack.remedy.undo import Rollback, find_last_fix, roll_back
 from tests.unit.remedy.scratch_host import ScratchHost
 
 FAULT = "mon-grafana-dashboard-not-loaded"
-OURS = {"app.kubernetes.io/managed-by": "gpustack"}
+OWN_LABELS = {"app.kubernetes.io/managed-by": "gpustack"}
 BEFORE, PLAY, LATER = "2026-11-28T05:00:00Z", "2026-11-28T05:10:00Z", "2026-11-28T05:10:05Z"
 NAMES = ("monitoring/changed", "monitoring/created", "monitoring/same")
 SCOPE = Scope((), tuple(Target("v1", "ConfigMap", *name.split("/")) for name in NAMES))
@@ -24,15 +24,15 @@ SCOPE = Scope((), tuple(Target("v1", "ConfigMap", *name.split("/")) for name in 
 def play(host: ScratchHost) -> None:
     """Write two of the objects as a step does."""
     host.apply("monitoring/changed", {"a": "2"}, "gpustack", PLAY)
-    host.apply("monitoring/created", {"a": "2"}, "gpustack", PLAY, OURS)
+    host.apply("monitoring/created", {"a": "2"}, "gpustack", PLAY, OWN_LABELS)
 
 
 @pytest.fixture
 def cluster(host: ScratchHost) -> ScratchHost:
     """Return a cluster with an object that somebody patched, which is the fault, a right one, and those of a team."""
-    host.apply("monitoring/changed", {"a": "1"}, "gpustack", BEFORE, OURS)
+    host.apply("monitoring/changed", {"a": "1"}, "gpustack", BEFORE, OWN_LABELS)
     host.apply("monitoring/changed", {"a": "patched"}, "kubectl-patch", BEFORE)
-    host.apply("monitoring/same", {"a": "1"}, "gpustack", BEFORE, OURS)
+    host.apply("monitoring/same", {"a": "1"}, "gpustack", BEFORE, OWN_LABELS)
     host.apply("team-a/web", {"image": "web:1"}, "kubectl", BEFORE)
     host.apply("team-a/old", {"image": "old:1"}, "kubectl", BEFORE)
     return host
@@ -53,9 +53,9 @@ def take_back(copies: Copies) -> Rollback:
 def test_objects_are_put_back_and_what_was_made_goes(cluster: ScratchHost, copies: Copies) -> None:
     before = cluster.read_objects()
     make_fix(copies, cluster)
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert cluster.read_objects() == before
-    assert done.actions == (
+    assert rollback.actions == (
         "h1: restored ConfigMap monitoring/changed", "h1: removed ConfigMap monitoring/created",
     )  # fmt: skip
 
@@ -77,10 +77,10 @@ def test_a_team_that_deploys_edits_and_deletes_during_the_fix(cluster: ScratchHo
 
     make_fix(copies, cluster, change_objects)
     cluster.apply("team-a/web", {"image": "web:3"}, "kubectl", LATER)
-    theirs = {name: text for name, text in cluster.read_objects().items() if "team-" in name}
+    foreign_objects = {name: text for name, text in cluster.read_objects().items() if "team-" in name}
     take_back(copies)
-    assert {name: text for name, text in cluster.read_objects().items() if "team-" in name} == theirs
-    assert theirs["ConfigMap team-a/web"] == {"image": "web:3"}
+    assert {name: text for name, text in cluster.read_objects().items() if "team-" in name} == foreign_objects
+    assert foreign_objects["ConfigMap team-a/web"] == {"image": "web:3"}
 
 
 @pytest.mark.parametrize("moment", ["during", "after"])
@@ -94,11 +94,11 @@ def test_a_person_s_edit_of_an_object_of_the_fix_stays(
     make_fix(copies, cluster, *([edit] if moment == "during" else []))
     if moment == "after":
         edit()
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert cluster.read_objects()[f"ConfigMap {name}"] == {"a": "2", "mine": "yes"}
     if (name, moment) != ("monitoring/same", "after"):
-        (left,) = done.remainders
-        assert left.comparison == Command(
+        (remainder,) = rollback.remainders
+        assert remainder.comparison == Command(
             "kubectl", "-n", "monitoring", "get", "ConfigMap", name.partition("/")[2], "-o", "yaml",
             "--show-managed-fields",
         )  # fmt: skip
@@ -142,11 +142,11 @@ def test_objects_of_a_release_are_those_that_its_manifest_names(cluster: Scratch
     names = (cluster.folder / "fixes/1/manifest").read_text()
     assert "password" not in names
     assert "others.example.org" not in names
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert cluster.read_objects()["ConfigMap monitoring/changed"] == {"a": "patched"}
     assert cluster.read_objects()["ConfigMap kube-system/elsewhere"] == {"a": "1"}
     assert "ConfigMap monitoring/created" in cluster.read_objects(), "the release did not have it before"
-    assert len(done.actions) == 2
+    assert len(rollback.actions) == 2
 
 
 def test_a_release_that_is_not_there_has_no_objects(cluster: ScratchHost, copies: Copies) -> None:
@@ -160,9 +160,9 @@ def test_a_release_that_is_not_there_has_no_objects(cluster: ScratchHost, copies
 def test_what_was_deleted_is_not_created_again(cluster: ScratchHost, copies: Copies) -> None:
     make_fix(copies, cluster, lambda: cluster.delete("monitoring/same"))
     cluster.delete("monitoring/created")
-    done = take_back(copies)
+    rollback = take_back(copies)
     assert set(cluster.read_objects()) & {"ConfigMap monitoring/same", "ConfigMap monitoring/created"} == set()
-    assert [line.text for line in done.remainders] == [
+    assert [line.text for line in rollback.remainders] == [
         "h1: ConfigMap monitoring/same stays: it was deleted meanwhile (the fix left absent; it is absent)"
     ]
 
@@ -172,9 +172,9 @@ def test_an_object_without_a_mark_is_never_removed(cluster: ScratchHost, copies:
     copies.begin("1", FAULT, {"h1": SCOPE})
     cluster.apply("monitoring/created", {"a": "theirs"}, "helm", PLAY, {"app.kubernetes.io/managed-by": "Helm"})
     copies.finish("1", ["h1"])
-    with pytest.raises(RolloutError) as raised:
+    with pytest.raises(RolloutError) as excinfo:
         take_back(copies)
-    assert raised.value.reference == "undo-changed-since"
+    assert excinfo.value.reference == "undo-changed-since"
     assert cluster.read_objects()["ConfigMap monitoring/created"] == {"a": "theirs"}
 
 
@@ -183,11 +183,11 @@ def test_a_killed_fix_leaves_the_objects_of_a_week(cluster: ScratchHost, copies:
     play(cluster)
     cluster.apply("team-b/training", {"image": "training:1"}, "argocd", LATER)
     cluster.apply("team-b/settings", {"a": "1"}, "kubectl", LATER)
-    now = cluster.read_objects()
-    with pytest.raises(RolloutError) as raised:
+    current_objects = cluster.read_objects()
+    with pytest.raises(RolloutError) as excinfo:
         take_back(copies)
-    assert "interrupted" in raised.value.reason
-    assert cluster.read_objects() == now
+    assert "interrupted" in excinfo.value.reason
+    assert cluster.read_objects() == current_objects
 
 
 def test_a_write_between_the_question_and_the_restore_is_refused_by_the_api(
@@ -197,10 +197,10 @@ def test_a_write_between_the_question_and_the_restore_is_refused_by_the_api(
     last_fix = find_last_fix(copies, ["h1"])
     for name in NAMES[:2]:
         cluster.apply(name, {"a": "mine"}, "kubectl", LATER)
-    done = roll_back(copies, last_fix, lambda _: None)
+    rollback = roll_back(copies, last_fix, lambda _: None)
     assert {cluster.read_objects()[f"ConfigMap {name}"]["a"] for name in NAMES[:2]} == {"mine"}
-    assert done.actions == ()
-    assert [str(remainder) for remainder in done.remainders] == [
+    assert rollback.actions == ()
+    assert [str(remainder) for remainder in rollback.remainders] == [
         f"h1: ConfigMap {name} stays: it was changed at this moment" for name in NAMES[:2]
     ]
 
@@ -209,8 +209,11 @@ def test_a_status_is_no_change_and_an_owned_object_is_not_ours_to_restore(tmp_pa
     metadata = {"name": "d", "namespace": "n", "resourceVersion": "1", "uid": "u"}
     before = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"replicas": 1}}
     after = {**before, "metadata": {**metadata, "resourceVersion": "2"}, "status": {"readyReplicas": 1}}
-    owned = {**before, "metadata": {**metadata, "name": "o", "ownerReferences": [{"name": "x"}]}}
-    texts = [json.dumps({"kind": "List", "items": items}) for items in ([before], [after, owned], [after, owned])]
+    owned_object = {**before, "metadata": {**metadata, "name": "o", "ownerReferences": [{"name": "x"}]}}
+    texts = [
+        json.dumps({"kind": "List", "items": items})
+        for items in ([before], [after, owned_object], [after, owned_object])
+    ]
     assert compare_objects("h1", texts, finished=True) == ()
     assert compare_objects("h1", ["", json.dumps(after), json.dumps(after)], finished=True) != ()
 

@@ -18,8 +18,8 @@ from tests.worlds.snapshots.answers import read_case
 
 
 def find_offer(diagnosis: Diagnosis, id: str) -> Offer:
-    (offered,) = (offer for offer in build_offers(diagnosis) if offer.id == id)
-    return offered
+    (offer,) = (offer for offer in build_offers(diagnosis) if offer.id == id)
+    return offer
 
 
 def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
@@ -38,14 +38,14 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
     ],
 )
 def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, reason: str) -> None:
-    out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
-    links = {("network.managed-links", "h1"): answers.make_answer("network.managed-links", out)}
+    stdout = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
+    links = {("network.managed-links", "h1"): answers.make_answer("network.managed-links", stdout)}
     id = "host-networkmanager-owns-cni"
-    found = build_offer(hosts.build_snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
-    assert found.obstacle[: len(reason)] == reason
-    assert bool(found.obstacle) == bool(reason)
-    assert found.host_variables["h1"]["gpustack_remedy"]["reload"] == reads
-    assert found.commands[-1] == f"systemctl reload {reads}"
+    offer = build_offer(hosts.build_snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
+    assert offer.obstacle[: len(reason)] == reason
+    assert bool(offer.obstacle) == bool(reason)
+    assert offer.host_variables["h1"]["gpustack_remedy"]["reload"] == reads
+    assert offer.commands[-1] == f"systemctl reload {reads}"
 
 
 def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
@@ -64,11 +64,11 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
     disabling = read_case("containerd.configuration", "prepared-debian-12")
     files = f'{disabling.stdout}== conf.d/00-docker.toml 1\ndisabled_plugins = ["cri"]\n'
     silent = replace(read_case("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
-    changed = {
+    changed_answers = {
         ("containerd.configuration", "h1"): replace(disabling, stdout=files),
         ("containerd.runtime", "h1"): silent,
     }
-    offer = find_offer(diagnose(hosts.build_snapshot(changed)), "containerd-cri-disabled")
+    offer = find_offer(diagnose(hosts.build_snapshot(changed_answers)), "containerd-cri-disabled")
     assert (offer.play, offer.obstacle) == ("containerd", "")
     assert offer.host_variables == {"h1": {"gpustack_fix": {"files": ["conf.d/00-docker.toml"]}}}
     assert "containerd restarts" in offer.interrupts

@@ -112,8 +112,8 @@ def test_a_folder_comes_back_only_for_a_file_and_goes_after_its_files() -> None:
         judge("folder", "/etc/gone", folder, "absent"), judge("file", "/etc/gone/file", A, "absent"),
         judge("folder", "/etc/empty", folder, "absent"),
     ]  # fmt: skip
-    ordered = [change.record.name for change in order_changes(changes)]  # type: ignore[arg-type]
-    assert ordered == ["/etc/gone", "/etc/new/file", "/etc/gone/file", "/etc/new"]
+    names = [change.record.name for change in order_changes(changes)]  # type: ignore[arg-type]
+    assert names == ["/etc/gone", "/etc/new/file", "/etc/gone/file", "/etc/new"]
 
 
 @pytest.mark.parametrize(

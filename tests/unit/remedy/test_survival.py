@@ -25,7 +25,7 @@ from tests.unit.remedy.scratch_host import ScratchHost, connect_copies
 from tests.worlds.programs.fix_run import FORWARD, World, list_endings
 
 IP = "host-ip-forward-off"
-OURS = "etc/containerd/conf.d/gpustack.toml"
+OWN_FILE = "etc/containerd/conf.d/gpustack.toml"
 
 
 @pytest.fixture
@@ -56,18 +56,18 @@ def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
     stubborn: World, host: ScratchHost, copies: Copies
 ) -> None:
     """The operator agreed to set a parameter, and nobody else lost a file by it."""
-    done = run_fix(stubborn, host, copies, agree=True)
-    assert list_endings(done) == {IP: "not-resolved"}
-    assert done.attempts[0].rollback_actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
+    result = run_fix(stubborn, host, copies, agree=True)
+    assert list_endings(result) == {IP: "not-resolved"}
+    assert result.attempts[0].rollback_actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
     assert (host.root / "etc/cron.d/nightly-backup").read_text() == "0 3 * * * root backup\n"
     assert (host.root / "etc/app.conf").read_text() == "new\n"
     assert not (host.root / SYSCTL_FILE[1:]).exists()
 
 
 def test_a_roll_back_that_is_declined_changes_nothing(stubborn: World, host: ScratchHost, copies: Copies) -> None:
-    done = run_fix(stubborn, host, copies, agree=False)
-    assert list_endings(done) == {IP: "not-resolved"}
-    assert (done.attempts[0].rollback_actions, done.attempts[0].is_undoable) == ((), True)
+    result = run_fix(stubborn, host, copies, agree=False)
+    assert list_endings(result) == {IP: "not-resolved"}
+    assert (result.attempts[0].rollback_actions, result.attempts[0].is_undoable) == ((), True)
     assert (host.root / SYSCTL_FILE[1:]).read_text() == TEXT
     assert copies.read("h1"), "--undo can still roll it back"
 
@@ -75,7 +75,7 @@ def test_a_roll_back_that_is_declined_changes_nothing(stubborn: World, host: Scr
 # Declared files, files beside them, and one elsewhere.
 PATHS = (
     SITE,
-    OURS,
+    OWN_FILE,
     "etc/containerd/conf.d/site.toml",
     "etc/containerd/certs.d/x/hosts.toml",
     "etc/cron.d/job",
@@ -85,15 +85,15 @@ ACTS = ("write", "mode", "delete", "link", "folder")
 Act = tuple[str, str, int]
 ACT = st.tuples(st.sampled_from(PATHS), st.sampled_from(ACTS), st.integers(0, 9))
 ACTS_OF_PEOPLE = st.lists(ACT, max_size=3)
-FINISHED = st.sampled_from([True, True, False])
+FINISHES = st.sampled_from([True, True, False])
 SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
 def do(host: ScratchHost, act: Act) -> None:
     """Change a path as a person does, whatever is there now."""
-    name, how, number = act
+    name, action, number = act
     path = host.root / name
-    if how == "mode":
+    if action == "mode":
         if path.is_file() and not path.is_symlink():
             path.chmod(0o600 + number)
         return
@@ -101,18 +101,18 @@ def do(host: ScratchHost, act: Act) -> None:
         shutil.rmtree(path)
     elif path.exists() or path.is_symlink():
         path.unlink()
-    if how == "write":
+    if action == "write":
         host.write(name, f"theirs {number}\n", 0o640)
-    elif how == "folder":
+    elif action == "folder":
         host.write(f"{name}/inside", f"theirs {number}\n")
-    elif how == "link":
+    elif action == "link":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(f"/srv/{number}")
 
 
 def play(host: ScratchHost, scope: str) -> None:
     """Change files as the roles do: edit a file of the host, write one of gpustack. A folder in its place stays."""
-    for name, text in [(SITE, "x = 2\n"), (OURS, "ours\n")] if scope == CRI else [(SYSCTL_FILE[1:], TEXT)]:
+    for name, text in [(SITE, "x = 2\n"), (OWN_FILE, "ours\n")] if scope == CRI else [(SYSCTL_FILE[1:], TEXT)]:
         if (host.root / name).is_symlink():
             (host.root / name).unlink()
         if not (host.root / name).is_dir():
@@ -121,10 +121,10 @@ def play(host: ScratchHost, scope: str) -> None:
 
 @settings(max_examples=30, deadline=None, suppress_health_check=SLOW, derandomize=True)
 @example(CRI, [(SITE, "write", 1)], [], [(SITE, "write", 2)], True)
-@example(CRI, [(SITE, "write", 1)], [(OURS, "link", 1), ("etc/cron.d/job", "write", 1)], [(SITE, "mode", 7)], True)
+@example(CRI, [(SITE, "write", 1)], [(OWN_FILE, "link", 1), ("etc/cron.d/job", "write", 1)], [(SITE, "mode", 7)], True)
 @example(IP, [], [(SYSCTL_FILE[1:], "write", 1)], [], True)
 @example(IP, [(SYSCTL_FILE[1:], "write", 1)], [], [(SYSCTL_FILE[1:], "write", 2)], False)
-@given(st.sampled_from([CRI, IP]), ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, FINISHED)
+@given(st.sampled_from([CRI, IP]), ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, FINISHES)
 def test_files_of_others_survive(
     fault: str, before: Sequence[Act], acts_meanwhile: Sequence[Act], after: Sequence[Act], completion: bool
 ) -> None:
@@ -150,24 +150,26 @@ def test_files_of_others_survive(
             run_acts()
         for act in after:
             do(host, act)
-        theirs = {f"/{name}" for name, _, _ in (*acts_meanwhile, *after)}
-        now = host.list_files()
+        foreign_paths = {f"/{name}" for name, _, _ in (*acts_meanwhile, *after)}
+        current_files = host.list_files()
         try_to_take_back(copies)
         last = host.list_files()
-        kept = host.folder / "fixes/1/after"
-        for path, state in now.items():
-            of_person = any(path == name or path.startswith(f"{name}/") for name in theirs)
-            declared = {f"/{SITE}", f"/{OURS}"} if fault == CRI else {SYSCTL_FILE}
+        copies_after = host.folder / "fixes/1/after"
+        for path, state in current_files.items():
+            of_person = any(path == name or path.startswith(f"{name}/") for name in foreign_paths)
+            declared_paths = {f"/{SITE}", f"/{OWN_FILE}"} if fault == CRI else {SYSCTL_FILE}
             if last.get(path) == state:
                 continue
-            assert path in declared or scope.covers("folder", path), (path, state, last.get(path))
+            assert path in declared_paths or scope.covers("folder", path), (path, state, last.get(path))
             assert last.get(path) == first.get(path), path
-            if of_person and path in {f"/{name}" for name, how, _ in after if how in ("write", "link", "folder")}:
+            if of_person and path in {f"/{name}" for name, action, _ in after if action in ("write", "link", "folder")}:
                 assert state == first.get(path), "changed after the fix"
             if of_person and state[3] not in (b"x = 2\n", b"ours\n", TEXT.encode(), b""):
-                assert (kept / path[1:]).read_bytes() == state[3], path
-        gone = {path for path in first if path not in now} & set(last)
-        assert gone <= {f"/{SITE}", f"/{OURS}"} - theirs | {path for path in gone if scope.covers("folder", path)}
+                assert (copies_after / path[1:]).read_bytes() == state[3], path
+        lost_paths = {path for path in first if path not in current_files} & set(last)
+        assert lost_paths <= {f"/{SITE}", f"/{OWN_FILE}"} - foreign_paths | {
+            path for path in lost_paths if scope.covers("folder", path)
+        }
 
 
 NAMES = ("monitoring/changed", "monitoring/created", "team-a/web")
@@ -183,18 +185,18 @@ WRITES = st.lists(WRITE, max_size=3)
 @example([(NAMES[0], "kubectl", 1)], [], [(NAMES[0], "kubectl", 2), (NAMES[1], "argocd", 2)], True)
 @example([(NAMES[0], "kubectl", 1)], [(NAMES[0], "delete", 2), (NAMES[1], "delete", 2)], [], True)
 @example([(NAMES[0], "kubectl", 1)], [(NAMES[2], "argocd", 2)], [], False)
-@given(WRITES, WRITES, WRITES, FINISHED)
+@given(WRITES, WRITES, WRITES, FINISHES)
 def test_objects_of_others_survive(
     before: Sequence[Act], acts_meanwhile: Sequence[Act], after: Sequence[Act], completion: bool
 ) -> None:
     """An object that anybody but gpustack wrote or deleted since the fix began is as that one left it."""
 
     def write(acts: Sequence[Act], minute: int) -> None:
-        for second, (name, who, number) in enumerate(acts):
-            if who == "delete":
+        for second, (name, actor, number) in enumerate(acts):
+            if actor == "delete":
                 host.delete(name)
             else:
-                host.apply(name, {"theirs": str(number)}, who, f"2026-11-28T05:{minute:02}:{second:02}Z", {})
+                host.apply(name, {"theirs": str(number)}, actor, f"2026-11-28T05:{minute:02}:{second:02}Z", {})
 
     with tempfile.TemporaryDirectory() as folder:
         host = ScratchHost(Path(folder))
@@ -210,12 +212,12 @@ def test_objects_of_others_survive(
         if completion:
             copies.finish("1", ["h1"])
         write(after, 30)
-        now = host.read_objects()
-        theirs = {f"ConfigMap {name}" for name, _, _ in (*acts_meanwhile, *after)}
+        current_objects = host.read_objects()
+        foreign_objects = {f"ConfigMap {name}" for name, _, _ in (*acts_meanwhile, *after)}
         try_to_take_back(copies)
         last = host.read_objects()
-        for name in {*now, *last}:
-            if name in theirs or not completion or name == "ConfigMap team-a/web":
-                assert last.get(name) == now.get(name), name
+        for name in {*current_objects, *last}:
+            if name in foreign_objects or not completion or name == "ConfigMap team-a/web":
+                assert last.get(name) == current_objects.get(name), name
             else:
                 assert last.get(name) == first.get(name), name

@@ -35,7 +35,7 @@ RECORD = HostRecord(
         make_change("key", "net.ipv4.ip_forward", "0", "1"),
     ),
 )  # fmt: skip
-EDITED = make_change("file", "/etc/containerd/conf.d/site.toml", EARLIER, FILE, Decision.CHANGED)
+EDITED_FILE = make_change("file", "/etc/containerd/conf.d/site.toml", EARLIER, FILE, Decision.CHANGED)
 DIFFERENCES = (
     "remedy/sysctl on gpu1: Ensure the keys are set at boot",
     "--- before",
@@ -53,14 +53,14 @@ def offer(diagnosis: Diagnosis) -> Offer:
     (root,) = (finding for finding in diagnosis.roots if finding.id != "host-ssh-unreachable")
     if root.id == IP:
         scopes = {"gpu1": declare_sysctl({"net.ipv4.ip_forward": "1"})}
-        typed = (Command("sysctl", "-w", "net.ipv4.ip_forward=1"),)
-        return Offer(root, load_graph().faults[IP], "remedy/sysctl", ("gpu1",), {}, typed, scopes=scopes)
+        typed_commands = (Command("sysctl", "-w", "net.ipv4.ip_forward=1"),)
+        return Offer(root, load_graph().faults[IP], "remedy/sysctl", ("gpu1",), {}, typed_commands, scopes=scopes)
     stands = "rules are loaded anew; connections stay"
     scopes = {
         "gpu1": Scope(declare_resources("firewall"), irreversible_changes=STEP_SCOPES["firewall"].irreversible_changes)
     }
-    typed = (Command("gpustack", "install", "--only", "firewall"),)
-    return Offer(root, load_graph().faults[root.id], "firewall", ("gpu1",), {}, typed, stands, scopes)
+    typed_commands = (Command("gpustack", "install", "--only", "firewall"),)
+    return Offer(root, load_graph().faults[root.id], "firewall", ("gpu1",), {}, typed_commands, stands, scopes)
 
 
 def make_run(name: str) -> PlaybookRun:
@@ -80,14 +80,16 @@ def make_mixed_fix() -> FixResult:
         make_change("unit", "gpustack-firewall-metrics", "inactive", "active"),
     )
     record = replace(RECORD, changes=changes)
-    rollback = Rollback(LastFix((record,)), ("gpu1: restored /etc/ufw/user.rules",), (describe_remainder(EDITED, ID),))
-    unreached = next(root for root in diagnosis.roots if root.id == "host-ssh-unreachable")
+    rollback = Rollback(
+        LastFix((record,)), ("gpu1: restored /etc/ufw/user.rules",), (describe_remainder(EDITED_FILE, ID),)
+    )
+    unreached_root = next(root for root in diagnosis.roots if root.id == "host-ssh-unreachable")
     stuck = Attempt(
         offer(diagnosis), "not-resolved", make_run("firewall"), (record,), rollback,
         f"gpu1: it: expected as it should be, found DROP {PASSWORD}", seconds=151.0,
     )  # fmt: skip
     person = Attempt(
-        Offer(unreached, load_graph().faults[unreached.id]), "manual", reason="there is no playbook for it"
+        Offer(unreached_root, load_graph().faults[unreached_root.id]), "manual", reason="there is no playbook for it"
     )
     return FixResult(diagnosis, (stuck, person), diagnosis, 170.0, "host-ufw-blocks-pods was not resolved")
 
@@ -95,14 +97,14 @@ def make_mixed_fix() -> FixResult:
 def make_last_fix() -> LastFix:
     """Return a last fix, after which one file was changed and an object of the cluster was not."""
     content = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "p"}}
-    written = Record("object", "Prometheus.monitoring.coreos.com monitoring/monitoring-prometheus", "1", "2")
-    restorable = ObjectChange("gpu1", written, "2", Decision.RESTORE, before=content, current_object=content)
-    return LastFix((replace(RECORD, changes=(*RECORD.changes, EDITED)),), (restorable,))
+    record = Record("object", "Prometheus.monitoring.coreos.com monitoring/monitoring-prometheus", "1", "2")
+    restorable = ObjectChange("gpu1", record, "2", Decision.RESTORE, before=content, current_object=content)
+    return LastFix((replace(RECORD, changes=(*RECORD.changes, EDITED_FILE)),), (restorable,))
 
 
 def make_rollback() -> Rollback:
     did = ("gpu1: removed /etc/sysctl.d/zzz-gpustack.conf", "gpu1: set net.ipv4.ip_forward = 0")
-    return Rollback(make_last_fix(), did, (describe_remainder(EDITED, ID),), 1.4)
+    return Rollback(make_last_fix(), did, (describe_remainder(EDITED_FILE, ID),), 1.4)
 
 
 __all__ = [

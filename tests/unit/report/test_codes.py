@@ -21,13 +21,13 @@ PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 
 
 def build_unknown_plan() -> Plan:
-    lost = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
-    return make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), lost, PODS_GOOD])
+    lost_answer = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
+    return make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), lost_answer, PODS_GOOD])
 
 
 def build_outcome(after: Plan, **fields: object) -> Outcome:
-    played = (plans.make_run("ground", NAMES, NAMES),)
-    return replace(Outcome(plans.make_bare_plan(), played, Verification(after, 0.1, 1), (), 1.0), **fields)  # type: ignore[arg-type]
+    runs = (plans.make_run("ground", NAMES, NAMES),)
+    return replace(Outcome(plans.make_bare_plan(), runs, Verification(after, 0.1, 1), (), 1.0), **fields)  # type: ignore[arg-type]
 
 
 def test_the_table_is_whole() -> None:
@@ -75,14 +75,14 @@ def test_a_plan_ends_with_its_outcome() -> None:
 
 
 def test_an_install_ends_with_its_outcome() -> None:
-    drifted = make_plan(NAMES, [*make_answers("kube1", swap="on"), *make_answers("kube2"), PODS_GOOD])
+    drifted_plan = make_plan(NAMES, [*make_answers("kube1", swap="on"), *make_answers("kube2"), PODS_GOOD])
     by_hand = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2"), PODS_GOOD])
     assert build_outcome(plans.make_converged_plan()).exit_status == 0
-    assert build_outcome(drifted).exit_status == 6
-    assert build_outcome(drifted, playbook_runs=()).exit_status == 1
+    assert build_outcome(drifted_plan).exit_status == 6
+    assert build_outcome(drifted_plan, playbook_runs=()).exit_status == 1
     assert build_outcome(by_hand).exit_status == 5
     assert build_outcome(build_unknown_plan()).exit_status == 8
-    assert build_outcome(drifted, playbook_runs=plans.make_failed_outcome().playbook_runs).exit_status == 5
+    assert build_outcome(drifted_plan, playbook_runs=plans.make_failed_outcome().playbook_runs).exit_status == 5
     assert build_outcome(plans.make_converged_plan(), stop_reason="interrupted").exit_status == 130
     assert build_outcome(plans.make_converged_plan(), stop_reason="the lock on h1 was lost").exit_status == 5
 

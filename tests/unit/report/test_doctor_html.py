@@ -19,7 +19,7 @@ from tests.worlds.results import diagnoses
 from tests.worlds.results.plans import PASSWORD
 
 UFW = diagnoses.make_ufw_diagnosis()
-EVERY = ("healthy", "ufw", "unexplained", "joint")
+ALL_NAMES = ("healthy", "ufw", "unexplained", "joint")
 
 
 def render_page(name: str) -> Page:
@@ -32,10 +32,10 @@ def build_hostile(text: str) -> Diagnosis:
     diagnosis, root = UFW, UFW.roots[0]
     result = root.judgements[0].evidence[0]
     evidence = replace(result, answer=replace(result.answer, stdout=text, stderr=text))
-    judged = (replace(root.judgements[0], result=Result(text, text, text), evidence=(evidence,)),)
+    judgements = (replace(root.judgements[0], result=Result(text, text, text), evidence=(evidence,)),)
     uncertain = (replace(root.judgements[0], outcome="unknown", result=None, reason=text),)
     roots = (
-        replace(root, judgements=judged, uncertain=uncertain, ruled_out=(*root.ruled_out, *judged)),
+        replace(root, judgements=judgements, uncertain=uncertain, ruled_out=(*root.ruled_out, *judgements)),
         *diagnosis.roots[1:],
     )
     reach = MappingProxyType(
@@ -53,23 +53,27 @@ def build_hostile(text: str) -> Diagnosis:
     )
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_NAMES)
 def test_it_loads_nothing_and_runs_nothing(name: str) -> None:
-    found = render_page(name)
-    assert {"script", "link", "img", "iframe", "object", "base", "form"} & set(found.tags) == set()
-    assert [value for value in found.list_values("href") if not value.startswith("#")] == []
-    assert [one for one, _ in found.attributes if one.startswith("on") or one in ("src", "srcset", "style")] == []
-    style = "".join(data for tag, data in found.texts if tag == "style")
+    page = render_page(name)
+    assert {"script", "link", "img", "iframe", "object", "base", "form"} & set(page.tags) == set()
+    assert [value for value in page.list_values("href") if not value.startswith("#")] == []
+    assert [
+        attribute
+        for attribute, _ in page.attributes
+        if attribute.startswith("on") or attribute in ("src", "srcset", "style")
+    ] == []
+    style = "".join(data for tag, data in page.texts if tag == "style")
     assert "{" in style
     assert not {"url(", "@import", "//"} & {word for word in ("url(", "@import", "//") if word in style}
-    assert "default-src 'none'" in " ".join(found.list_values("content"))
+    assert "default-src 'none'" in " ".join(page.list_values("content"))
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_NAMES)
 def test_addresses_are_there_once_and_lead_somewhere(name: str) -> None:
-    found = render_page(name)
-    assert len(found.list_values("id")) == len(set(found.list_values("id")))
-    assert {value[1:] for value in found.list_values("href")} <= set(found.list_values("id"))
+    page = render_page(name)
+    assert len(page.list_values("id")) == len(set(page.list_values("id")))
+    assert {value[1:] for value in page.list_values("href")} <= set(page.list_values("id"))
 
 
 def test_addresses_are_those_of_the_catalogue() -> None:
@@ -80,11 +84,11 @@ def test_addresses_are_those_of_the_catalogue() -> None:
 
 
 def test_a_healthy_diagnosis_is_three_lines() -> None:
-    found = render_page("healthy")
-    text = found.text.partition("API reachable")[2].partition("Exit status 0")[0]
+    page = render_page("healthy")
+    text = page.text.partition("API reachable")[2].partition("Exit status 0")[0]
     assert "no fault found (" in text
     assert text.rstrip().endswith("healthy")
-    assert {"section", "details"} & set(found.tags) == set()
+    assert {"section", "details"} & set(page.tags) == set()
 
 
 def test_a_root_tells_all_that_a_ticket_needs() -> None:
@@ -122,7 +126,7 @@ def test_verbose_unfolds_everything() -> None:
 
 
 def test_no_secret_and_no_escape_is_left() -> None:
-    for name in EVERY:
+    for name in ALL_NAMES:
         assert PASSWORD not in render_html(getattr(diagnoses, f"make_{name}_diagnosis")())
     output = render_html(
         build_hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>")
@@ -157,5 +161,5 @@ def test_a_hundred_megabytes_are_cut() -> None:
 
 def test_a_secret_at_the_cut_is_not_half_shown() -> None:
     for length in (395, 1_995, 7_995, 31_995):
-        shown = render_html(build_hostile("x" * length + PASSWORD + "y" * 90_000))
-        assert (PASSWORD[:5] in shown) is False
+        html = render_html(build_hostile("x" * length + PASSWORD + "y" * 90_000))
+        assert (PASSWORD[:5] in html) is False

@@ -32,15 +32,15 @@ def test_a_healthy_diagnosis_writes_no_finding() -> None:
 
 
 def test_roots_and_unknown_checks_are_written() -> None:
-    found = parse_series(diagnoses.make_ufw_diagnosis())
+    series = parse_series(diagnoses.make_ufw_diagnosis())
     ufw = 'gpustack_finding{certainty="certain",fault="host-ufw-blocks-pods",host="gpu1",layer="host"}'
     assert (
-        found[ufw]
-        == found['gpustack_finding{certainty="certain",fault="host-ssh-unreachable",host="gpu2",layer="host"}']
+        series[ufw]
+        == series['gpustack_finding{certainty="certain",fault="host-ssh-unreachable",host="gpu2",layer="host"}']
         == 1
     )
-    assert (found["gpustack_doctor_findings"], found["gpustack_doctor_unknown_checks"]) == (2, 3)
-    assert found["gpustack_doctor_healthy"] == 0
+    assert (series["gpustack_doctor_findings"], series["gpustack_doctor_unknown_checks"]) == (2, 3)
+    assert series["gpustack_doctor_healthy"] == 0
 
 
 def test_what_is_unknown_is_not_healthy() -> None:
@@ -51,8 +51,8 @@ def test_what_is_unknown_is_not_healthy() -> None:
 def pair() -> Diagnosis:
     """A fault on three hosts, and one of the same act on one of them."""
     together = diagnoses.make_joint_diagnosis()
-    other = Judgement("op-nvidia-runtime-handler-missing", "gpu1", "failed")
-    roots = (replace(together.roots[0], correlated_causes=(other,)),)
+    other_judgement = Judgement("op-nvidia-runtime-handler-missing", "gpu1", "failed")
+    roots = (replace(together.roots[0], correlated_causes=(other_judgement,)),)
     return replace(together, verdict=replace(together.verdict, roots=roots))
 
 
@@ -70,8 +70,8 @@ def test_each_host_and_fault_has_one_series() -> None:
 
 def test_series_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_metrics, "SERIES", 2)
-    found = parse_series(pair())
-    assert (sum(name.startswith("gpustack_finding") for name in found), found["gpustack_doctor_findings"]) == (2, 4)
+    series = parse_series(pair())
+    assert (sum(name.startswith("gpustack_finding") for name in series), series["gpustack_doctor_findings"]) == (2, 4)
 
 
 def test_a_name_cannot_end_its_label() -> None:
@@ -111,7 +111,7 @@ def test_a_disk_that_is_full_leaves_the_file_of_before(tmp_path: Path, monkeypat
     monkeypatch.setattr(os, "fsync", fill_disk)
     with pytest.raises(UsageError, match="was not written"):
         write_metrics(diagnoses.make_ufw_diagnosis(), path)
-    assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "older")]
+    assert [(path_there, path_there.read_text()) for path_there in tmp_path.iterdir()] == [(path, "older")]
 
 
 def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
@@ -120,14 +120,14 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("older")
     (tmp_path / "link").symlink_to("file")
     for path in (tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"):
-        with pytest.raises(UsageError, match="was not written") as caught:
+        with pytest.raises(UsageError, match="was not written") as excinfo:
             write_metrics(diagnoses.make_ufw_diagnosis(), path)
-        assert "not a regular file" in caught.value.reason
+        assert "not a regular file" in excinfo.value.reason
     assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "link").is_symlink()
 
 
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         write_metrics(diagnoses.make_ufw_diagnosis(), tmp_path / "none" / "gpustack.prom")
-    assert caught.value.reference == "metrics-not-written"
+    assert excinfo.value.reference == "metrics-not-written"

@@ -13,8 +13,10 @@ from tests.worlds.snapshots import hosts
 LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))
 FILES = Evidence("h1", "cd /etc\nfor file in *; do", Answer("files", "h1", 0, "a"), "ls /etc")
 NODES = Evidence(CLUSTER, f"kubectl {ADMIN} get --raw /api/v1/nodes", Answer("kube.nodes", CLUSTER, 0, "{}"))
-REFUSED = Evidence("h1", "crictl info", Answer("containerd.runtime", "h1", 1, "", "connection refused"))
-LOST = Evidence("h1", "crictl ps", Answer("containerd.pods", "h1", -1, "", missing_reason="no answer within 5 s"))
+REFUSED_EVIDENCE = Evidence("h1", "crictl info", Answer("containerd.runtime", "h1", 1, "", "connection refused"))
+LOST_EVIDENCE = Evidence(
+    "h1", "crictl ps", Answer("containerd.pods", "h1", -1, "", missing_reason="no answer within 5 s")
+)
 
 
 def show_commands(*results: Evidence, quote: str = "") -> list[str]:
@@ -31,7 +33,7 @@ def test_what_is_quoted_comes_first_with_its_line() -> None:
 
 
 def test_a_command_that_failed_says_so() -> None:
-    assert show_commands(REFUSED, LOST) == [
+    assert show_commands(REFUSED_EVIDENCE, LOST_EVIDENCE) == [
         "h1 $ crictl info\n  → (ended with 1)",
         "h1 $ crictl ps\n  → no answer within 5 s",
     ]

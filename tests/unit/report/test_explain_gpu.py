@@ -15,15 +15,15 @@ def test_an_xid_says_how_bad_it_is_and_what_to_do() -> None:
 
 @pytest.mark.parametrize("word", ["0", "174", "-1", "seventy", "\u0667\u0669", "79 "])
 def test_what_is_no_xid_is_refused(word: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         explain_xid(word)
-    assert "1 to 173" in caught.value.reason
+    assert "1 to 173" in excinfo.value.reason
 
 
 def test_a_near_miss_is_suggested() -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         explain_metric("DCGM_FI_PROF_SM_ACTIVEE")
-    assert caught.value.hint == "gpustack explain metric DCGM_FI_PROF_SM_ACTIVE"
+    assert excinfo.value.hint == "gpustack explain metric DCGM_FI_PROF_SM_ACTIVE"
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_any_spelling_will_do(word: str) -> None:
 
 
 def test_a_part_of_a_name_is_suggested() -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError) as excinfo:
         explain_metric("tensor")
-    assert "TENSOR" in caught.value.reason
+    assert "TENSOR" in excinfo.value.reason
 
 
 @pytest.mark.parametrize("field", load_fields(), ids=lambda field: f"{field.id}-{field.name}")

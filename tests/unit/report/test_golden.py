@@ -52,7 +52,7 @@ from tests.unit.report.screen import print_screen
 from tests.worlds.prometheus import demand, gpu_series, workloads
 from tests.worlds.results import burns, diagnoses, plans, proofs, resets, scaled_workloads, usage_reports
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN_FOLDER = Path(__file__).parents[2] / "golden"
 
 
 def strip_counts(draw: Callable[[Terminal], None]) -> str:
@@ -60,18 +60,18 @@ def strip_counts(draw: Callable[[Terminal], None]) -> str:
     return re.sub(r"\b\d+ facts", "N facts", print_screen(draw))
 
 
-ARRIVED = Arrival("critical-pagerduty", "pagerduty", "delivered")
-SENT = Deliveries(
+ARRIVAL = Arrival("critical-pagerduty", "pagerduty", "delivered")
+DELIVERIES = Deliveries(
     (
-        Delivery("critical", "delivered", "", (ARRIVED, Arrival("critical-slack", "slack", "delivered")), 1.12),
+        Delivery("critical", "delivered", "", (ARRIVAL, Arrival("critical-slack", "slack", "delivered")), 1.12),
         Delivery("warning", "delivered", "", (Arrival("default-webhook", "webhook", "delivered"),), 1.3),
     ),
     ("info",),
 )
-LOST = Arrival("critical-slack", "slack", "failed", "it failed (HTTP 5xx)")
-REFUSED = Deliveries(
+LOST_ARRIVAL = Arrival("critical-slack", "slack", "failed", "it failed (HTTP 5xx)")
+REFUSED_DELIVERIES = Deliveries(
     (
-        Delivery("critical", "failed", "", (ARRIVED, LOST), 11.2, "gone; it ends by itself"),
+        Delivery("critical", "failed", "", (ARRIVAL, LOST_ARRIVAL), 11.2, "gone; it ends by itself"),
         Delivery("warning", "unknown", "Alertmanager did not show the alert within 60 s", seconds=60.4),
     )
 )
@@ -82,129 +82,155 @@ def build_verification(plan: Plan) -> Verification:
 
 
 RENDERINGS: dict[str, Callable[[], str]] = {
-    "plan-bare.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_bare_plan())),
+    "plan-bare.txt": lambda: print_screen(lambda screen: human.render_plan(screen, plans.make_bare_plan())),
     "plan-bare-verbose.txt": lambda: print_screen(
-        lambda out: human.render_plan(out, plans.make_bare_plan(), verbose=True)
+        lambda screen: human.render_plan(screen, plans.make_bare_plan(), verbose=True)
     ),
     "plan-bare.json": lambda: json.render_plan(plans.make_bare_plan()),
     "plan-bare.xml": lambda: junit.render_plan(plans.make_bare_plan()),
-    "plan-converged.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_converged_plan())),
+    "plan-converged.txt": lambda: print_screen(lambda screen: human.render_plan(screen, plans.make_converged_plan())),
     "plan-converged-verbose.txt": lambda: print_screen(
-        lambda out: human.render_plan(out, plans.make_converged_plan(), verbose=True)
+        lambda screen: human.render_plan(screen, plans.make_converged_plan(), verbose=True)
     ),
-    "plan-wide.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_wide_plan())),
+    "plan-wide.txt": lambda: print_screen(lambda screen: human.render_plan(screen, plans.make_wide_plan())),
     "verify-converged.txt": lambda: print_screen(
-        lambda out: human.render_verification(out, build_verification(plans.make_converged_plan()))
+        lambda screen: human.render_verification(screen, build_verification(plans.make_converged_plan()))
     ),
     "verify-converged.json": lambda: json.render_verification(build_verification(plans.make_converged_plan())),
     "verify-bare.txt": lambda: print_screen(
-        lambda out: human.render_verification(out, build_verification(plans.make_bare_plan()))
+        lambda screen: human.render_verification(screen, build_verification(plans.make_bare_plan()))
     ),
-    "install-good.txt": lambda: print_screen(lambda out: human.render_outcome(out, plans.make_installed_outcome())),
+    "install-good.txt": lambda: print_screen(
+        lambda screen: human.render_outcome(screen, plans.make_installed_outcome())
+    ),
     "install-good.json": lambda: json.render_outcome(plans.make_installed_outcome()),
     "install-failed.txt": lambda: print_screen(
-        lambda out: human.render_outcome(out, plans.make_failed_outcome(), evidence="runs/1")
+        lambda screen: human.render_outcome(screen, plans.make_failed_outcome(), evidence="runs/1")
     ),
     "install-failed.json": lambda: json.render_outcome(plans.make_failed_outcome(), evidence="runs/1"),
     "install-failed.xml": lambda: junit.render_outcome(plans.make_failed_outcome()),
     "install-interrupted.txt": lambda: print_screen(
-        lambda out: human.render_outcome(
-            out, replace(plans.make_failed_outcome(), playbook_runs=(), stop_reason="interrupted")
+        lambda screen: human.render_outcome(
+            screen, replace(plans.make_failed_outcome(), playbook_runs=(), stop_reason="interrupted")
         )
     ),
-    "reset-shown.txt": lambda: strip_counts(lambda out: removal.render_removal(out, resets.make_preview())),
-    "reset-nothing.txt": lambda: strip_counts(lambda out: removal.print_empty_reset(out, resets.make_empty_preview())),
-    "reset-good.txt": lambda: strip_counts(lambda out: removal.render_outcome(out, resets.make_good_reset(), "runs/1")),
+    "reset-shown.txt": lambda: strip_counts(lambda screen: removal.render_removal(screen, resets.make_preview())),
+    "reset-nothing.txt": lambda: strip_counts(
+        lambda screen: removal.print_empty_reset(screen, resets.make_empty_preview())
+    ),
+    "reset-good.txt": lambda: strip_counts(
+        lambda screen: removal.render_outcome(screen, resets.make_good_reset(), "runs/1")
+    ),
     "reset-left.txt": lambda: strip_counts(
-        lambda out: removal.render_outcome(out, resets.make_partial_reset(), "runs/1")
+        lambda screen: removal.render_outcome(screen, resets.make_partial_reset(), "runs/1")
     ),
     "reset-left.json": lambda: removal_json.render_json(resets.make_partial_reset(), "runs/1"),
     "prove-good.txt": lambda: print_screen(
-        lambda out: proof.render_human(out, proofs.make_good_proof(), proofs.INVENTORY)
+        lambda screen: proof.render_human(screen, proofs.make_good_proof(), proofs.INVENTORY)
     ),
     "prove-good.json": lambda: proof_json.render_json(proofs.make_good_proof(), proofs.INVENTORY),
     "prove-mixed.txt": lambda: print_screen(
-        lambda out: proof.render_human(out, proofs.make_mixed_proof(), proofs.INVENTORY, "runs/1")
+        lambda screen: proof.render_human(screen, proofs.make_mixed_proof(), proofs.INVENTORY, "runs/1")
     ),
     "prove-mixed.json": lambda: proof_json.render_json(proofs.make_mixed_proof(), proofs.INVENTORY, "runs/1"),
     "prove-mixed.xml": lambda: proof_junit.render_junit(proofs.make_mixed_proof(), proofs.INVENTORY),
     "prove-none.txt": lambda: print_screen(
-        lambda out: proof.render_human(out, proofs.make_empty_proof(), proofs.INVENTORY)
+        lambda screen: proof.render_human(screen, proofs.make_empty_proof(), proofs.INVENTORY)
     ),
     "prove-interrupted.txt": lambda: print_screen(
-        lambda out: proof.render_human(out, proofs.make_interrupted_proof(), proofs.INVENTORY, "runs/1")
+        lambda screen: proof.render_human(screen, proofs.make_interrupted_proof(), proofs.INVENTORY, "runs/1")
     ),
-    "alert-test-good.txt": lambda: print_screen(lambda out: delivery.render_human(out, SENT, proofs.INVENTORY)),
-    "alert-test-failed.txt": lambda: print_screen(lambda out: delivery.render_human(out, REFUSED, proofs.INVENTORY)),
-    "alert-test-failed.json": lambda: delivery.render_json(REFUSED, proofs.INVENTORY),
+    "alert-test-good.txt": lambda: print_screen(
+        lambda screen: delivery.render_human(screen, DELIVERIES, proofs.INVENTORY)
+    ),
+    "alert-test-failed.txt": lambda: print_screen(
+        lambda screen: delivery.render_human(screen, REFUSED_DELIVERIES, proofs.INVENTORY)
+    ),
+    "alert-test-failed.json": lambda: delivery.render_json(REFUSED_DELIVERIES, proofs.INVENTORY),
     "doctor-healthy.txt": lambda: print_screen(
-        lambda out: doctor.render_human(out, diagnoses.make_healthy_diagnosis())
+        lambda screen: doctor.render_human(screen, diagnoses.make_healthy_diagnosis())
     ),
-    "doctor-ufw.txt": lambda: print_screen(lambda out: doctor.render_human(out, diagnoses.make_ufw_diagnosis())),
+    "doctor-ufw.txt": lambda: print_screen(lambda screen: doctor.render_human(screen, diagnoses.make_ufw_diagnosis())),
     "doctor-ufw-verbose.txt": lambda: print_screen(
-        lambda out: doctor.render_human(out, diagnoses.make_ufw_diagnosis(), verbose=True)
+        lambda screen: doctor.render_human(screen, diagnoses.make_ufw_diagnosis(), verbose=True)
     ),
     "doctor-ufw.json": lambda: doctor_json.render_json(diagnoses.make_ufw_diagnosis()),
     "doctor-ufw.xml": lambda: doctor_junit.render_junit(diagnoses.make_ufw_diagnosis()),
     "doctor-unexplained.txt": lambda: print_screen(
-        lambda out: doctor.render_human(out, diagnoses.make_unexplained_diagnosis())
+        lambda screen: doctor.render_human(screen, diagnoses.make_unexplained_diagnosis())
     ),
     "doctor-unexplained.xml": lambda: doctor_junit.render_junit(diagnoses.make_unexplained_diagnosis()),
-    "doctor-together.txt": lambda: print_screen(lambda out: doctor.render_human(out, diagnoses.make_joint_diagnosis())),
-    "capacity.txt": lambda: print_screen(lambda out: capacity.render_human(out, usage_reports.make_capacity())),
+    "doctor-together.txt": lambda: print_screen(
+        lambda screen: doctor.render_human(screen, diagnoses.make_joint_diagnosis())
+    ),
+    "capacity.txt": lambda: print_screen(lambda screen: capacity.render_human(screen, usage_reports.make_capacity())),
     "capacity.json": lambda: capacity_json.render_json(usage_reports.make_capacity()),
     "capacity.csv": lambda: capacity_json.render_csv(usage_reports.make_capacity()),
-    "cost.txt": lambda: print_screen(lambda out: cost.render_human(out, usage_reports.make_bill())),
+    "cost.txt": lambda: print_screen(lambda screen: cost.render_human(screen, usage_reports.make_bill())),
     "cost.json": lambda: cost_json.render_json(usage_reports.make_bill()),
     "cost.csv": lambda: cost_json.render_csv(usage_reports.make_bill()),
     "fix-offer.txt": lambda: print_screen(
-        lambda out: fix.render_offer(out, fixes.offer(fixes.diagnose_forwarding()), fixes.DIFFERENCES, fixes.INVENTORY)
+        lambda screen: fix.render_offer(
+            screen, fixes.offer(fixes.diagnose_forwarding()), fixes.DIFFERENCES, fixes.INVENTORY
+        )
     ),
-    "fix-good.txt": lambda: print_screen(lambda out: fix.render_fix(out, fixes.make_good_fix(), evidence="runs/1")),
+    "fix-good.txt": lambda: print_screen(
+        lambda screen: fix.render_fix(screen, fixes.make_good_fix(), evidence="runs/1")
+    ),
     "fix-good.json": lambda: fix_json.render_json(fixes.make_good_fix(), "runs/1"),
-    "fix-mixed.txt": lambda: print_screen(lambda out: fix.render_fix(out, fixes.make_mixed_fix(), evidence="runs/1")),
+    "fix-mixed.txt": lambda: print_screen(
+        lambda screen: fix.render_fix(screen, fixes.make_mixed_fix(), evidence="runs/1")
+    ),
     "fix-mixed.json": lambda: fix_json.render_json(fixes.make_mixed_fix(), "runs/1"),
     "undo-shown.txt": lambda: print_screen(
-        lambda out: fix.render_last_fix(out, fixes.make_last_fix(), fixes.INVENTORY)
+        lambda screen: fix.render_last_fix(screen, fixes.make_last_fix(), fixes.INVENTORY)
     ),
     "undo-good.txt": lambda: print_screen(
-        lambda out: fix.render_rollback(out, fixes.make_rollback(), fixes.INVENTORY, evidence="runs/1")
+        lambda screen: fix.render_rollback(screen, fixes.make_rollback(), fixes.INVENTORY, evidence="runs/1")
     ),
     "undo-good.json": lambda: fix_json.render_rollback(fixes.make_rollback(), fixes.INVENTORY, "runs/1"),
-    "gpu-list.txt": lambda: print_screen(lambda out: gpus.render_human(out, gpu_series.make_mixed_fleet())),
+    "gpu-list.txt": lambda: print_screen(lambda screen: gpus.render_human(screen, gpu_series.make_mixed_fleet())),
     "gpu-list.json": lambda: gpus_json.render_json(gpu_series.make_mixed_fleet()),
     "gpu-list.csv": lambda: gpus_json.render_csv(gpu_series.make_mixed_fleet()),
-    "profile-analysis.txt": lambda: print_screen(lambda out: analyses.render_human(out, workloads.analyze_run())),
+    "profile-analysis.txt": lambda: print_screen(lambda screen: analyses.render_human(screen, workloads.analyze_run())),
     "profile-analysis.json": lambda: analyses_json.render_json(workloads.analyze_run()),
     "profile-comparison.txt": lambda: print_screen(
-        lambda out: comparisons.render_human(out, *workloads.compare_runs())
+        lambda screen: comparisons.render_human(screen, *workloads.compare_runs())
     ),
     "profile-comparison.json": lambda: comparisons.render_json(*workloads.compare_runs()),
-    "autoscale.txt": lambda: print_screen(lambda out: suggestions.render_human(out, scaled_workloads.build_draft())),
-    "autoscale.json": lambda: suggestions_json.render_json(scaled_workloads.build_draft()),
-    "forecast.txt": lambda: print_screen(lambda out: forecasts.render_human(out, demand.forecast_pools())),
-    "forecast.json": lambda: forecasts_json.render_json(demand.forecast_pools()),
-    "gpu-engines.txt": lambda: print_screen(lambda out: gpu_engines.render_human(out, engine_results.POLICIES)),
-    "gpu-engines.json": lambda: gpu_engines.render_json(engine_results.POLICIES),
-    "gpu-change-shown.txt": lambda: print_screen(lambda out: gpu_change.render_preview(out, engine_results.PREVIEW)),
-    "gpu-change.txt": lambda: print_screen(
-        lambda out: gpu_change.render_human(out, engine_results.CHANGED, evidence="/runs/1")
+    "autoscale.txt": lambda: print_screen(
+        lambda screen: suggestions.render_human(screen, scaled_workloads.build_draft())
     ),
-    "gpu-change.json": lambda: gpu_change.render_json(engine_results.CHANGED, evidence="/runs/1"),
-    "gpu-diag.txt": lambda: print_screen(lambda out: gpu_diagnostic.render_human(out, engine_results.DIAGNOSTIC)),
+    "autoscale.json": lambda: suggestions_json.render_json(scaled_workloads.build_draft()),
+    "forecast.txt": lambda: print_screen(lambda screen: forecasts.render_human(screen, demand.forecast_pools())),
+    "forecast.json": lambda: forecasts_json.render_json(demand.forecast_pools()),
+    "gpu-engines.txt": lambda: print_screen(lambda screen: gpu_engines.render_human(screen, engine_results.POLICIES)),
+    "gpu-engines.json": lambda: gpu_engines.render_json(engine_results.POLICIES),
+    "gpu-change-shown.txt": lambda: print_screen(
+        lambda screen: gpu_change.render_preview(screen, engine_results.PREVIEW)
+    ),
+    "gpu-change.txt": lambda: print_screen(
+        lambda screen: gpu_change.render_human(screen, engine_results.CHANGE_RESULT, evidence="/runs/1")
+    ),
+    "gpu-change.json": lambda: gpu_change.render_json(engine_results.CHANGE_RESULT, evidence="/runs/1"),
+    "gpu-diag.txt": lambda: print_screen(lambda screen: gpu_diagnostic.render_human(screen, engine_results.DIAGNOSTIC)),
     "gpu-diag.json": lambda: gpu_diagnostic.render_json(engine_results.DIAGNOSTIC),
     "gpu-diag.xml": lambda: gpu_diagnostic.render_junit(engine_results.DIAGNOSTIC),
-    "gpu-burn.txt": lambda: print_screen(lambda out: gpu_burn.render_human(out, burns.MIXED_BURN, evidence="/runs/1")),
+    "gpu-burn.txt": lambda: print_screen(
+        lambda screen: gpu_burn.render_human(screen, burns.MIXED_BURN, evidence="/runs/1")
+    ),
     "gpu-burn.json": lambda: gpu_burn.render_json(burns.MIXED_BURN, evidence="/runs/1"),
-    "gpu-burn-passed.txt": lambda: print_screen(lambda out: gpu_burn.render_human(out, burns.FINE)),
-    "gpu-exporter.txt": lambda: print_screen(lambda out: gpu_contract.render_human(out, gpu_series.CONTRACT)),
+    "gpu-burn-passed.txt": lambda: print_screen(lambda screen: gpu_burn.render_human(screen, burns.FINE)),
+    "gpu-exporter.txt": lambda: print_screen(lambda screen: gpu_contract.render_human(screen, gpu_series.CONTRACT)),
     "gpu-exporter.json": lambda: gpu_contract.render_json(gpu_series.CONTRACT),
     "gpu-exporter.xml": lambda: gpu_contract.render_junit(gpu_series.CONTRACT),
-    "gpu-metrics.txt": lambda: print_screen(lambda out: gpu_metrics.render_human(out, gpu_series.make_metrics())),
+    "gpu-metrics.txt": lambda: print_screen(lambda screen: gpu_metrics.render_human(screen, gpu_series.make_metrics())),
     "gpu-metrics.json": lambda: gpu_metrics.render_json(gpu_series.make_metrics()),
-    "gpu-top.txt": lambda: print_screen(lambda out: gpu_activity.render_human(out, gpu_series.make_working_gpus())),
+    "gpu-top.txt": lambda: print_screen(
+        lambda screen: gpu_activity.render_human(screen, gpu_series.make_working_gpus())
+    ),
     "gpu-top-pods.txt": lambda: print_screen(
-        lambda out: gpu_activity.render_human(out, gpu_series.make_working_gpus(), pods=True)
+        lambda screen: gpu_activity.render_human(screen, gpu_series.make_working_gpus(), pods=True)
     ),
     "gpu-top.json": lambda: gpu_activity.render_json(gpu_series.make_working_gpus()),
     **{f"error-{error.reference}.txt": lambda error=error: render_error(error) for error in ERRORS},  # type: ignore[misc]
@@ -215,7 +241,7 @@ RENDERINGS: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("name", RENDERINGS)
 def test_each_rendering_is_as_its_golden_file(name: str) -> None:
-    text, path = RENDERINGS[name](), GOLDEN / name
+    text, path = RENDERINGS[name](), GOLDEN_FOLDER / name
     if os.environ.get("GOLDEN") == "write":
         path.write_text(text)
     assert text == path.read_text()
@@ -237,14 +263,14 @@ def test_columns_of_zero_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_file_belongs_to_a_rendering() -> None:
-    assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(RENDERINGS)
+    assert sorted(path.name for path in GOLDEN_FOLDER.iterdir()) == sorted(RENDERINGS)
 
 
 @pytest.mark.parametrize(
     "name", [name for name in RENDERINGS if name.endswith(".txt") and not name.startswith("error")]
 )
 def test_80_columns_are_enough_but_for_commands(name: str) -> None:
-    typed = ("query: ", "next: ", "ansible-playbook ", "give the host ", "kubectl ", "diff ")
+    line_starts = ("query: ", "next: ", "ansible-playbook ", "give the host ", "kubectl ", "diff ")
     lines = RENDERINGS[name]().splitlines()
-    wide = [line for line in lines if len(line) > 80 and not line.strip().startswith(typed)]
+    wide = [line for line in lines if len(line) > 80 and not line.strip().startswith(line_starts)]
     assert wide == []

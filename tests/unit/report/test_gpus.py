@@ -15,7 +15,7 @@ from gpustack.steps.gpu.exporter import count_series, merge_counters
 from tests.worlds.snapshots.answers import make_answer, read_case
 from tests.worlds.snapshots.gpus import build_snapshot
 
-STRANDED = ("gpu.stranded-pods", CLUSTER)
+STRANDED_PODS = ("gpu.stranded-pods", CLUSTER)
 
 
 def plan_operator(changes: Mapping[tuple[str, str], Any]) -> Plan:
@@ -29,7 +29,7 @@ def print_plan(plan_to_print: Plan) -> str:
 
 
 def test_without_stranded_pods_nothing_is_reported() -> None:
-    plan = plan_operator({STRANDED: read_case(STRANDED[0], "none")})
+    plan = plan_operator({STRANDED_PODS: read_case(STRANDED_PODS[0], "none")})
     assert "4 GPUs on 2 hosts, 4 allocatable" in print_plan(plan)
     assert "UnexpectedAdmissionError" not in print_plan(plan)
 
@@ -41,16 +41,16 @@ def test_what_is_not_counted_is_reported_with_the_reason() -> None:
             ("gpu.devices", "k2"): read_case("gpu.devices", "display-card-beside-two"),
         }
     )
-    shown = print_plan(plan)
+    text = print_plan(plan)
     count = count_series(merge_counters(()))
     head = f"4 GPUs on 2 hosts, 4 allocatable; {count} series each"
-    assert f"{head}\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in shown
-    assert "k2 0000:03:00.0: 10de:128b is older than Turing, and nvidia does not drive it" in shown
+    assert f"{head}\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in text
+    assert "k2 0000:03:00.0: 10de:128b is older than Turing, and nvidia does not drive it" in text
     assert "k1 0000:5d:00.0: bound to vfio-pci" in json.render_plan(plan)
 
 
 def test_those_that_got_no_gpu_are_reported_with_the_command_and_no_others() -> None:
-    plan = plan_operator({STRANDED: read_case(STRANDED[0], "others")})
+    plan = plan_operator({STRANDED_PODS: read_case(STRANDED_PODS[0], "others")})
     assert plan.converged
     assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in print_plan(plan)
     assert "  kubectl -n team delete pod train-0\n" in print_plan(plan)
@@ -66,4 +66,4 @@ def test_each_namespace_has_one_command() -> None:
 
 
 def test_what_is_unknown_is_no_pod() -> None:
-    assert "4 GPUs on 2 hosts" in print_plan(plan_operator({STRANDED: make_answer(STRANDED[0], "", 1)}))
+    assert "4 GPUs on 2 hosts" in print_plan(plan_operator({STRANDED_PODS: make_answer(STRANDED_PODS[0], "", 1)}))

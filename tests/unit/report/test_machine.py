@@ -35,34 +35,34 @@ from tests.worlds.results.plans import SWAP, make_answers, make_plan
 def test_json_has_the_published_shape() -> None:
     for plan in (plans.make_bare_plan(), plans.make_converged_plan(), plans.make_wide_plan()):
         check_shape(PlanDocument, json.render_plan(plan, verbose=True))
-    for done in (plans.make_installed_outcome(), plans.make_failed_outcome()):
-        check_shape(OutcomeDocument, json.render_outcome(done))
+    for outcome in (plans.make_installed_outcome(), plans.make_failed_outcome()):
+        check_shape(OutcomeDocument, json.render_outcome(outcome))
 
 
 def test_a_test_alert_has_the_published_shape() -> None:
-    for done in (
+    for outcome in (
         Delivery("info", "delivered", "", (Arrival("a", "webhook", "delivered"),), 1.0),
         Delivery("info", "unknown", "lost", stop_reason="interrupted"),
     ):
-        text = delivery.render_json(Deliveries((done,), ("warning",)), proofs.INVENTORY)
+        text = delivery.render_json(Deliveries((outcome,), ("warning",)), proofs.INVENTORY)
         check_shape(delivery.AlertTestDocument, text)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
-    for found in (
+    for result in (
         diagnoses.make_healthy_diagnosis,
         diagnoses.make_ufw_diagnosis,
         diagnoses.make_unexplained_diagnosis,
         diagnoses.make_joint_diagnosis,
     ):
         for verbose in (False, True):
-            text = doctor_json.render_json(found(), verbose=verbose)
+            text = doctor_json.render_json(result(), verbose=verbose)
             check_shape(DoctorDocument, text)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
-    for done in (fixes.make_good_fix(), fixes.make_mixed_fix()):
-        check_shape(FixDocument, fix_json.render_json(done, ""))
+    for result in (fixes.make_good_fix(), fixes.make_mixed_fix()):
+        check_shape(FixDocument, fix_json.render_json(result, ""))
     text = fix_json.render_rollback(fixes.make_rollback(), fixes.INVENTORY, "runs/1")
     check_shape(UndoDocument, text)
 
@@ -72,10 +72,10 @@ def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
     root = fromstring(doctor_junit.render_junit(diagnosis))
     cases = root.findall("./testsuite/testcase")
     assert len(cases) == len(diagnosis.judgements)
-    failed = {case.get("classname") for case in cases if case.find("failure") is not None}
-    assert failed == {"host.host-ufw-blocks-pods", "host.host-ssh-unreachable"}
-    skipped = {str(entry.get("message")) for case in cases for entry in case.findall("skipped")}
-    assert skipped == {"caused by host-ufw-blocks-pods"}
+    failed_classes = {case.get("classname") for case in cases if case.find("failure") is not None}
+    assert failed_classes == {"host.host-ufw-blocks-pods", "host.host-ssh-unreachable"}
+    skip_messages = {str(entry.get("message")) for case in cases for entry in case.findall("skipped")}
+    assert skip_messages == {"caused by host-ufw-blocks-pods"}
 
 
 def test_no_secret_stands_in_a_diagnosis() -> None:
@@ -116,7 +116,9 @@ def test_a_rendering_names_a_class_and_functions_that_exist(rendering: Rendering
         assert callable(getattr(import_module(f"gpustack.report.{module}"), name))
 
 
-@pytest.mark.parametrize("rendering", [one for one in RENDERINGS.values() if one.schema], ids=lambda one: one.schema)
+@pytest.mark.parametrize(
+    "rendering", [entry for entry in RENDERINGS.values() if entry.schema], ids=lambda entry: entry.schema
+)
 def test_a_rendering_with_a_schema_has_that_document(rendering: Rendering) -> None:
     module = import_module(f"gpustack.report.{rendering.json.partition(':')[0]}")
     shapes = [shape for shape in vars(module).values() if isinstance(shape, type) and issubclass(shape, Document)]
@@ -173,8 +175,8 @@ def test_junit_survives_what_xml_cannot_hold() -> None:
 
 
 def test_without_failures_junit_has_none() -> None:
-    done = replace(plans.make_installed_outcome(), playbook_runs=())
-    assert fromstring(junit.render_outcome(done)).get("failures") == "0"
+    outcome = replace(plans.make_installed_outcome(), playbook_runs=())
+    assert fromstring(junit.render_outcome(outcome)).get("failures") == "0"
 
 
 @pytest.mark.parametrize(

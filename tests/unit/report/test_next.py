@@ -13,7 +13,7 @@ from tests.worlds.results.plans import CLOCK, PODS_GOOD, STRANGER, make_answers,
 
 NAMES = ["kube1", "kube2"]
 INSTALL = "gpustack install -i site/hosts.yml"
-LOOK = "gpustack plan -v -i site/hosts.yml"
+PLAN_COMMAND = "gpustack plan -v -i site/hosts.yml"
 MANUAL = "gpustack explain ground/cpus"
 
 
@@ -47,18 +47,19 @@ def test_a_manual_fix_is_explained_first() -> None:
 def test_an_unreached_host_is_explained() -> None:
     good = [*make_answers("kube1"), *make_answers("kube2"), PODS_GOOD]
     assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
-    asked = Reach(
+    reach = Reach(
         "kube3", "host-sudo-password", "sudo asks", Prose("let this login use sudo (visudo), or log in as root")
     )
-    assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
+    assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [reach])) == "gpustack explain host-sudo-password"
     silent = Reach("kube3", "host-ssh-login", "not let in")
     assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
 
 
 def test_what_is_unknown_is_looked_at() -> None:
-    lost = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
+    lost_answer = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
     assert (
-        suggest_after_plan(make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), lost, PODS_GOOD])) == LOOK
+        suggest_after_plan(make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), lost_answer, PODS_GOOD]))
+        == PLAN_COMMAND
     )
 
 
@@ -67,16 +68,16 @@ def test_an_install_suggests_the_next_command() -> None:
         suggest_after_install(plans.make_installed_outcome())
         == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
     )
-    assert suggest_after_install(plans.make_failed_outcome()) == LOOK
+    assert suggest_after_install(plans.make_failed_outcome()) == PLAN_COMMAND
     assert suggest_after_install(replace(plans.make_failed_outcome(), stop_reason="interrupted")) == INSTALL
 
 
 def test_gpus_want_to_be_proven() -> None:
-    for out, wanted in (("", "kubeconfig --out kubeconfig"), ("0000:65:00.0 0x2330\n", "prove")):
-        devices = Answer(GPU_DEVICES.id, "kube2", 0, out)
+    for stdout, expected_command in (("", "kubeconfig --out kubeconfig"), ("0000:65:00.0 0x2330\n", "prove")):
+        devices = Answer(GPU_DEVICES.id, "kube2", 0, stdout)
         plan = make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), PODS_GOOD, devices])
-        done = replace(plans.make_installed_outcome(), verification=Verification(plan, 0.7, 9))
-        assert suggest_after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
+        outcome = replace(plans.make_installed_outcome(), verification=Verification(plan, 0.7, 9))
+        assert suggest_after_install(outcome) == f"gpustack {expected_command} -i site/hosts.yml"
 
 
 def test_a_proof_suggests_the_next_command() -> None:
@@ -85,6 +86,6 @@ def test_a_proof_suggests_the_next_command() -> None:
         (proofs.make_mixed_proof(), "verify"),
         (proofs.make_interrupted_proof(), "prove"),
     ]
-    for done, verb in verbs:
-        assert done.suggest_command(proofs.INVENTORY) == f"gpustack {verb} -i site/hosts.yml"
+    for outcome, verb in verbs:
+        assert outcome.suggest_command(proofs.INVENTORY) == f"gpustack {verb} -i site/hosts.yml"
     assert proofs.make_empty_proof().suggest_command(proofs.INVENTORY) == ""

@@ -15,7 +15,7 @@ def test_a_plan_counts_what_was_not_asked() -> None:
         for answer in (*make_answers("kube1"), *make_answers("kube2"), PODS_GOOD)
         if (answer.probe, answer.location) != (CLOCK.id, "kube2")
     ]
-    text = print_screen(lambda out: human.render_plan(out, make_plan(["kube1", "kube2"], answers)))
+    text = print_screen(lambda screen: human.render_plan(screen, make_plan(["kube1", "kube2"], answers)))
     assert f"1 check unknown: {OLDER_RECORDING}" in text
     assert "not asked of" not in text
 
@@ -28,5 +28,9 @@ def test_a_diagnosis_has_one_reason_for_all_of_it() -> None:
 
 def test_the_checks_are_named_when_asked_for() -> None:
     diagnosis = diagnoses.make_diagnosis({"kube-proxy-down@gpu1": "?cut", "kube-proxy-down@gpu2": "?cut"})
-    assert "kube-proxy-down (gpu1, gpu2)" in print_screen(lambda out: doctor.render_human(out, diagnosis, verbose=True))
-    assert "2 checks unknown: cut (2); -v lists them" in print_screen(lambda out: doctor.render_human(out, diagnosis))
+    assert "kube-proxy-down (gpu1, gpu2)" in print_screen(
+        lambda screen: doctor.render_human(screen, diagnosis, verbose=True)
+    )
+    assert "2 checks unknown: cut (2); -v lists them" in print_screen(
+        lambda screen: doctor.render_human(screen, diagnosis)
+    )

@@ -73,7 +73,7 @@ def test_a_client_whose_requests_are_at_work_is_refused_and_others_are_not(monke
     table = Clients()
     with ExitStack() as stack:
         pairs = [socket.socketpair() for _ in range(4)]
-        first, second, third, other = [pair[0] for pair in pairs]
+        first, second, third, other_client = [pair[0] for pair in pairs]
         for connection in (part for pair in pairs for part in pair):
             stack.enter_context(closing(connection))
         assert table.admit(first, "10.0.0.1")
@@ -81,6 +81,6 @@ def test_a_client_whose_requests_are_at_work_is_refused_and_others_are_not(monke
         table.begin(first)
         table.begin(second)
         assert not table.admit(third, "10.0.0.1")
-        assert table.admit(other, "10.0.0.2")
+        assert table.admit(other_client, "10.0.0.2")
         table.leave(first)
         assert table.admit(third, "10.0.0.1")

@@ -18,78 +18,85 @@ from gpustack.serve.routes import ROUTES, respond
 from tests.worlds.prometheus.gpu_series import BUSY, HEALTHY, build_gpu_series
 from tests.worlds.prometheus.moments import NAN, build_labels, make_moment, make_served_series
 
-SERVED = make_moment(make_served_series())
+SERVED_MOMENT = make_moment(make_served_series())
 
 
-def get(target: str, moment: Moment = SERVED) -> Any:
+def get(target: str, moment: Moment = SERVED_MOMENT) -> Any:
     return json.loads(respond(target, lambda: moment, render_openapi))
 
 
-def refuse(target: str, moment: Moment = SERVED) -> tuple[int, str, str]:
-    with pytest.raises(Refusal) as caught:
+def refuse(target: str, moment: Moment = SERVED_MOMENT) -> tuple[int, str, str]:
+    with pytest.raises(Refusal) as excinfo:
         respond(target, lambda: moment, render_openapi)
-    return caught.value.status, caught.value.reference, caught.value.reason
+    return excinfo.value.status, excinfo.value.reference, excinfo.value.reason
 
 
 def test_a_value_has_its_unit_time_and_age() -> None:
     """The age goes on after Prometheus was asked."""
     began = time.monotonic()
-    found = get("/v1/gpus/GPU-gpu1-0/sm", replace(SERVED, monotonic_time=began - 3))
-    assert 13 <= found.pop("age_seconds") <= 13.001 + time.monotonic() - began
-    assert found == {"value": 0.85, "unit": "ratio", "measured_at": "1970-01-01T00:16:40Z", "warnings": []}
+    response = get("/v1/gpus/GPU-gpu1-0/sm", replace(SERVED_MOMENT, monotonic_time=began - 3))
+    assert 13 <= response.pop("age_seconds") <= 13.001 + time.monotonic() - began
+    assert response == {"value": 0.85, "unit": "ratio", "measured_at": "1970-01-01T00:16:40Z", "warnings": []}
 
 
 def test_a_gpu_is_served_with_its_values() -> None:
-    found = get("/v1/gpus/GPU-gpu1-0")
-    assert (found["node"], found["index"], found["model"]) == ("gpu1", "0", "NVIDIA H100 80GB HBM3")
-    assert found["owners"] == [{"namespace": "team-a", "pod": "vllm-7d9-x2k", "container": None}]
-    units = {name: found[name]["unit"] for name in MEASURES}
+    response = get("/v1/gpus/GPU-gpu1-0")
+    assert (response["node"], response["index"], response["model"]) == ("gpu1", "0", "NVIDIA H100 80GB HBM3")
+    assert response["owners"] == [{"namespace": "team-a", "pod": "vllm-7d9-x2k", "container": None}]
+    units = {name: response[name]["unit"] for name in MEASURES}
     shares = dict.fromkeys(("engine", "sm", "tensor", "dram"), "ratio")
     memory, power = (
         dict.fromkeys(("memory_used", "memory_total"), "bytes"),
         dict.fromkeys(("power", "power_limit"), "watts"),
     )
     assert units == shares | memory | power | {"temperature": "celsius"}
-    assert found["memory_used"]["value"] == 60000 * 2**20
+    assert response["memory_used"]["value"] == 60000 * 2**20
     assert get("/v1/gpus/GPU-gpu2-2")["owners"] == []
 
 
 def test_a_pod_has_the_mean_of_shares_and_the_sum_of_power() -> None:
-    found = get("/v1/pods/team-a/vllm-7d9-q8f")
-    assert found["pod_names"] == ["vllm-7d9-q8f"]
-    assert [gpu["uuid"] for gpu in found["gpus"]] == ["GPU-gpu1-1", "GPU-gpu1-2"]
-    assert (found["sm"]["value"], found["power"]["value"], found["temperature"]["value"]) == (0.45, 640, 40)
+    response = get("/v1/pods/team-a/vllm-7d9-q8f")
+    assert response["pod_names"] == ["vllm-7d9-q8f"]
+    assert [gpu["uuid"] for gpu in response["gpus"]] == ["GPU-gpu1-1", "GPU-gpu1-2"]
+    assert (response["sm"]["value"], response["power"]["value"], response["temperature"]["value"]) == (0.45, 640, 40)
 
 
 def test_a_star_stands_for_all_pods_whose_name_begins_so() -> None:
     """Pods of a Deployment have new names with every roll-out."""
-    found = get("/v1/pods/team-a/vllm-*")
-    assert found["pod_names"] == ["vllm-7d9-q8f", "vllm-7d9-x2k"]
-    assert found["sm"]["value"] == pytest.approx((0.85 + 2 * 0.45) / 3)
+    response = get("/v1/pods/team-a/vllm-*")
+    assert response["pod_names"] == ["vllm-7d9-q8f", "vllm-7d9-x2k"]
+    assert response["sm"]["value"] == pytest.approx((0.85 + 2 * 0.45) / 3)
     assert get("/v1/pods/team-a/*/power")["value"] == 1280
     assert refuse("/v1/pods/team-b/vllm-*")[:2] == (404, "serve-no-pod")
     assert refuse("/v1/pods/team-a/vllm-")[:2] == (404, "serve-no-pod")
 
 
 def test_what_one_gpu_of_a_pod_does_not_measure_is_no_value_of_the_pod() -> None:
-    found = get("/v1/pods/team-b/train-0")["sm"]
-    assert (found["value"], found["measured_at"], found["age_seconds"], found["unit"]) == (None, None, None, "ratio")
-    assert found["reason"].startswith("The exporter sends no DCGM_FI_PROF_SM_ACTIVE of GPU-gpu2-1. Absent on: consumer")
+    response = get("/v1/pods/team-b/train-0")["sm"]
+    assert (response["value"], response["measured_at"], response["age_seconds"], response["unit"]) == (
+        None,
+        None,
+        None,
+        "ratio",
+    )
+    assert response["reason"].startswith(
+        "The exporter sends no DCGM_FI_PROF_SM_ACTIVE of GPU-gpu2-1. Absent on: consumer"
+    )
     status, reference, reason = refuse("/v1/pods/team-b/train-0/sm")
-    assert (status, reference, reason) == (404, "serve-not-measured", found["reason"])
+    assert (status, reference, reason) == (404, "serve-not-measured", response["reason"])
 
 
 def test_a_value_is_as_old_as_the_oldest_that_it_is_made_of() -> None:
     old = [
-        replace(one, points=((970.0, one.points[0][1]),))
-        for one in build_gpu_series("gpu1", 1, build_labels("a", "b"), **BUSY)
+        replace(series, points=((970.0, series.points[0][1]),))
+        for series in build_gpu_series("gpu1", 1, build_labels("a", "b"), **BUSY)
     ]
-    found = make_moment(build_gpu_series("gpu1", 0, build_labels("a", "b"), **BUSY), old)
-    assert get("/v1/pods/a/b/power", found)["measured_at"] == "1970-01-01T00:16:10Z"
+    moment = make_moment(build_gpu_series("gpu1", 0, build_labels("a", "b"), **BUSY), old)
+    assert get("/v1/pods/a/b/power", moment)["measured_at"] == "1970-01-01T00:16:10Z"
     parts = {"FB_TOTAL": NAN, "FB_USED": 1.0, "FB_FREE": 2.0, "FB_RESERVED": 3.0}
     series = [
-        replace(one, points=((980.0, 2.0),)) if "FREE" in one.labels["__name__"] else one
-        for one in build_gpu_series("gpu1", 0, **parts)
+        replace(series, points=((980.0, 2.0),)) if "FREE" in series.labels["__name__"] else series
+        for series in build_gpu_series("gpu1", 0, **parts)
     ]
     total = get("/v1/gpus/GPU-gpu1-0/memory_total", make_moment(series))
     assert (total["value"], total["measured_at"]) == (6 * 2**20, "1970-01-01T00:16:20Z")
@@ -132,9 +139,9 @@ def test_exporters_that_do_not_ask_the_kubelet_are_the_reason() -> None:
 
 def test_a_unit_that_is_not_proven_is_the_reason() -> None:
     doubt = "DCGM_FI_PROF_SM_UTIL_RATIO: its unit is not known"
-    found = replace(make_moment(build_gpu_series("gpu1", 0, **dict.fromkeys(HEALTHY, 1.0))), doubts=(doubt,))
-    assert refuse("/v1/gpus/GPU-gpu1-0/sm", found)[2] == f"{doubt}."
-    assert get("/v1/gpus/GPU-gpu1-0", found)["warnings"] == [doubt]
+    moment = replace(make_moment(build_gpu_series("gpu1", 0, **dict.fromkeys(HEALTHY, 1.0))), doubts=(doubt,))
+    assert refuse("/v1/gpus/GPU-gpu1-0/sm", moment)[2] == f"{doubt}."
+    assert get("/v1/gpus/GPU-gpu1-0", moment)["warnings"] == [doubt]
 
 
 @pytest.mark.parametrize(
@@ -159,22 +166,22 @@ def test_a_unit_that_is_not_proven_is_the_reason() -> None:
     ],
 )
 def test_malformed_requests_are_refused(target: str, status: int, reference: str, word: str) -> None:
-    found = refuse(target)
-    assert found[:2] == (status, reference)
-    assert word in found[2]
-    assert found[2].isprintable()
-    assert len(found[2]) < 300
+    refusal = refuse(target)
+    assert refusal[:2] == (status, reference)
+    assert word in refusal[2]
+    assert refusal[2].isprintable()
+    assert len(refusal[2]) < 300
 
 
 def test_a_name_that_is_encoded_is_decoded_once() -> None:
-    found = make_moment(build_gpu_series("gpu1", 0, build_labels("team a", "50%25"), **BUSY))
-    assert get("/v1/pods/team%20a/50%2525/sm", found)["value"] == 0.85
+    moment = make_moment(build_gpu_series("gpu1", 0, build_labels("team a", "50%25"), **BUSY))
+    assert get("/v1/pods/team%20a/50%2525/sm", moment)["value"] == 0.85
 
 
 def test_names_of_labels_are_clean() -> None:
-    found = make_moment(build_gpu_series("gpu\x1b[31m1", 0, build_labels("a", "b\u202e\x07"), **BUSY))
+    moment = make_moment(build_gpu_series("gpu\x1b[31m1", 0, build_labels("a", "b\u202e\x07"), **BUSY))
     for target in ("/v1/gpus", "/v1/pods"):
-        text = respond(target, lambda: found, render_openapi)
+        text = respond(target, lambda: moment, render_openapi)
         assert not {"\x1b", "\u202e", "\x07"} & set(text)
         assert "\\u001b" not in text
 
@@ -185,7 +192,7 @@ def test_names_of_labels_are_clean() -> None:
 @example("/v1/gpus/\udcff")
 def test_any_target_is_answered_or_refused(target: str) -> None:
     try:
-        json.loads(respond(target, lambda: SERVED, render_openapi))
+        json.loads(respond(target, lambda: SERVED_MOMENT, render_openapi))
     except Refusal as refusal:
         document = json.loads(render_problem(refusal))
         assert document["status"] in (400, 404)

@@ -134,8 +134,8 @@ LONG = b"a" * 9000
     ],
 )
 def test_hostile_requests_are_refused_and_the_server_goes_on(running_server: Server, data: bytes, status: int) -> None:
-    found, text = send_bytes(running_server, data)
-    assert found == status
+    actual_status, text = send_bytes(running_server, data)
+    assert actual_status == status
     assert b"\r\nX: y" not in text
     assert not status or text.partition(b"\r\n\r\n")[0].count(b"HTTP/1.1 ") == 1
     assert get(running_server, "/healthz").status == 200
@@ -189,23 +189,23 @@ def test_a_client_that_goes_away_leaves_no_word(running_server: Server, capsys: 
 
 def test_more_than_there_are_threads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "THREADS", 2)
-    with serve_moments() as found, closing(connect(found)) as one, closing(connect(found)) as two:
-        status, text = send_bytes(found, b"")
+    with serve_moments() as serving, closing(connect(serving)) as first_connection, closing(connect(serving)) as two:
+        status, text = send_bytes(serving, b"")
         assert status == 503
         assert b"serve-busy" in text
         assert b"Retry-After" in text
-        for connection in (one, two):
+        for connection in (first_connection, two):
             connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
 
 
 def test_many_at_once_ask_prometheus_once() -> None:
     queries: list[str] = []
-    made = make_prometheus(make_served_series())
+    answer_of_prometheus = make_prometheus(make_served_series())
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
         queries.append(form["query"])
-        return made(path, form, headers)
+        return answer_of_prometheus(path, form, headers)
 
     with serve_answers(answer) as url:
         prometheus = Prometheus(Access(url))

@@ -39,16 +39,16 @@ def test_a_fleet_is_parsed(text: str, model: str, expected: list[tuple[int, str]
 
 @pytest.mark.parametrize("text", ["two", "host3:1", "17", "-1", "host1:", ":2", "1x", "host1:1:1", "host1=1", "1,,1"])
 def test_an_impossible_fleet_is_refused(text: str) -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         hardware.parse_fleet(HOSTS, text)
-    assert caught.value.reference == "lab-bad-request"
+    assert excinfo.value.reference == "lab-bad-request"
 
 
 @pytest.mark.parametrize(("text", "model"), [("2", "H1000"), ("2xV2", ""), ("", "G200")])
 def test_an_unknown_model_names_the_known_ones(text: str, model: str) -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         hardware.parse_fleet(HOSTS, text, model)
-    assert "H100" in caught.value.reason
+    assert "H100" in excinfo.value.reason
 
 
 def test_the_same_place_has_the_same_uuid_and_no_two_have_one() -> None:
@@ -97,9 +97,9 @@ def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeyp
     assert before.unknown_lines
 
     def write_slowly(file: int, data: bytes, position: int) -> int:
-        written = write(file, data, position)
+        written_text = write(file, data, position)
         states.append(parse(locate_state(root).read_text()))
-        return written
+        return written_text
 
     monkeypatch.setattr(os, "pwrite", write_slowly)
     hardware.change(root, [0, 1], ["load=training"])
@@ -127,9 +127,9 @@ def test_of_a_wrong_change_nothing_is_done(root: Path) -> None:
 def test_a_broken_state_is_reported(root: Path) -> None:
     locate_state(root).write_text("gpu what\n")
     for use in (lambda: hardware.read(root), lambda: hardware.change(root, [0], ["recover"])):
-        with pytest.raises(LabError) as caught:
+        with pytest.raises(LabError) as excinfo:
             use()
-        assert caught.value.reference == "lab-gpu-state-broken"
+        assert excinfo.value.reference == "lab-gpu-state-broken"
 
 
 @pytest.mark.parametrize(("text", "expected"), [("host1:0", ("host1", 0)), ("host1", ("host1", None))])

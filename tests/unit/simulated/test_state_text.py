@@ -6,11 +6,11 @@ from gpustack_lab.simulated.state_text import FACTS, Gpu, State, parse, render
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C"), exclude_characters="="), min_size=1)
-NEEDED = st.fixed_dictionaries(
+NEEDED_FIELDS = st.fixed_dictionaries(
     {"uuid": VALUES, "bus": VALUES, "minor": st.integers(0, 255).map(str), "name": VALUES},
     optional={"mem": VALUES, "cc": VALUES, "mig": VALUES},
 )
-GPUS = st.builds(Gpu, NEEDED, st.dictionaries(NAMES.filter(lambda name: name not in FACTS), VALUES))
+GPUS = st.builds(Gpu, NEEDED_FIELDS, st.dictionaries(NAMES.filter(lambda name: name not in FACTS), VALUES))
 STATES = st.builds(State, st.just("595.91.07"), st.integers(0, 99999), st.lists(GPUS, max_size=4).map(tuple))
 
 TEXT = """\

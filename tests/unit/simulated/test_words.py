@@ -26,9 +26,9 @@ FRESH = build_gpu("lab", "host1", 0, MODELS["H100"])
     ],
 )
 def test_words_change_the_live_state(texts: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
-    done = apply(FRESH, texts)
-    assert (done.gpu.live, done.xids) == (live, xids)
-    assert done.gpu.facts == FRESH.facts
+    state = apply(FRESH, texts)
+    assert (state.gpu.live, state.xids) == (live, xids)
+    assert state.gpu.facts == FRESH.facts
 
 
 def test_healing_ends_an_xid_of_before() -> None:
@@ -54,17 +54,17 @@ def test_a_load_leaves_what_else_was_set() -> None:
      "xid=1000", "xid=²", "uuid=GPU-1", "minor=3", "exporter-uuid=x", "exporter-uuid=GPU-a b", "recover=1", "TEMP=3"],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_what_can(word: str) -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         apply(FRESH, ["temp=80", word])
-    assert caught.value.reference == "lab-bad-gpu-word"
-    assert caught.value.reason.startswith(f"{word}: ")
-    assert "load=LOAD                idle, inference, training" in caught.value.reason
+    assert excinfo.value.reference == "lab-bad-gpu-word"
+    assert excinfo.value.reason.startswith(f"{word}: ")
+    assert "load=LOAD                idle, inference, training" in excinfo.value.reason
 
 
 def test_all_errors_are_reported_at_once() -> None:
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(LabError) as excinfo:
         apply(FRESH, ["a", "b=1"])
-    assert [line[0] for line in caught.value.reason.splitlines()[:2]] == ["a", "b"]
+    assert [line[0] for line in excinfo.value.reason.splitlines()[:2]] == ["a", "b"]
 
 
 def test_no_word_is_not_nothing_to_do() -> None:

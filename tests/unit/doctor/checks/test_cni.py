@@ -22,14 +22,14 @@ def judge_at(id: str, *answers: Answer, location: str = "k2") -> Judgement:
     answers_by_place = {}
     for answer in answers:
         location_of_answer = (
-            CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else location
+            CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in PROBES_WITHOUT_HOST else location
         )
         answers_by_place[answer.probe, location_of_answer] = answer
     snapshot = cluster.build_snapshot({("leftovers.kubernetes", location): MEMBER, **answers_by_place})
     return evaluate(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else location)
 
 
-ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.annotations")
+PROBES_WITHOUT_HOST = ("flannel.net-conf", "flannel.daemon-set", "flannel.annotations")
 
 
 @pytest.mark.parametrize(("network", "outcome"), [(NETWORK, "ok"), ("10.240.0.0/12", "ok"), ("10.32.0.0/16", "failed")])
