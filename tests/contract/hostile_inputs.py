@@ -191,7 +191,7 @@ def measure(work: Callable[[str], object], text: str, max_seconds: float) -> flo
 def find_slow(
     work: Callable[[str], object], seeds: Iterable[tuple[str, str]], ends: tuple[str, ...] = ("", "\x00")
 ) -> list[str]:
-    """Describe what takes longer than `WITHIN` for 256 KiB.
+    """Describe what takes longer than `TIME_LIMIT` for 256 KiB.
 
     All inputs are tried at 4 KiB, where a quadratic one that would just be too slow takes a quarter of a millisecond;
     those that take more at 16 KiB, and those that would then be too slow by their growth at 256 KiB.

@@ -11,6 +11,8 @@ from tests.contract.test_names import (
     Definition,
     find_bare_names,
     has_verb_first,
+    is_bare,
+    is_flag,
     is_named_elsewhere,
     is_participle,
     list_decorators,
@@ -19,7 +21,18 @@ from tests.contract.test_names import (
 )
 
 FOLDERS = [
-    f"tests/{name}" for name in ("conftest.py", "helm.py", "schemas.py", "contract", "lab", "replay", "snapshots")
+    f"tests/{name}"
+    for name in (
+        "conftest.py",
+        "documents.py",
+        "helm.py",
+        "schemas.py",
+        "contract",
+        "lab",
+        "replay",
+        "snapshots",
+        "worlds",
+    )
 ] + sorted(f"tests/unit/{path.name}" for path in (ROOT / "tests" / "unit").iterdir() if any(path.glob("**/*.py")))
 AUXILIARIES = {
     "is", "are", "am", "was", "were", "has", "have", "had", "does", "do", "did", "can", "cannot", "could", "may",
@@ -35,7 +48,7 @@ PRONOUNS = {
 }  # fmt: skip
 # The first word of functions that end a test where something is not as it should be.
 CHECKS = {"assert", "check", "expect", "fail", "raises", "require", "verify", "wait"}
-PAST = {"began", "broke", "came", "did", "fell", "got", "lay", "ran", "took", "went", "wrote"}
+PAST_FORMS = {"began", "broke", "came", "did", "fell", "got", "lay", "ran", "took", "went", "wrote"}
 
 
 def build_third_person(verb: str) -> str:
@@ -52,7 +65,7 @@ def read_verbs() -> frozenset[str]:
 
 @cache
 def list_forms() -> frozenset[str]:
-    return frozenset(form for verb in read_verbs() for form in (verb, build_third_person(verb))) | PAST
+    return frozenset(form for verb in read_verbs() for form in (verb, build_third_person(verb))) | PAST_FORMS
 
 
 def count_verbs(words: list[str]) -> int:
@@ -83,6 +96,29 @@ def has_statement(name: str) -> bool:
     return count_verbs(words) > count_clauses(words)
 
 
+def is_bare_variable(name: str) -> bool:
+    return is_bare(name) and name != "_" and not name.startswith("__")
+
+
+def find_bare_variables(module: ast.Module) -> Iterator[str]:
+    """Find names of variables, also of loops and lambdas, and of attributes; a truth may be an adjective."""
+    nodes = list(ast.walk(module))
+    flags = [node.target for node in nodes if isinstance(node, ast.AnnAssign) and is_flag(node.annotation)]
+    for node in nodes:
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.Attribute(attr=name, ctx=ast.Store(), value=ast.Name(id="self"))
+                | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+            ) if is_bare_variable(name) and node not in flags:
+                yield name
+            case ast.Lambda(args=arguments):
+                names = [parameter.arg for parameter in ast.walk(arguments) if isinstance(parameter, ast.arg)]
+                yield from filter(is_bare_variable, names)
+
+
 def list_functions(module: ast.Module) -> Iterator[Definition]:
     yield from (node for node in ast.walk(module) if isinstance(node, Definition))
 
@@ -97,6 +133,12 @@ def is_for_pytest(function: Definition) -> bool:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_name_is_a_pronoun_an_adverb_or_a_participle(folder: str) -> None:
     assert {path: names for path, module in read_modules(folder) if (names := sorted(find_bare_names(module)))} == {}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_variable_is_a_pronoun_an_adverb_or_a_participle(folder: str) -> None:
+    variables = {path: sorted(set(find_bare_variables(module))) for path, module in read_modules(folder)}
+    assert {path: names for path, names in variables.items() if names} == {}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -187,3 +229,23 @@ def test_a_statement_is_let_through(name: str) -> None:
 )  # fmt: skip
 def test_a_bare_name_is_found(source: str) -> None:
     assert len(list(find_bare_names(ast.parse(source)))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = 1", "found: int = 1", "*kept, last = a", "for one in a: pass", "(one for one in a)",
+        "if (at := a): pass", "with a as held: pass", "try: pass\nexcept E as caught: pass", "lambda most=1: most",
+        "lambda *more: more", "match a:\n    case [*others]: pass", "class A:\n    def b(self): self.asked = 1",
+        "ONE, TWO = a",
+    ],
+)  # fmt: skip
+def test_a_bare_variable_is_found(source: str) -> None:
+    assert len(list(find_bare_variables(ast.parse(source)))) == 1
+
+
+@pytest.mark.parametrize(
+    "source", ["_ = a", "__all__ = a", "closed: bool = a", "expected_hosts = a", "world.asked = a"]
+)
+def test_a_variable_that_says_what_it_is_is_let_through(source: str) -> None:
+    assert list(find_bare_variables(ast.parse(source))) == []

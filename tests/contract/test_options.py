@@ -25,7 +25,7 @@ def list_options() -> set[str]:
 
 def find_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield the line and text of the strings that people may read: all but docstrings, and words of a command."""
-    skipped = {
+    skipped_nodes = {
         id(node)
         for parent in ast.walk(tree)
         if isinstance(parent, ast.Expr) or (isinstance(parent, ast.Call) and name_function(parent) in COMMANDS)
@@ -33,7 +33,7 @@ def find_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if not isinstance(parent, ast.Expr) or node is parent.value
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped_nodes:
             yield node.lineno, node.value
 
 
@@ -50,12 +50,12 @@ def test_only_cli_and_commands_name_options() -> None:
     options = list_options()
     assert "--fail-if" in options
     wrong = [
-        f"{name}:{line} {sorted(named)}"
+        f"{name}:{line} {sorted(named_options)}"
         for path in sorted(PRODUCT.rglob("*.py"))
         if not is_exempt(name := str(path.relative_to(PRODUCT)))
         for line, text in find_sentences(ast.parse(path.read_text(encoding="utf-8")))
         if " " in text  # a single word is an argument of a program
-        if (named := options & set(OPTION.findall(text)))
+        if (named_options := options & set(OPTION.findall(text)))
     ]
     assert wrong == [], "raise an error without a hint, and give it one in cli/error_handler.py"
 

@@ -216,7 +216,7 @@ def test_a_silenced_alert_is_reported_as_kept_back(tmp_path: Path) -> None:
 
 
 GPU = {"node": "host1", "UUID": "GPU-1"}
-BELOW: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
+INHIBITED_PAIRS: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
     ("the same GPU", {"alertname": "A", **GPU}, {"alertname": "B", **GPU}, True),
     ("another GPU", {"alertname": "A", **GPU}, {"alertname": "B", **GPU, "UUID": "GPU-2"}, False),
     ("the GPU's node", {"alertname": "A", **GPU}, {"alertname": "B", "node": "host1"}, False),
@@ -231,7 +231,7 @@ BELOW: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
 
 def test_a_critical_alert_inhibits_lesser_ones(tmp_path: Path) -> None:
     with run_alertmanager(tmp_path, build_configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
-        for name, critical, lower, mutes in BELOW:
+        for name, critical, lower, mutes in INHIBITED_PAIRS:
             source = {**critical, "severity": "critical"}
             with raise_alert(alertmanager, source):
                 for severity in ("warning", "info"):

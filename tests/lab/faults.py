@@ -18,8 +18,8 @@ HOST_STEPS = ("prereqs", "firewall", "containerd", "kubernetes")
 
 @dataclass(frozen=True)
 class Case:
-    """`start` is the point it begins from; `only` the steps of the broken-off run and of the next one, all when
-    empty."""
+    """`start` is the point it begins from; `step_limit` the steps of the broken-off run and of the next one, all
+    when empty."""
 
     id: str
     fault: str

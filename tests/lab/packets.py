@@ -106,8 +106,8 @@ def dial_ports(command: Sequence[str], words: Sequence[str]) -> set[str]:
         [*command, "-", *words], input=DIAL, capture_output=True, text=True, timeout=90, check=False
     )
     assert process.returncode == 0, f"{command}: {process.stderr}"
-    answered: Mapping[str, bool] = json.loads(process.stdout)
-    parts = (word.split("/") for word, ok in answered.items() if ok)
+    answers: Mapping[str, bool] = json.loads(process.stdout)
+    parts = (word.split("/") for word, ok in answers.items() if ok)
     return {f"{proto}/{port}" for proto, _, port in parts}
 
 

@@ -31,9 +31,9 @@ def write_site(folder: Path, hosts: str = HOSTS, **files: str) -> Path:
 
 def read_refusal(site: Path) -> tuple[str, list[str]]:
     """Return the reference of the error and its lines, without the folder."""
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError) as excinfo:
         load_inventory(site)
-    return caught.value.reference, caught.value.reason.replace(f"{site}/", "").splitlines()
+    return excinfo.value.reference, excinfo.value.reason.replace(f"{site}/", "").splitlines()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def read_refusal(site: Path) -> tuple[str, list[str]]:
 def test_a_misspelt_key_or_file_is_refused(tmp_path: Path, path: str, text: str, line: str) -> None:
     reference, lines = read_refusal(write_site(tmp_path, **{path: text}))
     assert reference == "config-misspelt"
-    assert [shown for shown in lines if shown.startswith(line)] == lines
+    assert [printed_line for printed_line in lines if printed_line.startswith(line)] == lines
 
 
 def test_a_misspelt_group_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_the_key_that_was_meant_is_found(name: str, near: str) -> None:
 
 
 def test_words_of_other_inventories_are_no_misspelt_groups() -> None:
-    others = ("all", "ungrouped", "k8s_cluster", "etcd", "calico_rr", "kube_vip", "gpu", "web", "control_plane")
-    assert [name for name in others if find_own_group(name)] == []
+    group_names = ("all", "ungrouped", "k8s_cluster", "etcd", "calico_rr", "kube_vip", "gpu", "web", "control_plane")
+    assert [name for name in group_names if find_own_group(name)] == []
 
 
 @pytest.mark.parametrize(
-    ("word", "other", "edits"), [("", "abc", 3), ("kitten", "sitting", 3), ("kube_node", "kube_nodes", 1)]
+    ("word", "second_word", "edits"), [("", "abc", 3), ("kitten", "sitting", 3), ("kube_node", "kube_nodes", 1)]
 )
-def test_edits_are_counted(word: str, other: str, edits: int) -> None:
-    assert count_edits(word, other) == count_edits(other, word) == edits
+def test_edits_are_counted(word: str, second_word: str, edits: int) -> None:
+    assert count_edits(word, second_word) == count_edits(second_word, word) == edits

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from tests.worlds.life.activity import draw_restarts
-from tests.worlds.life.clock import DAY, HOUR, NEVER
+from tests.worlds.life.clock import DAY, HOUR, NO_TIME
 from tests.worlds.life.draw import Life, draw
 
 
@@ -43,11 +43,11 @@ def count_traps(life: Life) -> Counter[str]:
             "renamed resource": any(pool.resource == "nvidia_com_gpu_shared" for pool in life.pools),
             "virtual GPUs": life.truth.virtual_gpus,
             "same name": sum(len(uids) > 1 for uids in names.values()),
-            "finished pods stay": sum(pod.end + HOUR < pod.deletion < NEVER for pod in mine),
-            "failed": sum(pod.phase == "Failed" and pod.end < NEVER for pod in mine),
+            "finished pods stay": sum(pod.end + HOUR < pod.deletion < NO_TIME for pod in mine),
+            "failed": sum(pod.phase == "Failed" and pod.end < NO_TIME for pod in mine),
             "waited": sum(pod.binding > pod.creation + HOUR for pod in mine if pod.node),
-            "gave up": sum(not pod.node and pod.deletion < NEVER for pod in mine),
-            "holds and does nothing": sum(pod.used_units == 0 and pod.binding < NEVER for pod in mine),
+            "gave up": sum(not pod.node and pod.deletion < NO_TIME for pod in mine),
+            "holds and does nothing": sum(pod.used_units == 0 and pod.binding < NO_TIME for pod in mine),
             "uses half": sum(0 < pod.used_units < pod.units for pod in mine),
             "restarted": sum(bool(draw_restarts(life.seed, pod, end)) for pod in mine if pod.start < end),
             "two jobs scrape": all(has_two_exporters) and bool(has_two_exporters),

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from tests.worlds.life.activity import draw_restarts
-from tests.worlds.life.clock import DAY, HOUR, NEVER, START, stream
+from tests.worlds.life.clock import DAY, HOUR, NO_TIME, START, stream
 from tests.worlds.life.draw import Life, draw
 from tests.worlds.life.pod import Pod
 from tests.worlds.life.steps import Steps
@@ -166,7 +166,7 @@ def test_full_is_the_day_on_which_demand_reaches_what_there_is() -> None:
 
 
 def test_steps_are_exact() -> None:
-    steps = Steps([(10, 30, 2.0), (20, NEVER, 1.0)])
+    steps = Steps([(10, 30, 2.0), (20, NO_TIME, 1.0)])
     assert [steps.find_value(time) for time in (9, 10, 20, 30)] == [0, 2, 3, 1]
     assert steps.compute_mean(0, 40) == pytest.approx((10 * 2 + 10 * 3 + 10) / 40)
     assert (steps.compute_peak(0, 20), steps.compute_peak(0, 21)) == (2, 3)

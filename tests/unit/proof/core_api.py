@@ -20,8 +20,8 @@ def build_refusal(status: int, message: str) -> ApiException:
 
 
 class Api:
-    """A CoreV1Api with one namespace. `ends` is how many looks a Terminating one takes to be gone, `others` are objects
-    of other kinds in it, as RESOURCE/NAME."""
+    """A CoreV1Api with one namespace. `ends` is how many looks a Terminating one takes to be gone, `other_objects` are
+    of other kinds, in it, as RESOURCE/NAME."""
 
     def __init__(self) -> None:
         self.api_client = self

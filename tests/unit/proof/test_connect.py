@@ -24,7 +24,7 @@ ALONE = Host("gpu1", "192.0.2.1", groups=frozenset({STANDALONE}))
 
 
 class Site:
-    """Hosts that answer as `taken`; `doors` are the addresses that were forwarded, and the host that forwarded them."""
+    """Hosts that answer as `snapshot`; `doors` are the forwarded addresses, and the host that forwarded them."""
 
     def __init__(self) -> None:
         self.snapshot = build_snapshot(ANSWERS)

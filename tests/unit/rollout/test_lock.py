@@ -34,7 +34,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Plane:
-    """Conversations in their order; the last one is repeated. `begun` counts them."""
+    """Conversations in their order; the last one is repeated. `begin_count` counts them."""
 
     def __init__(self, *conversations: Callable[["queue.Queue[bytes | None]"], Iterator[str]]) -> None:
         self.conversations, self.begin_count = conversations, 0

@@ -25,7 +25,7 @@ ROUND = 10.0
 
 
 class Pulling(World):
-    """h1 has its step right after `rounds` looks; until then its images are as `arrived` says, `BYTES SNAPSHOTS`."""
+    """h1 has its step right after `rounds` looks; until then its images are as `layers` says, `BYTES SNAPSHOTS`."""
 
     def __init__(self, layers: Iterator[str], rounds: int) -> None:
         super().__init__({("a", host.name): "good" for host in HOSTS[1:]})

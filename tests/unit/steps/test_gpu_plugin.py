@@ -245,7 +245,7 @@ def test_both_stacks_at_once_are_refused_by_the_operator_s_step_too() -> None:
 
 def list_host_paths() -> dict[str, list[tuple[str, bool]]]:
     """Collect (path, writable) of every hostPath that containers of the DaemonSets mount, by DaemonSet."""
-    found: dict[str, list[tuple[str, bool]]] = {}
+    paths_by_name: dict[str, list[tuple[str, bool]]] = {}
     view = View(build_snapshot({"dcgm": "standalone"}), CLUSTER)
     for item in (item for item in build_objects(view) if item["kind"] == "DaemonSet"):
         pod = item["spec"]["template"]["spec"]
@@ -253,10 +253,10 @@ def list_host_paths() -> dict[str, list[tuple[str, bool]]]:
             volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes", []) if "hostPath" in volume
         }
         mounts = [mount for container in pod["containers"] for mount in container.get("volumeMounts", [])]
-        found[item["metadata"]["name"]] = [
+        paths_by_name[item["metadata"]["name"]] = [
             (paths[mount["name"]], not mount.get("readOnly")) for mount in mounts if mount["name"] in paths
         ]
-    return found
+    return paths_by_name
 
 
 def test_no_pod_sees_the_secrets_or_the_sockets_of_its_host() -> None:

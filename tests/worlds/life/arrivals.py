@@ -20,8 +20,8 @@ def draw_pods(
         sizes = kind.list_units(pool.gpus if pool.sharing == "none" else 1)
         mean = sum(size * weight for size, weight in sizes) / sum(weight for _, weight in sizes)
         running = share * growth.level * slots / mean
-        for at in draw_arrivals(rng, kind, running, growth, begin, start, end):
-            yield draw_pod(rng, kind, pool, sizes, rng.choices(teams, weights)[0], at, left=at == begin)
+        for moment in draw_arrivals(rng, kind, running, growth, begin, start, end):
+            yield draw_pod(rng, kind, pool, sizes, rng.choices(teams, weights)[0], moment, left=moment == begin)
 
 
 def draw_arrivals(

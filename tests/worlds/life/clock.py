@@ -7,7 +7,7 @@ from math import exp, inf
 MINUTE, HOUR, DAY = 60, 3600, 86400
 START = 1780272000
 """2026-06-01T00:00Z, a Monday: the month ends within sixty days."""
-NEVER = inf
+NO_TIME = inf
 Span = tuple[float, float]
 
 

@@ -43,7 +43,7 @@ class Life:
 
 
 def draw(seed: int, days: int = 60, future_days: int = 0, *, start: float = START, small: bool = False) -> Life:
-    """`days` are what a Prometheus has of it; the truth goes on for those `beyond`, for forecasts. `start` is a
+    """`days` are what a Prometheus has of it; the truth goes on for `future_days`, for forecasts. `start` is a
     midnight, UTC. `small`: about a dozen GPUs, for samples that are written out."""
     end, begin = start + (days + future_days) * DAY, start - PAST_SECONDS
     pools = draw_pools(seed, small=small)

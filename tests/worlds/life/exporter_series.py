@@ -21,7 +21,7 @@ TEMP = "DCGM_FI_DEV_GPU_TEMP"
 def build_gpu_series(
     node: Node, truth: Truth, owners: Mapping[tuple[str, int], Sequence[OwnerSpan]], end: float
 ) -> Iterator[Series]:
-    """Build all series of a node. `owned` are the owners that find_owners returns for all pods."""
+    """Build all series of a node. `owners` are those that find_owners returns for all pods."""
     pool, loads = node.pool, compute_engine_loads(node, truth, end)
     for place in range(pool.gpus if pool.sharing == "time-slicing" else pool.slots):
         gpu = pool.find_gpu(place)

@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from tests.worlds.life.clock import DAY, HOUR, NEVER, Span, stream
+from tests.worlds.life.clock import DAY, HOUR, NO_TIME, Span, stream
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def draw_pools(seed: int, *, small: bool) -> list[tuple[Pool, int]]:
 
 def draw_nodes(seed: int, pool: Pool, count: int, begin: float, start: float, end: float) -> list[Node]:
     """`begin` is before the start: the life has a past. What happens to nodes does not depend on `end`."""
-    nodes = [Node(f"{pool.name}-{number}", pool, [(begin, NEVER)]) for number in range(1, count + 1)]
+    nodes = [Node(f"{pool.name}-{number}", pool, [(begin, NO_TIME)]) for number in range(1, count + 1)]
     rng = stream(seed, "nodes", pool.name)
     if rng.random() < 0.4:
         arrival = start + rng.uniform(5, 50) * DAY
-        nodes.append(Node(f"{pool.name}-{count + 1}", pool, [(arrival // 1, NEVER)]))
+        nodes.append(Node(f"{pool.name}-{count + 1}", pool, [(arrival // 1, NO_TIME)]))
     for node in nodes[1:count]:  # the first is always there
         _draw_mishaps(rng, node, start)
     for node in nodes:
@@ -96,7 +96,7 @@ def _draw_mishaps(rng: random.Random, node: Node, start: float) -> None:
     if rng.random() < 0.35:  # maintenance: cordoned, drained an hour later, back after hours or days
         cordon = start + rng.randint(2 * DAY, 18 * DAY)
         uncordon = cordon + HOUR + rng.randint(2 * HOUR, 60 * HOUR)
-        node.up_spans = [(node.up_spans[0][0], cordon + HOUR), (uncordon, NEVER)]
+        node.up_spans = [(node.up_spans[0][0], cordon + HOUR), (uncordon, NO_TIME)]
         node.cordoned_spans.append((cordon, cordon + HOUR))
     if rng.random() < 0.3:  # cordoned for some hours, its pods stay
         cordon = start + rng.randint(22 * DAY, 38 * DAY)

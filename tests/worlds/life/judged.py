@@ -28,8 +28,8 @@ LIMITS = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_sp
 
 @dataclass(frozen=True)
 class Errors:
-    """Shares of the truth by which it is wrong; `space` and `idle_space` of the worst namespace. `uneven`: cents by
-    which rows, days and total differ."""
+    """Shares of the truth by which it is wrong; `space` and `idle_space` of the worst namespace. `uneven_cents`: by
+    how many cents rows, days and total differ."""
 
     hours: float
     space: float

@@ -6,7 +6,7 @@ there, from internal/store/{pod,node,namespace}.go. Prometheus drops empty label
 from collections.abc import Iterator, Sequence
 
 from tests.worlds.life.activity import draw_restarts
-from tests.worlds.life.clock import NEVER
+from tests.worlds.life.clock import NO_TIME
 from tests.worlds.life.hardware import Node
 from tests.worlds.life.pod import Pod
 from tests.worlds.life.samples import Pieces
@@ -46,7 +46,7 @@ def build_pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
     if pod.creation < binding:
         yield "kube_pod_status_unschedulable", labels_of_pod, [(pod.creation, binding, 1.0)]
     yield from build_phase_series(pod, labels_of_pod)
-    if pod.binding < NEVER:
+    if pod.binding < NO_TIME:
         yield "kube_pod_status_scheduled_time", labels_of_pod, [(pod.binding, pod.deletion, pod.binding)]
         yield "kube_pod_start_time", labels_of_pod, [(pod.binding, pod.deletion, pod.binding)]
     if pod.end < pod.deletion:

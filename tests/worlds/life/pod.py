@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.worlds.life.clock import NEVER
+from tests.worlds.life.clock import NO_TIME
 from tests.worlds.life.hardware import Node, Pool
 
 
@@ -34,10 +34,10 @@ class Pod:
     patience: float
     linger: float
     is_replacement: bool = False
-    binding: float = NEVER
-    start: float = NEVER
-    end: float = NEVER
-    deletion: float = NEVER
+    binding: float = NO_TIME
+    start: float = NO_TIME
+    end: float = NO_TIME
+    deletion: float = NO_TIME
     phase: str = "Succeeded"
     node: Node | None = None
     slots: tuple[int, ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.worlds.life.clock import HOUR, NEVER, stream
+from tests.worlds.life.clock import HOUR, NO_TIME, stream
 from tests.worlds.life.hardware import Node
 from tests.worlds.life.pod import Pod
 
@@ -58,7 +58,7 @@ class Scheduler:
 
     def post(self, moment: float, event: int, subject: Any) -> None:
         self.count += 1
-        if moment < NEVER:
+        if moment < NO_TIME:
             heapq.heappush(self.events, (moment, self.count, event, subject))
 
     def receive(self, moment: float, pod: Pod) -> None:
@@ -106,7 +106,7 @@ class Scheduler:
 
     def end(self, moment: float, subject: tuple[Pod, str]) -> None:
         pod, phase = subject
-        if pod.end < NEVER:
+        if pod.end < NO_TIME:
             return
         assert pod.node
         pod.end, pod.phase = moment, phase
@@ -133,12 +133,12 @@ class Scheduler:
             successor = replace(
                 pod, name=pod_name, uid=uid, creation=pod.deletion + 1, seconds=remaining_seconds, is_replacement=True
             )
-            successor.binding = successor.start = successor.end = successor.deletion = NEVER
+            successor.binding = successor.start = successor.end = successor.deletion = NO_TIME
             successor.phase, successor.node, successor.slots = "Succeeded", None, ()
             self.post(successor.creation, ARRIVE, successor)
 
     def give_up(self, moment: float, pod: Pod) -> None:
-        if pod.binding < NEVER:
+        if pod.binding < NO_TIME:
             return
         pod.deletion = moment
         queue = self.queues[pod.pool.name]

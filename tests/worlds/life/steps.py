@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from math import ceil
 
-from tests.worlds.life.clock import HOUR, NEVER, cut
+from tests.worlds.life.clock import HOUR, NO_TIME, cut
 
 
 class Steps:
@@ -18,7 +18,7 @@ class Steps:
         for begin, end, value in spans:
             if begin < end:
                 deltas[begin] += value
-                if end < NEVER:
+                if end < NO_TIME:
                     deltas[end] -= value
         self.times = sorted(deltas)
         self.values = list(accumulate(deltas[time] for time in self.times))

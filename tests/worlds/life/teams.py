@@ -6,7 +6,7 @@ have no label; a team has two namespaces; a namespace has the label of its team,
 
 from dataclasses import dataclass
 
-from tests.worlds.life.clock import DAY, NEVER, stream
+from tests.worlds.life.clock import DAY, NO_TIME, stream
 
 NAMES = ("vision", "speech", "ranking", "robotics", "genomics", "support")
 
@@ -18,7 +18,7 @@ class Team:
     name: str
     namespaces: tuple[str, ...]
     later: str
-    renamed: float = NEVER
+    renamed: float = NO_TIME
     labelled_share: float = 1.0
 
     def name_at(self, moment: float) -> str:

@@ -60,9 +60,9 @@ class Truth:
     ) -> dict[Key, float]:
         """GPU-hours of pods by names of their attributes: namespace, team, label, pool, model, resource, kind, on, uid.
 
-        `what`: allocated, attributed, busy, active or idle. `unit`: `gpus`, where a MIG instance or a share counts as
-        its part of a GPU, or `units` of the resource. `holes` count as if they had not been. All of the known days,
-        unless `since` and `until` say otherwise.
+        `quantity`: allocated, attributed, busy, active or idle. `unit`: `gpus`, where a MIG instance or a share
+        counts as its part of a GPU, or `units` of the resource. `holes` count as if they had not been. All of the
+        known days, unless `begin` and `end` say otherwise.
         """
         begin, end = self.start if begin is None else begin, self.known_end if end is None else end
         hours: dict[Key, float] = defaultdict(float)
@@ -116,7 +116,7 @@ class Truth:
         ]
 
     def build_steps(self, pool: str, quantity: str) -> Steps:
-        """Units over time. `what`: capacity (registered), allocatable (without broken GPUs), schedulable (without
+        """Units over time. `quantity`: capacity (registered), allocatable (without broken GPUs), schedulable (without
         cordoned nodes too), allocated, queued (waiting), or demand: all that would run at once in a cluster that is
         never full, never fails, and that nobody leaves."""
         mine = [pod for pod in self.pods if pod.pool.name == pool]
@@ -146,7 +146,7 @@ class Truth:
     def find_full_day(
         self, pool: str, *, quantity: str = "demand", hours: int = 1, reserve: float = 0.0, first_day: int = 0
     ) -> int | None:
-        """The first day from `since` on, counted from 0, with so many hours of which the mean reaches what can be
+        """The first day from `first_day` on, counted from 0, with so many hours of which the mean reaches what can be
         scheduled, less a reserve in units; None where no day of the whole life has, those that come included."""
         room = self.compute_hourly_values(pool, "schedulable", end=self.end)
         demand = self.compute_hourly_values(pool, quantity, end=self.end)

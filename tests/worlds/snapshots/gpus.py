@@ -155,5 +155,5 @@ def build_snapshot(
 
 
 def judge(step: Step, changed_answers: Answers | None = None, **options: Any) -> dict[str, Judgement]:
-    """The judgements of the cluster, by check. `more` are spec and hosts."""
+    """The judgements of the cluster, by check. `options` are spec and hosts."""
     return judge_checks(step, build_snapshot(changed_answers, **options), CLUSTER)

@@ -20,7 +20,7 @@ def judge_state(step: Step, view: View) -> StepState:
 
 
 def judge_checks(step: Step, snapshot: Snapshot, location: str = "") -> dict[str, Judgement]:
-    """Return the judgements by check, at the step's only location unless `where` names one."""
+    """Return the judgements by check, at the step's only location unless `location` names one."""
     (step_state,) = [plan.judge_step(step, snapshot, location)] if location else plan.plan(snapshot, [step]).states
     return {judgement.id: judgement for judgement in step_state.judgements}
 

@@ -88,7 +88,7 @@ def build_snapshot(
     unreached_hosts: tuple[str, ...] = (),
     more_probes: tuple[Probe[Any], ...] = (),
 ) -> Snapshot:
-    """Bare hosts but for what the answers say, by host and probe. The API refuses unless `more` has its nodes."""
+    """Build bare hosts but for the answers by host. The API refuses unless `further_answers` has its nodes."""
     answers_by_place: dict[tuple[str, str], Answer] = {}
     for host in HOSTS:
         values = BARE | dict((answers or {}).get(host.name, {}))
