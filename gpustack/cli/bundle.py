@@ -35,10 +35,7 @@ Directory = Annotated[
     "gpustack bundle verify ./bundle --fingerprint FINGERPRINT",
     short="Check every file against the signed manifest.",
 )
-def verify(
-    directory: Directory = None,
-    fingerprint: Fingerprint = None,
-) -> None:
+def verify(directory: Directory = None, fingerprint: Fingerprint = None) -> None:
     """Check every file of a bundle against its signed manifest."""
     from gpustack.bundle.verify import verify as check
 

@@ -157,10 +157,7 @@ def choose_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[s
 
 
 def gather_all(
-    inventory: "Inventory",
-    report: Reporter,
-    probes: "Sequence[Probe[Any]] | None" = None,
-    names: Sequence[str] = (),
+    inventory: "Inventory", report: Reporter, probes: "Sequence[Probe[Any]] | None" = None, names: Sequence[str] = ()
 ) -> "Snapshot":
     """Run these probes, or all probes of the steps, on the hosts. Raise UnreachableError where no host of `names` was
     reached."""

@@ -88,8 +88,7 @@ class Mirror(Section):
         ),
     ] = "refused"
     user: Annotated[
-        User | None,
-        Field(description="login at a mirror with https; requires password_file", examples=["kube"]),
+        User | None, Field(description="login at a mirror with https; requires password_file", examples=["kube"])
     ] = None
     password_file: Annotated[
         str | None,
@@ -152,8 +151,7 @@ class Conntrack(Section):
 
 class Kubernetes(Section):
     version: Annotated[
-        KubernetesVersion | None,
-        Field(description="full version; default: that of the version set"),
+        KubernetesVersion | None, Field(description="full version; default: that of the version set")
     ] = None
     endpoint: Annotated[
         HostPort | None,
@@ -200,8 +198,7 @@ class Containerd(Section):
         ),
     ] = None
     verify_images: Annotated[
-        bool,
-        Field(description="pull images only with the digest that the mirror or the version set lists"),
+        bool, Field(description="pull images only with the digest that the mirror or the version set lists")
     ] = True
     restrict_oom_score_adj: Annotated[
         bool, Field(description="true if the host may not lower oom_score_adj (nested and rootless hosts)")
@@ -218,8 +215,7 @@ class Flannel(Section):
 
 class Firewall(Section):
     manage: Annotated[
-        bool,
-        Field(description="add rules for the cluster's traffic; with false the plan only lists what is blocked"),
+        bool, Field(description="add rules for the cluster's traffic; with false the plan only lists what is blocked")
     ] = True
 
 
@@ -236,8 +232,7 @@ Source = Annotated[
 
 class Spec(Section):
     cluster_name: Annotated[
-        str,
-        Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="name of the cluster in kubeconfigs"),
+        str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="name of the cluster in kubeconfigs")
     ] = "gpustack"
     versions: Annotated[
         str, AfterValidator(validate_version_set), Field(description="the version set: versions that belong together")

@@ -67,7 +67,7 @@ def build_pod(
             ],
             "affinity": {
                 "nodeAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [node_selector]},
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [node_selector]}
                 }
             },
             **({"initContainers": list(init_containers)} if init_containers else {}),

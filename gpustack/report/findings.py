@@ -89,10 +89,7 @@ def print_evidence(console: Terminal, entry: Evidence) -> None:
         for part in wrap_text(line, console.width - INDENT)
     ]
     print_unwrapped(
-        console,
-        "\n".join([f"{format_location(answer.location)} $ {script[0]}", *script[1:], *lines]),
-        INDENT,
-        "dim",
+        console, "\n".join([f"{format_location(answer.location)} $ {script[0]}", *script[1:], *lines]), INDENT, "dim"
     )
 
 

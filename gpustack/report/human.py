@@ -137,14 +137,7 @@ def print_playbook(console: Terminal, playbook_run: PlaybookRun) -> None:
 def print_failures(console: Terminal, playbook_run: PlaybookRun) -> None:
     for failure in playbook_run.failures:
         print_text(console, f"\n{playbook_run.step} failed on {failure.host}", "bold red")
-        print_grid(
-            console,
-            [
-                ("task", failure.task),
-                ("file", failure.path),
-                ("output", failure.message),
-            ],
-        )
+        print_grid(console, [("task", failure.task), ("file", failure.path), ("output", failure.message)])
         print_text(console, "  equivalent command", "dim")
         print_command(console, playbook_run.command, 4)
 

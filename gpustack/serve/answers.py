@@ -7,16 +7,7 @@ from typing import Any
 from gpustack.gpus.device import Device
 from gpustack.gpus.identity import GpuIdentity
 from gpustack.serve.measures import MEASURES, Measure, Point, combine, explain_absence, select_point
-from gpustack.serve.models import (
-    Gpu,
-    GpuAnswer,
-    GpuList,
-    Measurement,
-    Pod,
-    PodAnswer,
-    PodList,
-    Value,
-)
+from gpustack.serve.models import Gpu, GpuAnswer, GpuList, Measurement, Pod, PodAnswer, PodList, Value
 from gpustack.serve.moment import Moment, find_owners, group_devices, match_pods
 from gpustack.serve.refusal import quote_input, refuse_missing
 

@@ -74,14 +74,7 @@ def build_pod(view: View) -> dict[str, Any]:
     container = {
         "name": "serve",
         "image": select_image(view.spec),
-        "args": [
-            "serve",
-            "--prometheus",
-            prometheus,
-            "--listen",
-            f"0.0.0.0:{PORT}",
-            *names,
-        ],
+        "args": ["serve", "--prometheus", prometheus, "--listen", f"0.0.0.0:{PORT}", *names],
         "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
         "readinessProbe": {**health, "failureThreshold": 3},
         "livenessProbe": {**health, "failureThreshold": 12},

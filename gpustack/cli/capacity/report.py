@@ -10,13 +10,7 @@ if TYPE_CHECKING:
     from gpustack.capacity.state import Capacity
 
 
-def report(
-    *,
-    period: Period,
-    grouping: ByOption = "namespace",
-    source: Source,
-    session: Session,
-) -> "Capacity":
+def report(*, period: Period, grouping: ByOption = "namespace", source: Source, session: Session) -> "Capacity":
     """Report GPU-hours by use: allocated, attributed, active, idle and free, with the queue and the current state.
 
     docs/capacity.md defines the columns and names their series. The command exits with 8 if less than 95 % of the time

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
 app = build_group(
-    "Find the metric to scale a workload by.",
-    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p",
+    "Find the metric to scale a workload by.", "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p"
 )
 ROOT.add_typer(app, name="autoscale", rich_help_panel=OPERATE)
 

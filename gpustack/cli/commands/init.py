@@ -14,12 +14,7 @@ from gpustack.errors import UsageError
 from gpustack.files.json_text import dump_json
 
 
-@declare_command(
-    ROOT,
-    "gpustack init mycluster",
-    "gpustack init --schema > spec.schema.json",
-    heading=SETUP,
-)
+@declare_command(ROOT, "gpustack init mycluster", "gpustack init --schema > spec.schema.json", heading=SETUP)
 def init(
     directory: Annotated[Path | None, typer.Argument(metavar="DIR", help="Directory of the new inventory.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of the spec, for editors.")] = False,

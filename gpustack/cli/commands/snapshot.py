@@ -42,8 +42,7 @@ def snapshot(
     redaction: Annotated[
         Redact | None,
         typer.Option(
-            "--redact",
-            help="Replace data by pseudonyms; `addresses`: IP and MAC addresses, host names and domains.",
+            "--redact", help="Replace data by pseudonyms; `addresses`: IP and MAC addresses, host names and domains."
         ),
     ] = None,
     list_answers: Annotated[

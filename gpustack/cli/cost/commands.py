@@ -62,12 +62,7 @@ def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
     short="Report the cost of used, idle and free GPUs.",
 )
 def report(
-    *,
-    period: Period,
-    grouping: ByOption = "namespace",
-    budget: BudgetOption = None,
-    source: Source,
-    session: Session,
+    *, period: Period, grouping: ByOption = "namespace", budget: BudgetOption = None, source: Source, session: Session
 ) -> "Bill":
     """Report the cost of used, idle and free GPUs. The rows add up to the total.
 

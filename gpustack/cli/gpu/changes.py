@@ -63,9 +63,7 @@ def create_group(
 
 @declare_change(groups, "gpustack gpu group delete training -i mycluster", name="delete")
 def delete_group(
-    *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")],
-    session: EngineSession,
+    *, name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")], session: EngineSession
 ) -> "ChangeResult":
     """Delete a group of GPUs in every host engine that has it."""
     from gpustack.engines import operations
@@ -105,9 +103,7 @@ def set_policy(
 
 
 @declare_change(policies, "gpustack gpu policy clear --node gpu1", name="clear")
-def clear_policy(
-    session: EngineSession,
-) -> "ChangeResult":
+def clear_policy(session: EngineSession) -> "ChangeResult":
     """Clear the policy of host engines. They report no violations then."""
     from gpustack.engines import operations
 
@@ -152,9 +148,7 @@ def pause_profiling(
 
 
 @declare_change(profiling, "gpustack gpu profiling resume -i mycluster", name="resume")
-def resume_profiling(
-    session: EngineSession,
-) -> "ChangeResult":
+def resume_profiling(session: EngineSession) -> "ChangeResult":
     """Resume the profiling metrics of DCGM."""
     from gpustack.engines import operations
 
@@ -181,11 +175,7 @@ def start_stats(
 
 
 @declare_change(stats, "gpustack gpu stats stop train-7 --node gpu1 -i mycluster", name="stop")
-def stop_stats(
-    *,
-    job: JobArgument,
-    session: EngineSession,
-) -> "ChangeResult":
+def stop_stats(*, job: JobArgument, session: EngineSession) -> "ChangeResult":
     """Stop the record of a job. The recorded values are kept."""
     from gpustack.engines import operations
 

@@ -13,12 +13,7 @@ from gpustack.cli.gpu.burn import burn
 from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
 from gpustack.cli.gpu.listings import watch
-from gpustack.cli.gpu.prometheus import (
-    CaOption,
-    CertificateOption,
-    Source,
-    TokenOption,
-)
+from gpustack.cli.gpu.prometheus import CaOption, CertificateOption, Source, TokenOption
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.events import Event
@@ -89,11 +84,7 @@ def list_gpus(
     name="metrics",
     short="List the GPU metrics in Prometheus.",
 )
-def list_metrics(
-    *,
-    source: Source,
-    session: Session,
-) -> "Metrics":
+def list_metrics(*, source: Source, session: Session) -> "Metrics":
     """List the metrics of dcgm-exporter in Prometheus, with the number of GPUs, the range and the unit."""
     with session.open_prometheus(source) as prometheus:
         from gpustack.gpus import series

@@ -53,10 +53,7 @@ def engines() -> None:
 
 
 @declare_command(stats, "gpustack gpu stats show train-7 --node gpu1 -o json", result=LISTING, name="show")
-def show_stats(
-    job: JobArgument,
-    session: QuerySession,
-) -> "Listing":
+def show_stats(job: JobArgument, session: QuerySession) -> "Listing":
     """Show the record of a job. The job may be running."""
     from gpustack.engines.operations import require_name
 

@@ -71,12 +71,7 @@ def baseline(
 
 
 def record_profile(
-    pod_node_gpu: tuple[str, str, str],
-    duration: str,
-    label: str,
-    source: Source,
-    exporter: str,
-    session: Session,
+    pod_node_gpu: tuple[str, str, str], duration: str, label: str, source: Source, exporter: str, session: Session
 ) -> "Profile":
     """Record from now on, from Prometheus or an exporter. Raise UsageError for options that exclude each other."""
     from dataclasses import replace

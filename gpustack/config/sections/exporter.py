@@ -112,8 +112,7 @@ class Metrics(Section):
         "operator"
     )
     relabelings: Annotated[
-        tuple[Relabeling, ...],
-        Field(description="metricRelabelings of our ServiceMonitor; the operator's has none"),
+        tuple[Relabeling, ...], Field(description="metricRelabelings of our ServiceMonitor; the operator's has none")
     ] = ()
 
     @property

@@ -38,8 +38,7 @@ class Sharing(Section):
 
 class Gpu(Section):
     stack: Annotated[
-        Literal["operator", "host"],
-        Field(description="NVIDIA's GPU Operator, or the same parts without an operator"),
+        Literal["operator", "host"], Field(description="NVIDIA's GPU Operator, or the same parts without an operator")
     ] = "operator"
     namespace: Annotated[Name, Field(description="namespace of its pods")] = "gpu-operator"
     release: Annotated[Name, Field(description="name of its Helm release")] = "gpu-operator"

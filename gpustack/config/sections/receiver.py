@@ -70,8 +70,7 @@ class Receivers(Section):
         Field(description="receivers of critical alerts, as [{type: pagerduty, secret_file: FILE}]; [] is nobody"),
     ] = None
     warning: Annotated[
-        Several,
-        Field(description="receivers of warnings, as [{type: slack, channel: '#gpus', secret_file: FILE}]"),
+        Several, Field(description="receivers of warnings, as [{type: slack, channel: '#gpus', secret_file: FILE}]")
     ] = None
     info: Annotated[
         Several,

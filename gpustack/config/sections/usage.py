@@ -43,10 +43,7 @@ class Price(Section):
 
 class Cost(Section):
     currency: Annotated[Currency, Field(description="ISO 4217, such as EUR")] = ""
-    prices: Annotated[
-        tuple[Price, ...],
-        Field(description="the last that fits a GPU counts"),
-    ] = ()
+    prices: Annotated[tuple[Price, ...], Field(description="the last that fits a GPU counts")] = ()
     budgets: Annotated[
         Mapping[str, Money],
         Field(

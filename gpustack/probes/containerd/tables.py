@@ -16,12 +16,7 @@ from gpustack.probes.containerd.daemon import CONFIGURATION
 from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import index_sections, split_sections
 
-TABLES = {
-    "cri": 1,
-    "io.containerd.grpc.v1.cri": 2,
-    "io.containerd.cri.v1.runtime": 3,
-    "io.containerd.cri.v1.images": 3,
-}
+TABLES = {"cri": 1, "io.containerd.grpc.v1.cri": 2, "io.containerd.cri.v1.runtime": 3, "io.containerd.cri.v1.images": 3}
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ MONITORS = Probe(
 SERIES = Probe(
     "dcgm.series",
     build_query(
-        "max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) (timestamp(DCGM_FI_DEV_GPU_TEMP))",
+        "max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) (timestamp(DCGM_FI_DEV_GPU_TEMP))"
     ),
     parse_gpu_series,
 )

@@ -131,9 +131,5 @@ GPU_DRIVER = Probe(
 # nvidia-persistenced (of the host or of a driver container; the kernel keeps 15 letters of a name) each program starts
 # every GPU anew, which takes seconds for each of eight: NVIDIA's "Driver Persistence".
 GPU_SMI = Probe(
-    "gpu.smi",
-    Lines(ONLY_WITH_GPU + read_script(__file__, "smi.sh")),
-    parse_smi,
-    limit=30,
-    manual_command="nvidia-smi",
+    "gpu.smi", Lines(ONLY_WITH_GPU + read_script(__file__, "smi.sh")), parse_smi, limit=30, manual_command="nvidia-smi"
 )

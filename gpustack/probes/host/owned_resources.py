@@ -173,10 +173,7 @@ for file in certs.d/*/hosts.toml; do
 done
 """,
 )
-FIREWALL = build_probe(
-    "firewall",
-    read_script(__file__, "owned_firewall.sh") + build_chains_script("GPUSTACK-"),
-)
+FIREWALL = build_probe("firewall", read_script(__file__, "owned_firewall.sh") + build_chains_script("GPUSTACK-"))
 PREREQS = build_probe("prereqs")
 
 # By step, the last step first.

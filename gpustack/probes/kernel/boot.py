@@ -43,8 +43,5 @@ def parse_boot(answer: Answer) -> Boot:
 
 # modules-load.d(5); /etc/modules is Debian's name for one of its files.
 BOOT = Probe(
-    "kernel.boot",
-    Lines(read_script(__file__, "boot.sh")),
-    parse_boot,
-    manual_command="uname -r; ls /lib/modules",
+    "kernel.boot", Lines(read_script(__file__, "boot.sh")), parse_boot, manual_command="uname -r; ls /lib/modules"
 )

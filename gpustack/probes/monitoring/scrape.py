@@ -68,10 +68,7 @@ def parse_scrape_jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
     """Parse the scrape jobs. Raise ValueError where the answer is none to an instant query."""
     return tuple(
         ScrapeJob(
-            metric.get("job", ""),
-            metric.get("namespace", ""),
-            metric.get("service", ""),
-            sample["value"][1] == "1",
+            metric.get("job", ""), metric.get("namespace", ""), metric.get("service", ""), sample["value"][1] == "1"
         )
         for sample in list_samples(answer)
         for metric in (sample["metric"],)

@@ -125,8 +125,5 @@ BRIDGE = Probe(
     manual_command="ip -4 address show dev cni0",
 )
 PROGRAMS = Probe(
-    "network.programs",
-    Lines(read_script(__file__, "programs.sh")),
-    parse_port_programs,
-    manual_command="ss -Hltnp",
+    "network.programs", Lines(read_script(__file__, "programs.sh")), parse_port_programs, manual_command="ss -Hltnp"
 )

@@ -143,12 +143,7 @@ FLANNEL_DAEMON_SET = Probe(
     "flannel.daemon-set",
     Api(
         "/apis/apps/v1/namespaces/kube-flannel/daemonsets",
-        (
-            "metadata.name",
-            "metadata.generation",
-            "spec.template.spec.containers.image",
-            "status",
-        ),
+        ("metadata.name", "metadata.generation", "spec.template.spec.containers.image", "status"),
     ),
     parse_daemon_set,
 )
@@ -160,11 +155,7 @@ NET_CONF = Probe(
 FLANNELD = Probe("flannel.host", Lines(SCRIPT), parse_flanneld, manual_command="cat /run/flannel/subnet.env")
 FLANNEL_ANNOTATIONS = Probe(
     "flannel.annotations",
-    Api(
-        "/api/v1/nodes",
-        ("metadata.name", *(format_annotation_path(key) for key in (ADDRESS, DATA))),
-        metadata=True,
-    ),
+    Api("/api/v1/nodes", ("metadata.name", *(format_annotation_path(key) for key in (ADDRESS, DATA))), metadata=True),
     parse_flannel_annotations,
 )
 # That of wireguard has no MAC, and is none of these.

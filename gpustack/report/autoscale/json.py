@@ -39,11 +39,7 @@ class SuggestionDocument(Document):
 
 def render_json(draft: Draft, *, inventory: Inventory | None = None) -> str:
     suggestion = draft.suggestion
-    values = {
-        **vars(suggestion),
-        "exit": SUGGESTION.build_exit(suggestion.exit_status),
-        "manifest": None,
-    }
+    values = {**vars(suggestion), "exit": SUGGESTION.build_exit(suggestion.exit_status), "manifest": None}
     if suggestion.metric:
         values["manifest"] = build_scaled_object(draft)
     else:

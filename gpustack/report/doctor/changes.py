@@ -15,12 +15,7 @@ if TYPE_CHECKING:
     from gpustack.doctor.finding import Diagnosis
     from gpustack.report.terminal import Terminal
 
-KINDS = {
-    "root": "root cause",
-    "unexplained": "unexplained",
-    "drift": "drift",
-    "unknown": "unknown checks",
-}
+KINDS = {"root": "root cause", "unexplained": "unexplained", "drift": "drift", "unknown": "unknown checks"}
 STYLES = {"new": "red", "resolved": "green", "changed": "yellow"}
 
 

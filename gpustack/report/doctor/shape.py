@@ -9,17 +9,7 @@ from gpustack.ask.judge import Outcome
 from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Certainty
 from gpustack.doctor.graph import load_graph
-from gpustack.report.schema import (
-    Document,
-    Evidence,
-    Host,
-    Seconds,
-    Shape,
-    TextOrNull,
-    Time,
-    take,
-    take_optional,
-)
+from gpustack.report.schema import Document, Evidence, Host, Seconds, Shape, TextOrNull, Time, take, take_optional
 
 
 def find_title(before: dict[str, Any]) -> str:

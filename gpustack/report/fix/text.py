@@ -61,11 +61,7 @@ def describe_scopes(scopes: Sequence[Scope]) -> Iterator[str]:
     things = names if len(names) <= MAX_NAMES else [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"]
     targets = sum(len(scope.targets) for scope in scopes)
     releases = [f"the objects of release {'/'.join(scope.release)}" for scope in scopes if scope.release]
-    restorable_names = [
-        *things,
-        *([format_count(targets, "object")] if targets else []),
-        *releases,
-    ]
+    restorable_names = [*things, *([format_count(targets, "object")] if targets else []), *releases]
     yield f"if it does not help, and only what nobody else changed: {', '.join(restorable_names) or 'nothing'}"
     if limits := list(dict.fromkeys(text for scope in scopes for text in scope.irreversible_changes)):
         yield f"not: {', '.join(limits)}"

@@ -51,12 +51,7 @@ def subnet_env_missing(view: View) -> Result:
     flanneld = view[FLANNELD]
     if not flanneld.conflist:
         return build_ok_result("/run/flannel/subnet.env", "not written yet")
-    return Result(
-        "/run/flannel/subnet.env",
-        "present",
-        flanneld.subnet or "missing",
-        ok=bool(flanneld.network),
-    )
+    return Result("/run/flannel/subnet.env", "present", flanneld.subnet or "missing", ok=bool(flanneld.network))
 
 
 @check("flannel-subnet-env-missing guard", FLANNELD)

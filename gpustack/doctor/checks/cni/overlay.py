@@ -54,9 +54,7 @@ def wrong_interface(view: View) -> Result:
     ]
     if len(same) > 1:
         return Result(
-            subject,
-            f"a unique one, such as {node.address}",
-            f"{announced.address}, as on {format_value(same)}",
+            subject, f"a unique one, such as {node.address}", f"{announced.address}, as on {format_value(same)}"
         )
     deliveries = find_deliveries(view)
     if set(deliveries.values()) == {"nothing"}:

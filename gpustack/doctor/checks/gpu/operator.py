@@ -132,12 +132,7 @@ def lost_devices(view: View) -> Result:
     if lost and all(is_new(view, pod) for pod in running):
         raise FactUnavailable("the device plugin has just started")
     actual = "not registered since the kubelet started" if stale else "registered"
-    return Result(
-        f"device plugin {running[0].name}",
-        "registered with the kubelet",
-        actual,
-        ok=not lost,
-    )
+    return Result(f"device plugin {running[0].name}", "registered with the kubelet", actual, ok=not lost)
 
 
 @check("op-kubelet-restart-lost-devices guard", WATCHERS)

@@ -194,8 +194,7 @@ def two_operators(view: View) -> Result:
     at_large = [f"{operator.namespace}/{operator.name}" for operator in running if not operator.narrowed]
     if len(at_large) < 2:
         return build_ok_result(
-            "Prometheus operators",
-            format_value([f"{operator.namespace}/{operator.name}" for operator in running]),
+            "Prometheus operators", format_value([f"{operator.namespace}/{operator.name}" for operator in running])
         )
     return Result("Prometheus operators for all namespaces", "one", format_value(at_large))
 
