@@ -17,8 +17,6 @@ from typing import Any
 
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
 from gpustack.config.sections.usage import Capacity
 from gpustack.config.spec import Spec
@@ -26,7 +24,6 @@ from gpustack.probes.kubernetes.applied_objects import RULES
 from gpustack.probes.monitoring.alerting import RULE_GROUPS
 from gpustack.steps import budget
 from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
 from gpustack.vocabulary.usage_series import format_series_label
 
@@ -37,10 +34,6 @@ VENDOR = "https://docs.nvidia.com/deploy/xid-errors/index.html"
 TEAM = format_series_label(Capacity().team_label)
 """The rules in values/rules read this label."""
 ALERTS = "gpu-alerts"
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and inventory.spec.alerts.enabled and is_control_plane(inventory, host)
 
 
 @cache
@@ -118,5 +111,5 @@ STEP = Step(
     checks=(rules, rules_loaded),
     needs=("monitoring",),
     settle_seconds=180,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.monitoring.enabled and inventory.spec.alerts.enabled,
 )

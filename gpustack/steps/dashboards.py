@@ -16,12 +16,10 @@ from typing import Any
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resources import locate_shipped_values
 from gpustack.probes.kubernetes.applied_objects import CONFIG_MAPS
 from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
 
 PREFIX = "gpustack-dashboard-"
@@ -29,9 +27,9 @@ CUSTOM_PREFIX = "own-"
 """The names of ConfigMaps for the operator's dashboards begin with this."""
 
 
-def applies(inventory: Inventory, host: Host) -> bool:
-    has_dashboards = inventory.spec.dashboards.enabled or bool(inventory.spec.dashboards.files)
-    return inventory.spec.monitoring.enabled and has_dashboards and is_control_plane(inventory, host)
+def has_dashboards(inventory: Inventory) -> bool:
+    spec = inventory.spec
+    return spec.monitoring.enabled and (spec.dashboards.enabled or bool(spec.dashboards.files))
 
 
 @cache
@@ -108,5 +106,5 @@ STEP = Step(
     checks=(config_maps, own_config_maps, no_others),
     needs=("monitoring",),
     settle_seconds=60,
-    applies=applies,
+    is_enabled=has_dashboards,
 )

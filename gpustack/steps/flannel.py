@@ -15,7 +15,6 @@ from gpustack.command import Command
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import DEPLOYMENTS, NODES, add_reason
 from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.own_node import find_node
 from gpustack.steps.step import Step
 
@@ -118,6 +117,5 @@ STEP = Step(
     needs=("control-plane",),
     settle_seconds=300,
     pulls=True,
-    applies=is_control_plane,
     interrupts="pods of flannel are made anew; new pods wait for them",
 )

@@ -13,7 +13,6 @@ from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.helm import HELM
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.releases import needs_any_release
 from gpustack.steps.step import Step
 
@@ -32,5 +31,4 @@ STEP = Step(
     probes=(HELM, GPU_DEVICES),
     checks=(program,),
     needs=("control-plane",),
-    applies=is_control_plane,
 )

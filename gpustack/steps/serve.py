@@ -18,13 +18,10 @@ from gpustack.ask.judge import Result
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.config.serve_image import PORT, select_image
 from gpustack.probes.kubernetes.applied_objects import DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, AppliedObject
 from gpustack.probes.kubernetes.workloads import MONITORING_DEPLOYMENTS
 from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.monitoring.values import format_prometheus_url
 from gpustack.steps.step import Step
 from gpustack.steps.workloads import find_stopped_deployment
@@ -39,10 +36,6 @@ KINDS: Mapping[str, tuple[str, Probe[Mapping[str, AppliedObject] | None]]] = {
     "Service": ("v1", SERVICES),
     "Deployment": ("apps/v1", DEPLOYMENTS),
 }
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and is_control_plane(inventory, host)
 
 
 def build_objects(view: View) -> list[Object]:
@@ -166,5 +159,5 @@ STEP = Step(
     needs=("monitoring",),
     settle_seconds=120,
     pulls=True,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.monitoring.enabled,
 )

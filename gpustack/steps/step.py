@@ -11,11 +11,11 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 
 
-def is_in_cluster(inventory: Inventory, host: Host) -> bool:
-    return not host.standalone
+def accepts_any_host(host: Host) -> bool:
+    return True
 
 
-def accepts_any_host(inventory: Inventory, host: Host) -> bool:
+def accepts_any_inventory(inventory: Inventory) -> bool:
     return True
 
 
@@ -25,9 +25,9 @@ class Step:
     it, and may still settle while it is played. `settle_seconds` is how long, in seconds, its checks may take to come
     true after the play; `settle_estimate` computes that where it depends on the facts. `probes` is what the checks
     read. `interrupts` says what stops meanwhile, if anything. `pulls` tells whether hosts fetch images for it: it has
-    more time while they do. `applies` selects the hosts of the step, by default those of the cluster (a step of scope
-    `cluster` applies when it applies to the acting control plane). `standalone_checks` are the checks of hosts without
-    Kubernetes, where these are not all."""
+    more time while they do. `is_enabled` tells whether an inventory asks for the step, and `includes_host` selects its
+    hosts: by default those of the cluster, and for scope `cluster` its control planes (the acting one is played).
+    `standalone_checks` are the checks of hosts without Kubernetes, where these are not all."""
 
     id: str
     scope: Literal["host", "cluster"]
@@ -35,7 +35,8 @@ class Step:
     checks: tuple[Check, ...]
     needs: tuple[str, ...] = ()
     settle_seconds: int = 10
-    applies: Callable[[Inventory, Host], bool] = is_in_cluster
+    is_enabled: Callable[[Inventory], bool] = accepts_any_inventory
+    includes_host: Callable[[Host], bool] | None = None
     standalone_checks: tuple[Check, ...] = ()
     settle_estimate: Callable[[View], int] | None = None
     predecessors: tuple[str, ...] = ()
@@ -45,6 +46,11 @@ class Step:
     @property
     def dependencies(self) -> tuple[str, ...]:
         return self.needs + self.predecessors
+
+    def applies(self, inventory: Inventory, host: Host) -> bool:
+        if self.includes_host:
+            return self.includes_host(host) and self.is_enabled(inventory)
+        return (host.control_plane if self.scope == "cluster" else not host.standalone) and self.is_enabled(inventory)
 
     def list_checks(self, host: Host) -> tuple[Check, ...]:
         return self.standalone_checks if host.standalone and self.standalone_checks else self.checks

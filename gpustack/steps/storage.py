@@ -10,20 +10,12 @@ Settings: monitoring.persistence, storage. Source: rancher/local-path-provisione
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Prose
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.kubernetes.storage import CLASSES, PROVISIONER
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
 from gpustack.steps.workloads import find_stopped_deployment
 
 LOCAL_PATH = "rancher.io/local-path"
 NAME = "local-path-provisioner"
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    monitoring = inventory.spec.monitoring
-    return monitoring.enabled and monitoring.persistence.enabled and is_control_plane(inventory, host)
 
 
 def default_class(view: View) -> Result | None:
@@ -65,5 +57,5 @@ STEP = Step(
     predecessors=("flannel", "workers"),
     settle_seconds=120,
     pulls=True,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.monitoring.enabled and inventory.spec.monitoring.persistence.enabled,
 )

@@ -8,8 +8,6 @@ Settings: none; the inventory decides. Source: kubeadm's well-known taint node-r
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.steps.step import Step
 
@@ -23,10 +21,6 @@ def schedulable(view: View) -> Result | None:
     return expect(f"nodes with {TAINT}", "none", actual, fault="control-plane-taint-single-node")
 
 
-def is_only_host(inventory: Inventory, host: Host) -> bool:
-    return len(inventory.cluster_hosts) == 1
-
-
 STEP = Step(
     "taint",
     scope="cluster",
@@ -34,5 +28,5 @@ STEP = Step(
     checks=(schedulable,),
     needs=("control-plane",),
     settle_seconds=10,
-    applies=is_only_host,
+    is_enabled=lambda inventory: len(inventory.cluster_hosts) == 1,
 )

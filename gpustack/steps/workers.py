@@ -15,8 +15,6 @@ from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.endpoint import resolve_endpoint
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.config.resolution import resolve_kubernetes_version
 from gpustack.probes.control_plane.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF
 from gpustack.probes.host.system import IDENTITY
@@ -83,10 +81,6 @@ def leftovers(view: View) -> Result | None:
     return expect("join token files", "none", ", ".join(remaining) or "none")
 
 
-def is_worker(inventory: Inventory, host: Host) -> bool:
-    return not host.control_plane and not host.standalone
-
-
 STEP = Step(
     "workers",
     scope="host",
@@ -96,6 +90,6 @@ STEP = Step(
     predecessors=("flannel",),
     settle_seconds=180,
     pulls=True,
-    applies=is_worker,
+    includes_host=lambda host: not host.control_plane and not host.standalone,
     interrupts="a host joins; nothing else waits for it",
 )

@@ -12,21 +12,14 @@ Settings: autoscaling. Sources: chart keda 2.20.2, its templates/metrics-server/
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.autoscaling import EXTERNAL, EXTERNAL_METRICS
 from gpustack.probes.kubernetes.workloads import KEDA_DEPLOYMENTS
 from gpustack.steps.autoscaling.server import other_server, select_deployments
 from gpustack.steps.autoscaling.values import build_release
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.release import find_release_mismatch
 from gpustack.steps.step import Step
 from gpustack.steps.workloads import find_stopped_workloads
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.autoscaling.enabled and is_control_plane(inventory, host)
 
 
 def chart(view: View) -> Result | None:
@@ -64,5 +57,5 @@ STEP = Step(
     predecessors=("flannel", "monitoring"),
     settle_seconds=180,
     pulls=True,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.autoscaling.enabled,
 )

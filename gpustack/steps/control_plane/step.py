@@ -16,8 +16,6 @@ in the Kubernetes reference.
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.config.resolution import resolve_kubernetes_version
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES, COMPONENT_LISTENERS, CONFIG, FILES, JOIN_TOKEN, SETTINGS
 from gpustack.probes.host.system import IDENTITY
@@ -68,10 +66,6 @@ def join_token(view: View) -> Result | None:
     return expect("join token", "none", "one left by an interrupted join" if view[JOIN_TOKEN] else "none")
 
 
-def is_control_plane(inventory: Inventory, host: Host) -> bool:
-    return host.control_plane
-
-
 STEP = Step(
     "control-plane",
     scope="cluster",
@@ -93,5 +87,4 @@ STEP = Step(
     needs=("prereqs", "containerd", "kubernetes"),
     settle_seconds=120,
     pulls=True,
-    applies=is_control_plane,
 )

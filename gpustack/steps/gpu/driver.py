@@ -50,6 +50,6 @@ STEP = Step(
         *gpu_driver_packages.CHECKS, *gpu_driver_running.CHECKS, fabric_manager,
     ),
     settle_seconds=30,
-    applies=accepts_any_host,
+    includes_host=accepts_any_host,
     interrupts="where another driver is loaded, pods with GPUs have to end first",
 )  # fmt: skip

@@ -23,8 +23,15 @@ ALSO_TESTED = {"4.9.0": ("4.7.0", "4.7.1")}
 TAG = re.compile(r"(\d+\.\d+\.\d+)-(\d+\.\d+\.\d+)(-.*)?")
 
 
-def find_foreign_engines(view: View) -> Result | None:
-    """Find host engines next to that of the exporter. Raise FactUnavailable if it is unknown on a host with GPUs."""
+def host_engine(view: View) -> Result | None:
+    """The exporter's DCGM host engine is the only one that runs on a host with GPUs. Another one runs as
+    nvidia-dcgm.service of the DCGM packages, or was started by hand. One in a pod does not count. With gpu.dcgm: host
+    it is the other way round: one runs on every host with GPUs, at the address of gpu.metrics.engine.
+
+    On GPUs before Hopper only one process can use the profiling counters, and one of the two fails (`gpustack explain
+    mon-dcgm-profiling-module-error`). There are two solutions. Stop it permanently: users of dcgmi there then start an
+    engine themselves, or use that of gpu.dcgm: standalone, by `kubectl exec`. Or use it, with gpu.dcgm: host.
+    """
     engines_by_host = {host: view.select_host(host)[HOST_ENGINES] for host in count_host_gpus(view)}
     if view.spec.gpu.dcgm == "host":
         return find_missing_engines(view, engines_by_host)
@@ -73,9 +80,10 @@ def build_stop_command(unit: str) -> Command:
     return Command("nv-hostengine", "--term")
 
 
-def find_pair_mismatch(view: View) -> Result | None:
-    """Compare the versions of exporter and engine where these are two programs. Raise FactUnavailable where a version
-    is unknown: by a tag that is not NVIDIA's, or on a host without DCGM's package."""
+def engine_pair(view: View) -> Result | None:
+    """The exporter and a host engine of another image or package are of a pair that NVIDIA tested: the first half of
+    the exporter's tag is the engine's version. Others may work, and are not supported; DCGM 4.7.1 talks to no older one
+    (NVIDIA, DCGM Exporter release notes). The exporter's own engine always fits."""
     of_hosts = view.spec.gpu.dcgm == "host"
     if not count_host_gpus(view) or not (of_hosts or has_engine_pod(view)):
         return None

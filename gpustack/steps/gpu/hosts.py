@@ -112,13 +112,14 @@ def build_hosts_result(
     return Result(subject, expected_state, actual, cure, hint=hint, passing=passing)
 
 
-def find_namespace_mismatch(view: View) -> Result | None:
-    """Compare the namespace of the GPU stack; a missing one is created, and a level that somebody set stays."""
+def namespace(view: View) -> Result | None:
+    """The namespace is not being deleted, and allows privileged pods. A missing one is created, and a level that
+    somebody set stays."""
     name = view.spec.gpu.namespace
-    namespace = view[NAMESPACES].get(name)
-    if not count_host_gpus(view) or namespace is None:
+    state = view[NAMESPACES].get(name)
+    if not count_host_gpus(view) or state is None:
         return None
-    phase, level = namespace
+    phase, level = state
     if phase == "Terminating":
         hint = Command("kubectl", "get", "namespace", name, "-o", "yaml", note="status.conditions names what remains")
         return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
@@ -137,8 +138,13 @@ def find_unlabelled_hosts(view: View) -> dict[str, str]:
     return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
 
 
-def find_gpu_count_mismatch(view: View) -> Result | None:
-    """Find hosts with fewer GPUs for Kubernetes on the bus than in the inventory."""
+def gpus_on_bus(view: View) -> Result | None:
+    """The bus of each host has at least as many GPUs for Kubernetes as the inventory says (`gpustack_gpus`).
+
+    Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
+    Turing, next to newer GPUs, that the driver does not support. What the driver shows is offered to pods, even if the
+    inventory names fewer.
+    """
     counts = {host: (len(list_gpus(view.select_host(host))), number) for host, number in count_host_gpus(view).items()}
     wrong = {
         host: f"{actual_count} of {expected_count}"

@@ -11,8 +11,6 @@ Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_c
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
@@ -22,16 +20,11 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.applied_objects import SERVICE_MONITORS
 from gpustack.probes.monitoring.scrape import STALE_SECONDS
 from gpustack.steps.applied_objects import find_object_mismatch
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.gpu.exporter import COUNTERS, count_watched_gpus, render_counters
 from gpustack.steps.gpu.hosts import build_hosts_result, count_host_gpus, map_gpu_nodes
 from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, select_monitor
 from gpustack.steps.step import Step
 from gpustack.times import parse_duration
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and is_control_plane(inventory, host)
 
 
 def csv(view: View) -> Result | None:
@@ -140,6 +133,6 @@ STEP = Step(
     checks=(csv, monitor, monitor_content, series, temporary),
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle_seconds=180,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.monitoring.enabled,
     interrupts="the exporter may be made anew; its series pause",
 )

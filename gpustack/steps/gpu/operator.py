@@ -18,8 +18,6 @@ internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbin
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES, STRANDED_PODS
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
@@ -32,21 +30,20 @@ from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.gpu.count import count_passthrough_gpus, list_gpus
-from gpustack.steps.gpu.host_engines import find_foreign_engines, find_pair_mismatch, has_engine_pod
+from gpustack.steps.gpu.host_engines import engine_pair, has_engine_pod, host_engine
 from gpustack.steps.gpu.hosts import (
     PRESENT,
     build_hosts_result,
     count_host_gpus,
     count_node_gpus,
     find_allocatable_mismatch,
-    find_gpu_count_mismatch,
-    find_namespace_mismatch,
     find_unlabelled_hosts,
+    gpus_on_bus,
     list_node_names,
     list_silent_hosts,
     map_gpu_nodes,
+    namespace,
 )  # fmt: skip
 from gpustack.steps.gpu.mode import choose_driver_mode
 from gpustack.steps.gpu.operator_values import build_release, uses_driver_containers
@@ -69,15 +66,6 @@ OPERANDS = (
 )  # fmt: skip
 
 
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.gpu.stack == "operator" and is_control_plane(inventory, host)
-
-
-def namespace(view: View) -> Result | None:
-    """The namespace is not being deleted, and allows privileged pods."""
-    return find_namespace_mismatch(view)
-
-
 def host_stack(view: View) -> Result | None:
     """The objects of `gpu.stack: host` are not installed as well: each GPU would be offered and measured twice."""
     daemon_sets = [name for name in view[GPU_DAEMON_SETS] if name.startswith(NAME_PREFIX)]
@@ -92,16 +80,6 @@ def host_stack(view: View) -> Result | None:
         note="or keep it: gpu.stack: host in the spec",
     )
     return Result("DaemonSets of gpu.stack host", "none", format_value(daemon_sets), cure="operator", hint=hint)
-
-
-def gpus_on_bus(view: View) -> Result | None:
-    """The bus of each host has at least as many GPUs for Kubernetes as the inventory says (`gpustack_gpus`).
-
-    Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
-    Turing, next to newer GPUs, that the driver does not support. What the driver shows is offered to pods, even if the
-    inventory names fewer.
-    """
-    return find_gpu_count_mismatch(view)
 
 
 def virtual_machines(view: View) -> Result | None:
@@ -140,25 +118,6 @@ def left_alone(view: View) -> Result | None:
     return build_hosts_result(
         "nodes without a GPU for Kubernetes", "excluded from the operator", wrong, "operator", hint
     )
-
-
-def host_engine(view: View) -> Result | None:
-    """The exporter's DCGM host engine is the only one that runs on a host with GPUs. Another one runs as
-    nvidia-dcgm.service of the DCGM packages, or was started by hand. One in a pod does not count. With gpu.dcgm: host
-    it is the other way round: one runs on every host with GPUs, at the address of gpu.metrics.engine.
-
-    On GPUs before Hopper only one process can use the profiling counters, and one of the two fails (`gpustack explain
-    mon-dcgm-profiling-module-error`). There are two solutions. Stop it permanently: users of dcgmi there then start an
-    engine themselves, or use that of gpu.dcgm: standalone, by `kubectl exec`. Or use it, with gpu.dcgm: host.
-    """
-    return find_foreign_engines(view)
-
-
-def engine_pair(view: View) -> Result | None:
-    """The exporter and a host engine of another image or package are of a pair that NVIDIA tested: the first half of
-    the exporter's tag is the engine's version. Others may work, and are not supported; DCGM 4.7.1 talks to no older one
-    (NVIDIA, DCGM Exporter release notes). The exporter's own engine always fits."""
-    return find_pair_mismatch(view)
 
 
 def policy_of_others(view: View) -> Result | None:
@@ -277,6 +236,6 @@ STEP = Step(
     settle_seconds=SETTLE,
     pulls=True,
     settle_estimate=choose_settle_seconds,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.gpu.stack == "operator",
     interrupts="operands whose settings differ are made anew; pods with GPUs run on",
 )  # fmt: skip

@@ -24,8 +24,6 @@ from typing import Any
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES, STRANDED_PODS
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
@@ -38,22 +36,21 @@ from gpustack.probes.kubernetes.namespaces import NAMESPACES
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.applied_objects import find_object_mismatch
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.gpu import plugin_objects as gpu_plugin_objects
 from gpustack.steps.gpu.count import list_gpus
-from gpustack.steps.gpu.host_engines import find_foreign_engines, find_pair_mismatch
+from gpustack.steps.gpu.host_engines import engine_pair, host_engine
 from gpustack.steps.gpu.hosts import (
     PRESENT,
     build_hosts_result,
     count_host_gpus,
     count_shared_gpus,
     find_allocatable_mismatch,
-    find_gpu_count_mismatch,
-    find_namespace_mismatch,
     find_unlabelled_hosts,
     find_writable_node,
+    gpus_on_bus,
     map_gpu_nodes,
     map_writable_nodes,
+    namespace,
     select_sharing,
 )  # fmt: skip
 from gpustack.steps.gpu.operator_values import NO_SHARING, format_sharing
@@ -62,10 +59,6 @@ from gpustack.steps.step import Step
 
 # By kind: which objects of gpustack exist, as they were applied.
 PROBES = {"ConfigMap": CONFIG_MAPS, "DaemonSet": DAEMON_SETS, "Service": SERVICES, "RuntimeClass": RUNTIME_CLASSES}
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.gpu.stack == "host" and is_control_plane(inventory, host)
 
 
 def build_variables(view: View) -> dict[str, Any]:
@@ -107,12 +100,6 @@ def list_stale_labels(view: View) -> list[str]:
     return label_lines
 
 
-def gpus_on_bus(view: View) -> Result | None:
-    """The bus of each host has at least as many GPUs for Kubernetes as the inventory says (`gpustack_gpus`). `gpustack
-    explain gpu-operator/gpus-on-bus` lists what is not counted."""
-    return find_gpu_count_mismatch(view)
-
-
 def operators_stack(view: View) -> Result | None:
     """NVIDIA's operator is not installed as well: each GPU would be offered and measured twice."""
     spec = view.spec.gpu
@@ -130,23 +117,6 @@ def operators_stack(view: View) -> Result | None:
     return Result(
         "GPU operator beside gpu.stack host", "none", format_value(operator_objects), cure="operator", hint=hint
     )
-
-
-def namespace(view: View) -> Result | None:
-    """The namespace is not being deleted, and allows privileged pods."""
-    return find_namespace_mismatch(view)
-
-
-def host_engine(view: View) -> Result | None:
-    """The exporter's DCGM host engine is the only one that runs on a host with GPUs: `gpustack explain
-    gpu-operator/host-engine` explains the reason and the solutions."""
-    return find_foreign_engines(view)
-
-
-def engine_pair(view: View) -> Result | None:
-    """The exporter and a host engine of another image or package are of a pair that NVIDIA tested: `gpustack explain
-    gpu-operator/engine-pair`."""
-    return find_pair_mismatch(view)
 
 
 def sharing_supported(view: View) -> Result | None:
@@ -245,6 +215,6 @@ STEP = Step(
     needs=("flannel", "workers", "gpu-runtime"),
     settle_seconds=180,
     pulls=True,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.gpu.stack == "host",
     interrupts="the device plugin is made anew; new pods with GPUs wait for it",
 )  # fmt: skip

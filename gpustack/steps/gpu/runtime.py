@@ -24,8 +24,6 @@ from typing import Any
 from gpustack.ask.judge import Result, expect, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.containerd.daemon import RUNTIME
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.packages import GPU_PACKAGES
@@ -40,10 +38,6 @@ PACKAGES = ("nvidia-container-toolkit-base", "nvidia-container-toolkit")
 PROGRAM = "/usr/bin/nvidia-container-runtime"
 # What the operator's toolkit writes (NVIDIA/nvidia-container-toolkit cmd/nvidia-ctk-installer).
 OPERATOR_DROP_IN = "/etc/containerd/conf.d/99-nvidia.toml"
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.gpu.stack == "host" and not host.standalone
 
 
 def other_runtimes(view: View) -> Result | None:
@@ -151,5 +145,5 @@ STEP = Step(
     probes=(OS, GPU_DEVICES, GPU_PACKAGES, TOOLKIT_REPOSITORY, SOURCES, RUNTIME_FILES, RUNTIME),
     checks=(other_runtimes, repository, packages_installed, version, packages_held, configuration, running, devices),
     settle_seconds=30,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.gpu.stack == "host",
 )

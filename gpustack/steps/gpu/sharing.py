@@ -21,7 +21,6 @@ from typing import Any
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
@@ -29,7 +28,6 @@ from gpustack.probes.gpu.packages import GPU_PACKAGES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.gpu.hosts import (
     build_hosts_result,
     count_host_gpus,
@@ -46,10 +44,6 @@ from gpustack.steps.step import Step
 
 CONFIG, MIG, MIG_STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 MIG_DISABLED = "all-disabled"
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.gpu.stack == "operator" and is_control_plane(inventory, host)
 
 
 def build_node_labels(view: View, host: Host) -> dict[str, str]:
@@ -133,6 +127,6 @@ STEP = Step(
     needs=("gpu-operator",),
     settle_seconds=300,
     pulls=True,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.gpu.stack == "operator",
     interrupts="the device plugin is made anew; new pods with GPUs wait for it",
 )

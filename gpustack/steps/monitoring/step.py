@@ -22,8 +22,6 @@ from gpustack.ask.judge import Result, build_ok_result, expect, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.dashboards.json_model import DATA_SOURCE
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.config.sections.receiver import locate_secret
 from gpustack.config.versions import parse_minor
 from gpustack.probes.helm import RELEASES
@@ -41,7 +39,6 @@ from gpustack.probes.monitoring.workloads import (
     CustomResource,
 )
 from gpustack.probes.network.addresses import LISTENERS
-from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.kubernetes.versions import parse_version
 from gpustack.steps.monitoring.receiver import NULL_RECEIVER
 from gpustack.steps.monitoring.values import (
@@ -67,10 +64,6 @@ JOBS = {
     "kubeControllerManager": "kube-controller-manager",
     "kubeProxy": "kube-proxy",
 }
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and is_control_plane(inventory, host)
 
 
 def port(view: View) -> Result | None:
@@ -278,6 +271,6 @@ STEP = Step(
     predecessors=("storage", "flannel"),
     settle_seconds=300,
     pulls=True,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.monitoring.enabled,
     interrupts="Prometheus and Grafana may be made anew; their series pause",
 )  # fmt: skip

@@ -49,7 +49,7 @@ STEP = Step(
         *prereqs_software.CHECKS, *prereqs_kernel.CHECKS,
     ),
     settle_seconds=30,
-    applies=accepts_any_host,
+    includes_host=accepts_any_host,
     standalone_checks=(
         prereqs_host.system, prereqs_host.architecture, prereqs_host.python, prereqs_host.sudo,
         prereqs_identity.machine_id, *prereqs_mirror.CHECKS, prereqs_software.egress, prereqs_software.package_sources,

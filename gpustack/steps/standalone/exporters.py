@@ -14,8 +14,6 @@ from dataclasses import replace
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.config.host import Host
-from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.host_engines import HOST_ENGINES
 from gpustack.probes.gpu.packages import GPU_REPOSITORY
@@ -35,10 +33,6 @@ from gpustack.steps.standalone.units import (
     select_exporter_version,
 )
 from gpustack.steps.step import Step
-
-
-def applies(inventory: Inventory, host: Host) -> bool:
-    return host.standalone and inventory.spec.monitoring.enabled
 
 
 def list_package_versions(view: View) -> dict[str, str]:
@@ -135,6 +129,7 @@ STEP = Step(
     checks=(units_owned, repository, packages_installed, pair, engine, commands, gpu_series, node_series),
     needs=("gpu-driver",),
     settle_seconds=60,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.monitoring.enabled,
+    includes_host=lambda host: host.standalone,
     interrupts="an exporter whose settings change restarts; its series pause",
 )

@@ -20,7 +20,6 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import HOSTNAME, OS
 from gpustack.probes.standalone.answers import MONITORING_STATE
 from gpustack.probes.standalone.units import ALERTMANAGER, PROGRAMS, PROMETHEUS
-from gpustack.steps.standalone.exporters import applies
 from gpustack.steps.standalone.files import Installation, build_monitoring, map_job_ports
 from gpustack.steps.standalone.rules import derive_rules
 from gpustack.steps.standalone.units import find_command_mismatch, find_foreign_units
@@ -123,6 +122,7 @@ STEP = Step(
     checks=(units_owned, receivers, packages_installed, commands, secrets, ready, rules_loaded, targets_scraped),
     needs=("standalone-exporters",),
     settle_seconds=120,
-    applies=applies,
+    is_enabled=lambda inventory: inventory.spec.monitoring.enabled,
+    includes_host=lambda host: host.standalone,
     interrupts="a program whose settings change restarts",
 )
