@@ -60,9 +60,9 @@ class Snapshot:
             asked_cluster = any(asked_location == CLUSTER for _, asked_location in self.answers)
             return "not asked of the cluster" if asked_cluster else "no control plane could be asked"
         reach = self.reach.get(location)
-        return (
-            f"{location} was not reached: {reach.reason}" if reach and not reach.reached else f"not asked of {location}"
-        )
+        if reach and not reach.reached:
+            return f"{location} was not reached: {reach.reason}"
+        return f"not asked of {location}"
 
     def require_fact(self, probe: Probe[Fact], host: str) -> Fact:
         """Return the fact of a probe on a host. Raise FactUnavailable where it is unknown."""

@@ -153,11 +153,9 @@ def read_inventory(source: Path | None, listing: Listing | None = None) -> RawIn
 def strip_unsafe(value: Any) -> Any:
     """Strip `!unsafe`, which marks a literal text. gpustack takes every text literally."""
     if isinstance(value, dict):
-        return (
-            value["__ansible_unsafe"]
-            if set(value) == {"__ansible_unsafe"}
-            else {key: strip_unsafe(inner) for key, inner in value.items()}
-        )
+        if set(value) == {"__ansible_unsafe"}:
+            return value["__ansible_unsafe"]
+        return {key: strip_unsafe(inner) for key, inner in value.items()}
     return [strip_unsafe(inner) for inner in value] if isinstance(value, list) else value
 
 

@@ -183,11 +183,9 @@ def find_engine(snapshot: Snapshot, acting: Host, node: ProofNode, pod: EnginePo
         except FactUnavailable:
             continue
         if running:
-            return (
-                Engine(node.name, host, address=normalize_address(running[0].address))
-                if running[0].address
-                else NO_PORT
-            )
+            if running[0].address:
+                return Engine(node.name, host, address=normalize_address(running[0].address))
+            return NO_PORT
     return f"its pod {pod.name} is not running" if pod else NO_ENGINE
 
 

@@ -89,11 +89,9 @@ def build_reading(series: Series, field: Field, unit: Unit, gpu: Gpu, part: tupl
     """Build a reading. Return None where the newest value is blank: an older one is no longer true."""
     at, raw = series.points[-1]
     value = convert_to_base(unit, raw)
-    return (
-        None
-        if value is None
-        else Reading(gpu, find_original(field), value, unit.base, at, extract_owner(series.labels), part)
-    )
+    if value is None:
+        return None
+    return Reading(gpu, find_original(field), value, unit.base, at, extract_owner(series.labels), part)
 
 
 def resolve_field(name: str, helps: Sequence[str]) -> Field | None:

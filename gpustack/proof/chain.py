@@ -56,9 +56,11 @@ class Place:
         """Return the number of free GPUs. With replicas it is at most the number of GPUs, as the plugin spreads the
         pods."""
         free = max(self.allocatable - self.busy, 0)
-        return (
-            0 if self.closed_reason else min(free, self.gpus) if self.replicas > 1 and self.gpus is not None else free
-        )
+        if self.closed_reason:
+            return 0
+        if self.replicas > 1 and self.gpus is not None:
+            return min(free, self.gpus)
+        return free
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,6 @@ def format_host_address(view: View, line: str) -> str:
     if not line.startswith("ssh "):
         return bracketed_address if line.startswith("ssh-keygen ") else address
     login = f"{view.host.user}@" if view.host.user else ""
-    return (
-        f"ssh://{login}{bracketed_address if ':' in address else f'{address}:{port}'}"
-        if port != 22
-        else f"{login}{address}"
-    )
+    if port != 22:
+        return f"ssh://{login}{bracketed_address if ':' in address else f'{address}:{port}'}"
+    return f"{login}{address}"

@@ -96,11 +96,9 @@ def index_objects(text: str) -> dict[str, Object]:
 def name_object(document: Object) -> str:
     metadata = document["metadata"]
     kind = f"{document['kind']}.{group}" if (group := parse_api_group(document)) else document["kind"]
-    return (
-        f"{kind} {metadata['namespace']}/{metadata['name']}"
-        if metadata.get("namespace")
-        else f"{kind} {metadata['name']}"
-    )
+    if metadata.get("namespace"):
+        return f"{kind} {metadata['namespace']}/{metadata['name']}"
+    return f"{kind} {metadata['name']}"
 
 
 def parse_api_group(document: Object) -> str:

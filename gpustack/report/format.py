@@ -37,11 +37,9 @@ def format_facts(plan: "Plan") -> str:
     """Format the number of facts: `61 facts`, or `58 of 61 facts` where answers are missing."""
     answers = plan.snapshot.answers.values()
     lost_count = sum(1 for answer in answers if answer.missing_reason)
-    return (
-        f"{len(answers) - lost_count} of {format_count(len(answers), 'fact')}"
-        if lost_count
-        else format_count(len(answers), "fact")
-    )
+    if lost_count:
+        return f"{len(answers) - lost_count} of {format_count(len(answers), 'fact')}"
+    return format_count(len(answers), "fact")
 
 
 def build_cleaner(inventory: "Inventory | None") -> Clean:

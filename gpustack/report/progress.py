@@ -178,8 +178,6 @@ class Lines:
 
 def format_ending(event: Event) -> str:
     duration_suffix = f" ({format_duration(event.seconds)})" if event.seconds else ""
-    return (
-        f"{event.subject}: {event.message}{duration_suffix}"
-        if event.message
-        else f"{event.subject}: done{duration_suffix}"
-    )
+    if event.message:
+        return f"{event.subject}: {event.message}{duration_suffix}"
+    return f"{event.subject}: done{duration_suffix}"

@@ -97,11 +97,9 @@ def rules_loaded(view: View) -> Result | None:
         expected_counts[group["name"]] += len(group["rules"])
     rule_counts = view[RULE_GROUPS]
     missing = [name for name, count in expected_counts.items() if rule_counts.get(name) != count]
-    return (
-        Result("rule groups in Prometheus", "all loaded", f"no {format_value(missing)}", passing=True)
-        if missing
-        else None
-    )
+    if missing:
+        return Result("rule groups in Prometheus", "all loaded", f"no {format_value(missing)}", passing=True)
+    return None
 
 
 STEP = Step(

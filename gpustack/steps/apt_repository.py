@@ -32,11 +32,9 @@ def find_repository_mismatch(view: View, name: str, probe: Probe[Repositories] =
         if unfit:
             return build_source_mismatch(view, expected_repository, unfit)
         expected_sources = f"one source, /etc/apt/{others[0].file} with the same key"
-        return (
-            Result(f"apt repository {name}", expected_sources, "two, one of them by gpustack")
-            if actual_repository
-            else None
-        )
+        if actual_repository:
+            return Result(f"apt repository {name}", expected_sources, "two, one of them by gpustack")
+        return None
     if actual_repository == expected_repository:
         return find_key_mismatch(view, name, expected_repository)
     difference = (
@@ -109,11 +107,9 @@ def describe_flaw(view: View, source: Source, repository: Repository) -> str:
         return source.uri
     if not ring or ring.fingerprints != repository.fingerprints:
         return f"key {format_value(ring.fingerprints) if ring and ring.fingerprints else format_value(source.key)}"
-    return (
-        f"its key expired on {ring.expires_at:%Y-%m-%d}"
-        if ring.expires_at and ring.expires_at <= view.started_at
-        else ""
-    )
+    if ring.expires_at and ring.expires_at <= view.started_at:
+        return f"its key expired on {ring.expires_at:%Y-%m-%d}"
+    return ""
 
 
 def build_source_mismatch(view: View, repository: Repository, unfit: list[tuple[Source, str]]) -> Result:

@@ -26,11 +26,9 @@ def default_class(view: View) -> Result | None:
         hint = Prose(
             "kubectl get storageclass; then correct monitoring.persistence.storage_class, there is no {}", class_name
         )
-        return (
-            None
-            if class_name in names
-            else Result("StorageClass", class_name, format_value(names), cure="operator", hint=hint)
-        )
+        if class_name in names:
+            return None
+        return Result("StorageClass", class_name, format_value(names), cure="operator", hint=hint)
     if any(storage_class.default for storage_class in storage_classes):
         return None
     if view.spec.storage.provisioner == "none":

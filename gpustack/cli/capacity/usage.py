@@ -56,11 +56,9 @@ class Period:
         """Build the window of hours that ends at a timestamp. Raise UsageError for an invalid month."""
         from gpustack.capacity.window import build_recent_window, parse_month
 
-        return (
-            parse_month(self.month, timestamp)
-            if self.month
-            else build_recent_window(options.parse_duration(self.lookback), timestamp)
-        )
+        if self.month:
+            return parse_month(self.month, timestamp)
+        return build_recent_window(options.parse_duration(self.lookback), timestamp)
 
 
 def parse_dimensions(text: str) -> tuple[str, ...]:

@@ -108,11 +108,9 @@ def read_inputs(path: Path, board: Mapping[str, Any]) -> tuple[dict[str, str], l
 def collect_variables(board: Mapping[str, Any]) -> set[str]:
     """Collect the names of the dashboard's variables: a data source that a reader chooses may be called DS_… too."""
     declared_variables = board["templating"].get("list") if isinstance(board.get("templating"), dict) else None
-    return (
-        {str(variable.get("name")) for variable in declared_variables if isinstance(variable, dict)}
-        if isinstance(declared_variables, list)
-        else set()
-    )
+    if isinstance(declared_variables, list):
+        return {str(variable.get("name")) for variable in declared_variables if isinstance(variable, dict)}
+    return set()
 
 
 def fill_inputs(document: Any, inputs: Mapping[str, str], variables: set[str], key: str = "") -> Any:

@@ -109,11 +109,9 @@ def redact_paths(document: Any, secret_paths: set[tuple[str, ...]], path: tuple[
         return PLACEHOLDER
     if isinstance(document, Mapping):
         return {key: redact_paths(inner, secret_paths, (*path, str(key))) for key, inner in document.items()}
-    return (
-        [redact_paths(inner, secret_paths, (*path, str(index))) for index, inner in enumerate(document)]
-        if isinstance(document, list)
-        else document
-    )
+    if isinstance(document, list):
+        return [redact_paths(inner, secret_paths, (*path, str(index))) for index, inner in enumerate(document)]
+    return document
 
 
 def normalize_key(key: str) -> str:

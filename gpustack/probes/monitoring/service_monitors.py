@@ -69,11 +69,9 @@ def parse_selector(document: Any) -> Selector | None:
 def parse_selectors(answer: Answer) -> tuple[PrometheusSelectors, ...] | None:
     """Parse the selectors of each Prometheus object. Return None where the objects are not known."""
     objects = list_objects_if_known(answer)
-    return (
-        None
-        if objects is None
-        else tuple(parse_prometheus(entry["metadata"], entry.get("spec", {})) for entry in objects)
-    )
+    if objects is None:
+        return None
+    return tuple(parse_prometheus(entry["metadata"], entry.get("spec", {})) for entry in objects)
 
 
 def parse_prometheus(metadata: Any, spec: Any) -> PrometheusSelectors:

@@ -53,6 +53,6 @@ def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:
 def select_fields(finding: Finding | UnexplainedSymptom, *, verbose: bool) -> dict[str, Any]:
     """Select the fields of a finding. Without `verbose`, only confirmed judgements keep their evidence."""
     values = {**vars(finding), "locations": finding.locations}
-    return (
-        values if verbose else values | {name: drop_evidence(values[name]) for name in BRIEF_FIELDS if name in values}
-    )
+    if verbose:
+        return values
+    return values | {name: drop_evidence(values[name]) for name in BRIEF_FIELDS if name in values}

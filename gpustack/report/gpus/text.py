@@ -58,11 +58,9 @@ def format_link(card: Card) -> str:
     if None in current_link:
         return UNKNOWN
     link_text = f"{current_link[0]} x{current_link[1]}"
-    return (
-        link_text
-        if None in best_link or current_link == best_link
-        else f"{link_text} of {best_link[0]} x{best_link[1]}"
-    )
+    if None in best_link or current_link == best_link:
+        return link_text
+    return f"{link_text} of {best_link[0]} x{best_link[1]}"
 
 
 def describe_health(card: Card, current_time: float) -> str:

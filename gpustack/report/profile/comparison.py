@@ -50,11 +50,9 @@ def list_lines(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[
 
 
 def format_verdict(run: Analysis) -> str:
-    return (
-        f"{CONFIDENCE_TEXTS[run.verdict.confidence]} {run.verdict.id}"
-        if run.verdict.confidence != "none"
-        else "no verdict"
-    )
+    if run.verdict.confidence != "none":
+        return f"{CONFIDENCE_TEXTS[run.verdict.confidence]} {run.verdict.id}"
+    return "no verdict"
 
 
 def format_summary(comparison: Comparison) -> str:

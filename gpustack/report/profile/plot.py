@@ -48,11 +48,9 @@ class Plot:
         """The axis ends at 1 for shares, also where a value is a little above it, else at a round number above the
         highest value."""
         highest = max((max(resample_values(line.values), default=0.0) for line in self.lines), default=0.0)
-        return (
-            1.0
-            if self.unit == "ratio" and highest <= RATIO_TOLERANCE
-            else round_up(highest, UNIT_FORMATS[self.unit][0])
-        )
+        if self.unit == "ratio" and highest <= RATIO_TOLERANCE:
+            return 1.0
+        return round_up(highest, UNIT_FORMATS[self.unit][0])
 
     @cached_property
     def left_edge(self) -> float:

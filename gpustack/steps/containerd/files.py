@@ -19,11 +19,9 @@ def readable(view: View) -> Result | None:
     """The files are valid TOML: with an invalid one, containerd does not start again."""
     broken = [f"{name}: {why}" for name, why in view[CONFIGURATION].parse_errors.items()]
     hint = Prose("correct the file; containerd config dump shows whether it can be read")
-    return (
-        Result("configuration files of containerd", "valid TOML", format_value(broken), "operator", hint=hint)
-        if broken
-        else None
-    )
+    if broken:
+        return Result("configuration files of containerd", "valid TOML", format_value(broken), "operator", hint=hint)
+    return None
 
 
 def configuration(view: View) -> Result | None:

@@ -88,11 +88,9 @@ def pulls_verified(view: View) -> Result | None:
 def images_as_listed(view: View) -> Result | None:
     """Images that are already on the host have the listed digest."""
     others = view[IMAGES].mismatched_images if view.spec.containerd.verify_images else ()
-    return (
-        Result("images", "with the digests of the list", f"with a different digest: {format_value(others)}")
-        if others
-        else None
-    )
+    if others:
+        return Result("images", "with the digests of the list", f"with a different digest: {format_value(others)}")
+    return None
 
 
 CHECKS = (image_list, image_verifier, pulls_verified, images_as_listed)

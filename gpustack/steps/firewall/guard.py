@@ -54,11 +54,9 @@ def guard_is_kept(view: View) -> Result | None:
     differences = "; ".join(
         f"{len(clients)} {word}: {format_rules(sorted(clients))}" for word, clients in parts.items() if clients
     )
-    return (
-        Result("gpustack's nftables table for the metrics", "the rules of this cluster", differences)
-        if differences
-        else None
-    )
+    if differences:
+        return Result("gpustack's nftables table for the metrics", "the rules of this cluster", differences)
+    return None
 
 
 def choose_guard_state(view: View) -> str:

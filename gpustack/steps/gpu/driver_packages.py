@@ -123,11 +123,9 @@ def next_kernel(view: View) -> Result | None:
         lacking.append(f"the module for {next_kernel_state.release}")
     header_packages = [name for name in list_header_packages(view) if name not in view[GPU_KERNELS].unknown]
     lacking += [name for name in header_packages if name not in view[GPU_PACKAGES]]
-    return (
-        Result("packages for the next kernel", "headers and a module", f"missing: {format_value(lacking)}")
-        if lacking
-        else None
-    )
+    if lacking:
+        return Result("packages for the next kernel", "headers and a module", f"missing: {format_value(lacking)}")
+    return None
 
 
 def list_header_packages(view: View) -> list[str]:

@@ -104,9 +104,9 @@ def engine_pair(view: View) -> Result | None:
     hint = Prose(
         "dcgm.version and dcgmExporter.version in your values: the first half of the exporter's is the other's"
     )
-    return (
-        None if version in tested_versions else Result(subject, expected_versions, version, cure="operator", hint=hint)
-    )
+    if version in tested_versions:
+        return None
+    return Result(subject, expected_versions, version, cure="operator", hint=hint)
 
 
 def has_engine_pod(view: View) -> bool:

@@ -64,11 +64,9 @@ def monitor(view: View) -> Result | None:
             note="if it is not needed",
         )
         return Result("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
-    return (
-        Result("ServiceMonitors of the exporter", "one", "two, so every GPU counts twice")
-        if len(monitors) > 1
-        else None
-    )
+    if len(monitors) > 1:
+        return Result("ServiceMonitors of the exporter", "one", "two, so every GPU counts twice")
+    return None
 
 
 def monitor_content(view: View) -> Result | None:

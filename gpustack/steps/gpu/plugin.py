@@ -148,11 +148,9 @@ def stale_daemon_sets(view: View) -> Result | None:
     """The cluster has no DaemonSet of gpustack left from another sharing mode."""
     names = {*map_plugins(view), EXPORTER}
     stale_names = [name for name in view[GPU_DAEMON_SETS] if name.startswith(NAME_PREFIX) and name not in names]
-    return (
-        Result("DaemonSets of gpustack", format_value(names), f"also {format_value(stale_names)}")
-        if count_host_gpus(view) and stale_names
-        else None
-    )
+    if count_host_gpus(view) and stale_names:
+        return Result("DaemonSets of gpustack", format_value(names), f"also {format_value(stale_names)}")
+    return None
 
 
 def labels(view: View) -> Result | None:

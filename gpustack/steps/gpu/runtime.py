@@ -131,11 +131,9 @@ def devices(view: View) -> Result | None:
     if not expected_count:
         return None
     actual_count = len(view[RUNTIME_FILES].devices)
-    return (
-        Result("GPUs in the CDI specification", str(expected_count), str(actual_count))
-        if actual_count != expected_count
-        else None
-    )
+    if actual_count != expected_count:
+        return Result("GPUs in the CDI specification", str(expected_count), str(actual_count))
+    return None
 
 
 STEP = Step(

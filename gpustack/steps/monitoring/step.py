@@ -106,11 +106,9 @@ def definitions(view: View) -> Result | None:
     if any(parse_version(version) < parse_version(expected) for version in versions):
         return Result(subject, expected, format_value(versions), fault="mon-crd-stale")
     newer = versions - {expected}
-    return (
-        build_ok_result(subject, f"{format_value(newer)}, newer than {expected}: they are left as they are")
-        if newer
-        else None
-    )
+    if newer:
+        return build_ok_result(subject, f"{format_value(newer)}, newer than {expected}: they are left as they are")
+    return None
 
 
 def chart(view: View) -> Result | None:
@@ -153,11 +151,9 @@ def receivers(view: View) -> Result | None:
     """Alertmanager has the receivers of the spec."""
     expected_names = list(view.spec.alerts.receivers.name_receivers()) or [NULL_RECEIVER]
     actual_names = view[RECEIVERS]
-    return (
-        None
-        if set(expected_names) <= set(actual_names)
-        else Result("receivers of Alertmanager", format_value(expected_names), format_value(actual_names))
-    )
+    if set(expected_names) <= set(actual_names):
+        return None
+    return Result("receivers of Alertmanager", format_value(expected_names), format_value(actual_names))
 
 
 def data_source(view: View) -> Result | None:
@@ -218,11 +214,9 @@ def selectors(view: View) -> Result | None:
         for name in (custom.narrow if custom else ())
         if name not in in_values and not in_values.get(f"{name}NilUsesHelmValues")
     ]
-    return (
-        Result("monitors and rules for Prometheus", "all selected", f"restricted by {format_value(narrow)}")
-        if narrow
-        else None
-    )
+    if narrow:
+        return Result("monitors and rules for Prometheus", "all selected", f"restricted by {format_value(narrow)}")
+    return None
 
 
 def alertmanager(view: View) -> Result | None:

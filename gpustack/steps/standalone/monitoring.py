@@ -47,11 +47,9 @@ def receivers(view: View) -> Result | None:
         if lacks_url_file(view, receiver)
     ]
     hint = Prose("another receiver in alerts.receivers of the spec, such as slack or email with secret_file")
-    return (
-        Result("receivers of alerts", "usable on this host", format_value(wrong), "operator", hint=hint)
-        if wrong
-        else None
-    )
+    if wrong:
+        return Result("receivers of alerts", "usable on this host", format_value(wrong), "operator", hint=hint)
+    return None
 
 
 def lacks_url_file(view: View, receiver: Receiver) -> bool:
@@ -83,9 +81,9 @@ def secrets(view: View) -> Result | None:
 def ready(view: View) -> Result | None:
     """Prometheus and Alertmanager say that they are ready."""
     missing = sorted({PROMETHEUS, ALERTMANAGER} - view[MONITORING_STATE].ready)
-    return (
-        Result("ready", format_value([PROMETHEUS, ALERTMANAGER]), f"not {format_value(missing)}") if missing else None
-    )
+    if missing:
+        return Result("ready", format_value([PROMETHEUS, ALERTMANAGER]), f"not {format_value(missing)}")
+    return None
 
 
 def rules_loaded(view: View) -> Result | None:

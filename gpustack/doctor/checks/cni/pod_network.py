@@ -65,11 +65,9 @@ def require_deliveries(view: View) -> Mapping[str, Delivery]:
 
 
 def format_deliveries(deliveries: Mapping[str, Delivery]) -> str:
-    return (
-        format_value([WORDS[delivery].format(subnet) for subnet, delivery in deliveries.items()])
-        if deliveries
-        else "no other node"
-    )
+    if deliveries:
+        return format_value([WORDS[delivery].format(subnet) for subnet, delivery in deliveries.items()])
+    return "no other node"
 
 
 @check("st-pod-net-broken", POD_PATHS)

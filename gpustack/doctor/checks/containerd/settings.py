@@ -33,11 +33,9 @@ def explain_unread_files(view: View) -> str:
     unit = view[UNITS].get("containerd")
     if unit is None or not unit.active:
         return "not installed" if unit is None else "not active"
-    return (
-        "not restarted since they were written"
-        if unit.active_since and unit.active_since < view[CONFIGURATION].newest
-        else ""
-    )
+    if unit.active_since and unit.active_since < view[CONFIGURATION].newest:
+        return "not restarted since they were written"
+    return ""
 
 
 def list_ignored_settings(view: View) -> Iterator[str]:

@@ -28,11 +28,9 @@ def find_remains(view: View) -> str:
         if not files.lacks(UNFINISHED):
             return "an interrupted initialisation"
         files_present = [path for path in CONTROL_PLANE if path in files.modes]
-        return (
-            f"{format_value(files_present)}, without the rest"
-            if files_present and files.lacks(*CONTROL_PLANE) and not configured
-            else ""
-        )
+        if files_present and files.lacks(*CONTROL_PLANE) and not configured:
+            return f"{format_value(files_present)}, without the rest"
+        return ""
     if not files.lacks(BOOTSTRAP) or ((not files.lacks(CA) or configured) and files.lacks(KUBELET_CONF)):
         return "an interrupted join"
     return ""

@@ -108,11 +108,9 @@ def find_missing_metrics(view: View) -> dict[str, str]:
     dashboards_by_metric = {
         metric: dashboard.name for dashboard in list_monitoring_dashboards(view) for metric in dashboard.metrics
     }
-    return (
-        {metric: name for metric, name in dashboards_by_metric.items() if metric not in known_metrics}
-        if known_metrics
-        else {}
-    )
+    if known_metrics:
+        return {metric: name for metric, name in dashboards_by_metric.items() if metric not in known_metrics}
+    return {}
 
 
 @check("mon-dashboard-metric-name-wrong", DASHBOARDS, DCGM_NAMES, COUNTERS)
