@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gpustack.exit_status import ExitStatus
 from gpustack.files.json_text import dump_json
 from gpustack.report.format import Clean, build_cleaner
+from gpustack.report.rendering import Rendering
 from gpustack.report.schema import Document, Evidence
 from gpustack.report.terminal import escape_json
 
@@ -15,11 +17,31 @@ MAX_OUTPUT = 4000
 EVIDENCE_FIELDS = Evidence.model_fields.keys()
 
 
-def render_json_document(shape: type[Document], values: Mapping[str, Any], inventory: "Inventory | None") -> str:
-    """Render values as a document of `shape`. Every JSON document passes here, so no string of it has a secret or an
-    escape left."""
+def render_json_document(shape: type[Document], values: object, inventory: "Inventory | None") -> str:
+    """Render a mapping, or the attributes of an object, as a document of `shape`. Every JSON document passes here, so
+    no string of it has a secret or an escape left."""
     content = clean_value(shape.model_validate(values).model_dump(by_alias=True), build_cleaner(inventory))
     return escape_json(dump_json(content, indent=2, ensure_ascii=False)) + "\n"
+
+
+class Overlay:
+    """Hold values as the attributes of an object, before its own."""
+
+    def __init__(self, origin: object, values: Mapping[str, Any]) -> None:
+        self._origin = origin
+        vars(self).update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._origin, name)
+
+
+def render_result(
+    rendering: Rendering, shape: type[Document], result: object, inventory: "Inventory | None" = None, /, **values: Any
+) -> str:
+    """Render a result as a document of `shape`. Its fields are read from `values`, and else from the result. A result
+    without an exit status is a listing, and ok."""
+    status = getattr(result, "exit_status", ExitStatus.OK)
+    return render_json_document(shape, Overlay(result, {"exit": rendering.build_exit(status)} | values), inventory)
 
 
 def clean_value(value: Any, clean: Clean) -> Any:

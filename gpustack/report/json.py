@@ -7,7 +7,7 @@ from typing import Any, get_args
 from gpustack.ask.judge import Judgement
 from gpustack.ask.judge import Outcome as Judged
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_json_document, render_result
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument, VerificationDocument
 from gpustack.report.renderings import INSTALL, PLAN
 from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
@@ -28,16 +28,17 @@ def render_verification(verification: Verification, *, verbose: bool = False) ->
 
 
 def render_outcome(outcome: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
-    values = {
-        **vars(outcome),
-        "exit": INSTALL.build_exit(outcome.exit_status),
-        "converged": outcome.verification.plan.converged,
-        "stopped_hosts": [{"host": host, "step": step} for host, step in outcome.stopped_hosts],
-        "evidence_directory": evidence,
-        "verification": select_verification(outcome.verification, verbose=verbose),
-        "next": suggest_after_install(outcome),
-    }
-    return render_json_document(OutcomeDocument, values, outcome.before.inventory)
+    return render_result(
+        INSTALL,
+        OutcomeDocument,
+        outcome,
+        outcome.before.inventory,
+        converged=outcome.verification.plan.converged,
+        stopped_hosts=[{"host": host, "step": step} for host, step in outcome.stopped_hosts],
+        evidence_directory=evidence,
+        verification=select_verification(outcome.verification, verbose=verbose),
+        next=suggest_after_install(outcome),
+    )
 
 
 def select_verification(verification: Verification, *, verbose: bool) -> dict[str, Any]:

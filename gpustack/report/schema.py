@@ -23,6 +23,7 @@ def format_rfc3339(time: datetime | float) -> str:
 
 
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: str(text) if text else None)]
+Reasons = Annotated[list[str], BeforeValidator(lambda text: [text] if text else [])]
 DATE_TIME = Field(json_schema_extra={"format": "date-time"})
 Time = Annotated[str, BeforeValidator(format_rfc3339), DATE_TIME]
 TimeOrNull = Annotated[

@@ -8,7 +8,7 @@ from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import sum_hours
 from gpustack.config.inventory import Inventory
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import CAPACITY
 from gpustack.report.schema import Document, Hours, Seconds, Shape, TextOrNull, Time, TimeOrNull, take
@@ -103,32 +103,23 @@ class CapacityDocument(Document):
     `recorded_hours` are known; they include `bridged_hours`."""
 
     kind: Literal["gpustack/capacity/v1"] = Field("gpustack/capacity/v1", alias="schema")
-    begin: Time
-    end: Time
-    window_hours: int
-    recorded_hours: Hours
-    bridged_hours: Hours
-    source: str
+    begin: Time = take("usage", "begin")
+    end: Time = take("usage", "end")
+    window_hours: int = take("usage", "window_hours")
+    recorded_hours: Hours = take("usage", "recorded_hours")
+    bridged_hours: Hours = take("usage", "bridged_hours")
+    source: str = take("usage", "source")
     dimensions: list[str]
     rows: list[RowShape]
     total: HoursShape
-    gaps: list[GapShape]
-    queue: list[QueueShape]
+    gaps: list[GapShape] = take("usage", "gaps")
+    queue: list[QueueShape] = take("usage", "queue")
     current_state: CurrentStateShape
-    warnings: list[str] = take("doubts")
+    warnings: list[str] = take("usage", "doubts")
 
 
 def render_json(capacity: Capacity, *, inventory: Inventory | None = None) -> str:
-    values = {
-        **vars(capacity.usage),
-        "dimensions": capacity.dimensions,
-        "rows": capacity.rows,
-        "total": sum_hours(capacity.rows),
-        "current_state": capacity.current_state,
-    }
-    return render_json_document(
-        CapacityDocument, values | {"exit": CAPACITY.build_exit(capacity.exit_status)}, inventory
-    )
+    return render_result(CAPACITY, CapacityDocument, capacity, inventory, total=sum_hours(capacity.rows))
 
 
 def render_csv(capacity: Capacity, *, inventory: Inventory | None = None) -> str:

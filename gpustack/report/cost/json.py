@@ -8,7 +8,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import CELLS, Bill
 from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import COST
 from gpustack.report.schema import Document, Hours, Shape, Time, take
@@ -47,25 +47,24 @@ class CostDocument(Document):
     `recorded_hours` are known and billed. All `rows` add up to `total`, to the cent, and so does `cost_by_day`."""
 
     kind: Literal["gpustack/cost/v1"] = Field("gpustack/cost/v1", alias="schema")
-    begin: Time
-    end: Time
-    window_hours: int
-    recorded_hours: Hours
-    bridged_hours: Hours
-    source: str
+    begin: Time = take("usage", "begin")
+    end: Time = take("usage", "end")
+    window_hours: int = take("usage", "window_hours")
+    recorded_hours: Hours = take("usage", "recorded_hours")
+    bridged_hours: Hours = take("usage", "bridged_hours")
+    source: str = take("usage", "source")
     currency: str
     dimensions: list[str]
     rows: list[LineShape] = take("lines")
     total: LineShape
     cost_by_day: dict[str, Money] = take("days")
     budgets: list[BudgetShape]
-    gaps: list[GapShape]
+    gaps: list[GapShape] = take("usage", "gaps")
     warnings: list[str] = take("doubts")
 
 
 def render_json(bill: Bill, *, inventory: Inventory | None = None) -> str:
-    values = {**vars(bill.usage), **vars(bill), "exit": COST.build_exit(bill.exit_status)}
-    return render_json_document(CostDocument, values, inventory)
+    return render_result(COST, CostDocument, bill, inventory)
 
 
 def render_csv(bill: Bill, *, inventory: Inventory | None = None) -> str:

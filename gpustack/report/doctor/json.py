@@ -7,7 +7,7 @@ from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom, filter_judgements
 from gpustack.doctor.graph import load_graph
 from gpustack.report.doctor.shape import DoctorDocument
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.json import drop_evidence, select_snapshot
 from gpustack.report.renderings import DIAGNOSIS
 
@@ -19,18 +19,17 @@ def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     judgements = [
         judgement for judgement in filter_judgements(diagnosis.judgements, *outcomes) if judgement.id in load_graph()
     ]
-    values = {
+    return render_result(
+        DIAGNOSIS,
+        DoctorDocument,
+        diagnosis,
+        diagnosis.snapshot.inventory,
         **select_snapshot(diagnosis.snapshot),
-        "exit": DIAGNOSIS.build_exit(diagnosis.exit_status),
-        "healthy": diagnosis.healthy,
-        "roots": [build_root(finding, verbose=verbose) for finding in diagnosis.roots],
-        "unexplained_symptoms": [select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],
-        "harmless_judgements": drop_evidence(diagnosis.verdict.notes),
-        "drift": diagnosis.drift,
-        "judgements": judgements if verbose else drop_evidence(judgements),
-        "unchecked_fault_count": diagnosis.unchecked_faults,
-    }
-    return render_json_document(DoctorDocument, values, diagnosis.snapshot.inventory)
+        roots=[build_root(finding, verbose=verbose) for finding in diagnosis.roots],
+        unexplained_symptoms=[select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],
+        harmless_judgements=drop_evidence(diagnosis.verdict.notes),
+        judgements=judgements if verbose else drop_evidence(judgements),
+    )
 
 
 def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:

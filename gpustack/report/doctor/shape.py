@@ -134,4 +134,4 @@ class DoctorDocument(Document):
     harmless_judgements: list[Judgement]
     drift: list[Drift]
     judgements: list[Judgement]
-    unchecked_fault_count: int
+    unchecked_fault_count: int = take("unchecked_faults")

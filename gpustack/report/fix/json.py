@@ -8,12 +8,11 @@ from pydantic import BeforeValidator, Field
 from gpustack.command import NO_HINT
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.entry import Auto
-from gpustack.exit_status import ExitStatus
 from gpustack.remedy.fix_result import Ending, FixResult
 from gpustack.remedy.undo import Rollback
 from gpustack.report.doctor.json import build_root
 from gpustack.report.doctor.shape import Root
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.renderings import FIX, UNDO
 from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
 from gpustack.rollout.next_command import build_command
@@ -55,7 +54,7 @@ class FixDocument(Document):
     """Describe the result of `gpustack doctor --fix`. `roots` are the root causes after the fix."""
 
     kind: Literal["gpustack/fix/v1"] = Field("gpustack/fix/v1", alias="schema")
-    healthy: bool
+    healthy: bool = take("after", "healthy")
     seconds: Seconds
     initial_root_ids: list[str]
     attempts: list[Attempt]
@@ -70,9 +69,9 @@ class UndoDocument(Document):
     """Describe the result of `gpustack doctor --undo`. `id` is that of the fix that was rolled back."""
 
     kind: Literal["gpustack/undo/v1"] = Field("gpustack/undo/v1", alias="schema")
-    id: str
-    fault: TextOrNull
-    host_names: list[str]
+    id: str = take("fix", "id")
+    fault: TextOrNull = take("fix", "fault")
+    host_names: list[str] = take("fix", "hosts")
     actions: list[str]
     remaining: list[RemainderText] = take("remainders")
     seconds: Seconds
@@ -82,27 +81,18 @@ class UndoDocument(Document):
 def render_json(fix_result: FixResult, evidence: str = "") -> str:
     inventory = fix_result.after.snapshot.inventory
     is_undoable = any(attempt.is_undoable for attempt in fix_result.attempts)
-    values = {
-        **vars(fix_result),
-        "exit": FIX.build_exit(fix_result.exit_status),
-        "healthy": fix_result.after.healthy,
-        "initial_root_ids": [root.id for root in fix_result.before.roots],
-        "roots": [build_root(finding, verbose=False) for finding in fix_result.after.roots],
-        "unexplained_symptom_ids": [symptom.id for symptom in fix_result.after.unexplained_symptoms],
-        "evidence_directory": evidence,
-        "undo": build_command(inventory, "doctor", "--undo") if is_undoable else NO_HINT,
-    }
-    return render_json_document(FixDocument, values, inventory)
+    return render_result(
+        FIX,
+        FixDocument,
+        fix_result,
+        inventory,
+        initial_root_ids=[root.id for root in fix_result.before.roots],
+        roots=[build_root(finding, verbose=False) for finding in fix_result.after.roots],
+        unexplained_symptom_ids=[symptom.id for symptom in fix_result.after.unexplained_symptoms],
+        evidence_directory=evidence,
+        undo=build_command(inventory, "doctor", "--undo") if is_undoable else NO_HINT,
+    )
 
 
 def render_rollback(rollback: Rollback, inventory: Inventory, evidence: str) -> str:
-    fix, exit_status = rollback.fix, UNDO.build_exit(ExitStatus.OK)
-    values = {
-        **vars(rollback),
-        "exit": exit_status,
-        "id": fix.id,
-        "fault": fix.fault,
-        "host_names": fix.hosts,
-        "evidence_directory": evidence,
-    }
-    return render_json_document(UndoDocument, values, inventory)
+    return render_result(UNDO, UndoDocument, rollback, inventory, evidence_directory=evidence)

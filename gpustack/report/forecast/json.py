@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.forecast.pool import Forecast, PoolForecast, Reason
-from gpustack.report.document import render_json_document
+from gpustack.forecast.pool import Forecast, Reason
+from gpustack.report.document import render_result
 from gpustack.report.renderings import FORECAST
 from gpustack.report.schema import Document, Shape, TextOrNull, Time, take
 
@@ -72,25 +72,11 @@ class ForecastDocument(Document):
 
     kind: Literal["gpustack/forecast/v1"] = Field("gpustack/forecast/v1", alias="schema")
     end: Time
-    lead_days: int = take("lead")
-    horizon_days: int = take("horizon")
-    reserve_gpu_count: float = take("reserve")
+    lead_days: int = take("terms", "lead")
+    horizon_days: int = take("terms", "horizon")
+    reserve_gpu_count: float = take("terms", "reserve")
     pools: list[PoolShape]
 
 
 def render_json(forecast: Forecast, *, inventory: Inventory | None = None) -> str:
-    values = {
-        **vars(forecast.terms),
-        "exit": FORECAST.build_exit(forecast.exit_status),
-        "end": forecast.end,
-        "pools": [select_pool(pool) for pool in forecast.pools],
-    }
-    return render_json_document(ForecastDocument, values, inventory)
-
-
-def select_pool(pool: PoolForecast) -> dict[str, object]:
-    return {
-        **vars(pool),
-        "daily_peaks": [day.peak for day in pool.days],
-        "lower_bound_count": sum(day.bound for day in pool.days),
-    }
+    return render_result(FORECAST, ForecastDocument, forecast, inventory)

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 from rich.console import Group, RenderableType
 
-from gpustack.exit_status import ExitStatus
 from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
 from gpustack.gpus.identity import GpuIdentity, Owner
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format_owners
 from gpustack.report.renderings import ACTIVITY
 from gpustack.report.schema import Document, Shape, TimeOrNull, take
@@ -133,6 +132,4 @@ class ActivityDocument(Document):
 
 
 def render_json(activity: Activity, *, inventory: "Inventory | None" = None) -> str:
-    return render_json_document(
-        ActivityDocument, {**vars(activity), "exit": ACTIVITY.build_exit(ExitStatus.OK)}, inventory
-    )
+    return render_result(ACTIVITY, ActivityDocument, activity, inventory)

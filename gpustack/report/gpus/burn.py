@@ -8,11 +8,11 @@ from pydantic import Field
 from gpustack.burn.judge import Burn, BurnedGpu, Outcome
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.identity import GpuIdentity
-from gpustack.report.document import render_json_document
-from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
+from gpustack.report.document import render_result
+from gpustack.report.gpus.engines import UnreadNodes, print_unread_nodes
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.renderings import BURN
-from gpustack.report.schema import Document, Seconds, TextOrNull, take
+from gpustack.report.schema import Document, Reasons, Seconds, TextOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration
@@ -84,27 +84,17 @@ class BurnDocument(Document):
     load are still there."""
 
     kind: Literal["gpustack/gpu-burn/v1"] = Field("gpustack/gpu-burn/v1", alias="schema")
-    field: str
+    field: str = take("load", "field", "name")
     load_seconds: Seconds = take("duration")
     seconds: Seconds
-    unit: TextOrNull
+    unit: TextOrNull = take("load", "figure")
     stop_reason: TextOrNull
-    remaining: list[str]
+    remaining: Reasons = take("cleanup_error")
     gpus: list[BurnedRow]
-    lost_gpus: list[UnreadNode]
-    unreachable_nodes: list[UnreadNode]
+    lost_gpus: UnreadNodes
+    unreachable_nodes: UnreadNodes = take("unread")
     evidence_directory: TextOrNull
 
 
 def render_json(burn: Burn, *, inventory: Inventory | None = None, evidence: str = "") -> str:
-    values = {
-        **vars(burn),
-        "field": burn.load.field.name,
-        "unit": burn.load.figure,
-        "lost_gpus": list_unread_nodes(burn.lost_gpus),
-        "remaining": [burn.cleanup_error] if burn.cleanup_error else [],
-        "unreachable_nodes": list_unread_nodes(burn.unread),
-        "evidence_directory": evidence,
-        "exit": BURN.build_exit(burn.exit_status),
-    }
-    return render_json_document(BurnDocument, values, inventory)
+    return render_result(BURN, BurnDocument, burn, inventory, evidence_directory=evidence)

@@ -10,7 +10,7 @@ from gpustack.engines.change import ChangeResult, Preview
 from gpustack.engines.endings import Ending, NodeEnding
 from gpustack.engines.revert import Outcome, Revert
 from gpustack.probes.gpu.temporary_changes import KINDS, LOAD
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.gpus.engines import TemporaryRow, print_unread_nodes
 from gpustack.report.renderings import CHANGE
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
@@ -86,24 +86,14 @@ class ChangeDocument(Document):
     change that stays."""
 
     kind: Literal["gpustack/gpu-change/v1"] = Field("gpustack/gpu-change/v1", alias="schema")
-    operation: str
-    expires_at: TimeOrNull
-    nodes: list[EndingRow]
-    temporary_changes: list[TemporaryRow]
+    operation: str = take("operation", "name")
+    expires_at: TimeOrNull = take("deadline")
+    nodes: list[EndingRow] = take("endings")
+    temporary_changes: list[TemporaryRow] = take("marks")
     reverts: list[RevertRow]
     stop_reason: TextOrNull
     evidence_directory: TextOrNull
 
 
 def render_json(change_result: ChangeResult, *, inventory: Inventory | None = None, evidence: str = "") -> str:
-    values = {
-        "operation": change_result.operation.name,
-        "expires_at": change_result.deadline,
-        "nodes": change_result.endings,
-        "temporary_changes": change_result.marks,
-        "reverts": change_result.reverts,
-        "stop_reason": change_result.stop_reason,
-        "evidence_directory": evidence,
-        "exit": CHANGE.build_exit(change_result.exit_status),
-    }
-    return render_json_document(ChangeDocument, values, inventory)
+    return render_result(CHANGE, ChangeDocument, change_result, inventory, evidence_directory=evidence)

@@ -7,7 +7,7 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.contract import Contract, Outcome
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.format import format_locations
 from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
 from gpustack.report.renderings import CONTRACT
@@ -40,15 +40,12 @@ class ContractDocument(Document):
     url: str
     metric_count: int = take("families")
     gpu_count: int = take("gpus")
-    compliant: bool
+    compliant: bool = take("kept")
     checks: list[VerdictRow] = take("verdicts")
 
 
 def render_json(contract: Contract, *, inventory: Inventory | None = None) -> str:
-    values = {**vars(contract), "compliant": contract.kept}
-    return render_json_document(
-        ContractDocument, {**values, "exit": CONTRACT.build_exit(contract.exit_status)}, inventory
-    )
+    return render_result(CONTRACT, ContractDocument, contract, inventory)
 
 
 def render_junit(contract: Contract, *, inventory: Inventory | None = None) -> str:

@@ -7,8 +7,8 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.engines.diagnostic import Diagnostic, Outcome, Verdict
 from gpustack.events import format_count
-from gpustack.report.document import render_json_document
-from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
+from gpustack.report.document import render_result
+from gpustack.report.gpus.engines import UnreadNodes, print_unread_nodes
 from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
 from gpustack.report.renderings import DIAGNOSTIC
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
@@ -74,17 +74,11 @@ class DiagnosticDocument(Document):
     tests: list[VerdictRow] = take("verdicts")
     versions: dict[str, str]
     unproven_nodes: list[str]
-    unreachable_nodes: list[UnreadNode]
+    unreachable_nodes: UnreadNodes = take("unread")
 
 
 def render_json(diagnostic: Diagnostic, *, inventory: Inventory | None = None, evidence: str = "") -> str:
-    lists = {
-        "unproven_nodes": diagnostic.unproven_nodes,
-        "unreachable_nodes": list_unread_nodes(diagnostic.unread),
-        "evidence_directory": evidence,
-    }
-    values = {**vars(diagnostic), **lists, "exit": DIAGNOSTIC.build_exit(diagnostic.exit_status)}
-    return render_json_document(DiagnosticDocument, values, inventory)
+    return render_result(DIAGNOSTIC, DiagnosticDocument, diagnostic, inventory, evidence_directory=evidence)
 
 
 def render_junit(diagnostic: Diagnostic, *, inventory: Inventory | None = None) -> str:

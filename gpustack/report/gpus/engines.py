@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.engines.listings import Listing, Row, Topic
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.renderings import LISTING
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
@@ -135,6 +135,13 @@ class UnreadNode(Shape):
     reason: TextOrNull
 
 
+def list_unread_nodes(nodes: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"node": node, "reason": reason} for node, reason in nodes.items()]
+
+
+UnreadNodes = Annotated[list[UnreadNode], BeforeValidator(list_unread_nodes)]
+
+
 class EnginesDocument(Document):
     """Describe the result of the commands of `gpustack gpu` that ask host engines. `topic` names the list that has
     the result; the other lists are empty."""
@@ -149,19 +156,9 @@ class EnginesDocument(Document):
     samples: list[SampleRow]
     violations: list[ViolationRow]
     temporary_changes: list[TemporaryRow] = take("temporary")
-    unreachable_nodes: list[UnreadNode]
+    unreachable_nodes: UnreadNodes = take("unread")
 
 
 def render_json(listing: Listing, *, inventory: Inventory | None = None) -> str:
     lists: dict[str, object] = {name: listing.rows if name == listing.topic else () for name in EMPTY}
-    values = {
-        "topic": listing.topic,
-        **lists,
-        "temporary": listing.temporary,
-        "unreachable_nodes": list_unread_nodes(listing.unread),
-    }
-    return render_json_document(EnginesDocument, {**values, "exit": LISTING.build_exit(listing.exit_status)}, inventory)
-
-
-def list_unread_nodes(nodes: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"node": node, "reason": reason} for node, reason in nodes.items()]
+    return render_result(LISTING, EnginesDocument, listing, inventory, **lists)

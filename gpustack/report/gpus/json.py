@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from gpustack.exit_status import ExitStatus
 from gpustack.gpus.fleet import Fleet
 from gpustack.gpus.identity import GpuIdentity, Owner
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import FLEET
 from gpustack.report.schema import Document, TimeOrNull, take
@@ -47,7 +46,7 @@ class FleetDocument(Document):
 
 
 def render_json(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:
-    return render_json_document(FleetDocument, {**vars(fleet), "exit": FLEET.build_exit(ExitStatus.OK)}, inventory)
+    return render_result(FLEET, FleetDocument, fleet, inventory)
 
 
 def render_csv(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:

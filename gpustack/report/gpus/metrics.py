@@ -7,9 +7,8 @@ from rich.padding import Padding
 
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
-from gpustack.exit_status import ExitStatus
 from gpustack.gpus.series import Metric, Metrics
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.renderings import METRICS
 from gpustack.report.schema import Document, Shape, TextOrNull, take, take_optional
@@ -77,12 +76,8 @@ class MetricsDocument(Document):
 
     kind: Literal["gpustack/gpu-metrics/v1"] = Field("gpustack/gpu-metrics/v1", alias="schema")
     metrics: list[MetricRow]
-    warnings: list[str]
+    warnings: list[str] = take("doubts")
 
 
 def render_json(metrics: Metrics, *, inventory: Inventory | None = None) -> str:
-    return render_json_document(
-        MetricsDocument,
-        {"metrics": metrics.metrics, "warnings": metrics.doubts, "exit": METRICS.build_exit(ExitStatus.OK)},
-        inventory,
-    )
+    return render_result(METRICS, MetricsDocument, metrics, inventory)

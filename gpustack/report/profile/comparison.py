@@ -12,7 +12,7 @@ from gpustack.profile.compare import Change, Comparison
 from gpustack.profile.compare import Outcome as Compared
 from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.gate import Outcome as Gated
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.profile.text import CONFIDENCE_TEXTS, format_headline
 from gpustack.report.profile.values import format_percent, format_value
 from gpustack.report.renderings import COMPARISON
@@ -46,7 +46,7 @@ def list_lines(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[
     yield from (f"  {trait.name:16} {trait.before}, then {trait.after}" for trait in differing)
     yield from (f"  {note}" for note in comparison.notes)
     for gate in gates:
-        yield f"{gate.gate.text}: {gate.outcome}: {gate.reason}"
+        yield f"gate {gate.gate.text}: {gate.outcome}: {gate.reason}"
 
 
 def format_verdict(run: Analysis) -> str:
@@ -151,15 +151,16 @@ class ComparisonDocument(Document):
 
 
 def render_json(comparison: Comparison, gates: Sequence[GateResult]) -> str:
-    values = {
-        **vars(comparison),
-        "exit": COMPARISON.build_exit(select_exit_status(comparison, gates)),
-        "before_run": select_run(comparison.before),
-        "after_run": select_run(comparison.after),
-        "summary": format_summary(comparison),
-        "fail_if": gates,
-    }
-    return render_json_document(ComparisonDocument, values, None)
+    return render_result(
+        COMPARISON,
+        ComparisonDocument,
+        comparison,
+        exit=COMPARISON.build_exit(select_exit_status(comparison, gates)),
+        before_run=select_run(comparison.before),
+        after_run=select_run(comparison.after),
+        summary=format_summary(comparison),
+        fail_if=gates,
+    )
 
 
 def select_run(run: Analysis) -> dict[str, object]:

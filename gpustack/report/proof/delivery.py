@@ -7,7 +7,7 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.findings import print_text
 from gpustack.report.human import print_next_command
 from gpustack.report.renderings import DELIVERIES
@@ -77,12 +77,6 @@ def list_lines(delivery: Delivery) -> Iterator[tuple[str, str]]:
 
 
 def render_json(deliveries: Deliveries, inventory: Inventory) -> str:
-    values = {
-        "outcome": deliveries.outcome,
-        "deliveries": deliveries.deliveries,
-        "unrouted_severities": deliveries.unrouted_severities,
-        "stop_reason": deliveries.stop_reason,
-        "exit": DELIVERIES.build_exit(deliveries.exit_status),
-        "next": deliveries.suggest_command(inventory),
-    }
-    return render_json_document(AlertTestDocument, values, inventory)
+    return render_result(
+        DELIVERIES, AlertTestDocument, deliveries, inventory, next=deliveries.suggest_command(inventory)
+    )

@@ -9,9 +9,9 @@ from gpustack.gpus.identity import GpuIdentity
 from gpustack.proof.chain import Link as ProofLink
 from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.renderings import PROOF
-from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, Time, take
+from gpustack.report.schema import Document, Reasons, Seconds, Shape, TextOrNull, Time, take
 
 
 class Link(Shape):
@@ -48,7 +48,7 @@ class ProofDocument(Document):
     gpus: list[Gpu]
     skipped_hosts: list[SkippedHost]
     stop_reason: TextOrNull
-    remaining: list[str]
+    remaining: Reasons
     evidence_directory: TextOrNull
     next: TextOrNull
 
@@ -58,19 +58,18 @@ def select_link(link: ProofLink) -> dict[str, object]:
 
 
 def render_json(proof: Proof, inventory: Inventory, evidence: str = "") -> str:
-    code = proof.exit_status
-    values = {
-        **vars(proof),
-        "exit": PROOF.build_exit(code),
-        "proven": bool(proof.rows) and code == 0,
-        "parts": dict(proof.parts),
-        "remaining": [proof.remaining] if proof.remaining else [],
-        "gpus": [
+    return render_result(
+        PROOF,
+        ProofDocument,
+        proof,
+        inventory,
+        proven=bool(proof.rows) and proof.exit_status == 0,
+        parts=dict(proof.parts),
+        gpus=[
             {**vars(row), "links": [{"link": name, **select_link(link)} for name, link in row.links]}
             for row in proof.rows
         ],
-        "skipped_hosts": [{"host": host, "reason": reason} for host, reason in proof.skipped_hosts],
-        "evidence_directory": evidence,
-        "next": proof.suggest_command(inventory),
-    }
-    return render_json_document(ProofDocument, values, inventory)
+        skipped_hosts=[{"host": host, "reason": reason} for host, reason in proof.skipped_hosts],
+        evidence_directory=evidence,
+        next=proof.suggest_command(inventory),
+    )

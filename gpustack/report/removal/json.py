@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from gpustack.report.document import render_json_document
+from gpustack.report.document import render_result
 from gpustack.report.renderings import RESET
 from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
 from gpustack.rollout.removal import HostRemoval
@@ -31,26 +31,23 @@ class ResetDocument(Document):
     kind: Literal["gpustack/reset/v1"] = Field("gpustack/reset/v1", alias="schema")
     seconds: Seconds
     hosts: list[Host]
-    unreachable_hosts: list[str]
+    unreachable_hosts: list[str] = take("after", "unreachable_hosts")
     playbook_run: PlaybookRun | None
     stop_reason: TextOrNull
     evidence_directory: TextOrNull
-    next: TextOrNull
+    next: TextOrNull = take("next_command")
 
 
 def render_json(outcome: ResetOutcome, evidence: str = "") -> str:
     after = {host_after.host: host_after for host_after in outcome.after.hosts}
-    values = {
-        **vars(outcome),
-        "exit": RESET.build_exit(outcome.exit_status),
-        "hosts": [
-            build_host(host_before, after.get(host_before.host, host_before)) for host_before in outcome.before.hosts
-        ],
-        "unreachable_hosts": outcome.after.unreachable_hosts,
-        "evidence_directory": evidence,
-        "next": outcome.next_command,
-    }
-    return render_json_document(ResetDocument, values, outcome.before.snapshot.inventory)
+    return render_result(
+        RESET,
+        ResetDocument,
+        outcome,
+        outcome.before.snapshot.inventory,
+        hosts=[build_host(before, after.get(before.host, before)) for before in outcome.before.hosts],
+        evidence_directory=evidence,
+    )
 
 
 def build_host(before: HostRemoval, after: HostRemoval) -> dict[str, Any]:
