@@ -7,7 +7,8 @@
 
 The id is that of a fault or state, `ID guard` for the guard of a conditional fault, or `CAUSE -> EFFECT` for the
 condition of an edge; a guard and a condition fail where they apply. A check is pure; where a fact is unavailable, the
-outcome is unknown without further code. Each module of gpustack/doctor/checks/ lists its checks in CHECKS.
+outcome is unknown without further code. CHECKS of gpustack/doctor/checks has those of all
+its modules.
 """
 
 from collections.abc import Callable, Collection

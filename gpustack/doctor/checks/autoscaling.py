@@ -75,6 +75,3 @@ def down_external(view: View) -> Result:
 @check("st-no-metrics -> hpa-metric-missing", SCALINGS)
 def unfed_external(view: View) -> Result:
     return judge_external_metrics(view)
-
-
-CHECKS = (target_missing, metric_missing, taken_external, down_external, unfed_external)

@@ -178,14 +178,3 @@ def is_settled(name: str, start: ComponentRun, api: ComponentRun | None) -> bool
     return start.age > 2 * (start.previous_lifetime or 0) or bool(
         leads and api and api.running and start.age > api.age - BACK
     )
-
-
-CHECKS = (
-    certificates,
-    settings_refused,
-    address_lost,
-    address_of_api_lost,
-    calls_through_proxy,
-    api_not_started,
-    flapping,
-)

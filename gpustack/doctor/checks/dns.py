@@ -64,6 +64,3 @@ def nameserver_limit(view: View) -> Result:
     return Result(
         f"name servers in {nameservers.file}", f"at most {MOST}", format_value(nameservers.servers), ok=not more
     )
-
-
-CHECKS = (dns_broken, scaled_to_nothing, nameserver_limit)

@@ -59,6 +59,3 @@ def read_only(view: View) -> Result:
     return Result(
         "last lease renewal of the control plane", f"at most {STALE} s ago", f"{age:.0f} s ago", ok=age <= STALE
     )
-
-
-CHECKS = (no_space, slow_disk, slow_for_no_other_reason, read_only)

@@ -224,18 +224,3 @@ def of_monitoring(view: View) -> Result:
         format_releases(releases) if releases else "deployed",
         ok=not releases,
     )
-
-
-CHECKS = (
-    helm_failed,
-    release_pending,
-    wait_timeout,
-    killed_while_waiting,
-    hook_failed,
-    failed_by_itself,
-    repo_unreachable,
-    crd_missing,
-    stuck_namespace,
-    operator_never_stood,
-    of_monitoring,
-)

@@ -83,6 +83,3 @@ def on_control_plane(view: View) -> Result:
     return Result(
         "API server", "on this node", "on this node" if has_api_server else "on another node", ok=not has_api_server
     )
-
-
-CHECKS = (kube_proxy_down, service_address, on_control_plane)

@@ -95,15 +95,3 @@ def kubelet_targets(view: View) -> Result:
     """Judge whether Prometheus reaches the kubelets."""
     up = view[TARGETS]["kubelet"]
     return Result("targets of the kubelets", "one is down", "one is down" if up == 0 else "all up", ok=up != 0)
-
-
-CHECKS = (
-    no_config_yet,
-    cluster_to_belong_to,
-    join_failed,
-    unknown_flag,
-    not_running,
-    was_stopped,
-    client_certificate,
-    kubelet_targets,
-)

@@ -21,6 +21,3 @@ def api_from_pods(view: View) -> Result:
     if all(path.result == "refused" for path in service_paths):
         require_settled_api(view)
     return Result(subject, "reachable", results, ok=any(path.result == "ok" for path in service_paths))
-
-
-CHECKS = (api_from_pods,)

@@ -108,6 +108,3 @@ def of_coredns(view: View) -> Result:
 @check("st-image-pull-fails -> op-nodes-not-labelled", STARTING_PODS, NODES, IDENTITY)
 def of_discovery(view: View) -> Result:
     return judge_image_wait(view, "node-feature-discovery")
-
-
-CHECKS = (pull_fails, rate_limited, registry_fails, of_coredns, of_discovery)

@@ -143,15 +143,3 @@ def prometheus_waits(view: View) -> Result:
         pod for pod in list_platform_pods(view) if pod.namespace == space and pod.name.startswith("prometheus-")
     ]
     return Result("Prometheus", "unscheduled", format_pods(unscheduled_pods), ok=not unscheduled_pods)
-
-
-CHECKS = (
-    pods_pending,
-    insufficient,
-    in_use,
-    gpu_pods_pending,
-    lifecycle_taints,
-    is_cordoned,
-    labeller_waits,
-    prometheus_waits,
-)

@@ -119,16 +119,3 @@ def vxlan_missing(view: View) -> Result:
         return build_ok_result("backend of Flannel", view.spec.flannel.backend)
     state = "working" if view[LINKS] else view[VXLAN]
     return Result("kernel module vxlan", "working or loadable", state, ok=state != "missing")
-
-
-CHECKS = (
-    cidr_mismatch,
-    podcidr_unassigned,
-    subnet_env_missing,
-    flannel_is_ready,
-    flannel_crash,
-    never_wrote_the_file,
-    stale_address,
-    programs_missing,
-    vxlan_missing,
-)

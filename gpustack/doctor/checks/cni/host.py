@@ -80,6 +80,3 @@ def is_inside(server: str, net: IPv4Network) -> bool:
     """Tell whether a name server has an address of the network. The tenth address of the services is the cluster's own
     DNS."""
     return ":" not in server and IPv4Address(server) in net and IPv4Address(server) != net[10]
-
-
-CHECKS = (forward_drop, ranges_overlap)

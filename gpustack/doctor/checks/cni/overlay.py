@@ -139,6 +139,3 @@ def checksum_offload(host_view: View) -> Result:
     ]:
         return Result(subject, "correct", f"incorrect: {format_value(senders)}")
     return build_ok_result(subject, "some were incorrect, but their senders no longer offload them")
-
-
-CHECKS = (mac_changed, wrong_interface, vxlan_blocked, checksum_offload)

@@ -136,6 +136,3 @@ def operator_elsewhere(view: View) -> Result:
     return Result(
         "Prometheus operator", "on a worker", format_value(operator_nodes), ok=not (set(operator_nodes) - planes)
     )
-
-
-CHECKS = (pod_net_broken, mtu_too_large, dns_on_this_node, dns_on_another_node, sends_unmasked, operator_elsewhere)

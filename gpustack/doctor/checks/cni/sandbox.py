@@ -66,6 +66,3 @@ def proxy_waits(view: View) -> Result:
     waiting = list_pods_without_sandbox(view, find_node(view))
     is_missing = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting)
     return Result("sandbox of kube-proxy", "missing", "missing" if is_missing else "created", ok=not is_missing)
-
-
-CHECKS = (sandbox_fails, prometheus_is_here, proxy_waits)

@@ -53,6 +53,3 @@ def runtime_down(view: View) -> Result:
     if not is_responding and (unit := view[UNITS].get("containerd")) and unit.moving:
         raise FactUnavailable(MOVING)
     return Result("CRI v1", "responding", "responding" if is_responding else "not responding", ok=bool(is_responding))
-
-
-CHECKS = (cri_disabled, not_running, runtime_down)

@@ -46,6 +46,3 @@ def pause_image_alone(view: View) -> Result:
 def containers_do_not_end(view: View) -> Result:
     """Look for containers that could not be stopped in the last 15 minutes. The kubelet retries every few minutes."""
     return Result("containers to stop", "stopped", view[STUCK_CONTAINERS] or "stopped", ok=not view[STUCK_CONTAINERS])
-
-
-CHECKS = (network_not_noticed, pause_image, pause_image_alone, containers_do_not_end)

@@ -127,6 +127,3 @@ def upgraded_below_pods(view: View) -> Result:
     if not upgrades:
         return build_ok_result(subject, f"none of {PACKAGE}, although not held")
     return Result(subject, f"{PACKAGE} held", f"not held, upgraded on {upgrades[-1].started_at}")
-
-
-CHECKS = (key_of_another_schema, table_replaced, registry_settings, other_runtimes, upgraded_below_pods)

@@ -186,6 +186,3 @@ def not_ready(view: View) -> Result:
 
 
 LOST = 15
-
-
-CHECKS = (nouveau, headers, not_loaded, nothing_deeper, conflict, leftovers, inforom, adapter, not_ready)

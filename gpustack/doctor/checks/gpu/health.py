@@ -157,6 +157,3 @@ def cuda_fails(view: View) -> Result:
         return build_ok_result("CUDA", NO_GPU if files is None else "test of the operator passed")
     words = find_log_lines(view, "cuda")
     return Result("CUDA", "working", words[0].line if words else "no error logged", ok=not words)
-
-
-CHECKS = (off_the_bus, critical, row_remap, fabric_manager, none_there, too_old, unhealthy, more_is_wanted, cuda_fails)

@@ -63,6 +63,3 @@ def no_mirror(view: View) -> Result:
     waits = any(not pod.ready for pod in list_own_pods(view, DRIVER_PODS))
     actual = words[0].line if words and waits else "the driver's pod is running" if words else "no such message"
     return Result("log of the driver's pod", "no error with packages", actual, ok=not (words and waits))
-
-
-CHECKS = (driver_image, no_mirror)

@@ -255,23 +255,3 @@ def nothing_allocatable(view: View) -> Result:
         reason = f"0: excluded from the operator by label {OPERANDS_LABEL}=false"
         return Result(subject, "1 or more", reason)
     return Result(subject, "1 or more", str(count), ok=bool(count))
-
-
-CHECKS = (
-    not_labelled,
-    labeller,
-    has_untolerated_taints,
-    waits,
-    no_nvml,
-    lost_devices,
-    watchers_left,
-    has_mig_regression,
-    cdi,
-    toolkit_first,
-    cuda_test,
-    operands_init,
-    no_labels,
-    lacks_discovery_labels,
-    plugin_down,
-    nothing_allocatable,
-)

@@ -174,18 +174,3 @@ def stale(view: View) -> Result:
         "running" if is_operator_running(view) else "not running",
         ok=bool(is_operator_running(view)),
     )
-
-
-CHECKS = (
-    content,
-    labeller_runs,
-    login,
-    lacks_image_tag,
-    plugin_config,
-    operator_oom,
-    api_timeout,
-    policies,
-    own_users,
-    stale_definition,
-    stale,
-)

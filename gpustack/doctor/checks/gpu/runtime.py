@@ -60,6 +60,3 @@ def toolkit_file(view: View) -> Result:
         return build_ok_result("files of the toolkit", "accepted by containerd" if broken else "valid")
     file, reason = next(iter(broken.items()))
     return Result(f"{FOLDER}{file}", "valid for containerd", reason)
-
-
-CHECKS = (handler, toolkit_runs, imports, toolkit_file)

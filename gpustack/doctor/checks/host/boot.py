@@ -69,6 +69,3 @@ def apparmor_denies_signals(view: View) -> Result:
 
 def is_runtime(profile: str) -> bool:
     return profile.rsplit("/", 1)[-1] in ("runc", "crun") or profile.startswith("cri-containerd")
-
-
-CHECKS = (modules_not_persisted, reboot_pending, inotify_exhausted, apparmor_denies_signals)

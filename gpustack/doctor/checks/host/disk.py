@@ -76,6 +76,3 @@ def prometheus_evicted(view: View) -> Result:
     return Result(
         "Prometheus", "evicted", format_value(evicted_pods) if evicted_pods else "not evicted", ok=not evicted_pods
     )
-
-
-CHECKS = (disk_pressure, disk_fails, evictions, prometheus_evicted)

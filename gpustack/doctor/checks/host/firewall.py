@@ -70,6 +70,3 @@ def reject_rules(view: View) -> Result:
     blocked_packets = select_by_owner(view, "iptables", [*list_blocked_pod_packets(view), *list_blocked_inbound(view)])
     rejected = [(packet, stop) for packet, stop in blocked_packets if stop.path and "REJECT" in stop.path[-1].text]
     return judge_blocked("traffic of the cluster", rejected, "not rejected by a rule")
-
-
-CHECKS = (ufw_blocks_pods, firewalld_blocks, reject_rules)

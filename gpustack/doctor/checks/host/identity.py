@@ -90,6 +90,3 @@ def hostname_invalid(view: View) -> Result:
     """Check that the host name is a DNS name. Capitals are allowed, because kubeadm and the kubelet convert them."""
     name = view[HOSTNAME]
     return Result("host name", "a DNS name of at most 63 characters", name, ok=bool(NODE_NAME.fullmatch(name)))
-
-
-CHECKS = (time_skew, certificates_by_true_time, duplicate_identity, duplicate_address, hostname_invalid)

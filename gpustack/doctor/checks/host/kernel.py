@@ -43,6 +43,3 @@ def br_netfilter_missing(view: View) -> Result:
     """Judge br_netfilter by its effect, because a kernel with it built in loads no module."""
     is_loaded = "br_netfilter" in view[MODULES].working
     return Result("br_netfilter", "working", "working" if is_loaded else "not working", ok=bool(is_loaded))
-
-
-CHECKS = (ip_forward_off, bridge_nf_call_off, br_netfilter_missing)

@@ -61,6 +61,3 @@ def resolver_loop(view: View) -> Result:
             f"name servers in {resolver.file}", format_value(resolver.servers) if not looped else "not used by CoreDNS"
         )
     return Result(f"name servers in {resolver.file}", "no loopback address", format_value(looped))
-
-
-CHECKS = (no_egress, manager_owns_links, both_backends, resolver_loop)

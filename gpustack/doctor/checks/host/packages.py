@@ -68,6 +68,3 @@ def list_distrusted_sources(view: View, sources: Sources) -> Iterator[str]:
         for source in sources.sources
         if any(name in source.uri for name in GONE)
     )
-
-
-CHECKS = (apt_lock, dpkg_interrupted, apt_repo_key)

@@ -42,6 +42,3 @@ def is_unmanaged(view: View) -> Result:
     """Check that the host responds to probes."""
     reach = require_reach(view)
     return Result("host", "reachable", reach.reason or "reachable", ok=bool(reach.reached))
-
-
-CHECKS = (ssh_unreachable, sudo_password, is_unmanaged)

@@ -52,6 +52,3 @@ def node_notready(view: View) -> Result:
     if node is None:
         return build_ok_result("node", "the host is not a node")
     return Result(f"node {node.name}", "ready", node.reason or "ready", ok=bool(node.ready))
-
-
-CHECKS = (apiserver_down, kubelet_down, unknown_nodes, node_notready)

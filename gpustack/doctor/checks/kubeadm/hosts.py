@@ -144,6 +144,3 @@ def version_skew(view: View) -> Result:
         apart.append(f"kubeadm {kubeadm.version}")
     actual = f"{format_value(apart)} with the API at {view[VERSION]}" if apart else format_value(kubelets)
     return Result("versions of Kubernetes", "within the version skew policy", actual, ok=not apart)
-
-
-CHECKS = (stale_state, ca_hash, endpoint, wrong_node_ip, kubeconfig, version_skew)

@@ -165,19 +165,3 @@ def dcgm_down(view: View) -> Result:
 @check("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)
 def exporter_has_no_address(view: View) -> Result:
     return dcgm_down(view)
-
-
-CHECKS = (
-    no_profiling,
-    profiling_taken,
-    engine_version,
-    engine_away,
-    services_are_reached,
-    blanks,
-    duplicates,
-    attribution,
-    counters,
-    exporter_oom,
-    dcgm_down,
-    exporter_has_no_address,
-)

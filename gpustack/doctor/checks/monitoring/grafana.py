@@ -158,6 +158,3 @@ def label(view: View) -> Result:
         return build_ok_result("label of the host", f"{format_value(series_labels)} in the series")
     name, labels = next(iter(wrong.items()))
     return Result(f"label of the host in {name}", format_value(series_labels), format_value(labels))
-
-
-CHECKS = (password, plugin, data_source, not_loaded, metric_name, lacks_xid_metric, label)

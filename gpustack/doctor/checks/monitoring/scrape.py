@@ -157,16 +157,3 @@ def dashboard_wrong(view: View) -> Result:
     if words:
         return Result("values of GPUs", "unique and valid", format_value(words))
     return build_ok_result("values of GPUs", "unique and valid")
-
-
-CHECKS = (
-    loopback,
-    network,
-    clocks,
-    kubelet_refuses,
-    target_missing,
-    target_down,
-    no_metrics,
-    dashboard_nodata,
-    dashboard_wrong,
-)

@@ -75,6 +75,3 @@ def format_selector(prometheus: PrometheusSelectors) -> str:
 
 def format_labels(pairs: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{key}={value}" for key, value in pairs)
-
-
-CHECKS = (selector,)

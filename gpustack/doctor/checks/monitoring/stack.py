@@ -197,6 +197,3 @@ def two_operators(view: View) -> Result:
             "Prometheus operators", format_value([f"{operator.namespace}/{operator.name}" for operator in running])
         )
     return Result("Prometheus operators for all namespaces", "one", format_value(at_large))
-
-
-CHECKS = (port_of_a_host, port_of_a_pod, claim_pending, prometheus_oom, webhook_down, webhook_deserted, two_operators)

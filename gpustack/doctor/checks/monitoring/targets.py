@@ -170,6 +170,3 @@ def has_rejected_objects(view: View) -> Result:
         raise FactUnavailable(f"{format_value(unnamed or unclear)} {reason}")
     names = format_value([f"{event.namespace}/{event.name}" for event in events])
     return build_ok_result(subject, f"none of gpustack; {names}")
-
-
-CHECKS = (lacks_service_monitor, label_mismatch, port_name, rights, has_rejected_objects)
