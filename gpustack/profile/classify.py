@@ -1,7 +1,7 @@
 """Classification: the first class whose conditions all hold, with its confidence and the objections to it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.profile.classes import CLASSES, Class, Condition, Id
@@ -27,22 +27,22 @@ class Verdict:
     title: str
     confidence: Confidence
     reasons: tuple[str, ...]
-    support: tuple[str, ...]
-    objections: tuple[str, ...]
-    ruled_out: tuple[tuple[Id, str], ...]
-    notes: tuple[str, ...]
     advice: tuple[str, ...]
-    success_criterion: str
-    second: Id | None
+    notes: tuple[str, ...]
     means: tuple[tuple[str, float], ...]
+    ruled_out: tuple[tuple[Id, str], ...] = ()
+    success_criterion: str = NO_CLASS
+    support: tuple[str, ...] = ()
+    objections: tuple[str, ...] = ()
+    second: Id | None = None
 
 
 def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
     """Classify a job. `phases` is the number of different stretches that analyze finds."""
     signals = compute_signals(job, limits)
     if missing := tuple(find_missing_data(job, signals, limits)):
-        title = "There is too little data for a verdict."
-        return complete_verdict("insufficient-data", title, "none", missing, signals, limits, MORE_DATA)
+        title, overlays = "There is too little data for a verdict.", list_overlays("insufficient-data", signals, limits)
+        return Verdict("insufficient-data", title, "none", missing, MORE_DATA, tuple(overlays), signals.means)
     ruled_out: list[tuple[Id, str]] = []
     unmeasured: list[Id] = []
     for number, candidate in enumerate(CLASSES):
@@ -64,7 +64,8 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
             )
         ruled_out.append((candidate.id, min(broken, key=lambda condition: condition.margin).refutation))
     title = "Nothing stands out: no part of the GPU is at its limit, and none is without work."
-    return complete_verdict("mixed", title, "low", (), signals, limits, CLOSER_LOOK, ruled_out=tuple(ruled_out))
+    overlays = list_overlays("mixed", signals, limits)
+    return Verdict("mixed", title, "low", (), CLOSER_LOOK, tuple(overlays), signals.means, tuple(ruled_out))
 
 
 def find_missing_data(job: Job, signals: Signals, limits: Limits) -> Iterator[str]:
@@ -104,20 +105,20 @@ def build_verdict(
     doubtful = bool(against or unmeasured_ids) or phases > 1 or margin < CLOSE or short
     enough = max(candidate.samples, limits.normal_samples)
     sure = judge_confidence(signals.samples, enough, limits.many_samples, margin, backed=backed, doubtful=doubtful)
-    return complete_verdict(
+    notes = [f"What {id} needs was not measured: it may be that." for id in unmeasured_ids]
+    return Verdict(
         candidate.id,
         candidate.title,
         sure,
         tuple(map(str, conditions)),
-        signals,
-        limits,
         candidate.advice,
-        success_criterion=candidate.success_criterion,
-        support=tuple(map(str, support)),
-        objections=tuple(map(str, against)),
-        ruled_out=ruled_out,
-        notes=tuple(f"What {id} needs was not measured: it may be that." for id in unmeasured_ids),
-        second=second if margin < CLEAR else None,
+        (*notes, *list_overlays(candidate.id, signals, limits)),
+        signals.means,
+        ruled_out,
+        candidate.success_criterion,
+        tuple(map(str, support)),
+        tuple(map(str, against)),
+        second if margin < CLEAR else None,
     )
 
 
@@ -134,41 +135,6 @@ def find_next_best(candidates: Sequence[Class], signals: Signals, limits: Limits
         if all(condition.holds for condition in candidate.conditions(signals, limits)):
             return candidate.id
     return None
-
-
-def complete_verdict(
-    id: Id,
-    title: str,
-    sure: Confidence,
-    reasons: tuple[str, ...],
-    signals: Signals,
-    limits: Limits,
-    advice: tuple[str, ...],
-    *,
-    success_criterion: str = NO_CLASS,
-    support: tuple[str, ...] = (),
-    objections: tuple[str, ...] = (),
-    ruled_out: tuple[tuple[Id, str], ...] = (),
-    notes: tuple[str, ...] = (),
-    second: Id | None = None,
-) -> Verdict:
-    means = tuple(
-        (field.name, value) for field in fields(signals) if (value := getattr(signals, field.name)) is not None
-    )
-    return Verdict(
-        id,
-        title,
-        sure,
-        reasons,
-        support,
-        objections,
-        ruled_out,
-        (*notes, *list_overlays(id, signals, limits)),
-        advice,
-        success_criterion,
-        second,
-        means,
-    )
 
 
 def list_overlays(id: Id, signals: Signals, limits: Limits) -> Iterator[str]:
