@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Literal
 
-from gpustack.ask.judge import Check
+from gpustack.ask.judge import Check, Result
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
 from gpustack.config.host import Host
@@ -17,6 +18,19 @@ def accepts_any_host(host: Host) -> bool:
 
 def accepts_any_inventory(inventory: Inventory) -> bool:
     return True
+
+
+def check_where(condition: Callable[[View], object], *checks: Check) -> tuple[Check, ...]:
+    """Return the checks under their own names, with nothing to say where the condition does not hold."""
+
+    def add_condition(check: Check) -> Check:
+        @wraps(check)
+        def judge(view: View) -> Result | None:
+            return check(view) if condition(view) else None
+
+        return judge
+
+    return tuple(map(add_condition, checks))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, G
 from gpustack.probes.host.system import OS
 from gpustack.steps.apt_repository import find_repository_mismatch
 from gpustack.steps.gpu.mode import LIBRARIES, MODULES, list_expected_packages, uses_driver_mode
+from gpustack.steps.step import check_where
 
 # Debian's own packages of a driver: NVIDIA's conflict with them.
 DEBIAN_PACKAGES = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidia-tesla-kernel-dkms")
@@ -51,14 +52,12 @@ def find_conflicting_packages(view: View) -> list[str]:
 def repository(view: View) -> Result | None:
     """NVIDIA's apt repository for the operating system of the host is configured with the key that signs it and no
     other. A system for which no such key is known is rejected."""
-    return find_repository_mismatch(view, "nvidia", GPU_REPOSITORY) if uses_driver_mode(view, "host") else None
+    return find_repository_mismatch(view, "nvidia", GPU_REPOSITORY)
 
 
 def version_pinned(view: View) -> Result | None:
     """The version of the driver or its branch is pinned in apt: otherwise apt mixes the newest packages with the
     requested ones."""
-    if not uses_driver_mode(view, "host"):
-        return None
     version = resolve_driver_version(view.spec)
     names = [f"nvidia-driver-pinning-{part}" for part in (version, version.split(".")[0])]
     if any(name in view[GPU_PACKAGES] for name in names):
@@ -70,16 +69,12 @@ def version_pinned(view: View) -> Result | None:
 def packages_installed(view: View) -> Result | None:
     """The libraries with nvidia-smi and the source of the kernel module for DKMS are installed; on Ubuntu also
     nvidia-persistenced, which no other package installs there."""
-    if not uses_driver_mode(view, "host"):
-        return None
     missing = [name for name in list_expected_packages(view) if name not in view[GPU_PACKAGES]]
     return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
 
 
 def version(view: View) -> Result | None:
     """The driver is installed at the version of the spec, with the type of kernel module that the spec requests."""
-    if not uses_driver_mode(view, "host"):
-        return None
     names, packages = list_expected_packages(view), view[GPU_PACKAGES]
     target = resolve_driver_version(view.spec)
     wrong = [
@@ -91,7 +86,7 @@ def version(view: View) -> Result | None:
 
 def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that a host upgrade does not move the libraries away from the loaded module."""
-    if not uses_driver_mode(view, "host") or not view.spec.gpu.driver.guard:
+    if not view.spec.gpu.driver.guard:
         return None
     loose = [
         name for name in list_expected_packages(view) if (package := view[GPU_PACKAGES].get(name)) and not package.held
@@ -102,7 +97,7 @@ def packages_held(view: View) -> Result | None:
 def unattended_upgrades(view: View) -> Result | None:
     """Unattended upgrades exclude the driver and all that belongs to it, according to the effective configuration of
     apt."""
-    if not uses_driver_mode(view, "host") or not view.spec.gpu.driver.guard:
+    if not view.spec.gpu.driver.guard:
         return None
     missing = [word for word in EXCLUDED_PREFIXES if word not in view[GPU_GUARD]]
     if not missing:
@@ -113,7 +108,7 @@ def unattended_upgrades(view: View) -> Result | None:
 def next_kernel(view: View) -> Result | None:
     """The kernel for the next boot has its headers and a module, and later kernels will install their headers:
     otherwise the host has no GPUs after an upgrade and a reboot."""
-    if not uses_driver_mode(view, "host") or not view.spec.gpu.driver.guard:
+    if not view.spec.gpu.driver.guard:
         return None
     next_kernel_state = view[GPU_KERNELS].next
     lacking = []
@@ -134,4 +129,7 @@ def list_header_packages(view: View) -> list[str]:
     return sorted(f"linux-headers-{name}" for name in names if not name[:1].isdigit() and "unsigned" not in name)
 
 
-CHECKS = (repository, version_pinned, packages_installed, version, packages_held, unattended_upgrades, next_kernel)
+CHECKS = check_where(
+    lambda view: uses_driver_mode(view, "host"),
+    repository, version_pinned, packages_installed, version, packages_held, unattended_upgrades, next_kernel,
+)  # fmt: skip

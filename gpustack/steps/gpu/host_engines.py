@@ -85,7 +85,7 @@ def engine_pair(view: View) -> Result | None:
     the exporter's tag is the engine's version. Others may work, and are not supported; DCGM 4.7.1 talks to no older one
     (NVIDIA, DCGM Exporter release notes). The exporter's own engine always fits."""
     of_hosts = view.spec.gpu.dcgm == "host"
-    if not count_host_gpus(view) or not (of_hosts or has_engine_pod(view)):
+    if not (of_hosts or has_engine_pod(view)):
         return None
     exporter = select_image_tag(view, "dcgmExporter", "dcgm-exporter")
     tag = TAG.fullmatch(exporter)

@@ -117,7 +117,7 @@ def namespace(view: View) -> Result | None:
     somebody set stays."""
     name = view.spec.gpu.namespace
     state = view[NAMESPACES].get(name)
-    if not count_host_gpus(view) or state is None:
+    if state is None:
         return None
     phase, level = state
     if phase == "Terminating":

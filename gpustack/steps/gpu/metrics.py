@@ -23,14 +23,12 @@ from gpustack.steps.applied_objects import find_object_mismatch
 from gpustack.steps.gpu.exporter import COUNTERS, count_watched_gpus, render_counters
 from gpustack.steps.gpu.hosts import build_hosts_result, count_host_gpus, map_gpu_nodes
 from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, select_monitor
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, check_where
 from gpustack.times import parse_duration
 
 
 def csv(view: View) -> Result | None:
     """The exporter is configured to export the counters of gpustack, and those of the spec."""
-    if not count_host_gpus(view):
-        return None
     expected_csv, actual_csv = render_counters(view), view[COUNTERS_FACT].get(COUNTERS)
     if actual_csv == expected_csv:
         return None
@@ -39,8 +37,6 @@ def csv(view: View) -> Result | None:
 
 def monitor(view: View) -> Result | None:
     """Prometheus finds the exporter through exactly one ServiceMonitor."""
-    if not count_host_gpus(view):
-        return None
     expected_monitor, monitors = select_monitor(view), view[MONITORS] or ()
     if expected_monitor not in monitors:
         return Result(
@@ -72,11 +68,7 @@ def monitor(view: View) -> Result | None:
 def monitor_content(view: View) -> Result | None:
     """A ServiceMonitor of gpustack has the interval and the relabelings of the spec."""
     expected_monitor = select_monitor(view)
-    if (
-        not count_host_gpus(view)
-        or expected_monitor.name != MONITOR_NAME
-        or expected_monitor not in (view[MONITORS] or ())
-    ):
+    if expected_monitor.name != MONITOR_NAME or expected_monitor not in (view[MONITORS] or ()):
         return None
     return find_object_mismatch("ServiceMonitors", [build_monitor(view)], view[SERVICE_MONITORS])
 
@@ -85,8 +77,6 @@ def series(view: View) -> Result | None:
     """Prometheus has a recent series of every GPU of every node, or of those of gpu.metrics.devices, by its UUID, from
     one scrape job: the series of a job that is no longer scraped can be queried for five minutes."""
     counts, wrong = count_host_gpus(view), {}
-    if not counts:
-        return None
     fresh = max(STALE_SECONDS, 3 * parse_duration(view.spec.gpu.metrics.interval))
     by_host: dict[str, list[GpuSeries]] = {}
     for gpu_series in view[SERIES]:
@@ -108,7 +98,7 @@ def temporary(view: View) -> Result | None:
     """The GPUs have no temporary change, by `--for` or as profiling that is paused: what gpustack changes so stands on
     the node with a deadline and the values before, and the first command of `gpustack gpu` that asks host engines after
     that puts it back. To end it earlier, set it again without `--for`, or resume profiling."""
-    if not count_host_gpus(view) or not (marks := view[MARKS]):
+    if not (marks := view[MARKS]):
         return None
     parsed_marks = {place: parse_mark(*place, text, view.started_at) for place, text in marks.items()}
     words = [
@@ -128,7 +118,7 @@ STEP = Step(
     "gpu-metrics",
     scope="cluster",
     probes=(COUNTERS_FACT, MONITORS, SERVICE_MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, MARKS),
-    checks=(csv, monitor, monitor_content, series, temporary),
+    checks=check_where(count_host_gpus, csv, monitor, monitor_content, series, temporary),
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle_seconds=180,
     is_enabled=lambda inventory: inventory.spec.monitoring.enabled,

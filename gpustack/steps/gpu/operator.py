@@ -49,7 +49,7 @@ from gpustack.steps.gpu.mode import choose_driver_mode
 from gpustack.steps.gpu.operator_values import build_release, uses_driver_containers
 from gpustack.steps.gpu.plugin_objects import NAME_PREFIX
 from gpustack.steps.release import find_release_mismatch
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, check_where
 from gpustack.steps.workloads import find_stopped_deployment
 
 # In seconds. The image of a driver container, 1 to 2 GB, is pulled; then the chart gives it 60 s and 120 times 10 s to
@@ -69,7 +69,7 @@ OPERANDS = (
 def host_stack(view: View) -> Result | None:
     """The objects of `gpu.stack: host` are not installed as well: each GPU would be offered and measured twice."""
     daemon_sets = [name for name in view[GPU_DAEMON_SETS] if name.startswith(NAME_PREFIX)]
-    if not count_host_gpus(view) or not daemon_sets:
+    if not daemon_sets:
         return None
     space = view.spec.gpu.namespace
     kinds, label = "daemonset,service,configmap", "app.kubernetes.io/managed-by=gpustack"
@@ -100,8 +100,6 @@ def left_alone(view: View) -> Result | None:
     """The node of a host that has GPUs, but none for Kubernetes, has the label that excludes it from the operator:
     otherwise the operator deploys its operands there, and waits forever for a driver. The check uses the PCI bus,
     whatever the inventory says."""
-    if not count_host_gpus(view):
-        return None
     able = [view.select_host(host.name) for host in view.hosts if host.name not in list_silent_hosts(view)]
     hosts = {
         host_view[IDENTITY].machine_id: host_view.location
@@ -125,7 +123,7 @@ def policy_of_others(view: View) -> Result | None:
     foreign_policies = [
         policy.name for policy in view[CLUSTER_POLICIES] or () if policy.release != view.spec.gpu.release
     ]
-    if not count_host_gpus(view) or not foreign_policies:
+    if not foreign_policies:
         return None
     hint = Prose("set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before")
     return Result(
@@ -139,13 +137,11 @@ def policy_of_others(view: View) -> Result | None:
 
 def chart(view: View) -> Result | None:
     """The Helm release is deployed, with the chart of the version set and the values of the spec."""
-    return find_release_mismatch(view, build_release(view)) if count_host_gpus(view) else None
+    return find_release_mismatch(view, build_release(view))
 
 
 def policy(view: View) -> Result | None:
     """The operator reports that its policy is ready, because it is reconciled, not because there was nothing to do."""
-    if not count_host_gpus(view):
-        return None
     cluster_policy = next((candidate for candidate in view[CLUSTER_POLICIES] or () if candidate.name == POLICY), None)
     if cluster_policy is None:
         return Result("ClusterPolicy", "ready", "none")
@@ -168,8 +164,6 @@ def operands(view: View) -> Result | None:
     exporter, and the DCGM host engine of gpu.dcgm: standalone; also the node feature discovery that comes with it,
     unless your values say that another one is used. A node with a label that excludes the operands gets none, however
     long install waits."""
-    if not count_host_gpus(view):
-        return None
     if opted_out := {
         host: node for host, node in map_gpu_nodes(view).items() if node.labels.get(OPERANDS_LABEL) == "false"
     }:
@@ -228,9 +222,10 @@ STEP = Step(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS,
         IDENTITY, OS, GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED_PODS, HOST_ENGINES, NODES, ADDRESS,
     ),
-    checks=(
-        host_stack, namespace, policy_of_others, gpus_on_bus, virtual_machines, left_alone, host_engine,
-        engine_pair, chart, policy, labels, operands, allocatable,
+    checks=check_where(
+        count_host_gpus,
+        host_stack, namespace, policy_of_others, gpus_on_bus, virtual_machines, left_alone, host_engine, engine_pair,
+        chart, policy, labels, operands, allocatable,
     ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle_seconds=SETTLE,

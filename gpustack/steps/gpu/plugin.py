@@ -55,7 +55,7 @@ from gpustack.steps.gpu.hosts import (
 )  # fmt: skip
 from gpustack.steps.gpu.operator_values import NO_SHARING, format_sharing
 from gpustack.steps.gpu.plugin_objects import EXPORTER, NAME_PREFIX, PLUGIN_LABEL, build_objects, map_plugins
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, check_where
 
 # By kind: which objects of gpustack exist, as they were applied.
 PROBES = {"ConfigMap": CONFIG_MAPS, "DaemonSet": DAEMON_SETS, "Service": SERVICES, "RuntimeClass": RUNTIME_CLASSES}
@@ -107,7 +107,7 @@ def operators_stack(view: View) -> Result | None:
         f"release {release.namespace}/{release.name}" for release in view[RELEASES] if release.name == spec.release
     ]
     operator_objects += [f"ClusterPolicy {policy.name}" for policy in view[CLUSTER_POLICIES] or ()]
-    if not count_host_gpus(view) or not operator_objects:
+    if not operator_objects:
         return None
     hint = Prose(
         "{}, by /usr/local/lib/gpustack/helm; pods that use GPUs end before",
@@ -135,8 +135,6 @@ def sharing_supported(view: View) -> Result | None:
 
 def objects_applied(view: View) -> Result | None:
     """The objects exist and match this release and the spec."""
-    if not count_host_gpus(view):
-        return None
     for kind, probe in PROBES.items():
         objects = [document for document in build_objects(view) if document["kind"] == kind]
         if result := find_object_mismatch(f"{kind}s", objects, view[probe]):
@@ -148,7 +146,7 @@ def stale_daemon_sets(view: View) -> Result | None:
     """The cluster has no DaemonSet of gpustack left from another sharing mode."""
     names = {*map_plugins(view), EXPORTER}
     stale_names = [name for name in view[GPU_DAEMON_SETS] if name.startswith(NAME_PREFIX) and name not in names]
-    if count_host_gpus(view) and stale_names:
+    if stale_names:
         return Result("DaemonSets of gpustack", format_value(names), f"also {format_value(stale_names)}")
     return None
 
@@ -170,8 +168,6 @@ def labels(view: View) -> Result | None:
 def daemon_sets(view: View) -> Result | None:
     """The device plugin and the exporter, with gpu.dcgm: standalone its host engine too, run on every GPU node."""
     count, workloads = len(map_gpu_nodes(view)), view[GPU_DAEMON_SETS]
-    if not count_host_gpus(view):
-        return None
     failures = []
     names_by_subject: tuple[tuple[str, Collection[str]], ...] = (
         ("device plugin", map_plugins(view)),
@@ -207,8 +203,13 @@ STEP = Step(
         GPU_DEVICES, OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED_PODS, HOST_ENGINES,
     ),
     checks=(
-        operators_stack, namespace, gpus_on_bus, host_engine, engine_pair, sharing_supported, objects_applied,
-        stale_daemon_sets, labels, daemon_sets, allocatable,
+        *check_where(
+            count_host_gpus,
+            operators_stack, namespace, gpus_on_bus, host_engine, engine_pair, sharing_supported, objects_applied,
+            stale_daemon_sets,
+        ),
+        labels,  # also where no host has a GPU any more
+        *check_where(count_host_gpus, daemon_sets, allocatable),
     ),
     needs=("flannel", "workers", "gpu-runtime"),
     settle_seconds=180,

@@ -32,7 +32,7 @@ from gpustack.probes.host.system import OS
 from gpustack.probes.packages.dpkg import SOURCES
 from gpustack.steps.apt_repository import find_repository_mismatch
 from gpustack.steps.gpu.count import count_gpus, list_gpus
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, check_where
 
 PACKAGES = ("nvidia-container-toolkit-base", "nvidia-container-toolkit")
 PROGRAM = "/usr/bin/nvidia-container-runtime"
@@ -43,7 +43,7 @@ OPERATOR_DROP_IN = "/etc/containerd/conf.d/99-nvidia.toml"
 def other_runtimes(view: View) -> Result | None:
     """The runtime nvidia is defined by no other file of containerd: the operator's toolkit writes one, and so does
     nvidia-ctk. Which of the two applies would depend on the names of the files."""
-    files = view[RUNTIME_FILES].other_files if list_gpus(view) else ()
+    files = view[RUNTIME_FILES].other_files
     if not files:
         return None
     hint = Prose("take the runtime nvidia out of {}; systemctl restart containerd", files[0])
@@ -60,21 +60,17 @@ def other_runtimes(view: View) -> Result | None:
 
 def repository(view: View) -> Result | None:
     """The apt repository of the toolkit is configured with the expected key and no other."""
-    return find_repository_mismatch(view, "toolkit", TOOLKIT_REPOSITORY) if list_gpus(view) else None
+    return find_repository_mismatch(view, "toolkit", TOOLKIT_REPOSITORY)
 
 
 def packages_installed(view: View) -> Result | None:
     """The toolkit is installed."""
-    if not list_gpus(view):
-        return None
     missing = [name for name in PACKAGES if name not in view[GPU_PACKAGES]]
     return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
 
 
 def version(view: View) -> Result | None:
     """The toolkit has the version of the version set."""
-    if not list_gpus(view):
-        return None
     packages, expected_version = view[GPU_PACKAGES], view.versions.components["nvidia-container-toolkit"]
     wrong = [
         f"{name} {packages[name].version}"
@@ -87,8 +83,6 @@ def version(view: View) -> Result | None:
 
 def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
-    if not list_gpus(view):
-        return None
     loose = [name for name in PACKAGES if (package := view[GPU_PACKAGES].get(name)) and not package.held]
     return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
 
@@ -102,8 +96,6 @@ def build_drop_in() -> dict[str, Any]:
 
 def configuration(view: View) -> Result | None:
     """The configuration file of gpustack for containerd has the expected content."""
-    if not list_gpus(view):
-        return None
     runtime_files = view[RUNTIME_FILES]
     if runtime_files.drop_in == build_drop_in():
         return None
@@ -119,8 +111,6 @@ def configuration(view: View) -> Result | None:
 
 def running(view: View) -> Result | None:
     """The running containerd has the runtime nvidia."""
-    if not list_gpus(view):
-        return None
     runtime = view[RUNTIME]
     return expect("runtime nvidia of the running containerd", PROGRAM, runtime.nvidia if runtime else "")
 
@@ -141,7 +131,12 @@ STEP = Step(
     scope="host",
     needs=("containerd", "gpu-driver"),
     probes=(OS, GPU_DEVICES, GPU_PACKAGES, TOOLKIT_REPOSITORY, SOURCES, RUNTIME_FILES, RUNTIME),
-    checks=(other_runtimes, repository, packages_installed, version, packages_held, configuration, running, devices),
+    checks=(
+        *check_where(
+            list_gpus, other_runtimes, repository, packages_installed, version, packages_held, configuration, running
+        ),
+        devices,  # also where the bus has lost all GPUs of the inventory
+    ),
     settle_seconds=30,
     is_enabled=lambda inventory: inventory.spec.gpu.stack == "host",
 )
