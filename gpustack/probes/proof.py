@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import list_objects, parse_ready_condition
+from gpustack.probes.kubernetes.nodes import list_objects, parse_each, parse_ready_condition
 from gpustack.probes.parsing import parse_integer
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
@@ -77,10 +77,6 @@ class Ingress:
     services: tuple[str, ...]
 
 
-def parse_proof_nodes(answer: Answer) -> tuple[ProofNode, ...]:
-    return tuple(parse_proof_node(entry) for entry in list_objects(answer))
-
-
 def parse_proof_node(entry: Any) -> ProofNode:
     status, labels = entry["status"], entry["metadata"].get("labels", {})
     capacity, allocatable = status.get("capacity", {}), status.get("allocatable", {})
@@ -144,10 +140,6 @@ def parse_exporter_nodes(answer: Answer) -> Mapping[str, str]:
     return {f"{metadata['namespace']}/{metadata['name']}": spec.get("nodeName", "") for metadata, spec in pod_parts}
 
 
-def parse_services(answer: Answer) -> tuple[Service, ...]:
-    return tuple(parse_service(entry) for entry in list_objects(answer))
-
-
 def parse_service(entry: Any) -> Service:
     name, spec = entry["metadata"], entry["spec"]
     ports = {port.get("name", ""): port for port in spec.get("ports", ())}
@@ -162,10 +154,6 @@ def parse_service(entry: Any) -> Service:
         node_ports={key: port["nodePort"] for key, port in ports.items() if "nodePort" in port},
         external_addresses=tuple(endpoint.get("hostname") or endpoint["ip"] for endpoint in balancer),
     )
-
-
-def parse_ingresses(answer: Answer) -> tuple[Ingress, ...]:
-    return tuple(parse_ingress(entry) for entry in list_objects(answer))
 
 
 def parse_ingress(entry: Any) -> Ingress:
@@ -200,7 +188,7 @@ NODES = Probe(
             list_field_paths("status.conditions", "type", "status", "message"),
         ),
     ),
-    parse_proof_nodes,
+    parse_each(parse_proof_node),
 )
 PODS = Probe(
     "proof.pods",
@@ -232,7 +220,7 @@ SERVICES = Probe(
             list_field_paths("spec", "type", "clusterIP", "ports"),
         ),
     ),
-    parse_services,
+    parse_each(parse_service),
 )
 INGRESSES = Probe(
     "proof.ingresses",
@@ -240,5 +228,5 @@ INGRESSES = Probe(
         "/apis/networking.k8s.io/v1/ingresses",
         join_paths(("metadata.name", "metadata.namespace"), list_field_paths("spec", "tls", "rules")),
     ),
-    parse_ingresses,
+    parse_each(parse_ingress),
 )

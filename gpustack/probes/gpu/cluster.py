@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
+from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known, parse_each
 from gpustack.probes.kubernetes.workloads import build_probe as workloads
 from gpustack.probes.parsing import parse_integer
 
@@ -70,10 +70,6 @@ def parse_stranded_pods(answer: Answer) -> tuple[Pod, ...]:
     return tuple(pods)
 
 
-def parse_gpu_nodes(answer: Answer) -> tuple[GpuNode, ...]:
-    return tuple(parse_gpu_node(entry) for entry in list_objects(answer))
-
-
 def parse_gpu_node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
     metadata, status = entry["metadata"], entry["status"]
     labels = metadata.get("labels", {})
@@ -121,7 +117,7 @@ GPU_NODES = Probe(
         "/api/v1/nodes",
         ("metadata.name", "metadata.labels", "status.nodeInfo.machineID", "status.capacity", "status.allocatable"),
     ),
-    parse_gpu_nodes,
+    parse_each(parse_gpu_node),
 )
 CLUSTER_POLICIES = Probe(
     "gpu.cluster-policies",

@@ -4,7 +4,7 @@ A host without a display controller of NVIDIA's is asked nothing: it says so, an
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
@@ -13,7 +13,7 @@ from gpustack.probes.packages.software import (
     Package,
     Repositories,
     build_repository_script,
-    parse_named_repositories,
+    parse_repositories,
     parse_upstream_version,
 )
 
@@ -84,14 +84,14 @@ def parse_gpu_packages(answer: Answer) -> Mapping[str, Package]:
     return packages
 
 
-def parse_gpu_repository(answer: Answer) -> Repositories:
-    """Parse the repository of the driver."""
-    return parse_gpu_host_repository(answer, "nvidia")
+def parse_gpu_repository(name: str) -> Callable[[Answer], Repositories]:
+    """Return a parser of a repository that only hosts with a GPU have."""
 
+    def parse(answer: Answer) -> Repositories:
+        is_absent = answer.stdout == f"{NO_GPU}\n"
+        return Repositories({name: None}) if is_absent else parse_repositories(name)(answer)
 
-def parse_gpu_host_repository(answer: Answer, name: str) -> Repositories:
-    """Parse a repository that only hosts with a GPU have, as `parse_named_repositories` does."""
-    return Repositories({name: None}) if answer.stdout == f"{NO_GPU}\n" else parse_named_repositories(answer, name)
+    return parse
 
 
 def parse_kernels(answer: Answer) -> Kernels:
@@ -138,7 +138,7 @@ GPU_PACKAGES = Probe(
 GPU_REPOSITORY = Probe(
     "gpu.repository",
     Lines(ONLY_WITH_GPU + build_repository_script("nvidia")),
-    parse_gpu_repository,
+    parse_gpu_repository("nvidia"),
     manual_command="cat /etc/apt/sources.list.d/*.sources",
 )
 # Headers are where DKMS looks for them. apt-cache madison names what is in lists of repositories, not what is installed

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU, parse_gpu_host_repository
-from gpustack.probes.packages.software import Repositories, build_repository_script
+from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU, parse_gpu_repository
+from gpustack.probes.packages.software import build_repository_script
 from gpustack.probes.sections import index_sections, split_sections
 
 DROP_IN = "/etc/containerd/conf.d/gpustack-nvidia.toml"
@@ -33,11 +33,6 @@ class RuntimeFiles:
     parse_error: str
     other_files: tuple[str, ...]
     devices: tuple[str, ...]
-
-
-def parse_toolkit_repository(answer: Answer) -> Repositories:
-    """Parse the repository of the toolkit."""
-    return parse_gpu_host_repository(answer, "toolkit")
 
 
 def parse_runtime_files(answer: Answer) -> RuntimeFiles:
@@ -61,7 +56,7 @@ def parse_runtime_files(answer: Answer) -> RuntimeFiles:
 TOOLKIT_REPOSITORY = Probe(
     "gpu.toolkit-repository",
     Lines(ONLY_WITH_GPU + build_repository_script("toolkit")),
-    parse_toolkit_repository,
+    parse_gpu_repository("toolkit"),
     manual_command="cat /etc/apt/sources.list.d/*.sources",
 )
 RUNTIME_FILES = Probe(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.kubernetes.nodes import list_objects, parse_each
 
 EXTERNAL = "v1beta1.external.metrics.k8s.io"
 
@@ -51,10 +51,6 @@ def parse_api_service(answer: Answer) -> ApiService | None:
     return None
 
 
-def parse_scalings(answer: Answer) -> tuple[Scaling, ...]:
-    return tuple(parse_scaling(entry) for entry in list_objects(answer))
-
-
 def parse_scaling(entry: Any) -> Scaling:
     conditions = {condition["type"]: condition for condition in entry.get("status", {}).get("conditions") or ()}
     candidates = (conditions[kind] for kind in ("AbleToScale", "ScalingActive") if kind in conditions)
@@ -89,5 +85,5 @@ SCALINGS = Probe(
         "/apis/autoscaling/v2/horizontalpodautoscalers",
         ("metadata.name", "metadata.namespace", "spec.scaleTargetRef", "status.conditions"),
     ),
-    parse_scalings,
+    parse_each(parse_scaling),
 )

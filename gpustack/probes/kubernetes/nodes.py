@@ -4,15 +4,19 @@ Facts are unavailable where there is no kubectl, no admin.conf or no answer; onl
 answer. Lists are read, never single objects: an empty list needs no error text to be understood.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import GenericAlias
+from typing import Any, TypeVar
 
 from gpustack.ask.api import ABSENT
 from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.ask.type_check import resolve_return_type
 from gpustack.files.json_text import load_json
 from gpustack.probes.kubernetes.names import require_names
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,16 @@ def list_objects(answer: Answer) -> list[Any]:
     return objects
 
 
+def parse_each(parse: Callable[[Any], Item]) -> Callable[[Answer], tuple[Item, ...]]:
+    """Return a parser of a list that parses each of its objects. A fact is checked by the annotation of its parser."""
+
+    def parse_objects(answer: Answer) -> tuple[Item, ...]:
+        return tuple(parse(entry) for entry in list_objects(answer))
+
+    parse_objects.__annotations__["return"] = GenericAlias(tuple, (resolve_return_type(parse), Ellipsis))
+    return parse_objects
+
+
 def list_objects_if_known(answer: Answer) -> list[Any] | None:
     """Return the objects as `list_objects`, of a probe that may end with 1: None while the API does not know the kind.
 
@@ -92,10 +106,6 @@ def parse_server_version(answer: Answer) -> str:
     if not version.startswith("v"):
         raise ValueError(version)
     return version.removeprefix("v")
-
-
-def parse_nodes(answer: Answer) -> tuple[Node, ...]:
-    return tuple(parse_node(entry) for entry in list_objects(answer))
 
 
 def parse_node(entry: Any) -> Node:
@@ -167,7 +177,7 @@ VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), parse_server_v
 NODES = Probe(
     "kube.nodes",
     Api("/api/v1/nodes", ("metadata.name", "spec.podCIDR", "spec.taints", "status.addresses", *CONDITIONS, *NODE_INFO)),
-    parse_nodes,
+    parse_each(parse_node),
 )
 DEPLOYMENTS = Probe(
     "kube.deployments",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.ask.probe import Api, Probe
+from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.parsing import parse_integer
 
 LONGEST = 600
@@ -68,10 +68,6 @@ class PodState:
         return f"{self.namespace}/{self.name}"
 
 
-def parse_pod_states(answer: Answer) -> tuple[PodState, ...]:
-    return tuple(parse_pod_state(entry) for entry in list_objects(answer))
-
-
 def parse_pod_state(entry: Any) -> PodState:
     metadata, spec, status = entry["metadata"], entry.get("spec", {}), entry.get("status", {})
     labels = metadata.get("labels", {})
@@ -126,7 +122,7 @@ KEEP = (
         for field in ("name", "ready", "state", "lastState")
     ),
 )  # fmt: skip
-GPU_PODS = Probe("gpu.pods", Api("/api/v1/namespaces/$GPU_NAMESPACE/pods", KEEP), parse_pod_states)
+GPU_PODS = Probe("gpu.pods", Api("/api/v1/namespaces/$GPU_NAMESPACE/pods", KEEP), parse_each(parse_pod_state))
 # node-exporter has one on every node, and its DaemonSet says how many run.
 MONITORING_PODS = Probe(
     "monitoring.pods",
@@ -135,6 +131,8 @@ MONITORING_PODS = Probe(
         "?labelSelector=app.kubernetes.io/name%21%3Dprometheus-node-exporter%2Capp%21%3Dprometheus-node-exporter",
         KEEP,
     ),
-    parse_pod_states,
+    parse_each(parse_pod_state),
 )
-PENDING_PODS = Probe("pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending", KEEP), parse_pod_states)
+PENDING_PODS = Probe(
+    "pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending", KEEP), parse_each(parse_pod_state)
+)

@@ -4,14 +4,13 @@ Placeholders for "no value": DCGM dcgmlib/dcgm_structs.h, DCGM_INT64_BLANK and D
 them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.monitoring.workloads import build_query, list_samples
+from gpustack.probes.monitoring.workloads import build_query, list_samples, parse_by_label
 
 NO_NUMBER = ("NaN", "+Inf", "-Inf")
 
@@ -75,26 +74,6 @@ def parse_scrape_jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
     )
 
 
-def parse_values_by_label(label: str, answer: Answer) -> dict[str, float]:
-    return {str(sample["metric"].get(label, "")): parse_number(sample["value"][1]) for sample in list_samples(answer)}
-
-
-def parse_instance_values(answer: Answer) -> Mapping[str, float]:
-    return parse_values_by_label("instance", answer)
-
-
-def parse_metric_values(answer: Answer) -> Mapping[str, float]:
-    return parse_values_by_label("__name__", answer)
-
-
-def parse_label_values(answer: Answer) -> Mapping[str, float]:
-    return parse_values_by_label("label", answer)
-
-
-def parse_resource_values(answer: Answer) -> Mapping[str, float]:
-    return parse_values_by_label("resource", answer)
-
-
 def parse_down_targets(answer: Answer) -> tuple[tuple[str, str], ...]:
     """Parse (job, instance) of each target that does not answer."""
     metrics = (sample["metric"] for sample in list_samples(answer))
@@ -141,7 +120,7 @@ DOWN_TARGETS = Probe("scrape.down-targets", build_query("up == 0"), parse_down_t
 CLOCKS = Probe(
     "scrape.clocks",
     build_query("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"),
-    parse_instance_values,
+    parse_by_label("instance"),
 )
 # Of a GPU in parts (MIG) one source says several. An exporter that was made anew is another source after the first:
 # only where their times overlap is their sum longer than the time from the first sample to the last.
@@ -160,12 +139,12 @@ BLANK_VALUES = Probe(
         'count by (__name__) ({__name__=~"DCGM_FI_.+"} >= 9223372036854775000 '
         'or ({__name__=~"DCGM_FI_.+"} >= 140737488355328 <= 140737488355342))'
     ),
-    parse_metric_values,
+    parse_by_label("__name__"),
 )
 REJECTED_OBJECTS = Probe(
     "scrape.rejected-objects",
     build_query('sum by (resource) (prometheus_operator_managed_resources{state="rejected"}) > 0'),
-    parse_resource_values,
+    parse_by_label("resource"),
 )
 # Which ones, the operator says in events alone, and says it again with each look at them (prometheus-operator
 # pkg/prometheus/resource_selector.go); the API keeps an event for an hour.
@@ -177,7 +156,9 @@ REJECTION_EVENTS = Probe(
     ),
     parse_rejected_objects,
 )
-DCGM_NAMES = Probe("scrape.dcgm-names", build_query('count by (__name__) ({__name__=~"DCGM_.+"})'), parse_metric_values)
+DCGM_NAMES = Probe(
+    "scrape.dcgm-names", build_query('count by (__name__) ({__name__=~"DCGM_.+"})'), parse_by_label("__name__")
+)
 HOST_LABELS = Probe(
     "scrape.host-labels",
     build_query(
@@ -186,7 +167,7 @@ HOST_LABELS = Probe(
             for name in ("hostname", "Hostname")
         )
     ),
-    parse_label_values,
+    parse_by_label("label"),
 )
 XIDS = Probe("scrape.xids", build_query("DCGM_FI_DEV_XID_ERRORS > 0"), parse_measurements)
 ROW_REMAP = Probe(

@@ -5,7 +5,7 @@ Conditions and their reasons: prometheus-operator Documentation/api-reference/ap
 stands in their annotation operator.prometheus.io/version.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -66,10 +66,14 @@ def parse_custom_resource(entry: Mapping[str, Any]) -> CustomResource:
     return CustomResource(true["Available"], true["Reconciled"], reason, tuple(narrow))
 
 
-def parse_vector(answer: Answer) -> Mapping[str, float]:
-    """Parse the values of an instant query, by the label `job`. Raise ValueError where the answer is none to an instant
-    query."""
-    return {sample["metric"].get("job", ""): parse_number(sample["value"][1]) for sample in list_samples(answer)}
+def parse_by_label(label: str) -> Callable[[Answer], Mapping[str, float]]:
+    """Return a parser of the values of an instant query, by a label, which raises ValueError where the answer is none
+    to an instant query."""
+
+    def parse_values(answer: Answer) -> Mapping[str, float]:
+        return {sample["metric"].get(label, ""): parse_number(sample["value"][1]) for sample in list_samples(answer)}
+
+    return parse_values
 
 
 def build_query(expression: str) -> Api:
@@ -111,4 +115,4 @@ DEFINITIONS = Probe(
 PROMETHEUSES = build_probe("monitoring.prometheuses", "prometheuses", *(f"spec.{name}" for name in SELECTORS))
 ALERTMANAGERS = build_probe("monitoring.alertmanagers", "alertmanagers")
 # 1 where every target of the job is up, 0 where one is not.
-TARGETS = Probe("monitoring.targets", build_query("min by (job) (up)"), parse_vector)
+TARGETS = Probe("monitoring.targets", build_query("min by (job) (up)"), parse_by_label("job"))

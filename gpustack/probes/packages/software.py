@@ -1,6 +1,6 @@
 """Debian packages, and the apt repositories that gpustack adds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
@@ -73,19 +73,17 @@ def parse_upstream_version(version: str) -> str:
     return version.split(":", 1)[-1].rsplit("-", 1)[0]
 
 
-def parse_repositories(answer: Answer) -> Repositories:
-    return parse_named_repositories(answer, "containerd", "kubernetes")
+def parse_repositories(*names: str) -> Callable[[Answer], Repositories]:
+    """Return a parser of sections `== NAME` with a deb822 file and gpg's listing of its keyring; an empty section ends
+    the answer. The parser raises KeyError or ValueError where a section is missing."""
 
+    def parse(answer: Answer) -> Repositories:
+        parts = index_sections(split_sections(answer.stdout))
+        if not set(parts) - set(names):
+            raise ValueError("cut off")
+        return Repositories({name: parse_repository(parts[name]) for name in names})
 
-def parse_named_repositories(answer: Answer, *names: str) -> Repositories:
-    """Parse sections `== NAME` with a deb822 file and gpg's listing of its keyring; an empty section ends the answer.
-
-    Raise KeyError or ValueError where a section is missing.
-    """
-    parts = index_sections(split_sections(answer.stdout))
-    if not set(parts) - set(names):
-        raise ValueError("cut off")
-    return Repositories({name: parse_repository(parts[name]) for name in names})
+    return parse
 
 
 def parse_repository(lines: list[str]) -> Repository | None:
@@ -124,7 +122,7 @@ show_keys() {
 
 
 def build_repository_script(names: str) -> str:
-    """Build the script whose output `parse_named_repositories` reads."""
+    """Build the script whose output `parse_repositories` reads."""
     return rf"""{SHOW_KEYS}set -- {names}
 for name do
   echo "== $name"
@@ -146,6 +144,6 @@ PACKAGES = Probe(
 REPOSITORIES = Probe(
     "packages.repositories",
     Lines(build_repository_script("containerd kubernetes")),
-    parse_repositories,
+    parse_repositories("containerd", "kubernetes"),
     manual_command="cat /etc/apt/sources.list.d/*.sources",
 )
