@@ -4,9 +4,14 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.operator import STEP
-from tests.worlds.snapshots.answers import make_answer, place_answers
+from gpustack.steps.gpu.plugin import STEP as PLUGIN_STEP
+from gpustack.steps.gpu.runtime import STEP as RUNTIME_STEP
+from tests.worlds.snapshots.answers import make_answer, make_list, place_answers
 from tests.worlds.snapshots.gpus import edit_answer, judge, read_answers
-from tests.worlds.snapshots.judge import list_failures
+from tests.worlds.snapshots.host_stack import PRESENT, add_toolkit, build_node, build_snapshot
+from tests.worlds.snapshots.hosts import H1, H2
+from tests.worlds.snapshots.hosts import judge as judge_host
+from tests.worlds.snapshots.judge import judge_checks, list_failures
 
 NODES = "gpu.nodes"
 
@@ -57,3 +62,18 @@ def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
     idle_sets = edit_answer("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
     assert list_failures(judge(STEP, {**changed_nodes, **idle_sets}))["allocatable"][1] == "install"
     assert list_failures(judge(STEP, changed_nodes))["allocatable"][1] == "operator"
+
+
+def test_a_label_goes_where_no_host_has_a_gpu_any_more() -> None:
+    nodes = place_answers(CLUSTER, make_list(NODES, [build_node("k1", labels=PRESENT)]))
+    snapshot = build_snapshot({}, {**nodes, **place_answers("k1", make_answer("gpu.devices", ""))})
+    failures = list_failures(judge_checks(PLUGIN_STEP, snapshot, CLUSTER))
+    assert failures == {"labels": ("k1: labelled, but without GPUs", "install")}
+
+
+def test_a_bus_without_the_gpus_of_the_inventory_lacks_their_devices() -> None:
+    """The other checks of the toolkit have no GPU to speak of."""
+    answers = {**add_toolkit(), **place_answers("h1", make_answer("gpu.devices", ""))}
+    host = replace(H1, spec=H1.spec.model_copy(update={"gpustack_gpus": 4}))
+    judgements = judge_host(RUNTIME_STEP, answers, {"gpu": {"stack": "host"}}, hosts=(host, H2))
+    assert list(list_failures(judgements)) == ["devices"]
