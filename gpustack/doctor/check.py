@@ -18,6 +18,7 @@ from typing import Any
 from gpustack.ask.judge import Names, Result
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
+from gpustack.doctor.entry import GUARD
 
 Blocks = Collection[tuple[Collection[str], Collection[str]]]
 """Pairs of groups: all hosts of the first group are joined to all hosts of the second."""
@@ -41,7 +42,7 @@ def check(id: str, *probes: Probe[Any]) -> Callable[[Callable[[View], Result]], 
 
 
 def build_guard_id(id: str) -> str:
-    return f"{id} guard"
+    return f"{id}{GUARD}"
 
 
 def build_names(**placeholders: Collection[str]) -> Names:

@@ -75,12 +75,12 @@ def judge_by_checks(graph: Graph, checks: Iterable[Check], snapshot: Snapshot) -
 
 def find_locations(graph: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
     """Return where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
-    ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
-    of_cluster = all(graph[name].scope == "cluster" for name in ends)
+    subjects = graph.list_subjects(id)
+    of_cluster = all(subject.scope == "cluster" for subject in subjects)
     hosts = snapshot.inventory.hosts
     if of_cluster:
         return (CLUSTER,) if snapshot.inventory.cluster_hosts else ()
-    anywhere = all(graph[name].layer in ANYWHERE for name in ends)
+    anywhere = all(subject.layer in ANYWHERE for subject in subjects)
     return tuple(host.name for host in hosts if anywhere or not host.standalone)
 
 

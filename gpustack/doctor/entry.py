@@ -12,6 +12,7 @@ Role = Literal["fault", "conditional", "pointer", "info"]
 Auto = Literal["safe", "ask", "no"]
 Fidelity = Literal["real", "sim", "fixture"]
 ARROW = " -> "
+GUARD = " guard"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from gpustack.ask.judge import Judgement, Outcome, Result
 from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import NO_HINT, Hint
+from gpustack.doctor.graph import load_graph
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.rollout.next_command import build_command
 
@@ -150,6 +151,17 @@ class Diagnosis:
     @property
     def unknown(self) -> tuple[Judgement, ...]:
         return tuple(filter_judgements(self.judgements, "unknown"))
+
+    @property
+    def reported_judgements(self) -> tuple[Judgement, ...]:
+        """Return the judgements of documents: those of faults and states, and everything that is unknown. A guard or
+        the condition of an edge also holds on a healthy cluster, so that it says nothing alone unless it is unknown."""
+        graph = load_graph()
+        return tuple(
+            judgement
+            for judgement in self.judgements.values()
+            if judgement.id in graph or judgement.outcome == "unknown"
+        )
 
     @property
     def healthy(self) -> bool:

@@ -7,7 +7,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 from gpustack.doctor.catalogue import load_layers
-from gpustack.doctor.entry import Edge, Fault, Group, Layer, State
+from gpustack.doctor.entry import ARROW, GUARD, Edge, Fault, Group, Layer, State
 
 Entry = Fault | State
 
@@ -29,6 +29,14 @@ class Graph:
 
     def __contains__(self, id: str) -> bool:
         return id in self.faults or id in self.states
+
+    def list_subjects(self, name: str) -> tuple[Entry, ...]:
+        """List the entries that a judgement is about: the entry of its id or guard, or both ends of an edge."""
+        return tuple(self[id.removesuffix(GUARD)] for id in name.split(ARROW))
+
+    def format_title(self, name: str) -> str:
+        """Format the title of an entry. A guard has that of its fault, and an edge those of both ends."""
+        return ARROW.join(subject.title for subject in self.list_subjects(name))
 
     @property
     def edges(self) -> Iterator[Edge]:

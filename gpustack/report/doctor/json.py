@@ -4,7 +4,7 @@ from typing import Any
 
 from gpustack.ask.judge import Outcome
 from gpustack.command import Command
-from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom, filter_judgements
+from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
 from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.document import render_result
@@ -16,9 +16,7 @@ BRIEF_FIELDS = ("suspects", "ruled_out", "impact", "caused_faults", "uncertain")
 
 def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     outcomes: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
-    judgements = [
-        judgement for judgement in filter_judgements(diagnosis.judgements, *outcomes) if judgement.id in load_graph()
-    ]
+    judgements = [judgement for judgement in diagnosis.reported_judgements if judgement.outcome in outcomes]
     return render_result(
         DIAGNOSIS,
         DoctorDocument,

@@ -14,12 +14,9 @@ from gpustack.report.junit import add_result, build_entry, build_suite, format_e
 def render_junit(diagnosis: Diagnosis) -> str:
     snapshot = diagnosis.snapshot
     timestamp = snapshot.started_at.strftime("%Y-%m-%dT%H:%M:%S")
-    graph_nodes, reasons = load_graph(), dict(list_consequences(diagnosis))
+    reasons = dict(list_consequences(diagnosis))
     guilty = {judgement.place for root in diagnosis.roots for judgement in (*root.judgements, *root.correlated_causes)}
-    sorted_judgements = sorted(
-        (judgement for judgement in diagnosis.judgements.values() if judgement.id in graph_nodes),
-        key=lambda judgement: graph_nodes[judgement.id].layer,
-    )
+    sorted_judgements = sorted(diagnosis.reported_judgements, key=find_layer)
     suites = [
         build_suite(
             layer,
@@ -29,11 +26,16 @@ def render_junit(diagnosis: Diagnosis) -> str:
             ],
             timestamp,
         )
-        for layer, judgements in groupby(sorted_judgements, key=lambda judgement: graph_nodes[judgement.id].layer)
+        for layer, judgements in groupby(sorted_judgements, key=find_layer)
     ]
     if diagnosis.drift:
         suites.append(build_suite("spec", list(build_drift_cases(diagnosis)), timestamp))
     return render_junit_document("gpustack doctor", suites, snapshot.seconds, snapshot.inventory)
+
+
+def find_layer(judgement: Judgement) -> str:
+    """Find the layer of a judgement. The condition of an edge belongs to its cause."""
+    return load_graph().list_subjects(judgement.id)[0].layer
 
 
 def list_consequences(diagnosis: Diagnosis) -> Iterator[tuple[Place, str]]:
@@ -47,7 +49,7 @@ def list_consequences(diagnosis: Diagnosis) -> Iterator[tuple[Place, str]]:
 
 def build_case(judgement: Judgement, guilty: bool, reason: str) -> Element:  # noqa: FBT001 - two kinds of confirmed
     element = build_entry(
-        f"{load_graph()[judgement.id].layer}.{judgement.id}",
+        f"{find_layer(judgement)}.{judgement.id}",
         judgement.location,
         sum(entry.answer.seconds for entry in judgement.evidence),
     )

@@ -13,15 +13,16 @@ from gpustack.report.schema import Document, Evidence, Host, Seconds, Shape, Tex
 
 
 def find_title(before: dict[str, Any]) -> str:
-    """Find the title of the fault or state whose `id` was validated before."""
-    return load_graph()[before["id"]].title
+    """Find the title of the fault, state or edge whose `id` was validated before."""
+    return load_graph().format_title(before["id"])
 
 
 Title = Annotated[str, Field(default_factory=find_title)]
 
 
 class Judgement(Shape):
-    """Describe a fault or symptom that was judged at one location: `failed` is confirmed, `ok` is refuted.
+    """Describe a fault or symptom that was judged at one location: `failed` is confirmed, `ok` is refuted. Guards and
+    conditions of edges, whose ids are `id guard` and `cause -> effect`, are listed where they are unknown.
     `subject`, `expected` and `actual` are null where it is unknown, and `reason` says why; `expected` is null also
     where it was refuted. Without -v, only judgements of root causes and unexplained symptoms have evidence."""
 
