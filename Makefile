@@ -11,11 +11,10 @@ ENV := .venv/made
 # Two at a time, the longest first: each takes one core.
 UNITS := $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
 FOLDERS := tests/contract tests/replay $(UNITS)
-# The loop of a contributor: two halves, since each start of pytest costs as much as a small folder. Left out is what
-# draws cases by the thousand, plays Ansible or builds bundles again and again; every package keeps tests.
+# The loop of a contributor: two halves, since each start of pytest costs as much as a small folder. Left out are tests
+# marked `long`; every package keeps tests.
 FIRST := $(addsuffix /,$(addprefix tests/unit/,steps doctor cli report))
 SECOND := $(filter-out $(FIRST) tests/unit/hostile/,$(UNITS))
-LEFT_OUT := bundle/test_ownership.py rollout/test_overlay.py rollout/test_suspended_run.py forecast/test_lives.py
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
 # timed PART,COMMAND: says at its end how long it took.
@@ -69,11 +68,10 @@ quick: $(ENV)
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going quick-first quick-second
 
 quick-first:
-	pytest $(FIRST) -m "not slow" --hypothesis-profile=quick
+	pytest $(FIRST) -m "not slow and not long" --hypothesis-profile=quick
 
 quick-second:
-	pytest $(SECOND) -m "not slow" --hypothesis-profile=quick --ignore-glob='*_accuracy.py' \
-	    $(addprefix --ignore=tests/unit/,$(LEFT_OUT))
+	pytest $(SECOND) -m "not slow and not long" --hypothesis-profile=quick
 
 lab-test:
 	@echo "make lab-test: about four hours; 40 minutes more the first time, for the bundle" >&2

@@ -242,6 +242,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
     """256 KiB of each within two seconds, which at 2 ms for a KiB of ordinary text is more than it needs."""

@@ -14,6 +14,8 @@ from gpustack.files.write import write_file
 from gpustack_lab.bundle import ownership, signing
 from gpustack_lab.bundle.build import build
 
+pytestmark = pytest.mark.long
+
 Tree = dict[str, bytes | str]
 
 

@@ -15,6 +15,8 @@ from tests.worlds.life.draw import draw
 from tests.worlds.life.judged import LIMITS, Errors, find_wrong, judge
 from tests.worlds.life.recorded import record
 
+pytestmark = pytest.mark.long
+
 FEW = range(4)
 FIRST, LAST = map(int, os.environ.get("LIVES", "0-199").split("-"))
 ALL_SEEDS = range(FIRST, LAST + 1)

@@ -21,6 +21,7 @@ CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "-
 AGREED_COMMANDS = (["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"])
 changing = pytest.mark.parametrize("words", CHANGING, ids=" ".join)
 NAME = "gpu1"
+pytestmark = pytest.mark.usefixtures("remembered_listings")
 COMMANDS = [command.callback for command in app.registered_commands if command.callback]
 
 
@@ -104,8 +105,10 @@ def test_a_variable_of_blanks_names_no_host(monkeypatch: pytest.MonkeyPatch) -> 
     assert (error.reference, error.code) == ("inventory-empty", 2)
 
 
-def test_the_current_folder_may_be_named(tmp_path: Path) -> None:
-    (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
+def test_the_current_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site").mkdir()
+    monkeypatch.chdir(tmp_path / "site")
+    Path("hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
     assert isinstance(run("plan", "-i", ".").exception, HostsAsked)
 
 

@@ -19,6 +19,7 @@ kube_control_plane: {hosts: {h1: {ansible_host: 192.0.2.1}}}
 kube_node: {hosts: {h2: {ansible_host: 192.0.2.2}}}
 """
 Site = Callable[..., Path]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from gpustack.forecast.outlook import Outlook, Terms
 from gpustack.forecast.pool import PoolForecast, forecast_pool
 from tests.worlds.prometheus.demand import AFTER, BEFORE, GROWTHS, HOURS_A_DAY, World, draw_world
 
+pytestmark = pytest.mark.long
+
 SEEDS_OF_EACH = 5
 KINDS = ("plain", "gaps", "hidden")
 LEAD, ALERT_DAYS = 30, 28

@@ -16,6 +16,8 @@ from gpustack.forecast.pool import PoolForecast, forecast_pool
 from tests.unit.forecast.pools import Pool, find_peak, read_pools
 from tests.worlds.life.draw import Life, draw
 
+pytestmark = pytest.mark.long
+
 AFTER, LEAD = 90, 30
 ALL_POOLS = "of a resource"
 READ: Mapping[str, Callable[[Life], list[Pool]]] = {

@@ -103,6 +103,7 @@ def list_scripts(injector: Injector) -> list[str]:
     return [*injector.host.values(), *injector.plane.values()]
 
 
+@pytest.mark.long
 def test_shellcheck_accepts_all_scripts(tmp_path: Path) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"

@@ -187,6 +187,7 @@ class Neighbour:
     has_second_run = st.booleans()
 
 
+@pytest.mark.long
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     Neighbour.before,

@@ -42,6 +42,7 @@ def play(root: OwnedRoot, step: str, names: list[str], text: str, foreign: str =
     root.record("finish", declared_paths, written=written_paths)
 
 
+@pytest.mark.long
 @every_step
 @pytest.mark.parametrize("moment", ["before", "during", "between", "after"])
 def test_a_file_of_others_survives_installs_and_the_reset(root: OwnedRoot, step: str, moment: str) -> None:

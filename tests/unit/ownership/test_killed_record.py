@@ -48,6 +48,7 @@ def prepare(path: Path, command: str) -> OwnedRoot:
     return root
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["begin", "finish", "restore", "clear"])
 def test_a_kill_at_each_call_leaves_a_record_that_can_be_read_and_everybody_s_files(
     tmp_path: Path, command: str

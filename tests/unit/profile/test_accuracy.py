@@ -13,6 +13,8 @@ from gpustack.profile.phases import count_phases, cut_warm_up
 from gpustack.profile.window import Job
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
+pytestmark = pytest.mark.long
+
 WINDOWS_OF_EACH = 60
 
 

@@ -98,6 +98,7 @@ def run_fix_until_killed(copies: Copies, host: MortalHost, phase: str, number: i
     return has_died
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", ["begin", "finish", "restore"])
 def test_killed_at_each_write_nothing_of_others_is_lost(tmp_path: Path, phase: str) -> None:
     number, has_died = 0, True

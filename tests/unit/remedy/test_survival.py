@@ -119,6 +119,7 @@ def play(host: ScratchHost, scope: str) -> None:
             host.write(name, text)
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None, suppress_health_check=SLOW, derandomize=True)
 @example(CRI, [(SITE, "write", 1)], [], [(SITE, "write", 2)], True)
 @example(CRI, [(SITE, "write", 1)], [(OWN_FILE, "link", 1), ("etc/cron.d/job", "write", 1)], [(SITE, "mode", 7)], True)
@@ -180,6 +181,7 @@ WRITE = st.tuples(st.sampled_from(NAMES), st.sampled_from(["kubectl", "argocd", 
 WRITES = st.lists(WRITE, max_size=3)
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None, suppress_health_check=SLOW, derandomize=True)
 @example([(NAMES[0], "kubectl", 1)], [(NAMES[0], "kubectl", 2), (NAMES[1], "argocd", 2)], [], True)
 @example([(NAMES[0], "kubectl", 1)], [], [(NAMES[0], "kubectl", 2), (NAMES[1], "argocd", 2)], True)

@@ -16,6 +16,8 @@ from tests.worlds.snapshots import gpus, standalone
 from tests.worlds.snapshots.answers import make_answer, place_answers
 from tests.worlds.snapshots.hosts import build_snapshot
 
+pytestmark = pytest.mark.long
+
 PLAY = """
 - hosts: all
   gather_facts: false

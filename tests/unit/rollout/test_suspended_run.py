@@ -23,7 +23,7 @@ from gpustack.rollout import lock
 from gpustack.rollout.lease import Lease, Places, hold_locks
 from gpustack.rollout.watcher import find_processes
 
-pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the lock is of root's alone")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(os.getuid() != 0, reason="the lock is of root's alone")]
 
 LOCAL_HOST = Host("here", "127.0.0.1", connection="local")
 TIMES = {"HEARTBEAT": 0.3, "SILENCE": 2.0, "RETAKE": 1.0, "RETRY_PAUSE": 0.2, "HOLD_LIMIT": 6.0}

@@ -17,6 +17,8 @@ SCRIPT = (
     + "\nbring_definitions"
 )
 OPERATOR, CHART = "operator.prometheus.io/version", "app.kubernetes.io/version"
+NEWER = ("0.94.0", "0.99.0", "0.93.10", "1.0.0", "0.100.0")
+OLDER = ("0.92.9", "0.9.0", "0.93.0")
 NAMES = ("a.monitoring.coreos.com", "b.monitoring.coreos.com")
 
 
@@ -53,31 +55,34 @@ def test_missing_definitions_are_created_without_force(world: Path) -> None:
 
 
 @pytest.mark.parametrize("manager", [OPERATOR, CHART])
-@pytest.mark.parametrize("actual", ["0.94.0", "0.99.0", "0.93.10", "1.0.0", "0.100.0"])
 @pytest.mark.parametrize(
     "managers", [[OTHER_ENTRY], [APPLIED_ENTRY], [APPLIED_ENTRY, OTHER_ENTRY]], ids=["theirs", "ours", "both"]
 )
-def test_a_newer_definition_is_never_downgraded(
-    world: Path, manager: str, actual: str, managers: list[dict[str, Any]]
-) -> None:
-    path = put(world, build_definition(NAMES[0], actual, manager, managers=managers))
-    before = path.read_bytes()
-    process = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1", manager) for name in NAMES)))
+def test_a_newer_definition_is_never_downgraded(world: Path, manager: str, managers: list[dict[str, Any]]) -> None:
+    versions = {f"v{number}.example.com": version for number, version in enumerate(NEWER)}
+    paths = [
+        put(world, build_definition(name, version, manager, managers=managers)) for name, version in versions.items()
+    ]
+    before = [path.read_bytes() for path in paths]
+    chart = render_definitions(*(build_definition(name, "0.93.1", manager) for name in (*versions, NAMES[1])))
+    process = run(world, SCRIPT, chart)
     assert process.returncode == 0
-    assert path.read_bytes() == before
-    assert (
-        f"definition {NAMES[0]} has version {actual}, newer than 0.93.1 of this chart: it is left as it is\n"
-        in process.stdout
-    )
+    assert [path.read_bytes() for path in paths] == before
+    for name, version in versions.items():
+        assert (
+            f"definition {name} has version {version}, newer than 0.93.1 of this chart: it is left as it is\n"
+            in process.stdout
+        )
     assert read_versions(world)[NAMES[1]] == ["of 0.93.1"]
 
 
-@pytest.mark.parametrize("actual", ["0.92.9", "0.9.0", "0.93.0"])
 @pytest.mark.parametrize("managers", [[OTHER_ENTRY], [APPLIED_ENTRY], []], ids=["theirs", "ours", "unknown"])
-def test_an_older_definition_is_upgraded(world: Path, actual: str, managers: list[dict[str, Any]]) -> None:
-    put(world, build_definition(NAMES[0], actual, managers=managers))
-    process = run(world, SCRIPT, render_definitions(build_definition(NAMES[0], "0.93.1")))
-    assert (process.returncode, read_versions(world)) == (0, {NAMES[0]: ["of 0.93.1"]})
+def test_an_older_definition_is_upgraded(world: Path, managers: list[dict[str, Any]]) -> None:
+    versions = {f"v{number}.example.com": version for number, version in enumerate(OLDER)}
+    for name, version in versions.items():
+        put(world, build_definition(name, version, managers=managers))
+    process = run(world, SCRIPT, render_definitions(*(build_definition(name, "0.93.1") for name in versions)))
+    assert (process.returncode, read_versions(world)) == (0, {name: ["of 0.93.1"] for name in versions})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""What ansible-inventory lists of a file is remembered: it takes a second to start, and most tests name one host."""
+
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpustack.config.ansible import inventory_listing
+
+Answer = tuple[str, str]
+
+
+@pytest.fixture(scope="session")
+def listed() -> dict[bytes, Answer]:
+    """Answers of ansible-inventory by the text of the file."""
+    return {}
+
+
+@pytest.fixture
+def remembered_listings(monkeypatch: pytest.MonkeyPatch, listed: dict[bytes, Answer]) -> None:
+    """Start ansible-inventory once for each text of an inventory that is a file and that it can read."""
+
+    def start(command: tuple[str, ...], **options: Any) -> Any:
+        source = Path(command[command.index("-i") + 1])
+        if not source.is_file():
+            return subprocess.Popen(command, **options)
+        text = source.suffix.encode() + source.read_bytes()
+        if text not in listed:
+            done = subprocess.run(command, capture_output=True, text=True, env=options["env"], timeout=60, check=False)
+            if done.returncode:
+                return subprocess.Popen(command, **options)
+            listed[text] = done.stdout, done.stderr
+        return SimpleNamespace(returncode=0, communicate=lambda **_: listed[text])
+
+    known = SimpleNamespace(PIPE=subprocess.PIPE, TimeoutExpired=subprocess.TimeoutExpired, Popen=start)
+    monkeypatch.setattr(inventory_listing, "subprocess", known)
