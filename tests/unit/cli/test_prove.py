@@ -114,6 +114,7 @@ def test_without_a_certificate_nothing_is_created(site: Site) -> None:
     assert expect_error("prove").reference == "proof-no-certificate"
 
 
+@pytest.mark.long
 def test_an_sshd_that_forwards_nothing_is_reported(site: Site) -> None:
     site.certificate = site.signed_answer["kubeadm.kubeconfig"]
     error = expect_error("prove")

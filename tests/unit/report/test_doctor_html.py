@@ -140,6 +140,7 @@ def test_no_secret_and_no_escape_is_left() -> None:
 CALM = Page(render_html(build_hostile("calm")))
 
 
+@pytest.mark.long
 @given(
     st.text(max_size=80)
     | st.sampled_from(["</pre>", "-->", "]]>", "<svg onload=x>", "{{ 7*7 }}", '" onclick="x', "&lt;"])
@@ -152,6 +153,7 @@ def test_no_word_of_a_host_changes_the_page(word: str) -> None:
     assert page.attributes == CALM.attributes
 
 
+@pytest.mark.long
 def test_a_hundred_megabytes_are_cut() -> None:
     began = time.process_time()
     output = render_html(build_hostile("spam <b> " * 11_000_000))
@@ -159,6 +161,7 @@ def test_a_hundred_megabytes_are_cut() -> None:
     assert time.process_time() - began < 20
 
 
+@pytest.mark.long
 def test_a_secret_at_the_cut_is_not_half_shown() -> None:
     for length in (395, 1_995, 7_995, 31_995):
         html = render_html(build_hostile("x" * length + PASSWORD + "y" * 90_000))
