@@ -52,7 +52,7 @@ def gather(
     start_time, started_at = time.monotonic(), datetime.now(UTC)
     asked_hosts = [host for host in inventory.hosts if not hosts or host.name in hosts]
     unique = list({probe.id: probe for probe in probes}.values())
-    report(Event("ask", "", f"{format_count(len(unique), 'question')} to {format_count(len(asked_hosts), 'host')}"))
+    report(Event("ask", "", f"{format_count(len(unique), 'probe')} to {format_count(len(asked_hosts), 'host')}"))
     # Its threads are daemons: on Ctrl-C nobody waits for a host that is silent.
     with ThreadPool(min(MAX_THREADS, max(1, len(asked_hosts)))) as pool:
         results = pool.map(lambda host: ask_host(inventory, host, unique, ask, report), asked_hosts, chunksize=1)
@@ -92,9 +92,7 @@ def ask_host(
     answered_ids, seconds = {answer.probe for answer in answers}, time.monotonic() - start_time
     if host_probes and not answered_ids:
         return refuse_silent_host(host, seconds, report)
-    late_reason = (
-        f"{host.name} answered only {len(answered_ids)} of {len(host_probes)} questions within {seconds:.0f} s"
-    )
+    late_reason = f"{host.name} answered only {len(answered_ids)} of {len(host_probes)} probes within {seconds:.0f} s"
     answers += [
         Answer(probe.id, "@cluster" if probe.scope == "cluster" else host.name, -1, "", missing_reason=late_reason)
         for probe in host_probes

@@ -44,7 +44,7 @@ class Result:
     def __str__(self) -> str:
         if self.ok or not self.expected:
             return f"{self.subject}: {self.actual}"
-        return f"{self.subject}: expected {self.expected}, found {self.actual}"
+        return f"{self.subject}: expected {self.expected}, actual {self.actual}"
 
 
 Check = Callable[[View], Result | None]

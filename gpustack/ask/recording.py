@@ -141,7 +141,7 @@ def describe_read_error(error: Exception) -> str:
         return f"Its first line has {error.reason}."
     if isinstance(error, DocumentError):
         return "Its first line is not JSON: this is another kind of file, or the line is cut off."
-    return "Its first line is incomplete: hosts, settings or the time are missing or of the wrong type."
+    return "Its first line is incomplete: hosts, spec or time are missing or of the wrong type."
 
 
 def parse_recording(lines: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tuple[Answer, ...]]]]:

@@ -9,7 +9,7 @@ ROOT = build_group(
     "gpustack init mycluster               # write a commented inventory",
     "gpustack plan -i mycluster            # show what differs from the spec",
     "gpustack install -i mycluster         # show the plan, confirm, apply, verify",
-    "gpustack doctor -i mycluster          # find the root cause of a problem",
+    "gpustack doctor -i mycluster          # find the root cause of a fault",
     name="gpustack",
 )
 SETUP, OPERATE, DIAGNOSE, LAB = "Set up", "Operate", "Diagnose", "Lab and bundles"

@@ -21,7 +21,7 @@ class Complaint:
 
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.file, self.key) if part)
-        text = f"{place}: found {self.actual}, allowed: {self.rule}"
+        text = f"{place}: {self.actual}; allowed: {self.rule}"
         return f"{text}; did you mean {self.nearest}?" if self.nearest else text
 
 

@@ -25,7 +25,7 @@ HOSTS, SPEC = Path("hosts.yml"), Path("group_vars/all/gpustack.yml")
 WIDTH = 110
 
 HOSTS_TEXT = """\
-# The hosts: an ordinary Ansible inventory. Settings for the whole cluster are in group_vars/all/gpustack.yml.
+# The hosts: an ordinary Ansible inventory. The spec of the whole cluster is in group_vars/all/gpustack.yml.
 all:
   vars:
     # The login. Your ~/.ssh/config applies as well. The user is root, or becomes root with sudo.
@@ -70,7 +70,7 @@ VERSIONS: Mapping[str, Callable[[Spec], str]] = {
 }
 
 SPEC_TEXT = """\
-# The cluster spec: settings for the whole cluster, in this file only. Settings of single hosts are their variables
+# The cluster spec: what applies to the whole cluster, in this file only. What applies to one host are its variables
 # (hosts.yml, host_vars). Every key is here with its default. To change one, remove the `# ` before it.
 gpustack:
 {settings}

@@ -98,14 +98,14 @@ def read_local() -> RawInventory:
         variables |= read_mapping(LOCAL_SPEC)
     elif EARLIER_SPEC.is_file():
         raise ConfigError(
-            "config-earlier-folder",
+            "config-earlier-directory",
             f"{EARLIER_SPEC} is no longer read; the spec of this host is {LOCAL_SPEC}.",
-            "Another product of the name gpustack has that folder too. Without the spec, defaults would be installed.",
+            "Another product named gpustack has that directory too. Without the spec, defaults would be installed.",
             join_hints(
                 Command("mkdir", "-p", str(LOCAL_SPEC.parent)),
                 Command("mv", str(EARLIER_SPEC), f"{LOCAL_SPEC.parent}/"),
                 separator=" && ",
-                note="and the folder values",
+                note="and the directory values",
             ),
         )
     return RawInventory(None, {CONTROL_PLANE: (name,), NODE: (name,)}, {name: variables})

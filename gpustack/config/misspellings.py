@@ -95,7 +95,7 @@ def find_unread_files(
         if keys and not is_own and path.stem == SPEC_KEY:
             near = next((key for key in keys if find_own_key(key)), "")
             if not near:  # A misspelt key has a complaint of its own.
-                rule = f"`{SPEC_KEY}:` with the spec, or settings that begin with {PREFIX}"
+                rule = f"`{SPEC_KEY}:` with the spec, or variables that begin with {PREFIX}"
                 complaints.append(Complaint(f"{path}:1", keys[0], "no key of gpustack", rule, REFERENCE))
         if is_own and source and (folder := find_unread_folder(source, path, groups, hosts)):
             kind, name, known = folder

@@ -9,7 +9,7 @@ from typing import Literal
 
 Scope = Literal["host", "cluster"]
 Role = Literal["fault", "conditional", "pointer", "info"]
-Auto = Literal["safe", "ask", "no"]
+Remediation = Literal["automatic", "needs-confirmation", "manual"]
 Fidelity = Literal["real", "sim", "fixture"]
 ARROW = " -> "
 GUARD = " guard"
@@ -95,7 +95,7 @@ class Fault:
     and harmless.
 
     `checked_by` names the check of a step (step/check) that finds the fault, so that it needs no check of its own.
-    `reason` explains the value of `auto`. `alias_of` is the state of which a pointer is another name.
+    `reason` explains the value of `remediation`. `alias_of` is the state of which a pointer is another name.
     """
 
     id: str
@@ -107,7 +107,7 @@ class Fault:
     symptoms: tuple[str, ...]
     evidence: tuple[Question, ...]
     fix: Fix
-    auto: Auto
+    remediation: Remediation
     reason: str
     fidelity: Fidelity
     sources: tuple[str, ...]

@@ -73,7 +73,7 @@ def refuse_irregular(path: Path, folder: int) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(mode):
-        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+        kind = "a link" if stat.S_ISLNK(mode) else "a directory" if stat.S_ISDIR(mode) else "a device or a pipe"
         raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
 
 

@@ -64,7 +64,7 @@ SOME_WHOLE = "The file was cut off: {} are whole and were read; how many GPUs ar
 def require_writable(path: Path) -> None:
     """Require a path that can be written, before anything is recorded. Raise UsageError."""
     if path.is_dir() or not path.name or not os.access(path.parent, os.W_OK):
-        why = "It is a folder." if path.is_dir() else f"{path.parent} cannot be written to, or is not there."
+        why = "It is a directory." if path.is_dir() else f"{path.parent} cannot be written to, or is not there."
         raise UsageError("profile-file", f"{path} cannot be written.", why, Command("ls", "-ld", str(path.parent)))
 
 

@@ -87,7 +87,7 @@ class Alertmanager:
     def get(self, path: str) -> Any:
         status, answer = self.web.get(path)
         if status != 200:
-            raise NoAnswer(f"Alertmanager refused the question (HTTP {status}): {answer}")
+            raise NoAnswer(f"Alertmanager refused the query (HTTP {status}): {answer}")
         return answer
 
 

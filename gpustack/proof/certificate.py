@@ -178,7 +178,7 @@ def refuse_other_times(certificate: "Certificate", authority: "Certificate", req
     expected_end = time + timedelta(hours=request.hours)
     if end > expected_end + CLOCKS or end < min(expected_end - CLOCKS, last):
         reason = f"the client certificate ends at {end:%Y-%m-%dT%H:%MZ} and should at {expected_end:%Y-%m-%dT%H:%MZ}"
-        raise ValueError(f"{reason}; the clocks of both machines may be an hour apart")
+        raise ValueError(f"{reason}; the clocks of the host and of this machine may be an hour apart")
 
 
 def encode_certificate(certificate: "Certificate") -> str:

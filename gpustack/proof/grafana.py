@@ -38,7 +38,7 @@ class Grafana:
             raise Refusal(f"Grafana has no data source with the uid {DATA_SOURCE}")
         if status in (401, 403):
             raise NoAnswer(f"Grafana refused the login of its own Secret (HTTP {status})")
-        raise NoAnswer(f"Grafana gave no answer to a panel's question (HTTP {status}): {text or 'no reason given'}")
+        raise NoAnswer(f"Grafana gave no answer to a panel's query (HTTP {status}): {text or 'no reason given'}")
 
     def describe_url(self) -> str:
         """Describe the URL of the data source for an error message."""

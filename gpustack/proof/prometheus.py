@@ -123,7 +123,7 @@ class Prometheus:
         status, response = self.web.get(path, parameters)
         if not isinstance(response, dict) or response.get("status") != "success":
             error = response.get("error") if isinstance(response, dict) else response
-            raise NoAnswer(f"Prometheus refused the question (HTTP {status}): {error or 'no reason given'}")
+            raise NoAnswer(f"Prometheus refused the query (HTTP {status}): {error or 'no reason given'}")
         return response["data"]
 
 

@@ -65,7 +65,7 @@ def build_offers(diagnosis: Diagnosis) -> tuple[Offer, ...]:
 
 def build_offer(snapshot: Snapshot, root: Finding) -> Offer:
     fault = load_graph().faults[root.id]
-    if fault.auto == "no":
+    if fault.remediation == "manual":
         return Offer(root, fault, obstacle=f"manual: {fault.reason}")
     if fault.remedy is None:
         return Offer(root, fault, obstacle="manual: there is no playbook for it; use the commands above")

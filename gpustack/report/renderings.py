@@ -118,8 +118,8 @@ COMPARISON = Rendering(
     meanings={
         ExitStatus.OK: "compared",
         ExitStatus.DIFFERS: "a change that --fail-if names",
-        ExitStatus.UNKNOWN: "unknown: too little data, another machine, or a change of --fail-if that cannot be told "
-        "from noise",
+        ExitStatus.UNKNOWN: "unknown: too little data, other hosts or GPUs, or a change of --fail-if that cannot be "
+        "told from noise",
     },
 )
 SUGGESTION = Rendering(

@@ -27,8 +27,8 @@ def find_memory() -> Path:
     for folder in list_candidates():
         return folder
     raise RolloutError(
-        "private-folder",
-        "No memory-backed folder can be written on this machine.",
+        "private-directory",
+        "No memory-backed directory can be written on this machine.",
         ", ".join(map(str, MEMORY)),
         Prose("mount | grep tmpfs"),
     )

@@ -32,7 +32,7 @@ ensure_key() { # KEYRING URL FINGERPRINT END
   fetch "$2" "$FRESH/key" || return
   found=$(keys "$FRESH/key" | tr '\n' ' ')
   if [ "$found" != "$3 " ]; then
-    echo "$2: expected the key $3 and no other, found ${found:-none}; where that is right, set fingerprints of the spec (gpustack explain repository-key-refused)" >&2
+    echo "$2: expected the key $3 and no other, actual ${found:-none}; where that is right, set fingerprints of the spec (gpustack explain repository-key-refused)" >&2
     return 1
   fi
   # apt takes an armoured key only under another name.

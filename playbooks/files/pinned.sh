@@ -15,7 +15,7 @@ pinned() {
   found=$(sum "$3.new")
   if [ "$found" != "$wanted" ]; then
     rm "$3.new"
-    echo "$1: expected SHA-256 $wanted, found $found; this is not the file that was pinned, changed on the way or by its publisher: compare with the release, look at proxy and source of the spec (gpustack explain wrong-checksum)" >&2
+    echo "$1: expected SHA-256 $wanted, actual $found; this is not the file that was pinned, changed on the way or by its publisher: compare with the release, look at proxy and source of the spec (gpustack explain wrong-checksum)" >&2
     return 1
   fi
   chmod 0644 "$3.new"

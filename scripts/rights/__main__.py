@@ -111,7 +111,7 @@ def fetch(url: str, folder: Path) -> Path:
 def require_checksum(path: Path, expected_checksum: str) -> str:
     actual = hashlib.sha256(path.read_bytes()).hexdigest()
     if actual != expected_checksum:
-        raise SystemExit(f"{path}: expected SHA-256 {expected_checksum}, found {actual}")
+        raise SystemExit(f"{path}: expected SHA-256 {expected_checksum}, actual {actual}")
     return actual
 
 

@@ -71,7 +71,7 @@ def list_pods(objects: Sequence[Object]) -> Iterator[tuple[str, Object, Object]]
 
             helper = yaml.safe_load(item["data"]["helperPod.yaml"])
             space = item["metadata"].get("namespace")
-            volumes = {"volumes": [{"name": "data", "hostPath": {"path": "the folder of a volume"}}]}
+            volumes = {"volumes": [{"name": "data", "hostPath": {"path": "the directory of a volume"}}]}
             containers = [
                 {**container, "volumeMounts": [{"name": "data"}]} for container in helper["spec"]["containers"]
             ]

@@ -6,7 +6,7 @@ PODS = {
     "DaemonSet monitoring/monitoring-prometheus-node-exporter": "It measures the host: its network, processes and "
     "file systems, which it reads at /host; it runs as nobody.",
     "DaemonSet gpu-operator/gpustack-device-plugin": "It registers GPUs at the kubelet's socket, describes them to "
-    "containerd in /var/run/cdi, and reads the driver's files; root without capabilities, for those folders are "
+    "containerd in /var/run/cdi, and reads the driver's files; root without capabilities, for those directories are "
     "root's.",
     "DaemonSet gpu-operator/gpustack-dcgm-exporter/nvidia-dcgm-ctr": "With gpu.dcgm standalone alone: "
     "nv-hostengine sets limits and clocks, runs diagnostics and resets GPUs, as that of NVIDIA's operator; it listens "
@@ -18,11 +18,11 @@ PODS = {
     "DaemonSet kube-flannel/kube-flannel-ds": "It makes links, routes and rules of the host's network (NET_ADMIN, "
     "NET_RAW), and its init containers put the CNI plugin and its configuration on the host.",
     "Deployment local-path-storage/local-path-provisioner": "It starts the helper pods, and has no access to the host.",
-    "Pod local-path-storage/helper-pod": "It creates and deletes folders of volumes, as the image's user, which is "
-    "root; the provisioner gives it the folder (rancher/local-path-provisioner v0.0.30, provisioner.go).",
+    "Pod local-path-storage/helper-pod": "It creates and deletes directories of volumes, as the image's user, which is "
+    "root; the provisioner gives it the directory (rancher/local-path-provisioner v0.0.30, provisioner.go).",
     "Deployment gpu-operator/gpu-operator": "The image's user; it reads the host's release file to choose drivers.",
     "DaemonSet gpu-operator/gpu-operator-node-feature-discovery-worker": "It reads devices, modules and the kernel's "
-    "configuration of the host, and takes features from a folder of the host.",
+    "configuration of the host, and takes features from a directory of the host.",
     "Deployment gpu-operator/gpu-operator-node-feature-discovery": "It labels nodes.",
     "Job gpu-operator/": "A hook of the chart, when the release is removed or changed.",
     "Deployment monitoring/": "It talks to the API and to Prometheus; no access to the host.",
@@ -60,7 +60,7 @@ ACCOUNTS = {
     "kube-flannel/flannel": "It reads the subnets of nodes, and writes its own node's annotations and status.",
     "local-path-storage/local-path-provisioner-service-account": "It makes volumes of claims and pods that "
     "create their "
-    "folders.",
+    "directories.",
     "ServiceAccount": "The API server's aggregation asks it to.",
     "kube-system/horizontal-pod-autoscaler": "It reads the metrics that KEDA serves.",
 }

@@ -113,7 +113,7 @@ def test_data_that_vendors_lack_is_gone(vendors: Vendors, tmp_path: Path) -> Non
     ("content", "status", "verdict", "text"),
     [
         (b"a", 0, "as pinned", FILE),
-        (b"b", 1, "differs", f"{FILE}: expected SHA-256 {hashlib.sha256(b'a').hexdigest()}, found 3e23e8160039594a"),
+        (b"b", 1, "differs", f"{FILE}: expected SHA-256 {hashlib.sha256(b'a').hexdigest()}, actual 3e23e8160039594a"),
         (404, 1, "gone", f"{FILE}: HTTP 404"),
         (403, 1, "gone", f"{FILE}: HTTP 403"),
         (503, 2, "no answer", f"{FILE}: HTTP 503"),
@@ -165,18 +165,18 @@ def test_a_server_that_is_not_reached_is_tried_once(
         (["good"], "good", "sqv", 0, "as pinned", KEY),
         (["ending"], "ending", "sqv", 0, "key expires on {ends}", KEY),
         (["ended"], "ended", "-", 1, "differs", f"{KEY}: the key {{ended}} has ended: expired 2020-01-11"),
-        (["good"], "ending", "-", 1, "differs", f"{KEY}: expected the key {{ending}} and no other, found {{good}}"),
+        (["good"], "ending", "-", 1, "differs", f"{KEY}: expected the key {{ending}} and no other, actual {{good}}"),
         (
             ["good", "weak"],
             "good",
             "-",
             1,
             "differs",
-            f"{KEY}: expected the key {{good}} and no other, found {{good}} ",
+            f"{KEY}: expected the key {{good}} and no other, actual {{good}} ",
         ),
         (["weak"], "weak", "-", 0, "as pinned", KEY),
         (["weak"], "weak", "sqv", 1, "differs", f"{KEY}: the key {{weak}} is bound by SHA-1 alone, which Debian 13"),
-        ([], "good", "-", 1, "differs", f"{KEY}: expected the key {{good}} and no other, found none"),
+        ([], "good", "-", 1, "differs", f"{KEY}: expected the key {{good}} and no other, actual none"),
     ],
 )
 def test_a_key_is_compared_with_its_fingerprint(
@@ -256,7 +256,7 @@ def test_a_page_is_no_index(vendors: Vendors, tmp_path: Path, content: bytes, ki
     [
         (MANIFEST, DIGEST, 0, "as pinned", IMAGE),
         (MANIFEST, "unpinned", 0, "unpinned", f"{IMAGE}: {DIGEST}"),
-        (MANIFEST, f"sha256:{ZEROS}", 1, "differs", f"{IMAGE}: expected sha256:{ZEROS}, found {DIGEST}"),
+        (MANIFEST, f"sha256:{ZEROS}", 1, "differs", f"{IMAGE}: expected sha256:{ZEROS}, actual {DIGEST}"),
         (None, DIGEST, 1, "gone", f"{IMAGE}: HTTP 404"),
     ],
 )

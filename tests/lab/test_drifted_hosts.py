@@ -145,7 +145,7 @@ def test_a_key_that_is_not_the_expected_one_is_not_trusted(two: lab.Lab, gpustac
     settings.write_text(text.replace(fingerprint, "F" * 40))
     try:
         process = gpustack("install", "-i", two.inventory, "--only", STEPS, "--yes", code=5)
-        assert f"expected the key {'F' * 40} and no other, found {fingerprint}" in " ".join(process.stdout.split())
+        assert f"expected the key {'F' * 40} and no other, actual {fingerprint}" in " ".join(process.stdout.split())
     finally:
         settings.write_text(text)
     assert gpustack("plan", "-i", two.inventory, "--only", STEPS).returncode == 0

@@ -65,7 +65,7 @@ def test_another_version_is_not_installed_over_a_running_one(
     path.write_text(yaml.safe_dump(spec))
     result = gpustack("install", "-i", folder, "--yes", code=5)
     assert "upgrade-needed" in result.stderr
-    assert "found 1.36.4" in result.stdout + result.stderr
+    assert "actual 1.36.4" in result.stdout + result.stderr
 
 
 def test_every_node_is_ready(installed_hosts: lab.Lab, kubeconfig: Path) -> None:

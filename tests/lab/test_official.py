@@ -224,7 +224,7 @@ def test_an_expired_key_is_reported(spoilt: Spoilt, many: lab.Lab, gpustack: Run
     with roads.run_internet(many, is_spoilt):
         result = gpustack("install", "-i", folder, "--only", "containerd", "--yes", code=None)
     (failure,) = list_failures(result.stdout + result.stderr, "host3")
-    assert f"found expired:{prints['containerd']}" in failure
+    assert f"actual expired:{prints['containerd']}" in failure
 
 
 def create_key(home: Path, expires: str) -> bytes:

@@ -198,5 +198,5 @@ def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     assert [(note.id, note.location) for note in diagnosis.verdict.notes] == [("node-cordoned", "host2")]
     with (console := Terminal(width=140)).capture() as capture:
         render_human(console, diagnosis)
-    assert "found host2 is cordoned; 2 of its GPUs accept no new pods" in capture.get()
+    assert "host2 is cordoned; 2 of its GPUs accept no new pods" in capture.get()
     assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in capture.get()

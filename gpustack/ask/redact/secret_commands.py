@@ -158,7 +158,7 @@ COMMANDS = (
         is_encoded,
     ),
     build_shape(
-        "answer to the question for a password in SMTP",
+        "reply to the prompt for a password in SMTP",
         r"\b334 UGFzc3dvcmQ6(?:\\[rn]|\W){1,12}+(?:C:[ \t]*+)?(?P<s>[A-Za-z0-9+/]{4,}+={0,2})",
         "334 UGFzc3dvcmQ6\nbjB0YXBhc3N3b3Jk",
         "draft-murchison-sasl-login: the server asks in base64",

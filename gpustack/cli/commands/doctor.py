@@ -1,4 +1,4 @@
-"""The command `gpustack doctor`, which finds the root cause of a problem. It is read-only without --fix and --undo."""
+"""The command `gpustack doctor`, which finds the root cause of a fault. It is read-only without --fix and --undo."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +65,7 @@ def complete_fault(incomplete: str) -> list[str]:
     "gpustack doctor --from snapshot.jsonl -o html > report.html",
     result=DIAGNOSIS,
     heading=DIAGNOSE,
-    short="Find the root cause of a problem, and fix it.",
+    short="Find the root cause of a fault, and fix it.",
 )
 def doctor(
     fault: Annotated[
@@ -93,7 +93,7 @@ def doctor(
     verbose: options.VerboseOption = False,
     session: DoctorSession,
 ) -> "FixResult | Rollback | None":
-    """Find the root cause of a problem, with its evidence, its impact and how to fix it.
+    """Find the root cause of a fault, with its evidence, its impact and how to fix it.
 
     The command is read-only without --fix and --undo.
     """

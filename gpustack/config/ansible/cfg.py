@@ -59,7 +59,7 @@ def explain_distrust(path: Path, env: Mapping[str, str]) -> str:
         return f"belongs to user {other}"
     if path.stat().st_mode & stat.S_IWOTH:
         return "may be written by all users"
-    return "is in a folder that all users may write to" if path.parent.stat().st_mode & stat.S_IWOTH else ""
+    return "is in a directory that all users may write to" if path.parent.stat().st_mode & stat.S_IWOTH else ""
 
 
 def find_foreign_owner(path: Path, env: Mapping[str, str]) -> int | None:

@@ -44,7 +44,7 @@ def list_files(source: Path) -> Iterator[Path]:
             count += len(names)
             if count > MOST:
                 refuse(
-                    [Complaint(str(source), "", f"more than {MOST} files", "the folder of one inventory", REFERENCE)]
+                    [Complaint(str(source), "", f"more than {MOST} files", "the directory of one inventory", REFERENCE)]
                 )
             yield from (Path(base, name) for name in sorted(names) if not name.startswith("."))
 

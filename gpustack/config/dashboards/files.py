@@ -59,8 +59,8 @@ def list_files(source: Path | None, spec: Spec) -> Iterator[Path | Complaint]:
             yield Complaint(find_spec_file(source), KEY, f"{pattern}: no such file", rule, REFERENCE)
         for path in paths:
             if source and source.is_dir() and is_read_by_ansible(path.resolve(), source.resolve()):
-                rule = f"a place outside it, or its folder {FOLDER}: Ansible reads the rest as an inventory"
-                yield build_complaint(path, "", "a file in the inventory's folder", rule)
+                rule = f"a place outside it, or its directory {FOLDER}: Ansible reads the rest as an inventory"
+                yield build_complaint(path, "", "a file in the inventory's directory", rule)
             else:
                 yield path
 

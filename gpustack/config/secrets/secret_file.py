@@ -47,7 +47,10 @@ def judge_secret_place(file: Path, inventory: Path | None, kind: Kind) -> tuple[
     if not file.is_absolute():
         return "a relative path", "an absolute path, or one that begins with ~/"
     if inventory and file.resolve().is_relative_to(inventory.resolve()):
-        return "a file in the inventory's folder", "a place outside it: Ansible reads every file there as an inventory"
+        return (
+            "a file in the inventory's directory",
+            "a place outside it: Ansible reads every file there as an inventory",
+        )
     if file.exists() and not file.is_file():
         return "no plain file", f"a plain file that holds {kind.name} and nothing else"
     return None

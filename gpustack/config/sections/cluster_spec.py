@@ -62,7 +62,7 @@ def find_misplaced_specs(source: Path | None) -> list[Complaint]:
         *list_files(base / "host_vars"),
         *(path for path in list_files(base / "group_vars") if path not in right),
     ]
-    rule = "gpustack_… settings of hosts; the spec stands in group_vars/all/gpustack.yml only"
+    rule = "gpustack_… variables of hosts; the spec stands in group_vars/all/gpustack.yml only"
     return [
         Complaint(str(path), KEY, "a cluster spec", rule, "config-spec-split") for path in suspects if has_spec(path)
     ]
@@ -85,7 +85,7 @@ def build_cluster_spec(
         ]
         return Spec(), misplaced_specs
     if not isinstance(settings, Mapping):
-        return Spec(), [Complaint(file, KEY, repr(settings), "a mapping of settings")]
+        return Spec(), [Complaint(file, KEY, repr(settings), "a mapping")]
     spec, wrong, complaints = validate_spec(file, settings)
     return spec, complaints + [
         entry for keys, entry in find_contradictions(file, spec, hosts, source) if not wrong & keys

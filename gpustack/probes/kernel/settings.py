@@ -61,7 +61,7 @@ def parse_answer_sections(answer: Answer, *names: str) -> list[list[str]]:
 def parse_modules(answer: Answer) -> Modules:
     working, at_boot, apparmor = parse_answer_sections(answer, "working", "boot", "apparmor")
     if odd := set(working) - KERNEL_MODULES:
-        raise ValueError(f"found {sorted(odd)}")
+        raise ValueError(f"unknown values: {sorted(odd)}")
     named = {line.strip() for line in at_boot if line.strip() and line.strip()[0] not in "#;"}
     return Modules(frozenset(working), frozenset(named), apparmor == ["Y"])
 
@@ -72,7 +72,7 @@ def parse_sysctls(answer: Answer) -> Sysctls:
     pairs = (line.replace("/", ".").split(" ", 1) for line in live)
     values = {key: None if value == "-" else value for key, value in pairs}
     if set(values) != set(SYSCTLS):
-        raise ValueError(f"found {sorted(values)}")
+        raise ValueError(f"unknown values: {sorted(values)}")
     settings: dict[str, list[Setting]] = {key: [] for key in SYSCTLS}
     file = ""
     for line in [*files, "# /etc/ufw/sysctl.conf", *ufw]:

@@ -84,7 +84,7 @@ def parse_paths(answer: Answer) -> NetworkPaths:
     sections = index_sections(split_sections(answer.stdout))
     (word, subnet), *peers = (line.split(" ") for line in sections.pop("known"))
     if word != "own":
-        raise ValueError(f"found {word}")
+        raise ValueError(f"unknown word {word}")
     host = tuple(parse_path(line) for line in sections.pop("host"))
     pods = {
         parse_ipv4(name.removeprefix("pod ")): tuple(parse_path(line) for line in lines)

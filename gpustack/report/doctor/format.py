@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
-from gpustack.doctor.entry import Auto
+from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Branch, Diagnosis, Peers, RecentChange
 from gpustack.doctor.graph import load_graph
 from gpustack.events import format_count
@@ -12,11 +12,14 @@ from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, cut, 
 from gpustack.times import format_duration
 
 API_TEXTS = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
-AUTO_TEXTS: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
 MAX_ENTRIES = 4
 """Lists are cut behind so many entries; -v shows the others."""
 REASON_WIDTH = 90
 """A reason is cut behind so many characters."""
+
+
+def format_remediation(fault: Fault) -> str:
+    return fault.remediation.replace("-", " ")
 
 
 def format_heading(diagnosis: Diagnosis) -> str:

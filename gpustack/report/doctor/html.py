@@ -20,12 +20,12 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
 from gpustack.events import format_count
 from gpustack.report.doctor.format import (
-    AUTO_TEXTS,
     MAX_ENTRIES,
     describe_changes,
     describe_health,
     describe_healthy_hosts,
     format_heading,
+    format_remediation,
     format_summary,
     format_title,
     group_by_text,
@@ -66,7 +66,7 @@ def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
 def build_environment() -> Environment:
     environment = make_environment()
     environment.globals |= {function.__name__: function for function in FUNCTIONS}
-    environment.globals |= {"graph": load_graph(), "max_entries": MAX_ENTRIES, "auto_texts": AUTO_TEXTS}
+    environment.globals |= {"graph": load_graph(), "max_entries": MAX_ENTRIES}
     environment.filters |= {function.__name__: function for function in FILTERS}
     return environment
 
@@ -102,6 +102,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     describe_health,
     format_command_line,
     format_heading,
+    format_remediation,
     format_summary,
     format_title,
     quote_answer,

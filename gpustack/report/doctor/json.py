@@ -37,7 +37,7 @@ def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:
         "layer": fault.layer,
         "cause": fault.cause,
         "fix": {
-            "auto": fault.auto,
+            "remediation": fault.remediation,
             "reason": fault.reason,
             "do": fault.fix.do,
             "commands": finding.commands.repairs,

@@ -80,7 +80,9 @@ def write_metrics(diagnosis: Diagnosis, path: Path) -> None:
     try:
         write_file(path, render_metrics(diagnosis), readers="all")  # node-exporter runs as another user
     except OSError as error:
-        reason = f"{error.strerror or error}. It takes a plain file, or a new one, in a folder that you can write to."
+        reason = (
+            f"{error.strerror or error}. It takes a plain file, or a new one, in a directory that you can write to."
+        )
         raise UsageError(
             "metrics-not-written", f"{path} was not written.", reason, Command("ls", "-ld", str(path.parent))
         ) from error

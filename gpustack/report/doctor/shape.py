@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gpustack.ask.judge import Outcome
-from gpustack.doctor.entry import Auto
+from gpustack.doctor.entry import Remediation
 from gpustack.doctor.finding import Certainty
 from gpustack.doctor.graph import load_graph
 from gpustack.report.schema import Document, Evidence, Host, Seconds, Shape, TextOrNull, Time, take, take_optional
@@ -38,9 +38,9 @@ class Judgement(Shape):
 
 
 class Fix(Shape):
-    """Describe what resolves the fault, in words and as `commands`. `reason` says why `auto` has its value."""
+    """Describe what resolves the fault, in words and as `commands`. `reason` says why `remediation` has its value."""
 
-    auto: Auto
+    remediation: Remediation
     reason: TextOrNull
     description: TextOrNull = take("do")
     commands: list[str]

@@ -10,13 +10,13 @@ from gpustack.doctor.finding import Diagnosis, Drift, Finding, UnexplainedSympto
 from gpustack.doctor.graph import load_graph
 from gpustack.events import format_count
 from gpustack.report.doctor.format import (
-    AUTO_TEXTS,
     MAX_ENTRIES,
     describe_changes,
     describe_health,
     describe_healthy_hosts,
     draw_tree,
     format_heading,
+    format_remediation,
     format_summary,
     group_by_text,
     join_first,
@@ -80,7 +80,7 @@ def print_root_cause(console: Terminal, finding: Finding, *, verbose: bool) -> N
 
 def print_fix(console: Terminal, finding: Finding) -> None:
     fault = load_graph().faults[finding.id]
-    print_detail(console, "fix", f"{fault.fix.do} ({AUTO_TEXTS[fault.auto]}: {fault.reason})")
+    print_detail(console, "fix", f"{fault.fix.do} ({format_remediation(fault)}: {fault.reason})")
     for line in finding.commands.hints:
         print_command(console, line, INDENT)
     for reason in finding.commands.manual:

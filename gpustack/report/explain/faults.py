@@ -6,7 +6,7 @@ from textwrap import fill, wrap
 from gpustack.command import Command
 from gpustack.doctor.entry import Edge, Fault, State
 from gpustack.doctor.graph import load_graph
-from gpustack.report.doctor.format import AUTO_TEXTS
+from gpustack.report.doctor.format import format_remediation
 
 WIDTH = 80
 ROLES = {
@@ -38,7 +38,7 @@ def render_fault(fault: Fault) -> Iterator[str]:
         yield f"  {evidence.run}"
         yield fill(evidence.proves, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     yield from render_neighbours(fault.id)
-    yield f"\nFix ({AUTO_TEXTS[fault.auto]}: {fault.reason})"
+    yield f"\nFix ({format_remediation(fault)}: {fault.reason})"
     yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield from (f"    {line}" for line in fault.fix.commands)
     if fault.remedy:

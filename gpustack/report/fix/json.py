@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from gpustack.command import NO_HINT
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.entry import Auto
+from gpustack.doctor.entry import Remediation
 from gpustack.remedy.fix_result import Ending, FixResult
 from gpustack.remedy.undo import Rollback
 from gpustack.report.doctor.json import build_root
@@ -35,7 +35,7 @@ class Attempt(Shape):
 
     id: str = take("offer", "id")
     locations: list[str] = take("offer", "finding", "locations")
-    auto: Auto = take("offer", "fault", "auto")
+    remediation: Remediation = take("offer", "fault", "remediation")
     outcome: Ending = take("ending")
     play: TextOrNull = take("offer", "play")
     host_names: list[str] = take("offer", "hosts")

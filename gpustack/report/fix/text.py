@@ -11,7 +11,7 @@ from gpustack.remedy.offer import Offer
 from gpustack.remedy.records import HostRecord
 from gpustack.remedy.scope import Scope
 from gpustack.remedy.undo import LastFix, Remainder, Rollback, describe_remainder
-from gpustack.report.doctor.format import AUTO_TEXTS
+from gpustack.report.doctor.format import format_remediation
 from gpustack.report.doctor.text import INDENT, print_detail, print_heading, render_human
 from gpustack.report.findings import print_command, print_text, print_unwrapped
 from gpustack.report.format import format_locations
@@ -41,7 +41,7 @@ def render_offer(console: Terminal, offer: Offer, differences: Sequence[str], in
         "FIX",
         offer.id,
         offer.finding.locations,
-        f"{AUTO_TEXTS[offer.fault.auto]}: {offer.fault.reason}",
+        f"{format_remediation(offer.fault)}: {offer.fault.reason}",
         "bold cyan",
     )
     print_detail(console, "do", offer.fault.fix.do)

@@ -42,7 +42,7 @@ def list_lines(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[
             yield from map(format_row, changes)
     yield ""
     differing = [trait for trait in comparison.machine if trait.differs]
-    yield "another machine" if differing else "the same machine, as far as known"
+    yield "other hosts or GPUs" if differing else "the same hosts and GPUs, as far as known"
     yield from (f"  {trait.name:16} {trait.before}, then {trait.after}" for trait in differing)
     yield from (f"  {note}" for note in comparison.notes)
     for gate in gates:
@@ -60,7 +60,7 @@ def format_summary(comparison: Comparison) -> str:
     if comparison.outcome == "insufficient-data":
         return "no comparison: too little data"
     if comparison.outcome == "another-machine":
-        return "no winner: the machine was another"
+        return "no winner: hosts or GPUs differ"
     work_change = comparison.find_change(comparison.work)
     if work_change is None:
         return SAME_TEXT

@@ -33,7 +33,7 @@ def compute_host_gpus(view: View) -> Mapping[str, int]:
     counts = {host: number for host, host_view in host_views.items() if (number := count_gpus(host_view))}
     unclear = [host for host in silent_hosts if view.select_host(host).reached]
     if unclear and not counts:
-        raise FactUnavailable(f"{format_value(unclear)} cannot tell whether there are GPUs, and no other host has any")
+        raise FactUnavailable(f"{format_value(unclear)}: unknown whether there are GPUs, and no other host has any")
     return counts
 
 

@@ -78,7 +78,7 @@ def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> Non
     snapshot = gather(Inventory(Path("hosts.yml"), (LOCAL_HOST,), SPEC), [SWAP, SYSCTL], ask=ask)
     assert snapshot.reach["here"].reached
     assert not snapshot.answers[SWAP.id, "here"].missing_reason
-    assert snapshot.answers[SYSCTL.id, "here"].missing_reason == "here answered only 1 of 2 questions within 0 s"
+    assert snapshot.answers[SYSCTL.id, "here"].missing_reason == "here answered only 1 of 2 probes within 0 s"
 
 
 ASK_A_SILENT_HOST = """
@@ -88,11 +88,11 @@ from pathlib import Path
 from gpustack.ask.gather import gather
 from gpustack.config.inventory import Inventory
 from gpustack.probes.kernel.settings import SWAP
-from tests.unit.ask.test_gather import HERE, SPEC
+from tests.unit.ask.test_gather import LOCAL_HOST, SPEC
 def silent(*_, **__):
     print("asked", flush=True)
     threading.Event().wait()
-gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP], ask=silent)
+gather(Inventory(Path("hosts.yml"), (LOCAL_HOST,), SPEC), [SWAP], ask=silent)
 """
 
 

@@ -79,8 +79,8 @@ def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
 
     view = View(snapshot("a", "a"), "h1")
     assert [str(judge_check(build_check(word), view).result) for word in ("one", "two")] == [
-        "one: expected other, found a",
-        "two: expected other, found a",
+        "one: expected other, actual a",
+        "two: expected other, actual a",
     ]
 
 

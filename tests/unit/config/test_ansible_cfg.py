@@ -33,7 +33,7 @@ def test_a_folder_that_all_may_write_to_does_not_count(current_folder: Path, tmp
     current_folder.chmod(0o777)
     home = {"HOME": str(tmp_path)}
     assert find_cfg_file(home, current_folder) != current_folder / "ansible.cfg"
-    text = f"{current_folder}/ansible.cfg is in a folder that all users may write to and does not count"
+    text = f"{current_folder}/ansible.cfg is in a directory that all users may write to and does not count"
     assert explain_disregard(home, current_folder) == text
 
 

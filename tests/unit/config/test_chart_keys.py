@@ -78,7 +78,7 @@ def test_null_deletes_a_known_key_and_no_other() -> None:
 def test_a_complaint_names_file_key_and_remedy() -> None:
     (wrong,) = judge_values("values/tiny.yaml", "tiny-1.0.0", {"driver": {"verson": "1"}})
     assert str(wrong) == (
-        "values/tiny.yaml: driver.verson: found an unknown key, allowed: keys of the chart tiny-1.0.0; Helm would "
+        "values/tiny.yaml: driver.verson: an unknown key; allowed: keys of the chart tiny-1.0.0; Helm would "
         "ignore this one; did you mean driver.version?"
     )
 

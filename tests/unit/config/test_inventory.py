@@ -231,4 +231,4 @@ def test_a_spec_in_the_folder_of_earlier_releases_is_refused(tmp_path: Path, mon
     monkeypatch.setattr(inventory, "EARLIER_SPEC", earlier)
     with pytest.raises(ConfigError) as excinfo:
         inventory.read_local()
-    assert excinfo.value.reference == "config-earlier-folder"
+    assert excinfo.value.reference == "config-earlier-directory"

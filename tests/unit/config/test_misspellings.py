@@ -42,22 +42,22 @@ def read_refusal(site: Path) -> tuple[str, list[str]]:
         (
             "group_vars/all/gpustack.yml",
             "# the spec\ngpustak: {kubernetes: {version: 1.2}}\n",
-            "group_vars/all/gpustack.yml:2: gpustak: found a variable that nothing reads",
+            "group_vars/all/gpustack.yml:2: gpustak: a variable that nothing reads",
         ),
-        ("group_vars/all.yml", "gpu_stack: {}\n", "group_vars/all.yml:1: gpu_stack: found a variable"),
-        ("host_vars/a.yml", "gpustak_gpus: 2\n", "host_vars/a.yml:1: gpustak_gpus: found a variable"),
-        ("host_vars/a.yml", "gpustack-node-ip: 192.0.2.1\n", "host_vars/a.yml:1: gpustack-node-ip: found a variable"),
+        ("group_vars/all.yml", "gpu_stack: {}\n", "group_vars/all.yml:1: gpu_stack: a variable"),
+        ("host_vars/a.yml", "gpustak_gpus: 2\n", "host_vars/a.yml:1: gpustak_gpus: a variable"),
+        ("host_vars/a.yml", "gpustack-node-ip: 192.0.2.1\n", "host_vars/a.yml:1: gpustack-node-ip: a variable"),
         (
             "group_vars/all/gpustack.yml",
             "kubernetes: {version: '1.36'}\n",
-            "group_vars/all/gpustack.yml:1: kubernetes: found no key of gpustack",
+            "group_vars/all/gpustack.yml:1: kubernetes: no key of gpustack",
         ),
         (
             "group_vars/kube_nodes/gpus.yml",
             "gpustack_gpus: 0\n",
-            "group_vars/kube_nodes/gpus.yml: kube_nodes: found variables of no group",
+            "group_vars/kube_nodes/gpus.yml: kube_nodes: variables of no group",
         ),
-        ("host_vars/c.yml", "gpustack_gpus: 0\n", "host_vars/c.yml: c: found variables of no host"),
+        ("host_vars/c.yml", "gpustack_gpus: 0\n", "host_vars/c.yml: c: variables of no host"),
     ],
 )
 def test_a_misspelt_key_or_file_is_refused(tmp_path: Path, path: str, text: str, line: str) -> None:
@@ -69,14 +69,14 @@ def test_a_misspelt_key_or_file_is_refused(tmp_path: Path, path: str, text: str,
 def test_a_misspelt_group_is_refused_with_its_line(tmp_path: Path) -> None:
     reference, lines = read_refusal(write_site(tmp_path, HOSTS + "kube-nodes:\n  hosts:\n    c:\n"))
     assert reference == "config-misspelt"
-    assert [line.partition(": found")[0] for line in lines] == ["hosts.yml:9: kube-nodes"]
+    assert [line.partition(": a ")[0] for line in lines] == ["hosts.yml:9: kube-nodes"]
     assert lines[0].endswith("did you mean kube_node?")
 
 
 def test_a_host_in_other_groups_only_is_refused(tmp_path: Path) -> None:
     reference, lines = read_refusal(write_site(tmp_path, HOSTS + "gpu_workers:\n  hosts:\n    d:\n"))
     assert reference == "inventory-host-unused"
-    assert [line.partition(", allowed")[0] for line in lines] == ["hosts.yml:11: d: found a host in gpu_workers only"]
+    assert [line.partition("; allowed")[0] for line in lines] == ["hosts.yml:11: d: a host in gpu_workers only"]
 
 
 def test_a_group_and_a_line_of_an_ini_file_are_located(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_group_and_a_line_of_an_ini_file_are_located(tmp_path: Path) -> None:
     )
     reference, lines = read_refusal(tmp_path)
     assert reference == "config-misspelt"
-    assert [line.partition(": found")[0] for line in lines] == ["hosts:2: gpustak_gpus", "hosts:5: kube_nodes"]
+    assert [line.partition(": a ")[0] for line in lines] == ["hosts:2: gpustak_gpus", "hosts:5: kube_nodes"]
 
 
 def test_hosts_of_other_things_can_be_ignored(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
     complaints = [complaint for complaint in wrong if complaint.reference == "values-secret"]
     assert len(complaints) == len(list_places(CLEAR))
     assert "figleaf" not in "\n".join(map(str, complaints))
-    assert "monitoring.yaml: grafana.adminPassword: found a secret in clear" in str(complaints[0])
+    assert "monitoring.yaml: grafana.adminPassword: a secret in clear" in str(complaints[0])
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
     [
         ({"flannel": {"port": "x"}}, "flannel.port", "'x'", "a whole number"),
         ({"flannel": {"port": 70000}}, "flannel.port", "70000", "less than or equal to 65535"),
-        ({"flannel": []}, "flannel", "[]", "a mapping of settings"),
+        ({"flannel": []}, "flannel", "[]", "a mapping"),
         ({"kubernetes": {"version": 1.36}}, "kubernetes.version", "1.36", "a number needs quotes"),
         ({"kubernetes": {"cert_sans": "a.b"}}, "kubernetes.cert_sans", "'a.b'", "a list"),
         ({"kubernetes": {"pod_cidr": "10.244.0.1/16"}}, "kubernetes.pod_cidr", "10.244.0.1/16", "no bit set"),
@@ -110,7 +110,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"monitoring": {"retention_size": "15GiB"}}, "monitoring.retention_size", "'15GiB'", "as 15GB"),
         ({"monitoring": {"memory": "400M"}}, "monitoring.memory", "'400M'", "as 400Mi"),
         ({"monitoring": {"node_exporter_port": 80}}, "monitoring.node_exporter_port", "80", "equal to 1024"),
-        ({"monitoring": {"persistence": True}}, "monitoring.persistence", "True", "a mapping of settings"),
+        ({"monitoring": {"persistence": True}}, "monitoring.persistence", "True", "a mapping"),
         ({"monitoring": {"persistence": {"size": "0Gi"}}}, "monitoring.persistence.size", "'0Gi'", "as 20Gi"),
         ({"monitoring": {"access": {"type": "lb"}}}, "monitoring.access.type", "'lb'", "'node-port'"),
         ({"monitoring": {"access": {"node_port": 80}}}, "monitoring.access.node_port", "80", "equal to 30000"),
@@ -134,7 +134,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"gpu": {"sharing": {"replicas": 1}}}, "gpu.sharing.replicas", "1", "equal to 2"),
         ({"cluster_name": "Big_One"}, "cluster_name", "'Big_One'", "name of the cluster"),
         ({7: 1}, "7", "7", "a text as key"),
-        ([1], "", "[1]", "a mapping of settings"),
+        ([1], "", "[1]", "a mapping"),
     ],
 )  # fmt: skip
 def test_wrong_values_are_reported_in_the_operators_words(spec: Any, key: str, actual: str, rule: str) -> None:

@@ -116,7 +116,7 @@ def test_prometheus_is_asked_for_raw_samples() -> None:
 @pytest.mark.parametrize("value", ["<html>", {"status": "error", "error": "query timed out"}, None])
 def test_malformed_answers_of_prometheus_are_refusals(value: Any) -> None:
     web = Answers(query=(503, value), targets=(503, value))
-    with pytest.raises(NoAnswer, match="Prometheus refused the question"):
+    with pytest.raises(NoAnswer, match="Prometheus refused the query"):
         Prometheus(web, [], {}).query_series()
 
 

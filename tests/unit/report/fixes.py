@@ -86,7 +86,7 @@ def make_mixed_fix() -> FixResult:
     unreached_root = next(root for root in diagnosis.roots if root.id == "host-ssh-unreachable")
     stuck = Attempt(
         offer(diagnosis), "not-resolved", make_run("firewall"), (record,), rollback,
-        f"gpu1: it: expected as it should be, found DROP {PASSWORD}", seconds=151.0,
+        f"gpu1: it: expected as it should be, actual DROP {PASSWORD}", seconds=151.0,
     )  # fmt: skip
     person = Attempt(
         Offer(unreached_root, load_graph().faults[unreached_root.id]), "manual", reason="there is no playbook for it"

@@ -98,7 +98,7 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
         "ufw drops pod traffic on gpu1 host-ufw-blocks-pods certain",
         "Impact: 7 effects",
         "dashboards show no data",
-        "expected as it should be , found tcp 6443 is blocked",
+        "expected as it should be , actual tcp 6443 is blocked",
         "gpu1 $ iptables -S",
         "Changed /etc/ufw/REDACTED.rules written (gpu1, 2 min earlier) apt: install ufw (gpu1, 1 h 30 min earlier)",
         "Healthy on cp1: host-ufw-blocks-pods: lets all of it through",

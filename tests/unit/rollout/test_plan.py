@@ -99,4 +99,4 @@ def test_what_was_read_is_the_evidence() -> None:
     taken_snapshot = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
     state = plan(taken_snapshot, [BASE]).drifted_states[0]
     assert [(e.location, e.answer.stdout) for e in state.judgements[0].evidence] == [("h1", "bad")]
-    assert str(state.differences[0]) == "first: expected good, found bad"
+    assert str(state.differences[0]) == "first: expected good, actual bad"

@@ -120,7 +120,7 @@ def test_an_ended_key_is_refused_with_its_page(world: Path, vendor: Make) -> Non
     serve_key(world, vendor_key.public)
     process = run(world, vendor_key.fingerprint)
     assert process.returncode == 1
-    assert f"found expired:{vendor_key.fingerprint}" in process.stderr
+    assert f"actual expired:{vendor_key.fingerprint}" in process.stderr
     assert process.stderr.rstrip().endswith("(gpustack explain repository-key-refused)")
     assert not locate_source(world).exists()
 
@@ -134,7 +134,7 @@ def test_a_key_of_another_fingerprint_is_refused_with_its_page(world: Path, vend
     serve_key(world, new.public)
     process = run(world, old.fingerprint)
     assert process.returncode == 1
-    assert f"expected the key {old.fingerprint} and no other, found {new.fingerprint}" in process.stderr
+    assert f"expected the key {old.fingerprint} and no other, actual {new.fingerprint}" in process.stderr
     assert "(gpustack explain repository-key-refused)" in process.stderr
     assert locate_keyring(world).read_bytes() == old.run_gpg("--export")
 
@@ -144,7 +144,7 @@ def test_two_keys_are_one_too_many(world: Path, vendor: Make) -> None:
     serve_key(world, first_vendor.public + second_vendor.public)
     process = run(world, first_vendor.fingerprint)
     assert process.returncode == 1
-    assert f"found {first_vendor.fingerprint} {second_vendor.fingerprint}" in process.stderr
+    assert f"actual {first_vendor.fingerprint} {second_vendor.fingerprint}" in process.stderr
 
 
 def test_a_source_that_would_break_apt_is_taken_back(world: Path, vendor: Make) -> None:

@@ -89,7 +89,7 @@ def test_another_checksum_is_refused_and_nothing_is_left(world: Path, checksum: 
     serve_file(world, "get.helm.sh/helm.tar.gz", "evil")
     process = fetch_pinned(world, checksum)
     assert (process.returncode, process.stdout) == (1, "")
-    assert f"expected SHA-256 {digest('content')}, found {digest('evil')}" in process.stderr
+    assert f"expected SHA-256 {digest('content')}, actual {digest('evil')}" in process.stderr
     assert process.stderr.endswith("(gpustack explain wrong-checksum)\n")
     assert not place(world).exists()
 

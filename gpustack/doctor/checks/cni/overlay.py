@@ -36,7 +36,9 @@ def mac_changed(view: View) -> Result:
         return Result(subject, f"{announced.mac}, as announced", links[0].mac)
     others = [peer for peer in view[POD_PATHS].peers if peer.link == links[0].name]
     if others and not any(peer.mac for peer in others):
-        return Result(subject, "neighbour entries for its peers", f"{links[0].mac}, without any entry for a peer")
+        return Result(
+            subject, "neighbour entries for the other nodes", f"{links[0].mac}, without any entry for another node"
+        )
     return build_ok_result(subject, f"{links[0].mac}, as announced")
 
 

@@ -9,7 +9,7 @@ fetch "$URL" "$file.new"
 found=$(sum "$file.new")
 if [ "$found" != "$SHA256" ]; then
   rm "$file.new"
-  echo "$URL: expected SHA-256 $SHA256, found $found; this is not the file that was pinned, changed on the way or by its publisher: compare with the release, look at proxy and source of the spec" >&2
+  echo "$URL: expected SHA-256 $SHA256, actual $found; this is not the file that was pinned, changed on the way or by its publisher: compare with the release, look at proxy and source of the spec" >&2
   exit 1
 fi
 chmod 0644 "$file.new"
