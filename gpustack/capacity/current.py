@@ -17,7 +17,7 @@ REQUESTS = "kube_pod_container_resource_requests"
 def query_current_state(source: Source) -> CurrentState:
     time = source.prometheus.fetch_time()
     waiting = tuple(query_waiting_pods(source))
-    wanted: dict[str, dict[str, float]] = {format_pod_name(pod): {} for pod in waiting}
+    wanted: dict[str, dict[str, float]] = {f"{pod.namespace}/{pod.pod}": {} for pod in waiting}
     asked = source.select(REQUESTS, f'{RESOURCES},node=""')
     for series in query_series(
         source, f"sum by (namespace, pod, resource) (max by ({ONE}, container, resource) ({asked}))"
@@ -29,10 +29,6 @@ def query_current_state(source: Source) -> CurrentState:
     return CurrentState(
         time, waiting, free, tuple(sorted(query_idle_pods(source, time), key=lambda pod: pod.idle_since))
     )
-
-
-def format_pod_name(pod: WaitingPod) -> str:
-    return f"{pod.namespace}/{pod.pod}"
 
 
 def query_series(source: Source, expr: str) -> tuple[Series, ...]:

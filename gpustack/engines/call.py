@@ -25,7 +25,6 @@ MARGIN = 15
 """Seconds for which the connection stays open beyond the limit on the host."""
 ENDED = (124, 137)
 NVVS_ERROR, NVVS_ISOLATE_ERROR = -30, -51
-BAD_COMMAND_LINE = -2
 
 Run = Callable[..., Iterable[str]]
 """`run(host, script, limit=…, last=…)` has the parameters of gpustack/ask/transport/execute.py."""

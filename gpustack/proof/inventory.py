@@ -44,17 +44,15 @@ def match_hosts(snapshot: Snapshot) -> dict[str, str]:
     """Match the nodes to hosts by machine-id, or else by name. Return the host by node, empty where no host matches."""
     view = View(snapshot, CLUSTER)
     machines = {
-        view.select_host(host.name)[IDENTITY].machine_id: host.name for host in list_hosts_with(snapshot, IDENTITY)
+        view.select_host(host.name)[IDENTITY].machine_id: host.name
+        for host in snapshot.inventory.hosts
+        if view.select_host(host.name).has_fact(IDENTITY)
     }
     host_names = {host.name for host in snapshot.inventory.hosts}
     return {
         node.name: machines.get(node.machine_id) or (node.name if node.name in host_names else "")
         for node in view[NODES]
     }
-
-
-def list_hosts_with(snapshot: Snapshot, probe: Probe[Any]) -> list[Any]:
-    return [host for host in snapshot.inventory.hosts if View(snapshot, host.name).has_fact(probe)]
 
 
 def find_places(snapshot: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]:

@@ -27,7 +27,6 @@ from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
 from gpustack.steps.containerd.files import find_disabling_files
 
-PLAYBOOKS = ("unit", "rollout", "sysctl", "drop_in", "apt")
 VARIABLE, FILES = "gpustack_remedy", "gpustack_fix"
 FILE = ("path", "lines", "reload", "restart")
 UNKNOWN_WHERE = "it says nothing of which host"

@@ -38,7 +38,7 @@ def find_repository_mismatch(view: View, name: str, probe: Probe[Repositories] =
     if actual_repository == expected_repository:
         return find_key_mismatch(view, name, expected_repository)
     difference = (
-        "nothing" if actual_repository is None else describe_differences(expected_repository, actual_repository)
+        "nothing" if actual_repository is None else ", ".join(list_differences(expected_repository, actual_repository))
     )
     return Result(
         f"apt repository {name}", f"{expected_repository.uri}, key {expected_repository.fingerprints[0]}", difference
@@ -162,10 +162,6 @@ def fill_placeholders(text: str, replacements: Mapping[str, str]) -> str:
     for word, value in replacements.items():
         text = text.replace(word, value)
     return text
-
-
-def describe_differences(expected_repository: Repository, actual_repository: Repository) -> str:
-    return ", ".join(list_differences(expected_repository, actual_repository))
 
 
 def list_differences(expected_repository: Repository, actual_repository: Repository) -> Iterator[str]:

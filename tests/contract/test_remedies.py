@@ -12,12 +12,13 @@ from gpustack.config.resources import locate_playbooks
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import load_graph
-from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, build_offer
+from gpustack.remedy.offer import VARIABLE, build_offer
 from gpustack.steps import STEPS
 from tests.worlds.snapshots import hosts
 
 REMEDY = locate_playbooks() / "remedy"
 FIXED_FAULTS = [fault for fault in load_graph().faults.values() if fault.remedy]
+PLAYBOOKS = ("unit", "rollout", "sysctl", "drop_in", "apt")
 every_playbook = pytest.mark.parametrize("name", PLAYBOOKS)
 TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "path": str, "bool": bool, "list": (list, tuple), "dict": dict}
 

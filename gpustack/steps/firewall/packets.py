@@ -1,6 +1,6 @@
 """The packets that a cluster depends on, the rule of a host that blocks each of them, and the cures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -166,7 +166,7 @@ def list_address_kinds(view: View, nodes: Sequence[str]) -> list[tuple[str, int]
     other_kinds = [
         (first, len(group) - (own_address in group))
         for group in groups
-        if (first := find_other_address(group, own_address))
+        if (first := next((address for address in group if address != own_address), ""))
     ]
     all_kinds = other_kinds + [(own_address, 1)] * any(own_address in group for group in groups)
     return sorted(all_kinds, key=lambda kind: IPv4Address(kind[0]))
@@ -178,10 +178,6 @@ def group_by_network(_: View, nets: str, nodes: Sequence[str]) -> list[dict[str,
     for address in (net.split("/")[0] for net in nodes):
         groups.setdefault(tuple(contains_address(address, net) for net in nets.split()), {})[address] = None
     return list(groups.values())
-
-
-def find_other_address(group: Iterable[str], own_address: str) -> str:
-    return next((address for address in group if address != own_address), "")
 
 
 def list_forwarded_packets(view: View) -> Iterator[Packet]:

@@ -72,7 +72,7 @@ def python(view: View) -> Result | None:
     names it, or on the host on which gpustack itself runs)."""
     if view.host.python or view.host.connection == "local":
         return None
-    line = detect_ansible_line()
+    line = ".".join(metadata.version("ansible-core").split(".")[:2])
     (low, high), pythons = HOST_PYTHONS[line], view[PYTHON]
     # Ansible tries the names it knows, newest first, then /usr/bin/python3 (INTERPRETER_PYTHON_FALLBACK).
     choice = max((version for version in pythons.versions if low <= version <= high), default=pythons.default)
@@ -103,10 +103,6 @@ def sudo(view: View) -> Result | None:
     )
     hint = other if sudo_program.has_sudo_ws else Prose("allow sudo without a password, or install sudo beside sudo-rs")
     return Result("sudo", "one with a password prompt that Ansible supports", "sudo-rs", "operator", hint=hint)
-
-
-def detect_ansible_line() -> str:
-    return ".".join(metadata.version("ansible-core").split(".")[:2])
 
 
 def format_version(version: tuple[int, int]) -> str:

@@ -12,10 +12,6 @@ CRI = {"cri", "io.containerd.grpc.v1.cri"}
 MOVING = "containerd is starting or stopping"
 
 
-def list_disabling_files(view: View) -> list[str]:
-    return [file for file, plugins in view[CONFIGURATION].disabled_plugins.items() if CRI & set(plugins)]
-
-
 @check("containerd-cri-disabled", RUNTIME, UNITS, CONFIGURATION)
 def cri_disabled(view: View) -> Result:
     """Check that a running containerd serves CRI: it may be disabled or have failed to load. A stopped containerd is
@@ -25,7 +21,7 @@ def cri_disabled(view: View) -> Result:
     unit = view[UNITS].get("containerd")
     if unit is None or not unit.active:
         return build_ok_result("containerd.service", "not installed" if unit is None else "not active")
-    files = list_disabling_files(view)
+    files = [file for file, plugins in view[CONFIGURATION].disabled_plugins.items() if CRI & set(plugins)]
     reason = f"disabled by disabled_plugins in {format_value(files)}" if files else "failed to load"
     return Result("CRI v1 of the running containerd", "responding", f"not responding: {reason}")
 

@@ -150,7 +150,7 @@ def own_users(view: View) -> Result:
 @check("op-crd-stale", SETTINGS, RELEASES)
 def stale_definition(view: View) -> Result:
     """Look for fields that gpustack's release sets and the object in the API has lost."""
-    own_name = build_release_name(view)
+    own_name = (view.spec.gpu.namespace, view.spec.gpu.release)
     own_release = next((release for release in view[RELEASES] if (release.namespace, release.name) == own_name), None)
     settings = view[SETTINGS]
     if not settings or own_release is None or not own_release.is_managed or own_release.status != "deployed":
@@ -158,10 +158,6 @@ def stale_definition(view: View) -> Result:
     lost = sorted({part for policy_settings in settings for part in ALWAYS if part not in policy_settings.parts})
     subject = "fields of the ClusterPolicy that the chart writes"
     return Result(subject, "kept", f"dropped: {format_value(lost)}" if lost else "kept", ok=not lost)
-
-
-def build_release_name(view: View) -> tuple[str, str]:
-    return view.spec.gpu.namespace, view.spec.gpu.release
 
 
 @check("st-clusterpolicy-stale", CLUSTER_POLICIES, GPU_DEPLOYMENTS)

@@ -1,7 +1,6 @@
 """Faults of the layer `host` in its identity and its clock, each compared with the other hosts."""
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
-from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES
@@ -57,10 +56,6 @@ def select_machine_id(identity: Identity) -> str:
     return identity.machine_id
 
 
-def is_alone(view: View, probe: Probe[str], name: str) -> bool:
-    return len(view.compute_once(group_hosts, probe, select_name)[name]) < 2
-
-
 @check("host-duplicate-identity", HOSTNAME, IDENTITY)
 def duplicate_identity(view: View) -> Result:
     """Compare host names and machine-ids. The firmware's UUID does not count, because hosts in containers share it."""
@@ -80,7 +75,7 @@ def format_hosts(hosts: list[str]) -> str:
 @check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
 def duplicate_address(view: View) -> Result:
     address = view[ADDRESS]
-    once = is_alone(view, ADDRESS, address)
+    once = len(view.compute_once(group_hosts, ADDRESS, select_name)[address]) < 2
     actual = f"{address}, unique" if once else f"{address}, as on another host"
     return Result("address", "as on another host", actual, ok=bool(once))
 
