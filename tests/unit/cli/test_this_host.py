@@ -36,9 +36,9 @@ def nothing_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     spec = tmp_path / "spec.yml"
-    (tmp_path / "hook").touch(mode=0o600)
-    (tmp_path / "hook").write_text("https://hook.example.com/x\n")
-    receiver = f"{{type: webhook, secret_file: {tmp_path / 'hook'}}}"
+    (tmp_path / "hook.txt").touch(mode=0o600)
+    (tmp_path / "hook.txt").write_text("https://hook.example.com/x\n")
+    receiver = f"{{type: webhook, secret_file: {tmp_path / 'hook.txt'}}}"
     spec.write_text(f"gpustack: {{alerts: {{receivers: {{default: [{receiver}]}}}}}}\n")
     monkeypatch.setattr(reading, "LOCAL_SPEC", spec)
     monkeypatch.setattr("socket.gethostname", lambda: NAME)
