@@ -4,6 +4,7 @@ Typer has no groups of options, and reads the options of a command from its sign
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpustack.cli import options, session
+from gpustack.command import Command, Prose
+from gpustack.errors import UsageError
 from gpustack.events import Reporter
 from gpustack.exit_status import ExitStatus
 from gpustack.report.rendering import Rendering, build_choice
@@ -105,12 +108,31 @@ class Session(Display):
     def make_plan(
         self, recording: Path | None, limit: Sequence[str] | None, step_names: Sequence[str] | None
     ) -> "Plan":
-        return session.make_plan(
-            self.inventory, recording, limit, step_names, self.report, ask_password=self.become, quiet=self.quiet
-        )
+        """Plan from the hosts, or from a recording. Raise UsageError for an unknown step or host."""
+        from gpustack.rollout.plan import plan
+
+        steps = session.choose_steps(step_names)
+        if recording:
+            snapshot = self.load_recording(recording)
+            hosts = session.choose_hosts(snapshot.inventory, limit)
+        else:
+            inventory = self.open_inventory()
+            hosts = session.choose_hosts(inventory, limit)
+            snapshot = self.gather(inventory)
+        return plan(snapshot, steps, hosts)
 
     def load_recording(self, path: Path) -> "Snapshot":
-        return session.load_recording(path, self.inventory, quiet=self.quiet)
+        """Read a recording. Raise UsageError for a file that is no recording, and where -i is given as well."""
+        from gpustack.ask.recording import read_recording
+
+        if self.inventory is not None:
+            message, reason = "--from and -i are mutually exclusive.", "A recording has its own inventory."
+            raise UsageError("inventory-of-recording", message, reason, Prose("--from FILE"))
+        snapshot = read_recording(path)
+        if not self.quiet:
+            time = f"{snapshot.started_at:%Y-%m-%d %H:%M UTC}"
+            sys.stderr.write(f"recording {path} of {time}: {snapshot.inventory.summary}\n")
+        return snapshot
 
 
 @dataclass
@@ -121,11 +143,18 @@ class ChangeSession(Session):
     yes: bool = field(default=False, init=False)
 
     def open_for_change(self) -> "Inventory":
-        """Load the inventory. Raise the errors of session.open_for_change."""
-        hosts = session.open_for_change(
-            self.inventory, this_host=self.this_host, yes=self.yes, ask_password=self.become, quiet=self.quiet
-        )
-        self.context["inventory"] = hosts
+        """Load the inventory, and remove the private folders of a killed gpustack. Without an inventory, this host has
+        to be confirmed. Raise UsageError where it cannot be asked, and RolloutError where its name was not typed."""
+        hosts = self.open_inventory()
+        if self.this_host and hosts.source is not None:
+            message = "An inventory is named as well; nothing was changed."
+            reason = f"--this-host is for a host without an inventory, and there is {hosts.source}."
+            raise UsageError("this-host", message, reason, Command("gpustack", "plan"))
+        if hosts.source is None and not self.this_host:
+            session.confirm_this_host(hosts.hosts[0].name, yes=self.yes)
+        from gpustack.rollout.private_folder import remove_stale_folders
+
+        remove_stale_folders()
         return hosts
 
 

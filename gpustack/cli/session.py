@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gpustack.ask.probe import Probe
     from gpustack.ask.snapshot import Snapshot
     from gpustack.config.inventory import Inventory
-    from gpustack.rollout.plan import Plan
     from gpustack.steps.step import Step
 
 
@@ -84,24 +83,6 @@ def describe_source(inventory: "Inventory", option: Path | None) -> str:
     return f"{inventory.summary}, named by {source}" if source else inventory.summary
 
 
-def open_for_change(option: Path | None, *, this_host: bool, yes: bool, ask_password: bool, quiet: bool) -> "Inventory":
-    """Load the inventory of a command that changes hosts, and remove the private folders of a killed gpustack. Without
-    an inventory, this host has to be confirmed. Raise UsageError where it cannot be asked, and RolloutError where its
-    name was not typed."""
-    inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
-    if this_host and inventory.source is not None:
-        reason = f"--this-host is for a host without an inventory, and there is {inventory.source}."
-        raise UsageError(
-            "this-host", "An inventory is named as well; nothing was changed.", reason, Command("gpustack", "plan")
-        )
-    if inventory.source is None and not this_host:
-        confirm_this_host(inventory.hosts[0].name, yes=yes)
-    from gpustack.rollout.private_folder import remove_stale_folders
-
-    remove_stale_folders()
-    return inventory
-
-
 def confirm_this_host(name: str, *, yes: bool) -> None:
     """Prompt for the name of this host. Otherwise an unset variable in a script would change the host of the script."""
     from gpustack.config.ansible.inventory_listing import NAMED
@@ -167,44 +148,3 @@ def gather_all(
     snapshot = gather(inventory, PROBES if probes is None else probes, report=report)
     require_reach(snapshot, names)
     return snapshot
-
-
-def load_recording(path: Path, option: Path | None, *, quiet: bool) -> "Snapshot":
-    """Read a recording. Raise UsageError for a file that is no recording, and where -i is given as well."""
-    from gpustack.ask.recording import read_recording
-
-    if option is not None:
-        reason = "A recording has its own inventory."
-        raise UsageError(
-            "inventory-of-recording", "--from and -i are mutually exclusive.", reason, Prose("--from FILE")
-        )
-    snapshot = read_recording(path)
-    if not quiet:
-        sys.stderr.write(
-            f"recording {path} of {snapshot.started_at:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.summary}\n"
-        )
-    return snapshot
-
-
-def make_plan(
-    option: Path | None,
-    recording: Path | None,
-    limit: Sequence[str] | None,
-    step_names: Sequence[str] | None,
-    report: Reporter,
-    *,
-    ask_password: bool,
-    quiet: bool,
-) -> "Plan":
-    """Plan from the hosts, or from a recording. Raise UsageError for an unknown step or host."""
-    from gpustack.rollout.plan import plan
-
-    steps = choose_steps(step_names)
-    if recording:
-        snapshot = load_recording(recording, option, quiet=quiet)
-        hosts = choose_hosts(snapshot.inventory, limit)
-    else:
-        inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
-        hosts = choose_hosts(inventory, limit)
-        snapshot = gather_all(inventory, report)
-    return plan(snapshot, steps, hosts)

@@ -119,7 +119,7 @@ def test_interrupts_and_bugs_are_documents(
         raise error
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("gpustack.cli.session.make_plan", stop)
+    monkeypatch.setattr("gpustack.cli.option_groups.Session.make_plan", stop)
     document = run_failing("plan", "-o", "json", capsys=capsys)
     assert document["exit"] == {"code": code, "meaning": meaning}
     assert (document["reference"], document["hint"]) == (None, None)
@@ -134,7 +134,7 @@ def test_nothing_is_added_to_a_result(result: str, monkeypatch: pytest.MonkeyPat
     stdout = io.StringIO()
     monkeypatch.setattr(error_handler, "known_secrets", ["hunter2"])
     monkeypatch.setattr("sys.stdout", GuardedStream(stdout))
-    monkeypatch.setattr("gpustack.cli.session.make_plan", print_and_fail)
+    monkeypatch.setattr("gpustack.cli.option_groups.Session.make_plan", print_and_fail)
     run("plan", "-o", "json")
     assert (
         stdout.getvalue() == result if result else json.loads(stdout.getvalue())["reasons"][1] == "password: REDACTED"
