@@ -40,15 +40,6 @@ class PoolForecast:
     message: str
     notes: tuple[str, ...]
 
-    @property
-    def daily_peaks(self) -> list[float | None]:
-        return [day.peak for day in self.days]
-
-    @property
-    def lower_bound_count(self) -> int:
-        """Count the days of which only a lower bound of the peak is known."""
-        return sum(day.bound for day in self.days)
-
 
 @dataclass(frozen=True)
 class Forecast:

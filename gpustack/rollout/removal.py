@@ -200,15 +200,13 @@ def judge_packages(
         unknown.append(f"packages: {error}")
         return (), (), ()
     needed_packages = packages.find_needed_packages()
-    removed_packages = (
-        tuple(name for name in packages.managed_packages if name not in needed_packages) if remove_packages else ()
-    )
-    kept_resources = (
-        [f"package {name}: {dependent} needs it" for name, dependent in sorted(needed_packages.items())]
-        if remove_packages
-        else []
-    )
-    if not remove_packages and packages.managed_packages:
+    removed_packages, kept_resources = tuple[str, ...](), list[str]()
+    if remove_packages:
+        removed_packages = tuple(name for name in packages.managed_packages if name not in needed_packages)
+        kept_resources += [
+            f"package {name}: {dependent} needs it" for name, dependent in sorted(needed_packages.items())
+        ]
+    elif packages.managed_packages:
         names = ", ".join(sort_known_first(packages.managed_packages))
         option = Command("gpustack", "reset", "--packages")
         kept_resources.append(

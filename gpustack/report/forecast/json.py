@@ -1,14 +1,17 @@
 """A forecast as one JSON document. Within a version fields are only ever added."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.forecast.pool import Forecast, Reason
 from gpustack.report.document import render_result
 from gpustack.report.renderings import FORECAST
 from gpustack.report.schema import Document, Shape, TextOrNull, Time, take
+
+DailyPeaks = Annotated[list[float | None], BeforeValidator(lambda days: [day.peak for day in days])]
+BoundCount = Annotated[int, BeforeValidator(lambda days: sum(day.bound for day in days))]
 
 
 class QuantilesShape(Shape):
@@ -57,8 +60,8 @@ class PoolShape(Shape):
     capacity: float | None
     limit: float | None
     begin: Time
-    daily_peaks: list[float | None]
-    lower_bound_count: int
+    daily_peaks: DailyPeaks = take("days")
+    lower_bound_count: BoundCount = take("days")
     full_day_count: int = take("full")
     scores: list[ScoreShape]
     outlook: OutlookShape | None
