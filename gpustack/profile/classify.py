@@ -21,7 +21,8 @@ class Verdict:
     """Hold a verdict. `reasons` are the conditions of the class with numbers; `support` and `objections` make it more
     or less sure; `ruled_out` has the failed condition of each class before it. `notes` are overlays: findings beside
     the class. `success_criterion` is the change that a later profile shows if the advice helped. `second` is a class
-    that is almost as near. `means` are the raw numbers."""
+    that is almost as near. `signals` are the raw
+    numbers."""
 
     id: Id
     title: str
@@ -29,7 +30,7 @@ class Verdict:
     reasons: tuple[str, ...]
     advice: tuple[str, ...]
     notes: tuple[str, ...]
-    means: tuple[tuple[str, float], ...]
+    signals: Signals
     ruled_out: tuple[tuple[Id, str], ...] = ()
     success_criterion: str = NO_CLASS
     support: tuple[str, ...] = ()
@@ -42,7 +43,7 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
     signals = compute_signals(job, limits)
     if missing := tuple(find_missing_data(job, signals, limits)):
         title, overlays = "There is too little data for a verdict.", list_overlays("insufficient-data", signals, limits)
-        return Verdict("insufficient-data", title, "none", missing, MORE_DATA, tuple(overlays), signals.means)
+        return Verdict("insufficient-data", title, "none", missing, MORE_DATA, tuple(overlays), signals)
     ruled_out: list[tuple[Id, str]] = []
     unmeasured: list[Id] = []
     for number, candidate in enumerate(CLASSES):
@@ -65,7 +66,7 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
         ruled_out.append((candidate.id, min(broken, key=lambda condition: condition.margin).refutation))
     title = "Nothing stands out: no part of the GPU is at its limit, and none is without work."
     overlays = list_overlays("mixed", signals, limits)
-    return Verdict("mixed", title, "low", (), CLOSER_LOOK, tuple(overlays), signals.means, tuple(ruled_out))
+    return Verdict("mixed", title, "low", (), CLOSER_LOOK, tuple(overlays), signals, tuple(ruled_out))
 
 
 def find_missing_data(job: Job, signals: Signals, limits: Limits) -> Iterator[str]:
@@ -113,7 +114,7 @@ def build_verdict(
         tuple(map(str, conditions)),
         candidate.advice,
         (*notes, *list_overlays(candidate.id, signals, limits)),
-        signals.means,
+        signals,
         ruled_out,
         candidate.success_criterion,
         tuple(map(str, support)),

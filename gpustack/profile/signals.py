@@ -44,11 +44,6 @@ class Signals:
     interval: float
     gaps: float
 
-    @property
-    def means(self) -> tuple[tuple[str, float], ...]:
-        """Return all signals that are known, by name."""
-        return tuple((name, value) for name, value in vars(self).items() if value is not None)
-
 
 def compute_signals(job: Job, limits: Limits) -> Signals:
     def compute_median(extract: Callable[[GpuWindow], float | None]) -> float | None:

@@ -18,6 +18,16 @@ OPENAPI = "openapi"
 DOCUMENTS: dict[str, Any] = {path.stem: json.loads(path.read_text()) for path in sorted(DOCS.glob("schemas/*.json"))}
 DOCUMENTS[OPENAPI] = json.loads((DOCS / "openapi.json").read_text())
 MAX_DOMAIN_SHARE = 0.4
+MAPS = {
+    "cost_by_day": "days",
+    "missing_fields": "models of GPUs",
+    "remaining_traces": "steps",
+    "traces": "steps",
+    "versions": "nodes",
+    "manifest": "fields of a Kubernetes object",
+}
+"""Objects without named properties, and what their keys are: names that no code knows. Keys that are fixed in code are
+properties of a shape, with a type and a unit in the table."""
 TIME_NAMES = {"begin", "end"}
 TIME_ENDINGS = ("_at", "_since")
 
@@ -34,6 +44,11 @@ def list_properties(document: Any, node: Any = None) -> Iterator[tuple[str, dict
         yield from node["properties"].items()
     for key, value in node.items():
         yield from list_properties(document, list(value.values()) if key == "properties" else value)
+
+
+def is_free_map(schema: dict[str, Any]) -> bool:
+    options = [schema, *schema.get("anyOf", ())]
+    return any(option.get("type") == "object" and option.get("additionalProperties") for option in options)
 
 
 def list_property_names(document: Any) -> Iterator[set[str]]:
@@ -70,6 +85,8 @@ def list_complaints(documents: dict[str, Any], fields: tuple[JsonField, ...]) ->
             place = f"{name}: {property_name}"
             if not schema.get("description"):
                 yield f"{place} has no description"
+            if is_free_map(schema) and property_name not in MAPS:
+                yield f"{place} is an object without named properties"
             kind = format_type(schema, document)
             if (kind.removesuffix(" or null") == "time") != is_time_name(property_name):
                 yield f"{place} is named as a time, or not as one, but is {kind}"
@@ -159,6 +176,9 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "plan: started_at is named as a time, or not as one, but is string": change_property("plan", "started_at", TEXT),
     "undo: id is named as a time, or not as one, but is time": change_property(
         "undo", "id", TEXT | {"format": "date-time"}
+    ),
+    "undo: id is an object without named properties": change_property(
+        "undo", "id", TEXT | {"type": "object", "additionalProperties": {"type": "number"}}
     ),
     "why is in the table and nowhere else": lambda: (DOCUMENTS, (*load_json_fields(), EXTRA)),
     "query is shared by one document": change_fields(

@@ -21,14 +21,43 @@ class RuledOut(Shape):
     reason: TextOrNull
 
 
+class SignalsShape(Shape):
+    """Describe the numbers that the verdict is made from: medians over the GPUs, null where a GPU does not say."""
+
+    engine_ratio: float | None = take("engine")
+    engine_p95_ratio: float | None = take("engine_high")
+    sm_ratio: float | None = take("sm")
+    sm_p95_ratio: float | None = take("sm_high")
+    sm_per_engine_ratio: float | None = take("fill")
+    occupancy_ratio: float | None = take("occupancy")
+    tensor_reachable_ratio: float | None = take("tensor")
+    dram_reachable_ratio: float | None = take("dram")
+    dram_p95_ratio: float | None = take("dram_high")
+    pipe_ratio: float | None = take("pipe")
+    pcie_ratio: float | None = take("pcie")
+    nvlink_ratio: float | None = take("nvlink")
+    utilisation_ratio: float | None = take("utilisation")
+    power_per_limit_ratio: float | None = take("power")
+    clock_per_maximum_ratio: float | None = take("clock")
+    hardware_slowdown_ratio: float = take("hardware_slowdown")
+    heat_slowdown_ratio: float = take("heat_slowdown")
+    power_cap_ratio: float = take("power_cap")
+    activity_spread_ratio: float | None = take("spread")
+    least_power_ratio: float | None = take("least_power")
+    memory_used_ratio: float | None = take("memory")
+    interval_seconds: Seconds = take("interval")
+    gap_ratio: float = take("gaps")
+
+
 class StretchShape(Shape):
     """Describe a part of the time that differs from the others."""
 
     begin_seconds: Seconds = take("begin")
     seconds: Seconds
+    sample_count: int = take("verdict", "signals", "samples")
     verdict: Id = take("verdict", "id")
     confidence: Confidence = take("verdict", "confidence")
-    means: dict[str, float]
+    signals: SignalsShape = take("verdict", "signals")
 
 
 class Outlier(Shape):
@@ -80,7 +109,7 @@ class AnalysisDocument(Document):
     success_criterion: str
     second_verdict: Id | None = take("second")
     ruled_out: list[RuledOut]
-    means: dict[str, float]
+    signals: SignalsShape
     workload_kind: Workload | None
     usual_ranges: list[UsualShape]
     idle_comparison: list[IdleComparisonShape]
@@ -97,7 +126,7 @@ def render_json(analysis: Analysis, *, inventory: Inventory | None = None) -> st
         "seconds": first.seconds,
         "sample_count": first.samples,
         "stretch_count": max(1, len(analysis.stretches)),
-        "stretches": [{**vars(stretch), "means": dict(stretch.verdict.means)} for stretch in analysis.stretches],
+        "stretches": analysis.stretches,
         "warm_up_seconds": analysis.warm_up,
         "unmeasured_quantities": analysis.profile.job.unmeasured_quantities,
         "idle_comparison": analysis.idle,
@@ -106,7 +135,6 @@ def render_json(analysis: Analysis, *, inventory: Inventory | None = None) -> st
             {"name": usual.name, "outliers": list(map(build_outlier, usual.outliers))} for usual in analysis.usual
         ],
         "ruled_out": [{"id": id, "reason": reason} for id, reason in verdict.ruled_out],
-        "means": dict(verdict.means),
     }
     return render_json_document(AnalysisDocument, values, inventory)
 

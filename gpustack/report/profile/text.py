@@ -81,5 +81,5 @@ def describe_outliers(usual: Usual) -> str:
 
 
 def format_means(verdict: Verdict, names: Sequence[str] = MEAN_NAMES) -> str:
-    values = dict(verdict.means)
-    return ", ".join(f"{name} {values[name]:.2f}" for name in names if name in values)
+    values = ((name, getattr(verdict.signals, name)) for name in names)
+    return ", ".join(f"{name} {value:.2f}" for name, value in values if value is not None)

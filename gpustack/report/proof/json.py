@@ -11,7 +11,7 @@ from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
 from gpustack.report.document import render_result
 from gpustack.report.renderings import PROOF
-from gpustack.report.schema import Document, Reasons, Seconds, Shape, TextOrNull, Time, take
+from gpustack.report.schema import Document, Reasons, Seconds, Shape, TextOrNull, Time, take, take_optional
 
 
 class Link(Shape):
@@ -36,6 +36,15 @@ class SkippedHost(Shape):
     reason: TextOrNull
 
 
+class PartsShape(Shape):
+    """Describe how long the parts of the proof took. A part that was not reached has none."""
+
+    kernel_seconds: Seconds | None = take_optional("kernel")
+    series_seconds: Seconds | None = take_optional("series")
+    dashboard_seconds: Seconds | None = take_optional("dashboard")
+    removal_seconds: Seconds | None = take_optional("removal")
+
+
 class ProofDocument(Document):
     """Describe the result of `gpustack prove`. `remaining` is what could not be removed."""
 
@@ -43,7 +52,7 @@ class ProofDocument(Document):
     proven: bool
     started_at: Time
     seconds: Seconds
-    seconds_by_part: dict[str, Seconds] = take("parts")
+    parts: PartsShape
     removed_pod_count: int = take("removed_pods")
     gpus: list[Gpu]
     skipped_hosts: list[SkippedHost]

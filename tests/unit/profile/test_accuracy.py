@@ -85,6 +85,6 @@ def write(verdicts_by_name: dict[str, list[Verdict]]) -> None:
 def test_too_few_samples_give_no_verdict(verdicts: dict[str, list[Verdict]]) -> None:
     for judgement in verdicts.values():
         for verdict in judgement:
-            samples = dict(verdict.means)["samples"]
+            samples = verdict.signals.samples
             assert (verdict.id == "insufficient-data") is (samples < 10)
             assert verdict.confidence != "high" or samples >= 60

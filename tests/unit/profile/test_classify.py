@@ -106,7 +106,7 @@ def test_stretches_are_found_and_a_sawtooth_is_none(track: list[float], points: 
 def test_a_verdict_always_has_its_numbers(name: str, seed: int) -> None:
     job = make_job(name, random.Random(seed))
     verdict = classify(job)
-    assert verdict.means
+    assert verdict.signals.samples
     assert verdict.advice
     assert len({id for id, _ in verdict.ruled_out}) == len(verdict.ruled_out) <= len(CLASSES)
 

@@ -78,13 +78,13 @@ def test_small_batches_that_python_starts_are_not_surely_input_bound() -> None:
 
 def test_what_is_reachable_is_reached() -> None:
     """A peak far above it would make its shares say too little."""
-    means = {name: dict(read(name).verdict.means) for name in KINDS}
-    assert means["matrix-product-bf16"]["tensor"] == pytest.approx(1.0, abs=0.02)
-    assert means["elementwise-add"]["dram"] == pytest.approx(1.0, abs=0.02)
+    signals = {name: read(name).verdict.signals for name in KINDS}
+    assert signals["matrix-product-bf16"].tensor == pytest.approx(1.0, abs=0.02)
+    assert signals["elementwise-add"].dram == pytest.approx(1.0, abs=0.02)
 
 
 def test_counters_of_what_slows_a_gpu_down_are_in_nanoseconds() -> None:
-    assert dict(read("matrix-product-bf16").verdict.means)["power_cap"] == pytest.approx(0.98, abs=0.02)
+    assert read("matrix-product-bf16").verdict.signals.power_cap == pytest.approx(0.98, abs=0.02)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED_FOLDER.glob("*.csv")))
