@@ -43,7 +43,7 @@ def test_a_host_without_a_firewall_gets_the_guard() -> None:
 
 
 def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
-    assert find_actual(build_bare(where="host2")).startswith("tcp 10249 from 192.0.2.77 is allowed")
+    assert find_actual(build_bare(location="host2")).startswith("tcp 10249 from 192.0.2.77 is allowed")
 
 
 @pytest.mark.parametrize("firewall", ["firewalld", "ufw", "nftables", "iptables"])
