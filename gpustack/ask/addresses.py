@@ -90,3 +90,10 @@ class Addresses:
 
     def digest(self, text: str) -> bytes:
         return hmac.digest(self.key, text.encode(), hashlib.sha256)
+
+
+def is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False

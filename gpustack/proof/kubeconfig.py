@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from gpustack.ask.addresses import is_address
 from gpustack.files.json_text import dump_json
 from gpustack.proof.certificate import Credential
 
@@ -69,13 +70,6 @@ def match_name(name: str) -> str:
     if not NAME.fullmatch(name):
         raise ValueError(name)
     return name
-
-
-def is_address(text: str) -> bool:
-    try:
-        return bool(ip_address(text))
-    except ValueError:
-        return False
 
 
 def refuse_unnamed(server: Server, names: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from gpustack.ask.addresses import Addresses, parse_networks
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
-from gpustack.ask.recording import redact_values
+from gpustack.ask.recording import map_texts, redact_values
 from gpustack.ask.script import format_command
 from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.command import NO_HINT, Command, Hint
@@ -219,9 +219,9 @@ def explain_reach(reach: Reach) -> Hint:
 def replace_names(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
     """Build the same snapshot under other names and addresses."""
     inventory, change = snapshot.inventory, pseudonyms.replace_in
-    spec = Spec.model_validate(map_strings(inventory.spec.model_dump(mode="json", by_alias=True), change))
+    spec = Spec.model_validate(map_texts(inventory.spec.model_dump(mode="json", by_alias=True), change))
     hosts = tuple(anonymize_host(host, change) for host in inventory.hosts)
-    source, values = Path("inventory") if inventory.source else None, map_strings(dict(inventory.values), change)
+    source, values = Path("inventory") if inventory.source else None, map_texts(dict(inventory.values), change)
     renamed_inventory = Inventory(source, hosts, spec, values, inventory.file_secrets)
     answers = (
         replace(
@@ -253,13 +253,5 @@ def replace_names(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
 
 
 def anonymize_host(host: Host, change: Callable[[str], str]) -> Host:
-    spec = HostSpec.model_validate(map_strings(host.spec.model_dump(mode="json", exclude_none=True), change))
+    spec = HostSpec.model_validate(map_texts(host.spec.model_dump(mode="json", exclude_none=True), change))
     return replace(host, name=change(host.name), address=change(host.address), user=None, spec=spec)
-
-
-def map_strings(document: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(document, dict):
-        return {key: map_strings(inner, change) for key, inner in document.items()}
-    if isinstance(document, (list, tuple)):
-        return [map_strings(inner, change) for inner in document]
-    return change(document) if isinstance(document, str) else document

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from gpustack.ask.judge import Check, Judgement, Result, judge
+from gpustack.ask.judge import Judgement, Result, judge
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -16,7 +16,7 @@ from gpustack.events import INTERRUPTED
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.rollout.gpus import Gpus, count_gpus
 from gpustack.steps.monitoring.values import describe_lost_history
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, format_check_name
 
 Standing = Literal["ok", "failed", "unknown", "pending"]
 
@@ -187,14 +187,10 @@ def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) 
 def judge_step(step: Step, snapshot: Snapshot, location: str) -> StepState:
     host = snapshot.inventory.by_name.get(location)
     checks = step.list_checks(host) if host else step.checks
-    judgements = tuple(judge(format_check_id(check), check, snapshot, location) for check in checks)
+    judgements = tuple(judge(format_check_name(check), check, snapshot, location) for check in checks)
     outcomes = {judgement.outcome for judgement in judgements}
     outcome: Standing = "failed" if "failed" in outcomes else "unknown" if "unknown" in outcomes else "ok"
     return StepState(step.id, location, outcome, judgements)
-
-
-def format_check_id(check: Check) -> str:
-    return check.__name__.replace("_", "-")
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:

@@ -75,3 +75,7 @@ class Step:
             return self.settle_estimate(view) if self.settle_estimate else self.settle_seconds
         except FactUnavailable:
             return self.settle_seconds
+
+
+def format_check_name(check: Check) -> str:
+    return check.__name__.replace("_", "-")

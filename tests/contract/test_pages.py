@@ -19,6 +19,7 @@ from gpustack.report.explain.gpu import METRIC, XID
 from gpustack.report.explain.pages import PAGES, explain_topic, list_checks, read_error_pages, render_contents
 from gpustack.steps import STEPS
 from gpustack.steps.alerts import build_groups
+from gpustack.steps.step import format_check_name
 from tests.contract.sources import list_sources
 
 PACKAGE = PAGES.parent
@@ -130,7 +131,7 @@ def test_every_step_and_check_has_its_page() -> None:
     for step in STEPS:
         text = explain_topic(step.id)
         assert pages.read_docstring(step).split()[0] in text
-        assert all(f"{step.id}/{pages.format_check_name(check)}" in text for check in step.checks)
+        assert all(f"{step.id}/{format_check_name(check)}" in text for check in step.checks)
     for name, (_, check) in list_checks().items():
         assert check.__doc__, f"{name} has no docstring, which is its page"
         assert name in explain_topic(name)

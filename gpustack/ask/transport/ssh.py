@@ -13,10 +13,10 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpustack.ask.addresses import is_address
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.known_hosts import KnownKeys, read_known_keys
 from gpustack.ask.transport.refusal import CONNECT_LIMIT, HostRefused
@@ -60,13 +60,6 @@ def find_peer(host: Host, channel: Any) -> str:
         name = resolve_options(host).hostname
         return name if is_address(name) else str(socket.getaddrinfo(name, None, socket.AF_INET)[0][4][0])
     return ""
-
-
-def is_address(text: str) -> bool:
-    try:
-        return bool(ip_address(text))
-    except ValueError:
-        return False
 
 
 def start_command(connection: "Connection", command: str) -> Any:

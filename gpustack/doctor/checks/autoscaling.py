@@ -62,16 +62,6 @@ def judge_external_metrics(view: View) -> Result:
     return judge_scalings(view, "external metrics of HorizontalPodAutoscalers", "missing", (EXTERNAL,))
 
 
-@check("autoscaling-api-taken -> hpa-metric-missing", SCALINGS)
-def taken_external(view: View) -> Result:
-    return judge_external_metrics(view)
-
-
-@check("autoscaling-api-down -> hpa-metric-missing", SCALINGS)
-def down_external(view: View) -> Result:
-    return judge_external_metrics(view)
-
-
-@check("st-no-metrics -> hpa-metric-missing", SCALINGS)
-def unfed_external(view: View) -> Result:
-    return judge_external_metrics(view)
+taken_external = check("autoscaling-api-taken -> hpa-metric-missing", SCALINGS)(judge_external_metrics)
+down_external = check("autoscaling-api-down -> hpa-metric-missing", SCALINGS)(judge_external_metrics)
+unfed_external = check("st-no-metrics -> hpa-metric-missing", SCALINGS)(judge_external_metrics)

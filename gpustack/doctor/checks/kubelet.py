@@ -58,7 +58,8 @@ def unknown_flag(view: View) -> Result:
 
 
 def judge_kubelet_unit(view: View) -> Result:
-    """Look for an inactive unit whose last run succeeded. A unit that starts and fails has another cause."""
+    """Look for a kubelet that was stopped on purpose: an inactive unit whose last run succeeded. A unit that starts and
+    fails has another cause."""
     start, subject = view[START], "kubelet.service"
     if start is None or not view[LEFTOVERS].servers:
         return build_ok_result(subject, "not installed" if start is None else "the host is not in a cluster yet")
@@ -67,15 +68,8 @@ def judge_kubelet_unit(view: View) -> Result:
     return Result(subject, "active, enabled", actual, ok=not rests)
 
 
-@check("kubelet-not-running", START, LEFTOVERS)
-def not_running(view: View) -> Result:
-    """Look for a kubelet that was stopped on purpose."""
-    return judge_kubelet_unit(view)
-
-
-@check("kubelet-not-running guard", START, LEFTOVERS)
-def was_stopped(view: View) -> Result:
-    return judge_kubelet_unit(view)
+not_running = check("kubelet-not-running", START, LEFTOVERS)(judge_kubelet_unit)
+was_stopped = check("kubelet-not-running guard", START, LEFTOVERS)(judge_kubelet_unit)
 
 
 @check("kubelet-client-cert-expired", KUBELET_CERTIFICATE)

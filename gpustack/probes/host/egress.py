@@ -43,9 +43,10 @@ def parse_egress_files(answer: Answer) -> Mapping[str, EgressFile]:
     return files
 
 
-def parse_daemons(answer: Answer) -> Mapping[str, Comparison]:
-    """Parse for each running unit whether its proxy is the wanted one, another, or none."""
-    return {unit: check_word(content) for unit, content in (line.split(" ") for line in answer.stdout.splitlines())}
+def parse_comparisons(answer: Answer) -> Mapping[str, Comparison]:
+    """Parse by name whether the host or cluster has the content of the operator's machine, another, or none: the proxy
+    of a running unit, or the Secret of a receiver. The result is empty where there is nothing to compare."""
+    return {name: check_word(word) for name, word in (line.split(" ") for line in answer.stdout.splitlines())}
 
 
 def check_word(word: str) -> Comparison:
@@ -84,6 +85,6 @@ for unit in containerd kubelet; do
   fi
   echo "$unit $is"
 done"""),
-    parse_daemons,
+    parse_comparisons,
     manual_command="systemctl show -p Environment containerd kubelet",
 )

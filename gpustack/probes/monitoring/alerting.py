@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.files.number import parse_number
-from gpustack.probes.host.egress import Comparison, check_word
+from gpustack.probes.host.egress import parse_comparisons
 from gpustack.probes.monitoring.workloads import build_query, list_samples
 from gpustack.probes.parsing import parse_yaml_mapping
 
@@ -35,15 +35,6 @@ def prune_receivers(text: str) -> str:
     document = parse_yaml_mapping(load_json(text)["config"]["original"])
     names = [{"name": receiver["name"]} for receiver in document.get("receivers", ())]
     return dump_json({"config": {"original": dump_json({"receivers": names})}}, separators=(",", ":"))
-
-
-def parse_secret_states(answer: Answer) -> Mapping[str, Comparison]:
-    """Parse by name of the receiver whether the cluster has the content of the file on the operator's machine, or any
-    content where gpustack does not manage the Secret.
-
-    The result is empty where no receiver needs one, or there is no cluster.
-    """
-    return {name: check_word(word) for name, word in (line.split(" ") for line in answer.stdout.splitlines())}
 
 
 RULE_GROUPS = Probe(
@@ -79,6 +70,6 @@ printf '%s' "$RECEIVERS" | while read -r name secret key wanted; do
   echo "$name $is"
 done
 """),
-    parse_secret_states,
+    parse_comparisons,
     manual_command="kubectl -n MONITORING get secret gpustack-receivers",
 )

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.kubernetes.nodes import list_objects_if_known
 
 PATH = "/apis/monitoring.coreos.com/v1"
 
@@ -48,16 +47,6 @@ class ServiceMonitor:
     match_labels: Mapping[str, str]
     ports: tuple[str | None, ...] = ()
     spaces: tuple[str, ...] | None = ()
-
-
-def list_objects_if_known(answer: Answer) -> list[Any] | None:
-    """Return the objects of a list, or None while the API does not know the kind. Raise ValueError where it refuses for
-    another reason."""
-    if answer.rc:
-        if ABSENT in answer.stderr:
-            return None
-        raise ValueError(answer.stderr)
-    return list_objects(answer)
 
 
 def parse_selector(document: Any) -> Selector | None:

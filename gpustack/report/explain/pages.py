@@ -16,7 +16,7 @@ from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
 from gpustack.report.explain.faults import list_faults, list_states, render_fault, render_state
 from gpustack.steps import MODULES, STEPS
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, format_check_name
 
 PAGES = PACKAGE / "pages"
 WIDTH = 80
@@ -45,10 +45,6 @@ def read_error_pages() -> Mapping[str, Page]:
 def list_checks() -> Mapping[str, tuple[Step, Check]]:
     """List all checks by `step/check`."""
     return {f"{step.id}/{format_check_name(check)}": (step, check) for step in STEPS for check in step.checks}
-
-
-def format_check_name(check: Check) -> str:
-    return check.__name__.replace("_", "-")
 
 
 def explain_topic(topic: str) -> str:

@@ -8,11 +8,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout import plan
 from gpustack.rollout.plan import StepState
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, format_check_name
 
 
 def judge_check(check: Check, view: View) -> Judgement:
-    return judging.judge(plan.format_check_id(check), check, view.snapshot, view.location)
+    return judging.judge(format_check_name(check), check, view.snapshot, view.location)
 
 
 def judge_state(step: Step, view: View) -> StepState:

@@ -3,6 +3,7 @@
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
+from gpustack.doctor.recent_changes import shorten_names
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, NOW, Identity
 from gpustack.probes.network.addresses import ADDRESS
@@ -62,14 +63,10 @@ def duplicate_identity(view: View) -> Result:
     name, id = view[HOSTNAME], view[IDENTITY].machine_id
     hosts_by_name = view.compute_once(group_hosts, HOSTNAME, select_name)[name]
     hosts_by_id = view.compute_once(group_hosts, IDENTITY, select_machine_id)[id] if id else []
-    twins = [f"host name {name} of {format_hosts(hosts_by_name)}"] if len(hosts_by_name) > 1 else []
+    twins = [f"host name {name} of {shorten_names(hosts_by_name, SHOWN)}"] if len(hosts_by_name) > 1 else []
     if len(hosts_by_id) > 1:
-        twins.append(f"machine-id {id} of {format_hosts(hosts_by_id)}")
+        twins.append(f"machine-id {id} of {shorten_names(hosts_by_id, SHOWN)}")
     return Result("identity", "unique", format_value(twins) if twins else f"unique ({name})", ok=not twins)
-
-
-def format_hosts(hosts: list[str]) -> str:
-    return format_value(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
 
 
 @check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
