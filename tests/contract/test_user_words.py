@@ -15,7 +15,7 @@ ROW = re.compile(r"^\| [a-z*`, ]+ \|[^|]+\| ([a-z, -]+) \|$", re.MULTILINE)
 # Shell, awk, PromQL and patterns are no sentences: what they call things is not printed.
 PROGRAM = re.compile(r"\$|\\[bdsSw.]|\|\||^\s*#!|\{\s*print")
 # The machine below hosts, and the one that runs gpustack, have no other name, nor have the folders of Grafana.
-ACCEPTED = re.compile(
+ACCEPTED_PLACES = re.compile(
     r"`[^`\n]*`|(this|virtual|another|same|which|busy|idle|operator's|building|your) machines?\b|machine-ids?\b"
     r"|machine (that|with) |machine \S+ login|folders? (in Grafana|GPU)"
 )
@@ -33,13 +33,13 @@ def build_refused_pattern() -> re.Pattern[str]:
     return re.compile(rf"(?i)(?<![\w./-])({'|'.join(sorted(phrases))})s?(?![\w/-])|(?:[,:]|^) found \{{\}}")
 
 
-REFUSED = build_refused_pattern()
+REFUSED_WORDS = build_refused_pattern()
 
 
 def list_refused(text: str) -> list[str]:
     """List the refused words of a text with what stands around them; a phrase may go on in the next line."""
-    text = ACCEPTED.sub("", " ".join(text.replace("```", "").split()))
-    return [text[max(0, match.start() - 40) : match.end() + 20] for match in REFUSED.finditer(text)]
+    text = ACCEPTED_PLACES.sub("", " ".join(text.replace("```", "").split()))
+    return [text[max(0, match.start() - 40) : match.end() + 20] for match in REFUSED_WORDS.finditer(text)]
 
 
 def join_parts(node: ast.JoinedStr) -> str:
@@ -72,12 +72,12 @@ def list_sentences(path: Path) -> Iterator[str]:
 
 def test_messages_and_help_keep_to_the_glossary() -> None:
     sources = {name: path for name, path in list_sources().items() if not name.startswith("gpustack_lab/")}
-    refused = {
+    refused_words = {
         name: texts
         for name, path in sources.items()
         if (texts := [text for text in list_sentences(path) if list_refused(text)])
     }
-    assert refused == {}
+    assert refused_words == {}
 
 
 @pytest.mark.parametrize("path", [*PAGES, *DOCUMENTS], ids=lambda path: path.name)

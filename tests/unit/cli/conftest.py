@@ -13,13 +13,13 @@ Answer = tuple[str, str]
 
 
 @pytest.fixture(scope="session")
-def listed() -> dict[bytes, Answer]:
+def listings() -> dict[bytes, Answer]:
     """Answers of ansible-inventory by the text of the file."""
     return {}
 
 
 @pytest.fixture
-def remembered_listings(monkeypatch: pytest.MonkeyPatch, listed: dict[bytes, Answer]) -> None:
+def remembered_listings(monkeypatch: pytest.MonkeyPatch, listings: dict[bytes, Answer]) -> None:
     """Start ansible-inventory once for each text of an inventory that is a file and that it can read."""
 
     def start(command: tuple[str, ...], **options: Any) -> Any:
@@ -27,12 +27,14 @@ def remembered_listings(monkeypatch: pytest.MonkeyPatch, listed: dict[bytes, Ans
         if not source.is_file():
             return subprocess.Popen(command, **options)
         text = source.suffix.encode() + source.read_bytes()
-        if text not in listed:
-            done = subprocess.run(command, capture_output=True, text=True, env=options["env"], timeout=60, check=False)
-            if done.returncode:
+        if text not in listings:
+            process = subprocess.run(
+                command, capture_output=True, text=True, env=options["env"], timeout=60, check=False
+            )
+            if process.returncode:
                 return subprocess.Popen(command, **options)
-            listed[text] = done.stdout, done.stderr
-        return SimpleNamespace(returncode=0, communicate=lambda **_: listed[text])
+            listings[text] = process.stdout, process.stderr
+        return SimpleNamespace(returncode=0, communicate=lambda **_: listings[text])
 
-    known = SimpleNamespace(PIPE=subprocess.PIPE, TimeoutExpired=subprocess.TimeoutExpired, Popen=start)
-    monkeypatch.setattr(inventory_listing, "subprocess", known)
+    stand_in = SimpleNamespace(PIPE=subprocess.PIPE, TimeoutExpired=subprocess.TimeoutExpired, Popen=start)
+    monkeypatch.setattr(inventory_listing, "subprocess", stand_in)
