@@ -1,6 +1,5 @@
 """Exit statuses of all commands. docs/exit-codes.md has the same table for people; a test compares both."""
 
-from collections.abc import Mapping
 from enum import IntEnum
 from typing import Self
 
@@ -31,6 +30,8 @@ class ExitStatus(IntEnum):
     OK = 0, "converged"
 
 
-def select_status(conditions: Mapping[ExitStatus, object]) -> ExitStatus:
-    """Select the status that counts of those whose condition is true; it is OK where none is."""
-    return next((status for status in ExitStatus if conditions.get(status)), ExitStatus.OK)
+def select_status(**conditions: object) -> ExitStatus:
+    """Select the status that counts of those whose condition is true, by name as in `differs=`; it is OK where none
+    is."""
+    condition_by_status = {ExitStatus[name.upper()]: condition for name, condition in conditions.items()}
+    return next((status for status in ExitStatus if condition_by_status.get(status)), ExitStatus.OK)

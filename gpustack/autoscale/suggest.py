@@ -52,7 +52,7 @@ class Suggestion:
 
     @property
     def exit_status(self) -> ExitStatus:
-        return select_status({ExitStatus.UNKNOWN: not self.metric})
+        return select_status(unknown=not self.metric)
 
 
 def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: Analysis) -> Suggestion:

@@ -66,11 +66,9 @@ class Burn:
     @property
     def exit_status(self) -> ExitStatus:
         return select_status(
-            {
-                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
-                ExitStatus.DIFFERS: self.count("failed") or self.lost_gpus,
-                ExitStatus.UNKNOWN: self.unread or self.cleanup_error or self.count("unknown") or not self.gpus,
-            }
+            interrupted=self.stop_reason == INTERRUPTED,
+            differs=self.count("failed") or self.lost_gpus,
+            unknown=self.unread or self.cleanup_error or self.count("unknown") or not self.gpus,
         )
 
 

@@ -69,4 +69,4 @@ class Capacity:
 
     @property
     def exit_status(self) -> ExitStatus:
-        return select_status({ExitStatus.UNKNOWN: self.usage.coverage < ENOUGH})
+        return select_status(unknown=self.usage.coverage < ENOUGH)

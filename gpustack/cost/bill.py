@@ -67,7 +67,7 @@ class Bill:
     @property
     def exit_status(self) -> ExitStatus:
         exceeded = any(budget.exceeded for budget in self.budgets)
-        return select_status({ExitStatus.DIFFERS: exceeded, ExitStatus.UNKNOWN: self.usage.coverage < ENOUGH})
+        return select_status(differs=exceeded, unknown=self.usage.coverage < ENOUGH)
 
 
 def split_hours(hours: Hours) -> tuple[float, ...]:

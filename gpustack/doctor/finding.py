@@ -178,9 +178,4 @@ class Diagnosis:
     @property
     def exit_status(self) -> ExitStatus:
         """Return the status of the diagnosis. A host that was not reached is a root cause."""
-        return select_status(
-            {
-                ExitStatus.DIFFERS: self.roots or self.drift,
-                ExitStatus.UNKNOWN: self.unexplained_symptoms or self.unknown,
-            }
-        )
+        return select_status(differs=self.roots or self.drift, unknown=self.unexplained_symptoms or self.unknown)

@@ -84,11 +84,7 @@ class ChangeResult:
     def exit_status(self) -> ExitStatus:
         endings = {ending.ending for ending in self.endings} | {revert.ending for revert in self.reverts}
         return select_status(
-            {
-                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
-                ExitStatus.FAILED: "refused" in endings,
-                ExitStatus.UNKNOWN: "unknown" in endings,
-            }
+            interrupted=self.stop_reason == INTERRUPTED, failed="refused" in endings, unknown="unknown" in endings
         )
 
 

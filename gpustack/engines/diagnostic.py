@@ -69,11 +69,9 @@ class Diagnostic:
     def exit_status(self) -> ExitStatus:
         """Return the status of the tests. A node on which every test was skipped is unknown."""
         return select_status(
-            {
-                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
-                ExitStatus.DIFFERS: self.count("failed"),
-                ExitStatus.UNKNOWN: self.unread or self.unproven_nodes or self.count("unknown"),
-            }
+            interrupted=self.stop_reason == INTERRUPTED,
+            differs=self.count("failed"),
+            unknown=self.unread or self.unproven_nodes or self.count("unknown"),
         )
 
 

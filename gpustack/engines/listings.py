@@ -104,7 +104,7 @@ class Listing:
 
     @property
     def exit_status(self) -> ExitStatus:
-        return select_status({ExitStatus.UNKNOWN: self.unread})
+        return select_status(unknown=self.unread)
 
 
 def parse_groups(reply: Reply) -> Iterator[Group]:

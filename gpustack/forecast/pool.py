@@ -54,7 +54,7 @@ class Forecast:
     def exit_status(self) -> ExitStatus:
         orders = [pool.outlook.order if pool.outlook else None for pool in self.pools]
         is_short = any((order or 0) > 0 for order in orders)
-        return select_status({ExitStatus.DIFFERS: is_short, ExitStatus.UNKNOWN: None in orders})
+        return select_status(differs=is_short, unknown=None in orders)
 
 
 def forecast(demands: Sequence[Demand], terms: Terms) -> Forecast:

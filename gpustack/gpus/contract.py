@@ -51,7 +51,7 @@ class Contract:
 
     @property
     def exit_status(self) -> ExitStatus:
-        return select_status({ExitStatus.DIFFERS: not self.kept})
+        return select_status(differs=not self.kept)
 
 
 def judge_exporter(url: str, first: Sequence[Family], later: Sequence[Family] | None, interval: float) -> Contract:

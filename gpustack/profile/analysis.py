@@ -42,7 +42,7 @@ class Analysis:
 
     @property
     def exit_status(self) -> ExitStatus:
-        return select_status({ExitStatus.UNKNOWN: self.verdict.confidence == "none"})
+        return select_status(unknown=self.verdict.confidence == "none")
 
 
 def analyze(

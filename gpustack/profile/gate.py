@@ -62,6 +62,4 @@ def evaluate_gate(comparison: Comparison, gate: Gate) -> GateResult:
 def select_exit_status(comparison: Comparison, gate_results: Sequence[GateResult]) -> ExitStatus:
     outcomes = {gate_result.outcome for gate_result in gate_results}
     is_compared = comparison.outcome not in ("insufficient-data", "another-machine")
-    return select_status(
-        {ExitStatus.DIFFERS: "failed" in outcomes, ExitStatus.UNKNOWN: "unknown" in outcomes or not is_compared}
-    )
+    return select_status(differs="failed" in outcomes, unknown="unknown" in outcomes or not is_compared)

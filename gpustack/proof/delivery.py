@@ -79,11 +79,7 @@ class Deliveries:
     @property
     def exit_status(self) -> ExitStatus:
         return select_status(
-            {
-                ExitStatus.INTERRUPTED: self.stop_reason,
-                ExitStatus.DIFFERS: self.outcome == "failed",
-                ExitStatus.UNKNOWN: self.outcome == "unknown",
-            }
+            interrupted=self.stop_reason, differs=self.outcome == "failed", unknown=self.outcome == "unknown"
         )
 
     def suggest_command(self, inventory: Inventory) -> Hint:

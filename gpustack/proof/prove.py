@@ -50,12 +50,10 @@ class Proof:
         outcomes = {link.outcome for row in self.rows for _, link in row.links}
         all_in_use = {row.kernel.outcome for row in self.rows} == {"skipped"}
         return select_status(
-            {
-                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
-                ExitStatus.FAILED: self.stop_reason,
-                ExitStatus.DIFFERS: "failed" in outcomes or self.remaining,
-                ExitStatus.UNKNOWN: "unknown" in outcomes or self.skipped_hosts or all_in_use,
-            }
+            interrupted=self.stop_reason == INTERRUPTED,
+            failed=self.stop_reason,
+            differs="failed" in outcomes or self.remaining,
+            unknown="unknown" in outcomes or self.skipped_hosts or all_in_use,
         )
 
     def suggest_command(self, inventory: Inventory) -> Hint:

@@ -66,10 +66,8 @@ class FixResult:
         endings = {attempt.ending for attempt in self.attempts}
         failed = any(attempt.play_result.failures for attempt in self.attempts if attempt.play_result)
         return select_status(
-            {
-                self.after.exit_status: True,
-                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED or "interrupted" in endings,
-                ExitStatus.FAILED: failed or (self.stop_reason and "not-resolved" not in endings),
-                ExitStatus.INCOMPLETE: "not-resolved" in endings,
-            }
+            **{self.after.exit_status.name: True},
+            interrupted=self.stop_reason == INTERRUPTED or "interrupted" in endings,
+            failed=failed or (self.stop_reason and "not-resolved" not in endings),
+            incomplete="not-resolved" in endings,
         )

@@ -94,7 +94,7 @@ class Plan:
 
     @property
     def exit_status(self) -> ExitStatus:
-        return select_status({ExitStatus.DIFFERS: self.drifted_states, ExitStatus.UNKNOWN: not self.converged})
+        return select_status(differs=self.drifted_states, unknown=not self.converged)
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,11 @@ class Outcome:
         """Return the status of the run. A `pending` state waits for one that differs, so it needs none of its own."""
         after, failed = self.verification.plan, any(run.failures for run in self.playbook_runs)
         return select_status(
-            {
-                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
-                ExitStatus.FAILED: self.stop_reason or after.manual_differences or failed,
-                ExitStatus.INCOMPLETE: after.drifted_states and self.playbook_runs,
-                ExitStatus.DIFFERS: after.drifted_states,
-                ExitStatus.UNKNOWN: not after.converged,
-            }
+            interrupted=self.stop_reason == INTERRUPTED,
+            failed=self.stop_reason or after.manual_differences or failed,
+            incomplete=after.drifted_states and self.playbook_runs,
+            differs=after.drifted_states,
+            unknown=not after.converged,
         )
 
 

@@ -71,12 +71,10 @@ class ResetOutcome:
     @property
     def exit_status(self) -> ExitStatus:
         return select_status(
-            {
-                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
-                ExitStatus.FAILED: self.stop_reason or (self.playbook_run and self.playbook_run.failures),
-                ExitStatus.INCOMPLETE: self.incomplete_hosts,
-                ExitStatus.UNKNOWN: self.unknown or self.after.unreachable_hosts,
-            }
+            interrupted=self.stop_reason == INTERRUPTED,
+            failed=self.stop_reason or (self.playbook_run and self.playbook_run.failures),
+            incomplete=self.incomplete_hosts,
+            unknown=self.unknown or self.after.unreachable_hosts,
         )
 
 

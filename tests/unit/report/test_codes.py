@@ -57,8 +57,8 @@ def test_the_documentation_says_the_same() -> None:
     ],
 )
 def test_the_first_status_counts_whose_condition_is_true(statuses: tuple[ExitStatus, ...], first: ExitStatus) -> None:
-    assert select_status(dict.fromkeys(statuses, True)) == first
-    assert select_status(dict.fromkeys(statuses, ())) == ExitStatus.OK
+    assert select_status(**{status.name: True for status in statuses}) == first
+    assert select_status(**{status.name: () for status in statuses}) == ExitStatus.OK
 
 
 def test_only_what_converges_ends_with_the_words_of_a_plan() -> None:
