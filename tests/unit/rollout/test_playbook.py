@@ -145,6 +145,7 @@ def play_tasks(folder: Path, module: str, tasks: str, monkeypatch: pytest.Monkey
     return [event["event_data"]["res"] for event in results if event["event"] == "runner_on_ok"]
 
 
+@pytest.mark.long
 def test_what_a_module_is_given_goes_to_no_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ansible's modules log their arguments on the host, Helm's values among them, unless `no_log` is set. This
     one answers its arguments, in a real play, with an operator who set it otherwise."""
@@ -154,6 +155,7 @@ def test_what_a_module_is_given_goes_to_no_journal(tmp_path: Path, monkeypatch: 
     assert (result["told"]["of"], result["told"]["_ansible_no_log"]) == ("values", True)
 
 
+@pytest.mark.long
 def test_no_answer_of_a_host_replaces_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module runs on the host, so its whole result is the host's word, the facts in it too."""
     monkeypatch.setenv("ANSIBLE_INJECT_FACT_VARS", "True")
