@@ -1,4 +1,4 @@
-"""What ansible-inventory lists of a file is remembered: it takes a second to start, and most tests name one host."""
+"""Answers of ansible-inventory by the text of a file: it takes a second to start, and most tests name one host."""
 
 import subprocess
 from pathlib import Path
@@ -19,7 +19,7 @@ def listings() -> dict[bytes, Answer]:
 
 
 @pytest.fixture
-def remembered_listings(monkeypatch: pytest.MonkeyPatch, listings: dict[bytes, Answer]) -> None:
+def shared_listings(monkeypatch: pytest.MonkeyPatch, listings: dict[bytes, Answer]) -> None:
     """Start ansible-inventory once for each text of an inventory that is a file and that it can read."""
 
     def start(command: tuple[str, ...], **options: Any) -> Any:

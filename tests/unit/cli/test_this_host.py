@@ -21,7 +21,7 @@ CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "-
 AGREED_COMMANDS = (["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"])
 changing = pytest.mark.parametrize("words", CHANGING, ids=" ".join)
 NAME = "gpu1"
-pytestmark = pytest.mark.usefixtures("remembered_listings")
+pytestmark = pytest.mark.usefixtures("shared_listings")
 COMMANDS = [command.callback for command in app.registered_commands if command.callback]
 
 

@@ -36,6 +36,7 @@ def read_refusal(site: Path) -> tuple[str, list[str]]:
     return excinfo.value.reference, excinfo.value.reason.replace(f"{site}/", "").splitlines()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "text", "line"),
     [
@@ -66,6 +67,7 @@ def test_a_misspelt_key_or_file_is_refused(tmp_path: Path, path: str, text: str,
     assert [printed_line for printed_line in lines if printed_line.startswith(line)] == lines
 
 
+@pytest.mark.long
 def test_a_misspelt_group_is_refused_with_its_line(tmp_path: Path) -> None:
     reference, lines = read_refusal(write_site(tmp_path, HOSTS + "kube-nodes:\n  hosts:\n    c:\n"))
     assert reference == "config-misspelt"
@@ -73,12 +75,14 @@ def test_a_misspelt_group_is_refused_with_its_line(tmp_path: Path) -> None:
     assert lines[0].endswith("did you mean kube_node?")
 
 
+@pytest.mark.long
 def test_a_host_in_other_groups_only_is_refused(tmp_path: Path) -> None:
     reference, lines = read_refusal(write_site(tmp_path, HOSTS + "gpu_workers:\n  hosts:\n    d:\n"))
     assert reference == "inventory-host-unused"
     assert [line.partition("; allowed")[0] for line in lines] == ["hosts.yml:11: d: a host in gpu_workers only"]
 
 
+@pytest.mark.long
 def test_a_group_and_a_line_of_an_ini_file_are_located(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text(
         "[kube_control_plane]\na ansible_host=192.0.2.1 gpustak_gpus=1\n[kube_node]\na\n[kube_nodes]\nb\n"
@@ -88,12 +92,14 @@ def test_a_group_and_a_line_of_an_ini_file_are_located(tmp_path: Path) -> None:
     assert [line.partition(": a ")[0] for line in lines] == ["hosts:2: gpustak_gpus", "hosts:5: kube_nodes"]
 
 
+@pytest.mark.long
 def test_hosts_of_other_things_can_be_ignored(tmp_path: Path) -> None:
     hosts = HOSTS + "web:\n  hosts:\n    w:\n  vars: {gpustack_ignore: true}\n"
     inventory = load_inventory(write_site(tmp_path, hosts, **{"group_vars/web/users.yml": "site_users: []\n"}))
     assert [host.name for host in inventory.hosts] == ["a", "b"]
 
 
+@pytest.mark.long
 def test_the_group_of_all_nodes_may_stand_above(tmp_path: Path) -> None:
     hosts = HOSTS + "k8s_cluster:\n  children:\n    kube_control_plane:\n    kube_node:\n"
     assert len(load_inventory(write_site(tmp_path, hosts)).hosts) == 2
