@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.judge import Names, Result
+from gpustack.ask.judge import Names, Result, format_value
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.doctor.entry import GUARD
@@ -49,3 +49,8 @@ def build_names(**placeholders: Collection[str]) -> Names:
     """Build the values for words of the catalogue, such as NAMESPACE, from what was found. A word with several values
     is left out, and stays as it is."""
     return tuple((word, min(values)) for word, values in placeholders.items() if len(set(values)) == 1)
+
+
+def expect_none(subject: str, expected: str, wrong: Collection[str], fine: str) -> Result:
+    """Build a result that names what is wrong. It is ok where that is nothing, and then `fine` is the actual value."""
+    return Result(subject, expected, format_value(wrong) if wrong else fine, ok=not wrong)

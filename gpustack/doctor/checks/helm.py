@@ -7,7 +7,7 @@ from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.resolution import list_chart_urls
-from gpustack.doctor.check import build_names, check
+from gpustack.doctor.check import build_names, check, expect_none
 from gpustack.probes.gpu.cluster import GPU_DEPLOYMENTS
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, TIMEOUT, HookJob, Release
@@ -165,7 +165,7 @@ def repo_unreachable(view: View) -> Result:
     failures = [f"{url}: {chart.reason}" for url, chart in away.items() if not chart.slow]
     if away and not failures:
         raise FactUnavailable(f"slow: {format_value([f'{url}: {chart.reason}' for url, chart in away.items()])}")
-    return Result(subject, "available", format_value(failures) if failures else "available", ok=not failures)
+    return expect_none(subject, "available", failures, "available")
 
 
 @check("helm-crd-missing", RELEASES, DEFINITIONS)

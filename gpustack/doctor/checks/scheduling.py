@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
@@ -112,7 +112,7 @@ def lifecycle_taints(view: View) -> Result:
     """Look for condition taints of the node. The taint of a cordoned node does not count, because it is intended."""
     node = find_node(view)
     taints = list_lifecycle_taints(node) if node else []
-    return Result("condition taints of the node", "none", format_value(taints) if taints else "none", ok=not taints)
+    return expect_none("condition taints of the node", "none", taints, "none")
 
 
 @check("node-cordoned", NODES, IDENTITY, UNSCHEDULED_PODS, GPU_NODES)

@@ -7,7 +7,7 @@ from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint, Prose
-from gpustack.doctor.check import build_names, check
+from gpustack.doctor.check import build_names, check, expect_none
 from gpustack.doctor.checks.gpu.driver import NO_GPU, find_gpu_node
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines, list_own_pods
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
@@ -204,12 +204,7 @@ def operands_init(view: View) -> Result:
     waiting_pods = [
         pod.name for pod in pods if any(container.init and not container.ready for container in pod.containers)
     ]
-    return Result(
-        "pods of the GPU stack",
-        "initialised",
-        format_value(waiting_pods) if waiting_pods else "initialised",
-        ok=not waiting_pods,
-    )
+    return expect_none("pods of the GPU stack", "initialised", waiting_pods, "initialised")
 
 
 @check("st-no-gpu-labels", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import build_names, check
+from gpustack.doctor.check import build_names, check, expect_none
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.probes.host.disk import DISK
 from gpustack.probes.host.system import IDENTITY
@@ -73,6 +73,4 @@ def prometheus_evicted(view: View) -> Result:
     evicted_pods = [
         pod.name for pod in list_recent_evictions(view) if pod.namespace == space and pod.name.startswith("prometheus-")
     ]
-    return Result(
-        "Prometheus", "evicted", format_value(evicted_pods) if evicted_pods else "not evicted", ok=not evicted_pods
-    )
+    return expect_none("Prometheus", "evicted", evicted_pods, "not evicted")

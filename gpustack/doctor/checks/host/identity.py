@@ -2,7 +2,7 @@
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.doctor.recent_changes import shorten_names
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, NOW, Identity
@@ -66,7 +66,7 @@ def duplicate_identity(view: View) -> Result:
     twins = [f"host name {name} of {shorten_names(hosts_by_name, SHOWN)}"] if len(hosts_by_name) > 1 else []
     if len(hosts_by_id) > 1:
         twins.append(f"machine-id {id} of {shorten_names(hosts_by_id, SHOWN)}")
-    return Result("identity", "unique", format_value(twins) if twins else f"unique ({name})", ok=not twins)
+    return expect_none("identity", "unique", twins, f"unique ({name})")
 
 
 @check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)

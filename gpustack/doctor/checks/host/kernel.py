@@ -2,7 +2,7 @@
 
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.probes.kernel.settings import MODULES, SYSCTL
 
 FORWARD = "net.ipv4.ip_forward"
@@ -33,9 +33,7 @@ def bridge_nf_call_off(view: View) -> Result:
     fault."""
     live = view[SYSCTL].live
     off = [f"{key} = 0{describe_setting(view, key)}" for key in BRIDGE if live[key] == "0"]
-    return Result(
-        "iptables for bridged packets", "1", format_value(off) if off else format_value(live[BRIDGE[0]]), ok=not off
-    )
+    return expect_none("iptables for bridged packets", "1", off, format_value(live[BRIDGE[0]]))
 
 
 @check("flannel-br-netfilter-missing", MODULES)

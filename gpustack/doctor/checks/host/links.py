@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.probes.firewall.service_rules import PROXY
 from gpustack.probes.kubelet.join_endpoint import SOURCE
 from gpustack.probes.network.links import LINK_STATES, find_managed_links
@@ -25,12 +25,7 @@ def no_egress(view: View) -> Result:
 @check("host-networkmanager-owns-cni", LINK_STATES)
 def manager_owns_links(view: View) -> Result:
     managed_links = [f"{link} by {manager} ({state})" for manager, link, state in find_managed_links(view[LINK_STATES])]
-    return Result(
-        "links of pods",
-        "unmanaged",
-        format_value(managed_links) if managed_links else "unmanaged",
-        ok=not managed_links,
-    )
+    return expect_none("links of pods", "unmanaged", managed_links, "unmanaged")
 
 
 @check("host-iptables-legacy-nft-mix", PROXY)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.config.resolution import build_apt_repositories
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.probes.host.system import OS
 from gpustack.probes.packages.dpkg import DPKG, SOURCES, Sources
 from gpustack.steps.apt_repository import resolve_repository
@@ -34,14 +34,14 @@ def dpkg_interrupted(view: View) -> Result:
     if dpkg.holders:
         return build_ok_result(subject, f"in progress: {dpkg.holders[0].process} holds {dpkg.holders[0].file}")
     broken = [*([f"unfinished records: {dpkg.updates}"] if dpkg.updates else []), *dpkg.unfinished_packages]
-    return Result(subject, "finished", format_value(broken) if broken else "finished", ok=not broken)
+    return expect_none(subject, "finished", broken, "finished")
 
 
 @check("host-apt-repo-key", SOURCES, OS)
 def apt_repo_key(view: View) -> Result:
     """Judge the keyring and other entries for the same address, without the network."""
     wrong = list(list_distrusted_sources(view, view[SOURCES]))
-    return Result("package sources", "trusted", format_value(wrong) if wrong else "trusted", ok=not wrong)
+    return expect_none("package sources", "trusted", wrong, "trusted")
 
 
 def list_distrusted_sources(view: View, sources: Sources) -> Iterator[str]:

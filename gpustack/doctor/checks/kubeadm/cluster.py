@@ -1,8 +1,8 @@
 """States of the layer `kubeadm`: the API, the kubelets and the nodes, by their own statements."""
 
-from gpustack.ask.judge import Result, build_ok_result, format_value
+from gpustack.ask.judge import Result, build_ok_result
 from gpustack.ask.view import View
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import HEALTH
@@ -37,12 +37,7 @@ def unknown_nodes(cluster_view: View) -> Result:
     if any(node.machine_id not in machine_ids for node in cluster_view[NODES]):
         machine_ids = {view[IDENTITY].machine_id for view in views}
     unknown_names = [node.name for node in cluster_view[NODES] if node.machine_id not in machine_ids]
-    return Result(
-        "nodes",
-        "hosts of the inventory",
-        format_value(unknown_names) if unknown_names else "hosts of the inventory",
-        ok=not unknown_names,
-    )
+    return expect_none("nodes", "hosts of the inventory", unknown_names, "hosts of the inventory")
 
 
 @check("st-node-notready", NODES, IDENTITY)

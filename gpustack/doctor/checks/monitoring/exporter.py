@@ -3,7 +3,7 @@
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.config.versions import read_dcgm_fields
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.doctor.checks.monitoring.stack import find_oom_kill
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.doctor.checks.startup import is_starting
@@ -89,12 +89,7 @@ def duplicates(view: View) -> Result:
     """Look for a GPU with several sources. A GPU with MIG instances has several series from one source, which is
     correct."""
     sources = [f"{job.namespace}/{job.service or job.job} (job {job.job})" for job in view[DUPLICATE_JOBS]]
-    return Result(
-        "sources of the metrics of a GPU",
-        "one",
-        format_value(sources) if sources else "one for each GPU",
-        ok=not sources,
-    )
+    return expect_none("sources of the metrics of a GPU", "one", sources, "one for each GPU")
 
 
 @check("mon-pod-attribution-missing", EXPORTERS)
@@ -105,12 +100,7 @@ def attribution(view: View) -> Result:
         if not (pod.asks_kubelet and pod.mounts_kubelet)
     ]
     fine = "with the pod mapping of the kubelet" if view[EXPORTERS] else "none"
-    return Result(
-        "GPU exporter",
-        "with the pod mapping of the kubelet",
-        format_value(faulty_exporters) if faulty_exporters else fine,
-        ok=not faulty_exporters,
-    )
+    return expect_none("GPU exporter", "with the pod mapping of the kubelet", faulty_exporters, fine)
 
 
 @check("mon-dcgm-csv-config-bad", SETTINGS, EXPORTERS, GPU_CONFIG_MAPS, COUNTERS, LOGS)

@@ -7,7 +7,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.config.versions import read_dcgm_fields
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.probes.gpu.dcgm import COUNTERS
 from gpustack.probes.kubernetes.applied_objects import CONFIG_MAPS
 from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE, Dashboard
@@ -123,7 +123,7 @@ def metric_name(view: View) -> Result:
         for metric, name in missing.items()
         if is_invented(metric) or is_left_out(metric, counters)
     ]
-    return Result("metrics of the panels", "known", format_value(wrong) if wrong else "known", ok=not wrong)
+    return expect_none("metrics of the panels", "known", wrong, "known")
 
 
 def is_left_out(metric: str, counters: str) -> bool:

@@ -5,7 +5,7 @@ import re
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.doctor.checks.monitoring.stack import list_units_on_port
 from gpustack.doctor.checks.monitoring.targets import DCGM, list_exporter_services
 from gpustack.doctor.checks.startup import is_starting, require_settled_api
@@ -73,9 +73,7 @@ def network(view: View) -> Result:
 @check("mon-clock-skew-empty-graphs", CLOCKS)
 def clocks(view: View) -> Result:
     skews = [f"{instance} {seconds:.0f} s" for instance, seconds in view[CLOCKS].items()]
-    return Result(
-        "clocks of nodes and of Prometheus", "in sync", format_value(skews) if skews else "in sync", ok=not skews
-    )
+    return expect_none("clocks of nodes and of Prometheus", "in sync", skews, "in sync")
 
 
 @check("mon-kubelet-target-unauthorized", KUBELETS)
@@ -83,7 +81,7 @@ def kubelet_refuses(view: View) -> Result:
     """Judge the error that Prometheus reports of the kubelets."""
     errors = [f"{target.node}: {target.error}" for target in view[KUBELETS] if REFUSED.search(target.error)]
     fine = f"scraping allowed by {len(view[KUBELETS])}"
-    return Result("kubelets", "scraping allowed", format_value(errors[:3]) if errors else fine, ok=not errors)
+    return expect_none("kubelets", "scraping allowed", errors[:3], fine)
 
 
 def explain_absent_metrics(view: View) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
-from gpustack.doctor.check import build_names, check
+from gpustack.doctor.check import build_names, check, expect_none
 from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.kubernetes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.kubernetes.pod_states import MONITORING_PODS, PENDING_PODS, Container, PodState
@@ -76,12 +76,7 @@ def port_of_a_pod(view: View) -> Result:
     waiting_pods = [
         f"{pod}: {pod.unscheduled_reason}" for pod in exporter_pods if "free ports" in pod.unscheduled_reason
     ]
-    return Result(
-        "node exporters",
-        "scheduled",
-        format_value(waiting_pods[:3]) if waiting_pods else "none waiting for a port",
-        ok=not waiting_pods,
-    )
+    return expect_none("node exporters", "scheduled", waiting_pods[:3], "none waiting for a port")
 
 
 @check("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
@@ -107,12 +102,7 @@ def claim_pending(view: View) -> Result:
             for name, prometheus in prometheuses
             if (refused := NO_CLASS.search(prometheus.reason))
         ]
-    return Result(
-        "volumes of the monitoring",
-        "bound",
-        format_value(problems) if problems else "none without a provisioner",
-        ok=not problems,
-    )
+    return expect_none("volumes of the monitoring", "bound", problems, "none without a provisioner")
 
 
 @check("mon-prometheus-oom", MONITORING_PODS)
@@ -182,9 +172,7 @@ def webhook_down(view: View) -> Result:
 def webhook_deserted(view: View) -> Result:
     problems = find_deserted_webhooks(view)
     fine = "a Service with a running operator"
-    return Result(
-        "backend of the webhook", "a running operator", format_value(problems) if problems else fine, ok=not problems
-    )
+    return expect_none("backend of the webhook", "a running operator", problems, fine)
 
 
 @check("mon-two-operators-fight", OPERATORS)
