@@ -19,6 +19,11 @@ from gpustack.command import NO_HINT, Command, Hint
 from gpustack.exit_status import ExitStatus
 
 
+def describe_os_error(error: Exception) -> str:
+    """Describe an error in the words of the operating system, without its number and its path, which messages have."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
 class GpustackError(Exception):
     """Describe a failure. `reference` is a kebab-case id or empty, `reason` has one or more lines. `hint` is what to
     do: a command or text, by default the command that prints the page of the reference."""

@@ -26,16 +26,19 @@ from gpustack.ask.type_check import fits
 from gpustack.command import Command
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
+from gpustack.config.pydantic_errors import describe_kind
 from gpustack.config.secrets.secret_values import redact_secrets
 from gpustack.config.spec import Spec
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
 from gpustack.files.json_text import dump_json, parse_json
 from gpustack.files.number import parse_number
 from gpustack.files.read import open_file
 from gpustack.files.write import write_file
 
-SCHEMA = "gpustack/recording/v2"
+KIND = "gpustack/recording/"
+SCHEMA = f"{KIND}v2"
+OLDER_SCHEMAS = (f"{KIND}v1",)
 MAX_BYTES = 2**30
 """The most bytes of a recording. A recording of 30 hosts has 5 MiB."""
 MAX_HEADER = YAML_TEXT
@@ -122,7 +125,7 @@ def read_recording(path: Path) -> Snapshot:
         reason = f"{describe_read_error(error)}\nA recording is a file that `gpustack snapshot` writes."
         raise UsageError(
             "recording-unreadable",
-            f"{path} is not a recording.",
+            f"{path} is no recording that this release can read.",
             reason,
             Command("gpustack", "snapshot", "--out", "FILE"),
         ) from error
@@ -134,7 +137,7 @@ def read_recording(path: Path) -> Snapshot:
 def describe_read_error(error: Exception) -> str:
     """Describe in words why a recording cannot be read. The message of a ValueError of this module is used as it is."""
     if isinstance(error, OSError):
-        return f"{error.strerror or error}."
+        return f"{describe_os_error(error)}."
     if type(error) is ValueError:
         return f"{error}."
     if isinstance(error, LimitError):
@@ -156,9 +159,13 @@ def parse_recording(lines: Iterable[str | bytes]) -> tuple[Header, Iterator[tupl
     if len(first) > MAX_HEADER:
         raise ValueError(f"its first line is longer than {MAX_HEADER} bytes")
     head = parse_json(first)
-    schema = head.get("schema", "none") if isinstance(head, dict) else "none"
+    schema = head.get("schema") if isinstance(head, dict) else None
+    if schema is None:
+        raise ValueError(f"Its first line has no schema, and this release reads {SCHEMA}")
     if schema != SCHEMA:
-        raise ValueError(f"its schema is {schema}, this release reads {SCHEMA}")
+        age = "an older" if schema in OLDER_SCHEMAS else "a newer" if str(schema).startswith(KIND) else "another"
+        program = "release" if age != "another" else "program"
+        raise ValueError(f"Its schema is {schema}: {age} {program} wrote it, and this release reads {SCHEMA}")
     header = parse_header(head)
     places = {CLUSTER, *(host.name for host in header.inventory.hosts)}
     answers = parse_answer_lines(source, places)
@@ -189,8 +196,7 @@ def parse_answer_lines(lines: Iterable[str | bytes], places: Container[str]) -> 
 
 
 def format_validation_error(entry: ErrorDetails) -> str:
-    words = entry["msg"].partition(" at line ")[0]
-    return f"{'.'.join(map(str, entry['loc'])) or 'an answer'}: {words}"
+    return f"{'.'.join(map(str, entry['loc'])) or 'an answer'}: expected {describe_kind(entry)}"
 
 
 def check_values(document: Any) -> dict[str, dict[str, Any]]:
@@ -198,6 +204,17 @@ def check_values(document: Any) -> dict[str, dict[str, Any]]:
     if not isinstance(document, dict) or not all(isinstance(values, dict) for values in document.values()):
         raise ValueError("its values are not mappings")
     return document
+
+
+def parse_field(head: dict[str, Any], name: str, parse: Callable[[Any], Kind]) -> Kind:
+    """Parse a field of a header. Raise ValueError that names it, and KeyError where it is missing."""
+    value = head[name]
+    try:
+        return parse(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Its first line has {name} {str(value)[:40]!r}, which is out of bounds or of another kind"
+        ) from None
 
 
 def parse_header(head: dict[str, Any]) -> Header:
@@ -211,7 +228,8 @@ def parse_header(head: dict[str, Any]) -> Header:
         )
         for entry in head["hosts"]
     )
-    started_at, seconds = datetime.fromisoformat(head["started_at"]), parse_number(head["seconds"], *SECONDS)
+    started_at = parse_field(head, "started_at", datetime.fromisoformat)
+    seconds = parse_field(head, "seconds", lambda number: parse_number(number, *SECONDS))
     if started_at.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
         raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None

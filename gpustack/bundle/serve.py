@@ -17,7 +17,7 @@ from gpustack.bundle import manifest, verify
 from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.storage import prepare_storage
 from gpustack.command import Command
-from gpustack.errors import BundleError
+from gpustack.errors import BundleError, describe_os_error
 from gpustack.events import Event, Reporter, ignore_event
 from gpustack.files.read import read_file
 from gpustack.files.write import open_log
@@ -70,7 +70,7 @@ def serve(
     try:
         program = copy_program(directory / PROGRAM, signed_manifest)
     except OSError as error:
-        raise _build_start_error(listen, f"{PROGRAM}: {error.strerror or error}") from error
+        raise _build_start_error(listen, f"{PROGRAM}: {describe_os_error(error)}") from error
     places = {"files": directory / "files", "key": directory / manifest.KEY, "images": prepare_storage(directory)}
     argv = [str(directory / PROGRAM), "-listen", listen]
     argv += [word for name, place in places.items() for word in (f"-{name}", str(place))]

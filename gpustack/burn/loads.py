@@ -9,6 +9,7 @@ limits are not those of ParseCommandLine). It never ran against a GPU.
 from dataclasses import dataclass
 
 from gpustack.burn.output import Output
+from gpustack.config.complaint import describe_choice
 from gpustack.errors import UsageError
 from gpustack.vocabulary.fields import Field, find_fields, strip_prefix
 
@@ -71,6 +72,10 @@ def list_loads() -> tuple[Load, ...]:
     return tuple(Load(find_fields(id)[0]) for id in (ENGINE, SM, OCCUPANCY, TENSOR, DRAM, FP64, FP32, FP16))
 
 
+def list_load_names() -> list[str]:
+    return [strip_prefix(load.field.name).lower().replace("_", "-") for load in list_loads()]
+
+
 def choose_load(word: str) -> Load:
     """Choose a load by any spelling of its field, by the end of one (tensor-active), or by its id. Raise UsageError
     where there is none."""
@@ -83,7 +88,7 @@ def choose_load(word: str) -> Load:
     ]
     if len(matches) == 1:
         return matches[0]
-    names = ", ".join(strip_prefix(load.field.name).lower().replace("_", "-") for load in list_loads())
     link = next((UNTESTED[id] for id in ids if id in UNTESTED), "")
-    why = f"{link} is tested by gpustack gpu diag -r 2." if link else f"There is one for {names}."
+    known = describe_choice([word], list_load_names(), "Fields with a load")
+    why = f"{link} is tested by gpustack gpu diag -r 2." if link else known
     raise UsageError("gpu-no-load", f"There is no load for the field {word}.", why)

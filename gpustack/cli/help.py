@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
+from gpustack.cli.bad_value import describe_bad_value
 from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
 from gpustack.errors import GpustackError
@@ -28,7 +30,11 @@ class Command(TyperCommand):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         path = ctx.command_path.removeprefix(ctx.find_root().info_name or "")
         invocation.words, invocation.output = ("gpustack", *path.split()), self.find_output(ctx, args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except BadParameter as error:
+            error.message = describe_bad_value(error)
+            raise
 
     def find_output(self, ctx: "Context", args: list[str]) -> str:
         """Find the value of -o, also where another argument is wrong."""
@@ -44,7 +50,17 @@ class Command(TyperCommand):
         write_examples(formatter, self.epilog)
 
 
+OTHER_NAMES = dict.fromkeys(("uninstall", "remove", "delete", "destroy"), "reset")
+"""Words that people type for a command of another name. The nearest spelling of `uninstall` would be `install`."""
+
+
 class Group(TyperGroup):
+    def resolve_command(self, ctx: "Context", args: list[str]) -> Any:
+        name = OTHER_NAMES.get(args[0], "")
+        if name in self.commands and args[0] not in self.commands:
+            ctx.fail(f"No such command {args[0]!r}. It is {' '.join((ctx.command_path, name))}.")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
         listed = {name: command for name, command in self.commands.items() if not command.hidden}

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -22,10 +23,32 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def refuse_names(option: str, wrong: Sequence[str], known_names: Sequence[str]) -> typer.BadParameter:
+    """Return the error about names that an option does not take, with the nearest that it takes."""
+    from gpustack.config.complaint import suggest_nearest
+
+    text = f"{', '.join(wrong)}; allowed: {', '.join(known_names)}"
+    return typer.BadParameter("\n".join(filter(None, (text, suggest_nearest(wrong, known_names)))), param_hint=option)
+
+
 def complete_step(incomplete: str) -> list[str]:
     from gpustack.steps import STEPS
 
     return [step.id for step in STEPS if step.id.startswith(incomplete)]
+
+
+def complete_last_part(incomplete: str, names: Sequence[str]) -> list[str]:
+    """List the completions of a comma-separated text by names that it does not have."""
+    before, comma, part = incomplete.rpartition(",")
+    used = before.split(",")
+    return [f"{before}{comma}{name}" for name in names if name.startswith(part) and name not in used]
+
+
+def complete_field(incomplete: str) -> list[str]:
+    """List the names of DCGM's fields, without their prefixes, that begin with a text in any case."""
+    from gpustack.vocabulary.fields import index_fields
+
+    return [name for name in index_fields() if name.startswith(incomplete.upper()) and not name.isdecimal()]
 
 
 def check_inventory(text: str | None) -> Path | None:

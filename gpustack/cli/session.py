@@ -118,11 +118,12 @@ def split_words(texts: Sequence[str] | None) -> list[str]:
 
 def choose_steps(step_names: Sequence[str] | None) -> tuple["Step", ...]:
     """Choose the steps of --only, and all steps without it. Raise UsageError for an unknown step."""
+    from gpustack.config.complaint import describe_choice
     from gpustack.steps import STEPS
 
     chosen_names, known_names = split_words(step_names), [step.id for step in STEPS]
     if unknown_names := [word for word in chosen_names if word not in known_names]:
-        reason = f"Steps: {', '.join(known_names)}"
+        reason = describe_choice(unknown_names, known_names, "Steps")
         raise UsageError(
             "unknown-step", f"There is no step {', '.join(unknown_names)}.", reason, Command("gpustack", "explain")
         )
@@ -130,9 +131,12 @@ def choose_steps(step_names: Sequence[str] | None) -> tuple["Step", ...]:
 
 
 def choose_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[str, ...]:
+    """Choose the hosts of --limit, and none without it, which means all. Raise UsageError for an unknown host."""
+    from gpustack.config.complaint import describe_choice
+
     chosen_names, known_names = split_words(limit), [host.name for host in inventory.hosts]
     if unknown_names := [word for word in chosen_names if word not in known_names]:
-        reason = f"Hosts: {', '.join(known_names)}"
+        reason = describe_choice(unknown_names, known_names, "Hosts")
         raise UsageError("unknown-host", f"The inventory has no host {', '.join(unknown_names)}.", reason)
     return tuple(chosen_names)
 

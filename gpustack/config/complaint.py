@@ -26,8 +26,27 @@ class Complaint:
 
 
 def find_nearest(word: str, words: Sequence[str]) -> str:
-    """Find the known word that looks most like `word`. Return an empty string where none does."""
-    return next(iter(get_close_matches(word, words, n=1, cutoff=0.6)), "")
+    """Find the known word that looks most like `word`, whatever its case and the dashes in it are. Return an empty
+    string where none does."""
+    spellings = {fold_spelling(known): known for known in words}
+    return next((spellings[near] for near in get_close_matches(fold_spelling(word), spellings, n=1, cutoff=0.6)), "")
+
+
+def fold_spelling(word: str) -> str:
+    return word.lower().replace("_", "-")
+
+
+def suggest_nearest(words: Sequence[str], known_words: Sequence[str]) -> str:
+    """Ask whether the known words that look most like `words` were meant. Return an empty string where none does."""
+    near = dict.fromkeys(filter(None, (find_nearest(word, known_words) for word in words)))
+    return f"Did you mean {', '.join(near)}?" if near else ""
+
+
+def describe_choice(words: Sequence[str], known_words: Sequence[str], title: str) -> str:
+    """Describe what may stand in place of words that nothing is named: the nearest names, and all of them."""
+    return "\n".join(
+        filter(None, (suggest_nearest(words, known_words), f"{title}: {', '.join(known_words) or 'none'}"))
+    )
 
 
 def refuse(complaints: Sequence[Complaint]) -> None:

@@ -14,16 +14,49 @@ ALLOWED = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of at most 4300 digits",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "datetime_from_date_parsing": "a time, as 2026-11-20T12:00:00Z",
+    "datetime_parsing": "a time, as 2026-11-20T12:00:00Z",
+    "date_from_datetime_parsing": "a date, as 2026-11-20",
+    "date_parsing": "a date, as 2026-11-20",
+    "json_invalid": "JSON",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "tuple_type": "a list",
     "dict_type": "a mapping",
+    "dataclass_type": "a mapping",
+    "list_type": "a list",
     "model_type": "a mapping",
     "invalid_key": "a text as key",
     "ip_v4_network": "an IPv4 network such as 10.244.0.0/16, with no bit set behind its prefix",
     "ip_v4_address": "an IPv4 address",
     "missing": "a value",
+    "unexpected_keyword_argument": "no key of this name",
+    "extra_forbidden": "no key of this name",
 }
+
+
+BOUNDS = {
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "{le:g} or less",
+    "too_short": "at least {min_length} entries",
+    "too_long": "at most {max_length} entries",
+    "string_too_short": "at least {min_length} characters",
+    "string_too_long": "at most {max_length} characters",
+}
+
+
+def describe_kind(entry: Mapping[str, Any]) -> str:
+    """Describe what is allowed in place of a value of the wrong type, or of one out of bounds."""
+    kind, text = entry["type"], str(entry["msg"])
+    if kind in BOUNDS:
+        return BOUNDS[kind].format(**entry["ctx"])
+    return ALLOWED.get(kind, text[:1].lower() + text[1:])
 
 
 def build_complaints(file: str, prefix: str, error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
@@ -59,8 +92,7 @@ def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequen
         field = find_field(model, path)
         description = field.description if field and field.description else "a text of this form"
         return f"{description} ({context['pattern']})"
-    text: str = entry["msg"]
-    return ALLOWED.get(kind, text[:1].lower() + text[1:])
+    return describe_kind(entry)
 
 
 def format_input(value: Any) -> str:

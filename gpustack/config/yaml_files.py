@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpustack.config.complaint import Complaint
+from gpustack.errors import describe_os_error
 from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
 from gpustack.files.read import LIMITS, read_text
 from gpustack.files.yaml_text import Rules, parse_yaml
@@ -51,7 +52,7 @@ def read_yaml_text(path: Path) -> tuple[str, Complaint | None]:
     except OSError as error:
         reference = "config-file-limit" if error.errno in LIMITS else "config-not-yaml"
         rule = f"a regular file of at most {YAML_TEXT} bytes"
-        return "", Complaint(str(path), "", error.strerror or str(error), rule, reference)
+        return "", Complaint(str(path), "", describe_os_error(error), rule, reference)
 
 
 def describe_error(path: Path, error: DocumentError) -> Complaint:

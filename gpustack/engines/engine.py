@@ -14,6 +14,7 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.config.complaint import describe_choice
 from gpustack.config.host import Host
 from gpustack.engines.marks import Place
 from gpustack.errors import UnreachableError, UsageError
@@ -129,7 +130,7 @@ def find_nodes(snapshot: Snapshot, node_names: Sequence[str]) -> Engines:
         message = "The Kubernetes API gave no answer."
         raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
     if odd := [name for name in node_names if name not in nodes]:
-        why = f"Nodes with GPUs: {', '.join(sorted(nodes)) or 'none'}"
+        why = describe_choice(odd, sorted(nodes), "Nodes with GPUs")
         raise UsageError("gpu-no-node", f"The cluster has no node {', '.join(odd)} with GPUs.", why)
     engines, unread = [], {}
     for name in sorted(node_names or nodes):

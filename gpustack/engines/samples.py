@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpustack.config.complaint import suggest_nearest
 from gpustack.engines.call import Reply
 from gpustack.errors import InputError
-from gpustack.vocabulary.fields import EXPORTER, Field, find_fields
+from gpustack.vocabulary.fields import EXPORTER, Field, find_fields, index_fields
 
 HEADER, WORD, CUT = "#Entity", re.compile(r"\S+"), "..."
 ENTITY = re.compile(r"(GPU|GPU_I|GPU_CI|vGPU|Switch|CPU|CPU_CORE|LINK) (\d+)")
@@ -35,8 +36,10 @@ def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
     """Choose the fields of these words. Raise InputError for a word that names no field of DCGM, or several."""
     matches = [(word, [field for field in find_fields(word) if field.id != EXPORTER]) for word in words]
     if odd := [word for word, some in matches if len(some) != 1]:
-        why = "Any spelling of a field will do, and its number where a name has two."
-        raise InputError("gpu-no-field", f"No field of DCGM, or two: {', '.join(odd)}.", why)
+        why = "Give the name in any spelling, or the id if several fields share it."
+        near = suggest_nearest([word for word in odd if not find_fields(word)], list(index_fields()))
+        message = f"{', '.join(odd)}: no field of DCGM has this name, or several have it."
+        raise InputError("gpu-no-field", message, "\n".join(filter(None, (near, why))))
     return tuple(some[0] for _, some in matches)
 
 

@@ -1,5 +1,6 @@
 """HTTP requests to a Prometheus and to exporters, with time limits, retries and a login."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,4 +75,4 @@ class Web:
 def extract_reason(error: Exception) -> str:
     """Extract the reason of the last try, which urllib3 wraps, without the connection that it names."""
     inner = getattr(error, "reason", None) or error
-    return str(inner).rpartition(": ")[2] or str(inner)
+    return re.sub(r"^\[Errno -?\d+\] ", "", str(inner).rpartition(": ")[2] or str(inner))

@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.config.pydantic_errors import describe_kind
+from gpustack.errors import UsageError, describe_os_error
 from gpustack.events import format_count
 from gpustack.files.read import read_file
 from gpustack.files.write import write_file
@@ -52,7 +53,7 @@ def build_profile(job: Job, subject: str, label: str, begin: float, end: float) 
 ADAPTER = TypeAdapter(Profile)
 LARGEST = 256 * 2**20
 """Bytes of a profile."""
-HEAD = re.compile(rb'"schema": ?"(gpustack/profile/[^"]*)"')
+HEAD = re.compile(rb'"schema"\s*:\s*"(gpustack/profile/[^"]*)"')
 WINDOWS, COMMA = re.compile(r'"windows":\s*\['), re.compile(r"\s*,?\s*")
 NEWER = "A newer release wrote it."
 OLDER = "An older release wrote it, and its fields have other names. Record the workload again."
@@ -74,7 +75,10 @@ def write_profile(profile: Profile, path: Path) -> None:
         write_file(path, ADAPTER.dump_json(profile, indent=1))
     except OSError as error:
         raise UsageError(
-            "profile-file", f"{path} cannot be written.", str(error), Command("ls", "-ld", str(path.parent))
+            "profile-file",
+            f"{path} cannot be written.",
+            describe_os_error(error),
+            Command("ls", "-ld", str(path.parent)),
         ) from None
 
 
@@ -91,12 +95,13 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
         profile = parse_profile(content, cut=cut)
     except OSError as error:
         raise UsageError(
-            "profile-file", f"{path} cannot be read.", str(error), Command("ls", "-l", str(path))
+            "profile-file", f"{path} cannot be read.", describe_os_error(error), Command("ls", "-l", str(path))
         ) from None
     except ValidationError as error:
         first = error.errors()[0]
-        why = f"{first['msg']} at {'.'.join(map(str, first['loc']))}" if first["loc"] else first["msg"]
-        message = f"{path} was cut off." if BROKEN_OFF in why and version else f"{path} is no profile."
+        place = ".".join(map(str, first["loc"]))
+        why = f"{place + ': ' if place else ''}expected {describe_kind(first)}"
+        message = f"{path} was cut off." if BROKEN_OFF in first["msg"] and version else f"{path} is no profile."
         raise UsageError("profile-file", message, why, hint) from None
     if profile.schema != SCHEMA or not profile.job.windows or not all(map(is_sound, profile.job.windows)):
         raise UsageError(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gpustack.config.complaint import describe_choice
 from gpustack.errors import InputError
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.profile.compare import APART, Comparison
@@ -36,7 +37,9 @@ def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
     """Parse gates. Raise InputError that lists all words that are none."""
     matches = [(word, FORM.fullmatch(word)) for word in words]
     if wrong := [word for word, match in matches if match is None or match[1] not in NAMES]:
-        why = f"It is NAME<NUMBER% or NAME>NUMBER%. Names: {', '.join(NAMES)}."
+        names = [re.split("[<>]", word)[0] for word in wrong]
+        known = describe_choice([name for name in names if name not in NAMES], NAMES, "Names")
+        why = f"It is NAME<NUMBER% or NAME>NUMBER%.\n{known}"
         raise InputError("profile-fail-if", f"These are no gates: {', '.join(wrong)}", why)
     return tuple(Gate(word, match[1], match[2] == "<", float(match[3]) / 100) for word, match in matches if match)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 
+from gpustack.config.complaint import suggest_nearest
 from gpustack.errors import InputError
 
 
@@ -83,11 +84,15 @@ def set_limits(words: Sequence[str]) -> Limits:
         if name in NAMES and number is not None:
             values[name] = number
         else:
-            wrong.append(f"{word}: {'no number above 0' if name in NAMES else 'no such threshold'}")
+            wrong.append(f"{word}: {'no number above 0' if name in NAMES else describe_unknown(name)}")
     if wrong:
         why = "\n".join([*wrong, "They are written NAME=VALUE: dram=0.6."])
         raise InputError("profile-threshold", "A threshold cannot be read.", why)
     return replace(DEFAULT, **values)
+
+
+def describe_unknown(name: str) -> str:
+    return " ".join(filter(None, ("no such threshold.", suggest_nearest([name], NAMES))))
 
 
 def parse_number(text: str) -> float | None:

@@ -13,7 +13,7 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.errors import RolloutError, UsageError
+from gpustack.errors import RolloutError, UsageError, describe_os_error
 from gpustack.events import Reporter
 from gpustack.probes.proof import NODES, SERVICES
 from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
@@ -168,7 +168,7 @@ def forward(
     except ConnectionRefusedError as error:
         raise build_forwarding_error(host.name, error) from error
     except OSError as error:
-        reason, hint = f"127.0.0.1:{local_port}: {error.strerror or error}", Command("gpustack", "access", part)
+        reason, hint = f"127.0.0.1:{local_port}: {describe_os_error(error)}", Command("gpustack", "access", part)
         message = "The port cannot be opened on this machine."
         raise UsageError("access-port-taken", message, reason, hint) from error
 

@@ -8,6 +8,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlencode
 
+from gpustack.errors import describe_os_error
 from gpustack.files.json_text import dump_json, load_json
 
 LIMIT = 15.0
@@ -57,6 +58,6 @@ class Web:
         except TimeoutError as error:
             raise NoAnswer(f"{self.name} did not answer within {LIMIT:.0f} s") from error
         except (OSError, HTTPException) as error:
-            raise NoAnswer(f"{self.name} could not be asked: {str(error) or type(error).__name__}") from error
+            raise NoAnswer(f"{self.name} could not be asked: {describe_os_error(error)}") from error
         finally:
             connection.close()

@@ -12,7 +12,7 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command, Hint
-from gpustack.config.complaint import find_nearest
+from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
@@ -83,9 +83,9 @@ def require_faults(ids: Iterable[str]) -> None:
     known = load_graph().faults
     for id in ids:
         if id not in known:
-            near = find_nearest(id, list(known))
-            reason = f"Did you mean {near}?" if near else ""
-            raise UsageError("fix-unknown", f"There is no fault {id}.", reason, Command("gpustack", "explain"))
+            near, reason = find_nearest(id, list(known)), suggest_nearest([id], list(known))
+            hint = Command("gpustack", "explain", *([near] if near else []))
+            raise UsageError("fix-unknown", f"There is no fault {id}.", reason, hint)
 
 
 def require_roots(ids: Iterable[str], diagnosis: Diagnosis) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from gpustack.ask.redact.printable import clean_text
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 from gpustack.files.write import open_null
 
 # Colours, and what rich's live line needs: the cursor on or off, to the start of the line, up, the line erased.
@@ -46,7 +46,7 @@ class GuardedStream:
             if isinstance(error, BrokenPipeError):
                 raise
             if self.is_required:
-                raise build_output_error(error.strerror or str(error)) from error
+                raise build_output_error(describe_os_error(error)) from error
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -16,7 +16,7 @@ from platformdirs import user_state_path
 
 from gpustack.ask.redact.redact import redact
 from gpustack.command import Command
-from gpustack.errors import RolloutError
+from gpustack.errors import RolloutError, describe_os_error
 from gpustack.events import Event, Reporter
 from gpustack.files.json_text import dump_json
 from gpustack.files.write import open_log
@@ -60,7 +60,7 @@ def open_folder(verb: str) -> Path:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.mkdir(mode=0o700)
     except OSError as error:
-        raise build_space_error(base, str(error)) from error
+        raise build_space_error(base, describe_os_error(error)) from error
     # A clock that was set back gives this one the lowest name of all.
     other_folders = sorted(
         path for path in base.iterdir() if RUN.fullmatch(path.name) and path.is_dir() and path != folder
@@ -96,4 +96,4 @@ def build_recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) 
 
 
 def build_loss_event(folder: Path, error: OSError) -> Event:
-    return Event("note", "evidence", f"not kept: {error.strerror or error} ({folder}); the installation goes on")
+    return Event("note", "evidence", f"not kept: {describe_os_error(error)} ({folder}); the installation goes on")

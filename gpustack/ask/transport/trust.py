@@ -11,7 +11,7 @@ from gpustack.ask.transport.refusal import CONNECT_LIMIT
 from gpustack.ask.transport.ssh import UnknownHostKey, connect
 from gpustack.ask.transport.ssh_options import build_arguments
 from gpustack.config.host import Host
-from gpustack.errors import UnreachableError
+from gpustack.errors import UnreachableError, describe_os_error
 
 # They come first, and ssh(1) takes the first value that it is given: nothing later makes it trust a key by itself.
 STRICT = (
@@ -56,7 +56,7 @@ def require_certified(host: Host, key: HostKey) -> None:
             start_new_session=True,  # a proxy command of ssh ends with it
         )
     except FileNotFoundError as error:
-        raise UnreachableError("ssh-missing", "There is no ssh on this machine.", str(error)) from error
+        raise UnreachableError("ssh-missing", "There is no ssh on this machine.", describe_os_error(error)) from error
     stdout, stderr, ended = read_answer(process)
     if ended:
         reason = stderr.decode(errors="replace").strip().splitlines()

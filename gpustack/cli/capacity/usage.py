@@ -34,12 +34,21 @@ ClusterOption = Annotated[
         help="Select this cluster by the external label `cluster`, if Prometheus has several.",
     ),
 ]
+
+
+def complete_dimension(incomplete: str) -> list[str]:
+    from gpustack.capacity.usage import DIMENSIONS
+
+    return options.complete_last_part(incomplete, DIMENSIONS)
+
+
 ByOption = Annotated[
     str,
     typer.Option(
         "--by",
         metavar="NAMES",
         help="Group by these: day, pool, node, model, profile, namespace, team (comma-separated).",
+        autocompletion=complete_dimension,
     ),
 ]
 
@@ -67,7 +76,7 @@ def parse_dimensions(text: str) -> tuple[str, ...]:
 
     names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
     if wrong := [name for name in names if name not in DIMENSIONS]:
-        raise typer.BadParameter(f"--by takes {', '.join(DIMENSIONS)}, not {', '.join(wrong)}")
+        raise options.refuse_names("--by", wrong, DIMENSIONS)
     return names
 
 

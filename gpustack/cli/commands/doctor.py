@@ -52,10 +52,10 @@ class DoctorSession(LockSession):
 
 
 def complete_fault(incomplete: str) -> list[str]:
-    """List the ids of faults that have an automatic fix, for shell completion."""
+    """List the ids of faults that begin with a text, for shell completion."""
     from gpustack.doctor.graph import load_graph
 
-    return [id for id, fault in load_graph().faults.items() if fault.remedy and id.startswith(incomplete)]
+    return [id for id in load_graph().faults if id.startswith(incomplete)]
 
 
 @declare_command(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from gpustack.cli import options
 from gpustack.cli.help import declare_command
 from gpustack.cli.root import DIAGNOSE, ROOT
 
@@ -19,7 +20,7 @@ def complete_name(incomplete: str) -> list[str]:
         *(step.id for step in STEPS),
         *list_checks(),
         *read_error_pages(),
-        *read_alerts(),
+        *(name for key, alert in read_alerts().items() for name in (key, alert.name)),
         *list_faults(),
         *list_states(),
         "metric",
@@ -30,12 +31,13 @@ def complete_name(incomplete: str) -> list[str]:
 
 def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
     """List the names of metrics or the codes of Xids that begin with a text, for shell completion."""
-    from gpustack.vocabulary.fields import load_fields
+    from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
     from gpustack.vocabulary.xids import load_xids
 
-    metric = context.params.get("name") == "metric"
-    words = [field.name for field in load_fields()] if metric else [str(code) for code in load_xids()]
-    return [word for word in words if word.startswith(incomplete.upper())]
+    if context.params.get("name") == "metric":
+        own_metrics = [name for name in DOCTOR_METRICS if incomplete and name.startswith(incomplete)]
+        return [*options.complete_field(incomplete), *own_metrics]
+    return [code for code in map(str, load_xids()) if code.startswith(incomplete)]
 
 
 @declare_command(

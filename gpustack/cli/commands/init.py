@@ -10,7 +10,7 @@ import typer
 from gpustack.cli.help import declare_command
 from gpustack.cli.root import ROOT, SETUP
 from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 from gpustack.files.json_text import dump_json
 
 
@@ -47,7 +47,7 @@ def init(
             path.parent.mkdir(parents=True, exist_ok=True)
             write_file(path, text, readers="umask", new=True)
         except OSError as error:
-            reason = error.strerror or str(error)
+            reason = describe_os_error(error)
             raise UsageError(
                 "init-unwritable", f"{path} cannot be written.", reason, Command("gpustack", "init", "DIR")
             ) from error

@@ -15,7 +15,7 @@ from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 from gpustack.files.write import write_file
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def create_file(path: Path) -> None:
 
 
 def build_target_error(path: Path, error: Exception) -> UsageError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    reason = describe_os_error(error)
     message, hint = f"{path} cannot be written.", Command("gpustack", "kubeconfig", "--out", "FILE")
     return UsageError("kubeconfig-unwritable", message, reason, hint)
 

@@ -16,7 +16,7 @@ from gpustack.cli.option_groups import Session
 from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
 from gpustack.config.serve_image import PORT
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 
 if TYPE_CHECKING:
     from gpustack.serve.latest import LatestMoment
@@ -87,7 +87,7 @@ def open_server(
     try:
         return Server((host, port), latest, access_log=access_log, hosts=hosts)
     except OSError as error:
-        message, reason = f"{host}:{port} cannot be listened at.", error.strerror or str(error)
+        message, reason = f"{host}:{port} cannot be listened at.", describe_os_error(error)
         raise UsageError("serve-listen", message, reason, Command("ss", "-ltnp", "sport", "=", f":{port}")) from None
 
 

@@ -12,7 +12,7 @@ from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.cli.root import DIAGNOSE, ROOT
 from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
@@ -87,7 +87,7 @@ def write_snapshot(snapshot: "Snapshot", path: Path) -> None:
     try:
         write_recording(snapshot, path)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = describe_os_error(error)
         message = f"{path} cannot be written."
         raise UsageError(
             "snapshot-unwritable", message, reason, Command("gpustack", "snapshot", "--out", "FILE")

@@ -11,7 +11,7 @@ from gpustack.cli import options, session
 from gpustack.cli.help import declare_command
 from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 
 if TYPE_CHECKING:
     from gpustack.ask.transport.host_key import HostKey
@@ -96,5 +96,5 @@ def add_key(host: "Host", key: "HostKey") -> Path:
         append_line(file, line)
     except (OSError, ValueError) as error:
         message, hint = f"{file} was not written.", Command("ls", "-ld", str(file.parent), str(file))
-        raise UsageError("known-hosts-unwritable", message, str(error), hint) from error
+        raise UsageError("known-hosts-unwritable", message, describe_os_error(error), hint) from error
     return file

@@ -45,10 +45,19 @@ class Limits:
         return seconds
 
 
+def complete_load(incomplete: str) -> list[str]:
+    from gpustack.burn.loads import list_load_names
+
+    return [name for name in list_load_names() if name.startswith(incomplete)]
+
+
 def burn(
     *,
     field: Annotated[
-        str, typer.Option("--field", metavar="FIELD", help="Field of DCGM to load, by name or id.")
+        str,
+        typer.Option(
+            "--field", metavar="FIELD", help="Field of DCGM to load, by name or id.", autocompletion=complete_load
+        ),
     ] = "tensor-active",
     limits: Limits,
     gpu: Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli import options
 from gpustack.cli.gpu.burn import burn
 from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
@@ -206,7 +207,7 @@ def top(
     from gpustack.gpus.activity import FIELDS, SORTS, Activity, build_activity, sort_activity
 
     if sort not in SORTS:
-        raise typer.BadParameter(f"--sort takes {', '.join(SORTS)}, not {sort}")
+        raise options.refuse_names("--sort", [sort], SORTS)
 
     matches = parse_labels(label or [])
 

@@ -80,7 +80,12 @@ def watch_policy(
 
 def watch(
     *,
-    fields: Annotated[list[str], typer.Argument(metavar="FIELD...", help="Fields of DCGM to show, by name or id.")],
+    fields: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FIELD...", help="Fields of DCGM to show, by name or id.", autocompletion=options.complete_field
+        ),
+    ],
     interval: Annotated[int, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="Sampling interval.")] = 1,
     rounds: Annotated[int, typer.Option("--count", min=1, metavar="ROUNDS", help="Number of samples to print.")] = 1,
     session: QuerySession,

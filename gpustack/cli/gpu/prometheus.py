@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 from gpustack.events import Reporter
 
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ def read_file(option: str, path: Path) -> str:
         return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            "prometheus-file", f"{option}: {path} cannot be read.", str(error), Command("ls", "-l", str(path))
+            "prometheus-file",
+            f"{option}: {path} cannot be read.",
+            describe_os_error(error),
+            Command("ls", "-l", str(path)),
         ) from None
 
 

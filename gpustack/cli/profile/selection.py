@@ -9,10 +9,21 @@ if TYPE_CHECKING:
 
 PodOption = Annotated[str, typer.Option("--pod", metavar="NAMESPACE/POD", help="Select the GPUs of this pod.")]
 NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Select the GPUs of this node.")]
+
+
+def complete_threshold(incomplete: str) -> list[str]:
+    from gpustack.profile.limits import NAMES
+
+    return [f"{name}=" for name in NAMES if name.startswith(incomplete)]
+
+
 ThresholdOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--threshold", metavar="NAME=VALUE", help="Override a threshold of `profile thresholds` (repeatable)."
+        "--threshold",
+        metavar="NAME=VALUE",
+        help="Override a threshold of `profile thresholds` (repeatable).",
+        autocompletion=complete_threshold,
     ),
 ]
 GpuOption = Annotated[str, typer.Option("--gpu", metavar="UUID", help="Select this GPU.")]

@@ -17,7 +17,7 @@ from typing import Any
 from gpustack.command import Command
 from gpustack.config.ansible.cfg import build_environment, read_ansible_cfg
 from gpustack.config.ansible.inventory_files import refuse_files
-from gpustack.errors import ConfigError, UsageError
+from gpustack.errors import ConfigError, UsageError, describe_os_error
 
 READ_LIMIT = 60
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -89,7 +89,10 @@ def start_listing(source: Path) -> Listing:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     except FileNotFoundError as error:
         raise ConfigError(
-            "ansible-missing", "There is no ansible-inventory.", str(error), Command("pip", "install", "ansible-core")
+            "ansible-missing",
+            "There is no ansible-inventory.",
+            describe_os_error(error),
+            Command("pip", "install", "ansible-core"),
         ) from error
     return Listing(source, command, process)
 

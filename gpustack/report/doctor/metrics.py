@@ -11,8 +11,9 @@ from gpustack.ask.redact.printable import clean_text
 from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
-from gpustack.errors import UsageError
+from gpustack.errors import UsageError, describe_os_error
 from gpustack.files.write import write_file
+from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
 
 SERIES = 1_000
 """A metric has so many series at most; `gpustack_doctor_findings` counts all of them."""
@@ -24,32 +25,26 @@ def render_metrics(diagnosis: Diagnosis) -> str:
 
     registry = CollectorRegistry()
     causes, symptoms = list_causes(diagnosis), list_symptoms(diagnosis)
-    finding = Gauge(
-        "gpustack_finding",
-        "A root cause that the doctor confirmed.",
-        ("fault", "host", "layer", "certainty"),
-        registry=registry,
-    )
+
+    def declare(name: str, *labels: str) -> Gauge:
+        return Gauge(name, DOCTOR_METRICS[name], labels, registry=registry)
+
+    finding = declare("gpustack_finding", "fault", "host", "layer", "certainty")
     for values in causes[:SERIES]:
         finding.labels(*values).set(1)
-    unexplained = Gauge(
-        "gpustack_unexplained", "A symptom without a confirmed cause.", ("state", "host", "layer"), registry=registry
-    )
+    unexplained = declare("gpustack_unexplained", "state", "host", "layer")
     for values in symptoms[:SERIES]:
         unexplained.labels(*values).set(1)
-    totals: Mapping[str, tuple[str, float]] = {
-        "gpustack_doctor_findings": ("Root causes, each on each host.", len(causes)),
-        "gpustack_doctor_drift": ("Differences from the spec without a known fault.", len(diagnosis.drift)),
-        "gpustack_doctor_unknown_checks": ("Checks that could not be evaluated.", len(diagnosis.unknown)),
-        "gpustack_doctor_healthy": ("1 if nothing is wrong and no check is unknown.", diagnosis.healthy),
-        "gpustack_doctor_duration_seconds": ("How long the asking took.", diagnosis.snapshot.seconds),
-        "gpustack_doctor_last_run_timestamp_seconds": (
-            "When the hosts were asked.",
-            diagnosis.snapshot.started_at.timestamp(),
-        ),
+    totals: Mapping[str, float] = {
+        "gpustack_doctor_findings": len(causes),
+        "gpustack_doctor_drift": len(diagnosis.drift),
+        "gpustack_doctor_unknown_checks": len(diagnosis.unknown),
+        "gpustack_doctor_healthy": diagnosis.healthy,
+        "gpustack_doctor_duration_seconds": diagnosis.snapshot.seconds,
+        "gpustack_doctor_last_run_timestamp_seconds": diagnosis.snapshot.started_at.timestamp(),
     }
-    for name, (meaning, value) in totals.items():
-        Gauge(name, meaning, registry=registry).set(value)
+    for name, value in totals.items():
+        declare(name).set(value)
     return generate_latest(registry).decode()
 
 
@@ -81,7 +76,7 @@ def write_metrics(diagnosis: Diagnosis, path: Path) -> None:
         write_file(path, render_metrics(diagnosis), readers="all")  # node-exporter runs as another user
     except OSError as error:
         reason = (
-            f"{error.strerror or error}. It takes a plain file, or a new one, in a directory that you can write to."
+            f"{describe_os_error(error)}. It takes a plain file, or a new one, in a directory that you can write to."
         )
         raise UsageError(
             "metrics-not-written", f"{path} was not written.", reason, Command("ls", "-ld", str(path.parent))

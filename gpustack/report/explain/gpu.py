@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from textwrap import fill
 
 from gpustack.command import Command
-from gpustack.config.complaint import find_nearest
+from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.errors import UsageError
+from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
 from gpustack.vocabulary.fields import EXPORTER, Field, extract_sentence, find_fields, index_fields, load_fields
 from gpustack.vocabulary.xids import ACTIONS, SOURCE, Xid, load_xids
 
@@ -23,12 +24,26 @@ KIND_TEXTS = {
 }
 
 
+def find_kind(topic: str) -> str:
+    """Find the word that has to stand before the name of a metric or the code of an Xid. Return an empty string for
+    other words."""
+    if topic.isascii() and topic.isdigit() and int(topic) in load_xids():
+        return XID
+    return METRIC if normalize_metric(topic) in index_fields() or topic in DOCTOR_METRICS else ""
+
+
+def normalize_metric(query: str) -> str:
+    return query.strip().upper().replace("-", "_").replace(" ", "_")
+
+
 def explain_metric(query: str) -> str:
     """Return the page of a field by any of its spellings or its id; an empty query lists all fields. Raise
     UsageError for an unknown field."""
     if not query:
         return "".join(f"  {field.name}  {extract_sentence(field)}\n" for field in load_fields())
-    spelling = query.strip().upper().replace("-", "_").replace(" ", "_")
+    if meaning := DOCTOR_METRICS.get(query.strip().lower()):
+        return f"{query.strip().lower()}: written by gpustack doctor\n\n{fill(meaning, WIDTH)}\n"
+    spelling = normalize_metric(query)
     if matches := find_fields(spelling):
         return "\n".join(line for field in matches for line in render_field(field))
     suggestion = find_nearest(spelling, list(index_fields())) or next(
@@ -37,7 +52,7 @@ def explain_metric(query: str) -> str:
     raise UsageError(
         "unknown-page",
         f"There is no metric {query} of DCGM or dcgm-exporter.",
-        f"Did you mean {suggestion}?" if suggestion else "",
+        suggest_nearest([suggestion], [suggestion]),
         Command("gpustack", "explain", "metric", *([suggestion] if suggestion else [])),
     )
 

@@ -9,12 +9,13 @@ from textwrap import fill
 
 from gpustack.ask.judge import Check
 from gpustack.command import Command
-from gpustack.config.complaint import find_nearest
+from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.config.resources import PACKAGE
 from gpustack.errors import UsageError
 from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
 from gpustack.report.explain.faults import list_faults, list_states, render_fault, render_state
+from gpustack.report.explain.gpu import find_kind
 from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step, format_check_name
 
@@ -70,16 +71,14 @@ def explain_topic(topic: str) -> str:
     matches = [name for name in checks if topic in (name, name.partition("/")[2])]
     if len(matches) == 1:
         return "\n".join(render_check(matches[0], *checks[matches[0]]))
-    topics = [*steps, *checks, *errors, *read_alerts(), *list_faults(), *list_states()]
-    suggestion = find_nearest(topic, topics)
-    reason = (
-        f"Several have this name: {', '.join(matches)}"
-        if matches
-        else f"Did you mean {suggestion}?"
-        if suggestion
-        else ""
-    )
-    name = matches[0] if matches else suggestion
+    if kind := find_kind(topic):
+        hint = Command("gpustack", "explain", kind, topic)
+        raise UsageError("unknown-page", f"There is no page {topic}.", f"There is a page {kind} {topic}.", hint)
+    alerts = [name for key, alert in read_alerts().items() for name in (key, alert.name)]
+    topics = [*steps, *checks, *errors, *alerts, *list_faults(), *list_states()]
+    several = f"Several have this name: {', '.join(matches)}" if matches else ""
+    reason = several or suggest_nearest([topic], topics)
+    name = matches[0] if matches else find_nearest(topic, topics)
     hint = Command("gpustack", "explain", *([name] if name else []))
     raise UsageError("unknown-page", f"There is no page {topic}.", reason, hint)
 

@@ -20,6 +20,15 @@ from gpustack.cli.app import app
         ("gpustack explain prereqs/swap", {"prereqs/swap-off"}),
         ("gpustack doctor --fix host-ip-for", {"host-ip-forward-off"}),
         ("gpustack doctor -o ht", {"html"}),
+        ("gpustack doctor --fix gpu-f", {"gpu-fell-off-bus"}),
+        ("gpustack explain Gpu", {"GpuLost"}),
+        ("gpustack explain metric SM_A", {"SM_ACTIVE"}),
+        ("gpustack explain metric gpustack_doc", {"gpustack_doctor_healthy"}),
+        ("gpustack gpu watch SM_", {"SM_ACTIVE"}),
+        ("gpustack gpu burn --field pipe-t", {"pipe-tensor-active"}),
+        ("gpustack capacity report --by no", {"node"}),
+        ("gpustack cost report --by pool,nam", {"pool,namespace"}),
+        ("gpustack profile analyze --threshold dra", {"dram="}),
     ],
 )
 def test_what_is_typed_is_completed(text: str, expected: set[str]) -> None:

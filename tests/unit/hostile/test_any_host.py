@@ -143,6 +143,6 @@ def test_a_recording_with_such_a_number_is_refused_with_its_line(tmp_path: Path,
     if (field, seconds) == ("rc", "-1"):
         assert read_recording(tmp_path / "taken.jsonl").answers["x", CLUSTER].rc == -1
         return
-    with pytest.raises(UsageError, match="is not a recording") as excinfo:
+    with pytest.raises(UsageError, match="is no recording") as excinfo:
         read_recording(tmp_path / "taken.jsonl")
     assert f"line {len(snapshot.answers) + 2}" in excinfo.value.reason

@@ -1,0 +1,23 @@
+"""Errors about the value of an option or argument, in the words that errors of the spec use."""
+
+import re
+
+from typer import BadParameter
+
+CHOICES = re.compile(r" is not one of (.*)\.$")
+
+
+def describe_bad_value(error: BadParameter) -> str:
+    """Describe the value and what is allowed. Typer converts values with pydantic, whose texts speak of inputs."""
+    errors = getattr(error.__cause__, "errors", None)
+    if errors is None:
+        return error.message
+    from gpustack.config.complaint import suggest_nearest
+    from gpustack.config.pydantic_errors import describe_kind, format_input
+
+    entry = errors()[0]
+    if choices := CHOICES.search(entry["msg"]):
+        known = re.findall("'([^']*)'", choices[1])
+        suggestion = suggest_nearest([str(entry["input"])], known)
+        return " ".join(filter(None, (f"{format_input(entry['input'])}; allowed: {', '.join(known)}.", suggestion)))
+    return f"{format_input(entry['input'])}; allowed: {describe_kind(entry)}"
