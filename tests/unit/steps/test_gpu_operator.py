@@ -272,7 +272,7 @@ def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
     alone = {**build_devices("k1"), **lose_answer("gpu.devices", "k2")}
     assert find_unknown(judge(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
-    assert "k2 cannot tell" in judge(STEP, alone)["chart"].reason
+    assert "k2: unknown whether there are GPUs" in judge(STEP, alone)["chart"].reason
 
 
 def test_a_host_that_was_not_reached_holds_nobody_up() -> None:
