@@ -14,7 +14,7 @@ from tests.worlds.programs.clock import Clock
 class Channel:
     """Stand for a paramiko channel: pieces of output arrive in turn, `None` is a moment in which nothing does."""
 
-    closed = False
+    closed: bool = False
 
     def __init__(self, *pieces: bytes | None, ends: bool) -> None:
         self.pieces, self.ends = deque(pieces), ends
