@@ -16,7 +16,7 @@ from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import declare_command
 from gpustack.cli.lab_distribution import add_lab_commands
 from gpustack.cli.profile import commands as profile
-from gpustack.cli.root import DIAGNOSE, LAB, OPERATE, ROOT, sort_commands
+from gpustack.cli.root import BUNDLES, DIAGNOSE, LAB, OPERATE, ROOT, sort_commands
 
 app = ROOT
 for module in iter_modules(commands.__path__):
@@ -39,8 +39,11 @@ def version() -> None:
     sys.stdout.write(f"gpustack {read_version('gpustack-cluster')} (version set {versions.name}: {components})\n")
 
 
-app.add_typer(bundle.app, name="bundle", rich_help_panel=LAB, short_help="Verify and serve bundles for labs.")
-add_lab_commands(app, bundle.app, LAB)
+has_lab = add_lab_commands(app, bundle.app, LAB)
+bundle_heading = LAB if has_lab else BUNDLES
+app.add_typer(
+    bundle.app, name="bundle", rich_help_panel=bundle_heading, short_help="Verify and serve bundles for labs."
+)
 sort_commands()
 
 

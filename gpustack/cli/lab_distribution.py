@@ -42,10 +42,13 @@ def read_entry_points() -> dict[str, tuple[str, str]]:
     raise ModuleNotFoundError("it is not installed")
 
 
-def add_lab_commands(app: typer.Typer, bundle_app: typer.Typer, heading: str) -> None:
-    """Add the commands of the distribution. Without it, their names raise the UsageError that says how to get it."""
+def add_lab_commands(app: typer.Typer, bundle_app: typer.Typer, heading: str) -> bool:
+    """Add the commands of the distribution, and tell whether it is there. Without it, their names raise the UsageError
+    that says how to get it."""
     try:
         load_entry_point("commands")(app, bundle_app, heading)
+        return True
     except UsageError as error:
         declare_absent_command(app, "lab", error)
         declare_absent_command(bundle_app, "build", error)
+        return False

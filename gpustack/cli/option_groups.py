@@ -76,8 +76,10 @@ class Session(Display):
     def report(self) -> Reporter:
         return session.build_reporter(quiet=self.quiet)
 
-    def open_inventory(self) -> "Inventory":
-        hosts = session.open_inventory(self.inventory, ask_password=self.become, quiet=self.quiet)
+    def open_inventory(self, *, asks_hosts: bool = True) -> "Inventory":
+        hosts = session.open_inventory(
+            self.inventory, ask_password=self.become, quiet=self.quiet, asks_hosts=asks_hosts
+        )
         self.context["inventory"] = hosts
         return hosts
 

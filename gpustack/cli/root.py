@@ -13,6 +13,8 @@ ROOT = build_group(
     name="gpustack",
 )
 SETUP, OPERATE, DIAGNOSE, LAB = "Set up", "Operate", "Diagnose", "Lab and bundles"
+BUNDLES = "Bundles"
+"""The heading in place of LAB where the lab distribution is not installed."""
 ORDER = (
     *(
         "init",

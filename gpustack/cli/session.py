@@ -31,8 +31,9 @@ def resolve_inventory_path(option: Path | None) -> Path | None:
     return option
 
 
-def open_inventory(option: Path | None, *, ask_password: bool, quiet: bool) -> "Inventory":
-    """Load the inventory, and print its name unless `quiet` is set."""
+def open_inventory(option: Path | None, *, ask_password: bool, quiet: bool, asks_hosts: bool = True) -> "Inventory":
+    """Load the inventory, and print its name unless `quiet` is set. Without `asks_hosts` only its spec is used: this
+    host is not named then where no inventory is."""
     from gpustack.config.ansible.cfg import explain_disregard
     from gpustack.config.ansible.inventory_listing import select_inventory, start_listing
 
@@ -40,15 +41,17 @@ def open_inventory(option: Path | None, *, ask_password: bool, quiet: bool) -> "
     listing = start_listing(source) if source else None
     password = read_password() if ask_password else None
     # Ansible lists the inventory in its own process. The imports that follow overlap with it and save 0.2 to 0.5 s.
-    import gpustack.ask.gather
     import gpustack.report.render
-    import gpustack.steps  # noqa: F401
     from gpustack.config.inventory import load_inventory
+
+    if asks_hosts:
+        import gpustack.ask.gather
+        import gpustack.steps  # noqa: F401
 
     error_handler.known_secrets.extend(filter(None, (password,)))
     inventory = load_inventory(source, become_password=password, listing=listing)
     error_handler.known_secrets.extend(inventory.secrets)
-    if not quiet:
+    if not quiet and (asks_hosts or inventory.source):
         sys.stderr.write(
             "".join(f"{line}\n" for line in (describe_source(inventory, option), explain_disregard()) if line)
         )

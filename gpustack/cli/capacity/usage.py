@@ -84,6 +84,6 @@ def parse_dimensions(text: str) -> tuple[str, ...]:
 def open_source(source: Source, session: Session) -> "Iterator[tuple[Prometheus, Inventory]]":
     """Open the Prometheus of --prometheus, or else that of the cluster. Yield it with the inventory, which has the
     names of labels and the prices."""
-    hosts = session.open_inventory()
+    hosts = session.open_inventory(asks_hosts=not source.address)
     with prometheus.open_source(source, hosts, session.report) as server:
         yield server, hosts
