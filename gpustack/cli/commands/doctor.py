@@ -11,7 +11,7 @@ from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.root import DIAGNOSE, ROOT
 from gpustack.cli.session import split_words
-from gpustack.command import Command
+from gpustack.command import Command, Hint
 from gpustack.errors import UsageError
 from gpustack.report.renderings import DIAGNOSIS
 
@@ -38,6 +38,7 @@ EveryOption = Annotated[
 ]
 
 FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
+WATCH_READS = "--watch is read-only."
 FORMATS = "--fix and --undo support -o human and -o json only."
 
 
@@ -125,25 +126,33 @@ def refuse_invalid_options(
     """Raise UsageError for options that exclude each other, or that require another option."""
     changes, read_only = fix or undo, "Without --fix or --undo, doctor is read-only."
     requires = "requires --fix or --undo."
-    refusals = (
-        (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, "--watch"),
-        (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", "--watch is read-only.", "--help"),
-        (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, "--fix"),
-        (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", ["--help"]),
+    help_command = Command("gpustack", "doctor", "--help")
+    watch_command, fix_command = Command("gpustack", "doctor", "--watch"), Command("gpustack", "doctor", "--fix")
+    refusals: tuple[tuple[object, str, str, str, Hint], ...] = (
+        (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, watch_command),
+        (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", WATCH_READS, help_command),
+        (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, fix_command),
+        (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", help_command),
         (
             (fault or yes_to) and not fix,
             "invalid-options",
             "ID and --yes-to require --fix.",
             read_only,
-            ["--fix", *([fault] if fault else [])],
+            fix_command.extend(*([fault] if fault else [])),
         ),
-        (changes and session.output not in ("human", "json"), "invalid-options", FORMATS, "", ["--help"]),
-        (session.yes and not changes, "invalid-options", f"--yes {requires}", read_only, ["--fix", "--yes"]),
-        (session.this_host and not changes, "invalid-options", f"--this-host {requires}", read_only, ["--help"]),
+        (changes and session.output not in ("human", "json"), "invalid-options", FORMATS, "", help_command),
+        (
+            session.yes and not changes,
+            "invalid-options",
+            f"--yes {requires}",
+            read_only,
+            Command("gpustack", "doctor", "--fix", "--yes"),
+        ),
+        (session.this_host and not changes, "invalid-options", f"--this-host {requires}", read_only, help_command),
     )
-    for applies, reference, message, reason, option in refusals:
+    for applies, reference, message, reason, hint in refusals:
         if applies:
-            raise UsageError(reference, message, reason, Command("gpustack", "doctor", *option))
+            raise UsageError(reference, message, reason, hint)
 
 
 def make_reader(session: DoctorSession, recording: Path | None) -> "Callable[[], Snapshot]":
