@@ -8,6 +8,7 @@ The exit codes are those of docs/exit-codes.md:
     ├── RolloutError       5   a playbook failed, or something must be changed by hand first
     ├── VerifyError        6   installed, and the second question did not come back clean
     ├── LockedError        7   somebody else is changing this cluster
+    ├── MissingDataError   8   what the command needs is not measured, or not free
     ├── LabError           9
     ├── BundleError        9
     └── Interruption       130 somebody stopped the command
@@ -44,6 +45,12 @@ class UsageError(GpustackError):
 
 class InputError(UsageError, ValueError):
     """Describe a value that a package cannot use, in its own words: `cli` knows the option and adds the hint."""
+
+
+class MissingDataError(GpustackError):
+    """Describe data or a state that a right command needs, and that is not there: the same command may work later."""
+
+    code = ExitStatus.UNKNOWN
 
 
 class ConfigError(GpustackError):

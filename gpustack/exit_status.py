@@ -26,7 +26,7 @@ class ExitStatus(IntEnum):
     LOCKED = 7, "another operator is changing this cluster"
     LAB_FAILED = 9, "the lab or the bundle failed"
     DIFFERS = 1, "something differs"
-    UNKNOWN = 8, "unknown: no difference found, but some checks could not be evaluated"
+    UNKNOWN = 8, "unknown: no difference found, but something could not be evaluated, or has no data"
     OK = 0, "converged"
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isnan
 
 from gpustack.autoscale.candidates import QUEUES, WAITING_TARGET, Query, list_queue_queries, list_share_queries
 from gpustack.autoscale.workload import ScaledWorkload
@@ -113,7 +112,7 @@ def find_first_answer(prometheus: Prometheus, queries: Iterable[Query]) -> tuple
     """Find the first query that has a value now, and return both; None where no query has one."""
     for query in queries:
         for series in prometheus.query_instant(query.expr).series:
-            sample = series.points[-1][1]
-            if not isnan(sample):
+            sample = series.find_newest_value()
+            if sample is not None:
                 return query, sample
     return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.command import Command
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.selection import quote_promql
 
@@ -36,7 +36,7 @@ class ScaledWorkload:
 
 
 def find_workload(prometheus: Prometheus, namespace: str, pod: str) -> ScaledWorkload:
-    """Find the workload that owns a pod. Raise UsageError for a pod without a scalable owner."""
+    """Find the workload that owns a pod. Raise MissingDataError for a pod without a scalable owner."""
     matcher = f"namespace={quote_promql(namespace)}"
     owner = find_owner(prometheus, f"kube_pod_owner{{{matcher},pod={quote_promql(pod)}}}")
     kind, name = owner or ("", "")
@@ -47,13 +47,13 @@ def find_workload(prometheus: Prometheus, namespace: str, pod: str) -> ScaledWor
     if scaled_kind is None:
         reason = f"It is owned by {kind} {name}." if kind and kind != "<none>" else "Prometheus knows no owner of it."
         message = f"{namespace}/{pod} is of no Deployment or StatefulSet."
-        raise UsageError(
+        raise MissingDataError(
             "autoscale-owner", message, reason, Command("kubectl", "-n", namespace, "get", "pod", pod, "-o", "wide")
         )
     series = prometheus.query_instant(
         f"max({REPLICA_METRICS[scaled_kind]}{{{matcher},{scaled_kind.lower()}={quote_promql(name)}}})"
     ).series
-    return ScaledWorkload(namespace, scaled_kind, name, int(series[0].points[-1][1]) if series else None)
+    return ScaledWorkload(namespace, scaled_kind, name, series[0].find_newest_count() if series else None)
 
 
 def find_owner(prometheus: Prometheus, expr: str) -> tuple[str, str] | None:

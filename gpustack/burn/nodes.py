@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpustack.burn.watch import Watcher, require_temperatures
 from gpustack.engines.engine import Engines
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError, UsageError
 
 
 def choose_nodes(idle: Engines, uuids: Collection[str], watcher: Watcher | None, *, several: bool) -> Engines:
@@ -34,5 +34,5 @@ def choose_nodes_of_gpus(idle: Engines, uuids: Collection[str], nodes_by_uuid: M
     }
     if not engines:
         reason = "\n".join(f"{node}: {cause}" for node, cause in missing.items())
-        raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", reason)
+        raise MissingDataError("gpu-none-free", "No GPU is free; nothing was done.", reason)
     return replace(idle, members=engines, unread=missing)

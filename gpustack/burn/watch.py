@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from gpustack.config.inventory import Inventory
-from gpustack.errors import GpustackError, UsageError
+from gpustack.errors import GpustackError, MissingDataError
 from gpustack.events import Reporter
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
 from gpustack.gpus.device import group_readings
@@ -83,7 +83,7 @@ class Watcher:
         )
 
     def map_nodes(self) -> dict[str, str]:
-        """Map UUIDs to their nodes. Raise UsageError and UnreachableError."""
+        """Map UUIDs to their nodes. Raise MissingDataError and UnreachableError."""
         return {uuid: next(iter(readings.values())).gpu.node for uuid, readings in find_gpus(self.ask()).items()}
 
     def update_observation(self, observation: GpuObservation, readings: FieldReadings) -> None:
@@ -116,7 +116,7 @@ def open_watcher(
     inventory: Inventory, metric: str, temperature_limit: float | None, report: Reporter, *, blind: bool
 ) -> Iterator[Watcher | None]:
     """Open the Prometheus that has the temperatures. Yield None where it is not reached with `blind`, and raise
-    UsageError without."""
+    MissingDataError without."""
     with ExitStack() as stack:
         watcher = None
         try:
@@ -155,14 +155,14 @@ def explain_heat(readings: FieldReadings, observation: GpuObservation, temperatu
     return f"it is slowed down by {slow[0]}" if slow else ""
 
 
-def build_heat_error(reason: str) -> UsageError:
+def build_heat_error(reason: str) -> MissingDataError:
     message = "It would not be known when GPUs get too hot; nothing was done."
-    return UsageError("gpu-heat-unknown", message, reason)
+    return MissingDataError("gpu-heat-unknown", message, reason)
 
 
 def require_temperatures(ask: Callable[[], Readings], gpus: Mapping[str, int], temperature_limit: float | None) -> None:
-    """Require readings of the heat of all GPUs; `gpus` are the numbers of offered GPUs by node. Raise UsageError where
-    the heat of one of them, or its limit, would not be known."""
+    """Require readings of the heat of all GPUs; `gpus` are the numbers of offered GPUs by node. Raise
+    MissingDataError where the heat of one of them, or its limit, would not be known."""
     try:
         gpu_readings = list(find_gpus(ask()).values())
     except GpustackError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpustack.capacity.source import Source
 from gpustack.capacity.usage import Gap
-from gpustack.errors import InputError
+from gpustack.errors import MissingDataError
 from gpustack.times import HOUR, format_minute
 from gpustack.vocabulary import usage_series as series
 
@@ -28,8 +28,8 @@ class Clock:
 
 
 def query_clock(source: Source) -> Clock:
-    """Query the clock. Raise InputError where there are more samples than their interval allows: hours would count
-    twice."""
+    """Query the clock. Raise MissingDataError where there are more samples than their interval allows: hours would
+    count twice."""
     seconds: dict[int, float] = {}
     for _, hourly in source.query_hours("avg_over_time", series.SAMPLE, ""):
         seconds |= hourly
@@ -43,7 +43,7 @@ def query_clock(source: Source) -> Clock:
             f"stands for {seconds[many[0]]:.0f} s. The group gpustack-usage is evaluated at another interval than it "
             "was written for, or copies of its series differ."
         )
-        raise InputError("capacity-interval", message, why)
+        raise MissingDataError("capacity-interval", message, why)
     weigh = {hour: seconds[hour] / HOUR for hour in seconds}
     recorded = {hour: share / compute_divisor(share) for hour, share in requested.items()}
 

@@ -6,6 +6,7 @@ from gpustack.capacity.free_units import GPU, Node, find_free
 from gpustack.capacity.idle_pods import query_idle_pods
 from gpustack.capacity.source import Source
 from gpustack.capacity.state import CurrentState, WaitingPod
+from gpustack.errors import UnreachableError
 from gpustack.metrics.prometheus import Series
 
 RESOURCES = 'resource=~"cpu|memory|nvidia_com_(gpu|gpu_shared|mig_.+)"'
@@ -36,7 +37,12 @@ def query_series(source: Source, expr: str) -> tuple[Series, ...]:
 
 
 def extract_value(series: Series) -> float:
-    return series.points[-1][1]
+    """Extract the newest value. Raise UnreachableError where it is no number, which kube-state-metrics never sends."""
+    value = series.find_newest_value()
+    if value is None:
+        message = f"Prometheus has {series.points[-1][1]} as a value of kube-state-metrics."
+        raise UnreachableError("prometheus-answer", message, f"The labels of the series: {dict(series.labels)}")
+    return value
 
 
 def extract_pod_key(series: Series) -> tuple[str, str, str]:

@@ -29,14 +29,15 @@ def read_capacity(
 
 
 def read_usage(prometheus: Prometheus, window: Window, spec: Spec, cluster: str) -> Usage:
-    """Read the usage of a window. Raise InputError where the Prometheus has no hours of it, or of several clusters."""
+    """Read the usage of a window. Raise MissingDataError where the Prometheus has no hours of it, and InputError where
+    it has those of several clusters."""
     source = choose_source(prometheus, window, format_series_label(spec.team_label), cluster)
     return query_usage(source, pool_label=spec.pool_label, renames=spec.renamed)
 
 
 def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, str] | None = None) -> Usage:
-    """Query the usage of a window. Raise InputError where samples are closer together than they say, and for several
-    clusters."""
+    """Query the usage of a window. Raise MissingDataError where samples are closer together than they say, and
+    InputError for several clusters."""
     clock = query_clock(source)
     table = UsageTable(clock, dict(renames or {}))
     for labels, hourly in source.query_hours("sum_over_time", series.GPUS, "node, modelName"):

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from gpustack.capacity import raw_rules
 from gpustack.capacity.window import Window
-from gpustack.errors import InputError
+from gpustack.errors import InputError, MissingDataError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.times import HOUR, format_minute
@@ -62,15 +63,15 @@ class Source:
             end = min(begin + CHUNK, self.window.end)
             for result in self.prometheus.query_range(expr, begin + HOUR, end, HOUR).series:
                 clusters.add(result.labels.get("cluster", ""))
-                yield result.labels, {int(at) - HOUR: value for at, value in result.points}
+                yield result.labels, {int(at) - HOUR: value for at, value in result.points if isfinite(value)}
         if len(clusters) > 1:
             why = f"It has series of {', '.join(sorted(name or '(none)' for name in clusters))}."
             raise InputError("capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why)
 
 
 def choose_source(prometheus: Prometheus, window: Window, team_label: str, cluster: str) -> Source:
-    """Choose recorded series where there are any within the window. Raise InputError where there are none, and too many
-    GPUs for raw ones, or no kube-state-metrics."""
+    """Choose recorded series where there are any within the window. Raise MissingDataError where there are none,
+    and too many GPUs for raw ones, or no kube-state-metrics."""
     url, end = prometheus.access.url, float(window.end)
     length = window.end - window.begin
     if prometheus.query_instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end).series:
@@ -83,7 +84,7 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})").series:
             why = "It knows them only since then: whole hours are counted, so ask again after the next hour has begun."
-        raise InputError("capacity-no-requests", message, why)
+        raise MissingDataError("capacity-no-requests", message, why)
     units = offers[0].points[-1][1]
     if units * window.hours > AFFORDABLE:
         message = f"{url} has no recorded series of usage before {format_minute(end)} UTC."
@@ -92,5 +93,5 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
             f"{AFFORDABLE} GPU-hours are computed. The rules are installed by the step alerts; other servers take them "
             "from values/rules/gpu-recording.yaml."
         )
-        raise InputError("capacity-no-rules", message, why)
+        raise MissingDataError("capacity-no-rules", message, why)
     return Source(prometheus, window, team_label, cluster, recorded=False)

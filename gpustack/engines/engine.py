@@ -17,7 +17,7 @@ from gpustack.command import Command
 from gpustack.config.complaint import describe_choice
 from gpustack.config.host import Host
 from gpustack.engines.marks import Place
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import MissingDataError, UnreachableError, UsageError
 from gpustack.probes.gpu.engine_pods import CONTAINER, ENGINE_PODS, EnginePod
 from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES
 from gpustack.probes.gpu.temporary_changes import LOAD, MARKS, PROFILING, Mark, parse_mark
@@ -97,19 +97,19 @@ def find_engines(snapshot: Snapshot, node_names: Sequence[str] = ()) -> Engines:
     engines = tuple(engine for engine in everything.members if engine.address)
     if not engines:
         why = "\n".join(f"{node}: {reason}" for node, reason in everything.unread.items()) or "No node offers a GPU."
-        raise UsageError("gpu-no-engine", "No DCGM host engine can be asked.", why)
+        raise MissingDataError("gpu-no-engine", "No DCGM host engine can be asked.", why)
     return replace(everything, members=engines)
 
 
 def find_idle(snapshot: Snapshot, node_names: Sequence[str] = ()) -> Engines:
-    """Find nodes with free GPUs, with or without an engine. Raise the errors of find_engines, and UsageError where
-    there are none."""
+    """Find nodes with free GPUs, with or without an engine. Raise the errors of find_engines, and MissingDataError
+    where there are none."""
     everything = find_nodes(snapshot, node_names)
     unread = {engine.node: why for engine in everything.members if (why := explain_not_idle(engine, everything))}
     engines = tuple(free_engine for free_engine in everything.members if free_engine.node not in unread)
     if not engines:
         why = "\n".join(f"{node}: {reason}" for node, reason in unread.items()) or "No node offers a GPU."
-        raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", why)
+        raise MissingDataError("gpu-none-free", "No GPU is free; nothing was done.", why)
     return replace(everything, members=engines, unread=unread)
 
 
@@ -147,12 +147,12 @@ def find_nodes(snapshot: Snapshot, node_names: Sequence[str]) -> Engines:
 
 
 def select_free(engines: Engines) -> Engines:
-    """Select the engines whose GPUs are all free. Raise UsageError where there are none."""
+    """Select the engines whose GPUs are all free. Raise MissingDataError where there are none."""
     busy = {engine.node: engine.busy for engine in engines.members if engine.busy}
     free = tuple(free_engine for free_engine in engines.members if not free_engine.busy)
     if not free:
         why = "\n".join(f"{node}: {reason}" for node, reason in busy.items())
-        raise UsageError("gpu-busy", "No node has all of its GPUs free; nothing was done.", why)
+        raise MissingDataError("gpu-busy", "No node has all of its GPUs free; nothing was done.", why)
     return replace(engines, members=free, unread={**engines.unread, **busy})
 
 

@@ -6,9 +6,10 @@ Prometheus).
 """
 
 from functools import cache
+from math import isfinite
 
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
-from gpustack.errors import InputError
+from gpustack.errors import MissingDataError
 from gpustack.files.json_text import dump_json
 from gpustack.forecast.demand import Demand
 from gpustack.metrics.prometheus import Prometheus
@@ -23,7 +24,7 @@ Table = dict[str, dict[int, float]]
 
 def query_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resource: str = "") -> tuple[Demand, ...]:
     """Query the demand of each pool, which is a resource of nodes, for these seconds until the last midnight of UTC.
-    With a pattern of nodes the queue is left out, because it belongs to no node. Raise InputError where there is
+    With a pattern of nodes the queue is left out, because it belongs to no node. Raise MissingDataError where there is
     none."""
     end = int(prometheus.fetch_time() // DAY * DAY)
     begin = end - int(seconds // DAY * DAY)
@@ -35,7 +36,7 @@ def query_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resou
             "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, "
             "or the name or the pattern is another."
         )
-        raise InputError("forecast-nothing", message, why)
+        raise MissingDataError("forecast-nothing", message, why)
     hours = range(begin, end, HOUR)
     return tuple(build_demand(pool, hours, allocated, {} if nodes else queued, capacity) for pool in pools)
 
@@ -74,5 +75,5 @@ def query_hours(prometheus: Prometheus, expr: str, begin: int, end: int) -> Tabl
         last = min(first + WEEK, end)
         for series in prometheus.query_range(f"avg_over_time(({expr})[1h:{SAMPLED}])", first + HOUR, last, HOUR).series:
             hours = table.setdefault(series.labels.get("resource", ""), {})
-            hours |= {round(at) - HOUR: demand for at, demand in series.points}
+            hours |= {round(at) - HOUR: demand for at, demand in series.points if isfinite(demand)}
     return table

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.gpus import extract_owner
 from gpustack.metrics.prometheus import Prometheus, Series
@@ -19,7 +19,7 @@ STRATEGY = "label_nvidia_com_gpu_sharing_strategy"
 
 def query_readings(prometheus: Prometheus, names: Iterable[str], labels: Mapping[str, str] | None = None) -> Readings:
     """Query the newest reading of each of these fields of every GPU at once, of series with these labels alone. Raise
-    UsageError where no GPU has any."""
+    MissingDataError where no GPU has any."""
     metrics = list_spellings(frozenset(names))
     chosen = "".join(f",{name}={dump_json(value)}" for name, value in (labels or {}).items())
     result = prometheus.query_instant(f'{{__name__=~"{"|".join(metrics)}"{chosen}}}[{BACK}s]')
@@ -32,7 +32,7 @@ def query_readings(prometheus: Prometheus, names: Iterable[str], labels: Mapping
         why = "No dcgm-exporter is scraped, or it is another Prometheus than the one that does."
         if labels:
             message, why = f"{message[:-1]} with {chosen[1:]}.", "No series of a GPU has these labels."
-        raise UsageError("gpu-no-series", message, why)
+        raise MissingDataError("gpu-no-series", message, why)
     doubts = (*readings.doubts, *(f"Prometheus: {text}" for text in result.warnings))
     return Readings(readings.newest, doubts)
 

@@ -1,10 +1,10 @@
 """`gpu metrics` lists the metrics of GPUs that a Prometheus has, with the number of series and the range of values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gpustack.errors import UsageError
-from gpustack.metrics.prometheus import Prometheus
+from gpustack.errors import MissingDataError
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.readings import resolve_field
 from gpustack.vocabulary.fields import Field, find_fields, is_ambiguous
 from gpustack.vocabulary.units import convert_to_base, find_unit
@@ -14,11 +14,12 @@ EVERY = '{__name__=~"DCGM_(FI|EXP)_.+"}'
 
 @dataclass(frozen=True)
 class Metric:
-    """Describe a metric. `minimum` and `maximum` are of the newest values, in the base unit `unit`; None where the unit
+    """Describe a metric. `series` is None where the count of its series is no number. `minimum` and
+    `maximum` are of the newest values, in the base unit `unit`; None where the unit
     is not proven, or the value is blank. `field` is None of a metric that the table does not have."""
 
     name: str
-    series: int
+    series: int | None
     field: Field | None
     unit: str
     minimum: float | None
@@ -32,27 +33,29 @@ class Metrics:
 
 
 def list_metrics(prometheus: Prometheus) -> Metrics:
-    """List the metrics by name. Raise UsageError where there is none."""
-    values: dict[str, dict[str, float]] = {}
+    """List the metrics by name. Raise MissingDataError where there is none."""
+    newest: dict[str, dict[str, Series]] = {}
     warnings: dict[str, None] = {}
     for word in ("count", "min", "max"):
         result = prometheus.query_instant(f"{word} by (__name__) ({EVERY})")
         warnings |= dict.fromkeys(result.warnings)
-        values[word] = {series.labels["__name__"]: series.points[-1][1] for series in result.series}
-    if not values["count"]:
+        newest[word] = {series.labels.get("__name__", ""): series for series in result.series}
+    if not newest["count"]:
         message = f"{prometheus.access.url} has no metrics of GPUs."
-        raise UsageError("gpu-no-series", message, "No dcgm-exporter is scraped by it.")
-    metrics = tuple(describe_metric(prometheus, name, values) for name in sorted(values["count"]))
+        raise MissingDataError("gpu-no-series", message, "No dcgm-exporter is scraped by it.")
+    metrics = tuple(describe_metric(prometheus, name, newest) for name in sorted(newest["count"]))
     return Metrics(metrics, (*list_unproven(metrics), *(f"Prometheus: {text}" for text in warnings)))
 
 
-def describe_metric(prometheus: Prometheus, name: str, values: dict[str, dict[str, float]]) -> Metric:
+def describe_metric(prometheus: Prometheus, name: str, newest: Mapping[str, Mapping[str, Series]]) -> Metric:
     field = resolve_field(name, prometheus.fetch_help_texts(name) if is_ambiguous(name) else ())
-    count, least, most = (values[word].get(name, float("nan")) for word in ("count", "min", "max"))
+    count = newest["count"][name].find_newest_count()
     if field is None:
-        return Metric(name, int(count), None, "", None, None)
+        return Metric(name, count, None, "", None, None)
     unit = find_unit(field.unit)
-    return Metric(name, int(count), field, unit.base, convert_to_base(unit, least), convert_to_base(unit, most))
+    values = (newest[word][name].find_newest_value() if name in newest[word] else None for word in ("min", "max"))
+    minimum, maximum = (None if value is None else convert_to_base(unit, value) for value in values)
+    return Metric(name, count, field, unit.base, minimum, maximum)
 
 
 def list_unproven(metrics: tuple[Metric, ...]) -> Iterator[str]:

@@ -6,6 +6,7 @@ The HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from math import isfinite
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -13,10 +14,13 @@ from gpustack.ask.redact.printable import flatten
 from gpustack.command import Command
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.files.json_text import load_json
+from gpustack.files.number import parse_number
 from gpustack.metrics.web import BUSY, Access, Web
 
 # A range has at most 11,000 points (web/api/v1/api.go of Prometheus): a longer one is asked for in pages.
 PAGE = 10_000
+LAST_TIME = 253402300799.0
+"""The end of the year 9999, behind which Python has no times."""
 Data = TypeVar("Data")
 
 
@@ -26,6 +30,16 @@ class Series:
 
     labels: Mapping[str, str]
     points: tuple[tuple[float, float], ...]
+
+    def find_newest_value(self) -> float | None:
+        """Find the newest value. NaN and infinities are no values: an older one is no longer true."""
+        value = self.points[-1][1]
+        return value if isfinite(value) else None
+
+    def find_newest_count(self) -> int | None:
+        """Find the newest value of a series that counts something."""
+        value = self.find_newest_value()
+        return None if value is None else round(value)
 
 
 @dataclass(frozen=True)
@@ -68,8 +82,11 @@ class Prometheus:
     def fetch_time(self) -> float:
         """Fetch the time of the server's clock, in seconds since 1970. Samples have that time, whatever the local clock
         says."""
-        (series,) = self.query_instant("time()").series
-        return series.points[-1][1]
+        times = [series.find_newest_value() for series in self.query_instant("time()").series]
+        if len(times) != 1 or times[0] is None or not 0 <= times[0] <= LAST_TIME:
+            message = f"{self.access.url} does not say what time it is."
+            raise UnreachableError("prometheus-answer", message, f"It answered {times} to time().", self._suggest())
+        return times[0]
 
     def fetch_help_texts(self, metric: str) -> tuple[str, ...]:
         """Fetch the help texts that exporters give a metric; several where they differ, none where nobody scrapes it
@@ -105,9 +122,10 @@ class Prometheus:
             raise UnreachableError("prometheus-busy", message, error)
         message = f"{url} does not answer as Prometheus does (HTTP {status})."
         what = error or body[:120].decode(errors="replace")
-        raise UnreachableError(
-            "prometheus-answer", message, what, Command("curl", "-sS", f"{url}/api/v1/status/buildinfo")
-        )
+        raise UnreachableError("prometheus-answer", message, what, self._suggest())
+
+    def _suggest(self) -> Command:
+        return Command("curl", "-sS", f"{self.access.url}/api/v1/status/buildinfo")
 
 
 def split_pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]]:
@@ -123,7 +141,9 @@ def _parse_series(data: Any) -> tuple[Series, ...]:
         return (Series({}, (_parse_point(result),)),)
     if kind == "vector":
         return tuple(Series(_parse_labels(entry), (_parse_point(entry["value"]),)) for entry in result)
-    return tuple(Series(_parse_labels(track), tuple(map(_parse_point, track["values"]))) for track in result)
+    return tuple(
+        Series(_parse_labels(track), tuple(map(_parse_point, track["values"]))) for track in result if track["values"]
+    )
 
 
 def _parse_labels(entry: Any) -> dict[str, str]:
@@ -136,4 +156,4 @@ def _parse_labels(entry: Any) -> dict[str, str]:
 
 def _parse_point(sample: Any) -> tuple[float, float]:
     at, text = sample
-    return float(at), float(text)
+    return parse_number(at, 0, LAST_TIME), float(text)

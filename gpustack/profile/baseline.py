@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from gpustack.errors import InputError
+from gpustack.errors import InputError, MissingDataError
 from gpustack.profile.classes import list_idle_conditions
 from gpustack.profile.file import Profile, build_quantity_units
 from gpustack.profile.limits import DEFAULT, Limits
@@ -26,14 +26,14 @@ class IdleComparison:
 
 
 def require_idle(job: Job, limits: Limits = DEFAULT) -> None:
-    """Require idle GPUs. Raise InputError where they did something, or it cannot be told."""
+    """Require idle GPUs. Raise MissingDataError where they did something, or it cannot be told."""
     signals = compute_signals(job, limits)
     reasons = [condition.refutation for condition in list_idle_conditions(signals, limits) if not condition.holds]
     if signals.samples < limits.least_samples:
         reasons.append(f"There are {signals.samples} distinct samples, {limits.least_samples:g} are needed.")
     if reasons:
         message = "This is no baseline, and was not written: it does not show idle GPUs."
-        raise InputError("profile-not-idle", message, "\n".join(reasons))
+        raise MissingDataError("profile-not-idle", message, "\n".join(reasons))
 
 
 def compare_idle(job: Job, baseline: Profile) -> tuple[IdleComparison, ...]:

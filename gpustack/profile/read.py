@@ -1,6 +1,6 @@
 """Windows of a workload from a Prometheus."""
 
-from gpustack.errors import InputError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
@@ -9,7 +9,7 @@ from gpustack.vocabulary.fields import list_spellings
 
 
 def query_job(prometheus: Prometheus, selection: Selection, begin: float, end: float) -> Job:
-    """Query the windows of a selection. Raise InputError where it had no GPU in that time."""
+    """Query the windows of a selection. Raise MissingDataError where it had no GPU in that time."""
     names = "|".join(list_spellings(NAMES))
     seconds = max(1, round(end - begin))
     series_list: list[Series] = []
@@ -19,5 +19,5 @@ def query_job(prometheus: Prometheus, selection: Selection, begin: float, end: f
     if not windows:
         message = "There are no samples of such GPUs in that time."
         why = "The pod had no GPU then, the name is another, or nothing was scraped."
-        raise InputError("profile-nothing", message, why)
+        raise MissingDataError("profile-nothing", message, why)
     return Job(windows)

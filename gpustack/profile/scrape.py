@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from gpustack.errors import InputError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.exposition import Family
 from gpustack.metrics.gpus import extract_gpu
 from gpustack.metrics.prometheus import Series
@@ -61,11 +61,11 @@ class Scrapes:
         return max(SHORTEST, median(distances) / 2) if len(distances) >= KNOWN else SHORTEST
 
     def build_job(self, url: str) -> Job:
-        """Build the windows. Raise InputError where the exporter printed nothing of such GPUs."""
+        """Build the windows. Raise MissingDataError where the exporter printed nothing of such GPUs."""
         seconds = self.moments[-1] - self.moments[0] if len(self.moments) > 1 else SHORTEST
         series = [Series(dict(key), tuple(points)) for key, points in self.values.items()]
         windows = tuple(build_windows(series, self.selection, seconds, self.helps))
         if not windows:
             message, why = f"{url} printed nothing of such GPUs.", "They are another node's, or the name is another."
-            raise InputError("profile-nothing", message, why)
+            raise MissingDataError("profile-nothing", message, why)
         return Job(windows)

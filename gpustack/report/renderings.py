@@ -62,7 +62,10 @@ CAPACITY = Rendering(
     html="capacity.html:render_html",
     schema="capacity",
     commands="`gpustack capacity report`",
-    meanings={ExitStatus.OK: "reported", ExitStatus.UNKNOWN: "unknown: less than 95 % of the time was recorded"},
+    meanings={
+        ExitStatus.OK: "reported",
+        ExitStatus.UNKNOWN: "unknown: less than 95 % of the time was recorded, or nothing",
+    },
 )
 COST = Rendering(
     "cost.bill:Bill",
@@ -80,7 +83,7 @@ ACTIVITY = Rendering(
     json="gpus.activity:render_json",
     schema="gpu-activity",
     commands="`gpustack gpu top`",
-    meanings={ExitStatus.OK: "listed"},
+    meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: Prometheus has no metrics of GPUs"},
 )
 METRICS = Rendering(
     "gpus.series:Metrics",
@@ -88,7 +91,7 @@ METRICS = Rendering(
     json="gpus.metrics:render_json",
     schema="gpu-metrics",
     commands="`gpustack gpu metrics`",
-    meanings={ExitStatus.OK: "listed"},
+    meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: Prometheus has no metrics of GPUs"},
 )
 CONTRACT = Rendering(
     "gpus.contract:Contract",
@@ -128,7 +131,7 @@ SUGGESTION = Rendering(
     json="autoscale.json:render_json",
     schema="autoscale-suggestion",
     commands="`gpustack autoscale suggest`",
-    meanings={ExitStatus.OK: "suggested", ExitStatus.UNKNOWN: "unknown: no metric suits"},
+    meanings={ExitStatus.OK: "suggested", ExitStatus.UNKNOWN: "unknown: no metric suits, or nothing scales the pod"},
 )
 FORECAST = Rendering(
     "forecast.pool:Forecast",
@@ -140,7 +143,7 @@ FORECAST = Rendering(
     meanings={
         ExitStatus.OK: "enough GPUs for the lead time",
         ExitStatus.DIFFERS: "GPUs are to be ordered now",
-        ExitStatus.UNKNOWN: "unknown: a pool has no forecast",
+        ExitStatus.UNKNOWN: "unknown: a pool has no forecast, or there is no pool",
     },
 )
 LISTING = Rendering(
@@ -197,7 +200,7 @@ FLEET = Rendering(
     csv="gpus.json:render_csv",
     schema="gpus",
     commands="`gpustack gpu list`",
-    meanings={ExitStatus.OK: "listed"},
+    meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: Prometheus has no metrics of GPUs"},
 )
 DIAGNOSIS = Rendering(
     "doctor.finding:Diagnosis",

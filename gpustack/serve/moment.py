@@ -28,7 +28,7 @@ class Moment:
 
 
 def read_moment(prometheus: Prometheus) -> Moment:
-    """Read all GPUs. Raise UsageError where there is no GPU, and the errors of a query."""
+    """Read all GPUs. Raise MissingDataError where there is no GPU, and the errors of a query."""
     return build_moment(query_readings(prometheus, FIELDS), prometheus.fetch_time())
 
 

@@ -20,7 +20,15 @@ POWERS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def render_human(console: Terminal, metrics: Metrics) -> None:
-    rows = [(metric.name, str(metric.series), format_range(metric), select_unit(metric)) for metric in metrics.metrics]
+    rows = [
+        (
+            metric.name,
+            UNKNOWN if metric.series is None else str(metric.series),
+            format_range(metric),
+            select_unit(metric),
+        )
+        for metric in metrics.metrics
+    ]
     widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
     for row, metric in zip((HEADINGS, *rows), (None, *metrics.metrics), strict=True):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -59,10 +67,11 @@ def parse_field_id(id: str | None) -> int | None:
 
 
 class MetricRow(Shape):
-    """Describe a metric. `minimum` and `maximum` are null where the unit is not proven, or a value is blank."""
+    """Describe a metric. `series_count` is null where Prometheus answered no number. `minimum` and `maximum` are
+    null where the unit is not proven, or a value is blank."""
 
     name: str
-    series_count: int = take("series")
+    series_count: int | None = take("series")
     field_id: Annotated[int | None, BeforeValidator(parse_field_id)] = take_optional("field", "id")
     unit: TextOrNull
     metric_kind: str | None = take_optional("field", "kind")

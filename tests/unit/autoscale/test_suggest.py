@@ -11,7 +11,7 @@ from gpustack.autoscale.candidates import QUEUES, list_queue_queries, list_share
 from gpustack.autoscale.manifest import Bounds, Draft, build_scaled_object
 from gpustack.autoscale.suggest import LIMITING_SHARES, UNSUITABLE_CLASSES
 from gpustack.autoscale.workload import ScaledWorkload, find_workload
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.classes import CLASSES
 from gpustack.report.autoscale.text import list_lines
@@ -102,11 +102,11 @@ def test_the_deployment_of_a_pod_is_found() -> None:
 
 
 def test_a_pod_that_nothing_scalable_owns_is_refused() -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         find_workload(serve_owners("Rollout"), "team-a", "vllm-7d9f8c-x2k4p")
     assert excinfo.value.reference == "autoscale-owner"
     assert excinfo.value.reason == "It is owned by Rollout vllm."
-    with pytest.raises(UsageError, match="no Deployment"):
+    with pytest.raises(MissingDataError, match="no Deployment"):
         find_workload(cast("Prometheus", Queries({})), "team-a", "train-0")
 
 

@@ -7,7 +7,7 @@ import pytest
 from gpustack.burn.nodes import choose_nodes
 from gpustack.burn.watch import Watcher
 from gpustack.engines.engine import Engine, Engines
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.readings import Readings, build_readings
 from tests.worlds.programs.engines import ACTING
 from tests.worlds.prometheus.gpu_series import build_gpu_series
@@ -57,14 +57,14 @@ def test_the_nodes_of_gpus_are_chosen_and_others_have_a_reason() -> None:
     ],
 )
 def test_a_gpu_that_cannot_be_loaded_is_an_error(uuid: str, reference: str, reason: str) -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         choose_nodes(IDLE, [uuid], WATCHER, several=False)
     assert (excinfo.value.reference, excinfo.value.reason) == (reference, reason)
 
 
 def test_an_unknown_temperature_is_an_error_unless_it_need_not_be_known() -> None:
     watcher = replace(WATCHER, ask=lambda: build_readings(build_gpu_series("gpu2", 0, **WARM), {}))
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         choose_nodes(IDLE, [], watcher, several=False)
     assert excinfo.value.reason == "gpu2: Prometheus has the temperature of 1 of 2 GPUs"
     assert list_nodes(choose_nodes(IDLE, [], replace(watcher, blind=True), several=False)) == ["gpu2"]

@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from gpustack.burn.watch import LAG, Watcher, require_temperatures
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import MissingDataError, UnreachableError
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import Readings, build_readings
 from tests.worlds.prometheus.gpu_series import build_gpu_series
@@ -126,7 +126,7 @@ def test_without_heat_no_load_begins() -> None:
             "gpu1: 1 of 1 GPUs do not say from when on they are too hot",
         ),
     ):
-        with pytest.raises(UsageError) as excinfo:
+        with pytest.raises(MissingDataError) as excinfo:
             require_temperatures(lambda series=series: read_series(*series), gpus, max_share)  # type: ignore[misc]
         assert excinfo.value.reference == "gpu-heat-unknown"
         assert excinfo.value.reason == reason
@@ -135,8 +135,8 @@ def test_without_heat_no_load_begins() -> None:
 
 def test_a_prometheus_without_gpus_begins_no_load() -> None:
     def raise_no_gpus() -> Readings:
-        raise UsageError("gpu-no-series", "it has no metrics of GPUs")
+        raise MissingDataError("gpu-no-series", "it has no metrics of GPUs")
 
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         require_temperatures(raise_no_gpus, {"gpu1": 1}, None)
     assert excinfo.value.reference == "gpu-heat-unknown"

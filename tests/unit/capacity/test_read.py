@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.capacity.read import query_usage
 from gpustack.capacity.usage import group_hours, sum_hours
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.vocabulary import usage_series as series
 from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
@@ -130,7 +130,7 @@ def test_history_that_begins_later_is_named() -> None:
 def test_more_samples_than_their_interval_allows_are_refused() -> None:
     world = Recorder(4)
     world.put(series.SAMPLE, 0, 240, series.INTERVAL)
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         query_usage(world.build_source())
     assert excinfo.value.reference == "capacity-interval"
 

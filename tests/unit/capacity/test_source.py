@@ -8,7 +8,7 @@ import pytest
 
 from gpustack.capacity.source import choose_source
 from gpustack.capacity.window import Window
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import QueryResult, Series
 
 
@@ -31,7 +31,7 @@ class Young:
     ],
 )
 def test_a_young_cluster_is_not_one_without_kube_state_metrics(series: tuple[Series, ...], reason: str) -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         choose_source(Young(series), Window(0, 3600), "team", "")  # type: ignore[arg-type]
     assert excinfo.value.reference == "capacity-no-requests"
     assert reason in excinfo.value.reason

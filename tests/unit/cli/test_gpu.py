@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.cli.gpu.commands import app
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError, UsageError
 from gpustack.gpus.activity import FIELDS as ACTIVITY
 from gpustack.gpus.fleet import FIELDS
 from gpustack.metrics.prometheus import Prometheus, QueryResult
@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_read_is_refused(option: str, tmp_path: Path) -> N
 def test_a_prometheus_without_gpus_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
     result = CliRunner().invoke(app, ["list", *ADDRESS])
-    assert isinstance(result.exception, UsageError)
+    assert isinstance(result.exception, MissingDataError)
     assert result.exception.reference == "gpu-no-series"
 
 

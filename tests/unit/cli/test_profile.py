@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from gpustack.cli.options import parse_duration
 from gpustack.cli.profile.commands import app
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import MissingDataError, UnreachableError, UsageError
 from gpustack.metrics.exposition import Family, parse_families
 from gpustack.metrics.web import Web
 from gpustack.profile.file import SCHEMA, Profile, build_profile, read_profile, write_profile
@@ -94,7 +94,7 @@ def test_busy_gpus_give_no_baseline(job: Job, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
     result = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", str(tmp_path / "idle.json")])
-    assert isinstance(result.exception, UsageError)
+    assert isinstance(result.exception, MissingDataError)
     assert result.exception.reference == "profile-not-idle"
     assert list(tmp_path.iterdir()) == []
 

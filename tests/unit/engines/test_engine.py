@@ -10,7 +10,7 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, select_free
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import MissingDataError, UnreachableError, UsageError
 from gpustack.probes.gpu.temporary_changes import PROFILING, Mark
 from gpustack.probes.proof import PROCESS, PROOF_NAMESPACE
 from gpustack.process import name_process
@@ -101,14 +101,14 @@ def test_only_named_nodes_are_asked() -> None:
 
 
 def test_a_cluster_without_engines_is_refused() -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         find_engines(build_snapshot(engine="package datacenter-gpu-manager-4-core installed 4.6.0"), ["gpu3"])
     assert excinfo.value.reference == "gpu-no-engine"
     assert NO_ENGINE in excinfo.value.reason
 
 
 def test_an_engine_without_a_port_is_refused() -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         find_engines(build_snapshot(engine="engine nvidia-dcgm.service -"), ["gpu3"])
     assert "no TCP port" in excinfo.value.reason
 
@@ -123,7 +123,7 @@ def test_only_nodes_whose_gpus_are_all_free_are_tested_under_load() -> None:
     engines = select_free(find_engines(build_snapshot()))
     assert [(engine.node, engine.gpus) for engine in engines.members] == [("gpu1", 2)]
     assert engines.unread["gpu3"] == "its GPUs are in use: team-a/train-0"
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         select_free(find_engines(build_snapshot(), ["gpu3"]))
     assert excinfo.value.reference == "gpu-busy"
 
@@ -138,7 +138,7 @@ def test_free_gpus_are_found_with_and_without_an_engine() -> None:
 
 
 def test_shared_gpus_are_not_loaded() -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         find_idle(build_snapshot(replicas="4"))
     assert excinfo.value.reference == "gpu-none-free"
     assert excinfo.value.reason.splitlines()[1:] == [

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.forecast.read import query_demands
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
@@ -80,5 +80,5 @@ def test_of_some_nodes_the_queue_is_not_known(stored_values: Values) -> None:
 def test_nothing_of_the_kind_is_an_error(stored_values: Values, resource: str) -> None:
     if resource:
         fill(stored_values, capacity=8)
-    with pytest.raises(UsageError, match="knows no"):
+    with pytest.raises(MissingDataError, match="knows no"):
         query_demands(PROMETHEUS, 10 * DAY, resource=resource)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.gpus.fleet import FIELDS, Fleet, build_fleet
 from gpustack.gpus.queries import query_readings, query_sharing
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
@@ -56,7 +56,7 @@ def test_what_needs_no_second_question_is_asked_once(monkeypatch: pytest.MonkeyP
 def test_labels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     questions: list[str] = []
     source = serve_prometheus(monkeypatch, questions, [])
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         query_readings(source, FIELDS, {"team": 'a"b'})
     assert questions[0].endswith(',team="a\\"b"}[120s]')
     assert excinfo.value.reason == "No series of a GPU has these labels."

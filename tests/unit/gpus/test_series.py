@@ -1,6 +1,6 @@
 import pytest
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.gpus.series import list_metrics
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
@@ -60,7 +60,7 @@ def test_what_is_not_known_is_named_without_numbers(prometheus: Prometheus) -> N
 
 def test_without_any_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         list_metrics(Prometheus(Access("http://prometheus.example.org")))
     assert excinfo.value.reference == "gpu-no-series"
 

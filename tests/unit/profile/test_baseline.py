@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError, UsageError
 from gpustack.metrics.gpus import Gpu
 from gpustack.profile.analysis import analyze
 from gpustack.profile.baseline import require_idle
@@ -56,7 +56,7 @@ def test_slow_idle_gpus_are_noted() -> None:
 
 @pytest.mark.parametrize(("levels", "samples", "line"), [(COMPUTE, 90, "engine"), (IDLE_LEVELS, 5, "There are 5")])
 def test_busy_or_short_profiles_are_no_baseline(levels: dict[str, float], samples: int, line: str) -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         require_idle(Job((build_window(levels, samples),)))
     assert line in excinfo.value.reason
 

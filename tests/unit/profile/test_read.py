@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError, UsageError
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
 from gpustack.profile.analysis import analyze
@@ -74,13 +74,13 @@ def test_only_the_pod_s_series_are_asked_for_whatever_its_labels_are_called(quer
 
 
 def test_a_name_cannot_end_the_query(queries: list[str]) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(MissingDataError):
         query_window(Selection("team-a", 'x"} or vector(1) #'))
     assert all('pod="x\\"}' in query for query in queries)
 
 
 def test_another_pod_s_gpu_is_not_taken(queries: list[str]) -> None:
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         query_window(Selection("team-a", "train-1"))
     assert excinfo.value.reference == "profile-nothing"
 

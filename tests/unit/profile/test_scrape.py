@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.exposition import parse_families
 from gpustack.profile.analysis import analyze
 from gpustack.profile.file import build_profile
@@ -44,6 +44,6 @@ def test_what_it_does_not_send_is_in_the_profile() -> None:
 
 def test_another_pod_is_not_taken() -> None:
     scrapes, _ = collect_scrapes(Selection("team-a", "train-1"), 100)
-    with pytest.raises(UsageError) as excinfo:
+    with pytest.raises(MissingDataError) as excinfo:
         scrapes.build_job("http://gpu1:9400/metrics")
     assert excinfo.value.reference == "profile-nothing"

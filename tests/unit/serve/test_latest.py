@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import MissingDataError, UnreachableError
 from gpustack.serve import latest
 from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment
@@ -71,7 +71,7 @@ def test_an_error_stands_as_long_as_an_answer() -> None:
 
 def test_a_prometheus_without_gpus_has_answered() -> None:
     def ask() -> Moment:
-        raise UsageError("gpu-no-series", "It has no metrics of GPUs.")
+        raise MissingDataError("gpu-no-series", "It has no metrics of GPUs.")
 
     with pytest.raises(Refusal) as excinfo:
         LatestMoment(ask, interval=60)()

@@ -1,0 +1,79 @@
+"""Commands that read a Prometheus whose values are no numbers end with a status for it, not with an internal error.
+
+The answers are made here: no Prometheus answers them to these queries.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.cli.app import app
+from gpustack.errors import GpustackError
+from gpustack.exit_status import ExitStatus
+from tests.worlds.programs.web import make_success, serve_answers
+
+NOW = 1_790_000_000
+LABELS = {
+    "__name__": "DCGM_FI_DEV_GPU_UTIL",
+    "UUID": "GPU-a",
+    "gpu": "0",
+    "Hostname": "n1",
+    "modelName": "NVIDIA H100",
+    "node": "n1",
+    "job": "dcgm",
+    "namespace": "t",
+    "pod": "p",
+    "uid": "1",
+    "resource": "nvidia_com_gpu",
+    "team": "vision",
+    "key": "k",
+    "owner_kind": "StatefulSet",
+    "owner_name": "train",
+    "exported_namespace": "t",
+    "exported_pod": "p",
+}
+COMMANDS = {
+    "gpu metrics": (),
+    "gpu list": (),
+    "gpu top": ("--once",),
+    "capacity report": ("--since", "2h"),
+    "capacity forecast": ("--history", "14d"),
+    "cost report": ("--since", "2h"),
+    "autoscale suggest": ("t/p",),
+    "profile analyze": ("--pod", "t/p"),
+}
+
+
+@pytest.fixture(params=["NaN", "+Inf", "-Inf"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Serve a Prometheus that knows the time, and whose other values are all the same and no number."""
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        if path.endswith("/metadata"):
+            return make_success({})
+        if form.get("query") == "time()":
+            return make_success({"resultType": "scalar", "result": [NOW, str(NOW)]})
+        if "start" not in form and not form["query"].endswith("]"):
+            return make_success({"resultType": "vector", "result": [{"metric": LABELS, "value": [NOW, request.param]}]})
+        values = [[moment, request.param] for moment in range(NOW - 3600, NOW, 60)]
+        return make_success({"resultType": "matrix", "result": [{"metric": LABELS, "values": values}]})
+
+    with serve_answers(answer) as url:
+        yield url
+
+
+@pytest.mark.parametrize("output", ["human", "json"])
+@pytest.mark.parametrize("words", COMMANDS)
+def test_values_that_are_no_numbers_are_reported(words: str, output: str, address: str) -> None:
+    arguments = [*words.split(), *COMMANDS[words], "--prometheus", address, "-o", output]
+    result = CliRunner().invoke(app, arguments)
+    error = result.exception
+    code = error.code if isinstance(error, (GpustackError, SystemExit)) else 0 if error is None else ExitStatus.BUG
+    assert code not in (ExitStatus.BUG, ExitStatus.WRONG_USAGE), (error, result.output)
+
+
+def test_metrics_whose_count_is_no_number_are_listed_without_it(address: str) -> None:
+    result = CliRunner().invoke(app, ["gpu", "metrics", "--prometheus", address])
+    assert result.exit_code == 0
+    assert "DCGM_FI_DEV_GPU_UTIL  -" in result.stdout
