@@ -7,6 +7,7 @@ from pathlib import Path
 import platformdirs
 
 from gpustack.bundle.programs import run
+from gpustack.command import Command
 from gpustack.errors import BundleError
 
 
@@ -32,7 +33,11 @@ def verify_signature(key: Path, signature: Path, file: Path) -> str:
     good."""
     with tempfile.TemporaryDirectory(prefix="gpustack-") as scratch:
         ring = Path(scratch) / "key.gpg"
-        run([*build_gpg_command(Path(scratch)), "-o", ring, "--dearmor", key], limit=20)
+        try:
+            run([*build_gpg_command(Path(scratch)), "-o", ring, "--dearmor", key], limit=20)
+        except BundleError as error:
+            message, hint = f"{key} is no public key", Command("gpg", "--show-keys", str(key))
+            raise BundleError("bundle-damaged", message, error.reason, hint) from error
         try:
             status = run(
                 ["gpgv", "--homedir", scratch, "--status-fd", "1", "--keyring", ring, signature, file], limit=20
@@ -49,6 +54,10 @@ def verify_signature(key: Path, signature: Path, file: Path) -> str:
 
 
 def list_fingerprints(directory: Path) -> list[str]:
-    output = run([*build_gpg_command(directory), "--with-colons", "--list-keys"], limit=20)
+    try:
+        output = run([*build_gpg_command(directory), "--with-colons", "--list-keys"], limit=20)
+    except BundleError as error:
+        message, hint = f"the keys in {directory} cannot be read", Command("gpg", "--homedir", str(directory), "-k")
+        raise BundleError("bundle-key-unknown", message, error.reason, hint) from error
     lines = [line.split(":") for line in output.splitlines()]
     return [after[9] for line, after in pairwise(lines) if line[0] == "pub" and after[0] == "fpr"]

@@ -3,7 +3,10 @@
 Typer shows groups only with rich, which takes longer to load than the rest of `gpustack --help`.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise, takewhile
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -13,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from gpustack.cli.bad_value import describe_bad_value
 from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
-from gpustack.errors import GpustackError
+from gpustack.errors import GpustackError, UsageError
 from gpustack.report.rendering import Rendering
 
 if TYPE_CHECKING:
@@ -23,31 +26,57 @@ if TYPE_CHECKING:
 
 SHORT = 60
 """Characters of a command's short help, so that no line is cut at 80 columns."""
+OUTPUT = re.compile(r"(?:--output|-[A-Za-z]*?o)(?:=?(.+))?")
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
 class Command(TyperCommand):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        path = ctx.command_path.removeprefix(ctx.find_root().info_name or "")
-        invocation.words, invocation.output = ("gpustack", *path.split()), self.find_output(ctx, args)
+        texts = self.read_texts(ctx, args)
+        describe_invocation(ctx, str(texts.get("output") or "human"))
         try:
-            return super().parse_args(ctx, args)
+            remaining_arguments = super().parse_args(ctx, args)
         except BadParameter as error:
             error.message = describe_bad_value(error)
             raise
+        for parameter in self.params:
+            name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar or parameter.name
+            refuse_empty(name, texts.get(parameter.name or ""))
+            refuse_infinite(name, ctx.params.get(parameter.name or ""))
+        return remaining_arguments
 
-    def find_output(self, ctx: "Context", args: list[str]) -> str:
-        """Find the value of -o, also where another argument is wrong."""
+    def read_texts(self, ctx: "Context", args: list[str]) -> dict[str, Any]:
+        """Read the texts of options and arguments as they were typed, also where another one is wrong."""
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True
         # A resilient parser raises no error. The completion of words needs one as well.
         is_resilient, ctx.resilient_parsing = ctx.resilient_parsing, True
         values, _, _ = parser.parse_args(list(args))
         ctx.resilient_parsing = is_resilient
-        return str(values.get("output") or "human")
+        return values
 
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         write_examples(formatter, self.epilog)
+
+
+def describe_invocation(ctx: "Context", output: str) -> None:
+    path = ctx.command_path.removeprefix(ctx.find_root().info_name or "")
+    invocation.words, invocation.output = ("gpustack", *path.split()), output
+
+
+def refuse_empty(name: str, typed: object) -> None:
+    """Raise UsageError for a text without a word, which would mean all, the default or the current folder. Words behind
+    the first one of an argument may be empty, as they may belong to a program."""
+    texts = typed[:1] if isinstance(typed, tuple) else typed if isinstance(typed, list) else [typed]
+    if any(isinstance(text, str) and not text.strip(", \t\n") for text in texts):
+        reason = "Probably an unset variable in a script."
+        raise UsageError("choice-empty", f"{name} is empty; nothing was read or changed.", reason)
+
+
+def refuse_infinite(name: str, value: object) -> None:
+    """Raise BadParameter for NaN and infinities, which no limit of an option excludes."""
+    if isinstance(value, float) and not isfinite(value):
+        raise BadParameter(f"{value}; allowed: finite numbers", param_hint=name)
 
 
 OTHER_NAMES = dict.fromkeys(("uninstall", "remove", "delete", "destroy"), "reset")
@@ -55,6 +84,10 @@ OTHER_NAMES = dict.fromkeys(("uninstall", "remove", "delete", "destroy"), "reset
 
 
 class Group(TyperGroup):
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        describe_invocation(ctx, find_format(args))
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: "Context", args: list[str]) -> Any:
         name = OTHER_NAMES.get(args[0], "")
         if name in self.commands and args[0] not in self.commands:
@@ -74,6 +107,15 @@ class Group(TyperGroup):
 
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         write_examples(formatter, self.epilog)
+
+
+def find_format(args: Sequence[str]) -> str:
+    """Find the format of `-o` behind a word that is no command, whose options are not known."""
+    typed = list(takewhile(lambda word: word != "--", args))
+    for word, following in pairwise([*typed, ""]):
+        if match := OUTPUT.fullmatch(word):
+            return match[1] or following
+    return "human"
 
 
 def write_examples(formatter: "HelpFormatter", examples: str | None) -> None:

@@ -1,26 +1,40 @@
 """Options that several commands share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gpustack import times
-from gpustack.command import Prose
-from gpustack.errors import UsageError
+
+UNITS = {"": "", "1h": " in whole hours", "1d": " in whole days"}
 
 
 def parse_duration(text: str) -> float:
     """Parse a duration, as `90`, `15m` or `1h30m`, to seconds. Raise BadParameter for other texts."""
     duration = text.strip()
     try:
-        seconds = times.parse_duration(f"{duration}s" if duration[-1:].isdecimal() else duration)
+        return times.parse_duration(f"{duration}s" if duration[-1:].isdecimal() else duration)
     except ValueError:
-        seconds = 0.0
-    if not seconds:
-        raise typer.BadParameter(f"a time is 90, 15m or 1h30m, not {text!r}")
-    return seconds
+        raise typer.BadParameter(f"a time is 90, 15m or 1h30m, not {text!r}") from None
+
+
+def require_time(least: str, most: str, unit: str = "") -> Callable[[str], str]:
+    """Return the callback of an option that takes a duration within these limits, of whole units if one is named. An
+    empty text is the default of an option that may be left out."""
+
+    def check(text: str) -> str:
+        refusal = typer.BadParameter(f"{text!r}; allowed: {least} to {most}{UNITS[unit]}")
+        try:
+            seconds = parse_duration(text) if text else parse_duration(least)
+        except typer.BadParameter:
+            raise refusal from None
+        if not parse_duration(least) <= seconds <= parse_duration(most) or (unit and seconds % parse_duration(unit)):
+            raise refusal
+        return text
+
+    return check
 
 
 def refuse_names(option: str, wrong: Sequence[str], known_names: Sequence[str]) -> typer.BadParameter:
@@ -51,21 +65,11 @@ def complete_field(incomplete: str) -> list[str]:
     return [name for name in index_fields() if name.startswith(incomplete.upper()) and not name.isdecimal()]
 
 
-def check_inventory(text: str | None) -> Path | None:
-    """Return the path of -i. Raise UsageError for an empty text, which would be the current folder as a path."""
-    if text is None or text.strip():
-        return Path(text) if text else None
-    reason = "Probably an unset variable in a script."
-    raise UsageError("inventory-empty", "-i is empty; nothing was read or changed.", reason, Prose("-i INVENTORY"))
-
-
 InventoryOption = Annotated[
     Path | None,
     typer.Option(
         "-i",
         "--inventory",
-        path_type=str,  # An empty text and `.` give the same Path.
-        callback=check_inventory,
         help="Inventory file or directory, or `lab` for the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, "
         "else this host.",
     ),

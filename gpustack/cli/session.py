@@ -111,12 +111,8 @@ def build_reporter(*, quiet: bool) -> Reporter:
 
 
 def split_words(texts: Sequence[str] | None) -> list[str]:
-    """Split comma-separated texts into words. Raise UsageError for a text without a word, which would mean all."""
-    choices = [[word for word in text.split(",") if word] for text in texts or ()]
-    if not all(choices):
-        reason = "Probably an unset variable in a script."
-        raise UsageError("choice-empty", "An option or argument that limits the run is empty.", reason)
-    return [word for choice in choices for word in choice]
+    """Split comma-separated texts into words. `help.refuse_empty` has refused a text without a word."""
+    return [word for text in texts or () for word in text.split(",") if word]
 
 
 def choose_steps(step_names: Sequence[str] | None) -> tuple["Step", ...]:

@@ -94,10 +94,8 @@ def clear_policy() -> Operation:
 
 
 def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float = 0.0) -> Operation:
-    """Build a change of power limit, clocks and ECC. `keep` is in seconds, 0 for settings that stay. Raise InputError
-    where there is nothing to set, or a value cannot be reverted."""
-    if clocks and not re.fullmatch(r"\d{1,5},\d{1,5}", clocks):
-        raise InputError("gpu-nothing-named", f"Clocks are MEMORY,SM in MHz, not {clocks}.")
+    """Build a change of power limit, clocks (`MEMORY,SM` in MHz) and ECC. `keep` is in seconds, 0 for settings
+    that stay. Raise InputError where there is nothing to set, or a value cannot be reverted."""
     clocks = ",".join(str(int(clock)) for clock in clocks.split(",")) if clocks else ""
     if keep and (ecc is not None or clocks == RESET_CLOCKS):
         what = "ECC" if ecc is not None else f"Clocks of {RESET_CLOCKS}"

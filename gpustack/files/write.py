@@ -48,6 +48,17 @@ def write_file(path: Path, content: Content, *, readers: Readers = "owner", new:
         sync_folder(folder)
 
 
+def find_refusal(path: Path) -> str:
+    """Find why a file cannot be written, before the work whose result it is to have. Return an empty text where it
+    can."""
+    try:
+        with open_parent(path) as folder:
+            refuse_irregular(path, folder)
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if os.access(path.parent, os.W_OK) else f"{path.parent} cannot be written to."
+
+
 @contextlib.contextmanager
 def open_parent(path: Path) -> Iterator[int]:
     """Open the folder of a file that is to be written. Raise OSError, also for a name that no file can have."""

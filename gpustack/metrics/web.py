@@ -6,7 +6,8 @@ from typing import Any
 
 import urllib3
 
-from gpustack.errors import InputError, UnreachableError, UsageError
+from gpustack.command import quote_word
+from gpustack.errors import InputError, UnreachableError
 
 CONNECT_LIMIT, READ_LIMIT = 4.0, 30.0
 TRIES = 2
@@ -18,8 +19,8 @@ BUSY = (502, 503, 504)
 class Access:
     """Hold the address of a server and its login. `url` is the part before /api/v1. `token` is a bearer token;
     `certificate` is a client's certificate with its key, `ca` a certificate authority of the server, both as files.
-    `tenant` is Mimir's X-Scope-OrgID. Raise InputError for a login in the address, which would stand in the command
-    line and in messages."""
+    `tenant` is Mimir's X-Scope-OrgID. Raise InputError for a text that is no address, and for a login in it, which
+    would stand in the command line and in messages."""
 
     url: str
     token: str = field(default="", repr=False)
@@ -28,6 +29,13 @@ class Access:
     tenant: str = ""
 
     def __post_init__(self) -> None:
+        try:
+            host = urllib3.util.parse_url(self.url).host if self.url.startswith(SCHEMES) else ""
+        except urllib3.exceptions.LocationParseError:
+            host = ""
+        if not host:
+            reason = f"It is http:// or https:// with a host, as {SCHEMES[0]}127.0.0.1:9090."
+            raise InputError("prometheus-address", f"{quote_word(self.url)} is no address of a server.", reason)
         if "@" in self.url.rpartition("://")[2].partition("/")[0]:
             raise InputError(
                 "prometheus-login",
@@ -37,7 +45,7 @@ class Access:
 
 
 class Web:
-    """Send requests to one server. Raise UsageError for an invalid address, UnreachableError where nothing answers."""
+    """Send requests to one server. Raise UnreachableError where nothing answers."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -61,11 +69,7 @@ class Web:
         headers |= {"Authorization": f"Bearer {self.access.token}"} if self.access.token else {}
         headers |= {"X-Scope-OrgID": self.access.tenant} if self.access.tenant else {}
         try:
-            if not url.startswith(SCHEMES):
-                raise urllib3.exceptions.LocationValueError(f"It does not begin with {' or '.join(SCHEMES)}.")
             answer = self.pool.request(method, url, body=form or None, headers=headers, redirect=False)
-        except urllib3.exceptions.LocationValueError as error:
-            raise UsageError("prometheus-address", f"{url} is no address.", str(error)) from None
         except urllib3.exceptions.HTTPError as error:
             message = f"{self.access.url} did not answer."
             raise UnreachableError("prometheus-unreachable", message, extract_reason(error)) from None

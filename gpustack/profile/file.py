@@ -1,7 +1,6 @@
 """Files of profiles: the windows of a job with their time and subject, as JSON."""
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from gpustack.config.pydantic_errors import describe_kind
 from gpustack.errors import UsageError, describe_os_error
 from gpustack.events import format_count
 from gpustack.files.read import read_file
-from gpustack.files.write import write_file
+from gpustack.files.write import find_refusal, write_file
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 from gpustack.vocabulary.fields import find_fields
 from gpustack.vocabulary.units import find_unit
@@ -64,9 +63,8 @@ SOME_WHOLE = "The file was cut off: {} are whole and were read; how many GPUs ar
 
 def require_writable(path: Path) -> None:
     """Require a path that can be written, before anything is recorded. Raise UsageError."""
-    if path.is_dir() or not path.name or not os.access(path.parent, os.W_OK):
-        why = "It is a directory." if path.is_dir() else f"{path.parent} cannot be written to, or is not there."
-        raise UsageError("profile-file", f"{path} cannot be written.", why, Command("ls", "-ld", str(path.parent)))
+    if refusal := find_refusal(path):
+        raise UsageError("profile-file", f"{path} cannot be written.", refusal, Command("ls", "-ld", str(path.parent)))
 
 
 def write_profile(profile: Profile, path: Path) -> None:

@@ -1,5 +1,6 @@
 """The command `gpustack capacity forecast`."""
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,23 +13,51 @@ from gpustack.times import DAY
 if TYPE_CHECKING:
     from gpustack.forecast.pool import Forecast
 
+
+def check_pattern(text: str) -> str:
+    """Return a regular expression. Raise BadParameter for a text that is none."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise typer.BadParameter(f"{text!r}; allowed: a regular expression ({error})") from None
+    return text
+
+
 HistoryOption = Annotated[
-    str, typer.Option("--history", metavar="TIME", help="Length of the history to read, such as 90d.")
+    str,
+    typer.Option(
+        "--history",
+        metavar="TIME",
+        help="Length of the history to read, such as 90d, at most 3y.",
+        callback=options.require_time("1d", "3y", "1d"),
+    ),
 ]
 LeadOption = Annotated[
     str,
     typer.Option(
-        "--lead-time", metavar="TIME", help="Time from an order until its GPUs run pods, in whole days: 12d, 30d."
+        "--lead-time",
+        metavar="TIME",
+        help="Time from an order until its GPUs run pods, in whole days: 12d, 30d.",
+        callback=options.require_time("1d", "3y", "1d"),
     ),
 ]
 HorizonOption = Annotated[
-    str, typer.Option("--horizon", metavar="TIME", help="Length of the forecast, in whole days, such as 90d.")
+    str,
+    typer.Option(
+        "--horizon",
+        metavar="TIME",
+        help="Length of the forecast, in whole days, such as 90d.",
+        callback=options.require_time("1d", "3y", "1d"),
+    ),
 ]
 ReserveOption = Annotated[float, typer.Option("--reserve", metavar="GPUS", min=0, help="Number of GPUs to keep free.")]
 NodesOption = Annotated[
     str,
     typer.Option(
-        "--nodes", metavar="REGEX", help="Limit the forecast to these nodes. Pending pods are not counted then."
+        "--nodes",
+        metavar="REGEX",
+        help="Limit the forecast to these nodes. Pending pods are not counted then.",
+        callback=check_pattern,
     ),
 ]
 ResourceOption = Annotated[
@@ -58,14 +87,10 @@ def forecast(
     from gpustack.forecast.pool import forecast as predict
     from gpustack.forecast.read import query_demands
 
-    terms = Terms(parse_days("--lead-time", lead_time), parse_days("--horizon", horizon), reserve)
+    terms = Terms(count_days(lead_time), count_days(horizon), reserve)
     with session.open_prometheus(source) as prometheus:
         return predict(query_demands(prometheus, options.parse_duration(history), nodes, resource), terms)
 
 
-def parse_days(option: str, text: str) -> int:
-    """Parse a duration of whole days. Raise BadParameter for other durations."""
-    days, remainder = divmod(options.parse_duration(text), DAY)
-    if remainder:
-        raise typer.BadParameter(f"{option} takes days, as 30d, not {text!r}")
-    return int(days)
+def count_days(text: str) -> int:
+    return int(options.parse_duration(text) // DAY)

@@ -1,5 +1,6 @@
 """Options and the Prometheus of the commands that read GPU-hours."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,14 +18,31 @@ if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
     from gpustack.metrics.prometheus import Prometheus
 
+
+def check_month(text: str) -> str:
+    """Return the value of --month. Raise BadParameter for a text that is no month."""
+    if text and not re.fullmatch(r"(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])", text, re.ASCII):
+        raise typer.BadParameter(f"{text!r}; allowed: a year and a month, as 2026-10")
+    return text
+
+
 SinceOption = Annotated[
     str,
     typer.Option(
-        "--since", metavar="TIME", help="Start of the report, as whole hours or days before now: 12h, 7d, 30d."
+        "--since",
+        metavar="TIME",
+        help="Start of the report, as whole hours or days before now: 12h, 7d, at most 3y. Default: 30d.",
+        callback=options.require_time("1h", "3y", "1h"),
     ),
 ]
 MonthOption = Annotated[
-    str, typer.Option("--month", metavar="YYYY-MM", help="Report this calendar month in UTC, instead of --since.")
+    str,
+    typer.Option(
+        "--month",
+        metavar="YYYY-MM",
+        help="Report this calendar month in UTC, instead of --since.",
+        callback=check_month,
+    ),
 ]
 ClusterOption = Annotated[
     str,
@@ -57,9 +75,13 @@ ByOption = Annotated[
 class Period:
     """Hold the options that select the hours of a report."""
 
-    lookback: SinceOption = "30d"
+    lookback: SinceOption = ""
     month: MonthOption = ""
     cluster: ClusterOption = ""
+
+    def __post_init__(self) -> None:
+        if self.month and self.lookback:
+            raise typer.BadParameter("--month and --since are mutually exclusive")
 
     def build_window(self, timestamp: float) -> "Window":
         """Build the window of hours that ends at a timestamp. Raise UsageError for an invalid month."""
@@ -67,7 +89,7 @@ class Period:
 
         if self.month:
             return parse_month(self.month, timestamp)
-        return build_recent_window(options.parse_duration(self.lookback), timestamp)
+        return build_recent_window(options.parse_duration(self.lookback or "30d"), timestamp)
 
 
 def parse_dimensions(text: str) -> tuple[str, ...]:

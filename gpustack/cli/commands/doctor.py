@@ -99,6 +99,10 @@ def doctor(
     The command is read-only without --fix and --undo.
     """
     refuse_invalid_options(session, fault, recording, yes_to, fix=fix, undo=undo, watch=watch)
+    if metrics:
+        from gpustack.report.doctor.metrics import require_writable
+
+        require_writable(metrics)
     if fix or undo:
         hosts = session.open_for_change()
         from gpustack.cli.fix import run_fix, run_undo

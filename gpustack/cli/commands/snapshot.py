@@ -13,6 +13,7 @@ from gpustack.cli.option_groups import Session
 from gpustack.cli.root import DIAGNOSE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError, describe_os_error
+from gpustack.files.write import find_refusal
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
@@ -61,6 +62,8 @@ def snapshot(
     from gpustack.doctor.diagnose import list_probes
     from gpustack.rollout.anonymize import remove_secrets
 
+    if path and path != Path("-"):
+        require_writable(path)
     if recording:
         current_snapshot = session.load_recording(recording)
     else:
@@ -75,6 +78,13 @@ def snapshot(
             current_snapshot,
             path or Path(format_name(current_snapshot.inventory.spec.cluster_name, current_snapshot.started_at)),
         )
+
+
+def require_writable(path: Path) -> None:
+    """Require a file that can be written, before anything is asked. Raise UsageError."""
+    if refusal := find_refusal(path):
+        hint = Command("gpustack", "snapshot", "--out", "FILE")
+        raise UsageError("snapshot-unwritable", f"{path} cannot be written.", refusal, hint)
 
 
 def write_snapshot(snapshot: "Snapshot", path: Path) -> None:

@@ -1,5 +1,6 @@
 """The command `gpustack trust`, which adds the key of a host to known_hosts after a confirmation."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from gpustack.config.host import Host
 
 
+def check_fingerprints(texts: list[str] | None) -> list[str] | None:
+    """Return the values of --fingerprint. Raise BadParameter for one that ssh does not print."""
+    for text in texts or ():
+        if not re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", text):
+            raise typer.BadParameter(f"{text!r}; allowed: SHA256:… as ssh prints it")
+    return texts
+
+
 @declare_command(
     ROOT,
     "gpustack trust gpu1 -i mycluster",
@@ -34,6 +43,7 @@ def trust(
             "--fingerprint",
             metavar="SHA256:…",
             help="Accept a key with this fingerprint without confirmation (repeatable).",
+            callback=check_fingerprints,
         ),
     ] = None,
     yes: Annotated[

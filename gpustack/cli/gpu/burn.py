@@ -8,20 +8,25 @@ import typer
 from gpustack.cli import options
 from gpustack.cli.gpu.engines import EngineSession, run_work
 from gpustack.cli.session import split_words
-from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from gpustack.burn.judge import Burn
-
-LEAST, MOST = 60, 3600
-"""Limits of --for in seconds. Exporters are scraped every 30 s, so a shorter load leaves no sample of it alone."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """Hold the options that limit the time and the temperature of a load."""
 
-    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Duration of the load, 1m to 1h.")] = "1m"
+    # Exporters are scraped every 30 s, so a shorter load leaves no sample of it alone.
+    duration: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Duration of the load, 1m to 1h.",
+            callback=options.require_time("1m", "1h"),
+        ),
+    ] = "1m"
     max_temperature: Annotated[
         int | None,
         typer.Option(
@@ -34,15 +39,6 @@ class Limits:
     blind: Annotated[
         bool, typer.Option("--without-temperature", help="Load GPUs even if their temperature cannot be read.")
     ] = False
-
-    @property
-    def seconds(self) -> int:
-        """Return the duration in seconds. Raise UsageError for one that is too short or too long."""
-        seconds = int(options.parse_duration(self.duration))
-        if not LEAST <= seconds <= MOST:
-            message = f"--for takes {LEAST // 60}m to {MOST // 3600}h, not {self.duration}."
-            raise UsageError("gpu-burn-time", message, "")
-        return seconds
 
 
 def complete_load(incomplete: str) -> list[str]:
@@ -72,7 +68,7 @@ def burn(
     command exits with 1 if a GPU failed, and with 8 if one is unknown."""
     from gpustack.burn.loads import choose_load
 
-    load, seconds = choose_load(field), limits.seconds
+    load, seconds = choose_load(field), int(options.parse_duration(limits.duration))
     hosts = session.open_for_change()
     from gpustack.burn.nodes import choose_nodes
     from gpustack.burn.task import Task

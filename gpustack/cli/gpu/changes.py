@@ -1,5 +1,6 @@
 """Commands that change GPUs through their host engines. Each builds an operation, and `run_change` applies it."""
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,18 +32,24 @@ def run_change(plan: "Callable[[Engines], Operation]", session: EngineSession) -
 DeadlineOption = Annotated[
     str,
     typer.Option(
-        "--for", metavar="TIME", help="Revert the change after this time, such as 2h, at most 30d. Default: keep it."
+        "--for",
+        metavar="TIME",
+        help="Revert the change after this time, such as 2h, at most 30d. Default: keep it.",
+        callback=options.require_time("1s", "30d"),
     ),
 ]
-LONGEST = 30 * 86400.0
+
+
+def check_clocks(text: str) -> str:
+    """Return the value of --clocks. Raise BadParameter for a text that is no pair of clocks."""
+    if text and not re.fullmatch(r"\d{1,5},\d{1,5}", text, re.ASCII):
+        raise typer.BadParameter(f"{text!r}; allowed: MEMORY,SM in MHz, such as 1593,1410")
+    return text
 
 
 def parse_deadline(text: str) -> float:
-    """Parse a duration to seconds, and an empty text to 0. Raise BadParameter for more than 30 days."""
-    seconds = options.parse_duration(text) if text else 0.0
-    if seconds > LONGEST:
-        raise typer.BadParameter(f"at most 30d, not {text}", param_hint="--for")
-    return seconds
+    """Parse the value of --for to seconds, and an empty text to 0."""
+    return options.parse_duration(text) if text else 0.0
 
 
 @declare_change(groups, "gpustack gpu group create training --gpus 0,1 -i mycluster", name="create")
@@ -117,7 +124,13 @@ def set_config(
         int | None, typer.Option("--power-limit", min=1, max=99999, metavar="WATTS", help="Power limit of each GPU.")
     ] = None,
     clocks: Annotated[
-        str, typer.Option("--clocks", metavar="MEMORY,SM", help="Application clocks of memory and SMs in MHz.")
+        str,
+        typer.Option(
+            "--clocks",
+            metavar="MEMORY,SM",
+            help="Application clocks of memory and SMs in MHz.",
+            callback=check_clocks,
+        ),
     ] = "",
     ecc: Annotated[
         bool | None, typer.Option("--ecc/--no-ecc", help="Turn ECC on or off, from the next reset of the GPU.")
@@ -136,14 +149,20 @@ def set_config(
 def pause_profiling(
     *,
     duration: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="Resume profiling after this time, such as 30m, at most 1d.")
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Resume profiling after this time, such as 30m, at most 1d.",
+            callback=options.require_time("1s", "1d"),
+        ),
     ] = "30m",
     session: EngineSession,
 ) -> "ChangeResult":
     """Pause the profiling metrics of DCGM. Another tool can profile meanwhile."""
     from gpustack.engines import operations
 
-    work = operations.pause_profiling(min(options.parse_duration(duration), 86400.0))
+    work = operations.pause_profiling(options.parse_duration(duration))
     return run_change(lambda _: work, session)
 
 
@@ -160,10 +179,22 @@ def start_stats(
     *,
     job: JobArgument,
     interval: Annotated[
-        str, typer.Option("--every", metavar="TIME", help="Interval between two measurements.")
+        str,
+        typer.Option(
+            "--every",
+            metavar="TIME",
+            help="Interval between two measurements, 100ms to 1h.",
+            callback=options.require_time("100ms", "1h"),
+        ),
     ] = "30s",
     keep: Annotated[
-        str, typer.Option("--keep", metavar="TIME", help="Time to keep the record, longer than the job.")
+        str,
+        typer.Option(
+            "--keep",
+            metavar="TIME",
+            help="Time to keep the record, longer than the job, 1m to 1y.",
+            callback=options.require_time("1m", "1y"),
+        ),
     ] = "1d",
     session: EngineSession,
 ) -> "ChangeResult":

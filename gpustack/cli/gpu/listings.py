@@ -67,7 +67,15 @@ def show_stats(job: JobArgument, session: QuerySession) -> "Listing":
 @declare_command(policies, "gpustack gpu policy watch --for 5m -i mycluster", result=LISTING, name="watch")
 def watch_policy(
     *,
-    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Time to listen for violations.")] = "1m",
+    duration: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Time to listen for violations, 1s to 1d.",
+            callback=options.require_time("1s", "1d"),
+        ),
+    ] = "1m",
     session: QuerySession,
 ) -> "Listing":
     """Listen for violations of the policy, and list them."""

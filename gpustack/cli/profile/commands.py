@@ -73,7 +73,13 @@ def analyze(
     node: NodeOption = "",
     gpu: GpuOption = "",
     lookback: Annotated[
-        str, typer.Option("--since", metavar="TIME", help="Start of the profile, as time before now: 90s, 15m, 1h30m.")
+        str,
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help="Start of the profile, as time before now: 90s, 15m, 1h30m, at most 30d.",
+            callback=options.require_time("1s", "30d"),
+        ),
     ] = "1h",
     workload: WorkloadOption = None,
     baseline: BaselineOption = None,
@@ -94,13 +100,13 @@ def analyze(
         raise UsageError(
             "profile-file", "A file has its own GPUs.", "--pod, --node and --gpu choose those of Prometheus."
         )
+    idle = read_profile(baseline) if baseline else None
     if file:
         profile = read_profile(file, cut=True)
     else:
         seconds, (selection, subject) = options.parse_duration(lookback), select(pod, node, gpu)
         with session.open_prometheus(source) as prometheus:
             profile = read_last(prometheus, selection, subject, seconds)
-    idle = read_profile(baseline) if baseline else None
     return analyze_profile(profile, limits, workload.value if workload else None, idle)
 
 

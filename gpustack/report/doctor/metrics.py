@@ -12,7 +12,7 @@ from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
 from gpustack.errors import UsageError, describe_os_error
-from gpustack.files.write import write_file
+from gpustack.files.write import find_refusal, write_file
 from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
 
 SERIES = 1_000
@@ -75,9 +75,16 @@ def write_metrics(diagnosis: Diagnosis, path: Path) -> None:
     try:
         write_file(path, render_metrics(diagnosis), readers="all")  # node-exporter runs as another user
     except OSError as error:
-        reason = (
-            f"{describe_os_error(error)}. It takes a plain file, or a new one, in a directory that you can write to."
-        )
-        raise UsageError(
-            "metrics-not-written", f"{path} was not written.", reason, Command("ls", "-ld", str(path.parent))
-        ) from error
+        raise build_error(path, f"{describe_os_error(error)}.") from error
+
+
+def require_writable(path: Path) -> None:
+    """Require a file that can be written, before hosts are asked. Raise UsageError."""
+    if refusal := find_refusal(path):
+        raise build_error(path, f"{refusal.rstrip('.')}.")
+
+
+def build_error(path: Path, cause: str) -> UsageError:
+    reason = f"{cause} It takes a plain file, or a new one, in a directory that you can write to."
+    hint = Command("ls", "-ld", str(path.parent))
+    return UsageError("metrics-not-written", f"{path} was not written.", reason, hint)

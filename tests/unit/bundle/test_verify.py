@@ -133,3 +133,13 @@ def test_half_a_bundle_is_none(bundle: Path, name: str) -> None:
     error = expect_refusal(bundle)
     assert error.reference == "bundle-absent"
     assert name in error.reason
+
+
+@pytest.mark.parametrize("ask", [verify, read_fingerprint])
+@pytest.mark.parametrize("content", [b"", b"\0\1", b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQ\n"])
+def test_a_broken_key_is_named(bundle: Path, content: bytes, ask: Callable[[Path], object]) -> None:
+    (bundle / manifest.KEY).write_bytes(content)
+    with pytest.raises(BundleError) as excinfo:
+        ask(bundle)
+    assert excinfo.value.reference in ("bundle-damaged", "bundle-signature-bad")
+    assert str(bundle / manifest.KEY) in f"{excinfo.value.message} {excinfo.value.hint}"

@@ -59,7 +59,6 @@ def test_an_error_of_a_package_without_options_gets_the_hint_of_its_reference(
     ("words", "hint"),
     [
         ("gpu config set", "gpustack gpu config set --help"),
-        ("gpu config set --clocks fast", "gpustack gpu config set --help"),
         ("gpu config set --clocks 0,0 --for 5m", "the same command without --for"),
         ("gpu watch bogus", "gpustack explain metric"),
         ("profile analyze run.json --threshold dram", "gpustack profile thresholds"),
@@ -88,6 +87,20 @@ def test_a_wrong_command_line_is_a_document(words: list[str], reason: str, capsy
     document = run_failing("plan", *words, capsys=capsys)
     assert document["reasons"][0].startswith(reason)
     assert (document["exit"]["code"], document["hint"]) == (2, "gpustack plan --help")
+
+
+@pytest.mark.parametrize(
+    ("words", "command"), [("gpu lst -o json", "gpustack gpu"), ("pln --output=json -i x", "gpustack")]
+)
+def test_a_mistyped_command_is_a_document(words: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    document = run_failing(*words.split(), capsys=capsys)
+    assert document["reasons"][0].startswith("No such command")
+    assert (document["exit"]["code"], document["hint"]) == (2, f"{command} --help")
+
+
+def test_a_mistyped_command_is_a_case_of_junit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("gpu", "lst", "-ojunit") == 2
+    assert fromstring(capsys.readouterr().out).get("errors") == "1"
 
 
 def test_an_error_is_a_case_of_junit(capsys: pytest.CaptureFixture[str]) -> None:

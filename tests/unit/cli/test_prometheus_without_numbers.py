@@ -40,7 +40,7 @@ COMMANDS = {
     "capacity report": ("--since", "2h"),
     "capacity forecast": ("--history", "14d"),
     "cost report": ("--since", "2h"),
-    "autoscale suggest": ("t/p",),
+    "autoscale suggest": ("--pod", "t/p"),
     "profile analyze": ("--pod", "t/p"),
 }
 

@@ -75,7 +75,7 @@ def test_an_inventory_of_nothing_is_not_the_current_folder(
 ) -> None:
     (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
     error = expect_refusal(*words, "-i", inventory)
-    assert (error.reference, error.code) == ("inventory-empty", 2)
+    assert (error.reference, error.code) == ("choice-empty", 2)
     assert "-i is empty" in error.message
 
 
