@@ -1,4 +1,4 @@
-"""Each command of gpustack that a hint names exists, with its options."""
+"""Hints name commands of gpustack that exist, with their options."""
 
 import ast
 from collections.abc import Iterator, Sequence

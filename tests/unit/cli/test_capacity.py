@@ -82,10 +82,9 @@ def test_a_malformed_budget_is_refused(spec: dict[str, Any], word: str) -> None:
 
 
 def test_bad_input_is_named(spec: dict[str, Any]) -> None:
-    for words in (["--month", "October"], ["--month", "2026-11"]):
-        with pytest.raises(UsageError) as excinfo:
-            CliRunner().invoke(capacity, ["report", *words], catch_exceptions=False)
-        assert excinfo.value.reference == "capacity-window"
+    with pytest.raises(UsageError) as excinfo:
+        CliRunner().invoke(capacity, ["report", "--month", "2026-11"], catch_exceptions=False)
+    assert excinfo.value.reference == "capacity-window"
     with pytest.raises(typer.BadParameter, match="user; allowed: day, pool"):
         CliRunner().invoke(capacity, ["report", "--by", "user"], catch_exceptions=False, standalone_mode=False)
     del spec["cost"]
