@@ -39,9 +39,9 @@ def query_clock(source: Source) -> Clock:
     if many:
         message = f"{source.prometheus.access.url} has more samples of usage than their interval allows."
         why = (
-            f"Those of the hour of {format_minute(many[0])} UTC are of {ruled[many[0]]:.2f} hours, as each says it "
-            f"stands for {seconds[many[0]]:.0f} s. The group gpustack-usage is evaluated at another interval than it "
-            "was written for, or copies of its series differ."
+            f"In the hour of {format_minute(many[0])} UTC the samples add up to {ruled[many[0]]:.2f} hours; each "
+            f"covers {seconds[many[0]]:.0f} s. The group gpustack-usage is evaluated at another interval than "
+            "it was written for, or copies of its series differ."
         )
         raise MissingDataError("capacity-interval", message, why)
     weigh = {hour: seconds[hour] / HOUR for hour in seconds}

@@ -23,7 +23,7 @@ OURS_NOTE = (
     "Pods ask for the GPUs, so that only free ones are loaded, and end by themselves. Alerts of heat, brakes and Xids "
     "of programs are silenced for these nodes meanwhile."
 )
-BLIND_NOTE = "Nothing stops it when GPUs get too hot, but what they do themselves."
+BLIND_NOTE = "gpustack does not stop the load when GPUs get too hot; only the GPUs protect themselves."
 DIAG_NOTES = {
     1: "It looks at driver, libraries and settings, for seconds, and puts no load on GPUs.",
     2: "It loads memory and PCIe for some 2 minutes.",
@@ -56,8 +56,8 @@ def require_name(text: str) -> str:
 
 def create_group(name: str, gpus: Sequence[str]) -> Operation:
     if odd := [gpu for gpu in gpus if not gpu.isdecimal()]:
-        message = f"GPUs are numbers, as DCGM counts them on a node, not {', '.join(odd)}."
-        raise InputError("gpu-bad-name", message)
+        message = f"GPUs of a group are named by their indices, such as 0,1, not {', '.join(map(repr, odd))}."
+        raise InputError("gpu-bad-name", message, "DCGM counts the GPUs of each node from 0.")
     members = ("--add", ",".join(gpus)) if gpus else ("--default",)
     return Operation(
         f"create group {name}", (("group", "--create", require_name(name), *members),), (ENDS_WITH_ENGINE,)

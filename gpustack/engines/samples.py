@@ -38,7 +38,7 @@ def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
     if odd := [word for word, some in matches if len(some) != 1]:
         why = "Give the name in any spelling, or the id if several fields share it."
         near = suggest_nearest([word for word in odd if not find_fields(word)], list(index_fields()))
-        message = f"{', '.join(odd)}: no field of DCGM has this name, or several have it."
+        message = f"{', '.join(odd)} names no field of DCGM, or several."
         raise InputError("gpu-no-field", message, "\n".join(filter(None, (near, why))))
     return tuple(some[0] for _, some in matches)
 

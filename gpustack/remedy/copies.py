@@ -76,8 +76,8 @@ class Copies:
         return compare_objects(record.host, texts, finished=record.finished) if texts else ()
 
     def restore(self, record: HostRecord, changes: Sequence[Change]) -> list[str]:
-        """Take things of a host back, each only if it is still as it was judged. Returns what was done, as lines
-        `did …`, `left KIND NAME WHY` and `kept NAME` with tabs."""
+        """Roll back the changes on a host, each only if nothing changed it since it was judged. Return a line for each:
+        `did …`, `left KIND NAME WHY` or `kept NAME`, with tabs between the words."""
         lines = (
             "\t".join(
                 (
@@ -93,7 +93,8 @@ class Copies:
         return self.call(record.host, "restore", record.id, {"CHANGES": "\n".join(lines)})
 
     def replace(self, record: HostRecord, changes: Sequence[ObjectChange]) -> list[ObjectChange]:
-        """Take objects back, and return those that the API refused, since they were changed at this moment."""
+        """Roll back the changes of objects of the cluster. Return those that the API refused, since somebody changed
+        the object at the same moment."""
         lines = self.call(record.host, "replace", record.id, build_replacements(changes))
         refused = {line.partition("\t")[2] for line in lines if line.startswith("refused\t")}
         return [change for number, change in enumerate(changes) if str(number) in refused]

@@ -42,7 +42,7 @@ class Attempt:
 
     @property
     def is_undoable(self) -> bool:
-        """Tell whether hosts have changes of it that `--undo` can roll back."""
+        """Tell whether hosts have changes of this fix that `--undo` can roll back."""
         return self.tried and self.rollback is None
 
 

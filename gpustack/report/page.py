@@ -36,7 +36,7 @@ def read_style(environment: Environment, name: str) -> Markup:
 
 
 def render_plots(environment: Environment, name: str, inventory: Inventory | None, **values: object) -> str:
-    """Render a page with plots, in the style of the diagnosis and of plots."""
+    """Render a template as a page with plots. `values` are what the template names."""
     style = read_style(environment, "doctor.css") + read_style(environment, "profile.css")
     product = version("gpustack-cluster")
     return environment.get_template(name).render(clean=build_cleaner(inventory), style=style, product=product, **values)

@@ -120,7 +120,7 @@ def judge_host(snapshot: Snapshot, host: Host, names: set[str], *, packages: boo
     kept_resources = (*kept_resources, *list_kept_resources(present, ownership), *read_undeclared(view))
     cluster, foreign, pods = "", "", None
     try:
-        cluster, foreign = find_owner(view, ownership)
+        cluster, foreign = find_cluster_and_objection(view, ownership)
         pods = view[MEMBERSHIP].pods
     except FactUnavailable as error:
         foreign = f"which cluster it is in is unknown: {error}"
@@ -172,9 +172,9 @@ def has_api(snapshot: Snapshot) -> bool:
     )
 
 
-def find_owner(view: View, ownership: HostOwnership) -> tuple[str, str]:
-    """Return the cluster of a host, and why it is not gpustack's to remove, each empty when there is nothing to say.
-    Raise FactUnavailable."""
+def find_cluster_and_objection(view: View, ownership: HostOwnership) -> tuple[str, str]:
+    """Find the cluster that a host belongs to, and why gpustack must not remove it. The first is empty for a host in no
+    cluster, the second where nothing objects. Raise FactUnavailable."""
     servers, membership = view[LEFTOVERS].servers, view[MEMBERSHIP]
     name = membership.cluster or (view.spec.cluster_name if servers and not find_foreign_servers(view) else "")
     cluster = " ".join(part for part in (name, f"at https://{servers[0]}" if servers else "") if part)

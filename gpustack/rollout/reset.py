@@ -52,7 +52,7 @@ class ResetOutcome:
 
     @property
     def incomplete_hosts(self) -> tuple[HostRemoval, ...]:
-        """Return the hosts on which something is known to be left, though it was to be removed."""
+        """Return the hosts that still have something that the reset was to remove."""
         return tuple(host for host in self.after.hosts if host.node or host.traces or host.packages or host.holds)
 
     @property

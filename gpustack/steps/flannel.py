@@ -96,7 +96,7 @@ def node(view: View) -> Result | None:
 
 
 def dns(view: View) -> Result | None:
-    """CoreDNS is available."""
+    """The Deployment of CoreDNS is available, so that pods can resolve names."""
     deployment = view[DEPLOYMENTS].get("coredns")
     if deployment and not deployment.desired_pods:
         hint = Command("kubectl", "-n", "kube-system", "scale", "deployment", "coredns", "--replicas", "2")

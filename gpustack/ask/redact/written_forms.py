@@ -146,7 +146,7 @@ def join_readings(first: Reading, second: Reading) -> Reading:
 
 @lru_cache(maxsize=256)
 def list_plain_forms(secret: str) -> tuple[tuple[str, bool], ...]:
-    """Return the forms of a secret among plain characters, each with whether it is base64."""
+    """Return each text that a secret may be written as, and whether that text is base64."""
     data = secret.encode("utf-8", "surrogatepass")
     single_cores = list(dict.fromkeys(list_cores(data)))
     double_cores = [core for inner in single_cores for core in list_cores(inner.encode())]

@@ -145,7 +145,7 @@ def hook_failed(view: View) -> Result:
 
 
 @check("helm-hook-job-failed guard", MONITORING_JOBS, GPU_JOBS)
-def failed_by_itself(view: View) -> Result:
+def count_failed_job_pods(view: View) -> Result:
     """Count the failed pods of the job. A pod that waits for a node or an image has not failed."""
     failures = [f"{job.name}: {job.failed_pods} pods failed" for job in list_unfinished_hooks(view) if job.failed_pods]
     return Result("failed pods of the job", "none", format_value(failures), ok=not failures)

@@ -22,9 +22,9 @@ NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 class ManagedPackages:
     """Hold the packages of a host.
 
-    `managed_packages` are installed, and gpustack installed them last; `held_packages` are those of them on hold;
-    `foreign_packages` are the main ones that are installed and not managed; `needs` are (who, package): packages, units
-    or namespaces of containerd that need a managed one.
+    `managed_packages` are installed, and nobody installed them again after gpustack; `held_packages` are the managed
+    ones on hold; `foreign_packages` are containerd, kubelet and the like that somebody else installed. `needs` has
+    pairs (user, package): a package, unit or namespace of containerd that needs a managed package.
     """
 
     managed_packages: tuple[str, ...]

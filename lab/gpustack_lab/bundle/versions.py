@@ -26,7 +26,7 @@ class Versions:
         return str(self._select_component(tool).get("module", self.select_release_version(tool)))
 
     def select_release_version(self, tool: str) -> str:
-        """Select the version that a tool has in the version set, and says of itself."""
+        """Return the version of a tool in the version set; the tool must print the same one."""
         return str(self._select_component(tool)["version"])
 
     def _select_component(self, tool: str) -> dict[str, Any]:
