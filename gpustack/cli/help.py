@@ -64,10 +64,10 @@ def describe_invocation(ctx: "Context", output: str) -> None:
     invocation.words, invocation.output = ("gpustack", *path.split()), output
 
 
-def refuse_empty(name: str, typed: object) -> None:
+def refuse_empty(name: str, value: object) -> None:
     """Raise UsageError for a text without a word, which would mean all, the default or the current folder. Words behind
     the first one of an argument may be empty, as they may belong to a program."""
-    texts = typed[:1] if isinstance(typed, tuple) else typed if isinstance(typed, list) else [typed]
+    texts = value[:1] if isinstance(value, tuple) else value if isinstance(value, list) else [value]
     if any(isinstance(text, str) and not text.strip(", \t\n") for text in texts):
         reason = "Probably an unset variable in a script."
         raise UsageError("choice-empty", f"{name} is empty; nothing was read or changed.", reason)

@@ -15,22 +15,27 @@ def parse_duration(text: str) -> float:
     """Parse a duration, as `90`, `15m` or `1h30m`, to seconds. Raise BadParameter for other texts."""
     duration = text.strip()
     try:
-        return times.parse_duration(f"{duration}s" if duration[-1:].isdecimal() else duration)
+        seconds = times.parse_duration(f"{duration}s" if duration[-1:].isdecimal() else duration)
     except ValueError:
-        raise typer.BadParameter(f"a time is 90, 15m or 1h30m, not {text!r}") from None
+        seconds = 0.0
+    if not seconds:
+        raise typer.BadParameter(f"{text!r}; allowed: times such as 90, 15m or 1h30m")
+    return seconds
 
 
-def require_time(least: str, most: str, unit: str = "") -> Callable[[str], str]:
+def require_time(minimum: str, maximum: str, unit: str = "") -> Callable[[str], str]:
     """Return the callback of an option that takes a duration within these limits, of whole units if one is named. An
     empty text is the default of an option that may be left out."""
 
     def check(text: str) -> str:
-        refusal = typer.BadParameter(f"{text!r}; allowed: {least} to {most}{UNITS[unit]}")
+        refusal = typer.BadParameter(f"{text!r}; allowed: {minimum} to {maximum}{UNITS[unit]}")
         try:
-            seconds = parse_duration(text) if text else parse_duration(least)
+            seconds = parse_duration(text) if text else parse_duration(minimum)
         except typer.BadParameter:
             raise refusal from None
-        if not parse_duration(least) <= seconds <= parse_duration(most) or (unit and seconds % parse_duration(unit)):
+        if not parse_duration(minimum) <= seconds <= parse_duration(maximum) or (
+            unit and seconds % parse_duration(unit)
+        ):
             raise refusal
         return text
 

@@ -13,7 +13,7 @@ from gpustack.errors import GpustackError
 from gpustack.exit_status import ExitStatus
 from tests.worlds.programs.web import make_success, serve_answers
 
-NOW = 1_790_000_000
+MOMENT = 1_790_000_000
 LABELS = {
     "__name__": "DCGM_FI_DEV_GPU_UTIL",
     "UUID": "GPU-a",
@@ -53,10 +53,12 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
         if path.endswith("/metadata"):
             return make_success({})
         if form.get("query") == "time()":
-            return make_success({"resultType": "scalar", "result": [NOW, str(NOW)]})
+            return make_success({"resultType": "scalar", "result": [MOMENT, str(MOMENT)]})
         if "start" not in form and not form["query"].endswith("]"):
-            return make_success({"resultType": "vector", "result": [{"metric": LABELS, "value": [NOW, request.param]}]})
-        values = [[moment, request.param] for moment in range(NOW - 3600, NOW, 60)]
+            return make_success(
+                {"resultType": "vector", "result": [{"metric": LABELS, "value": [MOMENT, request.param]}]}
+            )
+        values = [[moment, request.param] for moment in range(MOMENT - 3600, MOMENT, 60)]
         return make_success({"resultType": "matrix", "result": [{"metric": LABELS, "values": values}]})
 
     with serve_answers(answer) as url:

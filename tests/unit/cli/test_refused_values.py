@@ -14,7 +14,7 @@ from gpustack.cli.app import app
 from gpustack.errors import UsageError
 
 URL = ("--prometheus", "http://127.0.0.1:9")
-REFUSED = {
+REFUSALS = {
     "capacity report --month 2026-13": ("'--month': ", "a year and a month"),
     "capacity report --month 26-1": ("'--month': ", "a year and a month"),
     "capacity report --since -1d": ("'--since': ", "1h to 3y in whole hours"),
@@ -66,12 +66,12 @@ def run(*words: str) -> tuple[int, str]:
     return error.code if isinstance(error, UsageError) else result.exit_code, f"{result.output}{message}"
 
 
-@pytest.mark.parametrize("line", REFUSED)
+@pytest.mark.parametrize("line", REFUSALS)
 def test_wrong_values_are_refused_before_anything_is_asked(line: str) -> None:
     source = URL if line.startswith(("capacity", "cost", "profile record", "profile analyze", "gpu top")) else ()
     code, output = run(*line.split(), *source)
     assert code == 2, output
-    assert [text for text in REFUSED[line] if text not in output] == [], output
+    assert [text for text in REFUSALS[line] if text not in output] == [], output
 
 
 def list_commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -82,7 +82,7 @@ def list_commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], 
             yield from list_commands(subcommand, *words, name)
 
 
-def takes_text(parameter: Any) -> bool:
+def accepts_text(parameter: Any) -> bool:
     return parameter.type_descriptor.annotation in (str, Path, list[str], list[Path])
 
 
@@ -92,21 +92,21 @@ COMMANDS = dict(list_commands(get_command(app)))
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_no_text_may_be_empty(words: tuple[str, ...]) -> None:
     parameters = COMMANDS[words].params
-    for parameter in filter(takes_text, parameters):
+    for parameter in filter(accepts_text, parameters):
         is_argument = parameter.param_type_name == "argument"
         arguments = [
-            "" if other is parameter else "x"
-            for other in parameters
-            if other.param_type_name == "argument" and (other.required or is_argument)
+            "" if candidate is parameter else "x"
+            for candidate in parameters
+            if candidate.param_type_name == "argument" and (candidate.required or is_argument)
         ]
         options = [] if is_argument else [parameter.opts[0], ""]
-        required = [
+        required_words = [
             word
-            for other in parameters
-            if other.required and other.param_type_name == "option" and other.name != parameter.name
-            for word in (other.opts[0], "t/p")
+            for candidate in parameters
+            if candidate.required and candidate.param_type_name == "option" and candidate.name != parameter.name
+            for word in (candidate.opts[0], "t/p")
         ]
-        code, output = run(*words, *required, *options, *arguments)
+        code, output = run(*words, *required_words, *options, *arguments)
         assert code == 2
         assert "is empty" in output or "Invalid value" in output, output
 
@@ -119,8 +119,10 @@ def test_every_time_has_limits() -> None:
         if parameter.metavar == "TIME"
     ]
     assert len(times) > 10
-    needed = {"stats": ["x"], "record": ["-f", "x"], "baseline": ["-f", "x"], "suggest": ["--pod", "t/p"]}
+    arguments_by_word = {"stats": ["x"], "record": ["-f", "x"], "baseline": ["-f", "x"], "suggest": ["--pod", "t/p"]}
     for words, option in times:
         for text in ("0s", "9999y", "soon"):
-            code, output = run(*words, *(word for name in words for word in needed.get(name, [])), option, text)
+            code, output = run(
+                *words, *(word for name in words for word in arguments_by_word.get(name, [])), option, text
+            )
             assert (code, f"Invalid value for '{option}': {text!r}; allowed: " in output) == (2, True), output

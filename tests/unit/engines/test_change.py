@@ -187,7 +187,6 @@ def test_a_group_is_deleted_by_its_number_on_each_node() -> None:
         lambda: operations.delete_group("none", Listing("groups", ())),
         lambda: operations.set_policy({"ecc": False, "temperature": None}),
         lambda: operations.set_config(None, "", ecc=None),
-        lambda: operations.set_config(None, "fast", ecc=None),
         lambda: operations.start_job("x" * 65, 1, 1),
     ],
 )
