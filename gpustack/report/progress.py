@@ -106,14 +106,14 @@ class Lines:
         if not self.start_times:
             self.start_time = time.monotonic()
             self.answered_hosts.clear()
-            self.show_activity(f"asking {event.message}")
+            self.show_activity(f"running {event.message}")
             if self.line is None:
-                self.print_line(f"asking {event.message}")
+                self.print_line(f"running {event.message}")
 
     def report_asked(self, event: Event) -> None:
         if not self.start_times:
             self.answered_hosts.add(event.subject)
-            self.show_activity(f"asking; answered: {', '.join(sorted(self.answered_hosts))}")
+            self.show_activity(f"running probes; answered: {', '.join(sorted(self.answered_hosts))}")
 
     def report_step(self, event: Event) -> None:
         self.start_time = self.start_times[event.subject] = time.monotonic()

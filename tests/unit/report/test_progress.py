@@ -9,14 +9,14 @@ from gpustack.report import progress as room
 from gpustack.report.progress import build_progress_reporter, clear_live_lines
 
 INSTALL = (
-    Event("ask", "", "45 probes to 2 hosts"),
+    Event("ask", "", "45 probes on 2 hosts"),
     Event("asked", "kube1", "45 answers", 0.4),
     Event("asked", "kube2", "45 answers", 0.5),
     Event("step", "containerd", "kube1, kube2"),
     Event("task", "containerd", "Ensure the package"),
     Event("changed", "kube1", "Ensure the package", 3.0),
     Event("failed", "kube2", "Ensure the package: \x1b[31mno space\nleft on device"),
-    Event("ask", "", "9 probes to 1 hosts"),
+    Event("ask", "", "9 probes on 1 host"),
     Event("waiting", "containerd", "kube1: the daemon: expected running, actual starting", 1.0),
     Event("waiting", "containerd", "kube1: the daemon: expected running, actual starting", 2.0),
     Event("done", "containerd", "", 2.5),
@@ -39,7 +39,7 @@ def render_progress(stream: io.StringIO, events: tuple[Event, ...]) -> str:
 def test_a_log_has_a_line_for_all_that_matters() -> None:
     text = re.sub(r"\d+\.\d s", "0.0 s", render_progress(io.StringIO(), INSTALL))
     assert text.splitlines() == [
-        "asking 45 probes to 2 hosts",
+        "running 45 probes on 2 hosts",
         "containerd: kube1, kube2",
         "kube2: Ensure the package: no space",
         "containerd: waiting: kube1: the daemon: expected running, actual starting",
@@ -76,7 +76,7 @@ def test_a_terminal_gets_a_live_line_that_goes_away() -> None:
     terminal = Terminal()
     report = build_progress_reporter(terminal)
     report(INSTALL[0])
-    assert [line.activity for line in room.live_lines] == ["asking 45 probes to 2 hosts"]
+    assert [line.activity for line in room.live_lines] == ["running 45 probes on 2 hosts"]
     report(Event("step", "containerd", "kube1"))
     report(INSTALL[4])
     assert [line.activity for line in room.live_lines] == ["containerd: Ensure the package"]
