@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.judge import Names, Result, format_value
-from gpustack.ask.probe import Probe
+from gpustack.ask.judge import Names, Result, build_ok_result, format_value
+from gpustack.ask.probe import Api, Probe
 from gpustack.ask.view import View
 from gpustack.doctor.entry import GUARD
 
@@ -33,7 +33,14 @@ class Check:
     probes: tuple[Probe[Any], ...]
 
     def __call__(self, view: View) -> Result:
+        if not view.spec.monitoring.enabled and any(map(asks_monitoring, self.probes)):
+            return build_ok_result("monitoring", "disabled in the spec")
         return self.function(view)
+
+
+def asks_monitoring(probe: Probe[Any]) -> bool:
+    """Tell whether a probe asks a service of the monitoring release, which is absent where the spec disables it."""
+    return isinstance(probe.question, Api) and "/services/http:$RELEASE-" in probe.question.path
 
 
 def check(id: str, *probes: Probe[Any]) -> Callable[[Callable[[View], Result]], Check]:

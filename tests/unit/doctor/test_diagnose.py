@@ -1,8 +1,12 @@
 """A snapshot becomes a diagnosis: the checks of steps are findings too, and nothing unknown passes for well."""
 
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from gpustack.ask.probe import Answer
+from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
@@ -107,3 +111,15 @@ def test_a_healthy_cluster_has_no_finding() -> None:
     diagnosis = diagnose(cluster.build_snapshot())
     assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
     assert diagnosis.healthy is not bool(diagnosis.unknown)
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, enabled: bool) -> None:
+    # A recorded cluster of one host without monitoring, whose API answers that there is no such Service.
+    snapshot = read_recording(Path("tests/snapshots/healthy-vm.jsonl"))
+    monitoring = snapshot.inventory.spec.monitoring.model_copy(update={"enabled": enabled})
+    spec = snapshot.inventory.spec.model_copy(update={"monitoring": monitoring})
+    diagnosis = diagnose(replace(snapshot, inventory=replace(snapshot.inventory, spec=spec)))
+    reasons = {judgement.reason for judgement in diagnosis.judgements.values() if judgement.outcome == "unknown"}
+    absent = 'unexpected answer (rc 1): services "monitoring-prometheus" not found'
+    assert (absent in reasons, diagnosis.exit_status == 0) == (enabled, not enabled)
