@@ -4,7 +4,8 @@ import re
 
 from typer import BadParameter
 
-CHOICES = re.compile(r" is not one of (.*)\.$")
+BEFORE_CHOICES = " is not one of "
+CHOICE = re.compile("'([^']*)'")
 
 
 def describe_bad_value(error: BadParameter) -> str:
@@ -16,8 +17,9 @@ def describe_bad_value(error: BadParameter) -> str:
     from gpustack.config.pydantic_errors import describe_kind, format_input
 
     entry = errors()[0]
-    if choices := CHOICES.search(entry["msg"]):
-        known = re.findall("'([^']*)'", choices[1])
+    _, is_choice, choices = entry["msg"].rpartition(BEFORE_CHOICES)
+    if is_choice:
+        known = CHOICE.findall(choices)
         suggestion = suggest_nearest([str(entry["input"])], known)
         return " ".join(filter(None, (f"{format_input(entry['input'])}; allowed: {', '.join(known)}.", suggestion)))
     return f"{format_input(entry['input'])}; allowed: {describe_kind(entry)}"

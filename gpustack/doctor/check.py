@@ -33,12 +33,12 @@ class Check:
     probes: tuple[Probe[Any], ...]
 
     def __call__(self, view: View) -> Result:
-        if not view.spec.monitoring.enabled and any(map(asks_monitoring, self.probes)):
+        if not view.spec.monitoring.enabled and any(map(needs_monitoring, self.probes)):
             return build_ok_result("monitoring", "disabled in the spec")
         return self.function(view)
 
 
-def asks_monitoring(probe: Probe[Any]) -> bool:
+def needs_monitoring(probe: Probe[Any]) -> bool:
     """Tell whether a probe asks a service of the monitoring release, which is absent where the spec disables it."""
     return isinstance(probe.question, Api) and "/services/http:$RELEASE-" in probe.question.path
 
