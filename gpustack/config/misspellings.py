@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from gpustack.config.ansible.inventory_files import VARIABLES, list_files
-from gpustack.config.complaint import Complaint, find_nearest
+from gpustack.config.complaint import Complaint, find_nearest, fold_spelling
 from gpustack.config.host import GROUPS, IGNORED, HostSpec
 from gpustack.config.yaml_files import ANSIBLE, ENDINGS, VAULT
 from gpustack.files.document import YAML_TEXT, DocumentError
@@ -73,10 +73,9 @@ def find_own_key(name: str) -> str:
     resembles none."""
     if name in OWN_KEYS:
         return ""
-    plain = convert_spelling(name)
-    near = find_within_edits(plain, OWN_KEYS)
-    if not near and find_within_edits(plain.partition("_")[0], (SPEC_KEY,)):
-        near = find_nearest(plain, OWN_KEYS) or SPEC_KEY
+    near = find_within_edits(name, OWN_KEYS)
+    if not near and find_within_edits(fold_spelling(name).partition("-")[0], (SPEC_KEY,)):
+        near = find_nearest(name, OWN_KEYS) or SPEC_KEY
     return near
 
 
@@ -144,7 +143,7 @@ def find_misspelt_groups(
 def find_own_group(name: str) -> str:
     """Find the group of gpustack that a name stands for. Return an empty string for a group of gpustack, and for one
     that resembles none."""
-    return "" if name in GROUPS else find_within_edits(convert_spelling(name), GROUPS)
+    return "" if name in GROUPS else find_within_edits(name, GROUPS)
 
 
 def is_misspelt_in(group: str, groups: Mapping[str, Sequence[str]]) -> bool:
@@ -177,13 +176,11 @@ def find_unused_hosts(
     return complaints
 
 
-def convert_spelling(name: str) -> str:
-    return name.lower().replace("-", "_")
-
-
 def find_within_edits(word: str, words: Sequence[str]) -> str:
-    """Find the word from which `word` differs in at most EDITS letters, or an empty string."""
-    return next((other for other in words if count_edits(word, other) <= EDITS), "")
+    """Find the word from which `word` differs in at most EDITS letters, or an empty string. Case and dashes do not
+    count."""
+    folded = fold_spelling(word)
+    return next((other for other in words if count_edits(folded, fold_spelling(other)) <= EDITS), "")
 
 
 @cache
