@@ -17,12 +17,18 @@ skipped. It was never seen live.
 """
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from gpustack.files.number import parse_number
+
 Ending = Literal["passed", "failed", "none"]
 NUMBER = r"(\d++\.?+\d*+(?:e[+-]\d++)?)"
+LARGEST = 1e9
+"""The bound of gflops and GiB/sec, a thousand times what a GPU reaches today."""
 WORKER = r"^Worker \d+:\d+ ?\[(?P<id>\d+)\]: "
 GEMM = re.compile(rf"{WORKER}\w+:  generated \?\?\?, dcgm .*\({NUMBER} gflops\)\.", re.MULTILINE)
 MEMORY = re.compile(
@@ -31,7 +37,7 @@ MEMORY = re.compile(
 )
 TARGET = re.compile(rf"{WORKER}(?:\w+: target|SmOccupancy generated) ", re.MULTILINE)
 END = re.compile(r"^GPU \d+, TestField (?P<id>\d+) test(?:ing)? (PASSED|FAILED)\.", re.MULTILINE)
-CAPABILITY = re.compile(r"COMPUTE_CAPABILITY_MAJOR: (\d+)\n.*COMPUTE_CAPABILITY_MINOR: (\d+)")
+CAPABILITY = re.compile(r"COMPUTE_CAPABILITY_MAJOR: (\d{1,3})\n.*COMPUTE_CAPABILITY_MINOR: (\d{1,3})$", re.MULTILINE)
 REASON = re.compile(r"error|fail|wrong version|skipping test|not been implemented|returned", re.IGNORECASE)
 KEPT, REASONS = 300, 3
 
@@ -53,10 +59,10 @@ class Output:
 
 
 def parse_output(text: str, id: str) -> Output:
-    """Parse the output for the field `id`. Lines of other shapes are left out."""
-    gemm = [float(words[0]) for words in find_lines(GEMM, text, id)]
-    memory = [tuple(map(float, words)) for words in find_lines(MEMORY, text, id)]
-    figures = gemm or [second for _, _, second, _ in memory]
+    """Parse the output for the field `id`. Lines of other shapes are left out, and a capability that no GPU has."""
+    gemm = read_numbers(find_lines(GEMM, text, id))
+    memory = read_numbers(find_lines(MEMORY, text, id))
+    figures = [first for (first,) in gemm] or [second for _, _, second, _ in memory]
     ends = [word for (word,) in find_lines(END, text, id)]
     capability = CAPABILITY.search(text)
     return Output(
@@ -73,6 +79,15 @@ def parse_output(text: str, id: str) -> Output:
 def find_lines(pattern: re.Pattern[str], text: str, id: str) -> list[tuple[str, ...]]:
     """Find the groups of a pattern beside the id, in the lines of this field."""
     return [match.groups()[1:] for match in pattern.finditer(text) if match["id"] == id]
+
+
+def read_numbers(lines: Sequence[Sequence[str]]) -> list[tuple[float, ...]]:
+    """Read the numbers of each line. A line with one that no GPU reaches is left out, like a line of another shape."""
+    numbers = []
+    for words in lines:
+        with suppress(ValueError):
+            numbers.append(tuple(parse_number(word.removesuffix("."), 0, LARGEST) for word in words))
+    return numbers
 
 
 def find_reasons(text: str) -> list[str]:

@@ -20,6 +20,9 @@ from gpustack.files.document import (
 
 MERGE = "tag:yaml.org,2002:merge"
 DATE = "tag:yaml.org,2002:timestamp"
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+NUMBER_TEXT = 64
+"""Characters of a number. YAML 1.1 has numbers to the base 60 (`1:30:00`), which take quadratic time to read."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,8 @@ class Counting:
         if self.nodes > NODES:
             raise LimitError(f"more than {NODES} values", *position)
         node = super().compose_node(parent, index)  # type: ignore[misc]
+        if node.tag in NUMBERS and len(node.value) > NUMBER_TEXT:
+            raise LimitError(f"a number of more than {NUMBER_TEXT} characters", *position)
         self.depth -= 1
         if event.anchor:
             self.weights[event.anchor] = self.nodes - before

@@ -119,3 +119,13 @@ def test_an_error_has_its_line_and_column() -> None:
     with pytest.raises(DocumentError, match="given twice") as excinfo:
         parse_yaml("a: 1\nb:\n  c: 1\n  c: 2\n", Rules(unique=True))
     assert (excinfo.value.line, excinfo.value.column) == (4, 3)
+
+
+@pytest.mark.parametrize("number", ["1" + ":0" * 100_000, "1" + ":0" * 100_000 + ".5", "9" * 100_000])
+def test_an_endless_number_is_refused_before_it_is_read(number: str) -> None:
+    with pytest.raises(LimitError, match="a number of more than 64 characters"):
+        parse_yaml(f"a: {number}")
+
+
+def test_a_number_to_the_base_60_is_read() -> None:
+    assert parse_yaml("a: 1:30:00") == {"a": 5400}
