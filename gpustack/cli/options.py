@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,6 +40,11 @@ def require_time(minimum: str, maximum: str, unit: str = "") -> Callable[[str], 
         return text
 
     return check
+
+
+def build_time_option(name: str, minimum: str, maximum: str, unit: str = "", *, text: str) -> Any:
+    """Build an option that takes a duration, as `require_time` does."""
+    return typer.Option(name, metavar="TIME", help=text, callback=require_time(minimum, maximum, unit))
 
 
 def refuse_names(option: str, wrong: Sequence[str], known_names: Sequence[str]) -> typer.BadParameter:

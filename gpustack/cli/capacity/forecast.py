@@ -25,29 +25,20 @@ def check_pattern(text: str) -> str:
 
 HistoryOption = Annotated[
     str,
-    typer.Option(
-        "--history",
-        metavar="TIME",
-        help="Length of the history to read, such as 90d, at most 3y.",
-        callback=options.require_time("1d", "3y", "1d"),
+    options.build_time_option(
+        "--history", "1d", "3y", "1d", text="Length of the history to read, such as 90d, at most 3y."
     ),
 ]
 LeadOption = Annotated[
     str,
-    typer.Option(
-        "--lead-time",
-        metavar="TIME",
-        help="Time from an order until its GPUs run pods, in whole days: 12d, 30d.",
-        callback=options.require_time("1d", "3y", "1d"),
+    options.build_time_option(
+        "--lead-time", "1d", "3y", "1d", text="Time from an order until its GPUs run pods, in whole days: 12d, 30d."
     ),
 ]
 HorizonOption = Annotated[
     str,
-    typer.Option(
-        "--horizon",
-        metavar="TIME",
-        help="Length of the forecast, in whole days, such as 90d.",
-        callback=options.require_time("1d", "3y", "1d"),
+    options.build_time_option(
+        "--horizon", "1d", "3y", "1d", text="Length of the forecast, in whole days, such as 90d."
     ),
 ]
 ReserveOption = Annotated[float, typer.Option("--reserve", metavar="GPUS", min=0, help="Number of GPUs to keep free.")]

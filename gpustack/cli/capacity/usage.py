@@ -28,11 +28,12 @@ def check_month(text: str) -> str:
 
 SinceOption = Annotated[
     str,
-    typer.Option(
+    options.build_time_option(
         "--since",
-        metavar="TIME",
-        help="Start of the report, as whole hours or days before now: 12h, 7d, at most 3y. Default: 30d.",
-        callback=options.require_time("1h", "3y", "1h"),
+        "1h",
+        "3y",
+        "1h",
+        text="Start of the report, as whole hours or days before now: 12h, 7d, at most 3y. Default: 30d.",
     ),
 ]
 MonthOption = Annotated[

@@ -40,11 +40,8 @@ def suggest(
     pod: PodOption,
     lookback: Annotated[
         str,
-        typer.Option(
-            "--since",
-            metavar="TIME",
-            help="Start of the profile, as time before now: 15m, 1h30m, at most 30d.",
-            callback=options.require_time("1s", "30d"),
+        options.build_time_option(
+            "--since", "1s", "30d", text="Start of the profile, as time before now: 15m, 1h30m, at most 30d."
         ),
     ] = "1h",
     min_replicas: Annotated[int, typer.Option("--min", min=1, help="Minimum number of replicas.")] = 1,

@@ -20,12 +20,7 @@ class Limits:
     # Exporters are scraped every 30 s, so a shorter load leaves no sample of it alone.
     duration: Annotated[
         str,
-        typer.Option(
-            "--for",
-            metavar="TIME",
-            help="Duration of the load, 1m to 1h.",
-            callback=options.require_time("1m", "1h"),
-        ),
+        options.build_time_option("--for", "1m", "1h", text="Duration of the load, 1m to 1h."),
     ] = "1m"
     max_temperature: Annotated[
         int | None,

@@ -31,11 +31,8 @@ def run_change(plan: "Callable[[Engines], Operation]", session: EngineSession) -
 
 DeadlineOption = Annotated[
     str,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help="Revert the change after this time, such as 2h, at most 30d. Default: keep it.",
-        callback=options.require_time("1s", "30d"),
+    options.build_time_option(
+        "--for", "1s", "30d", text="Revert the change after this time, such as 2h, at most 30d. Default: keep it."
     ),
 ]
 
@@ -150,11 +147,8 @@ def pause_profiling(
     *,
     duration: Annotated[
         str,
-        typer.Option(
-            "--for",
-            metavar="TIME",
-            help="Resume profiling after this time, such as 30m, at most 1d.",
-            callback=options.require_time("1s", "1d"),
+        options.build_time_option(
+            "--for", "1s", "1d", text="Resume profiling after this time, such as 30m, at most 1d."
         ),
     ] = "30m",
     session: EngineSession,
@@ -180,21 +174,11 @@ def start_stats(
     job: JobArgument,
     interval: Annotated[
         str,
-        typer.Option(
-            "--every",
-            metavar="TIME",
-            help="Interval between two measurements, 100ms to 1h.",
-            callback=options.require_time("100ms", "1h"),
-        ),
+        options.build_time_option("--every", "100ms", "1h", text="Interval between two measurements, 100ms to 1h."),
     ] = "30s",
     keep: Annotated[
         str,
-        typer.Option(
-            "--keep",
-            metavar="TIME",
-            help="Time to keep the record, longer than the job, 1m to 1y.",
-            callback=options.require_time("1m", "1y"),
-        ),
+        options.build_time_option("--keep", "1m", "1y", text="Time to keep the record, longer than the job, 1m to 1y."),
     ] = "1d",
     session: EngineSession,
 ) -> "ChangeResult":

@@ -69,12 +69,7 @@ def watch_policy(
     *,
     duration: Annotated[
         str,
-        typer.Option(
-            "--for",
-            metavar="TIME",
-            help="Time to listen for violations, 1s to 1d.",
-            callback=options.require_time("1s", "1d"),
-        ),
+        options.build_time_option("--for", "1s", "1d", text="Time to listen for violations, 1s to 1d."),
     ] = "1m",
     session: QuerySession,
 ) -> "Listing":

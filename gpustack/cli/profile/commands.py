@@ -74,11 +74,8 @@ def analyze(
     gpu: GpuOption = "",
     lookback: Annotated[
         str,
-        typer.Option(
-            "--since",
-            metavar="TIME",
-            help="Start of the profile, as time before now: 90s, 15m, 1h30m, at most 30d.",
-            callback=options.require_time("1s", "30d"),
+        options.build_time_option(
+            "--since", "1s", "30d", text="Start of the profile, as time before now: 90s, 15m, 1h30m, at most 30d."
         ),
     ] = "1h",
     workload: WorkloadOption = None,

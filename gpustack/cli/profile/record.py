@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 FileOption = Annotated[Path, typer.Option("-f", "--file", metavar="FILE", help="Write the profile to this file.")]
 ForOption = Annotated[
     str,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help="Duration of the record: 90s, 15m, 1h30m, at most 30d.",
-        callback=options.require_time("1s", "30d"),
-    ),
+    options.build_time_option("--for", "1s", "30d", text="Duration of the record: 90s, 15m, 1h30m, at most 30d."),
 ]
 LabelOption = Annotated[str, typer.Option("--label", metavar="TEXT", help="Label of the profile in reports.")]
 ExporterOption = Annotated[
