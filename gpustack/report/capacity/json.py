@@ -98,17 +98,22 @@ class CurrentStateShape(Shape):
     idle_pods: list[IdleShape] = take("idle")
 
 
-class CapacityDocument(Document):
-    """Describe the result of `gpustack capacity report` from `begin` to `end`. Of `window_hours`,
-    `recorded_hours` are known; they include `bridged_hours`."""
+class UsageDocument(Document):
+    """Describe the hours of a report and where they come from."""
 
-    kind: Literal["gpustack/capacity/v1"] = Field("gpustack/capacity/v1", alias="schema")
     begin: Time = take("usage", "begin")
     end: Time = take("usage", "end")
     window_hours: int = take("usage", "window_hours")
     recorded_hours: Hours = take("usage", "recorded_hours")
     bridged_hours: Hours = take("usage", "bridged_hours")
     source: str = take("usage", "source")
+
+
+class CapacityDocument(UsageDocument):
+    """Describe the result of `gpustack capacity report` from `begin` to `end`. Of `window_hours`,
+    `recorded_hours` are known; they include `bridged_hours`."""
+
+    kind: Literal["gpustack/capacity/v1"] = Field("gpustack/capacity/v1", alias="schema")
     dimensions: list[str]
     rows: list[RowShape]
     total: HoursShape

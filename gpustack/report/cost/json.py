@@ -6,12 +6,12 @@ from pydantic import BeforeValidator, Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import CELLS, Bill
-from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape
+from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape, UsageDocument
 from gpustack.report.csv_text import write_csv
 from gpustack.report.document import render_result
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import COST
-from gpustack.report.schema import Document, Hours, Shape, Time, take
+from gpustack.report.schema import Shape, take
 
 Money = Annotated[str, BeforeValidator(lambda value: f"{value:.2f}")]
 MONEY = (*CELLS, "allocated_cost", "total_cost")
@@ -42,17 +42,11 @@ class BudgetShape(Shape):
     exceeded: bool
 
 
-class CostDocument(Document):
+class CostDocument(UsageDocument):
     """Describe the result of `gpustack cost report` from `begin` to `end`, in `currency`. Of `window_hours`,
     `recorded_hours` are known and billed. All `rows` add up to `total`, to the cent, and so does `cost_by_day`."""
 
     kind: Literal["gpustack/cost/v1"] = Field("gpustack/cost/v1", alias="schema")
-    begin: Time = take("usage", "begin")
-    end: Time = take("usage", "end")
-    window_hours: int = take("usage", "window_hours")
-    recorded_hours: Hours = take("usage", "recorded_hours")
-    bridged_hours: Hours = take("usage", "bridged_hours")
-    source: str = take("usage", "source")
     currency: str
     dimensions: list[str]
     rows: list[LineShape] = take("lines")
