@@ -60,11 +60,11 @@ def find_misspelt_variables(
     """Return a complaint for each variable that is nearly the spec's or a host setting's. One that begins with
     `gpustack_` is judged as a setting of its host."""
     names = dict.fromkeys(name for host in variables.values() for name in host)
+    rule = "a key of gpustack, or a name that does not look like one"
     return [
         Complaint(locate_word(name, texts) or inventory, name, "a variable that nothing reads", rule, REFERENCE, near)
         for name in names
         if not name.startswith(PREFIX) and (near := find_own_key(name))
-        for rule in ("a key of gpustack, or a name that does not look like one",)
     ]
 
 
@@ -87,15 +87,15 @@ def find_unread_files(
     complaints = []
     hosts = {host for members in groups.values() for host in members}
     for path, text in texts.items():
-        keys = parse_keys(path, text)
+        # A file without the word has no key of gpustack, and needs no parser.
+        keys = parse_keys(path, text) if SPEC_KEY in text or path.stem == SPEC_KEY else None
         if keys is None:
             continue
         is_own = any(key in OWN_KEYS or key.startswith(PREFIX) for key in keys)
-        if keys and not is_own and path.stem == SPEC_KEY:
-            near = next((key for key in keys if find_own_key(key)), "")
-            if not near:  # A misspelt key has a complaint of its own.
-                rule = f"`{SPEC_KEY}:` with the spec, or variables that begin with {PREFIX}"
-                complaints.append(Complaint(f"{path}:1", keys[0], "no key of gpustack", rule, REFERENCE))
+        # A misspelt key has a complaint of its own.
+        if keys and not is_own and path.stem == SPEC_KEY and not any(map(find_own_key, keys)):
+            rule = f"`{SPEC_KEY}:` with the spec, or variables that begin with {PREFIX}"
+            complaints.append(Complaint(f"{path}:1", keys[0], "no key of gpustack", rule, REFERENCE))
         if is_own and source and (folder := find_unread_folder(source, path, groups, hosts)):
             kind, name, known = folder
             rule = f"the name of a {kind} of the inventory"
@@ -132,11 +132,11 @@ def find_misspelt_groups(
     inventory: str, groups: Mapping[str, Sequence[str]], texts: Mapping[Path, str]
 ) -> list[Complaint]:
     """Return a complaint for each group that is nearly one of gpustack's."""
+    rule = "a group of gpustack, or a name that does not look like one"
     return [
         Complaint(locate_word(name, texts) or inventory, name, "a group that nothing reads", rule, REFERENCE, near)
         for name in groups
         if (near := find_own_group(name))
-        for rule in ("a group of gpustack, or a name that does not look like one",)
     ]
 
 
