@@ -17,6 +17,14 @@ def resolve_containerd_version(spec: Spec) -> str:
     return spec.containerd.version or parse_minor(read_version_set(spec.versions).components["containerd"])
 
 
+def resolve_containerd_minimum(spec: Spec) -> str:
+    """Resolve the first good patch of the line that hosts get, or an empty text for a full version of the spec and for
+    a line that the version set does not know."""
+    line = resolve_containerd_version(spec)
+    lines = read_version_set(spec.versions).containerd_lines[parse_minor(resolve_kubernetes_version(spec))]
+    return next((first for first in lines if parse_minor(first) == line), "")
+
+
 def resolve_driver_version(spec: Spec) -> str:
     return spec.gpu.driver.version or read_version_set(spec.versions).components["nvidia-driver"]
 

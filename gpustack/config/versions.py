@@ -43,8 +43,8 @@ class Artefact:
 @dataclass(frozen=True)
 class VersionSet:
     """Hold a version set. `minors` are those of Kubernetes, with the end of their support; `containerd_lines` has the
-    first version of each line of containerd that serves such a minor; `images` has the digests of pinned images by
-    reference."""
+    first good version of each line of containerd that serves such a minor, and `containerd_defects` the defect of
+    earlier ones by line; `images` has the digests of pinned images by reference."""
 
     name: str
     components: dict[str, str]
@@ -52,6 +52,7 @@ class VersionSet:
     flannel: Artefact
     minors: dict[str, date]
     containerd_lines: dict[str, tuple[str, ...]]
+    containerd_defects: dict[str, str]
     helm: Artefact
     charts: dict[str, Artefact]
     provisioner: Artefact
@@ -75,6 +76,7 @@ def read_version_set(name: str) -> VersionSet:
     """Read a version set. Raise KeyError when the file lacks something, which a contract test forbids."""
     data = read_shipped_yaml(VERSIONS / f"{name}.yaml")
     fields = ("uri", "suite", "components", "key", "fingerprint")
+    patches = data["containerd_patches"]
     return VersionSet(
         name=name,
         components={key: str(entry["version"]).removeprefix("v") for key, entry in data["components"].items()},
@@ -94,7 +96,11 @@ def read_version_set(name: str) -> VersionSet:
             data["manifests"]["local-path-provisioner"], str(data["components"]["local-path-provisioner"]["version"])
         ),
         images={name: digest for name, digest in data["images"].items() if digest != "unpinned"},
-        containerd_lines={str(minor): tuple(row["first"]) for minor, row in data["containerd_lines"].items()},
+        containerd_lines={
+            str(minor): tuple(patches.get(parse_minor(first), {}).get("first", first) for first in row["first"])
+            for minor, row in data["containerd_lines"].items()
+        },
+        containerd_defects={line: str(row["reason"]) for line, row in patches.items()},
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )
 

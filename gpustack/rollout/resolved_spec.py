@@ -9,6 +9,7 @@ from gpustack.config.resolution import (
     build_apt_repositories,
     build_download,
     build_mirror_url,
+    resolve_containerd_minimum,
     resolve_containerd_version,
     resolve_driver_version,
     resolve_kubernetes_version,
@@ -36,7 +37,11 @@ def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str])
     user, file = egress.select_login(spec.source) if isinstance(spec.source, Mirror) else ("", "")
     whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
     whole["kubernetes"] |= {"version": version, "minor": parse_minor(version), "endpoint": endpoint}
-    whole["containerd"] |= {"version": resolve_containerd_version(spec), "images": render_pinned_images(spec)}
+    whole["containerd"] |= {
+        "version": resolve_containerd_version(spec),
+        "minimum": resolve_containerd_minimum(spec),
+        "images": render_pinned_images(spec),
+    }
     whole["gpu"]["driver"]["version"] = resolve_driver_version(spec)
     whole["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
     whole["flannel"] |= {

@@ -19,43 +19,75 @@ RELEASE = re.compile(r"\d+\.\d+\.\d+")
 
 def version(view: View) -> Result | None:
     """The version of containerd.io is of a release line that supports this Kubernetes; if the spec has
-    `containerd.version`, it is that version, or a patch of that line. Another patch of such a line is not drift."""
+    `containerd.version`, it is that version, or a patch of that line. Another patch of such a line is not drift, unless
+    it is one of the first that have a known defect. A repository that offers only those gives a host none."""
     package = view[PACKAGES]["containerd.io"]
     if not package:
+        if unfit_version := find_unfit_offer(view):
+            expected, actual = (
+                describe_expected_version(view),
+                f"nothing; offered {describe_version(view, unfit_version)}",
+            )
+            hint = Command("gpustack", "explain", "containerd-offered")
+            return Result("containerd.io", expected, actual, "operator", hint=hint)
         return Result("containerd.io", describe_install_version(view), "nothing")
     if fits_spec(view, package.version):
         return None
     hint = Command("gpustack", "explain", "upgrade-needed")
-    return Result("containerd.io", describe_expected_version(view), package.version, "upgrade", hint=hint)
+    actual = describe_version(view, package.version)
+    return Result("containerd.io", describe_expected_version(view), actual, "upgrade", hint=hint)
+
+
+def find_unfit_offer(view: View) -> str:
+    """Find the newest version that the repository offers to the host, where it does not fit the spec."""
+    if RELEASE.fullmatch(resolve_containerd_version(view.spec)) or not view.has_fact(CONTAINERD_OFFERS):
+        return ""
+    newest = next((offer.version for offer in view[CONTAINERD_OFFERS] if offer.available), "")
+    return "" if not newest or fits_spec(view, newest) else newest
 
 
 def fits_spec(view: View, candidate: str) -> bool:
-    """Tell whether a version fits the spec. A version before its release fits only where the spec names it."""
+    """Tell whether a version fits the spec. One before its release, or before the first good patch of its line, fits
+    only where the spec names it."""
     spec_version = view.spec.containerd.version
     if candidate == spec_version:
         return True
     if not RELEASE.fullmatch(candidate) or (spec_version and parse_minor(candidate) != spec_version):
         return False
-    return bool(spec_version) or any(
-        parse_minor(candidate) == parse_minor(minimum) and parse_patch(candidate) >= parse_patch(minimum)
-        for minimum in list_minimum_versions(view)
-    )
+    if minimum := map_minimum_versions(view).get(parse_minor(candidate)):
+        return parse_patch(candidate) >= parse_patch(minimum)
+    return bool(spec_version)
 
 
-def list_minimum_versions(view: View) -> tuple[str, ...]:
-    """List the first version of each line that serves the Kubernetes of the spec."""
-    return view.versions.containerd_lines[parse_minor(resolve_kubernetes_version(view.spec))]
+def map_minimum_versions(view: View) -> dict[str, str]:
+    """Map each line that serves the Kubernetes of the spec to its first good version."""
+    versions = view.versions.containerd_lines[parse_minor(resolve_kubernetes_version(view.spec))]
+    return {parse_minor(minimum): minimum for minimum in versions}
 
 
 def parse_patch(version: str) -> int:
     return int(version.split(".")[2])
 
 
+def describe_version(view: View, candidate: str) -> str:
+    """Describe a version that does not fit, with the defect for which the first patches of its line are refused."""
+    line = parse_minor(candidate)
+    defect, minimum = view.versions.containerd_defects.get(line), map_minimum_versions(view).get(line)
+    if not RELEASE.fullmatch(candidate) or not defect or not minimum:
+        return candidate
+    return f"{candidate}: {defect}" if parse_patch(candidate) < parse_patch(minimum) else candidate
+
+
 def describe_expected_version(view: View) -> str:
-    if spec_version := view.spec.containerd.version:
+    spec_version, minimum_versions = view.spec.containerd.version, map_minimum_versions(view)
+    if spec_version and spec_version not in minimum_versions:
         return spec_version if RELEASE.fullmatch(spec_version) else f"a patch of {spec_version}"
     kubernetes = parse_minor(resolve_kubernetes_version(view.spec))
-    lines = (f"{minimum} or newer of {parse_minor(minimum)}" for minimum in list_minimum_versions(view))
+    lines = (
+        f"{minimum} or newer of {line}"
+        for line, minimum in minimum_versions.items()
+        if spec_version in (None, "", line)
+    )
     return f"{' or '.join(lines)}, for Kubernetes {kubernetes}"
 
 
@@ -89,4 +121,4 @@ def choose_version(view: View) -> str:
     if plane.has_fact(PACKAGES) and (package := plane[PACKAGES]["containerd.io"]) and fits_spec(view, package.version):
         return package.version
     offers = plane[CONTAINERD_OFFERS] if plane.has_fact(CONTAINERD_OFFERS) else ()
-    return next((offer.version for offer in offers if offer.available), "")
+    return next((offer.version for offer in offers if offer.available and fits_spec(view, offer.version)), "")

@@ -70,11 +70,11 @@ def delete_package(world: Path, version: str) -> None:
         path.unlink()
 
 
-def choose_packages(world: Path, line: str = "2.3", patch: str = "") -> tuple[str, str]:
-    """Choose the packages: PACKAGES, and the output."""
+def choose_packages(world: Path, line: str = "2.3", patch: str = "", minimum: str = "") -> tuple[str, str]:
+    """Choose the packages: PACKAGES, and the output. Raise CalledProcessError where the script refuses."""
     script = f'set -eu\n{SCRIPT}\necho "$PACKAGES"'.replace("/etc/apt", f"{world}/apt")
     env = {"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf", "DPKG_ADMINDIR": f"{world}/dpkg",
-           "LC_ALL": "C", "WANTED": line, "PATCH": patch}  # fmt: skip
+           "LC_ALL": "C", "WANTED": line, "PATCH": patch, "MINIMUM": minimum}  # fmt: skip
     process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=120)
     *lines, packages = process.stdout.splitlines()
     return packages, "\n".join(lines)
@@ -108,6 +108,22 @@ def test_what_the_cluster_has_is_taken_before_what_is_newer(world: Path) -> None
     delete_package(world, "2.3.4")
     assert choose_packages(world, patch="2.3.5")[0] == format_packages("2.3.7")
     assert choose_packages(world, patch="2.3.1")[0] == format_packages("2.3.7")
+
+
+def test_none_before_the_first_good_patch_is_taken(world: Path) -> None:
+    for version in ("2.3.7", "2.3.6"):
+        delete_package(world, version)
+    assert choose_packages(world, minimum="2.3.5")[0] == format_packages("2.3.5")
+    assert choose_packages(world, patch="2.3.4", minimum="2.3.5")[0] == format_packages("2.3.5")
+    delete_package(world, "2.3.5")
+    assert choose_packages(world, minimum="2.3.5")[0] == "containerd.io=2.3.* cri-tools", "apt says that it is missing"
+
+
+def test_a_repository_without_a_good_patch_is_refused(world: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refusal:
+        choose_packages(world, minimum="2.3.10")
+    assert "expected 2.3.10 or newer, offered 2.3.7" in refusal.value.stderr
+    assert "(gpustack explain containerd-offered)" in refusal.value.stderr
 
 
 def test_a_version_of_the_spec_is_taken_alone(world: Path) -> None:
