@@ -20,7 +20,7 @@ SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!
 # timed PART,COMMAND: says at its end how long it took.
 timed = @TIMEFORMAT='── %lR  $(1)'; time $(2)
 
-.PHONY: help demo test quick quick-first quick-second $(FOLDERS) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+.PHONY: help demo test quick quick-first quick-second folders $(FOLDERS) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
     upstream env go lock values rights sbom audit clean
 
 help:
@@ -56,12 +56,18 @@ demo:
 test:
 	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
 	$(call timed,environment,$(MAKE) --no-print-directory env go)
-	$(call timed,quick tests,$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going $(FOLDERS))
+	$(call timed,quick tests,$(MAKE) --no-print-directory folders)
 	$(call timed,bundle,$(MAKE) --no-print-directory bundle)
 	$(call timed,lab tests,pytest tests/lab -m short)
 
+# What failed is named again at the end: the folder that it is in may have ended minutes before.
+folders:
+	@mkdir -p .pytest_cache; set -o pipefail; \
+	$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going $(FOLDERS) 2>&1 | tee .pytest_cache/folders.log \
+	  || { grep -hE '^(FAILED|ERROR) ' .pytest_cache/folders.log; exit 1; }
+
 $(FOLDERS):
-	pytest $@ -m "not slow"
+	pytest -q $@ -m "not slow"
 
 quick: $(ENV)
 	@echo "make quick: unit tests of every package with few drawn cases; neither Go nor a lab is needed" >&2

@@ -40,6 +40,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lock, name, seconds)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lengthen the limits where a lock must not be lost: a virtual machine stands still for half a second at times."""
+    monkeypatch.setattr(lock, "SILENCE", 1.0)
+    monkeypatch.setattr(lock, "RETAKE", 1.0)
+
+
 @dataclass
 class World:
     """The hosts of this world hold one lock each, as the script does. `silent` hosts refuse, `odd` ones lack flock."""
@@ -79,6 +86,7 @@ def wait_until(ask: Callable[[], object]) -> bool:
     return bool(ask())
 
 
+@pytest.mark.usefixtures("patient")
 def test_all_hosts_are_held_by_one_run_and_all_are_let_go() -> None:
     world = World()
     with hold_locks(Places((PLANE,), (WORKER, OTHER_WORKER)), "install", world.open_session) as locks:
@@ -86,7 +94,7 @@ def test_all_hosts_are_held_by_one_run_and_all_are_let_go() -> None:
         assert world.order[0] == "k1"
         assert len({hold.run for hold in locks.holds}) == 1
         locks.require(["k1", "k2", "k3"])
-        time.sleep(0.6)
+        time.sleep(2.5)
         assert locks.loss_reason == ""
         assert locks.expiry > lock.read_clock()
     assert world.holders == {}
@@ -128,13 +136,14 @@ def test_a_required_one_must_be_held(world: World, error: type[Exception]) -> No
     assert world.holders == {}
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_worker_that_restarts_ends_no_run_and_is_held_again() -> None:
     """The plays of a worker that restarts wait for it, or fail; the others go on."""
     world = World()
     with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as locks:
         world.silent.add("k2")
         assert wait_until(lambda: "k2" not in world.holders)
-        time.sleep(0.6)
+        time.sleep(2.5)
         assert locks.loss_reason == ""
         with pytest.raises(LockedError):
             locks.require(["k2"])
@@ -143,6 +152,7 @@ def test_a_worker_that_restarts_ends_no_run_and_is_held_again() -> None:
         locks.require(["k2"])
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_worker_that_another_run_took_meanwhile_ends_the_run() -> None:
     world = World()
     with hold_locks(Places((PLANE,), (WORKER,)), "install", world.open_session) as locks:
