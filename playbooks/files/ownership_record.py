@@ -65,13 +65,22 @@ def locate_copy(path):
     return COPIES + "/" + hashlib.sha256(path.encode()).hexdigest()[:16] + "-" + os.path.basename(path)
 
 
-def keep_copy(path):
+def keep_copy(path, place):
     try:
         ensure_folder(COPIES, 0o700)
         content = read_bytes(path, 1 << 30)
     except OSError as error:
         raise Unusable("%s cannot be copied: %s" % (path, error.strerror)) from error
-    write_whole(locate_copy(path), content)
+    write_whole(place, content)
+
+
+def keep_drift(path, record, state):
+    """Copy a file that somebody changed since: the step may write or remove it. A reset leaves such a copy."""
+    if record["kind"] in ("file", "marked") and state.startswith("file ") and state != record["before"]:
+        place = "%s/changed-%s-%s" % (COPIES, state.split()[3][:16], os.path.basename(path))
+        if look_up(place) is None:
+            keep_copy(path, place)
+            print("changed: copied %s, which is not as gpustack left it, to %s" % (path, place))
 
 
 def forget(records, path):
@@ -107,7 +116,7 @@ def begin():
         state, record = find_state(path, kind), records.get(path)
         if record is None:
             if kind in COPIED and state.startswith("file "):
-                keep_copy(path)
+                keep_copy(path, locate_copy(path))
             records[path] = {"kind": kind, "before": state, "after": "", "cluster": "", "run": run, "at": at}
         elif kind in BY_PRESENCE:
             if state == record["before"]:
@@ -118,6 +127,7 @@ def begin():
             record["drifted"] = state
         elif record["after"] not in ("", state):
             # Somebody changed it since. Where it holds lines of others, it is theirs from now on.
+            keep_drift(path, record, state)
             record.update({"after": EDITED} if kind == "lines" else {"drifted": state})
     if json.dumps(records, sort_keys=True) != before:
         save_records(records)

@@ -23,6 +23,23 @@ def print_unchanged():
     print("\n".join(printed))
 
 
+def print_removable(*paths):
+    """Print `remove PATH` for what was not there before gpustack and is as a step left it, or holds nothing.
+
+    A power cut leaves files that hold nothing. What somebody changed is named and stays.
+    """
+    records = load_records()
+    for path in paths:
+        record = records.get(path, build_empty_record("file"))
+        state = find_state(path, record["kind"])
+        if record["before"] != ABSENT or state == ABSENT:
+            continue
+        if state == record["after"] or (state.startswith("file ") and not read_bytes(path).strip(b"\0")):
+            print("remove " + path)
+        else:
+            print("left: %s is not as gpustack left it" % path, file=sys.stderr)
+
+
 def restore(path):
     """Write a file again as it was before the first step that changed it."""
     record = load_records()[path]
@@ -126,7 +143,7 @@ def print_remnants(*paths):
 
 COMMANDS = {
     "begin": begin, "finish": finish, "cluster": name_cluster, "read": read, "still": print_unchanged,
-    "restore": restore, "clear": clear, "forget": drop_record, "remnants": print_remnants,
+    "restore": restore, "clear": clear, "forget": drop_record, "remnants": print_remnants, "removable": print_removable,
 }  # fmt: skip
 
 run(COMMANDS, *sys.argv[1:])

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
 # is_agreed for steps, after remove-agreed.sh where that is read: what a step itself no longer wants goes where the record
-# says that it was not there before gpustack. A step records what it may write before it does, so there may be nothing.
+# of this machine says that it was not there before gpustack and is as a step left it. Reads OWNERSHIP.
 is_agreed() {
-  [ "$1" = remove ] && [ -e "$2" ] && grep -qs "^\"$2\": .*\"before\": \"absent\"" /var/lib/gpustack-cluster/owned.json
+  [ "$1" = remove ] && [ -e "${OWNERSHIP_ROOT:-}$2" ] &&
+    [ "$(python3 -I -c "${OWNERSHIP:?}" removable "$2")" = "remove $2" ]
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Adds to PACKAGES what only some hosts need. Follows recorded.sh, and is read before apt-install.sh.
-# Reads TIME_SYNC (`managed` or `external`).
+# Reads TIME_SYNC (`managed` or `external`) and OWNERSHIP.
 apparmor=$(cat /sys/module/apparmor/parameters/enabled 2>/dev/null) || apparmor=
 [ "$apparmor" != Y ] || PACKAGES="$PACKAGES apparmor"
 
