@@ -109,19 +109,29 @@ def sync_folder(folder: int) -> None:
             raise
 
 
+def refuse_shared(path: Path, descriptor: int) -> os.stat_result:
+    """Return the status of an opened file. Raise OSError where it is not a regular file, or has another name: what is
+    added to it would be added to a file of somebody else."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    if status.st_nlink > 1:
+        raise OSError(errno.EMLINK, "it has another name, by a hard link", str(path))
+    return status
+
+
 def append_line(path: Path, line: str) -> None:
     """Add a line behind what a regular file has, or create the file for its owner alone.
 
-    Raise OSError where the name is a link or anything else that is not a regular file, and for what is not one line."""
+    Raise OSError where the name is a link, a hard link or anything else that is not a regular file, and for what is not
+    one line."""
     if not line.endswith("\n") or len(line.splitlines()) != 1:
         raise OSError(errno.EINVAL, "it is not one line", str(path))
     with open_parent(path) as folder:
         refuse_irregular(path, folder)
         descriptor = os.open(path.name, LINES, MODES["owner"], dir_fd=folder)
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        status = refuse_shared(path, descriptor)
         whole = not status.st_size or os.pread(descriptor, 1, status.st_size - 1) == b"\n"
         os.write(descriptor, ("" if whole else "\n").encode() + line.encode())
         os.fsync(descriptor)
@@ -132,13 +142,12 @@ def append_line(path: Path, line: str) -> None:
 def open_log(path: Path) -> int:
     """Return the descriptor of a private file that grows, for `os.write`.
 
-    Raise OSError where the name is a link or anything else that is not a regular file."""
+    Raise OSError where the name is a link, a hard link or anything else that is not a regular file."""
     with open_parent(path) as folder:
         refuse_irregular(path, folder)
         descriptor = os.open(path.name, APPEND, MODES["owner"], dir_fd=folder)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        refuse_shared(path, descriptor)
         os.fchmod(descriptor, MODES["owner"])
     except OSError:
         os.close(descriptor)

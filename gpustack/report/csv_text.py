@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpustack.ask.redact.printable import flatten
 
-FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-"""Spreadsheets run what begins so, also behind blanks and quotes, and in the width of East Asian characters."""
+FORMULA = re.compile(r"(^|;)(?=[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+"""Spreadsheets run what begins so, also behind blanks and quotes, and in the width of East Asian characters. A
+semicolon ends a cell where the language of the spreadsheet writes numbers with a comma."""
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -24,4 +25,4 @@ def write_csv(heading: Sequence[str], rows: Iterable[Sequence[str]], clean: Call
 def write_cell(text: str) -> str:
     """Return a text as one line, with an apostrophe before what a spreadsheet would run. A number stays one."""
     line = flatten(text)
-    return f"'{line}" if FORMULA.match(line) and not NUMBER.fullmatch(line) else line
+    return line if NUMBER.fullmatch(line) else FORMULA.sub(r"\1'", line)

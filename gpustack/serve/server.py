@@ -1,4 +1,4 @@
-"""A server with a thread for each connection, as many as THREADS at once."""
+"""A server with a thread for each connection."""
 
 import socket
 import socketserver
@@ -7,24 +7,18 @@ import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from http import HTTPStatus
 from http.server import ThreadingHTTPServer
 from typing import Any
 
 from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.serve.allowed_hosts import normalize_name
-from gpustack.serve.clients import PER_CLIENT, Clients
+from gpustack.serve.clients import Clients
 from gpustack.serve.handler import RETRY_SECONDS, Handler
 from gpustack.serve.moment import Moment
 from gpustack.serve.refusal import CONTENT_TYPE, Refusal, render_problem
 
-THREADS = 32
 POLL_INTERVAL = 0.2  # seconds within which it ends
-CROWDED = Refusal(
-    HTTPStatus.SERVICE_UNAVAILABLE, "serve-busy", f"{PER_CLIENT} requests of this client are being answered: ask again."
-)
-BUSY = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "serve-busy", f"{THREADS} requests are being answered: ask again.")
 
 
 class Server(ThreadingHTTPServer):
@@ -44,7 +38,6 @@ class Server(ThreadingHTTPServer):
     ) -> None:
         self.latest, self.access_log, self.clients = latest, access_log, Clients()
         self.hosts = frozenset(map(normalize_name, (listen[0], *hosts)))
-        self.slots = threading.BoundedSemaphore(THREADS)
         self.address_family = socket.AF_INET6 if ":" in listen[0] else socket.AF_INET
         super().__init__(listen, Handler)
 
@@ -71,20 +64,14 @@ class Server(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self.clients.admit(request, str(client_address[0])):
-            refuse_busy(request, CROWDED)
-            self.shutdown_request(request)
-            return
-        if not self.slots.acquire(blocking=False):
-            self.clients.leave(request)
-            refuse_busy(request, BUSY)
+        if refusal := self.clients.admit(request, str(client_address[0])):
+            refuse_connection(request, refusal)
             self.shutdown_request(request)
             return
         try:
             super().process_request(request, client_address)
         except RuntimeError:  # No thread was started that would release it.
             self.clients.leave(request)
-            self.slots.release()
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -92,13 +79,12 @@ class Server(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             self.clients.leave(request)
-            self.slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         sys.stderr.write(redact(clean_text(traceback.format_exc())))
 
 
-def refuse_busy(connection: socket.socket, refusal: Refusal) -> None:
+def refuse_connection(connection: socket.socket, refusal: Refusal) -> None:
     """Refuse a connection in the thread that listens. The few bytes fit into an empty buffer, so nothing blocks."""
     body = render_problem(refusal)
     lines = (

@@ -102,6 +102,17 @@ def test_a_hard_link_to_the_old_file_keeps_its_content(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_text() == "as it was"
 
 
+@pytest.mark.parametrize("act", [lambda path: append_line(path, "ours\n"), open_log])
+def test_nothing_is_added_to_a_file_that_has_another_name(tmp_path: Path, act: Callable[[Path], None]) -> None:
+    (tmp_path / "precious").write_text("as it was\n")
+    (tmp_path / "precious").chmod(0o640)
+    (tmp_path / "file").hardlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="hard link"):
+        act(tmp_path / "file")
+    assert (tmp_path / "precious").read_text() == "as it was\n"
+    assert (tmp_path / "precious").stat().st_mode & 0o777 == 0o640
+
+
 def test_a_folder_that_is_swapped_meanwhile_gets_nothing(tmp_path: Path) -> None:
     (tmp_path / "chosen").mkdir()
     (tmp_path / "victim").mkdir()

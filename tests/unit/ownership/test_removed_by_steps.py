@@ -1,4 +1,4 @@
-"""Check what a step itself takes away: what gpustack wrote, as it left it. What somebody changed stays, or is copied."""
+"""Check what a step itself takes away: what gpustack wrote, as it left it. What others changed stays, or is copied."""
 
 import json
 import os

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 from hypothesis import given
@@ -25,8 +26,17 @@ def test_no_cell_is_a_formula(text: str) -> None:
     assert write_cell(text).startswith("'")
 
 
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_no_part_of_a_cell_is_a_formula_for_a_reader_of_semicolons(formula: str) -> None:
+    """LibreOffice separates by semicolons unless told otherwise, Excel where the decimal sign is a comma."""
+    for text in (f"x;{formula}", f"a,b;{formula}", f'"x;{formula}', f"x;;{formula}"):
+        row = write_csv(["a", "b"], [[text, "1"]], str).splitlines()[1]
+        fields = [field for line in csv.reader([row], delimiter=";") for field in line] + row.split(";")
+        assert not any(re.match(r"[\s\"]*[=+\-@\uff1d]", field) for field in fields), row
+
+
 @pytest.mark.parametrize(
-    "text", ["-1", "-12.50", "+3", "1e-3", "-1.5E+10", "NVIDIA H100 80GB", "n1", "", "a=b", "10.0.0.1"]
+    "text", ["-1", "-12.50", "+3", "1e-3", "-1.5E+10", "NVIDIA H100 80GB", "n1", "", "a=b", "10.0.0.1", "a; b"]
 )
 def test_numbers_and_texts_stay(text: str) -> None:
     assert write_cell(text) == text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpustack.serve import clients
 from gpustack.serve.allowed_hosts import is_allowed, read_host
-from gpustack.serve.clients import PER_CLIENT, Clients
+from gpustack.serve.clients import PER_CLIENT, THREADS, Clients, identify_client
 from tests.unit.serve.test_server import connect, get, send_bytes, serve_moments, wait
 
 NAMES = frozenset({"gpus.example.com"})
@@ -76,11 +76,49 @@ def test_a_client_whose_requests_are_at_work_is_refused_and_others_are_not(monke
         first, second, third, other_client = [pair[0] for pair in pairs]
         for connection in (part for pair in pairs for part in pair):
             stack.enter_context(closing(connection))
-        assert table.admit(first, "10.0.0.1")
-        assert table.admit(second, "10.0.0.1")
+        assert table.admit(first, "10.0.0.1") is None
+        assert table.admit(second, "10.0.0.1") is None
         table.begin(first)
         table.begin(second)
-        assert not table.admit(third, "10.0.0.1")
-        assert table.admit(other_client, "10.0.0.2")
+        refusal = table.admit(third, "10.0.0.1")
+        assert refusal
+        assert "of this client" in refusal.reason
+        assert table.admit(other_client, "10.0.0.2") is None
         table.leave(first)
-        assert table.admit(third, "10.0.0.1")
+        assert table.admit(third, "10.0.0.1") is None
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::1", "::/64"),
+    ],
+)
+def test_a_network_of_ipv6_is_one_client(address: str, client: str) -> None:
+    assert identify_client(address) == client
+
+
+def test_idle_sockets_of_many_clients_make_room_for_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "IDLE_SECONDS", 0.05)
+    table = Clients()
+    with ExitStack() as stack:
+        pairs = [socket.socketpair() for _ in range(THREADS + 2)]
+        for connection in (part for pair in pairs for part in pair):
+            stack.enter_context(closing(connection))
+        own_ends = [pair[0] for pair in pairs]
+        for number, connection in enumerate(own_ends[:THREADS]):
+            assert table.admit(connection, f"2001:db8:0:{number}::1") is None
+        assert table.admit(own_ends[THREADS], "10.0.0.1"), "all of them are too young to be idle"
+        table.begin(own_ends[0])
+        time.sleep(0.1)
+        assert table.admit(own_ends[THREADS], "10.0.0.1") is None
+        assert pairs[1][1].recv(1) == b"", "the oldest that is idle was closed"
+        for connection in own_ends[2:THREADS]:
+            table.begin(connection)
+        refusal = table.admit(own_ends[THREADS + 1], "10.0.0.2")
+        assert refusal
+        assert refusal.reason.startswith(f"{THREADS} requests are")

@@ -13,7 +13,7 @@ import urllib3
 
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
-from gpustack.serve import handler, request_head, server
+from gpustack.serve import clients, handler, request_head, server
 from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment, read_moment
 from gpustack.serve.server import Server
@@ -54,7 +54,7 @@ def connect(http_server: Server) -> socket.socket:
 
 def count_busy(http_server: Server) -> int:
     """Count the threads that answer."""
-    return server.THREADS - http_server.slots._value
+    return len(http_server.clients.pending) + len(http_server.clients.active)
 
 
 def wait(until: Callable[[], bool]) -> None:
@@ -188,7 +188,7 @@ def test_a_client_that_goes_away_leaves_no_word(running_server: Server, capsys: 
 
 
 def test_more_than_there_are_threads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "THREADS", 2)
+    monkeypatch.setattr(clients, "THREADS", 2)
     with serve_moments() as serving, closing(connect(serving)) as first_connection, closing(connect(serving)) as two:
         status, text = send_bytes(serving, b"")
         assert status == 503
@@ -209,10 +209,10 @@ def test_many_at_once_ask_prometheus_once() -> None:
 
     with serve_answers(answer) as url:
         prometheus = Prometheus(Access(url))
-        with serve_moments(LatestMoment(lambda: read_moment(prometheus), 60)) as server, ThreadPoolExecutor(20) as pool:
+        with serve_moments(LatestMoment(lambda: read_moment(prometheus), 60)) as server, ThreadPoolExecutor(12) as pool:
             answers = list(pool.map(lambda _: get(server, "/v1/pods/team-a/vllm-*/sm"), range(40)))
     assert {answer.status for answer in answers} <= {200, 503}
-    assert [answer.status for answer in answers].count(200) >= 20
+    assert [answer.status for answer in answers].count(200) >= 12, "as many as come at once"
     assert len(queries) == 2
     assert queries[1] == "time()"
 
