@@ -14,12 +14,18 @@ if TYPE_CHECKING:
     from gpustack.forecast.pool import Forecast
 
 
+NOT_IN_RE2 = re.compile(r"(?<!\\)(?:\(\?(?:[=!>(]|<[=!]|P=)|\\[1-9]|[*+?}]\+)")
+"""Look-around, conditions, references and possessive quantifiers: Prometheus matches with RE2, which has none."""
+
+
 def check_pattern(text: str) -> str:
-    """Return a regular expression. Raise BadParameter for a text that is none."""
+    """Return a regular expression of RE2. Raise BadParameter for a text that is none."""
     try:
         re.compile(text)
     except re.error as error:
         raise typer.BadParameter(f"{text!r}; allowed: a regular expression ({error})") from None
+    if unknown := NOT_IN_RE2.search(text):
+        raise typer.BadParameter(f"{text!r}; allowed: a regular expression of RE2, which has no {unknown[0]!r}")
     return text
 
 

@@ -26,6 +26,8 @@ REFUSALS = {
     "capacity forecast --reserve inf": ("--reserve: ", "inf; allowed: finite numbers"),
     "capacity forecast --reserve nan": ("Invalid value for '--reserve'",),
     "capacity forecast --nodes [": ("'--nodes': ", "a regular expression"),
+    "capacity forecast --nodes (?!gpu).+": ("'--nodes': ", "RE2, which has no '(?!'"),
+    "capacity forecast --nodes (n)1\\1": ("'--nodes': ", "RE2, which has no"),
     "capacity forecast --history 99999999d": ("'--history': ", "1d to 3y in whole days"),
     "capacity forecast --horizon 0d": ("'--horizon': ", "1d to 3y in whole days"),
     "capacity forecast --lead-time 36h": ("'--lead-time': ", "1d to 3y in whole days"),
