@@ -15,7 +15,14 @@ from typing import Any
 from gpustack.ask import api
 from gpustack.ask.probe import Api, Probe
 
-HEAD = r"""set -u
+# A host may name proxies for all who log in, as in /etc/environment, which sudo and sshd read: kubectl would ask the
+# API through them. The same names are empty in plays (playbooks/vars/environment.yml).
+PROXY_REMOVAL = (
+    "unset HTTP_PROXY HTTPS_PROXY FTP_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy ftp_proxy all_proxy no_proxy\n"
+)
+HEAD = (
+    PROXY_REMOVAL
+    + r"""set -u
 LC_ALL=C; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export LC_ALL PATH
 p() {
   read -r up _ </proc/uptime
@@ -29,6 +36,7 @@ p() {
   printf '\n%s . %d %s\n' "$M" "$r" "$up"
 }
 """
+)
 
 
 def build_last_line(marker: str) -> str:

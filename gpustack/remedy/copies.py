@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from gpustack.ask.script import PROXY_REMOVAL
 from gpustack.ask.transport.execute import run_script
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.command import NO_HINT, Command
@@ -112,7 +113,7 @@ class Copies:
         (host,) = (host for host in self.hosts if host.name == name)
         words = {"DO": action, "ID": id, "TIMEOUT_FACTOR": str(host.timeout_factor), **variables}
         assignments = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
-        script = "\n".join((assignments, *(path.read_text() for path in SCRIPTS)))
+        script = PROXY_REMOVAL + "\n".join((assignments, *(path.read_text() for path in SCRIPTS)))
         try:
             lines = list(self.run(host, script, limit=LIMIT))
         except HostRefused as refused:

@@ -13,10 +13,9 @@ fetch() {
   return 1
 }
 
-# Lines of curl's configuration: the proxy for a URL. Without one of ours, the environment's counts.
+# Lines of curl's configuration: the proxy for a URL. Without one in the spec there is none: a play's environment is empty.
 way() (
   [ -e /etc/gpustack-cluster/proxy.env ] || return 0
-  unset HTTP_PROXY HTTPS_PROXY NO_PROXY
   # shellcheck source=/dev/null
   . /etc/gpustack-cluster/proxy.env
   case $1 in https:*) proxy=${HTTPS_PROXY-} ;; *) proxy=${HTTP_PROXY-} ;; esac

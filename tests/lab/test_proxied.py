@@ -1,5 +1,7 @@
 """An HTTP proxy wants a login: no name resolves on the host and nothing is reached directly, so whatever arrives came
-through the proxy. A cluster comes about; then the login changes, and the proxy goes away."""
+through the proxy. The host names the proxy, without a login and without exceptions, for all its users: a program that
+takes it from there is refused, also for the API. A cluster comes about; then the login changes, and the proxy goes
+away."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -30,7 +32,13 @@ def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     proxied_lab = make_lab("proxied", ["debian-12"], internet=True)
     gateway = proxied_lab.record.gateway
     forget = f"sed -i '/^{gateway} /d' /etc/hosts && echo nameserver {gateway} >/etc/resolv.conf"
-    witness.connect_host(proxied_lab, "host1").check_output(forget)
+    host = witness.connect_host(proxied_lab, "host1")
+    host.check_output(forget)
+    names = [f"{scheme}_proxy" for scheme in ("http", "https", "all")]
+    lines = [f"{name}=http://{gateway}:3128" for name in (*names, *map(str.upper, names))]
+    host.check_output("printf '%s\\n' {} >>/etc/environment".format(" ".join(lines)))
+    # As Ubuntu's sudo has it (debian/etc/pam/sudo of its source package); Debian's reads no /etc/environment.
+    host.check_output("sed -i '1a session required pam_env.so readenv=1 user_readenv=0' /etc/pam.d/sudo")
     return proxied_lab
 
 
@@ -81,6 +89,12 @@ def test_everything_came_through_the_proxy(
         (target.endswith(".deb") and "debian.org" in target) or "/debian/" in target
         for target in way_out.served_targets
     )
+
+
+def test_programs_of_a_play_could_see_the_proxy_of_the_host(installed_host: lab.Lab) -> None:
+    """The proxy of /etc/environment reaches what sudo starts; the tests beside it would prove nothing otherwise."""
+    host = witness.connect_host(installed_host, "host1")
+    assert "https_proxy=http://" in host.check_output("su ops -c 'sudo env'")
 
 
 def test_the_cluster_itself_is_reached_directly(installed_host: lab.Lab, way_out: Proxy) -> None:

@@ -13,7 +13,7 @@ from gpustack.ask.probe import Answer, Lines, Probe
 Comparison = Literal["same", "other", "none"]
 
 # `way URL`: the proxy of the spec for it, as lines for `curl --config -`. Its address may hold a password, which no
-# argument and no environment of a program is to have. Without the file, the environment's counts.
+# argument and no environment of a program is to have. Without the file there is none.
 PROXY_FUNCTION = r"""way() (
   file=/etc/gpustack-cluster/proxy.env
   [ -r "$file" ] || exit 0

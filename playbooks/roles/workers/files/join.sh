@@ -5,7 +5,6 @@
 # data of the cluster is recorded as ours before its first byte.
 # Reads OWNERSHIP, OWNERSHIP_REQUEST and CLUSTER (the digest of the CA).
 hold_lock /run/gpustack-kubeadm.lock 900 kubeadm
-unset HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
 etc=/etc/kubernetes
 [ ! -e $etc/kubelet.conf ] || exit 0
 remnants=$(python3 -I -c "$OWNERSHIP" remnants $etc/bootstrap-kubelet.conf $etc/pki/ca.crt) || exit
