@@ -16,6 +16,7 @@ from gpustack.config.versions import VERSIONS
 CHARTS = VERSIONS / "charts"
 ENDINGS: dict[str, "Kind"] = {".*": "free", "[]": "list", "?": "any", "": "value"}
 LINE = re.compile(r"(.+?)(\.\*|\[\]|\?|)")
+DOT = re.compile(r"(?<!\\)\.")
 
 Kind = Literal["map", "free", "list", "value", "any"]
 
@@ -46,7 +47,7 @@ def parse_keys(text: str) -> Key:
         if not match:
             raise ValueError(f"no key: {line!r}")
         place = root
-        for part in re.split(r"(?<!\\)\.", match[1]):
+        for part in DOT.split(match[1]):
             place = place.children.setdefault(part.replace("\\.", "."), Key())
         place.kind = ENDINGS[match[2]]
     return root

@@ -196,16 +196,22 @@ def read_file_secrets(spec: Spec) -> tuple[str, ...]:
 
 def read_release_values(source: Path | None, spec: Spec) -> tuple[dict[str, dict[str, Any]], list[Complaint]]:
     """Read the operator's values by Helm release, and return them with the complaints about them."""
+    charts = map_release_charts(spec)
+    values_by_release, complaints = {}, find_unknown_files(source, charts)
+    for release, chart in charts.items():
+        values, wrong = read_operator_values(source, release, chart)
+        complaints += wrong
+        if values:
+            values_by_release[release] = values
+    return values_by_release, complaints
+
+
+def map_release_charts(spec: Spec) -> dict[str, str]:
+    """Map the Helm releases of a spec to their charts, each as name and version, such as keda-2.20.2."""
     charts = read_version_set(spec.versions).charts
     releases = {
         spec.monitoring.release: "kube-prometheus-stack",
         spec.gpu.release: "gpu-operator",
         spec.autoscaling.release: "keda",
     }
-    values_by_release, complaints = {}, find_unknown_files(source, releases)
-    for release, chart in releases.items():
-        values, wrong = read_operator_values(source, release, f"{chart}-{charts[chart].version}")
-        complaints += wrong
-        if values:
-            values_by_release[release] = values
-    return values_by_release, complaints
+    return {release: f"{chart}-{charts[chart].version}" for release, chart in releases.items()}

@@ -24,7 +24,7 @@ def render_plan(console: Terminal, plan: Plan, *, verbose: bool = False) -> None
             console, f"{hosts} converged, {format_facts(plan)}, {format_duration(plan.snapshot.seconds)}, nothing to do"
         )
         print_gpus(console, plan, "green")
-        print_history_loss(console, plan)
+        print_warnings(console, plan)
         if verbose:
             print_findings(console, plan, verbose=True)
         return
@@ -32,7 +32,7 @@ def render_plan(console: Terminal, plan: Plan, *, verbose: bool = False) -> None
         console, f"{hosts}, {format_facts(plan)}, {format_duration(plan.snapshot.seconds)}: {describe_state(plan)}"
     )
     print_gpus(console, plan)
-    print_history_loss(console, plan)
+    print_warnings(console, plan)
     print_findings(console, plan, verbose=verbose)
     print_next_command(console, suggest_after_plan(plan))
 
@@ -51,6 +51,7 @@ def render_verification(console: Terminal, verification: Verification, *, verbos
             console, f"{hosts}, {format_facts(plan)}, {format_duration(verification.seconds)}: {describe_state(plan)}"
         )
         print_gpus(console, plan)
+    print_warnings(console, plan)
     if verbose or not plan.converged:
         print_findings(console, plan, verbose=verbose)
     print_next_command(console, suggest_after_plan(plan))
@@ -87,9 +88,9 @@ def render_outcome(console: Terminal, outcome: Outcome, *, verbose: bool = False
     print_next_command(console, suggest_after_install(outcome))
 
 
-def print_history_loss(console: Terminal, plan: Plan) -> None:
-    if plan.lost_history:
-        print_text(console, plan.lost_history, "yellow")
+def print_warnings(console: Terminal, plan: Plan) -> None:
+    for sentence in plan.warnings:
+        print_text(console, sentence, "yellow")
 
 
 def print_gpus(console: Terminal, plan: Plan, style: str = "") -> None:

@@ -17,9 +17,7 @@ OUTCOMES = get_args(Judged)
 
 
 def render_plan(plan: Plan, *, verbose: bool = False) -> str:
-    warnings = [plan.lost_history] if plan.lost_history else []
-    values = {**select_state(plan, verbose=verbose), "warnings": warnings}
-    return render_json_document(PlanDocument, values, plan.inventory)
+    return render_json_document(PlanDocument, select_state(plan, verbose=verbose), plan.inventory)
 
 
 def render_verification(verification: Verification, *, verbose: bool = False) -> str:
@@ -53,6 +51,7 @@ def select_state(plan: Plan, *, verbose: bool) -> dict[str, Any]:
         "exit": PLAN.build_exit(plan.exit_status),
         "converged": plan.converged,
         "gpu_summary": plan.gpus,
+        "warnings": plan.warnings,
         "states": plan.states if verbose else brief,
         "next": suggest_after_plan(plan),
     }

@@ -66,16 +66,16 @@ class StateDocument(Document):
     inventory: TextOrNull
     hosts: list[Host]
     gpu_summary: Gpus | None
+    warnings: list[str]
     states: list[State]
     next: TextOrNull
 
 
 class PlanDocument(StateDocument):
-    """Describe the result of `gpustack plan`: the state of each step at each location. A warning says what is lost
-    of Prometheus' data when its pod restarts."""
+    """Describe the result of `gpustack plan`: the state of each step at each location. A warning is no difference: it
+    says what may be lost or ended later, and by what."""
 
     kind: Literal["gpustack/plan/v1"] = Field("gpustack/plan/v1", alias="schema")
-    warnings: list[str]
 
 
 class VerificationDocument(StateDocument):

@@ -8,14 +8,13 @@ from typing import Literal
 from gpustack.ask.judge import Judgement, Result, judge
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError
 from gpustack.events import INTERRUPTED
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.rollout.gpus import Gpus, count_gpus
-from gpustack.steps.monitoring.values import describe_lost_history
+from gpustack.rollout.warnings import list_warnings
 from gpustack.steps.step import Step, format_check_name
 
 Standing = Literal["ok", "failed", "unknown", "pending"]
@@ -61,9 +60,9 @@ class Plan:
         return count_gpus(self.snapshot)
 
     @cached_property
-    def lost_history(self) -> str:
-        """Return what is lost of Prometheus' data when its pod restarts; empty where nothing is."""
-        return describe_lost_history(View(self.snapshot, CLUSTER))
+    def warnings(self) -> tuple[str, ...]:
+        """Return what differs in nothing and still has to be known, in sentences."""
+        return list_warnings(self.snapshot)
 
     @property
     def unreachable_hosts(self) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.parsing import parse_integer
 
 VERSION = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?(?![.\d])")
+# "NVIDIA UNIX Open Kernel Module for x86_64  595.91.07 ..." and "NVIDIA UNIX x86_64 Kernel Module  550.163.01 ...".
+KIND = re.compile(r"NVIDIA UNIX (Open )?(?:\w+ )?Kernel Module")
 LIBRARY = re.compile(r"libnvidia-ml\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)")
 BUS = re.compile(r"[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 # By driver a yes is 1 or Yes.
@@ -33,6 +35,7 @@ class GpuDriver:
     """Describe the driver.
 
     `module` is the version of the loaded nvidia module, `library` that of libnvidia-ml on the host; empty for none.
+    `kind` is the type of the loaded module, empty where there is none or it does not say so.
     `secure_boot`: the firmware starts only signed code; `key_enrolled`: it accepts the key that DKMS signs with, whose
     certificate is the file `key` (empty without Secure Boot). `uninstaller`: NVIDIA's .run installer was used.
     `persistence` is the state of nvidia-persistenced.
@@ -47,6 +50,7 @@ class GpuDriver:
     uninstaller: bool = False
     persistence: Literal["none", "active", "inactive"] = "none"
     key: str = ""
+    kind: Literal["open", "proprietary", ""] = ""
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,14 @@ def parse_gpu_driver(answer: Answer) -> GpuDriver:
     nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
     return GpuDriver(
         loaded[0] if loaded else "", named[1] if named else "", nouveau, blacklisted, secure_boot, enrolled,
-        uninstaller, values["persistence"], key,  # type: ignore[arg-type]
+        uninstaller, values["persistence"], key, parse_kind(module),  # type: ignore[arg-type]
     )  # fmt: skip
+
+
+def parse_kind(module: str) -> Literal["open", "proprietary", ""]:
+    """Parse the type of a module from the line by which it describes itself."""
+    match = KIND.search(module)
+    return "" if match is None else "open" if match[1] else "proprietary"
 
 
 def parse_smi(answer: Answer) -> Smi:

@@ -22,6 +22,7 @@ from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_D
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.engine_pods import ENGINE
+from gpustack.probes.gpu.holding_pods import HOLDING_PODS
 from gpustack.probes.gpu.host_engines import HOST_ENGINES
 from gpustack.probes.gpu.packages import GPU_PACKAGES
 from gpustack.probes.gpu.runtime import DROP_IN
@@ -46,6 +47,7 @@ from gpustack.steps.gpu.hosts import (
     namespace,
 )  # fmt: skip
 from gpustack.steps.gpu.mode import choose_driver_mode
+from gpustack.steps.gpu.operator_driver import driver_containers
 from gpustack.steps.gpu.operator_values import build_release, uses_driver_containers
 from gpustack.steps.gpu.plugin_objects import NAME_PREFIX
 from gpustack.steps.release import find_release_mismatch
@@ -221,11 +223,12 @@ STEP = Step(
     probes=(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS,
         IDENTITY, OS, GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED_PODS, HOST_ENGINES, NODES, ADDRESS,
+        HOLDING_PODS,
     ),
     checks=check_where(
         count_host_gpus,
         host_stack, namespace, policy_of_others, gpus_on_bus, virtual_machines, left_alone, host_engine, engine_pair,
-        chart, policy, labels, operands, allocatable,
+        driver_containers, chart, policy, labels, operands, allocatable,
     ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle_seconds=SETTLE,

@@ -33,7 +33,7 @@ LOST_ANSWERS: dict[str, set[str]] = {
     "helm.releases": {"chart"},
     POLICIES: {"policy-of-others", "policy"},
     NODES: {"labels", "operands", "allocatable"},
-    SETS: {"operands", "host-stack"},
+    SETS: {"operands", "host-stack", "driver-containers"},
     "gpu.deployments": {"operands"},
 }
 

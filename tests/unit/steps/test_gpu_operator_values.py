@@ -19,8 +19,9 @@ from tests.worlds.snapshots.cluster import K1, K2
 from tests.worlds.snapshots.gpus import BARE, build_devices, build_snapshot, edit_answer, set_gpus
 
 DEBIAN: Answers = place_answers("k1", read_case("system.os", "prepared-debian-12"))
-CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
-DISABLED_OPERAND = {"enabled": False}
+NO_UPGRADES = {"upgradePolicy": {"autoUpgrade": False}}
+CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open", **NO_UPGRADES}
+NO_CONTAINER = {"enabled": False, **NO_UPGRADES}
 
 
 def build_values(changes: Answers | None = None, **options: Any) -> dict[str, Any]:
@@ -42,10 +43,10 @@ def test_a_scrape_never_lasts_longer_than_its_interval(interval: str, longest: s
 
 
 def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
-    assert build_values()["driver"] == DISABLED_OPERAND
+    assert build_values()["driver"] == NO_CONTAINER
     assert build_values(BARE)["driver"] == CONTAINER
     assert build_values({**BARE, **DEBIAN})["driver"] == CONTAINER
-    assert build_values({**BARE, **DEBIAN, **build_devices("k2")})["driver"] == DISABLED_OPERAND
+    assert build_values({**BARE, **DEBIAN, **build_devices("k2")})["driver"] == NO_CONTAINER
 
 
 @pytest.mark.parametrize(("mode", "enabled"), [("container", True), ("host", False), ("none", False)])
@@ -53,7 +54,9 @@ def test_the_driver_mode_of_the_spec_becomes_values(mode: str, *, enabled: bool)
     driver_spec = {"gpu": {"driver": {"mode": mode, "version": "580.178.04", "kernel_module": "proprietary"}}}
     values = build_values(BARE, spec=driver_spec)["driver"]
     assert values == (
-        {"enabled": True, "version": "580.178.04", "kernelModuleType": "proprietary"} if enabled else DISABLED_OPERAND
+        {"enabled": True, "version": "580.178.04", "kernelModuleType": "proprietary", **NO_UPGRADES}
+        if enabled
+        else NO_CONTAINER
     )
 
 
@@ -66,10 +69,10 @@ def test_a_host_that_is_away_keeps_its_driver_container() -> None:
     fleet = {**BARE, **DEBIAN}
     containers = {**fleet, **edit_answer("gpu.daemon-sets", rename_daemon_set)}
     assert build_driver(lose_host(build_snapshot(containers), "k2")) == CONTAINER
-    assert build_driver(lose_host(build_snapshot(fleet), "k2")) == DISABLED_OPERAND
+    assert build_driver(lose_host(build_snapshot(fleet), "k2")) == NO_CONTAINER
     assert (
         build_driver(lose_host(build_snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2"))
-        == DISABLED_OPERAND
+        == NO_CONTAINER
     )
 
 
@@ -170,7 +173,11 @@ def test_the_operator_s_own_values_count_most() -> None:
     own_values = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
     snapshot_of_values = replace(snapshot, inventory=replace(snapshot.inventory, values=own_values))
     values = build_release(View(snapshot_of_values, CLUSTER)).values
-    assert (values["toolkit"], values["driver"], values["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
+    assert (values["toolkit"], values["driver"], values["daemonsets"]) == (
+        {"enabled": False},
+        NO_UPGRADES | {"enabled": True},
+        None,
+    )
     assert values["dcgmExporter"] == build_values()["dcgmExporter"]
 
 

@@ -1,0 +1,24 @@
+"""Warnings of a plan: nothing of it differs, and each may cost data or a running job later."""
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.chart_actions import describe_enabled_actions
+from gpustack.config.inventory import map_release_charts
+from gpustack.steps.monitoring.values import describe_lost_history
+
+
+def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
+    """List the warnings of a snapshot, in sentences."""
+    return tuple(filter(None, (describe_lost_history(View(snapshot, CLUSTER)), *list_actions(snapshot))))
+
+
+def list_actions(snapshot: Snapshot) -> list[str]:
+    """List what charts will do on their own because values of the operator's turn it on."""
+    inventory = snapshot.inventory
+    charts = map_release_charts(inventory.spec)
+    return [
+        sentence
+        for release, values in inventory.values.items()
+        for sentence in describe_enabled_actions(f"values/{release}.yaml", charts[release], values)
+    ]
