@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from gpustack.config.endpoint import resolve_endpoint
+from gpustack.config.endpoint import extract_name, resolve_endpoint
 from gpustack.config.secrets.secret_file import read_secret
 from gpustack.config.sections.receiver import locate_secret, read_secrets
 from gpustack.config.spec import Mirror, Proxy, Spec
@@ -113,11 +113,11 @@ def render_environment(inventory: "Inventory") -> list[str]:
 
 
 def list_no_proxy(inventory: "Inventory") -> list[str]:
-    """List the operator's entries, then those of the cluster: itself, the hosts, the API, Services and pods."""
+    """List the operator's entries, then those of the cluster: itself, the API, the addresses of the nodes as the
+    inventory has them, Services and pods."""
     kubernetes, proxy = inventory.spec.kubernetes, inventory.spec.proxy
-    hosts = [str(host.spec.gpustack_node_ip or host.address) for host in inventory.hosts]
-    api = resolve_endpoint(inventory).rpartition(":")[0]
-    own = ["localhost", "127.0.0.1", *([api] if api else []), *hosts]
+    names = [extract_name(resolve_endpoint(inventory)), *(host.node_address for host in inventory.hosts)]
+    own = ["localhost", "127.0.0.1", *filter(None, names)]
     own += [".svc", f".{kubernetes.dns_domain}", str(kubernetes.pod_cidr), str(kubernetes.service_cidr)]
     return list(dict.fromkeys([*(proxy.no_proxy if proxy else ()), *own]))
 

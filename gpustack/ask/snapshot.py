@@ -64,6 +64,11 @@ class Snapshot:
             return f"{location} was not reached: {reach.reason}"
         return f"not asked of {location}"
 
+    def find_reached_address(self, host: str) -> str:
+        """Find where the SSH connection to a host ended; of a recording without it, the address in the inventory."""
+        reach = self.reach.get(host)
+        return reach.address if reach and reach.address else self.inventory.by_name[host].address
+
     def require_fact(self, probe: Probe[Fact], host: str) -> Fact:
         """Return the fact of a probe on a host. Raise FactUnavailable where it is unknown."""
         location = CLUSTER if probe.scope == "cluster" else host

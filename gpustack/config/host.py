@@ -46,10 +46,18 @@ class HostSpec(BaseModel):
     ] = None
 
 
+def is_ipv4_address(text: str) -> bool:
+    try:
+        return bool(IPv4Address(text))
+    except ValueError:
+        return False
+
+
 @dataclass(frozen=True)
 class Host:
-    """Describe what SSH reaches. `ssh_args` are arguments of ssh(1) in the order in which Ansible gives them.
-    `timeout_factor` is that of the spec."""
+    """Describe what SSH reaches. `address` is how this machine reaches the host, and only the transport and reports
+    read it: other hosts may know that address as another host's, or not at all. `ssh_args` are arguments of ssh(1) in
+    the order in which Ansible gives them. `timeout_factor` is that of the spec."""
 
     name: str
     address: str
@@ -65,6 +73,20 @@ class Host:
     groups: frozenset[str] = frozenset()
     spec: HostSpec = HostSpec()
     timeout_factor: int = 1
+
+    @property
+    def node_address(self) -> str:
+        """Return the IPv4 address that the inventory gives the node: `gpustack_node_ip`, or else that in
+        `ansible_host`, which counts where the host has it (gpustack/steps/node_address.py). Return an empty text where
+        the inventory has a name or an IPv6 address."""
+        if self.spec.gpustack_node_ip:
+            return str(self.spec.gpustack_node_ip)
+        return self.address if is_ipv4_address(self.address) else ""
+
+    @property
+    def identifiers(self) -> frozenset[str]:
+        """Return all names and addresses by which the inventory means this host."""
+        return frozenset(filter(None, (self.name.lower(), self.address, self.node_address)))
 
     @property
     def control_plane(self) -> bool:

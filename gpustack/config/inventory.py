@@ -93,7 +93,7 @@ def read_local() -> RawInventory:
     same form as in group_vars. Raise ConfigError when that file is not YAML, or stands where earlier releases read
     it."""
     name = socket.gethostname()
-    variables: dict[str, Any] = {"ansible_connection": "local", "ansible_host": detect_address()}
+    variables: dict[str, Any] = {"ansible_connection": "local"}
     if LOCAL_SPEC.is_file():
         variables |= read_mapping(LOCAL_SPEC)
     elif EARLIER_SPEC.is_file():
@@ -124,17 +124,6 @@ def read_mapping(path: Path) -> dict[str, Any]:
             "config-not-yaml", f"{path} is not a mapping.", "It starts with `gpustack:`.", Command("cat", str(path))
         )
     return document
-
-
-def detect_address() -> str:
-    """Detect the address of the default route. Connecting a datagram socket sends nothing; 192.0.2.1 is for
-    documentation (RFC 5737)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return "127.0.0.1"
-        return str(probe.getsockname()[0])
 
 
 def read_inventory(source: Path | None, listing: Listing | None = None) -> RawInventory:

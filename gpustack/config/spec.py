@@ -51,7 +51,9 @@ def build_size_validator(widest: int, narrowest: int, reason: str) -> Callable[[
 
 
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9A-F]{40}$"), BeforeValidator(normalize_fingerprint)]
-HostPort = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$"), AfterValidator(validate_port)]
+HostPort = Annotated[
+    str, Field(pattern=r"^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$"), AfterValidator(validate_port)
+]
 KubernetesVersion = Annotated[str, AfterValidator(parse_kubernetes_version)]
 # kubeadm's limits for IPv4 (its package `validation`): 16 bits between the network and a node's /24, 20 of Services.
 PodNetwork = Annotated[IPv4Network, AfterValidator(build_size_validator(8, 22, "every node takes a /24 of it"))]

@@ -1,7 +1,9 @@
-"""The refusal to change a cluster whose node addresses are not known for certain."""
+"""The refusals to change a cluster whose node addresses are not certain, and to create one with settings that cannot be
+right."""
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.errors import RolloutError
+from gpustack.steps.creation import find_obstacles
 from gpustack.steps.node_address import KEY, find_unconfirmed_hosts
 
 
@@ -17,3 +19,14 @@ def refuse_unconfirmed(snapshot: Snapshot) -> None:
     reason = "\n".join(f"{host}: {doubt}" for host, doubt in unconfirmed_hosts)
     message = f"The address of a node is not certain: set {KEY} of the host in the inventory. Nothing was changed."
     raise RolloutError("node-address-unconfirmed", message, reason)
+
+
+def refuse_creation(snapshot: Snapshot) -> None:
+    """Raise RolloutError where there is no cluster yet, and a setting that is fixed with its creation is wrong."""
+    results = [(judgement.location, judgement.result) for judgement in find_obstacles(snapshot) if judgement.result]
+    if results:
+        reason = "\n".join(f"{location}: {result}" for location, result in results)
+        message = (
+            "The cluster was not created, since a setting that cannot be changed later is wrong. Nothing was changed."
+        )
+        raise RolloutError("creation-refused", message, reason, results[0][1].hint)

@@ -12,8 +12,8 @@ from gpustack.ask.judge import format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.config.host import is_ipv4_address
 from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
-from gpustack.steps.firewall.flows import is_ipv4_address
 
 KEY = "gpustack_node_ip"
 LOOPBACK = "127."
@@ -41,15 +41,13 @@ def find_trusted_address(view: View) -> str:
 
 
 def read_reached_address(view: View) -> str:
-    """Read where the SSH connection to the host ended; of a recording without it, the address in the inventory. Return
-    an empty text where neither is an IPv4 address."""
-    reach = view.snapshot.reach.get(view.host.name)
-    address = reach.address if reach and reach.address else view.host.address
+    """Read where the SSH connection to the host ended. Return an empty text where that is no IPv4 address."""
+    address = view.snapshot.find_reached_address(view.host.name)
     return address if is_ipv4_address(address) else ""
 
 
 def describe_conflict(view: View) -> str:
-    return f"SSH reached {view.host.address}, and the host reports {view[ADDRESS]}"
+    return f"SSH reached {view.snapshot.find_reached_address(view.host.name)}, and the host reports {view[ADDRESS]}"
 
 
 def list_reported_addresses(view: View) -> list[str]:

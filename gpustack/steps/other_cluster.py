@@ -4,7 +4,7 @@ from typing import LiteralString
 
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.config.endpoint import resolve_endpoint
+from gpustack.config.endpoint import extract_name, resolve_endpoint
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.network.addresses import ADDRESSES
 
@@ -13,10 +13,18 @@ def find_foreign_servers(view: View) -> tuple[str, ...]:
     """Find API servers (host:port) in the files of the kubelet and of the administrator that are not in this inventory.
     A control plane may use any of its own addresses."""
     planes = view.snapshot.inventory.control_planes
-    names = {resolve_endpoint(view.snapshot.inventory).rsplit(":", 1)[0], *(host.address for host in planes)}
-    names |= {str(host.spec.gpustack_node_ip) for host in planes}
+    names = {
+        extract_name(resolve_endpoint(view.snapshot.inventory)),
+        *(name for host in planes for name in host.identifiers),
+    }
     names |= {address for local in view[ADDRESSES].values() for address in local} if view.host.control_plane else set()
-    return tuple(server for server in view[LEFTOVERS].servers if server.rsplit(":", 1)[0] not in names)
+    return tuple(server for server in view[LEFTOVERS].servers if extract_name(server) not in names)
+
+
+def is_member(view: View) -> bool:
+    """Tell whether the host is in a cluster: its kubelet or its administrator has credentials for an API server. What
+    is fixed with the creation of a cluster, and with the join of a host, is fixed then."""
+    return bool(view[LEFTOVERS].servers)
 
 
 def build_reset_command(view: View, *, foreign: bool = False, note: LiteralString) -> Command:

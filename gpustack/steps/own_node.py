@@ -52,7 +52,7 @@ def index_hosts(view: View) -> dict[str, set[str]]:
     hosts_of_claim: dict[str, set[str]] = {}
     for host in view.hosts:
         host_view = View(view.snapshot, host.name)
-        claims = [host.name.lower(), host.address, str(host.spec.gpustack_node_ip or "")]
+        claims = [*host.identifiers]
         claims += [host_view[HOSTNAME]] if host_view.has_fact(HOSTNAME) else []
         claims += [host_view[IDENTITY].machine_id] if host_view.has_fact(IDENTITY) else []
         for claim in filter(None, claims):

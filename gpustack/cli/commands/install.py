@@ -105,7 +105,7 @@ def install(
     from gpustack.cli.questions import agree_on_places, confirm
     from gpustack.probes.host.unrecorded_paths import UNRECORDED
     from gpustack.report.format import build_cleaner
-    from gpustack.rollout.addresses import refuse_unconfirmed
+    from gpustack.rollout.addresses import refuse_creation, refuse_unconfirmed
     from gpustack.rollout.adoption import describe_adoptable, list_adoptable
     from gpustack.rollout.next_command import repeat_command
     from gpustack.rollout.plan import build_idle_outcome, refuse_unplayable
@@ -123,6 +123,7 @@ def install(
     if adopt and session.output == "human":
         sys.stdout.write(build_cleaner(hosts)(describe_adoptable(adoptable)))
     refuse_unconfirmed(before.snapshot)
+    refuse_creation(before.snapshot)
     if not force:
         refuse_unplayable(before)
     if not session.yes and not confirm("Apply this plan?"):

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.complaint import Complaint
+from gpustack.config.endpoint import detect_address
 
 # Arguments of ssh(1) that only set options: `ssh -G` resolves them, so the probes see what Ansible's ssh sees.
 WITH_VALUE, ALONE = ("-o", "-F", "-J", "-i", "-p", "-l", "-b"), ("-4", "-6", "-C", "-A", "-a", "-q")
@@ -74,7 +75,8 @@ def parse_connection(
     key_file = select_setting(*KEY_FILE, default=cfg.private_key_file or None)
     # As for Ansible, whose variables win over -K (docs: "Controlling how Ansible behaves: precedence rules").
     become_password = select_setting(*PASSWORD, default=password)
-    address = str(select_setting(*ADDRESS, default=name))
+    # Ansible reaches this machine without an address, so whatever stands there may be anything.
+    address = detect_address() if kind == "local" else str(select_setting(*ADDRESS, default=name))
     if address.startswith("-"):  # ssh(1) would take it for an option
         wrong.append(Complaint("", "ansible_host", repr(address), "a name or an address"))
     fields = {

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +195,4 @@ def judge_logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[s
 
 def list_addresses(host: Host) -> list[IPv4Address]:
     """List the addresses of a host that are known without asking it."""
-    host_network = IPv4Network(host.address) if re.fullmatch(r"\d+(\.\d+){3}", host.address) else None
-    addresses = [host_network.network_address] if host_network else []
-    return list(dict.fromkeys([*addresses, *([host.spec.gpustack_node_ip] if host.spec.gpustack_node_ip else [])]))
+    return [IPv4Address(host.node_address)] if host.node_address else []

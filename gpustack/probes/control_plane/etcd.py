@@ -43,6 +43,21 @@ def parse_slow_requests(answer: Answer) -> SlowRequests:
     return SlowRequests(*map(parse_integer, answer.stdout.split()))
 
 
+def parse_file_system(answer: Answer) -> str:
+    """Parse the type of a file system, as the kernel names it. Raise ValueError where the answer has another shape."""
+    (word,) = answer.stdout.split()
+    return word
+
+
+# Before etcd has made its directory, the nearest one above it.
+ETCD_FILE_SYSTEM = Probe(
+    "etcd.file-system",
+    Lines(r"""path=/var/lib/etcd
+while [ ! -e "$path" ]; do path=${path%/*}; path=${path:-/}; done
+findmnt -nro FSTYPE -T "$path" | tail -n 1"""),
+    parse_file_system,
+    manual_command="findmnt -T /var/lib/etcd",
+)
 HEALTH = Probe(
     "etcd.health",
     Lines(r"""file=/etc/kubernetes/manifests/etcd.yaml

@@ -23,10 +23,15 @@ def parse_nameservers(answer: Answer) -> Nameservers:
     return Nameservers(file, tuple(str(ip_address(line)) for line in lines))
 
 
-# Its default is resolv.conf(5)'s own file; kubeadm names that of systemd-resolved where that runs.
+# Its default is resolv.conf(5)'s own file; kubeadm will name that of systemd-resolved where that runs (its
+# componentconfigs/kubelet.go).
 NAMESERVERS = Probe(
     "nameservers.pods",
     Lines(r"""file=$(sed -n 's/^resolvConf: *"\{0,1\}\([^" ]*\).*/\1/p' /var/lib/kubelet/config.yaml 2>/dev/null)
+resolved=/run/systemd/resolve/resolv.conf
+if [ ! -e /var/lib/kubelet/config.yaml ] && [ -r "$resolved" ] && systemctl -q is-active systemd-resolved; then
+  file=$resolved
+fi
 file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit
 echo "== $file"

@@ -106,15 +106,8 @@ def list_node_addresses(inventory: Inventory, reported_addresses: Mapping[str, s
     """List the addresses of all nodes. `reported_addresses` are by host. For a host that could not be asked, the
     address of the inventory counts, so that its peers do not shut it out meanwhile. A mere name is left out."""
     hosts = inventory.cluster_hosts
-    addresses = (reported_addresses.get(host.name) or str(host.spec.gpustack_node_ip or host.address) for host in hosts)
-    return [address for address in addresses if is_ipv4_address(address)]
-
-
-def is_ipv4_address(text: str) -> bool:
-    try:
-        return bool(IPv4Address(text))
-    except ValueError:
-        return False
+    addresses = (reported_addresses.get(host.name) or host.node_address for host in hosts)
+    return [address for address in addresses if address]
 
 
 def list_rules(flows: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:

@@ -6,13 +6,22 @@ from importlib import metadata
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
+from gpustack.probes.control_plane.etcd import ETCD_FILE_SYSTEM
 from gpustack.probes.host.system import CAPACITY, CGROUP, OS, PYTHON, SUDO
 from gpustack.probes.packages.software import PACKAGES
+from gpustack.steps.other_cluster import is_member
 
 SYSTEMS = {"debian": ("12", "13"), "ubuntu": ("22.04", "24.04", "26.04")}
 ARCHITECTURES = ("amd64", "arm64")
 # Pythons on hosts that each line of ansible-core is tested with: ansible_test/_util/target/common/constants.py
 HOST_PYTHONS = {"2.19": ((3, 8), (3, 13)), "2.20": ((3, 9), (3, 14)), "2.21": ((3, 9), (3, 14))}
+
+
+# File systems without a disk of the host, as the kernel names them. Red Hat, "Recommended etcd practices": avoid NFS
+# and other file systems of a network.
+REMOTE_OR_VOLATILE = (
+    "9p", "afs", "ceph", "cifs", "gfs2", "glusterfs", "lustre", "nfs", "nfs4", "ocfs2", "ramfs", "smb3", "tmpfs",
+)  # fmt: skip
 
 
 def system(view: View) -> Result | None:
@@ -67,6 +76,18 @@ def cgroup_version(view: View) -> Result | None:
     return Result("cgroup version", "2", str(actual), "operator", fault="host-cgroup-v1", hint=hint)
 
 
+def etcd_disk(view: View) -> Result | None:
+    """On a control plane, before it is one, the data of etcd will be on a disk of the host. In memory it is lost at the
+    next boot, and over a network its writes are too slow. How fast a disk is shows only under the writes of etcd."""
+    if not view.host.control_plane or is_member(view):
+        return None
+    kind = view[ETCD_FILE_SYSTEM]
+    if kind not in REMOTE_OR_VOLATILE and not kind.startswith("fuse."):
+        return None
+    hint = Prose("mount a disk at /var/lib/etcd")
+    return Result("file system of /var/lib/etcd", "on a disk of the host", kind, "operator", hint=hint)
+
+
 def python(view: View) -> Result | None:
     """The installed ansible-core supports the Python that Ansible finds (not checked if ansible_python_interpreter
     names it, or on the host on which gpustack itself runs)."""
@@ -109,4 +130,4 @@ def format_version(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-CHECKS = (system, architecture, capacity, cgroup_version, python, sudo)
+CHECKS = (system, architecture, capacity, cgroup_version, etcd_disk, python, sudo)

@@ -9,8 +9,8 @@ What it never does: it does not change the kernel, the hostname or the clock, an
 that only a person can solve (too little memory, a port in use, another Kubernetes on the host) are reported with the
 reason before anything is changed.
 
-Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.simulated`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a
-host.
+Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.simulated`, `kubelet.failCgroupV1`, `kubernetes.endpoint`,
+`kubernetes.pod_cidr`, `kubernetes.service_cidr`, `gpustack_node_ip` of a host.
 
 On a host without Kubernetes (group gpu_standalone) it only sets up the proxy and installs ca-certificates, curl and
 gpg.
@@ -21,18 +21,22 @@ Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "P
 """
 
 from gpustack.probes.containerd.mirror import MIRROR_STATE
+from gpustack.probes.control_plane.etcd import ETCD_FILE_SYSTEM
 from gpustack.probes.host.egress import EGRESS
 from gpustack.probes.host.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON, SUDO
 from gpustack.probes.host.units import CLOCK, UNITS
 from gpustack.probes.kernel.settings import MODULES, SWAP, SYSCTL
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS, TEMPORARIES
-from gpustack.probes.network.addresses import ADDRESS, ADDRESSES, LISTENERS
+from gpustack.probes.network.addresses import ADDRESS, ADDRESSES, LISTENERS, ROUTES
+from gpustack.probes.network.endpoint_name import ENDPOINT_ADDRESSES
+from gpustack.probes.network.nameservers import NAMESERVERS
 from gpustack.probes.packages.dpkg import SOURCES
 from gpustack.probes.packages.software import PACKAGES
 from gpustack.steps.prereqs import host as prereqs_host
 from gpustack.steps.prereqs import identity as prereqs_identity
 from gpustack.steps.prereqs import kernel as prereqs_kernel
 from gpustack.steps.prereqs import mirror as prereqs_mirror
+from gpustack.steps.prereqs import networks as prereqs_networks
 from gpustack.steps.prereqs import other_software as prereqs_other_software
 from gpustack.steps.prereqs import software as prereqs_software
 from gpustack.steps.step import Step, accepts_any_host
@@ -42,11 +46,12 @@ STEP = Step(
     scope="host",
     probes=(
         OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, SUDO, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
-        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, MIRROR_STATE, SOURCES,
+        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, MIRROR_STATE, SOURCES, ROUTES, NAMESERVERS,
+        ENDPOINT_ADDRESSES, ETCD_FILE_SYSTEM,
     ),
     checks=(
-        *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_other_software.CHECKS, *prereqs_mirror.CHECKS,
-        *prereqs_software.CHECKS, *prereqs_kernel.CHECKS,
+        *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_networks.CHECKS,
+        *prereqs_other_software.CHECKS, *prereqs_mirror.CHECKS, *prereqs_software.CHECKS, *prereqs_kernel.CHECKS,
     ),
     settle_seconds=30,
     includes_host=accepts_any_host,

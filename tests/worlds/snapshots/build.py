@@ -8,11 +8,10 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.config.host import Host
+from gpustack.config.host import Host, is_ipv4_address
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.firewall.flows import is_ipv4_address
 
 TAKEN_AT = datetime(2026, 11, 21, 5, tzinfo=UTC)
 Answers = Mapping[tuple[str, str], Answer]

@@ -9,7 +9,8 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.firewall.live_rules import FIREWALL
 from gpustack.probes.firewall.packet_filter import Packet, walk_chain
-from gpustack.probes.network.addresses import ADDRESS, BRIDGE, ROUTES
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.network.addresses import ADDRESS, ADDRESSES, BRIDGE, ROUTES
 from gpustack.probes.network.cni import FORWARDING
 from gpustack.probes.network.nameservers import NAMESERVERS
 from gpustack.steps.firewall.packets import BRIDGE as PODS_BRIDGE
@@ -20,6 +21,7 @@ from gpustack.steps.firewall.packets import (
     list_forwarded_packets,
     map_peer_addresses,
 )
+from gpustack.steps.prereqs.networks import list_address_overlaps, list_name_server_overlaps
 
 
 def list_pod_packets(view: View) -> list[Packet]:
@@ -59,24 +61,14 @@ def find_policy_drops(view: View) -> Iterator[str]:
                 yield f"{packet} is dropped by the policy of FORWARD, without a rule of Flannel that accepts it"
 
 
-@check("cidr-overlaps-host-network", ROUTES, ADDRESS, NAMESERVERS)
+@check("cidr-overlaps-host-network", ROUTES, ADDRESS, ADDRESSES, NAMESERVERS, LEFTOVERS)
 def ranges_overlap(view: View) -> Result:
-    """Look for routes and name servers inside the networks of the cluster. A wider route does no harm, because the
-    cluster's is more specific."""
-    subject, spec = "pod and service networks", view.spec.kubernetes
+    """Look for addresses, routes and name servers inside the networks of the cluster. A wider route does no harm,
+    because the cluster's is more specific."""
+    subject = "pod and service networks"
     # A route by the node at its other end is Flannel's own, where it needs no overlay.
     routes = view[ROUTES]
     nodes = set(map_peer_addresses(view).values()) if any(route.via for route in routes) else set()
     overlaps = [f"route {route.network} by {route.via or route.link}" for route in routes if route.via not in nodes]
-    ranges = {"pods": spec.pod_cidr, "services": spec.service_cidr}
-    for server in view[NAMESERVERS].servers:
-        overlaps += [
-            f"name server {server} in the network of {whose}" for whose, net in ranges.items() if is_inside(server, net)
-        ]
+    overlaps += [*list_address_overlaps(view), *list_name_server_overlaps(view)]
     return Result(subject, "not used otherwise", format_value(overlaps), ok=not overlaps)
-
-
-def is_inside(server: str, net: IPv4Network) -> bool:
-    """Tell whether a name server has an address of the network. The tenth address of the services is the cluster's own
-    DNS."""
-    return ":" not in server and IPv4Address(server) in net and IPv4Address(server) != net[10]

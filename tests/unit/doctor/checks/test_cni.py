@@ -147,21 +147,27 @@ def test_a_drop_policy_of_forward_fails(rules: str, case: str, bridge: str, outc
 
 
 @pytest.mark.parametrize(
-    ("routes", "servers", "outcome"),
+    ("routes", "servers", "host_network", "outcome"),
     [
-        ("", "10.0.0.2", "ok"),
-        ("10.244.0.0/24 host1 -\n", "10.0.0.2", "failed"),
-        ("10.100.0.0/24 tun0 10.9.0.1\n", "10.0.0.2", "failed"),
+        ("", "10.0.0.2", "10.78.0.12/24", "ok"),
+        ("10.244.0.0/24 host1 -\n", "10.0.0.2", "10.78.0.12/24", "failed"),
+        ("10.100.0.0/24 tun0 10.9.0.1\n", "10.0.0.2", "10.78.0.12/24", "failed"),
         # With host-gw a route to each node; and a host that asks the cluster's own DNS.
-        ("10.244.1.0/24 host0 10.78.0.12\n", "10.96.0.10", "ok"),
-        ("", "10.244.0.53", "failed"),
-        ("", "fd00::1", "ok"),
+        ("10.244.1.0/24 host0 10.78.0.12\n", "10.96.0.10", "10.78.0.12/24", "ok"),
+        ("", "10.244.0.53", "10.78.0.12/24", "failed"),
+        ("", "fd00::1", "10.78.0.12/24", "ok"),
+        # Its route is wider than the network of the Services.
+        ("", "10.0.0.2", "10.96.3.4/8", "failed"),
     ],
 )
-def test_overlapping_ranges_fail(routes: str, servers: str, outcome: str) -> None:
+def test_overlapping_ranges_fail(routes: str, servers: str, host_network: str, outcome: str) -> None:
     resolver = make_answer("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
     address = make_answer("network.address", "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.12 uid 0\\    cache\n")
-    judgement = judge_at("cidr-overlaps-host-network", make_answer("network.routes", routes), resolver, address)
+    addresses = make_answer(
+        "network.addresses", f"2: host0    inet {host_network} scope global host0\n5: cni0    inet 10.244.1.1/24\n"
+    )
+    routes_answer = make_answer("network.routes", routes)
+    judgement = judge_at("cidr-overlaps-host-network", routes_answer, resolver, address, addresses)
     assert judgement.outcome == outcome, summarize(judgement)
 
 
