@@ -1,4 +1,4 @@
-"""The files on hosts that name the proxy, and those that hold a login.
+"""The files on hosts that name the proxy, hold a login, or the certificate of a CA.
 
 The roles that write them and the checks that compare them use the same texts. A text has marks in place of secrets.
 Roles fill them in on this machine (playbooks/templates/egress.j2), and so does `build_digests`, of which only salted
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from gpustack.config.certificate_file import read_certificates
 from gpustack.config.endpoint import extract_name, resolve_endpoint
 from gpustack.config.secrets.secret_file import read_secret
 from gpustack.config.sections.receiver import locate_secret, read_secrets
@@ -33,9 +34,16 @@ UNITS = {
     "containerd": "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf",
     "kubelet": "/etc/systemd/system/kubelet.service.d/20-gpustack-proxy.conf",
 }
+# By the section of the spec. update-ca-certificates(8) reads each file of that directory whose name ends with .crt.
+AUTHORITIES = {
+    "proxy": "/usr/local/share/ca-certificates/gpustack-proxy.crt",
+    "source": "/usr/local/share/ca-certificates/gpustack-mirror.crt",
+}
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
+"""The file that update-ca-certificates writes, which apt, curl and containerd read."""
 # Every file there can be, by the step whose role writes it.
 PATHS = {
-    "prereqs": (APT, APT_LOGIN, ENVIRONMENT),
+    "prereqs": (APT, APT_LOGIN, ENVIRONMENT, *AUTHORITIES.values()),
     "containerd": (MIRROR_LOGIN, UNITS["containerd"]),
     "kubernetes": (UNITS["kubelet"],),
 }
@@ -44,18 +52,28 @@ UNIT = f"{HEADER}\n[Service]\nEnvironmentFile={ENVIRONMENT}\n"
 
 @dataclass(frozen=True)
 class HostFile:
-    """Describe a file of a host. `text` ends with a newline; `user` and `password_file` are set when it has marks."""
+    """Describe a file of a host. `text` ends with a newline; `user` and `password_file` are set when it has marks. It
+    is empty for a file with the certificates of `certificate_file`."""
 
     path: str
     mode: str
     text: str
     user: str = ""
     password_file: str = ""
+    certificate_file: str = ""
+
+    def render_text(self) -> str:
+        """Render the text, with marks in place of secrets. Raise ConfigError when the certificates cannot be used."""
+        return read_certificates(self.certificate_file) if self.certificate_file else self.text
 
 
 def list_host_files(inventory: "Inventory") -> dict[str, HostFile]:
     """List the files that every host must have, by path. Other files of PATHS must be absent."""
-    return {file.path: file for file in (*list_proxy_files(inventory), *list_mirror_files(inventory.spec))}
+    spec = inventory.spec
+    return {
+        file.path: file
+        for file in (*list_proxy_files(inventory), *list_mirror_files(spec), *list_authority_files(spec))
+    }
 
 
 def list_proxy_files(inventory: "Inventory") -> Iterator[HostFile]:
@@ -77,6 +95,12 @@ def list_mirror_files(spec: Spec) -> Iterator[HostFile]:
     if isinstance(spec.source, Mirror) and spec.source.user:
         line = f"machine {spec.source.mirror} login {spec.source.user} password {PASSWORD}\n"
         yield HostFile(MIRROR_LOGIN, "0600", line, *select_login(spec.source))
+
+
+def list_authority_files(spec: Spec) -> Iterator[HostFile]:
+    for key, section in (("proxy", spec.proxy), ("source", spec.source)):
+        if isinstance(section, (Proxy, Mirror)) and section.ca_file:
+            yield HostFile(AUTHORITIES[key], "0644", "", certificate_file=section.ca_file)
 
 
 def select_login(section: Proxy | Mirror) -> tuple[str, str]:
@@ -154,7 +178,7 @@ def build_digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
         return hashlib.sha256(f"{salt}{text}".encode()).hexdigest()
 
     files = {
-        path: fill_secrets(file.text, file.user, file.password_file)
+        path: fill_secrets(file.render_text(), file.user, file.password_file)
         for path, file in list_host_files(inventory).items()
     }
     file_digests = "".join(f"{path} {digest(text)}\n" for path, text in files.items())

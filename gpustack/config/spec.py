@@ -61,6 +61,13 @@ ServiceNetwork = Annotated[IPv4Network, AfterValidator(build_size_validator(12, 
 
 
 User = Annotated[str, Field(pattern=r"^[A-Za-z0-9._@+-]+$")]
+CaFile = Annotated[
+    str | None,
+    Field(
+        description="a file on this machine with the CA's certificate, as PEM: every host trusts it",
+        examples=["~/ca.crt"],
+    ),
+]
 ProxyUrl = Annotated[str, Field(pattern=r"^https?://[^/\s:@]+:[0-9]{1,5}$")]
 
 
@@ -96,6 +103,7 @@ class Mirror(Section):
         str | None,
         Field(description="a file on this machine, mode 0600, with the password", examples=["~/mirror-password"]),
     ] = None
+    ca_file: CaFile = None
 
 
 class Proxy(Section):
@@ -124,6 +132,7 @@ class Proxy(Section):
         str | None,
         Field(description="a file on this machine, mode 0600, with the password", examples=["~/proxy-password"]),
     ] = None
+    ca_file: CaFile = None
 
 
 class Fingerprints(Section):

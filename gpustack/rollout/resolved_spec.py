@@ -28,7 +28,12 @@ def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str])
         whole.pop(key)
     written = egress.list_host_files(inventory)
     whole["egress"] = {
-        step: [asdict(written[path]) if path in written else {"path": path, "mode": "-"} for path in paths]
+        step: [
+            {**asdict(written[path]), "text": written[path].render_text()}
+            if path in written
+            else {"path": path, "mode": "-"}
+            for path in paths
+        ]
         for step, paths in egress.PATHS.items()
     }
     version, versions = resolve_kubernetes_version(spec), read_version_set(spec.versions)

@@ -1,7 +1,7 @@
-"""Checks of the files that contain the proxy or a login; the steps prereqs, containerd and kubernetes each own some of
-them."""
+"""Checks of the files that contain the proxy, a login or a CA; the steps prereqs, containerd and kubernetes each own
+some of them."""
 
-from gpustack.ask.egress import PATHS, list_host_files
+from gpustack.ask.egress import AUTHORITIES, PATHS, TRUSTED, list_host_files
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.probes.host.egress import DAEMONS, EGRESS
@@ -20,8 +20,20 @@ def find_file_mismatch(view: View, step: str) -> Result | None:
             wrong.append(f"{path} with different content")
         elif actual_file.mode != file.mode:
             wrong.append(f"{path} with mode {actual_file.mode} instead of {file.mode}")
+        elif not actual_file.trusted:
+            wrong.append(f"{path} not in {TRUSTED}")
     expected = "those of the spec"
-    return Result("files with the proxy and the logins", expected, "; ".join(wrong)) if wrong else None
+    return Result("files with the proxy, the logins and the CAs", expected, "; ".join(wrong)) if wrong else None
+
+
+def find_root_mismatch(view: View, active_since: int | None) -> Result | None:
+    """Compare the start of a daemon with the CAs of the spec: it reads the trusted ones once."""
+    times = [file.written_at or 0 for path, file in view[EGRESS].items() if path in AUTHORITIES.values()]
+    if active_since is None or not times or active_since >= max(times):
+        return None
+    return Result(
+        "start of containerd", "after the CAs of the spec were trusted", f"{max(times) - active_since} s before"
+    )
 
 
 def find_daemon_mismatch(view: View, unit: str) -> Result | None:

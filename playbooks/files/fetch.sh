@@ -45,7 +45,7 @@ advice() {
     22) echo "$2 answers, and refuses this (${3#* }); look at proxy and source of the spec" ;;
     23) echo "$4 could not be written; df -h ${4%/*} on that host shows what is left" ;;
     28) echo "$2 is too slow: $most s were not enough; try again, or set source.mirror in the spec" ;;
-    35 | 60) echo "the certificate of $2 is not trusted; its CA belongs in /usr/local/share/ca-certificates" ;;
+    35 | 60) echo "the certificate of $2 is not trusted; name its CA in proxy.ca_file or source.ca_file of the spec" ;;
     56) echo "the connection broke; curl -v $2 shows more" ;;
     *) echo "curl ended with $1; curl -v $2 shows more" ;;
   esac

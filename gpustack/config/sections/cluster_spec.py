@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from gpustack.config.certificate_file import judge_certificate_file, locate_path
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
 from gpustack.config.pydantic_errors import build_complaints, extract_path
@@ -173,8 +174,8 @@ def find_ineffective_settings(file: str, spec: Spec) -> Iterator[tuple[set[str],
 
 
 def judge_logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[set[str], Complaint]]:
-    """Judge the logins of the proxy and of the mirror: user and password go together, the file is there and private,
-    and a mirror with a login has TLS."""
+    """Judge the logins and the CAs of the proxy and of the mirror: user and password go together, the files can be
+    used, and a mirror with a login or a CA has TLS."""
     folder = source if source and source.is_dir() else None
     if spec.proxy and not (spec.proxy.http or spec.proxy.https):
         yield {"proxy"}, Complaint(file, f"{KEY}.proxy", "neither http nor https", "an address for one of them or both")
@@ -191,6 +192,12 @@ def judge_logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[s
         if section.password_file and (wrong := judged_file(section.password_file, folder)):
             actual, rule = f"{section.password_file}: {wrong[0]}", wrong[1]
             yield {key}, Complaint(file, f"{KEY}.{key}.password_file", actual, rule, "config-secret-file")
+        if section.ca_file and (wrong := judge_certificate_file(section.ca_file, folder)):
+            place, actual = locate_path(file, section.ca_file), f"{section.ca_file}: {wrong[0]}"
+            yield {key}, Complaint(place, f"{KEY}.{key}.ca_file", actual, wrong[1], "config-ca-file")
+    if mirror and mirror.ca_file and not mirror.mirror.startswith("https://"):
+        rule = "https://, or no ca_file"
+        yield {"source"}, Complaint(file, f"{KEY}.source.mirror", f"{mirror.mirror} beside ca_file", rule)
 
 
 def list_addresses(host: Host) -> list[IPv4Address]:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.ask.egress import PATHS
+from gpustack.ask.egress import PATHS, TRUSTED
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.parsing import parse_integer
 
 Comparison = Literal["same", "other", "none"]
 
@@ -26,19 +27,26 @@ PROXY_FUNCTION = r"""way() (
 
 @dataclass(frozen=True)
 class EgressFile:
-    """Describe a file that exists: whether its content is the wanted one, and its mode, as 0600."""
+    """Describe a file that exists: whether its content is the wanted one, and its mode, as 0600. `trusted` is false for
+    certificates of a CA that programs of the host do not trust. `written_at` is in seconds of the epoch, None in
+    recordings of earlier releases."""
 
     content: Comparison
     mode: str
+    trusted: bool = True
+    written_at: int | None = None
 
 
 def parse_egress_files(answer: Answer) -> Mapping[str, EgressFile]:
     """Parse the files that exist, by path."""
     files = {}
     for line in answer.stdout.splitlines():
-        path, content, mode, owner = line.split(" ")
+        path, content, mode, owner, *time = line.split(" ")
         files[path] = EgressFile(
-            check_word(content), f"{int(mode, 8):04o}" if owner == "root" else f"{mode} of {owner}"
+            "same" if content == "untrusted" else check_word(content),
+            f"{int(mode, 8):04o}" if owner == "root" else f"{mode} of {owner}",
+            content != "untrusted",
+            parse_integer(time[0]) if time else None,
         )
     return files
 
@@ -55,14 +63,23 @@ def check_word(word: str) -> Comparison:
     return word  # type: ignore[return-value]
 
 
+# `is_trusted FILE`: the bundle of the host has every certificate of the file. As in roles/prereqs/files/trust.sh.
+TRUST_FUNCTION = rf"""is_trusted() {{
+  awk '/^-----BEGIN CERT/ {{ body = ""; next }}
+    /^-----END CERT/ {{ if (FILENAME == ARGV[1]) trusted[body]; else if (!(body in trusted)) exit 1 }}
+    {{ body = body $0 }}' {TRUSTED} "$1" 2>/dev/null
+}}
+"""
 EGRESS = Probe(
     "egress.files",
     Lines(
-        rf"""for file in {" ".join(path for paths in PATHS.values() for path in paths)}; do
+        TRUST_FUNCTION
+        + rf"""for file in {" ".join(path for paths in PATHS.values() for path in paths)}; do
   [ -e "$file" ] || continue
   found=$({{ printf '%s' "$SALT"; cat "$file"; }} | sha256sum)
   case $EGRESS in *"$file ${{found%% *}}"*) is=same ;; *) is=other ;; esac
-  echo "$file $is $(stat -c '%a %U' "$file")"
+  case "$is $file" in "same "*/ca-certificates/*) is_trusted "$file" || is=untrusted ;; esac
+  echo "$file $is $(stat -c '%a %U %Y' "$file")"
 done"""
     ),
     parse_egress_files,

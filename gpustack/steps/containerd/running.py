@@ -8,7 +8,7 @@ from gpustack.command import Command, Prose
 from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import CGROUPS
-from gpustack.steps.egress_files import find_daemon_mismatch
+from gpustack.steps.egress_files import find_daemon_mismatch, find_root_mismatch
 
 NO_RESPONSE = "unknown: containerd does not respond"
 
@@ -71,4 +71,11 @@ def proxy(view: View) -> Result | None:
     return replace(result, fault="containerd-proxy-missing") if result else None
 
 
-CHECKS = (running, cri, cgroups, settings, up_to_date, proxy)
+def authorities(view: View) -> Result | None:
+    """The running daemon trusts the CAs of the spec, if it has any: Go reads those of the host once, at the first
+    connection with TLS (crypto/x509 root.go)."""
+    unit = view[UNITS].get("containerd")
+    return find_root_mismatch(view, unit.active_since if unit and unit.active else None)
+
+
+CHECKS = (running, cri, cgroups, settings, up_to_date, proxy, authorities)

@@ -14,7 +14,8 @@ systemctl --quiet is-active containerd || {
 # For the zone of TZ; only UTC's name means the same to every date(1). `--timestamp=unix` needs systemd 251.
 started=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value containerd)
 started=$(date -d "$started" +%s)
-for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpustack-cluster/proxy.env; do
+for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpustack-cluster/proxy.env \
+  /usr/local/share/ca-certificates/gpustack-*.crt; do
   [ -e "$file" ] || continue
   [ "$(stat -c %Y "$file")" -le "$started" ] || echo "restart: $file is newer than the running containerd"
 done

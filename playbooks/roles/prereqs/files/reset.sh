@@ -27,6 +27,13 @@ if is_agreed remove /etc/sysctl.d/90-gpustack.conf || is_agreed remove /etc/sysc
     break
   done
 fi
+drop /usr/local/share/ca-certificates/gpustack-proxy.crt /usr/local/share/ca-certificates/gpustack-mirror.crt
+for name in gpustack-proxy gpustack-mirror; do
+  if [ -L "/etc/ssl/certs/$name.pem" ] && [ ! -e "/etc/ssl/certs/$name.pem" ]; then
+    update-ca-certificates --fresh >/dev/null
+    echo "changed: no longer trusted: $name"
+  fi
+done
 drop /etc/modules-load.d/gpustack.conf /etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf \
   /etc/gpustack-cluster/proxy.env /var/lib/gpustack-cluster/fixes
 drop_empty /etc/gpustack-cluster

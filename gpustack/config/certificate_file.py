@@ -1,0 +1,91 @@
+"""The certificates of a CA that the spec names: a file on this machine, which hosts get a copy of."""
+
+import re
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpustack.command import Command
+from gpustack.config.secrets.secret_file import Kind, expand_home, judge_secret_place
+from gpustack.errors import ConfigError
+from gpustack.files.read import read_text
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+AUTHORITY = Kind("the certificate of a CA, as PEM", 0)
+LARGEST = 256 * 1024
+"""Bytes that a file may have; the bundle of a distribution has 220,000."""
+PRIVATE = re.compile(r"^-----BEGIN [A-Z ]*PRIVATE KEY", re.MULTILINE)
+
+
+def read_certificates(path: str) -> str:
+    """Read the certificates of a file, encoded anew and without the text beside them. Raise ConfigError when the file
+    cannot be used."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    if wrong := judge_certificate_file(path):
+        actual, rule = wrong
+        command = Command("openssl", "x509", "-noout", "-subject", "-dates", "-in", expand_home(path))
+        raise ConfigError("config-ca-file", f"{path}: {actual}.", f"Allowed: {rule}.", command)
+    certificates = load_certificates(read_text(Path(path).expanduser(), LARGEST))
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)
+
+
+def judge_certificate_file(path: str, inventory: Path | None = None) -> tuple[str, str] | None:
+    """Return (actual, rule) of a file that cannot be used. `inventory` is the folder that Ansible reads as a whole."""
+    file = Path(path).expanduser()
+    if wrong := judge_secret_place(file, inventory, AUTHORITY):
+        return wrong
+    convert = Command("openssl", "x509", "-inform", "der", "-in", expand_home(path))
+    try:
+        text = read_text(file, LARGEST)
+    except FileNotFoundError:
+        return "no such file", f"a file on this machine with {AUTHORITY.name}"
+    except OSError as error:
+        return f"a file that cannot be read ({error.strerror})", "a file that the user of gpustack can read"
+    except UnicodeDecodeError:
+        return "a file that is no text", f"{AUTHORITY.name} ({convert} prints it)"
+    if PRIVATE.search(text):
+        return "a file with a private key", f"{AUTHORITY.name} and nothing else: every host gets a copy"
+    try:
+        certificates = load_certificates(text)
+    except ValueError:
+        return "a file without a valid certificate", AUTHORITY.name
+    return next(filter(None, map(judge_validity, certificates)), None)
+
+
+def load_certificates(text: str) -> "list[Certificate]":
+    """Load all certificates of a text. Raise ValueError where there is none, or one is malformed."""
+    from cryptography.x509 import InvalidVersion, load_pem_x509_certificates
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return load_pem_x509_certificates(text.encode())
+    except (InvalidVersion, Warning) as error:
+        raise ValueError(f"a malformed certificate: {error}") from error
+
+
+def judge_validity(certificate: "Certificate") -> tuple[str, str] | None:
+    """Return (actual, rule) of a certificate that is not valid now."""
+    now, name = datetime.now(UTC), certificate.subject.rfc4514_string() or "a certificate without a name"
+    if certificate.not_valid_after_utc < now:
+        return f"{name}, which expired on {certificate.not_valid_after_utc:%Y-%m-%d}", "a certificate that is valid now"
+    if certificate.not_valid_before_utc > now:
+        begin = f"{certificate.not_valid_before_utc:%Y-%m-%d}"
+        return f"{name}, which is valid from {begin} on", "a certificate that is valid now"
+    return None
+
+
+def locate_path(file: str, path: str) -> str:
+    """Return file and line of a `ca_file` with this path. Return the file alone where no line has it."""
+    try:
+        text = read_text(Path(file))
+    except (OSError, ValueError):
+        return file
+    match = re.search(
+        rf"^[^#\n]*\bca_file[\"']?\s*:\s*[\"']?{re.escape(path)}[\"']?\s*[,}}#\n]", f"{text}\n", re.MULTILINE
+    )
+    return f"{file}:{text.count(chr(10), 0, match.start()) + 1}" if match else file
