@@ -136,7 +136,7 @@ def test_the_probe_says_whether_a_ca_is_trusted(root: Root) -> None:
     owner = path.owner()
     assert root.call(script).stdout == f"{path} untrusted 644 {owner} 1\n"
     root.play()
-    assert root.call(script).stdout == f"{path} same 644 {owner} {path.stat().st_mtime:.0f}\n"
+    assert root.call(script).stdout == f"{path} same 644 {owner} {int(path.stat().st_mtime)}\n"
     path.write_text(build_pem("OTHER"))
     assert root.call(script).stdout.startswith(f"{path} other 644 ")
 
