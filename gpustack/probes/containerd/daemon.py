@@ -1,7 +1,7 @@
 """Probes of containerd: the answers of the running daemon, and the files that it reads at its next start."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,8 @@ class Configuration:
     `drop_in` is gpustack's file, parsed, or None where it is missing. `disabled_plugins` are plugins by the file that
     disables them; `parse_errors` are the reasons why files are not TOML; `newest` is when the last file was written, in
     seconds of the epoch, 0 without any. `systemd` says, for each file that sets it and in the order of reading, whether
-    runc leaves cgroups to systemd.
+    runc leaves cgroups to systemd. `version` is that of config.toml, 0 where it declares none; `versioned_names` are
+    its tables and names of plugins, which another version would read differently.
     """
 
     imports: tuple[str, ...]
@@ -64,6 +65,8 @@ class Configuration:
     parse_errors: Mapping[str, str]
     newest: int
     systemd: Mapping[str, bool]
+    version: int
+    versioned_names: tuple[str, ...]
 
     @property
     def last_without_systemd(self) -> str:
@@ -142,9 +145,27 @@ def parse_configuration(answer: Answer) -> Configuration:
             parse_errors[name] = str(error)
     plugins = {name: table.get("disabled_plugins") for name, table in files.items()}
     disabled_plugins = {name: tuple(file_plugins) for name, file_plugins in plugins.items() if file_plugins}
-    imports = tuple(files.get("config.toml", {}).get("imports", ()))
+    root = files.get("config.toml", {})
     systemd = {name: value for name, table in files.items() if isinstance(value := find_cgroup_setting(table), bool)}
-    return Configuration(imports, disabled_plugins, files.get(DROP_IN), parse_errors, max(times), systemd)
+    return Configuration(
+        imports=tuple(root.get("imports", ())),
+        disabled_plugins=disabled_plugins,
+        drop_in=files.get(DROP_IN),
+        parse_errors=parse_errors,
+        newest=max(times),
+        systemd=systemd,
+        version=int(root.get("version", 0)),
+        versioned_names=tuple(list_versioned_names(root)),
+    )
+
+
+def list_versioned_names(document: Mapping[str, Any]) -> Iterator[str]:
+    """List what a file says in words of its version: tables of plugins, and short names (`zfs`), which version 1 alone
+    has. That CRI is disabled does not count, since the role takes that out."""
+    if "plugins" in document:
+        yield from (f"plugins.{name}" for name in document["plugins"] or ("",))
+    for key, passed_names in (("disabled_plugins", {"cri"}), ("required_plugins", set())):
+        yield from (f"{key}: {name}" for name in document.get(key, ()) if "." not in name and name not in passed_names)
 
 
 def find_cgroup_setting(document: Mapping[str, Any]) -> Any:
@@ -197,7 +218,7 @@ while read -r time file; do
 done <<TIMES
 $times
 TIMES
-toml_keys 'version|imports|disabled_plugins|config_path|bin_dirs?' "$@" """
+toml_keys 'version|imports|(disabled|required)_plugins|config_path|bin_dirs?' "$@" """
     ),
     parse_configuration,
     manual_command="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml",

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
-from gpustack.command import Prose
+from gpustack.command import Command, Prose
 from gpustack.config.resolution import resolve_mirror
 from gpustack.config.spec import Mirror
 from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, MIRRORS, REGISTRIES
@@ -12,6 +12,9 @@ from gpustack.probes.packages.software import DOCKER_CE, PACKAGES
 from gpustack.steps.egress_files import find_file_mismatch
 
 IMPORTS = {"/etc/containerd/conf.d/*.toml", "/etc/containerd/conf.d/gpustack.toml"}
+# That of our files. 2.3.0 to 2.3.4 refuse a file of conf.d with a higher version than config.toml; up to 2.2.9 the keys
+# of config.toml are not migrated then, and do not count (docs/decisions/0004-containerd-config.md).
+VERSION = 3
 CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
 
 
@@ -24,10 +27,25 @@ def readable(view: View) -> Result | None:
     return None
 
 
+def root_version(view: View) -> Result | None:
+    """The file config.toml is of version 3 or newer, as gpustack's file in conf.d is, or says nothing that depends on
+    its version: install then writes 3. Otherwise containerd 2.2 ignores what config.toml says, and 2.3.0 to 2.3.4 exit.
+    Tables of plugins are translated by `containerd config migrate`, not by install."""
+    files = view[CONFIGURATION]
+    if files.version >= VERSION or not files.versioned_names:
+        return None
+    hint = Command("gpustack", "explain", "containerd-root-version")
+    actual = f"{files.version or 'none'}, with {format_value(files.versioned_names)}"
+    return Result("version of config.toml", f"{VERSION} or newer", actual, "operator", hint=hint)
+
+
 def configuration(view: View) -> Result | None:
-    """The file config.toml imports gpustack's file, whose content is as expected, and does not disable CRI."""
+    """The file config.toml imports gpustack's file, whose content is as expected, does not disable CRI, and declares no
+    older version."""
     configuration_files = view[CONFIGURATION]
     wrong = []
+    if 0 < configuration_files.version < VERSION and not configuration_files.versioned_names:
+        wrong.append(f"config.toml is of version {configuration_files.version}")
     if configuration_files.drop_in != build_drop_in(restrict_oom_score_adj=view.spec.containerd.restrict_oom_score_adj):
         wrong.append(f"{DROP_IN} has different content" if configuration_files.drop_in else f"no {DROP_IN}")
     if not IMPORTS & set(configuration_files.imports):
@@ -66,7 +84,7 @@ def build_drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
     }
     images = {"registry": {"config_path": "/etc/containerd/certs.d"}}
     plugins = {"io.containerd.cri.v1.images": images, "io.containerd.cri.v1.runtime": runtime}
-    return {"version": 3, "plugins": plugins}
+    return {"version": VERSION, "plugins": plugins}
 
 
 def mirrors(view: View) -> Result | None:
@@ -95,4 +113,4 @@ def egress(view: View) -> Result | None:
     return find_file_mismatch(view, "containerd")
 
 
-CHECKS = (readable, configuration, cri_disabled_elsewhere, mirrors, egress)
+CHECKS = (readable, root_version, configuration, cri_disabled_elsewhere, mirrors, egress)

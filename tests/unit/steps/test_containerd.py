@@ -94,6 +94,32 @@ def test_a_file_that_is_no_toml_is_for_the_operator() -> None:
     assert failures["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
 
 
+@pytest.mark.parametrize(
+    ("root", "expected"),
+    [
+        (
+            'version = 2\nimports = ["/etc/containerd/conf.d/*.toml"]\n',
+            {"configuration": ("config.toml is of version 2", "install")},
+        ),
+        ('imports = ["/etc/containerd/conf.d/*.toml"]\n', {}),
+        ('version = 4\nimports = ["/etc/containerd/conf.d/*.toml"]\n[plugins."io.containerd.cri.v1.images"]\n', {}),
+        (
+            'version = 2\nimports = ["/etc/containerd/conf.d/*.toml"]\n[plugins."io.containerd.grpc.v1.cri"]\n',
+            {"root-version": ("2, with plugins.io.containerd.grpc.v1.cri", "operator")},
+        ),
+        (
+            'imports = ["/etc/containerd/conf.d/*.toml"]\ndisabled_plugins = ["zfs"]\n',
+            {"root-version": ("none, with disabled_plugins: zfs", "operator")},
+        ),
+    ],
+)  # fmt: skip
+def test_ours_is_never_of_a_higher_version_than_the_main_file(root: str, expected: dict[str, tuple[str, str]]) -> None:
+    """A main file of version 2 loses its sandbox_image beside a newer file (containerd pull request 12891)."""
+    answer = read_case(CONFIGURATION, "prepared-debian-12")
+    text = re.sub(r"(?s)^(== config.toml \d+\n).*?(?=== conf)", lambda match: match[1] + root, answer.stdout)
+    assert list_failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, text)))) == expected
+
+
 def test_another_file_disables_cri() -> None:
     failures = list_failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "nvidia-toolkit"))))
     assert failures["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")

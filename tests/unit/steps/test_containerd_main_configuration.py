@@ -1,14 +1,18 @@
 """/etc/containerd/config.toml: what the role writes into it, and what the reset takes out again."""
 
+import os
 import re
+import subprocess
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from gpustack.config.resources import locate_playbooks
-from gpustack.steps.containerd.files import CRI, IMPORTS
+from gpustack.probes.containerd.daemon import list_versioned_names
+from gpustack.steps.containerd.files import CRI, IMPORTS, VERSION
 
 ROLE = locate_playbooks() / "roles" / "containerd"
 
@@ -44,6 +48,13 @@ MAIN = {
     "lines": 'disabled_plugins = [\n  "cri",\n  "io.containerd.internal.v1.opt",\n]\n[plugins]\n',
     "imports": 'imports = ["/etc/containerd/site/*.toml"]\nversion = 3\n[plugins."x"]\n  imports_like = 1\n',
     "no imports yet": 'version = 2\nimports = []\n[plugins."io.containerd.grpc.v1.cri".cni]\n  bin_dir = "/x"\n',
+    "version 2 alone": 'version = 2   # of 1.7\nroot = "/data"\n[debug]\n  level = "info"\n',
+    "version 2 in a table": "[proxy_plugins.x]\n  version = 2\n",
+    "version 1, short names": 'version = 1\ndisabled_plugins = ["cri", "zfs"]\n',
+    "inline plugins": 'plugins = {"io.containerd.grpc.v1.cri" = {sandbox_image = "x"}}\n',
+    "dotted plugins": 'version = 2\nplugins."io.containerd.grpc.v1.cri".sandbox_image = "x"\n',
+    "whole names": 'required_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.nri.v1.nri"]\n',
+    "version 4": 'version = 4\n[plugins."io.containerd.cri.v1.images"]\n  snapshotter = "x"\n',
     "ours": 'imports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\ndisabled_plugins = []\n',
     "only ours": 'version = 3\nimports = ["/etc/containerd/conf.d/gpustack.toml"]\n',
 }
@@ -61,7 +72,29 @@ def test_the_role_touches_three_keys_only(text: str) -> None:
         k: v for k, v in before.items() if k not in own_keys
     }
     assert all(line in edit_text(text) for line in text.splitlines() if line.startswith("#"))
-    assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED_FILE) else None)
+    if before.get("version", 0) < VERSION and not list(list_versioned_names(before)) and "[proxy" not in text:
+        assert after["version"] == VERSION
+    else:
+        assert after.get("version") == before.get("version")
+
+
+@pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
+def test_what_depends_on_an_older_version_is_refused_before_anything_is_changed(text: str, tmp_path: Path) -> None:
+    """The check and the script of the role agree."""
+    (tmp_path / "config.toml").write_text(text)
+    script = ["sh", str(ROLE / "files" / "root-version.sh")]
+    env = {"PATH": os.environ["PATH"], "FILE": str(tmp_path / "config.toml")}
+    process = subprocess.run(script, capture_output=True, text=True, env=env, timeout=20, check=False)
+    document = tomllib.loads(text)
+    is_refused = document.get("version", 0) < VERSION and bool(list(list_versioned_names(document)))
+    assert process.returncode == (1 if is_refused else 0), process.stderr
+    assert process.stderr.endswith("(gpustack explain containerd-root-version)\n") is is_refused
+
+
+def test_no_main_configuration_is_refused_for_none() -> None:
+    script = ["sh", str(ROLE / "files" / "root-version.sh")]
+    env = {"PATH": os.environ["PATH"], "FILE": "/nonexistent/config.toml"}
+    assert subprocess.run(script, capture_output=True, env=env, timeout=20, check=False).returncode == 0
 
 
 def test_the_record_knows_every_edit() -> None:

@@ -10,6 +10,7 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.config.resources import read_own_counters
+from gpustack.probes.containerd.daemon import DROP_IN, FOLDER
 from gpustack.rollout.overlay import build_cluster_variables
 from gpustack.steps.gpu.exporter import count_series, count_watched_gpus, format_scrape_timeout, merge_counters
 from gpustack.steps.gpu.operator_values import build_release
@@ -170,15 +171,21 @@ def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
 
 def test_the_operator_s_own_values_count_most() -> None:
     snapshot = build_snapshot()
-    own_values = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
+    toolkit = {"enabled": False, "env": []}
+    own_values = {"gpu-operator": {"toolkit": toolkit, "driver": {"enabled": True}, "daemonsets": None}}
     snapshot_of_values = replace(snapshot, inventory=replace(snapshot.inventory, values=own_values))
     values = build_release(View(snapshot_of_values, CLUSTER)).values
     assert (values["toolkit"], values["driver"], values["daemonsets"]) == (
-        {"enabled": False},
+        toolkit,
         NO_UPGRADES | {"enabled": True},
         None,
     )
     assert values["dcgmExporter"] == build_values()["dcgmExporter"]
+
+
+def test_the_toolkit_takes_over_our_file_of_containerd() -> None:
+    """The operator hands it on as a file below /host (NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go)."""
+    assert build_values()["toolkit"]["env"] == [{"name": "RUNTIME_CONFIG_SOURCE", "value": f"file={FOLDER}{DROP_IN}"}]
 
 
 def test_the_role_gets_the_release_and_its_values() -> None:

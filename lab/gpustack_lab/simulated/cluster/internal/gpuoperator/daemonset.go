@@ -3,6 +3,8 @@ package gpuoperator
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,6 +83,9 @@ func settle(pod *corev1.PodSpec, component Component) {
 		main.Args = component.Args
 	}
 	for _, variable := range component.Env {
+		if variable.Name == "RUNTIME_CONFIG_SOURCE" {
+			variable.Value = locateSources(variable.Value)
+		}
 		setEnv(main, variable)
 	}
 	for i := range pod.Containers {
@@ -101,6 +106,18 @@ func settle(pod *corev1.PodSpec, component Component) {
 	if On(component.HostNetwork, false) {
 		pod.HostNetwork, pod.DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
 	}
+}
+
+// locateSources puts files of the host below /host, where the toolkit's container has them (NVIDIA/gpu-operator v26.7.0
+// controllers/object_controls.go, transformRuntimeConfigAndSocketMounts).
+func locateSources(sources string) string {
+	located := strings.Split(sources, ",")
+	for i, source := range located {
+		if file, isFile := strings.CutPrefix(source, "file="); isFile {
+			located[i] = "file=" + filepath.Join("/host", file)
+		}
+	}
+	return strings.Join(located, ",")
 }
 
 func setEnv(container *corev1.Container, variable corev1.EnvVar) {

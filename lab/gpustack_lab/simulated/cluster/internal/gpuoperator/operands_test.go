@@ -107,6 +107,21 @@ func TestDevicesByCDI(t *testing.T) {
 	}
 }
 
+func TestToolkitReadsFilesOfTheHost(t *testing.T) {
+	for given, want := range map[string]string{
+		"file=/etc/containerd/conf.d/gpustack.toml": "file=/host/etc/containerd/conf.d/gpustack.toml",
+		"command,file=/a,file":                      "command,file=/host/a,file",
+	} {
+		env := []any{map[string]any{"name": "RUNTIME_CONFIG_SOURCE", "value": given}}
+		c := newCluster(t, policy(spec(map[string]any{"toolkit": map[string]any{"env": env}})), gpuNode())
+		c.reconcile()
+		container := c.daemonSet("nvidia-container-toolkit-daemonset").Spec.Template.Spec.Containers[0]
+		if got := value(container, "RUNTIME_CONFIG_SOURCE"); got != want {
+			t.Errorf("%s: %s", given, got)
+		}
+	}
+}
+
 func TestSharingByConfigManager(t *testing.T) {
 	config := map[string]any{"config": map[string]any{"name": "sharing", "default": "none"}}
 	c := newCluster(t, policy(spec(map[string]any{"devicePlugin": config})), gpuNode())
