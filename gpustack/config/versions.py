@@ -44,7 +44,8 @@ class Artefact:
 class VersionSet:
     """Hold a version set. `minors` are those of Kubernetes, with the end of their support; `containerd_lines` has the
     first good version of each line of containerd that serves such a minor, and `containerd_defects` the defect of
-    earlier ones by line; `images` has the digests of pinned images by reference."""
+    earlier ones by line; `images` has the digests of pinned images by reference; `operator_drivers` has the first
+    branch of a driver, `any` or `data-centre`, by version of the chart gpu-operator."""
 
     name: str
     components: dict[str, str]
@@ -57,6 +58,7 @@ class VersionSet:
     charts: dict[str, Artefact]
     provisioner: Artefact
     images: dict[str, str]
+    operator_drivers: dict[str, dict[str, int]]
 
 
 @cache
@@ -101,6 +103,7 @@ def read_version_set(name: str) -> VersionSet:
             for minor, row in data["containerd_lines"].items()
         },
         containerd_defects={line: str(row["reason"]) for line, row in patches.items()},
+        operator_drivers={chart: dict(row["first"]) for chart, row in data["operator_drivers"].items()},
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )
 

@@ -5,12 +5,14 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.chart_actions import describe_enabled_actions
 from gpustack.config.inventory import map_release_charts
+from gpustack.steps.gpu.owner_driver import describe_owner_driver
 from gpustack.steps.monitoring.values import describe_lost_history
 
 
 def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
     """List the warnings of a snapshot, in sentences."""
-    return tuple(filter(None, (describe_lost_history(View(snapshot, CLUSTER)), *list_actions(snapshot))))
+    sentences = describe_lost_history(View(snapshot, CLUSTER)), *list_actions(snapshot), *list_owner_drivers(snapshot)
+    return tuple(filter(None, sentences))
 
 
 def list_actions(snapshot: Snapshot) -> list[str]:
@@ -22,3 +24,12 @@ def list_actions(snapshot: Snapshot) -> list[str]:
         for release, values in inventory.values.items()
         for sentence in describe_enabled_actions(f"values/{release}.yaml", charts[release], values)
     ]
+
+
+def list_owner_drivers(snapshot: Snapshot) -> list[str]:
+    """List the drivers that are left alone, each once with its hosts."""
+    hosts: dict[str, list[str]] = {}
+    for host in snapshot.inventory.hosts:
+        if sentence := describe_owner_driver(View(snapshot, host.name)):
+            hosts.setdefault(sentence, []).append(host.name)
+    return [f"{', '.join(names)}: {sentence}" for sentence, names in hosts.items()]

@@ -26,6 +26,8 @@ ROWS = re.compile(
 YES = ("1", "Yes")
 WORDS = ("nouveau-loaded", "nouveau-blacklisted", "secure-boot", "key-enrolled", "uninstaller")
 VALUES = {"module", "library", "persistence"}
+OPTIONAL = {"key", "installer"}
+INSTALLERS = ("gpustack", "others", "")
 PATH = re.compile(r"/[\w.+/-]+")
 PERSISTENCE = ("none", "active", "inactive")
 
@@ -35,6 +37,7 @@ class GpuDriver:
     """Describe the driver.
 
     `module` is the version of the loaded nvidia module, `library` that of libnvidia-ml on the host; empty for none.
+    `installer` says by the record of the host who installed the packages; recordings of before do not.
     `kind` is the type of the loaded module, empty where there is none or it does not say so.
     `secure_boot`: the firmware starts only signed code; `key_enrolled`: it accepts the key that DKMS signs with, whose
     certificate is the file `key` (empty without Secure Boot). `uninstaller`: NVIDIA's .run installer was used.
@@ -50,6 +53,7 @@ class GpuDriver:
     uninstaller: bool = False
     persistence: Literal["none", "active", "inactive"] = "none"
     key: str = ""
+    installer: Literal["gpustack", "others", ""] = ""
     kind: Literal["open", "proprietary", ""] = ""
 
 
@@ -77,7 +81,7 @@ def parse_gpu_driver(answer: Answer) -> GpuDriver:
     lines = [line.partition(" ") for line in answer.stdout.splitlines()]
     values = {what: value for what, _, value in lines}
     words = {what for what, gap, _ in lines if not gap}
-    if len(values) < len(lines) or words - set(WORDS) or set(values) - words - {"key"} != VALUES:
+    if len(values) < len(lines) or words - set(WORDS) or set(values) - words - OPTIONAL != VALUES:
         raise ValueError(answer.stdout[:80])
     module, library = values["module"], values["library"]
     loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
@@ -85,10 +89,12 @@ def parse_gpu_driver(answer: Answer) -> GpuDriver:
         raise ValueError(answer.stdout[:80])
     if (key := values.get("key", "")) and not PATH.fullmatch(key):
         raise ValueError(key)
+    if (installer := values.get("installer", "")) not in INSTALLERS:
+        raise ValueError(installer)
     nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
     return GpuDriver(
         loaded[0] if loaded else "", named[1] if named else "", nouveau, blacklisted, secure_boot, enrolled,
-        uninstaller, values["persistence"], key, parse_kind(module),  # type: ignore[arg-type]
+        uninstaller, values["persistence"], key, installer, parse_kind(module),  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -33,6 +33,14 @@ if [ -e "$firmware" ] && [ "$(od -An -tu1 -j4 -N1 "$firmware" | tr -d ' ')" = 1 
   [ ! -e "$key" ] || ! mokutil --test-key "$key" 2>/dev/null | grep -Eq 'is already (enrolled|in db)$' || echo key-enrolled
 fi
 [ ! -e /usr/bin/nvidia-uninstall ] || echo uninstaller
+# Only where the step installs packages of a driver does it write this file, and it records that before it begins.
+guard=/etc/apt/apt.conf.d/52gpustack-nvidia-driver
+installer=others
+case $(sed -n "s,^\"$guard\": ,,p" /var/lib/gpustack-cluster/owned.json 2>/dev/null) in
+  *'"after": "file '*) installer=gpustack ;;
+  *'"after": ""'*) [ ! -e "$guard" ] || installer=gpustack ;;
+esac
+echo "installer $installer"
 unit=$(systemctl show -p LoadState,ActiveState nvidia-persistenced.service) || exit
 case $unit in
   *LoadState=not-found*) echo 'persistence none' ;;

@@ -124,6 +124,11 @@ def parse_upgrade_blacklist(answer: Answer) -> tuple[str, ...]:
     return tuple(match[1] for match in matches if match and match[1])
 
 
+def parse_unattended(answer: Answer) -> bool:
+    """Parse whether unattended upgrades run. Raise KeyError for another word."""
+    return {NO_GPU: False, "no": False, "yes": True}[answer.stdout.strip()]
+
+
 GPU_PACKAGES = Probe(
     "gpu.packages",
     Lines(
@@ -149,6 +154,17 @@ GPU_KERNELS = Probe(
     Lines(ONLY_WITH_GPU + read_script(__file__, "kernels.sh")),
     parse_kernels,
     manual_command="dkms status; ls /lib/modules",
+)
+# Whether unattended-upgrades is installed and runs by itself, for which apt.systemd.daily needs both settings.
+UNATTENDED = Probe(
+    "gpu.unattended-upgrades",
+    Lines(
+        f"""{ONLY_WITH_GPU}enabled=1 interval=0
+eval "$(apt-config shell enabled APT::Periodic::Enable interval APT::Periodic::Unattended-Upgrade)" || exit
+[ -x /usr/bin/unattended-upgrade ] && [ "$enabled" != 0 ] && [ "$interval" != 0 ] && echo yes || echo no"""
+    ),
+    parse_unattended,
+    manual_command="apt-config dump APT::Periodic::Unattended-Upgrade",
 )
 GPU_GUARD = Probe(
     "gpu.guard",

@@ -1,9 +1,10 @@
 """The NVIDIA driver of hosts that have GPUs. On other hosts this step does nothing and reports nothing.
 
 `gpu.driver.mode` sets how the driver is installed: `container` (by the GPU Operator, in containers), `host` (packages
-from NVIDIA's CUDA repository) or `none` (it is already installed by other means). `auto` means host on Debian, for
-which no driver container is built, and without an operator; on Ubuntu it means host if NVIDIA's packages are installed
-already, none if another driver is installed, otherwise container.
+from NVIDIA's CUDA repository) or `none` (it is already installed by other means). `auto` means none if the host has a
+driver that gpustack did not install, by the record of the host; else host on Debian, for which no driver container is
+built, and without an operator; on Ubuntu host if gpustack installed packages before, otherwise container. A driver of
+the owner's is left alone, whatever its version, as long as the operator works with it.
 
 What it does, in mode host: adds NVIDIA's apt repository, whose key is trusted only by fingerprint; pins apt to the
 version of the spec before anything else (with the pinning package of that version, or else of its branch); installs the
@@ -27,14 +28,16 @@ Sources: NVIDIA Driver Installation Guide (Debian, Ubuntu, version locking); NVI
 
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
-from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY
+from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY, UNATTENDED
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import OS
 from gpustack.probes.packages.dpkg import SOURCES
 from gpustack.steps.gpu import driver_packages as gpu_driver_packages
 from gpustack.steps.gpu import driver_running as gpu_driver_running
+from gpustack.steps.gpu.driver_offers import add_offers
 from gpustack.steps.gpu.fabric import fabric, fabric_manager
 from gpustack.steps.gpu.generation import generation
+from gpustack.steps.gpu.owner_driver import minimum
 from gpustack.steps.step import Step, accepts_any_host
 
 # The last one may find a driver that is stuck.
@@ -44,11 +47,11 @@ STEP = Step(
     needs=("prereqs",),
     probes=(
         OS, GPU_DEVICES, GPU_PACKAGES, GPU_REPOSITORY, SOURCES, GPU_KERNELS, GPU_GUARD, GPU_DRIVER,
-        PLUGIN_FILES, GPU_SMI),
-    checks=(
+        PLUGIN_FILES, UNATTENDED, GPU_SMI),
+    checks=add_offers((
         generation, fabric, *gpu_driver_running.EARLY_CHECKS, gpu_driver_packages.other_drivers,
-        *gpu_driver_packages.CHECKS, *gpu_driver_running.CHECKS, fabric_manager,
-    ),
+        *gpu_driver_packages.CHECKS, minimum, *gpu_driver_running.CHECKS, fabric_manager,
+    )),
     settle_seconds=30,
     includes_host=accepts_any_host,
     interrupts="where another driver is loaded, pods with GPUs have to end first",

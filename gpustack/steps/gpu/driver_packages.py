@@ -1,7 +1,5 @@
 """Checks of step gpu-driver for packages: their source, which are installed, and that nothing changes their version."""
 
-import re
-
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose, join_hints
@@ -10,13 +8,16 @@ from gpustack.probes.gpu.driver import GPU_DRIVER
 from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY
 from gpustack.probes.host.system import OS
 from gpustack.steps.apt_repository import find_repository_mismatch
-from gpustack.steps.gpu.mode import LIBRARIES, MODULES, list_expected_packages, uses_driver_mode
+from gpustack.steps.gpu.mode import (
+    DEBIAN_PACKAGES,
+    LIBRARIES,
+    MODULE,
+    MODULES,
+    list_expected_packages,
+    uses_driver_mode,
+)
 from gpustack.steps.step import check_where
 
-# Debian's own packages of a driver: NVIDIA's conflict with them.
-DEBIAN_PACKAGES = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidia-tesla-kernel-dkms")
-# Any package with a module for DKMS, of NVIDIA's repository or of a distribution.
-MODULE = re.compile(r"nvidia-(dkms(-\d+)?(-server)?(-open)?|kernel(-open)?-dkms)")
 # Beginnings of names, as unattended-upgrades compares them.
 EXCLUDED_PREFIXES = ("nvidia-", "libnvidia-", "libcuda", "firmware-nvidia")
 UPGRADE = Command("gpustack", "explain", "gpu-driver")
@@ -37,7 +38,7 @@ def other_drivers(view: View) -> Result | None:
         )
     if not names:
         return None
-    hint = join_hints(*commands, Prose("then reboot"), note="or keep it: gpu.driver.mode: none in the spec")
+    hint = join_hints(*commands, Prose("then reboot"))
     return Result("other drivers", "none", format_value(names), "operator", hint=hint)
 
 

@@ -6,6 +6,7 @@ from gpustack.command import NO_HINT, Command, Hint, Prose, join_hints
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
 from gpustack.probes.host.system import OS
+from gpustack.steps.gpu.fabric import list_nvlink_devices
 from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages, uses_driver_mode
 
 # nvidia-smi(1), RETURN VALUE; 18 is NVML's own number.
@@ -26,7 +27,7 @@ def driver_mode(view: View) -> Result | None:
     and without the operator nothing installs one."""
     if not uses_driver_mode(view, "container"):
         return None
-    hint = Prose("set gpu.driver.mode: auto (or host, or none) in the spec")
+    hint = Command("gpustack", "explain", "gpu-driver")
     if view.host.standalone:
         return Result("gpu.driver.mode", "host or none without Kubernetes", "container", "operator", hint=hint)
     if view.spec.gpu.stack == "host":
@@ -52,13 +53,23 @@ def secure_boot(view: View) -> Result | None:
     gpu_driver, on_host = view[GPU_DRIVER], uses_driver_mode(view, "host")
     if not gpu_driver.secure_boot or gpu_driver.module or (gpu_driver.key_enrolled and on_host):
         return None
-    enrol = Command("mokutil", "--import", gpu_driver.key or "/var/lib/dkms/mok.pub")
-    package = Prose("set gpu.driver.mode: host in the spec and enrol DKMS's key")
-    steps = Prose("{}; reboot", enrol) if on_host else package
-    hint = join_hints(steps, note="or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot")
+    hint = join_hints(
+        advise_signing(view), note="or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot"
+    )
     actual = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
     subject, expected_state = "Secure Boot", "off, or a signed module"
     return Result(subject, expected_state, actual, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
+
+
+def advise_signing(view: View) -> Hint:
+    """Advise how the module gets a signature: DKMS makes one on the host, and nothing does for GPUs of NVLink 5, whose
+    driver packages alone do not serve."""
+    enrol = Command("mokutil", "--import", view[GPU_DRIVER].key or "/var/lib/dkms/mok.pub")
+    if uses_driver_mode(view, "host"):
+        return Prose("{}; reboot", enrol)
+    if list_nvlink_devices(view):
+        return Prose("install a signed driver, nvidia-fabricmanager and nvlsm on that host")
+    return Prose("set gpu.driver.mode: host in the spec and enrol DKMS's key")
 
 
 def nouveau(view: View) -> Result | None:
@@ -82,7 +93,7 @@ def module_loaded(view: View) -> Result | None:
     actual = "not loaded" if running.module else f"not loaded, and not built for the kernel {running.release}"
     if choose_driver_mode(view) == "host":
         return Result("module nvidia", "loaded", actual)
-    hint = Command("modprobe", "nvidia", note="or let gpustack install one: gpu.driver.mode: host in the spec")
+    hint = Command("modprobe", "nvidia")
     return Result("module nvidia", "loaded", actual, "operator", hint=hint)
 
 

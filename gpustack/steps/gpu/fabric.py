@@ -8,7 +8,6 @@ from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Prose, join_hints
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
-from gpustack.probes.host.system import OS
 from gpustack.steps.gpu.count import list_gpus
 from gpustack.steps.gpu.mode import FABRIC, has_nvswitches, uses_driver_mode
 
@@ -22,17 +21,21 @@ def fabric(view: View) -> Result | None:
     """
     if not uses_driver_mode(view, "host"):
         return None
-    nvlink_devices, files = sorted({device.device for device in list_gpus(view)} & NVLINK_5), view[PLUGIN_FILES]
+    nvlink_devices, files = list_nvlink_devices(view), view[PLUGIN_FILES]
     if not nvlink_devices or (files and files.fabric_manager == "active"):
         return None
     manual = Prose("install nvidia-fabricmanager and nvlsm, start the former")
-    advice = manual if view[OS].id == "debian" else Prose("set gpu.driver.mode: container in the spec, or {}", manual)
-    hint = join_hints(advice, note="gpustack explain gpu-driver/fabric")
+    hint = join_hints(manual, note="gpustack explain gpu-driver/fabric")
     subject, actual = (
         "Fabric Manager with nvlsm",
         f"not running, needed by GPUs of NVLink 5 (10de:{format_value(nvlink_devices)})",
     )
     return Result(subject, "active", actual, "operator", hint=hint)
+
+
+def list_nvlink_devices(view: View) -> list[str]:
+    """List the PCI device ids of the host's GPUs of NVLink 5."""
+    return sorted({device.device for device in list_gpus(view)} & NVLINK_5)
 
 
 def fabric_manager(view: View) -> Result | None:

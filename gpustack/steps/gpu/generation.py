@@ -8,7 +8,7 @@ ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the la
 
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
-from gpustack.command import Hint, Prose, join_hints
+from gpustack.command import NO_HINT, Hint, Prose, join_hints
 from gpustack.config.resolution import resolve_driver_version
 from gpustack.steps.gpu.count import TURING, count_gpus, list_gpus
 from gpustack.steps.gpu.mode import parse_branch, uses_driver_mode
@@ -26,7 +26,7 @@ def generation(view: View) -> Result | None:
     devices, kind = list_gpus(view), view.spec.gpu.driver.kernel_module
     version = resolve_driver_version(view.spec)
     branch = parse_branch(view)
-    hint: Hint = Prose("gpu.driver.kernel_module: open in the spec")
+    hint: Hint = NO_HINT
     if kind == "proprietary" and branch >= OPEN_ONLY_BRANCH:
         return Result(
             "kernel module", f"open, the only one from branch {OPEN_ONLY_BRANCH} on", kind, "operator", hint=hint
@@ -39,7 +39,7 @@ def generation(view: View) -> Result | None:
         return None
     if old:
         hint = Prose(
-            "gpu.driver: {{version: {}.…, kernel_module: proprietary}} in the spec, or mode: none",
+            "gpu.driver: {{version: {}.…, kernel_module: proprietary}} in the spec",
             str(LAST_LEGACY_BRANCH),
         )
     if old and remaining:

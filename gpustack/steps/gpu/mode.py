@@ -1,13 +1,15 @@
 """The way in which the driver of a host's GPUs is installed: by the operator in containers, by packages on the host, or
 by other means.
 
-It is set by `gpu.driver.mode` of the spec. With `auto`: packages on the host without an operator or without Kubernetes,
-and on Debian, for which no driver container is built; elsewhere packages if NVIDIA's are installed already, none if the
-libraries of another driver are on the host, otherwise containers. Packages newer than those of the version set are
-managed by their owner: none. A driver container leaves no libraries on its host, so the module that it loads is not
-mistaken for another driver.
+It is set by `gpu.driver.mode` of the spec. With `auto`: none if the host has a driver that gpustack did not install, by
+the record of the host; else packages on the host without an operator or without Kubernetes, and on Debian, for which no
+driver container is built; elsewhere packages if gpustack installed some before, otherwise containers. Packages newer
+than those of the version set are managed by their owner as well. A driver container leaves no libraries on its host, so
+the module that it loads is not mistaken for another driver. Recordings of before do not say who installed a driver:
+there NVIDIA's packages count as gpustack's.
 """
 
+import re
 from typing import Literal
 
 from gpustack.ask.view import View
@@ -39,6 +41,10 @@ PERSISTENCED = "nvidia-persistenced"
 
 # Debian's own archive has a package of this name as well.
 DEBIAN_NAMESAKE = "nvidia-kernel-dkms"
+# Debian's own packages of a driver: NVIDIA's conflict with them.
+DEBIAN_PACKAGES = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidia-tesla-kernel-dkms")
+# Any package with a module for DKMS, of NVIDIA's repository or of a distribution.
+MODULE = re.compile(r"nvidia-(dkms(-\d+)?(-server)?(-open)?|kernel(-open)?-dkms)")
 
 
 def choose_driver_mode(view: View) -> Mode:
@@ -46,7 +52,7 @@ def choose_driver_mode(view: View) -> Mode:
     spec_mode = view.spec.gpu.driver.mode
     if spec_mode != "auto":
         return spec_mode
-    if has_newer_driver(view):
+    if has_newer_driver(view) or has_owner_driver(view):
         return "none"
     if view.spec.gpu.stack == "host" or view.host.standalone or view[OS].id == "debian":
         return "host"
@@ -54,6 +60,15 @@ def choose_driver_mode(view: View) -> Mode:
     if any(name in packages for name in (LIBRARIES["ubuntu"], *MODULES["ubuntu"].values())):
         return "host"
     return "none" if view[GPU_DRIVER].library else "container"
+
+
+def has_owner_driver(view: View) -> bool:
+    """Tell whether the host has a driver, or a part of one, that gpustack did not install."""
+    driver = view[GPU_DRIVER]
+    if driver.installer != "others":
+        return False
+    modules = [name for name in view[GPU_PACKAGES] if MODULE.fullmatch(name) or name in DEBIAN_PACKAGES]
+    return bool(driver.library or driver.uninstaller or modules)
 
 
 def has_newer_driver(view: View) -> bool:

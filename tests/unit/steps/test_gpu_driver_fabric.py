@@ -60,7 +60,7 @@ def test_it_is_held_and_of_the_driver_s_version() -> None:
 def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> None:
     bus = place_answers("h1", make_answer(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n"))
     ubuntu = {**bus, ("system.os", "h1"): UBUNTU}
-    wrong = judge(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].result
+    wrong = judge(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}}, state="fresh")["fabric"].result
     assert wrong
     assert (wrong.cure, "mode: container" in wrong.hint, "nvlsm" in wrong.hint) == ("operator", True, True)
     debian = judge(STEP, bus)["fabric"].result
