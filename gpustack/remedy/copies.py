@@ -23,7 +23,7 @@ from gpustack.remedy.scope import Scope
 
 SCRIPT_FOLDER = Path(__file__).parent
 SCRIPTS = (
-    locate_playbooks() / "files" / "limits.sh",
+    *(locate_playbooks() / "files" / f"{name}.sh" for name in ("limits", "containerd-files")),
     *(SCRIPT_FOLDER / f"{name}.sh" for name in ("states", "objects", "restore", "copies")),
 )
 LIMIT = 180

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Takes things of a host back. Follows states.sh; AT is the folder of the fix.
+# Takes things of a host back. Follows states.sh and containerd-files.sh; AT is the folder of the fix.
 
 leave() { printf 'left\t%s\t%s\t%s\n' "$kind" "$name" "$1"; }
 
@@ -120,6 +120,10 @@ reload_readers() {
 
 restart() {
   systemctl --quiet is-active "$1" || return 0
+  if [ "$1" = containerd ]; then
+    refusal=$(find_containerd_refusal)
+    [ -z "$refusal" ] || { kind=unit name=$1; leave "it runs on, since it refuses its files: $refusal"; return 0; }
+  fi
   systemctl restart "$1" || :
   printf 'did\trestarted %s\n' "$1"
 }

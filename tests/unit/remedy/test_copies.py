@@ -61,6 +61,20 @@ def test_content_mode_owner_and_links_return(host: ScratchHost, copies: Copies) 
     assert copy.read_text() == "x = 2\n", "what the play writes there is not known: it may be a person's"
 
 
+def test_a_containerd_that_refuses_what_was_restored_runs_on(host: ScratchHost, copies: Copies) -> None:
+    """It said so, as version 2.3.4 does, and would exit."""
+    refusal = "containerd: drop-in config version 4 higher than root config version 3"
+    host.give_tool("containerd", f"#!/bin/sh\necho '{refusal}' >&2\nexit 1\n")
+    host.write("etc/containerd/config.toml", "version = 3\n")
+    make_fix(copies, lambda: host.write("etc/containerd/config.toml", "version = 4\n"), fault=CRI, scope=CONTAINERD)
+    rollback = take_back(copies)
+    assert [line for line in host.calls if "restart" in line] == []
+    assert "h1: restored /etc/containerd/config.toml" in rollback.actions
+    assert [str(line) for line in rollback.remainders] == [
+        f"h1: containerd stays: it runs on, since it refuses its files: {refusal}"
+    ]
+
+
 def test_only_declared_files_are_copied(host: ScratchHost, copies: Copies) -> None:
     for name in ("shadow", "ssh/ssh_host_ed25519_key", "kubernetes/admin.conf", "sysctl.d/other.conf"):
         host.write(f"etc/{name}", "password\n", 0o600)

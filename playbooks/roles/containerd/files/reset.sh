@@ -1,5 +1,5 @@
 #!/bin/sh
-# Takes from the host what step containerd put there. Follows remove-agreed.sh. CHANGED is `yes` when the main
+# Takes from the host what step containerd put there. Follows remove-agreed.sh and containerd-files.sh. CHANGED is `yes` when the main
 # configuration was changed just now. Containers go on running.
 # Says `changed: …` for what it did.
 set -eu
@@ -28,7 +28,7 @@ drop_empty /opt/containerd/image-verifier
 drop_empty /etc/containerd/conf.d
 drop_empty /etc/containerd/certs.d
 if [ "$restart" = yes ] && systemctl -q is-active containerd; then
-  systemctl restart containerd
+  restart_containerd
   echo "changed: restarted containerd"
 fi
 for name in containerd kubernetes; do
