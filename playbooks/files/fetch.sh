@@ -35,6 +35,8 @@ login() {
 advice() {
   case $3 in
     *407*) echo "the proxy wants another login (407); look at proxy.user and proxy.password_file of the spec" ; return ;;
+    # Of a tunnel: what follows is of the server.
+    [45]??\ *) echo "the proxy opens no way to $2 (${3%% *}); ask who runs it, or look at proxy of the spec" ; return ;;
     *401 | *403) echo "$2 wants another login (${3#* }); look at source.user and source.password_file of the spec" ; return ;;
     *404) echo "$2 has no such file (404); look at source of the spec, and whether a mirror is complete" ; return ;;
   esac
