@@ -228,6 +228,13 @@ class Firewall(Section):
     manage: Annotated[
         bool, Field(description="add rules for the cluster's traffic; with false the plan only lists what is blocked")
     ] = True
+    sources: Annotated[
+        tuple[IPv4Network, ...] | None,
+        Field(
+            description="clients outside the cluster, such as [192.0.2.0/24]: for the API, and for NodePorts "
+            "where a Service has one; default: where gpustack connects from, for the API alone",
+        ),
+    ] = None
 
 
 def select_source_tag(value: object) -> str:

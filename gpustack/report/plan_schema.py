@@ -73,7 +73,7 @@ class StateDocument(Document):
 
 class PlanDocument(StateDocument):
     """Describe the result of `gpustack plan`: the state of each step at each location. A warning is no difference: it
-    says what may be lost or ended later, and by what."""
+    says what may be lost or ended later, and by what, or who may connect through a firewall."""
 
     kind: Literal["gpustack/plan/v1"] = Field("gpustack/plan/v1", alias="schema")
 

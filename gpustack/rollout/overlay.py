@@ -23,8 +23,9 @@ from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
 from gpustack.rollout.resolved_spec import resolve_spec
 from gpustack.steps.apt_repository import find_usable_sources
 from gpustack.steps.containerd.version import choose_version
-from gpustack.steps.firewall.flows import build_flow_entries, list_node_addresses
+from gpustack.steps.firewall.flows import build_controller_entries, build_flow_entries, list_node_addresses
 from gpustack.steps.firewall.guard import choose_guard_state
+from gpustack.steps.firewall.packets import list_controllers, uses_node_ports
 from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages
 from gpustack.steps.node_address import find_node_address, find_unconfirmed_hosts
@@ -55,6 +56,7 @@ def build_host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "gpus": count_gpus_of_host(view),
         "standalone": view.host.standalone,
         "metrics_guard": find_metrics_guard(view),
+        "controller_flows": build_controller_flows(view),
         "sources": dict(find_usable_sources(view)),
     }
 
@@ -99,6 +101,14 @@ def find_metrics_guard(view: View) -> str:
     return ""
 
 
+def build_controller_flows(view: View) -> list[dict[str, Any]]:
+    """Build the flows from addresses of this machine; none where the rules of the host are unknown: then the step is,
+    too."""
+    with suppress(FactUnavailable):
+        return build_controller_entries(view.spec, list_controllers(view))
+    return []
+
+
 def build_cluster_variables(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     """Build `gpustack_releases`, the chart and values of each Helm release, and `gpustack_objects`, the other objects
     that the roles of steps apply, both by step. A value that depends on an unknown fact is left out, and its role
@@ -139,7 +149,10 @@ def build_overlay(
     spec["containerd"]["patch"] = choose_version(View(snapshot, CLUSTER))
     if not find_unconfirmed_hosts(snapshot):
         # Rules that lack the address of a node would shut it out; without rules the role refuses.
-        spec["firewall"]["flows"] = build_flow_entries(inventory.spec, list_node_addresses(inventory, addresses))
+        nodes = list_node_addresses(inventory, addresses)
+        with suppress(FactUnavailable):
+            node_ports = uses_node_ports(View(snapshot, CLUSTER))
+            spec["firewall"]["flows"] = build_flow_entries(inventory.spec, nodes, node_ports=node_ports)
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": host_facts} for name, host_facts in facts.items()
     }

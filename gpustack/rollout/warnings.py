@@ -1,18 +1,19 @@
-"""Warnings of a plan: nothing of it differs, and each may cost data or a running job later."""
+"""Warnings of a plan: nothing of it differs, and each may cost data or a running job later, or says who is let in."""
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.chart_actions import describe_enabled_actions
 from gpustack.config.inventory import map_release_charts
+from gpustack.steps.firewall.clients import describe_clients
 from gpustack.steps.gpu.owner_driver import describe_owner_driver
 from gpustack.steps.monitoring.values import describe_lost_history
 
 
 def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
     """List the warnings of a snapshot, in sentences."""
-    sentences = describe_lost_history(View(snapshot, CLUSTER)), *list_actions(snapshot), *list_owner_drivers(snapshot)
-    return tuple(filter(None, sentences))
+    of_cluster = (describe_lost_history(View(snapshot, CLUSTER)), describe_clients(snapshot))
+    return tuple(filter(None, (*of_cluster, *list_actions(snapshot), *list_owner_drivers(snapshot))))
 
 
 def list_actions(snapshot: Snapshot) -> list[str]:

@@ -136,14 +136,18 @@ BANNED_TRAFFIC = {
 # What takes ours out of the kernel or the store, or puts something before it; each is fixed by one play.
 DRIFTS = {
     "ufw": (
-        "ufw --force delete allow 30000:32767/udp; ufw --force delete allow out to 10.244.0.0/16",
+        r"""ufw show added | sed -n "s/^ufw allow from \(.*\) comment 'gpustack-cluster'\$/\1/p" | head -n 1 |
+        xargs ufw --force delete allow from
+        ufw --force delete allow out to 10.244.0.0/16
+        """,
         "iptables -S ufw-user-input | grep -m1 10250 | sed s/-A/-D/ | xargs iptables",
     ),
     "firewalld": (
         """for end in forward out; do firewall-cmd --permanent --delete-policy=gpustack-$end; done
         firewall-cmd --reload
         """,
-        """firewall-cmd --policy=gpustack-in --remove-rich-rule='rule family=ipv4 port port=10256 protocol=tcp accept'
+        """rule='rule family="ipv4" source address="10.244.0.0/16" port port="10250" protocol="tcp" accept'
+        firewall-cmd --policy=gpustack-in --remove-rich-rule="$rule"
         firewall-cmd --zone=trusted --remove-source=10.244.0.0/16
         """,
     ),

@@ -17,7 +17,10 @@ PORTS = [
 ]
 CONTROL_PLANE = {"tcp/6443", "tcp/10257", "tcp/10259", "tcp/2381"}
 NOT_FROM_PODS = {"tcp/8081", "udp/8472"}
-FROM_ANYWHERE = {"tcp/6443", "tcp/10256", "tcp/30080", "udp/30080", "tcp/9999"}
+# For the clients of the spec: kube-proxy's health, and NodePorts, of which this lab has no Service. The stranger is the
+# machine that installs: without clients in the spec it reaches the API.
+FROM_CLIENTS = {"tcp/10256", "tcp/30080", "udp/30080"}
+FROM_ANYWHERE = {"tcp/6443", "tcp/9999"}
 # What monitoring has listen on all addresses: kept from strangers even where there is no firewall.
 METRICS, OF_EVERY_NODE = {"tcp/2381", "tcp/10249", "tcp/10257", "tcp/10259"}, "tcp/10249"
 # The operator's own rule opens 9999. Nobody opens 7777, and etcd is for control planes: here there is one, itself.
@@ -179,7 +182,7 @@ def list_expected(running_lab: lab.Lab, *, pods_are_trusted: bool = False) -> di
         mine = {
             port
             for port in PORTS
-            if port not in NEVER_OPEN and (host is running_lab.hosts[0] or port not in CONTROL_PLANE)
+            if port not in NEVER_OPEN | FROM_CLIENTS and (host is running_lab.hosts[0] or port not in CONTROL_PLANE)
         }
         expected_ports[f"{host.name} from the other node"] = mine
         # Loopback is open in each of these firewalls.

@@ -11,7 +11,7 @@ import pytest
 
 from gpustack.steps.firewall.step import STEP
 from gpustack_lab import lab
-from tests.lab import firewalls, packets
+from tests.lab import firewalls, packets, roads
 from tests.lab.conftest import Run
 from tests.lab.firewalls import find_lost, list_rules, open_connection, reboot, run_everywhere
 
@@ -123,6 +123,28 @@ def test_each_firewall_lets_cluster_traffic_pass(
     assert packets.find_reached(walls) == packets.list_open_before(walls), (
         "what the operator's rules let pass, as before"
     )
+
+
+def test_clients_of_the_spec_alone_are_let_in(bare: lab.Lab, gpustack: Run) -> None:
+    """The stranger is the machine that installs."""
+    walls = install_walls(bare, "ufw")
+    gateway = walls.record.gateway
+    plane, worker = (f"{host.name} from a stranger" for host in walls.hosts)
+    try:
+        roads.set_spec(walls, firewall={"sources": [f"{gateway}/32"]})
+        assert f"lets in nodes, pods and {gateway}/32" in gpustack("plan", "-i", walls.inventory, code=1).stdout
+        install(walls, gpustack)
+        assert find_broken(walls, gpustack) == {}
+        ports_by_try = packets.find_reached(walls)
+        assert ports_by_try[plane] == {"tcp/6443", "tcp/10256", packets.ALWAYS_OPEN}
+        assert ports_by_try[worker] == {"tcp/10256", packets.ALWAYS_OPEN}
+        roads.set_spec(walls, firewall={"sources": ["192.0.2.0/24"]})
+        install(walls, gpustack)
+        assert find_broken(walls, gpustack) == {}
+        ports_by_try = packets.find_reached(walls)
+        assert ports_by_try[plane] == ports_by_try[worker] == {packets.ALWAYS_OPEN}
+    finally:
+        roads.set_spec(walls, firewall={"sources": None})
 
 
 def test_without_a_firewall_other_hosts_are_kept_from_the_metrics(

@@ -13,14 +13,16 @@ from gpustack.config.endpoint import API_PORT
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 
-Source = Literal["self", "nodes", "pods", "any", "host"]
+Source = Literal["self", "nodes", "pods", "clients", "any", "host"]
 Role = Literal["control_plane", "all"]
 ANY, LOOPBACK = "0.0.0.0/0", "lo"
+NODE_PORTS = "30000-32767"
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Describe a flow. `ports` are N or N-M, none for all. `sources` are kinds; a host forwards a flow whose
+    """Describe a flow. `ports` are N or N-M, none for all. `sources` are kinds, of which clients are outside the
+    cluster; a host forwards a flow whose
     `destination` is pods, and sends one whose source is `host` itself. A `guarded` flow would listen on 127.0.0.1 as
     kubeadm sets it up; it is open for Prometheus, so everybody else is kept out even where there is no firewall."""
 
@@ -33,26 +35,27 @@ class Flow:
     guarded: bool = False
 
 
-def list_flows(spec: Spec) -> tuple[Flow, ...]:
+def list_flows(spec: Spec, *, node_ports: bool = False) -> tuple[Flow, ...]:
+    """List the flows of a cluster, those to NodePorts where something has one."""
     metrics = spec.kubernetes.metrics_bind != "127.0.0.1"
     flows = [
         Flow("any", (), ("self",), "loopback: API server to etcd, health checks of the kubelet"),
         Flow(
             "tcp",
             (str(API_PORT),),
-            ("any",),
+            ("nodes", "pods", "clients"),
             "API server: nodes, pods, administrators, load balancers",
             "control_plane",
         ),
         Flow("tcp", ("10250",), ("nodes", "pods"), "kubelet: API server, metrics"),
-        Flow("tcp", ("10256",), ("any",), "kube-proxy's health: load balancers"),
+        Flow("tcp", ("10256",), ("clients",), "kube-proxy's health: load balancers"),
         Flow("tcp", ("8081",), ("nodes",), "flannel's health: the kubelet"),
         Flow("tcp", (str(spec.monitoring.node_exporter_port),), ("nodes", "pods"), "node-exporter: Prometheus"),
-        Flow("tcp", ("30000-32767",), ("any",), "NodePorts: clients"),
-        Flow("udp", ("30000-32767",), ("any",), "NodePorts: clients"),
         Flow("any", (), ("pods",), "what pods send, to anywhere", destination="pods"),
         Flow("any", (), ("any",), "what is sent to pods", destination="pods"),
     ]
+    if node_ports:
+        flows += [Flow(proto, (NODE_PORTS,), ("clients",), "NodePorts: clients") for proto in ("tcp", "udp")]
     if spec.flannel.backend == "vxlan":
         flows.append(Flow("udp", (str(spec.flannel.port),), ("nodes",), "flannel's vxlan between nodes"))
     if spec.gpu.dcgm == "host":
@@ -63,43 +66,57 @@ def list_flows(spec: Spec) -> tuple[Flow, ...]:
         ports = ("2381", "10257", "10259")
         reason = "metrics of etcd, controller-manager and scheduler: Prometheus"
         flows.append(Flow("tcp", ports, ("nodes", "pods"), reason, "control_plane", guarded=True))
-    return (*flows, *list_outgoing_flows(flows))
+    kinds = {"nodes", "clients"} if spec.firewall.sources else {"nodes"}
+    return (*flows, *list_outgoing_flows([flow for flow in flows if kinds & set(flow.sources)]))
 
 
 def list_outgoing_flows(let_in: Sequence[Flow]) -> Iterator[Flow]:
     """List the flows that a host itself sends, for hosts that deny that too: what another node lets in, and anything to
     pods."""
     for proto in ("tcp", "udp"):
-        flows = [flow for flow in let_in if flow.proto == proto and {"nodes", "any"} & set(flow.sources)]
-        ports = dict.fromkeys(port for flow in flows for port in flow.ports)
+        ports = dict.fromkeys(port for flow in let_in if flow.proto == proto for port in flow.ports)
         yield Flow(proto, tuple(ports), ("host",), "what nodes send each other", destination="nodes")
     yield Flow("any", (), ("host",), "probes of the kubelet, webhooks of the API server", destination="pods")
 
 
-def build_flow_entries(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
+def build_flow_entries(spec: Spec, node_addresses: Sequence[str], *, node_ports: bool = False) -> list[dict[str, Any]]:
     """Build `gpustack.firewall.flows` of the resolved spec. There is one entry per flow and kind of source, with the
     addresses of that kind as networks (of `self` the name of the loopback interface). An entry of what the host sends
-    has the addresses of its destination."""
+    has the addresses of its destination. Where clients may be anybody, nobody else is named beside them."""
     addresses: dict[Source, list[str]] = {
         "self": [LOOPBACK],
         "nodes": [f"{address}/32" for address in sorted(set(node_addresses), key=IPv4Address)],
         "pods": [str(spec.kubernetes.pod_cidr)],
+        "clients": [str(network) for network in spec.firewall.sources or ()],
         "any": [ANY],
     }
+    is_open = ANY in addresses["clients"]
     return [
-        {
-            "proto": flow.proto,
-            "ports": list(flow.ports),
-            "sources": kind,
-            "addresses": addresses[flow.destination if kind == "host" else kind],
-            "roles": flow.roles,
-            "to": flow.destination,
-            "guarded": flow.guarded,
-            "reason": flow.reason,
-        }
-        for flow in list_flows(spec)
-        for kind in flow.sources
+        build_entry(flow, kind, addresses[flow.destination if kind == "host" else kind])
+        for flow in list_flows(spec, node_ports=node_ports)
+        for kind in (("clients",) if is_open and "clients" in flow.sources else flow.sources)
+        if kind != "clients" or addresses["clients"]
     ]
+
+
+def build_controller_entries(spec: Spec, addresses: Iterable[str]) -> list[dict[str, Any]]:
+    """Build the entries of one control plane for the addresses from which gpustack connects to it."""
+    networks = [f"{address}/32" for address in sorted(addresses, key=IPv4Address)]
+    flows = [flow for flow in list_flows(spec) if str(API_PORT) in flow.ports and "clients" in flow.sources]
+    return [build_entry(flow, "clients", networks) for flow in flows if networks]
+
+
+def build_entry(flow: Flow, kind: Source, addresses: list[str]) -> dict[str, Any]:
+    return {
+        "proto": flow.proto,
+        "ports": list(flow.ports),
+        "sources": kind,
+        "addresses": addresses,
+        "roles": flow.roles,
+        "to": flow.destination,
+        "guarded": flow.guarded,
+        "reason": flow.reason,
+    }
 
 
 def list_node_addresses(inventory: Inventory, reported_addresses: Mapping[str, str]) -> list[str]:

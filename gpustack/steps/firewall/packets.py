@@ -1,13 +1,15 @@
 """The packets that a cluster depends on, the rule of a host that blocks each of them, and the cures."""
 
-from collections.abc import Iterator, Sequence
-from ipaddress import IPv4Address
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 from gpustack.ask.judge import Cure, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.config.host import CONTROL_PLANE, NODE
+from gpustack.config.endpoint import API_PORT
+from gpustack.config.host import CONTROL_PLANE, NODE, is_ipv4_address
 from gpustack.probes.firewall.live_rules import FIREWALL, Firewall
 from gpustack.probes.firewall.packet_filter import (
     Base,
@@ -19,11 +21,22 @@ from gpustack.probes.firewall.packet_filter import (
     list_passes,
 )
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.firewall.flows import build_flow_entries, list_node_addresses, list_rules
+from gpustack.probes.network.controller import CONTROLLER
+from gpustack.probes.proof import SERVICES
+from gpustack.steps.firewall.flows import (
+    ANY,
+    NODE_PORTS,
+    build_controller_entries,
+    build_flow_entries,
+    list_node_addresses,
+    list_rules,
+)
 from gpustack.steps.node_address import KEY, find_node_address, is_unconfirmed
+from gpustack.steps.other_cluster import is_member
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
 UNUSED_ADDRESS, DISCARD = "192.0.2.77", 9
+KUBELET_PORT = 10250
 BRIDGE, OVERLAY = "cni0", "flannel.1"
 # The ends of the names of gpustack's chains; those of firewalld's policies are made by firewalld.
 INPUT_CHAINS = ("GPUSTACK-IN", "gpustack_in", "gpustack-in_allow", "ufw-user-input")
@@ -64,12 +77,43 @@ def choose_role(view: View) -> str:
 
 def list_host_flows(view: View) -> list[dict[str, Any]]:
     """List the flows of this host."""
-    return view.compute_once(compute_flows, map_peer_addresses(view), choose_role(view))
+    clients = (" ".join(list_controllers(view)), NODE_PORTS if uses_node_ports(view) else "")
+    return view.compute_once(compute_flows, map_peer_addresses(view), choose_role(view), *clients)
 
 
-def compute_flows(view: View, nodes: dict[str, str], group: str) -> list[dict[str, Any]]:
-    all_flows = build_flow_entries(view.spec, list_node_addresses(view.snapshot.inventory, nodes))
+def compute_flows(
+    view: View, nodes: dict[str, str], group: str, controllers: str, node_ports: str
+) -> list[dict[str, Any]]:
+    addresses = list_node_addresses(view.snapshot.inventory, nodes)
+    all_flows = build_flow_entries(view.spec, addresses, node_ports=bool(node_ports))
+    all_flows += build_controller_entries(view.spec, controllers.split())
     return [flow for flow in all_flows if flow["roles"] == "all" or group == CONTROL_PLANE]
+
+
+def list_controllers(view: View) -> list[str]:
+    """List the addresses from which gpustack has connected to a control plane, as the host sees them; none where the
+    spec names the clients. Earlier ones are those that gpustack's rules let in to the API and to nothing else: whoever
+    works from another place shuts nobody out."""
+    if view.spec.firewall.sources is not None or not view.host.control_plane:
+        return []
+    passes = list_loaded_passes(view[FIREWALL])
+    hosts = {rule.split()[2] for rule in passes if re.fullmatch(rf"in tcp [0-9.]+/32 {API_PORT}", rule)}
+    addresses = {network.removesuffix("/32") for network in hosts if f"in tcp {network} {KUBELET_PORT}" not in passes}
+    current_address = view[CONTROLLER] if view.has_fact(CONTROLLER) else ""
+    return sorted(addresses | ({current_address} if is_ipv4_address(current_address) else set()))
+
+
+def uses_node_ports(view: View) -> bool:
+    """Tell whether clients may reach NodePorts, and something has one. Raise FactUnavailable where a cluster does not
+    tell its Services."""
+    settings = view.spec.monitoring
+    if not view.spec.firewall.sources:
+        return False
+    if settings.enabled and (settings.access.type == "node-port" or settings.access.prometheus_node_port):
+        return True
+    if not is_member(view.select_host(view.acting_host)):
+        return False
+    return any(service.node_ports for service in view[SERVICES])
 
 
 def list_expected_passes(view: View, manager: str) -> frozenset[str]:
@@ -128,10 +172,20 @@ def list_inbound_packets(view: View) -> Iterator[Packet]:
         if flow["sources"] == "self":
             yield Packet("127.0.0.1", "tcp", 2379, "lo", "127.0.0.1")
             continue
-        for address, times in [(pod_address, 1)] if flow["sources"] == "pods" else by_kind:
+        for address, times in list_sources(flow, pod_address, by_kind):
             interface = BRIDGE if flow["sources"] == "pods" else "lo" if address == own_address else outside_interface
             for port in flow["ports"]:
                 yield Packet(address, flow["proto"], int(port.split("-")[0]), interface, own_address, times=times)
+
+
+def list_sources(
+    flow: Mapping[str, Any], pod_address: str, by_kind: Sequence[tuple[str, int]]
+) -> Sequence[tuple[str, int]]:
+    """List an address of each kind of source. Clients that may be anybody are the nodes, too."""
+    if flow["sources"] == "clients" and ANY not in flow["addresses"]:
+        networks = [IPv4Network(address) for address in flow["addresses"]]
+        return [(str(network[min(1, network.num_addresses - 1)]), 1) for network in networks]
+    return [(pod_address, 1)] if flow["sources"] == "pods" else by_kind
 
 
 def list_outbound_packets(view: View) -> Iterator[Packet]:

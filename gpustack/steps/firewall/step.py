@@ -24,15 +24,20 @@ kubelet. It does not affect other ports.
 
 What is allowed (6443 and the metrics of the control plane only there):
   from the host itself everything on the loopback interface
-  from nodes           tcp 10250, 10249, 8081, 9100; udp 8472 (flannel.port); control plane: tcp 2381, 10257, 10259
-  from pods            tcp 10250, 10249, 9100; control plane: tcp 2381, 10257, 10259
-  from anywhere        tcp 10256, tcp and udp 30000-32767; control plane: tcp 6443
+  from nodes           tcp 10250, 10249, 8081, 9100; udp 8472 (flannel.port);
+                       control plane: tcp 6443, 2381, 10257, 10259
+  from pods            tcp 10250, 10249, 9100; control plane: tcp 6443, 2381, 10257, 10259
+  from clients         control plane: tcp 6443; every node: tcp 10256 and, where a Service has a NodePort, tcp and udp
+                       30000-32767
   forwarded            packets from pods and to pods
   out                  to nodes all of these ports, to pods everything
-Nodes are the addresses of all hosts of the inventory, pods are kubernetes.pod_cidr.
+Nodes are the addresses of all hosts of the inventory, pods are kubernetes.pod_cidr, clients are firewall.sources.
+Without that setting the only client is the address from which gpustack connects to the control plane, for 6443 alone;
+addresses from which it has connected before stay. A line of the plan says who may connect.
 
-Settings: `firewall.manage` (false: report what is blocked and change nothing), `flannel.port`, `flannel.backend`,
-`kubernetes.pod_cidr`, `kubernetes.metrics_bind`. Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls".
+Settings: `firewall.manage` (false: report what is blocked and change nothing), `firewall.sources`, `flannel.port`,
+`flannel.backend`, `kubernetes.pod_cidr`, `kubernetes.metrics_bind`. Sources: kubernetes.io "Ports and Protocols";
+flannel "Firewalls".
 """
 
 from collections.abc import Sequence
@@ -43,7 +48,10 @@ from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Prose
 from gpustack.probes.firewall.live_rules import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, Stop
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.network.addresses import ADDRESS
+from gpustack.probes.network.controller import CONTROLLER
+from gpustack.probes.proof import SERVICES
 from gpustack.steps.firewall.guard import guard_is_kept, metrics_ports_blocked
 from gpustack.steps.firewall.managed_rules import ours_are_loaded, ours_are_stored
 from gpustack.steps.firewall.packets import (
@@ -108,7 +116,7 @@ def ssh_is_let_in(view: View) -> Result | None:
 STEP = Step(
     "firewall",
     scope="host",
-    probes=(FIREWALL, STORED_RULES, ADDRESS),
+    probes=(FIREWALL, STORED_RULES, ADDRESS, CONTROLLER, LEFTOVERS, SERVICES),
     checks=(
         *(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
         *(metrics_ports_blocked, guard_is_kept),

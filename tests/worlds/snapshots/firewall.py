@@ -20,6 +20,9 @@ HOSTS = (
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
 OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
+# What the hosts were recorded with: clients may be anybody, and something has a NodePort.
+OPEN_TO_ALL: dict[str, Any] = {"sources": ["0.0.0.0/0"]}
+MONITORING = {"access": {"type": "node-port"}}
 # Of a control plane: our table for the metrics, as the kernel has it and as it is stored.
 GUARD, GUARD_STORED = (
     answers.read_case(probe, "guarded-debian-12").stdout for probe in ("firewall.live", "firewall.stored")
@@ -52,7 +55,8 @@ def build_snapshot(
             answers["network.address", host.name] = Answer("network.address", host.name, 0, stdout)
     unreached_hosts = () if reached else [host.name for host in HOSTS if host.name != location]
     reach = [Reach(name, "host-ssh-unreachable") for name in unreached_hosts]
-    return build(HOSTS, answers, {"firewall": spec or {}, "kubernetes": kubernetes or {}}, reach)
+    whole_spec = {"firewall": OPEN_TO_ALL | dict(spec or {}), "kubernetes": kubernetes or {}, "monitoring": MONITORING}
+    return build(HOSTS, answers, whole_spec, reach)
 
 
 def build_view(snapshot: Snapshot) -> View:
