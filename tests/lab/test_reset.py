@@ -154,6 +154,17 @@ def test_what_somebody_changed_since_stays_and_is_named(two: lab.Lab, gpustack: 
     install(two, gpustack)
 
 
+def test_what_somebody_changed_is_copied_before_an_install_writes_it_again(two: lab.Lab, gpustack: Run) -> None:
+    """apt reads no source at all with the line that the administrator added."""
+    source, copies = "/etc/apt/sources.list.d/gpustack-containerd.sources", "/var/lib/gpustack-cluster/before/changed-*"
+    run_as_root(two, "host2", f"sed -i '/^Types:/d' {source}; echo '# person' >>{source}")
+    edited = run_as_root(two, "host2", f"cat {source}")
+    install(two, gpustack)
+    assert run_as_root(two, "host2", f"cat {copies}") == edited
+    assert "# person" not in run_as_root(two, "host2", f"cat {source}")
+    run_as_root(two, "host2", f"rm {copies}")
+
+
 def test_a_dead_api_is_no_obstacle(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     host = witness.connect_host(two, "host1")
     host.check_output("mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/")
