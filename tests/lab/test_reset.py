@@ -157,7 +157,8 @@ def test_what_somebody_changed_since_stays_and_is_named(two: lab.Lab, gpustack: 
 def test_what_somebody_changed_is_copied_before_an_install_writes_it_again(two: lab.Lab, gpustack: Run) -> None:
     """apt reads no source at all with the line that the administrator added."""
     source, copies = "/etc/apt/sources.list.d/gpustack-containerd.sources", "/var/lib/gpustack-cluster/before/changed-*"
-    run_as_root(two, "host2", f"sed -i '/^Types:/d' {source}; echo '# person' >>{source}")
+    install(two, gpustack)
+    run_as_root(two, "host2", f"sed -i '/^Types:/d' {source} && echo '# person' >>{source}")
     edited = run_as_root(two, "host2", f"cat {source}")
     install(two, gpustack)
     assert run_as_root(two, "host2", f"cat {copies}") == edited
