@@ -1,15 +1,35 @@
-"""A sentence of the plan: who may connect from outside the cluster to a control plane that has a firewall."""
+"""Clients outside the cluster of a control plane that has a firewall: who may connect, and whether that is known."""
 
 from contextlib import suppress
 
-from gpustack.ask.judge import format_value
+from gpustack.ask.addresses import is_address
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.endpoint import API_PORT
+from gpustack.command import Prose
+from gpustack.config.endpoint import API_PORT, extract_name
 from gpustack.probes.firewall.live_rules import FIREWALL
+from gpustack.probes.network.endpoint_name import ENDPOINT_ADDRESSES
 from gpustack.steps.firewall.flows import NODE_PORTS
 from gpustack.steps.firewall.packets import detect_manager, is_persistent, list_controllers, uses_node_ports
+
+
+def load_balancer_is_let_in(view: View) -> Result | None:
+    """The load balancer of the API, if kubernetes.endpoint is no address of the control plane, is in firewall.sources:
+    every node reaches the API through it, and it connects from addresses that only you know."""
+    manager, endpoint = detect_manager(view), view.spec.kubernetes.endpoint
+    if manager == "none" or not (view.spec.firewall.manage and endpoint and view.host.control_plane):
+        return None
+    if view.spec.firewall.sources is not None:
+        return None
+    own_addresses, name = view[FIREWALL].interfaces, extract_name(endpoint)
+    endpoint_addresses = (name,) if is_address(name) else view[ENDPOINT_ADDRESSES]
+    if endpoint_addresses and all(address in own_addresses for address in endpoint_addresses):
+        return None
+    actual = f"not set, with the endpoint {endpoint}"
+    hint = Prose("set firewall.sources to the networks of the load balancer and of administrators")
+    return Result("firewall.sources", "the load balancer of the API", actual, "operator", hint=hint)
 
 
 def describe_clients(snapshot: Snapshot) -> str:

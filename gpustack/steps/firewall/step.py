@@ -51,7 +51,9 @@ from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.controller import CONTROLLER
+from gpustack.probes.network.endpoint_name import ENDPOINT_ADDRESSES
 from gpustack.probes.proof import SERVICES
+from gpustack.steps.firewall.clients import load_balancer_is_let_in
 from gpustack.steps.firewall.guard import guard_is_kept, metrics_ports_blocked
 from gpustack.steps.firewall.managed_rules import ours_are_loaded, ours_are_stored
 from gpustack.steps.firewall.packets import (
@@ -116,10 +118,10 @@ def ssh_is_let_in(view: View) -> Result | None:
 STEP = Step(
     "firewall",
     scope="host",
-    probes=(FIREWALL, STORED_RULES, ADDRESS, CONTROLLER, LEFTOVERS, SERVICES),
+    probes=(FIREWALL, STORED_RULES, ADDRESS, CONTROLLER, LEFTOVERS, SERVICES, ENDPOINT_ADDRESSES),
     checks=(
         *(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
-        *(metrics_ports_blocked, guard_is_kept),
+        *(metrics_ports_blocked, guard_is_kept, load_balancer_is_let_in),
     ),
     needs=("prereqs",),
     interrupts="rules are loaded anew; connections stay",

@@ -141,6 +141,32 @@ def test_a_rule_that_keeps_a_client_out_is_found() -> None:
     assert result.actual.startswith("tcp 6443 from 192.0.2.9 is blocked by the policy DROP")
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "endpoint_addresses", "sources", "rules", "actual"),
+    [
+        ("kube.example.com:6443", "10.0.0.100\n", None, DROP_RULES, "not set, with the endpoint kube.example.com:6443"),
+        ("10.0.0.100:6443", "", None, DROP_RULES, "not set, with the endpoint 10.0.0.100:6443"),
+        ("kube.example.com:6443", "10.77.1.11\n", None, DROP_RULES, ""),
+        ("10.77.1.11:6443", "", None, DROP_RULES, ""),
+        ("kube.example.com:6443", "10.0.0.100\n", ["10.0.0.0/24"], DROP_RULES, ""),
+        ("kube.example.com:6443", "10.0.0.100\n", None, OPEN, ""),
+        ("", "", None, DROP_RULES, ""),
+    ],
+    ids=["name", "address", "own name", "own address", "named", "no firewall", "no endpoint"],
+)
+def test_a_load_balancer_has_to_be_named_as_a_client(
+    endpoint: str, endpoint_addresses: str, sources: Sequence[str] | None, rules: str, actual: str
+) -> None:
+    base = take_snapshot(rules, sources)
+    spec = {"firewall": {"sources": sources}, "kubernetes": {"endpoint": endpoint} if endpoint else {}}
+    name = make_answer("network.endpoint-name", endpoint_addresses)
+    judgement = judge_rules(build(HOSTS, {**base.answers, **place_answers("host1", name)}, spec))[
+        "load-balancer-is-let-in"
+    ]
+    assert (judgement.result.actual if judgement.result else "") == actual
+    assert judgement.result is None or judgement.result.cure == "operator"
+
+
 def test_the_plan_says_who_may_connect() -> None:
     default = "Firewall: the API (6443) of host1 lets in nodes, pods and 192.0.2.9"
     node_ports = "NodePorts (30000-32767) let nobody in: firewall.sources changes it."
