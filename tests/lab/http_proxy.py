@@ -18,6 +18,8 @@ from shutil import copyfileobj
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from tests.lab.interception import Authority, relay_tunnel
+
 PORT = 3128
 Server = TypeVar("Server", bound=ThreadingHTTPServer)
 OWN_HEADERS = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "host")
@@ -25,9 +27,10 @@ OWN_HEADERS = ("connection", "proxy-connection", "proxy-authorization", "keep-al
 
 class Proxy(ThreadingHTTPServer):
     """`known_addresses` are of names that the machine itself finds elsewhere, `ports` what stands for a port there.
-    It let `served_targets` through; `refused_targets` came without the login."""
+    It let `served_targets` through; `refused_targets` came without the login. With an `authority` it reads along."""
 
     daemon_threads = True
+    authority: Authority | None = None
     header, status, asks = "Proxy-Authorization", 407, "Proxy-Authenticate"
 
     def __init__(
@@ -104,6 +107,9 @@ class Request(BaseHTTPRequestHandler):
         with socket.create_connection(self.server.place(host, int(port)), timeout=30) as connection:
             self.send_response(200)
             self.end_headers()
+            if self.server.authority:
+                relay_tunnel(self.connection, connection, host, self.server.authority)
+                return
             ends = {self.connection: connection, connection: self.connection}
             while readable := select.select(list(ends), [], [], 120)[0]:
                 for ready_socket in readable:
