@@ -8,9 +8,10 @@ hashes leave it: a probe tells whether a file is the same without saying what is
 import hashlib
 import secrets as random
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -127,13 +128,19 @@ def render_apt_config(proxy: Proxy) -> str:
 def render_environment(inventory: "Inventory") -> list[str]:
     """Render lines for systemd's EnvironmentFile and for a shell. A login in a URL is percent-encoded, so nothing needs
     quotes."""
+    return [f"{name}={value}" for name, value in list_proxy_variables(inventory).items()]
+
+
+def list_proxy_variables(inventory: "Inventory") -> dict[str, str]:
+    """List the variables of the proxy, with marks in place of a login. There is none without a proxy."""
     proxy = inventory.spec.proxy
-    assert proxy is not None
-    lines = []
+    if proxy is None:
+        return {}
+    variables = {}
     for scheme, url in list_proxy_urls(proxy).items():
         parts = urlsplit(url)
-        lines.append(f"{scheme.upper()}_PROXY={parts.scheme}://{f'{LOGIN}@' if proxy.user else ''}{parts.netloc}")
-    return [*lines, f"NO_PROXY={','.join(list_no_proxy(inventory))}"]
+        variables[f"{scheme.upper()}_PROXY"] = f"{parts.scheme}://{f'{LOGIN}@' if proxy.user else ''}{parts.netloc}"
+    return variables | {"NO_PROXY": ",".join(list_no_proxy(inventory))}
 
 
 def list_no_proxy(inventory: "Inventory") -> list[str]:
@@ -164,9 +171,12 @@ def build_authorization(spec: Spec) -> str:
     return "Basic " + b64encode(f"{user}:{read_secret(file)}".encode()).decode()
 
 
-def build_digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
+def build_digests(
+    inventory: "Inventory", host: "Host", objects: Mapping[tuple[str, str, str], str] = MappingProxyType({})
+) -> dict[str, str]:
     """Build variables for the probes of a host: a random salt, and salted hashes of the expected files, of containerd's
-    login and of the environment of daemons.
+    login and of the environment of daemons, and on a control plane of the content of `objects`, by kind, namespace and
+    name.
 
     On a control plane, where the cluster's Secrets can be read, they have the receivers of alerts as well: lines of
     name, Secret, key and hash, with - in place of the hash for a Secret of the operator. On a host without Kubernetes
@@ -196,6 +206,7 @@ def build_digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
     ]
     standalone_secrets = read_secrets(receivers) if host.standalone else {}
     standalone_digests = "".join(f"{name} {digest(content)}\n" for name, content in standalone_secrets.items())
+    object_digests = "".join(f"{' '.join(place)} {digest(text)}\n" for place, text in objects.items())
     daemon = "".join(f"{line}\n" for line in sorted(files.get(ENVIRONMENT, "").splitlines()))
     return {
         "SALT": salt,
@@ -203,5 +214,6 @@ def build_digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
         "EGRESS_DAEMON": digest(daemon),
         "MIRROR_LOGIN": digest(build_authorization(inventory.spec)),
         **({"RECEIVERS": "".join(receiver_digests)} if receiver_digests else {}),
+        **({"POD_EGRESS": object_digests} if object_digests and host.control_plane else {}),
         **({"STANDALONE_SECRETS": standalone_digests} if standalone_digests else {}),
     }

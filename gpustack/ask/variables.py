@@ -1,6 +1,7 @@
 """The variables that the scripts of probes read."""
 
 from gpustack.ask.egress import build_digests
+from gpustack.ask.pod_egress import build_object_texts
 from gpustack.config.endpoint import resolve_endpoint
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -43,5 +44,5 @@ def build_probe_variables(inventory: Inventory, host: Host) -> dict[str, str]:
         "NODE_EXPORTER_PORT": str(inventory.spec.monitoring.node_exporter_port),
         "KUBE_MINOR": parse_minor(resolve_kubernetes_version(inventory.spec)),
         **build_name_variables(inventory.spec),
-        **build_digests(inventory, host),
+        **build_digests(inventory, host, build_object_texts(inventory) if host.control_plane else {}),
     }

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from gpustack.ask import egress
+from gpustack.ask import egress, pod_egress
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolution import (
     build_apt_repositories,
@@ -35,6 +35,15 @@ def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str])
             for path in paths
         ]
         for step, paths in egress.PATHS.items()
+    }
+    whole["pod_egress"] = {
+        step: {
+            "prefix": consumer.prefix,
+            "entries": [
+                {**asdict(entry), "text": entry.render_text()} for entry in pod_egress.list_entries(inventory, consumer)
+            ],
+        }
+        for step, consumer in pod_egress.list_consumers(spec).items()
     }
     version, versions = resolve_kubernetes_version(spec), read_version_set(spec.versions)
     whole["mirror"] = resolve_mirror(spec)

@@ -3,8 +3,10 @@ some of them."""
 
 from gpustack.ask.egress import AUTHORITIES, PATHS, TRUSTED, list_host_files
 from gpustack.ask.judge import Result
+from gpustack.ask.pod_egress import list_consumers, list_object_names
 from gpustack.ask.view import View
 from gpustack.probes.host.egress import DAEMONS, EGRESS
+from gpustack.probes.kubernetes.pod_egress import POD_EGRESS
 
 
 def find_file_mismatch(view: View, step: str) -> Result | None:
@@ -34,6 +36,19 @@ def find_root_mismatch(view: View, active_since: int | None) -> Result | None:
     return Result(
         "start of containerd", "after the CAs of the spec were trusted", f"{max(times) - active_since} s before"
     )
+
+
+def find_object_mismatch(view: View, step: str) -> Result | None:
+    """Compare the Secret and the ConfigMap by which the pods of a step leave the cluster with the spec. Return None if
+    they match it, or the spec asks for none."""
+    names = list_object_names(view.snapshot.inventory, list_consumers(view.spec)[step])
+    if not names:
+        return None
+    words = {"other": "with different content", "none": "missing"}
+    states = {name: view[POD_EGRESS].get(name, "none") for name in names}
+    wrong = [f"{name} {words[state]}" for name, state in states.items() if state != "same"]
+    subject = "login of the proxy and CAs in the cluster"
+    return Result(subject, "those of the spec", "; ".join(wrong)) if wrong else None
 
 
 def find_daemon_mismatch(view: View, unit: str) -> Result | None:

@@ -1,31 +1,33 @@
 """Alertmanager and its checker, out of the bundle's cache or of PATH, with the configuration that a spec makes."""
 
+import os
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
 
 from gpustack.config.sections.receiver import OURS
-from gpustack.config.spec import Spec
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.steps.chart_values import merge_values
 from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, SECRETS_FOLDER, build_alertmanager_values
 from tests.contract.promtool import find_program
 from tests.lab.witness import wait_until
+from tests.unit.config.specs import build_inventory
 
 CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 
 
-def build_configuration(receivers: dict[str, Any], secrets: Path) -> str:
+def build_configuration(receivers: dict[str, Any], secrets: Path, proxy: dict[str, Any] | None = None) -> str:
     """Merge our values over the chart's own configuration. `secrets` is the folder with a file for each receiver."""
-    spec = Spec.model_validate({"alerts": {"receivers": receivers}})
+    inventory = build_inventory(alerts={"receivers": receivers}, proxy=proxy)
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
-    return yaml.safe_dump(merge_values(of_chart, build_alertmanager_values(spec).get("config", {}))).replace(
+    return yaml.safe_dump(merge_values(of_chart, build_alertmanager_values(inventory).get("config", {}))).replace(
         f"{SECRETS_FOLDER}/{OURS}", str(secrets)
     )
 
@@ -46,8 +48,10 @@ def find_receivers(folder: Path, text: str, labels: Sequence[str]) -> str:
 
 
 @contextmanager
-def run_alertmanager(folder: Path, text: str, features: str = RECEIVER_METRICS) -> Iterator[Alertmanager]:
-    """Run an Alertmanager on loopback as long as the `with` lasts."""
+def run_alertmanager(
+    folder: Path, text: str, features: str = RECEIVER_METRICS, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Alertmanager]:
+    """Run an Alertmanager on loopback as long as the `with` lasts, with these variables besides those of the test."""
     (folder / "alertmanager.yaml").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -59,7 +63,10 @@ def run_alertmanager(folder: Path, text: str, features: str = RECEIVER_METRICS) 
     words += [f"--storage.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
     words += [f"--enable-feature={features}"] if features else []
     alertmanager = Alertmanager(Web("Alertmanager", "127.0.0.1", port))
-    with (folder / "log").open("w") as log, subprocess.Popen(words, stdout=log, stderr=log) as process:
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(words, stdout=log, stderr=log, env={**os.environ, **environment}) as process,
+    ):
         try:
             wait_until("Alertmanager answers", lambda: is_ready(alertmanager), limit=30)
             yield alertmanager

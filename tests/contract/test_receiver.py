@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -16,10 +17,13 @@ from gpustack.config.resources import locate_playbooks
 from gpustack.events import ignore_event
 from gpustack.proof.alertmanager import Alertmanager, build_alert
 from gpustack.proof.delivery import Delivery, Trial
+from gpustack.steps.monitoring.receiver import build_alertmanager_values
 from tests.contract.alertmanager import build_configuration, check, find_receivers, run_alertmanager
 from tests.contract.roles import list_role_tasks
+from tests.lab.http_proxy import Proxy, run_server
 from tests.lab.webhook import Webhook, run_webhook
 from tests.lab.witness import wait_until
+from tests.unit.config.specs import build_inventory
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
 HOOK = {"type": "webhook", "secret_file": "/s"}
@@ -140,6 +144,30 @@ def test_an_alert_goes_all_the_way(tmp_path: Path) -> None:
         assert list_arrivals(send_alert(alertmanager)) == {
             "default-webhook": ("failed", "it refused the alert (HTTP 4xx)")
         }
+
+
+def test_a_receiver_outside_is_reached_through_the_proxy_alone(tmp_path: Path) -> None:
+    """The pod has the variables of the chart's values; the name of the receiver is known to the proxy only."""
+    receivers = {"default": [HOOK]}
+    with (
+        run_webhook(port=0) as hook,
+        run_server(Proxy("127.0.0.1", "kube", "word", {"hooks.example.com": "127.0.0.1"}, {}, 0)) as proxy,
+    ):
+        url = urlsplit(hook.url)
+        (tmp_path / "default-webhook").write_text(f"http://hooks.example.com:{url.port}{url.path}")
+        address = f"http://127.0.0.1:{proxy.server_address[1]}"
+        spec = {"http": address, "user": "kube", "password_file": "/nowhere"}
+        env = build_alertmanager_values(build_inventory(alerts={"receivers": receivers}, proxy=spec))
+        (container,) = env["alertmanagerSpec"]["containers"]
+        environment = {entry["name"]: entry.get("value", "") for entry in container["env"]}
+        assert set(environment) == {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
+        environment |= {"HTTP_PROXY": address.replace("//", "//kube:word@")}
+        with run_alertmanager(
+            tmp_path, build_configuration(receivers, tmp_path, spec), environment=environment
+        ) as alertmanager:
+            assert list_arrivals(send_alert(alertmanager)) == {"default-webhook": ("delivered", "")}
+        assert set(proxy.served_targets) == {f"http://hooks.example.com:{url.port}{url.path}"}
+        assert proxy.refused_targets == []
 
 
 def test_each_receiver_gets_its_severities(tmp_path: Path) -> None:

@@ -122,10 +122,11 @@ class Request(BaseHTTPRequestHandler):
             return
         url = urlsplit(self.path)
         upstream = HTTPConnection(*self.server.place(url.hostname or "", url.port or 80), timeout=60)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or None
         headers = {key: value for key, value in self.headers.items() if key.lower() not in OWN_HEADERS}
         try:
             upstream.request(
-                self.command, url._replace(scheme="", netloc="").geturl(), headers=headers | {"Host": url.netloc}
+                self.command, url._replace(scheme="", netloc="").geturl(), body, headers | {"Host": url.netloc}
             )
             answer = upstream.getresponse()
             self.send_response(answer.status)
@@ -139,7 +140,7 @@ class Request(BaseHTTPRequestHandler):
         finally:
             upstream.close()
 
-    do_HEAD = do_GET  # noqa: N815 - http.server's names
+    do_HEAD = do_POST = do_GET  # noqa: N815 - http.server's names
 
 
 def create_certificate(name: str, folder: Path) -> tuple[str, Path]:

@@ -11,8 +11,12 @@ The namespace allows privileged pods: they use the host's devices and containerd
 longer allocatable, and the device plugin never restores it by itself; if one is lost while the plugin starts, all GPUs
 of the node are. That requires manual action: see `gpustack explain gpu-operator/allocatable`.
 
-Settings: gpu, gpustack_gpus. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go,
-internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbindVfioPCI.
+A driver container installs the headers of the kernel when it starts: through the proxy of the spec, if it has one, and
+with its CA.
+
+Settings: gpu, gpustack_gpus, proxy, source.ca_file. Sources: NVIDIA/gpu-operator v26.7.0,
+controllers/clusterpolicy_controller.go, internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go,
+unbindVfioPCI.
 """
 
 from gpustack.ask.judge import Result, format_value
@@ -30,7 +34,9 @@ from gpustack.probes.helm import RELEASES
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
 from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pod_egress import POD_EGRESS
 from gpustack.probes.network.addresses import ADDRESS
+from gpustack.steps.egress_files import find_object_mismatch
 from gpustack.steps.gpu.count import count_passthrough_gpus, list_gpus
 from gpustack.steps.gpu.host_engines import engine_pair, has_engine_pod, host_engine
 from gpustack.steps.gpu.hosts import (
@@ -142,6 +148,13 @@ def chart(view: View) -> Result | None:
     return find_release_mismatch(view, build_release(view))
 
 
+def driver_egress(view: View) -> Result | None:
+    """The driver container can download the headers of the kernel: the cluster has the login of the proxy and the CAs
+    of the spec, if it has any. A container that is running reads them when it starts again."""
+    mismatch = find_object_mismatch(view, "gpu-operator")
+    return mismatch if mismatch and uses_driver_containers(view) else None
+
+
 def policy(view: View) -> Result | None:
     """The operator reports that its policy is ready, because it is reconciled, not because there was nothing to do."""
     cluster_policy = next((candidate for candidate in view[CLUSTER_POLICIES] or () if candidate.name == POLICY), None)
@@ -223,12 +236,12 @@ STEP = Step(
     probes=(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS,
         IDENTITY, OS, GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED_PODS, HOST_ENGINES, NODES, ADDRESS,
-        HOLDING_PODS,
+        HOLDING_PODS, POD_EGRESS,
     ),
     checks=check_where(
         count_host_gpus,
         host_stack, namespace, policy_of_others, gpus_on_bus, virtual_machines, left_alone, host_engine, engine_pair,
-        driver_containers, chart, policy, labels, operands, allocatable,
+        driver_containers, chart, driver_egress, policy, labels, operands, allocatable,
     ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle_seconds=SETTLE,

@@ -4,6 +4,8 @@ operator's."""
 import re
 from typing import Any
 
+from gpustack.ask.egress import LOGIN
+from gpustack.ask.pod_egress import has_login, list_authorities, list_consumers, list_pod_variables
 from gpustack.ask.view import View
 from gpustack.config.resolution import resolve_driver_version
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS
@@ -76,7 +78,27 @@ def build_driver_values(view: View) -> dict[str, Any]:
     if not uses_driver_containers(view):
         return {"enabled": False}
     module = view.spec.gpu.driver.kernel_module
-    return {"enabled": True, "version": resolve_driver_version(view.spec), "kernelModuleType": module}
+    return {
+        "enabled": True,
+        "version": resolve_driver_version(view.spec),
+        "kernelModuleType": module,
+        **build_driver_egress(view),
+    }
+
+
+def build_driver_egress(view: View) -> dict[str, Any]:
+    """Build how the driver container leaves the cluster, where apt in it installs the headers of the kernel: variables
+    without a login, the Secret with those that have one, and the ConfigMap whose keys are files that
+    update-ca-certificates reads there (NVIDIA/gpu-operator v26.7.0, controllers/object_controls.go,
+    transformDriverContainer and CertConfigPathMap)."""
+    spec = view.spec
+    consumer, variables = list_consumers(spec)["gpu-operator"], list_pod_variables(view.snapshot.inventory)
+    env = [{"name": name, "value": value} for name, value in variables.items() if LOGIN not in value]
+    return {
+        **({"env": env} if env else {}),
+        **({"secretEnv": consumer.login_name} if has_login(spec) else {}),
+        **({"certConfig": {"name": consumer.authority_name}} if list_authorities(spec) else {}),
+    }
 
 
 def build_mig_values(view: View) -> dict[str, Any]:

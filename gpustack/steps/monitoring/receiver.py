@@ -6,11 +6,15 @@ Every receiver of the spec is one of Alertmanager's, so that its counters distin
 receiver-name-in-metrics (notify/metrics.go).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpustack.ask.egress import LOGIN, list_proxy_variables
+from gpustack.ask.pod_egress import Consumer, list_authorities, list_consumers
+from gpustack.config.inventory import Inventory
 from gpustack.config.sections.receiver import DEFAULT, SEVERITIES, Receiver, Receivers, locate_secret
 from gpustack.config.spec import Spec
+from gpustack.steps.chart_values import merge_values
 
 NULL_RECEIVER = "null"
 RECEIVER_METRICS = "receiver-name-in-metrics"
@@ -18,28 +22,62 @@ RECEIVER_METRICS = "receiver-name-in-metrics"
 # up after group_interval, at least ten seconds, and only then says so.
 TEST, TEST_LABEL = "GpustackTest", "test"
 SECRETS_FOLDER = "/etc/alertmanager/secrets"
+FROM_ENVIRONMENT = {"proxy_from_environment": True}
+AUTHORITIES_FOLDER = "/etc/alertmanager/configmaps"
 # What always fires to show that alerts can, and the chart's means to hold info alerts back: whoever wants them routes
 # them in values.
 NO_ALERTS = 'alertname =~ "Watchdog|InfoInhibitor"'
 
 
-def build_alertmanager_values(spec: Spec) -> dict[str, Any]:
+def build_alertmanager_values(inventory: Inventory) -> dict[str, Any]:
     """Build what follows from the spec below the chart's key `alertmanager`."""
+    spec = inventory.spec
     receivers = spec.alerts.receivers
     named_receivers = receivers.name_receivers()
+    egress = build_alertmanager_egress(inventory)
     if not named_receivers:
-        return {}
+        return egress
     config = build_configuration(receivers, format_secret_path)
     secrets = {place[0] for name, receiver in named_receivers.items() if (place := locate_secret(name, receiver))}
-    return {"config": config, "enableFeatures": [RECEIVER_METRICS], "alertmanagerSpec": {"secrets": sorted(secrets)}}
+    values = {"config": config, "enableFeatures": [RECEIVER_METRICS], "alertmanagerSpec": {"secrets": sorted(secrets)}}
+    return merge_values(values, egress)
 
 
-def build_alertmanager_configuration(spec: Spec, folder: str) -> dict[str, Any]:
+def build_alertmanager_egress(inventory: Inventory) -> dict[str, Any]:
+    """Build how Alertmanager leaves the cluster: the proxy for all receivers that speak HTTP, the operator's own as
+    well, and the CAs. Alertmanager takes no proxy from its environment unasked (prometheus/common
+    config/http_config.go, ProxyFromEnvironment)."""
+    consumer = list_consumers(inventory.spec)["monitoring"]
+    env = build_pod_environment(inventory, consumer)
+    config = {"global": {"http_config": FROM_ENVIRONMENT}}
+    spec = {
+        **({"configMaps": [consumer.authority_name]} if list_authorities(inventory.spec) else {}),
+        "containers": [{"name": "alertmanager", "env": env}],
+    }
+    return {**({"config": config} if inventory.spec.proxy else {}), **({"alertmanagerSpec": spec} if env else {})}
+
+
+def build_pod_environment(inventory: Inventory, consumer: Consumer) -> list[dict[str, Any]]:
+    """Build the variables of Alertmanager's container: the proxy, with its login from a Secret, and where CAs are
+    besides those of its image. Go reads all directories of SSL_CERT_DIR besides the file of the system
+    (crypto/x509/root_unix.go, loadSystemRoots)."""
+    env: list[dict[str, Any]] = []
+    for name, value in list_proxy_variables(inventory).items():
+        reference = {"secretKeyRef": {"name": consumer.login_name, "key": name}}
+        env.append({"name": name, "valueFrom": reference} if LOGIN in value else {"name": name, "value": value})
+    if list_authorities(inventory.spec):
+        folders = f"/etc/ssl/certs:{AUTHORITIES_FOLDER}/{consumer.authority_name}"
+        env.append({"name": "SSL_CERT_DIR", "value": folders})
+    return env
+
+
+def build_alertmanager_configuration(spec: Spec, folder: str, http_config: Mapping[str, Any]) -> dict[str, Any]:
     """Build the whole configuration of an Alertmanager outside of a cluster, with each secret in a file of the folder,
     by its receiver's name."""
-    return build_configuration(
+    config = build_configuration(
         spec.alerts.receivers, lambda name, receiver: f"{folder}/{name}" if receiver.secret_file else ""
     )
+    return {**({"global": {"http_config": dict(http_config)}} if http_config else {}), **config}
 
 
 def build_configuration(receivers: Receivers, format_path: Callable[[str, Receiver], str]) -> dict[str, Any]:

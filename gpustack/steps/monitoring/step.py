@@ -11,9 +11,10 @@ values into values/<release>.yaml next to the inventory; a key that the chart do
 would ignore it.
 
 The spec defines the receivers of alerts; their secrets are in files on this machine and become a Secret in the
-cluster, which Alertmanager reads as files. Grafana gets one data source, with the uid that the dashboards use.
+cluster, which Alertmanager reads as files. It reaches them through the proxy of the spec, if it has one.
+Grafana gets one data source, with the uid that the dashboards use.
 
-Settings: monitoring, alerts.receivers. Sources: kube-prometheus-stack 88.5.3, its README and values.
+Settings: monitoring, alerts.receivers, proxy. Sources: kube-prometheus-stack 88.5.3, its README and values.
 """
 
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from gpustack.config.sections.receiver import locate_secret
 from gpustack.config.versions import parse_minor
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
+from gpustack.probes.kubernetes.pod_egress import POD_EGRESS
 from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
 from gpustack.probes.monitoring.alerting import RECEIVERS, SECRETS
 from gpustack.probes.monitoring.grafana import DATA_SOURCES
@@ -39,6 +41,7 @@ from gpustack.probes.monitoring.workloads import (
     CustomResource,
 )
 from gpustack.probes.network.addresses import LISTENERS
+from gpustack.steps.egress_files import find_object_mismatch
 from gpustack.steps.kubernetes.versions import parse_version
 from gpustack.steps.monitoring.receiver import NULL_RECEIVER
 from gpustack.steps.monitoring.values import (
@@ -145,6 +148,12 @@ def receiver_secrets(view: View) -> Result | None:
         return None
     actual = [f"{name} {'different' if secret_states.get(name) == 'other' else 'none'}" for name in wrong_secrets]
     return Result("Secrets of the receivers", "those of their files", format_value(actual))
+
+
+def alertmanager_egress(view: View) -> Result | None:
+    """Alertmanager can reach its receivers: the cluster has the login of the proxy and the CAs of the spec, if it has
+    any."""
+    return find_object_mismatch(view, "monitoring")
 
 
 def receivers(view: View) -> Result | None:
@@ -255,11 +264,11 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
-        LISTENERS, SECRETS, RECEIVERS, DATA_SOURCES, GRAFANA_RULES, NAMESPACES,
+        LISTENERS, SECRETS, RECEIVERS, DATA_SOURCES, GRAFANA_RULES, NAMESPACES, POD_EGRESS,
     ),
     checks=(
-        port, namespace, definitions, chart, grafana_rules, receiver_secrets, workloads, prometheus, selectors,
-        alertmanager, receivers, data_source, targets,
+        port, namespace, definitions, chart, grafana_rules, receiver_secrets, alertmanager_egress, workloads,
+        prometheus, selectors, alertmanager, receivers, data_source, targets,
     ),
     needs=("helm", "workers"),
     predecessors=("storage", "flannel"),

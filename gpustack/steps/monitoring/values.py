@@ -44,7 +44,7 @@ def build_chart_values(inventory: Inventory) -> dict[str, Any]:
         merge_values(
             read_own_values("monitoring"),
             compute_values(spec),
-            {"alertmanager": build_alertmanager_values(spec)},
+            {"alertmanager": build_alertmanager_values(inventory)},
             operator_values,
         ),
     )

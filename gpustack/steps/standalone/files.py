@@ -8,12 +8,21 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+from gpustack.ask.egress import ENVIRONMENT
 from gpustack.ask.view import View
-from gpustack.probes.host.system import HOSTNAME
-from gpustack.probes.standalone.units import ALERTMANAGER, DROP_IN, GPU_EXPORTER, NODE_EXPORTER, PORTS, PROMETHEUS
+from gpustack.probes.host.system import HOSTNAME, OS
+from gpustack.probes.standalone.units import (
+    ALERTMANAGER,
+    DROP_IN,
+    GPU_EXPORTER,
+    NODE_EXPORTER,
+    PORTS,
+    PROGRAMS,
+    PROMETHEUS,
+)
 from gpustack.steps.gpu.count import list_gpus
 from gpustack.steps.gpu.exporter import format_scrape_timeout, render_counters
-from gpustack.steps.monitoring.receiver import build_alertmanager_configuration
+from gpustack.steps.monitoring.receiver import FROM_ENVIRONMENT, build_alertmanager_configuration
 from gpustack.steps.monitoring.values import format_size_limit
 from gpustack.steps.standalone.rules import derive_rules
 from gpustack.times import parse_duration
@@ -23,6 +32,8 @@ RECEIVERS = f"{FOLDER}/receivers"
 HEADER = "# Written by gpustack; a change here is undone by the next install.\n"
 LOOPBACK = "127.0.0.1"
 GPU_JOB = "dcgm-exporter"
+# Webhooks with url_file: CHANGELOG of Alertmanager, 0.26.0; its docs/configuration.md has proxy_from_environment.
+CURRENT = (0, 26)
 
 
 @dataclass(frozen=True)
@@ -33,11 +44,12 @@ class File:
 
 @dataclass(frozen=True)
 class Service:
-    """Describe a program. `files` exist before it starts with `command`."""
+    """Describe a program. `files` exist before it starts with `command`, in the environment of a file of systemd."""
 
     unit: str
     command: str
     files: tuple[File, ...] = ()
+    environment_file: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,8 @@ def build_monitoring(view: View) -> list[Service]:
     spec = view.spec
     rules = build_file("rules", "yaml", render_yaml(derive_rules(view)))
     settings = build_file("prometheus", "yaml", render_yaml(build_prometheus_configuration(view, rules.path)))
-    receivers = build_file("alertmanager", "yaml", render_yaml(build_alertmanager_configuration(spec, RECEIVERS)))
+    configuration = build_alertmanager_configuration(spec, RECEIVERS, build_http_config(view))
+    receivers = build_file("alertmanager", "yaml", render_yaml(configuration))
     watch = [
         "/usr/bin/prometheus", f"--config.file={settings.path}", "--storage.tsdb.path=/var/lib/prometheus/metrics2",
         f"--storage.tsdb.retention.time={spec.monitoring.retention}",
@@ -96,9 +109,27 @@ def build_monitoring(view: View) -> list[Service]:
         f"--web.listen-address={LOOPBACK}:{PORTS[ALERTMANAGER]}",
     ]  # fmt: skip
     return [
-        Service(ALERTMANAGER, " ".join(tell), (receivers,)),
+        Service(ALERTMANAGER, " ".join(tell), (receivers,), ENVIRONMENT if spec.proxy else ""),
         Service(PROMETHEUS, " ".join(watch), (rules, settings)),
     ]
+
+
+def build_http_config(view: View) -> dict[str, Any]:
+    """Build how receivers are reached. An older Alertmanager gets the address of the proxy, without its exceptions.
+    Raise FactUnavailable where a proxy is set and the version is unknown."""
+    proxy = view.spec.proxy
+    if proxy is None:
+        return {}
+    return {"proxy_url": proxy.https or proxy.http} if is_old_alertmanager(view) else FROM_ENVIRONMENT
+
+
+def is_old_alertmanager(view: View) -> bool:
+    """Tell whether the Alertmanager of the host, or the one that its system offers, is older than 0.26: it reads no
+    address of a webhook from a file, and no proxy from its environment."""
+    if package := view[PROGRAMS].packages.get(ALERTMANAGER):
+        major, minor = package.version.split(".")[:2]
+        return (int(major), int(minor)) < CURRENT
+    return (view[OS].id, view[OS].version) in {("debian", "12"), ("ubuntu", "22.04")}
 
 
 def build_prometheus_configuration(view: View, rules: str) -> dict[str, Any]:
@@ -156,7 +187,8 @@ def render_yaml(document: Any) -> str:
 def render_drop_in(service: Service) -> str:
     """Render the drop-in of a service. An empty ExecStart= forgets that of the package; % begins a specifier
     (systemd.service(5))."""
-    return f"{HEADER}[Service]\nExecStart=\nExecStart={service.command.replace('%', '%%')}\n"
+    environment = f"EnvironmentFile={service.environment_file}\n" if service.environment_file else ""
+    return f"{HEADER}[Service]\n{environment}ExecStart=\nExecStart={service.command.replace('%', '%%')}\n"
 
 
 def build_variables(installation: Installation) -> dict[str, Any]:

@@ -20,13 +20,12 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import HOSTNAME, OS
 from gpustack.probes.standalone.answers import MONITORING_STATE
 from gpustack.probes.standalone.units import ALERTMANAGER, PROGRAMS, PROMETHEUS
-from gpustack.steps.standalone.files import Installation, build_monitoring, map_job_ports
+from gpustack.steps.standalone.files import Installation, build_monitoring, is_old_alertmanager, map_job_ports
 from gpustack.steps.standalone.rules import derive_rules
 from gpustack.steps.standalone.units import find_command_mismatch, find_foreign_units
 from gpustack.steps.step import Step
 
-# Webhooks with url_file: CHANGELOG of Alertmanager, 0.26.0.
-URL_FILE = (0, 26)
+HTTP_TYPES = ("webhook", "slack", "pagerduty")
 
 
 def units_owned(view: View) -> Result | None:
@@ -38,13 +37,13 @@ def units_owned(view: View) -> Result | None:
 def receivers(view: View) -> Result | None:
     """The receivers of alerts can all be configured here: the secret of each is a file on your machine, not a Secret of
     a cluster, and the Alertmanager of the system knows its kind. Debian 12 and Ubuntu 22.04 have one older than 0.26,
-    which cannot read the address of a webhook from a file."""
+    which cannot read the address of a webhook from a file, nor the login of a proxy from its environment."""
     named_receivers = view.spec.alerts.receivers.name_receivers()
     wrong = [f"{name}: a Secret of a cluster" for name, receiver in named_receivers.items() if receiver.secret]
     wrong += [
         f"{name}: Alertmanager of this system is older than 0.26"
         for name, receiver in named_receivers.items()
-        if lacks_url_file(view, receiver)
+        if needs_current_alertmanager(view, receiver)
     ]
     hint = Prose("another receiver in alerts.receivers of the spec, such as slack or email with secret_file")
     if wrong:
@@ -52,13 +51,10 @@ def receivers(view: View) -> Result | None:
     return None
 
 
-def lacks_url_file(view: View, receiver: Receiver) -> bool:
-    if receiver.type != "webhook":
-        return False
-    if package := view[PROGRAMS].packages.get(ALERTMANAGER):
-        major, minor = package.version.split(".")[:2]
-        return (int(major), int(minor)) < URL_FILE
-    return (view[OS].id, view[OS].version) in {("debian", "12"), ("ubuntu", "22.04")}
+def needs_current_alertmanager(view: View, receiver: Receiver) -> bool:
+    """Tell whether the receiver needs Alertmanager 0.26, and the host has an older one."""
+    has_login = bool(view.spec.proxy and view.spec.proxy.user)
+    return receiver.type in (HTTP_TYPES if has_login else ("webhook",)) and is_old_alertmanager(view)
 
 
 def packages_installed(view: View) -> Result | None:

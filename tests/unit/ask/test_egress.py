@@ -19,10 +19,8 @@ from gpustack.ask.egress import (
 )
 from gpustack.ask.redact.redact import redact
 from gpustack.ask.variables import build_probe_variables
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.rollout.resolved_spec import resolve_spec
-from tests.unit.config.specs import judge_spec, list_complaint_ids, list_complaints
+from tests.unit.config.specs import build_inventory, list_complaint_ids, list_complaints
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
 MIRROR = {"mirror": "https://10.0.0.5:8480", "fingerprint": "A" * 40}
@@ -34,11 +32,6 @@ def file(tmp_path: Path) -> str:
     path.write_text(f"{PASSWORD}\n")
     path.chmod(0o600)
     return str(path)
-
-
-def build_inventory(**spec: Any) -> Inventory:
-    hosts, _, _ = judge_spec(None, h1={"gpustack_node_ip": "10.9.9.1"})
-    return Inventory(Path("hosts.yml"), hosts, Spec.model_validate(spec))
 
 
 def test_without_a_proxy_and_a_login_there_is_nothing() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.config.validate import judge_inventory
 
@@ -30,6 +31,12 @@ def judge_spec(
     if spec is not None:
         variables = {name: {"gpustack": spec, **options} for name, options in variables.items()}
     return judge_inventory(SOURCE, groups, variables, AnsibleCfg(None, "", "", "", ""), password)
+
+
+def build_inventory(**spec: Any) -> Inventory:
+    """Build an inventory of the two hosts with a spec that is right."""
+    hosts, _, _ = judge_spec(None, h1={"gpustack_node_ip": "10.9.9.1"})
+    return Inventory(Path("hosts.yml"), hosts, Spec.model_validate(spec))
 
 
 def list_complaints(spec: Any = None, **options: Any) -> list[Complaint]:

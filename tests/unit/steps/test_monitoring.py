@@ -45,7 +45,7 @@ def test_before_the_chart_all_is_for_install() -> None:
         ("definitions", "chart", "grafana-rules", "workloads", "prometheus", "alertmanager"), "failed"
     )
     other_outcomes = dict.fromkeys(
-        ("port", "namespace", "receiver-secrets", "selectors", "receivers", "data-source"), "ok"
+        ("port", "namespace", "receiver-secrets", "alertmanager-egress", "selectors", "receivers", "data-source"), "ok"
     )
     assert outcomes == missing | other_outcomes | {"targets": "unknown"}
 

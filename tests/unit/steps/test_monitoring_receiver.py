@@ -4,8 +4,8 @@ itself."""
 from typing import Any
 
 from gpustack.config.sections.receiver import Receiver
-from gpustack.config.spec import Spec
 from gpustack.steps.monitoring.receiver import build_alertmanager_values, build_receiver, format_secret_path
+from tests.unit.config.specs import build_inventory
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
 HOOK = {"type": "webhook", "secret_file": "/s"}
@@ -14,7 +14,7 @@ FILE = "/etc/alertmanager/secrets/gpustack-receivers/me"
 
 
 def build_values(**receivers: Any) -> dict[str, Any]:
-    return build_alertmanager_values(Spec.model_validate({"alerts": {"receivers": receivers}}))
+    return build_alertmanager_values(build_inventory(alerts={"receivers": receivers}))
 
 
 def render_receiver(**receiver: str) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def render_receiver(**receiver: str) -> dict[str, Any]:
 
 
 def test_without_a_receiver_the_chart_s_own_stays() -> None:
-    assert build_alertmanager_values(Spec()) == build_values(critical=[]) == {}
+    assert build_alertmanager_values(build_inventory()) == build_values(critical=[]) == {}
 
 
 def test_a_default_receiver_gets_all_severities() -> None:

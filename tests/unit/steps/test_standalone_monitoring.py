@@ -6,13 +6,20 @@ import yaml
 
 from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME
+from gpustack.probes.standalone.units import ALERTMANAGER, DROP_IN, PROGRAMS
 from gpustack.steps.standalone.files import File, build_monitoring, build_variables
 from gpustack.steps.standalone.monitoring import STEP, build_installation
 from gpustack.steps.standalone.rules import derive_rules
 from tests.contract.promtool import run_promtool
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.judge import list_failures
-from tests.worlds.snapshots.standalone import build_installed_answers, build_snapshot, judge, read_answers
+from tests.worlds.snapshots.standalone import (
+    build_installed_answers,
+    build_snapshot,
+    format_programs,
+    judge,
+    read_answers,
+)
 
 
 def build_view(spec: dict[str, Any] | None = None) -> View:
@@ -143,3 +150,38 @@ def test_everything_listens_on_loopback_and_every_file_is_in_a_command() -> None
     part = build_variables(build_installation(build_view()))
     used_texts = " ".join(command["command"] for command in part["commands"]) + build_texts()["prometheus"].text
     assert [file["path"] for file in part["files"] if file["path"] not in used_texts] == []
+
+
+PROXY = {"http": "http://p:3128"}
+LOGIN = {"user": "kube", "password_file": "/p"}
+
+
+def build_outside(version: str, proxy: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the configuration of an Alertmanager of this version, and the drop-in of its unit."""
+    programs = format_programs([]).replace("0.25.0-1", version)
+    answers = {**read_answers(), **place_answers("w1", make_answer("standalone.programs", programs))}
+    view = View(build_snapshot(answers, {"proxy": proxy}), "w1")
+    assert view[PROGRAMS].packages[ALERTMANAGER].version == version
+    (file,) = (file for part in build_monitoring(view) for file in part.files if "/alertmanager-" in file.path)
+    drop_ins = {entry["path"]: entry["text"] for entry in build_variables(build_installation(view))["drop_ins"]}
+    return yaml.safe_load(file.text), drop_ins[DROP_IN.format(ALERTMANAGER)]
+
+
+def test_receivers_are_reached_through_the_proxy() -> None:
+    config, drop_in = build_outside("0.28.1+ds-4", PROXY)
+    assert config["global"] == {"http_config": {"proxy_from_environment": True}}
+    assert "EnvironmentFile=/etc/gpustack-cluster/proxy.env\n" in drop_in
+    assert "global" not in yaml.safe_load(build_texts()["alertmanager"].text)
+
+
+def test_an_older_alertmanager_gets_the_address_of_the_proxy() -> None:
+    config, _ = build_outside("0.25.0+ds-1", PROXY)
+    assert config["global"] == {"http_config": {"proxy_url": "http://p:3128"}}
+
+
+def test_an_older_alertmanager_has_no_login_for_the_proxy() -> None:
+    """The configuration can be read by everybody on the host."""
+    receivers = {"default": [{"type": "slack", "channel": "#a", "secret_file": "x"}]}
+    spec = {"alerts": {"receivers": receivers}, "proxy": {**PROXY, **LOGIN}}
+    failures = list_failures(judge(STEP, place_answers("w1", read_case("standalone.programs", "nothing")), spec))
+    assert failures["receivers"][0].endswith("default-slack: Alertmanager of this system is older than 0.26")

@@ -73,7 +73,8 @@ def format_watching(view: View, *, down_target: str = "") -> str:
 def build_installed_answers(
     spec: Mapping[str, Any] | None = None, *, down_target: str = ""
 ) -> dict[tuple[str, str], Answer]:
-    view = View(build_snapshot(read_answers(), spec), "w1")
+    packages = replace(make_answer("standalone.programs", format_programs([])), location="w1")
+    view = View(build_snapshot(read_answers() | {("standalone.programs", "w1"): packages}, spec), "w1")
     programs = [*exporters.build_installation(view).services, *monitoring.build_installation(view).services]
     number = len(view[GPU_DEVICES])
     installed_answers = (

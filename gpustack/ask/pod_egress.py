@@ -1,0 +1,110 @@
+"""The proxy and the CAs of the spec for pods that leave the cluster: NVIDIA's driver container and Alertmanager.
+
+Helm values have no secret: the login of a proxy is in a Secret, which the roles write and the pod's environment names.
+The certificates are in a ConfigMap. Both are compared like the files on hosts, by salted hashes
+(gpustack/ask/egress.py).
+"""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal
+
+from gpustack.ask.egress import AUTHORITIES, LOGIN, fill_secrets, list_proxy_variables, select_login
+from gpustack.config.certificate_file import read_certificates
+from gpustack.config.spec import Mirror, Proxy, Spec
+from gpustack.files.json_text import dump_json
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """Describe who leaves the cluster: the beginning of the names of its objects, and their namespace."""
+
+    prefix: str
+    namespace: str
+
+    @property
+    def login_name(self) -> str:
+        return f"{self.prefix}-proxy"
+
+    @property
+    def authority_name(self) -> str:
+        return f"{self.prefix}-ca"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Describe a key of an object. `text` has marks in place of secrets; it is empty for the certificates of
+    `certificate_file`."""
+
+    kind: Literal["Secret", "ConfigMap"]
+    name: str
+    key: str
+    text: str = ""
+    user: str = ""
+    password_file: str = ""
+    certificate_file: str = ""
+
+    def render_text(self) -> str:
+        return read_certificates(self.certificate_file) if self.certificate_file else self.text
+
+
+def list_consumers(spec: Spec) -> dict[str, Consumer]:
+    """List the consumers by the step that installs them."""
+    return {
+        "gpu-operator": Consumer("gpustack-driver", spec.gpu.namespace),
+        "monitoring": Consumer("gpustack-alertmanager", spec.monitoring.namespace),
+    }
+
+
+def list_pod_variables(inventory: "Inventory") -> dict[str, str]:
+    """List the variables of the proxy in both spellings: Go reads the one, apt the other. The values have marks in
+    place of a login."""
+    variables = list_proxy_variables(inventory)
+    return variables | {name.lower(): value for name, value in variables.items()}
+
+
+def has_login(spec: Spec) -> bool:
+    return bool(spec.proxy and spec.proxy.user)
+
+
+def list_authorities(spec: Spec) -> dict[str, str]:
+    """List the files with CAs by the name that they get."""
+    sections = (("proxy", spec.proxy), ("source", spec.source))
+    return {
+        PurePath(AUTHORITIES[key]).name: section.ca_file
+        for key, section in sections
+        if isinstance(section, (Proxy, Mirror)) and section.ca_file
+    }
+
+
+def list_entries(inventory: "Inventory", consumer: Consumer) -> list[Entry]:
+    """List what the objects of a consumer hold, as far as the spec asks for it."""
+    entries = []
+    if inventory.spec.proxy and has_login(inventory.spec):
+        login = select_login(inventory.spec.proxy)
+        variables = list_pod_variables(inventory).items()
+        entries += [Entry("Secret", consumer.login_name, key, text, *login) for key, text in variables if LOGIN in text]
+    authorities = list_authorities(inventory.spec).items()
+    return entries + [
+        Entry("ConfigMap", consumer.authority_name, key, certificate_file=path) for key, path in authorities
+    ]
+
+
+def list_object_names(inventory: "Inventory", consumer: Consumer) -> list[str]:
+    return list(dict.fromkeys(entry.name for entry in list_entries(inventory, consumer)))
+
+
+def build_object_texts(inventory: "Inventory") -> dict[tuple[str, str, str], str]:
+    """Build the content of each object, secrets and all, by kind, namespace and name: lines of a key and a value, as
+    pod-egress.sh reads and writes them. Raise ConfigError when a file cannot be used."""
+    texts: dict[tuple[str, str, str], list[str]] = {}
+    for consumer in list_consumers(inventory.spec).values():
+        for entry in list_entries(inventory, consumer):
+            text = fill_secrets(entry.render_text(), entry.user, entry.password_file)
+            value = b64encode(text.encode()).decode() if entry.kind == "Secret" else dump_json(text)
+            texts.setdefault((entry.kind, consumer.namespace, entry.name), []).append(f"{entry.key} {value}")
+    return {place: "\n".join(sorted(lines)) for place, lines in texts.items()}

@@ -1,0 +1,34 @@
+# shellcheck shell=sh
+# Makes the Secret NAME-proxy and the ConfigMap NAME-ca hold what standard input says, lines of a kind, a key and a value,
+# and nothing else; without a line of its kind there is none, and where VALUES, those of the release, do not name it. A
+# value is base64, or a text in quotes. It is in no argument, no environment and no file but the cluster's own. Where the
+# Secret changed, the pods that RENEW selects are made anew: a program reads its environment once. Follows limits.sh,
+# namespace.sh and apply.sh. Reads NAMESPACE, NAME, VALUES, RENEW. Says `changed: …` for what it did.
+set -eu
+lines=$(sed '/^#/d')
+bring_object() (
+  wanted=
+  case $VALUES in *"\"$2\""*) wanted=$(printf '%s\n' "$lines" | sed -n "s/^$1 //p" | sort) ;; esac
+  [ -z "$wanted" ] || ensure_namespace "$NAMESPACE" yes
+  found=$(kube -n "$NAMESPACE" get "$1" "$2" --ignore-not-found \
+    -o "go-template={{range \$key, \$value := .data}}{{\$key}} $3{{\"\\n\"}}{{end}}")
+  [ "$(printf '%s\n' "$found" | sort)" != "$wanted" ] || exit 0
+  if [ -z "$wanted" ]; then
+    [ -n "$(echo "$1 $NAMESPACE $2" | remove)" ] || exit 0
+  else
+    write >/dev/null <<END
+apiVersion: v1
+kind: $1
+metadata: {name: $2, namespace: $NAMESPACE, labels: {app.kubernetes.io/managed-by: gpustack}}
+data:
+$(printf '%s\n' "$wanted" | sed 's/^\([^ ]*\) /  \1: /')
+END
+  fi
+  echo "changed: $1 $2"
+  [ -n "$RENEW" ] && [ -n "$found" ] && [ -n "$wanted" ] || exit 0
+  kube -n "$NAMESPACE" delete pods --wait=false -l "$RENEW" >/dev/null
+)
+# shellcheck disable=SC2016 # the template's own
+bring_object Secret "$NAME-proxy" '{{$value}}'
+# shellcheck disable=SC2016
+bring_object ConfigMap "$NAME-ca" '{{printf "%q" $value}}'
