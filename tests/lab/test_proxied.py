@@ -1,7 +1,7 @@
-"""An HTTP proxy wants a login: no name resolves on the host and nothing is reached directly, so whatever arrives came
-through the proxy. The host names the proxy, without a login and without exceptions, for all its users: a program that
-takes it from there is refused, also for the API. A cluster comes about; then the login changes, and the proxy goes
-away."""
+"""An HTTP proxy wants a login and reads along, with certificates of a CA that no host knows. No name resolves on the
+host and nothing is reached directly, so whatever arrives came through the proxy. The host names the proxy, without a
+login and without exceptions, for all its users: a program that takes it from there is refused, also for the API. A
+cluster comes about; then the login changes, and the proxy goes away."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +14,7 @@ from gpustack_lab.lab import official_names
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 from tests.lab.http_proxy import Proxy, run_proxy
+from tests.lab.interception import Authority
 
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
@@ -23,6 +24,7 @@ OUTSIDE_ADDRESS = ("127.0.0.1", 8443)  # where the official names are, for the p
 OWN_FILES = (
     "/etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf /etc/gpustack-cluster/proxy.env"
 )
+AUTHORITY, BUNDLE = "/usr/local/share/ca-certificates/gpustack-proxy.crt", "/etc/ssl/certs/ca-certificates.crt"
 UNITS = "/etc/systemd/system/containerd.service.d /etc/systemd/system/kubelet.service.d"
 
 
@@ -43,13 +45,14 @@ def one_host(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 
 @pytest.fixture(scope="module")
-def way_out(one_host: lab.Lab) -> Iterator[Proxy]:
+def way_out(one_host: lab.Lab, authority: Authority) -> Iterator[Proxy]:
     known_addresses = dict.fromkeys(official_names.list_names(), OUTSIDE_ADDRESS[0])
     ports = {443: OUTSIDE_ADDRESS[1]}
     with (
         roads.run_internet(one_host, None, *OUTSIDE_ADDRESS),
         run_proxy(one_host.record.gateway, USER, PASSWORD, known_addresses, ports) as running,
     ):
+        running.authority = authority
         yield running
 
 
@@ -62,12 +65,19 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def inventory(one_host: lab.Lab, secret: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """The CA of a proxy that reads along."""
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def inventory(one_host: lab.Lab, secret: Path, authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Path:
     values = {
         "http": f"http://{one_host.record.gateway}:3128",
         "no_proxy": [".example.com", one_host.record.gateway],
         "user": USER,
         "password_file": str(secret),
+        "ca_file": str(authority.certificate_file),
     }
     return roads.copy_inventory(one_host, tmp_path_factory.mktemp("proxied") / "inventory", ["host1"], proxy=values)
 
@@ -115,6 +125,16 @@ def test_it_reaches_apt_containerd_and_the_kubelet(installed_host: lab.Lab) -> N
     assert "http://" in host.check_output("apt-config dump Acquire::https::Proxy")
 
 
+def test_hosts_trust_the_ca_of_the_proxy(installed_host: lab.Lab, authority: Authority) -> None:
+    """OpenSSL of the host accepts the CA by the bundle alone, and containerd started after that."""
+    host = witness.connect_host(installed_host, "host1")
+    assert host.check_output(f"cat {AUTHORITY}").strip() == authority.certificate_file.read_text().strip()
+    assert host.run(f"openssl verify -no-CApath -CAfile {BUNDLE} {AUTHORITY}").rc == 0
+    assert AUTHORITY in host.check_output("cat /var/lib/gpustack-cluster/owned.json")
+    start_time = host.check_output("TZ=UTC systemctl show -p ActiveEnterTimestamp --value containerd")
+    assert int(host.check_output(f"date -d '{start_time}' +%s")) >= int(host.check_output(f"stat -c %Y {AUTHORITY}"))
+
+
 def test_static_pods_and_others_do_not_see_it(installed_host: lab.Lab) -> None:
     host = witness.connect_host(installed_host, "host1")
     assert host.run("grep -riE 'proxy.*3128|pass/with' /etc/kubernetes /var/lib/kubelet/config.yaml").stdout == ""
@@ -159,11 +179,15 @@ def test_a_wrong_login_is_reported(installed_host: lab.Lab, way_out: Proxy, inve
     gpustack("install", "-i", inventory, "--yes")
 
 
-def test_without_a_proxy_in_the_spec_all_of_it_goes(installed_host: lab.Lab, gpustack: Run) -> None:
+def test_without_a_proxy_in_the_spec_all_of_it_goes(
+    installed_host: lab.Lab, authority: Authority, gpustack: Run
+) -> None:
     host = witness.connect_host(installed_host, "host1")
     output = gpustack("plan", "-i", installed_host.inventory, code=1).stdout
     assert "left over" in " ".join(output.split())
     gpustack("install", "-i", installed_host.inventory, "--yes", "--only", "prereqs,containerd,kubernetes")
     assert host.run(f"ls {OWN_FILES}; find {UNITS} -name '*gpustack*'").stdout == ""
+    assert host.run(f"ls {AUTHORITY} /etc/ssl/certs/gpustack-proxy.pem").stdout == ""
+    assert authority.certificate_file.read_text().split()[2] not in host.check_output(f"cat {BUNDLE}")
     for unit in ("containerd", "kubelet"):
         assert "_PROXY" not in host.check_output(f"cat /proc/$(systemctl show -p MainPID --value {unit})/environ")
