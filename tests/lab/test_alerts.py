@@ -16,6 +16,7 @@ import yaml
 from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
+from tests.lab.http_proxy import run_proxy
 from tests.lab.webhook import PORT, SECRET, Webhook, run_webhook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -166,3 +167,24 @@ def test_another_address_is_found_and_applied(
 
 def send_test(inventory: Path, gpustack: Run) -> int:
     return gpustack("alerts", "test", "-q", "-i", inventory, "--severity", "info", code=None).returncode
+
+
+def test_a_receiver_outside_is_reached_through_the_proxy(
+    inventory: Path, hook: Webhook, secret: Path, one_host: lab.Lab, gpustack: Run, tmp_path: Path
+) -> None:
+    """The name of the webhook is known to the proxy alone, whose login no object but a Secret has."""
+    gateway, password = one_host.record.gateway, tmp_path / "password"
+    password.touch(mode=0o600)
+    password.write_text("word-of-the-proxy\n")
+    login = {"user": "kube", "password_file": str(password)}
+    roads.merge_into(inventory, {"proxy": {"http": f"http://{gateway}:3128", "no_proxy": [gateway], **login}})
+    secret.write_text(f"http://hooks.example.com:{PORT}{SECRET}\n")
+    with run_proxy(gateway, "kube", "word-of-the-proxy", {"hooks.example.com": gateway}, {}) as proxy:
+        steps = "prereqs,containerd,kubernetes,monitoring"
+        gpustack("install", "-i", inventory, "--only", steps, "--yes", limit=1200)
+        witness.wait_until("Alertmanager uses it", lambda: send_test(inventory, gpustack) == 0, limit=240)
+        gpustack("plan", "-i", inventory, "--only", steps)
+        assert {target for target in proxy.served_targets if "hooks.example.com" in target}
+    objects = run_script(one_host, f"{KUBECTL} -n monitoring get statefulsets,pods,configmaps,alertmanagers -o yaml")
+    assert "gpustack-alertmanager-proxy" in objects
+    assert "word-of-the-proxy" not in objects
