@@ -23,7 +23,7 @@ from tests.contract.promtool import find_program
 
 ROLE = locate_playbooks() / "roles" / "containerd"
 MODULE = "github.com/containerd/containerd/v2"
-COMPILED = 1800  # seconds for the first compilation of a version beside a busy lab; Go's cache has it afterwards
+COMPILE_LIMIT = 1800  # seconds for the first compilation of a version beside a busy lab; Go's cache has it afterwards
 REFUSAL = "containerd: drop-in config version {} higher than root config version {}"
 PAUSE = "site.example/pause:1"
 IMPORTS = 'imports = ["/etc/containerd/conf.d/*.toml"]\n'
@@ -39,7 +39,7 @@ OLDER_ROOTS = {
     "none": f"{IMPORTS}[plugins.cri]\nsandbox_image = '{PAUSE}'\n",
     "2": f"version = 2\n{IMPORTS}[plugins.'io.containerd.grpc.v1.cri']\nsandbox_image = '{PAUSE}'\n",
 }
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(COMPILED)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(COMPILE_LIMIT)]
 
 
 def list_versions(version_set: VersionSet) -> list[str]:
@@ -94,7 +94,7 @@ def compile_containerd(version: str, folder: Path) -> Path:
         pytest.skip(f"no module of containerd {version}: {process.stdout}{process.stderr}")
     source, output = Path(json.loads(process.stdout)["Dir"]), folder / f"containerd-{version}"
     build: list[str | Path] = [program, "build", "-mod=readonly", "-ldflags", "-s -w", "-o", output, "./cmd/containerd"]
-    subprocess.run(build, cwd=source, env=env, check=True, capture_output=True, timeout=COMPILED - 5)
+    subprocess.run(build, cwd=source, env=env, check=True, capture_output=True, timeout=COMPILE_LIMIT - 5)
     return output
 
 
@@ -199,7 +199,7 @@ def test_what_is_refused_would_be_ignored_or_end_containerd(folder: Folder, vers
 
 @every_version
 def test_the_toolkit_s_default_source_ends_refused_versions(folder: Folder, version: str) -> None:
-    """It asks containerd config dump, whose version is the newest that containerd knows (NVIDIA/aicr issue 1688)."""
+    """The default is the output of config dump, whose version is the newest that it knows (NVIDIA/aicr issue 1688)."""
     write_our_files(folder, OWN_ROOTS["3"])
     install_toolkit(folder)
     process = folder.dump()

@@ -25,7 +25,8 @@ class Tables:
 
     `version` is the one that it declares, 1 where it declares none. The others are the versions whose tables have it:
     `cri` anything at all, `systemd` runc with systemd cgroups (`misspelt`: by another spelling), `nvidia` a runtime of
-    that name. `paths` and `mirrors`: a config_path, the older table of mirrors.
+    that name. `paths` and `mirrors`: a config_path, the older table of mirrors. `runtimes` says of each runtime whether
+    the file gives its type.
     """
 
     version: int
@@ -35,6 +36,7 @@ class Tables:
     nvidia: frozenset[int]
     paths: bool
     mirrors: bool
+    runtimes: Mapping[str, bool]
 
 
 def parse_tables(answer: Answer) -> Mapping[str, Tables]:
@@ -67,6 +69,7 @@ def parse_file_tables(document: Mapping[str, Any]) -> Tables:
         frozenset(version for version, name, _ in runtimes if name == "nvidia"),
         any(registry.get("config_path") for registry in registries),
         any(registry.get("mirrors") or registry.get("configs") for registry in registries),
+        {name: bool(body.get("runtime_type")) for _, name, body in runtimes},
     )
 
 

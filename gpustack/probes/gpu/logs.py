@@ -33,6 +33,7 @@ PATTERNS = {
     "cuda": "Failed to allocate device vector",
     "api-timeout": "dial tcp [0-9.]*:443: i/o timeout",
     "xid": "XidCriticalError: Xid=[0-9]",
+    "plugin-restarted": "Received SIGHUP, restarting",  # k8s-device-plugin v0.20.0 cmd/nvidia-device-plugin/main.go
 }
 
 

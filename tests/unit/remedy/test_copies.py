@@ -62,7 +62,7 @@ def test_content_mode_owner_and_links_return(host: ScratchHost, copies: Copies) 
 
 
 def test_a_containerd_that_refuses_what_was_restored_runs_on(host: ScratchHost, copies: Copies) -> None:
-    """It said so, as version 2.3.4 does, and would exit."""
+    """containerd 2.3.4 refuses its files in these words, and would exit."""
     refusal = "containerd: drop-in config version 4 higher than root config version 3"
     host.give_tool("containerd", f"#!/bin/sh\necho '{refusal}' >&2\nexit 1\n")
     host.write("etc/containerd/config.toml", "version = 3\n")

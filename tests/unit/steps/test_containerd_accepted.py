@@ -77,7 +77,7 @@ def test_files_that_containerd_accepts_stay_and_it_is_restarted(host: Path) -> N
 def test_files_that_containerd_refuses_become_what_they_were(host: Path, refusal: str) -> None:
     (host / "words").write_text(refusal)
     run_function(host, "keep_containerd_files")
-    written = (host / "etc" / "config.toml").stat().st_mtime_ns
+    write_time = (host / "etc" / "config.toml").stat().st_mtime_ns
     write_files(host, {"config.toml": "refused", "conf.d/gpustack.toml": "new", "conf.d/gpustack-nvidia.toml": "new"})
     process = run_function(host, "restart_containerd")
     assert process.returncode == 1
@@ -86,7 +86,7 @@ def test_files_that_containerd_refuses_become_what_they_were(host: Path, refusal
     )
     assert "(gpustack explain containerd-files-refused)" in process.stderr
     assert read_files(host) == {"config.toml": "old root", "conf.d/gpustack.toml": "old"}
-    assert (host / "etc" / "config.toml").stat().st_mtime_ns == written, "the running containerd has loaded it"
+    assert (host / "etc" / "config.toml").stat().st_mtime_ns == write_time, "the running containerd has loaded it"
     assert list_restarts(host) == []
 
 
@@ -121,15 +121,15 @@ def test_a_role_asks_containerd_before_it_records_its_files(role: str) -> None:
     (name,) = {"containerd": ["configuration.yml"], "gpu_runtime": ["host.yml"]}[role]
     tasks: list[dict[str, Any]] = yaml.safe_load((PLAYBOOKS / "roles" / role / "tasks" / name).read_text())
     calls = [str(task.get("ansible.builtin.command", {})) for task in tasks]
-    kept, accepted = (
+    keeping_task, accepting_task = (
         next(place for place, call in enumerate(calls) if f"{function}_containerd_files" in call)
         for function in ("keep", "accept")
     )
-    notifying_tasks = [place for place, task in enumerate(tasks) if "notify" in task and place < accepted]
+    notifying_tasks = [place for place, task in enumerate(tasks) if "notify" in task and place < accepting_task]
     assert notifying_tasks
-    assert kept < min(notifying_tasks)
+    assert keeping_task < min(notifying_tasks)
     records = [place for place, task in enumerate(tasks) if "record-after" in str(task)]
-    assert all(accepted < place for place in records)
+    assert all(accepting_task < place for place in records)
 
 
 def test_a_remedy_asks_containerd_before_it_starts_it() -> None:

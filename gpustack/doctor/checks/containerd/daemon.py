@@ -5,7 +5,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check
-from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
+from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, REFUSAL, RUNTIME
 from gpustack.probes.host.units import UNITS
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}
@@ -26,9 +26,10 @@ def cri_disabled(view: View) -> Result:
     return Result("CRI v1 of the running containerd", "responding", f"not responding: {reason}")
 
 
-@check("containerd-not-running", UNITS, CONFIGURATION)
+@check("containerd-not-running", UNITS, CONFIGURATION, REFUSAL)
 def not_running(view: View) -> Result:
-    """Check that an installed containerd is running. A file that it cannot read is reported as the reason."""
+    """Check that an installed containerd is running. Files that it cannot read, or refuses in words of its own, are
+    reported as the reason."""
     unit = view[UNITS].get("containerd")
     if unit is None:
         return build_ok_result("containerd.service", "not installed")
@@ -38,6 +39,10 @@ def not_running(view: View) -> Result:
         return build_ok_result("containerd.service", "active")
     broken = view[CONFIGURATION].parse_errors if view.has_fact(CONFIGURATION) else {}
     reason = f"; invalid TOML: {format_value([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
+    refusal = view[REFUSAL] if not broken and view.has_fact(REFUSAL) else ""
+    if refusal:
+        person = Prose("containerd refuses its files ({}): correct them", refusal)
+        return Result("containerd.service", "active", f"not active, {unit.file}; {refusal}", person=person)
     files = format_value([f"{FOLDER}{name}" for name in broken])
     person = Prose("containerd cannot read {}: correct the file or move it away", files) if broken else NO_HINT
     return Result("containerd.service", "active", f"not active, {unit.file}{reason}", person=person)

@@ -15,7 +15,7 @@ from gpustack.doctor.checks.startup import is_new
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER
-from gpustack.probes.gpu.logs import LOGS
+from gpustack.probes.gpu.logs import KERNEL_LOG, LOGS
 from gpustack.probes.gpu.plugin_files import MARKS, PLUGIN_FILES, WATCHERS
 from gpustack.probes.gpu.settings import SETTINGS
 from gpustack.probes.host.system import IDENTITY
@@ -28,6 +28,7 @@ from gpustack.steps.own_node import find_node
 
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 NFD = "node-feature-discovery"
+PLUGIN_CONTAINER = "nvidia-device-plugin"
 CDI = re.compile(r"unresolvable CDI devices [^ ]*nvidia\.com/")
 MIXED = ((570, 124), (570, 158))
 """Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
@@ -148,6 +149,23 @@ def watchers_left(view: View) -> Result:
         f"{watchers.used_instances} of {watchers.limit}",
         ok=watchers.used_instances >= watchers.limit,
     )
+
+
+@check("op-device-plugin-restart-race", LOGS, KERNEL_LOG, PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
+def restart_race(view: View) -> Result:
+    """Look for a registered device plugin that was told to restart, on a node without an allocatable GPU. After an Xid
+    the plugin itself withdraws GPUs."""
+    files, node, xids = view[PLUGIN_FILES], find_gpu_node(view), view[KERNEL_LOG].xids
+    running = [pod for pod in list_node_pods(view, "device-plugin") if pod.ready and "mps" not in pod.name]
+    restarts = [line for line in find_log_lines(view, "plugin-restarted") if line.container == PLUGIN_CONTAINER]
+    if files is None or node is None or not running or not restarts:
+        return build_ok_result("device plugin", "not restarted" if running else "no running pod on this node")
+    is_registered = bool(files.plugin) and files.plugin >= files.kubelet
+    if not is_registered or xids or node.allocatable or any(node.slices.values()):
+        return build_ok_result("device plugin", "not registered" if not is_registered else "restarted")
+    if all(is_new(view, pod) for pod in running):
+        raise FactUnavailable("the device plugin has just started")
+    return Result(f"GPUs of {running[0].name}", "allocatable", f"none, after: {restarts[-1].line}")
 
 
 @check("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)

@@ -1,5 +1,6 @@
 """Faults of the layer `gpu-operator` in containerd's runtime for GPUs, and in its configuration."""
 
+import re
 from fnmatch import fnmatch
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
@@ -7,14 +8,18 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import NO_GPU
 from gpustack.doctor.checks.monitoring.exporter import list_own_pods
-from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, FOLDER, RUNTIME
+from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, FOLDER, REFUSAL, RUNTIME
+from gpustack.probes.containerd.tables import CONFIG_TABLES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.runtime import RUNTIME_FILES
 from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS
 from gpustack.steps.gpu.count import list_gpus
 
+# Of containerd 2.3.0 to 2.3.4 (cmd/containerd/server/config/config.go).
+NEWER = re.compile(r"drop-in config version (\d+) higher than root config version \d+")
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 
 
@@ -52,11 +57,33 @@ def imports(view: View) -> Result:
     )
 
 
-@check("op-toolkit-config-incompatible", CONFIGURATION, RUNTIME)
+@check("op-toolkit-config-incompatible", CONFIGURATION, RUNTIME, UNITS, CONFIG_TABLES, REFUSAL)
 def toolkit_file(view: View) -> Result:
-    """Look for an invalid file of the toolkit while containerd does not respond."""
-    broken = {file: reason for file, reason in view[CONFIGURATION].parse_errors.items() if "nvidia" in file}
-    if not broken or view[RUNTIME]:
-        return build_ok_result("files of the toolkit", "accepted by containerd" if broken else "valid")
-    file, reason = next(iter(broken.items()))
-    return Result(f"{FOLDER}{file}", "valid for containerd", reason)
+    """Look for a file of the toolkit that containerd refuses for its version, in containerd's words, or for an invalid
+    one while containerd does not respond. A daemon that started after its files were written has accepted them."""
+    configuration, unit = view[CONFIGURATION], view[UNITS].get("containerd")
+    if view[RUNTIME] and unit and unit.active_since and unit.active_since >= configuration.newest:
+        return build_ok_result("files of the toolkit", "accepted by containerd")
+    broken = {file: reason for file, reason in configuration.parse_errors.items() if "nvidia" in file}
+    if broken and not view[RUNTIME]:
+        file, reason = next(iter(broken.items()))
+        return Result(f"{FOLDER}{file}", "valid for containerd", reason)
+    if match := NEWER.search(view[REFUSAL]):
+        files = [name for name, tables in view[CONFIG_TABLES].items() if tables.version == int(match[1])]
+        if newer_file := next((name for name in files if "nvidia" in name), ""):
+            return Result(f"{FOLDER}{newer_file}", "of no higher version than config.toml", match[0])
+    return build_ok_result("files of the toolkit", "accepted by containerd" if broken else "valid")
+
+
+@check("op-toolkit-runtime-untyped", CONFIG_TABLES)
+def runtime_types(view: View) -> Result:
+    """Look for a runtime of the toolkit whose type no file gives: containerd creates no container with it. Version 1.19
+    leaves the type out where it takes config.toml as its source."""
+    types: dict[str, bool] = {}
+    for tables in view[CONFIG_TABLES].values():
+        for name, has_type in tables.runtimes.items():
+            types[name] = types.get(name, False) or has_type
+    untyped_runtimes = [name for name, has_type in types.items() if "nvidia" in name and not has_type]
+    if not untyped_runtimes:
+        return build_ok_result("runtimes of the toolkit", "with a runtime_type" if types else "none")
+    return Result(f"runtime_type of {format_value(untyped_runtimes)}", "in a file of containerd", "in none")

@@ -63,3 +63,13 @@ def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
     assert summarize(judgement)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
     assert judgement.result
     assert "/etc/containerd/config.toml" in judgement.result.person
+
+
+def test_why_containerd_refuses_its_files_is_said_in_its_words() -> None:
+    services = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
+    refusal = read_case("containerd.refusal", "newer-drop-in")
+    judgement = judge_host("containerd-not-running", {"units.services": services, "containerd.refusal": refusal})
+    words = "drop-in config version 4 higher than root config version 3"
+    assert summarize(judgement) == ("failed", f"not active, enabled; {words}")
+    assert judgement.result
+    assert words in judgement.result.person

@@ -13,6 +13,7 @@ from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, sna
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT_TOOLKIT = {"containerd__runtime": "prepared-debian-12"}
+SILENT_RUNTIME = {"containerd__runtime": "cri-disabled"}
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,22 @@ WITHOUT_TOOLKIT = {"containerd__runtime": "prepared-debian-12"}
         ("op-toolkit-config-incompatible",
          {"containerd__configuration": "toolkit-broken", "containerd__runtime": "cri-disabled"}, "failed", ""),
         ("op-toolkit-config-incompatible", {"containerd__configuration": "toolkit-broken"}, "ok", "accepted"),
+        ("op-toolkit-config-incompatible", SILENT_RUNTIME | {"containerd__refusal": "newer-drop-in"}, "failed",
+         "drop-in config version 4 higher than root config version 3"),
+        ("op-toolkit-config-incompatible", SILENT_RUNTIME | {"containerd__refusal": "short-name"}, "ok", "valid"),
+        ("op-toolkit-config-incompatible", SILENT_RUNTIME | {"containerd__refusal": "odd"}, "unknown", ""),
+        ("op-toolkit-runtime-untyped", {}, "ok", "with a runtime_type"),
+        ("op-toolkit-runtime-untyped", {"containerd__tables": "untyped"}, "failed", "in none"),
+        ("op-toolkit-runtime-untyped", {"containerd__tables": "odd"}, "unknown", ""),
+        ("op-device-plugin-restart-race", {"gpu__logs": "restarted", "gpu__nodes": "nothing-allocatable"}, "failed",
+         "Received SIGHUP, restarting."),
+        ("op-device-plugin-restart-race", {"gpu__logs": "restarted"}, "ok", "restarted"),
+        ("op-device-plugin-restart-race",
+         {"gpu__logs": "restarted", "gpu__nodes": "nothing-allocatable", "gpu__kernel_log": "xids"}, "ok", "restarted"),
+        ("op-device-plugin-restart-race",
+         {"gpu__logs": "restarted", "gpu__nodes": "nothing-allocatable", "gpu__plugin_files": "older-socket"}, "ok",
+         "not registered"),
+        ("op-device-plugin-restart-race", {"gpu__logs": "odd", "gpu__nodes": "nothing-allocatable"}, "unknown", ""),
         ("op-nodes-not-labelled", {"gpu__nodes": "no-labels"}, "failed", "nothing"),
         ("op-nodes-not-labelled", {"gpu__policy_settings": "no-such-kind"}, "ok", "no operator"),
         ("op-nodes-not-labelled", {"gpu__policy_settings": "refused"}, "unknown", ""),
