@@ -85,6 +85,10 @@ InventoryOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print only the result and errors, without progress.")]
+CordonedOption = Annotated[
+    bool,
+    typer.Option("--cordoned", help="Include cordoned nodes, as before they return to service."),
+]
 VerboseOption = Annotated[
     bool, typer.Option("-v", "--verbose", help="Show the evidence of each result: its command and its output.")
 ]

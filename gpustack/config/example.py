@@ -41,7 +41,7 @@ kube_control_plane:
       ansible_host: 192.0.2.11
 {settings}
 
-# The hosts that run pods. For a cluster of one host, list the control plane here as well.
+# The hosts that run pods. List the control plane here as well if its GPUs are for pods, or if it is the only host.
 kube_node:
   hosts:
     kube2:

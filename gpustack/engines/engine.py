@@ -90,10 +90,11 @@ class Engines:
         return replace(self, marks={place: text for place, text in self.marks.items() if place in left})
 
 
-def find_engines(snapshot: Snapshot, node_names: Sequence[str] = ()) -> Engines:
-    """Find the engines of all nodes with GPUs, or of the named ones. Raise UnreachableError where the API gave no
-    answer, UsageError for a node that has no GPUs, and where there is no engine at all."""
-    everything = find_nodes(snapshot, node_names)
+def find_engines(snapshot: Snapshot, node_names: Sequence[str] = (), *, cordoned: bool = False) -> Engines:
+    """Find the engines of all nodes with GPUs, or of the named ones, with `cordoned` as find_nodes has it. Raise
+    UnreachableError where the API gave no answer, UsageError for a node that has no GPUs, and MissingDataError where
+    there is no engine at all."""
+    everything = find_nodes(snapshot, node_names, cordoned=cordoned)
     engines = tuple(engine for engine in everything.members if engine.address)
     if not engines:
         why = "\n".join(f"{node}: {reason}" for node, reason in everything.unread.items()) or "No node offers a GPU."
@@ -120,8 +121,9 @@ def explain_not_idle(engine: Engine, engines: Engines) -> str:
     return "" if engine.free else engine.busy or SHARED
 
 
-def find_nodes(snapshot: Snapshot, node_names: Sequence[str]) -> Engines:
-    """Find all nodes with GPUs; the address is empty where there is no engine, and `unread` has the reason."""
+def find_nodes(snapshot: Snapshot, node_names: Sequence[str], *, cordoned: bool = False) -> Engines:
+    """Find all nodes with GPUs; the address is empty where there is no engine, and `unread` has the reason. With
+    `cordoned`, the GPUs of a cordoned node count as free."""
     cluster = View(snapshot, CLUSTER)
     try:
         nodes = {node.name: node for node in cluster[NODES] if node.capacity or node.mig}
@@ -140,9 +142,13 @@ def find_nodes(snapshot: Snapshot, node_names: Sequence[str]) -> Engines:
             engine = Engine(name, cluster.host, address="")
         used = [pod for pod in users if pod.node == name and not is_dead(pod.process)]
         free = (
-            0 if explain_closed(node) or node.replicas > 1 else max(0, node.allocatable - sum(pod.gpus for pod in used))
+            0
+            if explain_closed(node, cordoned=cordoned) or node.replicas > 1
+            else max(0, node.allocatable - sum(pod.gpus for pod in used))
         )
-        engines.append(replace(engine, gpus=node.allocatable, free=free, busy=explain_busy(node, used)))
+        engines.append(
+            replace(engine, gpus=node.allocatable, free=free, busy=explain_busy(node, used, cordoned=cordoned))
+        )
     return Engines(tuple(engines), unread, cluster.host, marks, snapshot.started_at)
 
 
@@ -190,19 +196,21 @@ def find_engine(snapshot: Snapshot, acting: Host, node: ProofNode, pod: EnginePo
     return f"its pod {pod.name} is not running" if pod else NO_ENGINE
 
 
-def explain_busy(node: ProofNode, users: Sequence[GpuPod]) -> str:
+def explain_busy(node: ProofNode, users: Sequence[GpuPod], *, cordoned: bool = False) -> str:
     """Explain why the GPUs of a node are not free. `users` are the pods of others on it."""
     if names := sorted(pod.name for pod in users):
         return f"its GPUs are in use: {', '.join(names[:3])}{' and more' if names[3:] else ''}"
-    if why := explain_closed(node):
+    if why := explain_closed(node, cordoned=cordoned):
         return why
     return "" if node.allocatable else "it offers no GPU"
 
 
-def explain_closed(node: ProofNode) -> str:
+def explain_closed(node: ProofNode, *, cordoned: bool = False) -> str:
     if node.mig:
         return "its GPUs are split into MIG instances"
-    return "it takes no new pods" if node.cordoned or not node.ready else ""
+    if not node.ready or (node.cordoned and not cordoned):
+        return "it takes no new pods"
+    return f"no ordinary pod gets its GPUs: taint {', '.join(node.taints)}" if node.taints else ""
 
 
 def normalize_address(address: str) -> str:

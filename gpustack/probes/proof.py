@@ -12,6 +12,7 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects, parse_each, parse_ready_condition
+from gpustack.probes.kubernetes.taints import find_repelling_taints, format_taint
 from gpustack.probes.parsing import parse_integer
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
@@ -25,7 +26,8 @@ class ProofNode:
     """Describe a node with GPUs.
 
     `capacity` and `allocatable` count nvidia.com/gpu; `gpus` is how many GPUs that is, None when the node does not
-    report it; `replicas` is more than 1 with time-slicing or MPS. `reason` is why it is not Ready.
+    report it; `replicas` is more than 1 with time-slicing or MPS. `reason` is why it is not Ready;
+    `taints` (key:effect) keep ordinary pods with GPUs away.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ProofNode:
     replicas: int
     mig: bool
     product: str
+    taints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ def parse_proof_node(entry: Any) -> ProofNode:
         replicas=max(replicas, 1),
         mig=mig,
         product=product.replace("-SHARED", "").replace("-", " "),
+        taints=find_repelling_taints(map(format_taint, entry.get("spec", {}).get("taints", ()))),
     )
 
 
@@ -183,7 +187,7 @@ NODES = Probe(
     Api(
         "/api/v1/nodes",
         join_paths(
-            ("metadata.name", "metadata.labels", "spec.unschedulable"),
+            ("metadata.name", "metadata.labels", "spec.unschedulable", "spec.taints"),
             list_field_paths("status", "capacity", "allocatable", "nodeInfo.machineID"),
             list_field_paths("status.conditions", "type", "status", "message"),
         ),

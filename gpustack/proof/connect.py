@@ -67,6 +67,8 @@ def run_proof(
     report: Reporter,
     timeout: float,
     find_stop_reason: Callable[[], str],
+    *,
+    cordoned: bool = False,
 ) -> Proof:
     """Run a proof through the control plane. Raise HostRefused and RolloutError before anything is created."""
     acting = find_acting_host(snapshot)
@@ -80,6 +82,7 @@ def run_proof(
             grafana=connect_grafana(snapshot, forwarder, answers[credential.GRAFANA.id]),
             places=places,
             timeout=timeout,
+            cordoned=cordoned,
         )
         return prover.prove(skipped_hosts)
 

@@ -17,21 +17,26 @@ Refusals = Mapping[str, str]
 
 
 @contextmanager
-def keep_free(run: Run, snapshot: Snapshot, gpu_counts: Mapping[str, int], seconds: float) -> Iterator[Refusals]:
+def keep_free(
+    run: Run, snapshot: Snapshot, gpu_counts: Mapping[str, int], seconds: float, *, cordoned: bool = False
+) -> Iterator[Refusals]:
     """Keep the GPUs of nodes free from others for a load, whose alerts are silenced. Yield and raise as hold_gpus."""
     pod_run = PodRun(lambda: open_pods(snapshot, run.private), run.record, run.find_stop_reason)
-    with silence_load(run, list(gpu_counts), seconds), hold_gpus(pod_run, gpu_counts, seconds) as refusals:
+    holding = hold_gpus(pod_run, gpu_counts, seconds, cordoned=cordoned)
+    with silence_load(run, list(gpu_counts), seconds), holding as refusals:
         yield refusals
 
 
 @contextmanager
-def hold_gpus(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) -> Iterator[Refusals]:
+def hold_gpus(
+    pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float, *, cordoned: bool = False
+) -> Iterator[Refusals]:
     """Hold this number of GPUs by node, for `seconds` at most. Yield the nodes where that failed, whose pods are
     removed at once. Raise RolloutError where pods cannot be created or followed, and where the namespace was not
     created by gpustack."""
     try:
         with require_pods():
-            refusals = start_holding(pod_run, gpu_counts, seconds)
+            refusals = start_holding(pod_run, gpu_counts, seconds, cordoned=cordoned)
         yield refusals
     finally:
         if reason := pod_run.remove():
@@ -39,9 +44,12 @@ def hold_gpus(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) ->
             pod_run.report(Event("note", "", note))
 
 
-def start_holding(pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float) -> Refusals:
+def start_holding(
+    pod_run: PodRun, gpu_counts: Mapping[str, int], seconds: float, *, cordoned: bool = False
+) -> Refusals:
     container = build_sleeper(seconds)
-    pod_run.create("hold", gpu_counts, lambda name, node, run: build_pod(name, node, run, seconds, container))
+    build = lambda name, node, run: build_pod(name, node, run, seconds, container, cordoned=cordoned)  # noqa: E731
+    pod_run.create("hold", gpu_counts, build)
     pod_run.follow(judge_holder, watch=lambda: pod_run.look_error)
     refusals = {pod.node: f"{NOT_HELD}: {pod.reason}" for pod in pod_run.pods.values() if pod.stage != "held"}
     if refusals:

@@ -21,11 +21,13 @@ from gpustack.steps.gpu.count import count_gpus
 PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)
 
 
-def plan_proof(snapshot: Snapshot, names: Sequence[str]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
-    """Return the nodes to create pods on, and the hosts that cannot be proven with their reasons. Raise
-    UnreachableError."""
+def plan_proof(
+    snapshot: Snapshot, names: Sequence[str], *, cordoned: bool = False
+) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
+    """Return the nodes to create pods on, and the hosts that cannot be proven with their reasons. With `cordoned`,
+    cordoned nodes are proven too. Raise UnreachableError."""
     try:
-        return find_places(snapshot, names), find_skipped_hosts(snapshot, names)
+        return find_places(snapshot, names, cordoned=cordoned), find_skipped_hosts(snapshot, names)
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer; nothing was created."
         raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
@@ -55,14 +57,16 @@ def match_hosts(snapshot: Snapshot) -> dict[str, str]:
     }
 
 
-def find_places(snapshot: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]:
-    """Find the nodes that offer GPUs, or whose host has NVIDIA devices. `names` limits them to hosts. Raise
-    FactUnavailable."""
+def find_places(snapshot: Snapshot, names: Sequence[str] = (), *, cordoned: bool = False) -> tuple[Place, ...]:
+    """Find the nodes that offer GPUs, or whose host has NVIDIA devices. `names` limits them to hosts; with `cordoned`
+    a cordoned node takes pods. Raise FactUnavailable."""
     view, hosts_by_node = View(snapshot, CLUSTER), match_hosts(snapshot)
     pods = view[PODS]
     used_gpus = count_used(pods)
     places = [
-        make_place(node, used_gpus.get(node.name, 0), count_devices(snapshot, hosts_by_node[node.name]))
+        make_place(
+            node, used_gpus.get(node.name, 0), count_devices(snapshot, hosts_by_node[node.name]), cordoned=cordoned
+        )
         for node in view[NODES]
     ]
     chosen_places = [place for place in places if not names or hosts_by_node[place.node] in names]
@@ -86,12 +90,14 @@ def count_devices(snapshot: Snapshot, host: str) -> int | None:
         return None
 
 
-def make_place(node: ProofNode, busy: int, devices: int | None) -> Place:
+def make_place(node: ProofNode, busy: int, devices: int | None, *, cordoned: bool = False) -> Place:
     closed_reason = ""
     if not node.ready:
         closed_reason = f"the node is not Ready: {node.reason}"
-    elif node.cordoned:
+    elif node.cordoned and not cordoned:
         closed_reason = "the node is cordoned: it takes no new pods"
+    elif node.taints:
+        closed_reason = f"no ordinary pod gets its GPUs: taint {', '.join(node.taints)}"
     return Place(
         node.name, node.gpus, node.capacity, node.allocatable, busy, devices, node.replicas, node.product, closed_reason
     )

@@ -73,13 +73,14 @@ def empty_proof(snapshot: Snapshot, skipped_hosts: tuple[tuple[str, str], ...]) 
 @dataclass
 class Prover:
     """Run a proof. `prometheus` and `grafana` are the reason as text where they cannot be reached. `timeout` is in
-    seconds, without the removal of pods."""
+    seconds, without the removal of pods. With `cordoned`, pods go to cordoned nodes too."""
 
     run: PodRun
     prometheus: Prometheus | str
     grafana: Grafana | str
     places: Sequence[Place]
     timeout: float = TIMEOUT
+    cordoned: bool = False
     parts: dict[str, float] = field(default_factory=dict)
     current_part: str = ""
 
@@ -120,7 +121,7 @@ class Prover:
         if not gpu_counts:
             return
         self.current_part = "kernel"
-        build = lambda name, node, run: build_proof_pod(name, node, run, self.timeout)  # noqa: E731
+        build = lambda name, node, run: build_proof_pod(name, node, run, self.timeout, cordoned=self.cordoned)  # noqa: E731
         try:
             self.run.create("proof", gpu_counts, build, partial=True)
         except ApiRefused as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gpustack.probes.gpu.cluster import REFUSED
+from gpustack.probes.kubernetes.taints import CORDON_TOLERATION, USER_TOLERATIONS
 from gpustack.probes.proof import GPU, PROCESS, PROOF_NAMESPACE, RUN
 from gpustack.process import name_process
 
@@ -47,8 +48,12 @@ def build_pod(
     seconds: float,
     container: Mapping[str, Any],
     init_containers: Sequence[Mapping[str, Any]] = (),
+    *,
+    cordoned: bool = False,
 ) -> dict[str, Any]:
-    """Build a pod of a run. The node is selected by affinity, so that the scheduler accounts for the GPU."""
+    """Build a pod of a run. The node is selected by affinity, so that the scheduler accounts for the GPU. It has the
+    tolerations of an ordinary pod with a GPU: what it gets, users get. With `cordoned` it also goes to a cordoned
+    node."""
     node_selector = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     annotations = {NODE: node, PROCESS: name_process()}
     return {
@@ -61,10 +66,7 @@ def build_pod(
             "terminationGracePeriodSeconds": 1,  # sleep, as process 1, ignores SIGTERM
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
-            "tolerations": [
-                {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"},
-                {"key": GPU, "operator": "Exists", "effect": "NoSchedule"},
-            ],
+            "tolerations": [*USER_TOLERATIONS, *([CORDON_TOLERATION] if cordoned else [])],
             "affinity": {
                 "nodeAffinity": {
                     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [node_selector]}
@@ -81,9 +83,9 @@ def compute_life(seconds: float) -> int:
     return int(seconds) + SPARE
 
 
-def build_proof_pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
+def build_proof_pod(name: str, node: str, run: str, seconds: float, *, cordoned: bool = False) -> dict[str, Any]:
     kernel, query = build_container(KERNEL), build_container(ASKED, *QUERY)
-    return build_pod(name, node, run, seconds, build_sleeper(seconds), (kernel, query))
+    return build_pod(name, node, run, seconds, build_sleeper(seconds), (kernel, query), cordoned=cordoned)
 
 
 def build_sleeper(seconds: float) -> dict[str, Any]:

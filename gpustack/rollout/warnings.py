@@ -7,13 +7,21 @@ from gpustack.config.chart_actions import describe_enabled_actions
 from gpustack.config.inventory import map_release_charts
 from gpustack.steps.firewall.clients import describe_clients
 from gpustack.steps.gpu.owner_driver import describe_owner_driver
+from gpustack.steps.gpu.unoffered import describe_unoffered_gpus
 from gpustack.steps.monitoring.values import describe_lost_history
 
 
 def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
     """List the warnings of a snapshot, in sentences."""
-    of_cluster = (describe_lost_history(View(snapshot, CLUSTER)), describe_clients(snapshot))
-    return tuple(filter(None, (*of_cluster, *list_actions(snapshot), *list_owner_drivers(snapshot))))
+    cluster = View(snapshot, CLUSTER)
+    sentences = (
+        describe_lost_history(cluster),
+        describe_clients(snapshot),
+        *list_actions(snapshot),
+        *list_owner_drivers(snapshot),
+        *describe_unoffered_gpus(cluster),
+    )
+    return tuple(filter(None, sentences))
 
 
 def list_actions(snapshot: Snapshot) -> list[str]:

@@ -58,7 +58,4 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     )
     assert document["converged"]
     assert sum(play["changed_task_count"] for play in document["playbook_runs"]) == len(list_changes(document))
-    if values[0].hosts:
-        taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
-        world.run_everywhere([("host1", taint)])
     wait_until_converged(world)

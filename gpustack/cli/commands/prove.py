@@ -29,11 +29,12 @@ def prove(
         int, typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for pods and metrics.")
     ] = 180,
     *,
+    cordoned: options.CordonedOption = False,
     session: ChangeSession,
 ) -> "Proof":
     """Prove every GPU: run a kernel on it in a pod, and find its value in Prometheus and Grafana.
 
-    The pods are removed at the end."""
+    The pods have the tolerations of an ordinary pod with a GPU, and are removed at the end."""
     hosts = session.open_for_change()
     from gpustack.proof.connect import find_acting_host, run_proof
     from gpustack.proof.inventory import PROBES, plan_proof
@@ -42,10 +43,19 @@ def prove(
 
     names = choose_hosts(hosts, limit)
     snapshot = session.gather(hosts, PROBES, names)
-    places, skipped_hosts = plan_proof(snapshot, names)
+    places, skipped_hosts = plan_proof(snapshot, names, cordoned=cordoned)
     if not places:
         return empty_proof(snapshot, skipped_hosts)
     with session.open_run(hosts, "prove", choose_places(snapshot, [find_acting_host(snapshot).name])) as run:
-        result = run_proof(snapshot, places, skipped_hosts, run.private, run.record, timeout, run.find_stop_reason)
+        result = run_proof(
+            snapshot,
+            places,
+            skipped_hosts,
+            run.private,
+            run.record,
+            timeout,
+            run.find_stop_reason,
+            cordoned=cordoned,
+        )
     run.keep_snapshot(snapshot)
     return result

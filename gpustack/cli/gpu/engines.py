@@ -42,14 +42,16 @@ class EngineSession(LockSession):
     node: NodesOption = None
 
 
-def open_engines(session: QuerySession | EngineSession, hosts: "Inventory") -> "tuple[Snapshot, Engines]":
-    """Find the host engines of nodes. Raise UnreachableError where no host answers, and UsageError for an unknown
-    node."""
+def open_engines(
+    session: QuerySession | EngineSession, hosts: "Inventory", *, cordoned: bool = False
+) -> "tuple[Snapshot, Engines]":
+    """Find the host engines of nodes. With `cordoned`, the GPUs of a cordoned node count as free. Raise
+    UnreachableError where no host answers, and UsageError for an unknown node."""
     node_names = split_words(session.node)
     from gpustack.engines.engine import PROBES, find_engines
 
     snapshot = session.gather(hosts, PROBES)
-    return snapshot, find_engines(snapshot, node_names)
+    return snapshot, find_engines(snapshot, node_names, cordoned=cordoned)
 
 
 def open_for_query(session: QuerySession) -> "Engines":

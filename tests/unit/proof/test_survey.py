@@ -1,6 +1,7 @@
 """A survey before a proof knows places for pods, hosts that could not be asked, Services and their addresses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,28 @@ def test_what_a_gpustack_that_has_ended_left_uses_nothing() -> None:
 def test_a_closed_node_says_why() -> None:
     (place,) = find_places(build_snapshot(add_answers(read_case(NODES, "not-ready-and-cordoned"))))
     assert (place.closed_reason, place.pod_count) == ("the node is not Ready: Kubelet stopped posting node status.", 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "with_cordoned"),
+    [
+        ({"unschedulable": True}, "the node is cordoned: it takes no new pods", ""),
+        (
+            {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]},
+            "no ordinary pod gets its GPUs: taint node-role.kubernetes.io/control-plane:NoSchedule",
+            "no ordinary pod gets its GPUs: taint node-role.kubernetes.io/control-plane:NoSchedule",
+        ),
+        ({"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}, "", ""),
+    ],
+)
+def test_a_node_that_takes_no_ordinary_pod_says_why(change: dict[str, Any], reason: str, with_cordoned: str) -> None:
+    document = json.loads(read_case(NODES, "two-gpus").stdout)
+    document["items"][-1].setdefault("spec", {}).update(change)
+    snapshot = build_snapshot(add_answers(replace(read_case(NODES, "two-gpus"), stdout=json.dumps(document))))
+    node = document["items"][-1]["metadata"]["name"]
+    for cordoned, expected in ((False, reason), (True, with_cordoned)):
+        places = {place.node: place for place in find_places(snapshot, cordoned=cordoned)}
+        assert places[node].closed_reason == expected
 
 
 def test_devices_of_a_node_that_offers_none_are_counted() -> None:

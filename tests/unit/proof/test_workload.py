@@ -4,7 +4,18 @@ from typing import Any
 
 import pytest
 
-from gpustack.proof.workload import ASKED, HELD, KERNEL, PodResult, VisibleGpu, judge_output, judge_pod, normalize_bus
+from gpustack.probes.kubernetes.taints import CORDON
+from gpustack.proof.workload import (
+    ASKED,
+    HELD,
+    KERNEL,
+    PodResult,
+    VisibleGpu,
+    build_proof_pod,
+    judge_output,
+    judge_pod,
+    normalize_bus,
+)
 
 PASSED_OUTPUT = (
     "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
@@ -143,3 +154,10 @@ def test_the_log_decides_whether_the_kernel_ran(logs: dict[str, str], ran: bool 
 )
 def test_a_pci_address_has_one_form(text: str, expected: str) -> None:
     assert normalize_bus(text) == expected
+
+
+@pytest.mark.parametrize(("cordoned", "keys"), [(False, ["nvidia.com/gpu"]), (True, ["nvidia.com/gpu", CORDON])])
+def test_a_pod_tolerates_what_an_ordinary_pod_with_a_gpu_does(*, cordoned: bool, keys: list[str]) -> None:
+    """With a toleration of the taint of control planes, a proof passes on GPUs that no user can get."""
+    manifest = build_proof_pod("p", "gpu1", "run", 60, cordoned=cordoned)
+    assert [toleration["key"] for toleration in manifest["spec"]["tolerations"]] == keys
