@@ -54,8 +54,10 @@ def find_object_mismatch(view: View, step: str) -> Result | None:
 def find_daemon_mismatch(view: View, unit: str) -> Result | None:
     """Compare the proxy of a running unit with the spec. Return None if the unit is not running, is running with the
     proxy of the spec, or the spec has no proxy."""
+    if view.spec.proxy is None:
+        return None
     proxy_state = view[DAEMONS].get(unit, "same")
-    if view.spec.proxy is None or proxy_state == "same":
+    if proxy_state == "same":
         return None
     return Result(
         f"proxy of the running {unit}", "that of the spec", "a different one" if proxy_state == "other" else "none"

@@ -9,13 +9,22 @@ running() {
   [ "${pid:-0}" = 0 ] || tr '\0' ' ' <"/proc/$pid/cmdline" | sed 's/ $//'
 }
 
+# A program reads its environment once.
+has_old_proxy() { # UNIT
+  file=/etc/gpustack-cluster/proxy.env
+  grep -qsxF "EnvironmentFile=$file" "/etc/systemd/system/$1.service.d/gpustack.conf" || return 1
+  # For the zone of TZ; only UTC's name means the same to every date(1).
+  started=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value "$1.service")
+  [ "$(stat -c %Y "$file")" -gt "$(date -d "$started" +%s)" ]
+}
+
 ensure() { # UNIT COMMAND
   [ "$(show "$1" NeedDaemonReload)" = no ] || systemctl daemon-reload
   if [ "$(show "$1" UnitFileState)" != enabled ]; then
     systemctl -q enable "$1.service"
     echo "changed: $1 starts at boot"
   fi
-  systemctl -q is-active "$1.service" && { [ -z "$2" ] || [ "$(running "$1")" = "$2" ]; } && return
+  systemctl -q is-active "$1.service" && { [ -z "$2" ] || [ "$(running "$1")" = "$2" ]; } && ! has_old_proxy "$1" && return
   systemctl restart "$1.service"
   echo "changed: started $1"
 }

@@ -87,12 +87,16 @@ done"""
 )
 DAEMONS = Probe(
     "egress.daemons",
-    Lines(r"""pids=$(systemctl show -p MainPID --value containerd kubelet) || exit
-for unit in containerd kubelet; do
-  pid=${pids%%
-*} pids=${pids##*
-}
+    Lines(r"""units='containerd kubelet prometheus-alertmanager'
+# shellcheck disable=SC2086 # words
+pids=$(systemctl show -p MainPID --value $units) || exit
+for unit in $units; do
+  # shellcheck disable=SC2086 # words
+  set -- $pids
+  pid=${1-}
   case $pid in '' | *[!0-9]*) exit 1 ;; esac
+  shift
+  pids=$*
   [ "$pid" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
   is=none
   if grep -qzE '^(HTTP|HTTPS|NO)_PROXY=' "/proc/$pid/environ"; then

@@ -17,9 +17,11 @@ from gpustack.ask.view import View
 from gpustack.command import Prose
 from gpustack.config.sections.receiver import Receiver
 from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.host.egress import DAEMONS
 from gpustack.probes.host.system import HOSTNAME, OS
 from gpustack.probes.standalone.answers import MONITORING_STATE
 from gpustack.probes.standalone.units import ALERTMANAGER, PROGRAMS, PROMETHEUS
+from gpustack.steps.egress_files import find_daemon_mismatch
 from gpustack.steps.standalone.files import Installation, build_monitoring, is_old_alertmanager, map_job_ports
 from gpustack.steps.standalone.rules import derive_rules
 from gpustack.steps.standalone.units import find_command_mismatch, find_foreign_units
@@ -68,6 +70,11 @@ def commands(view: View) -> Result | None:
     return find_command_mismatch(view, build_monitoring(view))
 
 
+def proxy(view: View) -> Result | None:
+    """The running Alertmanager has the proxy of the spec, if it has one."""
+    return find_daemon_mismatch(view, ALERTMANAGER)
+
+
 def secrets(view: View) -> Result | None:
     """The host has the secrets of the receivers, as in the files on your machine."""
     wrong = [name for name, is_same in view[PROGRAMS].secrets.items() if not is_same]
@@ -112,8 +119,8 @@ def build_installation(view: View) -> Installation:
 STEP = Step(
     "standalone-monitoring",
     scope="host",
-    probes=(OS, HOSTNAME, GPU_DEVICES, PROGRAMS, MONITORING_STATE),
-    checks=(units_owned, receivers, packages_installed, commands, secrets, ready, rules_loaded, targets_scraped),
+    probes=(OS, HOSTNAME, GPU_DEVICES, PROGRAMS, MONITORING_STATE, DAEMONS),
+    checks=(units_owned, receivers, packages_installed, commands, proxy, secrets, ready, rules_loaded, targets_scraped),
     needs=("standalone-exporters",),
     settle_seconds=120,
     is_enabled=lambda inventory: inventory.spec.monitoring.enabled,

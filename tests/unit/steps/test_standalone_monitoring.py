@@ -185,3 +185,11 @@ def test_an_older_alertmanager_has_no_login_for_the_proxy() -> None:
     spec = {"alerts": {"receivers": receivers}, "proxy": {**PROXY, **LOGIN}}
     failures = list_failures(judge(STEP, place_answers("w1", read_case("standalone.programs", "nothing")), spec))
     assert failures["receivers"][0].endswith("default-slack: Alertmanager of this system is older than 0.26")
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [("other", ("a different one", "install")), ("none", ("none", "install"))]
+)
+def test_an_alertmanager_with_another_proxy_is_drift(word: str, expected: tuple[str, str]) -> None:
+    answers = place_answers("w1", make_answer("egress.daemons", f"prometheus-alertmanager {word}\n"))
+    assert list_failures(judge(STEP, answers, {"proxy": PROXY})) == {"proxy": expected}
