@@ -19,14 +19,18 @@ def parse_controller(answer: Answer) -> str:
 CONTROLLER = Probe(
     "network.controller",
     Lines(r"""pid=$$
+set --
 while [ "${pid:-0}" -gt 1 ]; do
-  connection=$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^SSH_CONNECTION=//p')
-  if [ -n "$connection" ]; then
-    echo "$connection"
-    exit 0
-  fi
-  pid=$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$pid/status")
-done"""),
+  set -- "$@" "/proc/$pid/environ"
+  while read -r key value; do
+    [ "$key" != PPid: ] || break
+  done <"/proc/$pid/status" || exit
+  pid=$value
+done
+output=$(grep -ahsz -m 1 '^SSH_CONNECTION=' "$@" | tr '\0' '\n')
+output=${output%%
+*}
+[ -z "$output" ] || echo "${output#SSH_CONNECTION=}" """),
     parse_controller,
     manual_command="echo $SSH_CONNECTION",
 )
