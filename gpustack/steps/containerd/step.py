@@ -4,13 +4,13 @@ crictl.
 What it does: adds the apt repositories of containerd and of Kubernetes, whose keys are trusted only by fingerprint;
 installs and holds cri-tools and containerd.io: exactly `containerd.version`, or the newest patch of the version set's
 line that the repository offers, the same on all hosts (if the index lists a patch whose file is missing, the previous
-one); writes /etc/containerd/conf.d/gpustack.toml, adds it to the imports of config.toml and removes CRI from its
-disabled_plugins; with a mirror in the spec, configures containerd to use it for docker.io, ghcr.io, nvcr.io, quay.io
-and registry.k8s.io, without a public fallback. Images that the mirror signs, or that the version set pins, are pulled
-only with that digest: /etc/gpustack-cluster/images lists them, and containerd asks
-/opt/containerd/image-verifier/bin/gpustack before each pull; an existing image with another digest is pulled again. It
-restarts containerd when its files changed, and a kubelet that took another cgroup driver from it. Containers keep
-running.
+one); writes /etc/containerd/conf.d/gpustack.toml, adds it to the imports of config.toml, removes CRI from its
+disabled_plugins, and gives it version 3 where nothing in it depends on an older one; with a mirror in the spec,
+configures containerd to use it for docker.io, ghcr.io, nvcr.io, quay.io and registry.k8s.io, without a public fallback.
+Images that the mirror signs, or that the version set pins, are pulled only with that digest:
+/etc/gpustack-cluster/images lists them, and containerd asks /opt/containerd/image-verifier/bin/gpustack before each
+pull; an existing image with another digest is pulled again. It restarts containerd when its files changed and
+containerd accepts them, and a kubelet that took another cgroup driver from it. Containers keep running.
 
 Docker CE (docker-ce) may be installed and is kept: it shares containerd.io, its containers are in a namespace of their
 own and keep running when containerd restarts (since 20.10.1; docker/docker-ce-packaging pull 512). containerd.io is

@@ -25,6 +25,7 @@ drop /opt/containerd/image-verifier/bin/gpustack /etc/gpustack-cluster/images
 rm -f /opt/containerd/image-verifier/gpustack.new /etc/gpustack-cluster/images.new
 drop_empty /opt/containerd/image-verifier/bin
 drop_empty /opt/containerd/image-verifier
+rm -rf --one-file-system /run/gpustack-containerd # of an installation that was broken off
 drop_empty /etc/containerd/conf.d
 drop_empty /etc/containerd/certs.d
 if [ "$restart" = yes ] && systemctl -q is-active containerd; then
