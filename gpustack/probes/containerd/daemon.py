@@ -185,15 +185,14 @@ def find_cgroup_setting(document: Mapping[str, Any]) -> Any:
 
 
 def parse_refusal(answer: Answer) -> str:
-    """Parse the words with which containerd refuses its files, empty where it accepts them. Raise ValueError for words
-    that are not containerd's."""
+    """Parse the words with which containerd refuses its files, as at a start, empty where it accepts them. Raise
+    ValueError for words that are not containerd's."""
     words = answer.stdout.strip()
     if words and not words.startswith("containerd: "):
         raise ValueError(words[:80])
     return words.removeprefix("containerd: ")
 
 
-# It reads the files as a start does, and ends as a start would.
 REFUSAL = Probe(
     "containerd.refusal",
     Lines(r"""command -v containerd >/dev/null || exit 0
