@@ -1,5 +1,7 @@
 """Warnings of a plan: nothing of it differs, and each may cost data or a running job later, or says who is let in."""
 
+from collections.abc import Callable
+
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -7,6 +9,7 @@ from gpustack.config.chart_actions import describe_enabled_actions
 from gpustack.config.inventory import map_release_charts
 from gpustack.steps.firewall.clients import describe_clients
 from gpustack.steps.gpu.owner_driver import describe_owner_driver
+from gpustack.steps.gpu.rdma import describe_rdma_adapters
 from gpustack.steps.gpu.unoffered import describe_unoffered_gpus
 from gpustack.steps.monitoring.values import describe_lost_history
 
@@ -18,7 +21,8 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         describe_lost_history(cluster),
         describe_clients(snapshot),
         *list_actions(snapshot),
-        *list_owner_drivers(snapshot),
+        *list_by_host(snapshot, describe_owner_driver),
+        *list_by_host(snapshot, describe_rdma_adapters),
         *describe_unoffered_gpus(cluster),
     )
     return tuple(filter(None, sentences))
@@ -35,10 +39,10 @@ def list_actions(snapshot: Snapshot) -> list[str]:
     ]
 
 
-def list_owner_drivers(snapshot: Snapshot) -> list[str]:
-    """List the drivers that are left alone, each once with its hosts."""
+def list_by_host(snapshot: Snapshot, describe: Callable[[View], str]) -> list[str]:
+    """List what is said of hosts, each sentence once with its hosts."""
     hosts: dict[str, list[str]] = {}
     for host in snapshot.inventory.hosts:
-        if sentence := describe_owner_driver(View(snapshot, host.name)):
+        if sentence := describe(View(snapshot, host.name)):
             hosts.setdefault(sentence, []).append(host.name)
     return [f"{', '.join(names)}: {sentence}" for sentence, names in hosts.items()]

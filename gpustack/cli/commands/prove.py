@@ -29,7 +29,7 @@ def prove(
         int, typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for pods and metrics.")
     ] = 180,
     *,
-    cordoned: options.CordonedOption = False,
+    cordoned_nodes: options.CordonedOption = False,
     session: ChangeSession,
 ) -> "Proof":
     """Prove every GPU: run a kernel on it in a pod, and find its value in Prometheus and Grafana.
@@ -43,7 +43,7 @@ def prove(
 
     names = choose_hosts(hosts, limit)
     snapshot = session.gather(hosts, PROBES, names)
-    places, skipped_hosts = plan_proof(snapshot, names, cordoned=cordoned)
+    places, skipped_hosts = plan_proof(snapshot, names, cordoned=cordoned_nodes)
     if not places:
         return empty_proof(snapshot, skipped_hosts)
     with session.open_run(hosts, "prove", choose_places(snapshot, [find_acting_host(snapshot).name])) as run:
@@ -55,7 +55,7 @@ def prove(
             run.record,
             timeout,
             run.find_stop_reason,
-            cordoned=cordoned,
+            cordoned=cordoned_nodes,
         )
     run.keep_snapshot(snapshot)
     return result

@@ -26,7 +26,7 @@ def diag(
     ] = 1,
     *,
     verbose: options.VerboseOption = False,
-    cordoned: options.CordonedOption = False,
+    cordoned_nodes: options.CordonedOption = False,
     session: EngineSession,
 ) -> "Diagnostic":
     """Run DCGM's diagnostic on the GPUs of nodes, and list the tests that passed, failed and were skipped.
@@ -35,7 +35,7 @@ def diag(
     silenced. A skipped test does not count as passed. The command exits with 1 if a test failed, and with 8 if a node
     is unknown."""
     hosts = session.open_for_change()
-    snapshot, engines = open_engines(session, hosts, cordoned=cordoned)
+    snapshot, engines = open_engines(session, hosts, cordoned=cordoned_nodes)
     from gpustack.engines.diagnostic import TIMES, add_losses, judge_level
     from gpustack.engines.engine import compare_offers, select_free
     from gpustack.engines.operations import diagnose
@@ -49,7 +49,7 @@ def diag(
         snapshot,
         engines,
         diagnose(level),
-        guard=(lambda run: keep_free(run, snapshot, gpu_counts, TIMES[level], cordoned=cordoned))
+        guard=(lambda run: keep_free(run, snapshot, gpu_counts, TIMES[level], cordoned=cordoned_nodes))
         if level > 1
         else None,
     )

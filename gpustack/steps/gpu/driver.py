@@ -31,12 +31,13 @@ from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY, UNATTENDED
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import OS
+from gpustack.probes.network.rdma_adapters import RDMA_ADAPTERS
 from gpustack.probes.packages.dpkg import SOURCES
 from gpustack.steps.gpu import driver_packages as gpu_driver_packages
 from gpustack.steps.gpu import driver_running as gpu_driver_running
 from gpustack.steps.gpu.driver_offers import add_offers
 from gpustack.steps.gpu.fabric import fabric, fabric_manager
-from gpustack.steps.gpu.generation import generation
+from gpustack.steps.gpu.generation import generation, vgpu_guest
 from gpustack.steps.gpu.owner_driver import minimum
 from gpustack.steps.step import Step, accepts_any_host
 
@@ -47,9 +48,9 @@ STEP = Step(
     needs=("prereqs",),
     probes=(
         OS, GPU_DEVICES, GPU_PACKAGES, GPU_REPOSITORY, SOURCES, GPU_KERNELS, GPU_GUARD, GPU_DRIVER,
-        PLUGIN_FILES, UNATTENDED, GPU_SMI),
+        PLUGIN_FILES, UNATTENDED, RDMA_ADAPTERS, GPU_SMI),
     checks=add_offers((
-        generation, fabric, *gpu_driver_running.EARLY_CHECKS, gpu_driver_packages.other_drivers,
+        vgpu_guest, generation, fabric, *gpu_driver_running.EARLY_CHECKS, gpu_driver_packages.other_drivers,
         *gpu_driver_packages.CHECKS, minimum, *gpu_driver_running.CHECKS, fabric_manager,
     )),
     settle_seconds=30,

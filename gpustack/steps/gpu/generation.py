@@ -17,6 +17,21 @@ BLACKWELL = 0x2900
 LAST_LEGACY_BRANCH, OPEN_ONLY_BRANCH = 580, 615
 
 
+def vgpu_guest(view: View) -> Result | None:
+    """The GPUs are whole: a virtual machine with vGPUs of a hypervisor needs NVIDIA's guest driver, which neither
+    driver containers nor NVIDIA's public repository have, and a licence. Install both on the host, and nothing is
+    installed over them (docs/gpu.md)."""
+    if not uses_driver_mode(view, "host", "container"):
+        return None
+    guests = [device.bus for device in list_gpus(view) if device.vgpu]
+    if not guests:
+        return None
+    hint = Prose("install NVIDIA's vGPU guest driver and its licence on that host", note="gpustack explain gpu-driver")
+    return Result(
+        "GPUs", "whole, or passed through", f"vGPUs of a hypervisor: {format_value(guests)}", "operator", hint=hint
+    )
+
+
 def generation(view: View) -> Result | None:
     """The driver's branch and type of module support the GPUs: otherwise it loads but finds none. GPUs before Turing
     (V100, P100, P40, P4, GTX 10) need branch 580 and the proprietary module, Blackwell (B200, RTX 50) the open one.

@@ -158,6 +158,6 @@ def test_a_pci_address_has_one_form(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize(("cordoned", "keys"), [(False, ["nvidia.com/gpu"]), (True, ["nvidia.com/gpu", CORDON])])
 def test_a_pod_tolerates_what_an_ordinary_pod_with_a_gpu_does(*, cordoned: bool, keys: list[str]) -> None:
-    """With a toleration of the taint of control planes, a proof passes on GPUs that no user can get."""
+    """A toleration of the taint of control planes proves GPUs of nodes that no ordinary pod reaches."""
     manifest = build_proof_pod("p", "gpu1", "run", 60, cordoned=cordoned)
     assert [toleration["key"] for toleration in manifest["spec"]["tolerations"]] == keys
