@@ -193,9 +193,9 @@ def list_new_drift(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """List the checks that differ, without those that differ in the healthy recording too: what gpustack brings
     otherwise since then. Its host1 is in both groups and has the taint of control planes, so no ordinary pod got its
     GPUs: that is true of the recorded cluster."""
-    known = {(drift.step, drift.check) for drift in diagnose(read_recording(HEALTHY)).drift}
-    assert ("taint", "node-group") in known
-    return [(drift.step, drift.check) for drift in diagnosis.drift if (drift.step, drift.check) not in known]
+    known_checks = {(drift.step, drift.check) for drift in diagnose(read_recording(HEALTHY)).drift}
+    assert ("taint", "node-group") in known_checks
+    return [(drift.step, drift.check) for drift in diagnosis.drift if (drift.step, drift.check) not in known_checks]
 
 
 def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
