@@ -57,7 +57,12 @@ def test_every_target_is_up_and_no_alert_but_watchdog(two: lab.Lab) -> None:
     jobs = wait_until("all jobs are there", lambda: query_labels(two, "up", "job") >= {(job,) for job in JOBS})
     assert jobs
     assert query(two, "up == 0") == []
-    wait_until("no alert is pending", lambda: query_labels(two, "ALERTS", "alertname") == {("Watchdog",)}, limit=300)
+    try:
+        wait_until(
+            "no alert is pending", lambda: query_labels(two, "ALERTS", "alertname") == {("Watchdog",)}, limit=300
+        )
+    finally:
+        print("alerts:", query(two, "ALERTS"))
 
 
 def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
