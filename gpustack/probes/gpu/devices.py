@@ -56,7 +56,7 @@ is_vgpu() {
     END {
       if (NR < 256 || int(byte[6] / 16) % 2 == 0) exit 1
       place = byte[52]
-      for (steps = 0; steps < 48 && place > 0 && place < 252 && byte[place] != 255; steps++) {
+      for (steps = 0; steps < 48 && place != 0 && place < 252 && byte[place] != 255; steps++) {
         if (byte[place] == 9) exit !(byte[place + 3] == 86 && byte[place + 4] == 70)
         place = byte[place + 1]
       }

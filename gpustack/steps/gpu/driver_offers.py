@@ -6,11 +6,10 @@ A setting leads on if the check that offers it no longer refuses, and no other c
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import LiteralString
 
 from gpustack.ask.judge import Check, Result, judge
 from gpustack.ask.view import View
-from gpustack.command import Prose, join_hints
+from gpustack.command import Hint, Prose, join_hints
 from gpustack.steps.step import format_check_name
 
 
@@ -19,15 +18,15 @@ class Offer:
     """Hold keys of gpu.driver with their values, and how they are offered behind the hint of a refusal."""
 
     settings: Mapping[str, str]
-    note: LiteralString
+    hint: Hint
 
 
 OFFERS = {
-    "driver-mode": Offer({"mode": "auto"}, "set gpu.driver.mode: auto in the spec"),
-    "other-drivers": Offer({"mode": "none"}, "or keep it: gpu.driver.mode: none in the spec"),
-    "module-loaded": Offer({"mode": "host"}, "or let gpustack install one: gpu.driver.mode: host in the spec"),
-    "fabric": Offer({"mode": "container"}, "or gpu.driver.mode: container in the spec"),
-    "generation": Offer({"kernel_module": "open"}, "set gpu.driver.kernel_module: open in the spec"),
+    "driver-mode": Offer({"mode": "auto"}, Prose("set gpu.driver.mode: auto in the spec")),
+    "other-drivers": Offer({"mode": "none"}, Prose("keep it with gpu.driver.mode: none in the spec")),
+    "module-loaded": Offer({"mode": "host"}, Prose("let gpustack install one with gpu.driver.mode: host in the spec")),
+    "fabric": Offer({"mode": "container"}, Prose("set gpu.driver.mode: container in the spec")),
+    "generation": Offer({"kernel_module": "open"}, Prose("set gpu.driver.kernel_module: open in the spec")),
 }
 
 
@@ -45,9 +44,8 @@ def add_offer(check: Check, offer: Offer, checks: Sequence[Check]) -> Check:
         result = check(view)
         if result is None or result.cure == "install" or not does_lead_on(view, check, offer.settings, checks):
             return result
-        offered_setting = Prose(offer.note)
-        hint = join_hints(result.hint, note=offer.note) if result.hint else offered_setting
-        return replace(result, hint=hint)
+        hints = (result.hint, offer.hint) if result.hint else (offer.hint,)
+        return replace(result, hint=join_hints(*hints, separator=", or "))
 
     return judge_with_offer
 
