@@ -19,7 +19,8 @@ from gpustack.config.certificate_file import read_certificates
 from gpustack.config.endpoint import extract_name, resolve_endpoint
 from gpustack.config.secrets.secret_file import read_secret
 from gpustack.config.sections.receiver import locate_secret, read_secrets
-from gpustack.config.spec import Mirror, Proxy, Spec
+from gpustack.config.sections.sources import Mirror, Proxy
+from gpustack.config.spec import Spec
 
 if TYPE_CHECKING:
     from gpustack.config.host import Host

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from gpustack.ask.egress import AUTHORITIES, LOGIN, fill_secrets, list_proxy_variables, select_login
 from gpustack.config.certificate_file import read_certificates
-from gpustack.config.spec import Mirror, Proxy, Spec
+from gpustack.config.sections.sources import Mirror, Proxy
+from gpustack.config.spec import Spec
 from gpustack.files.json_text import dump_json
 
 if TYPE_CHECKING:

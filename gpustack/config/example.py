@@ -19,7 +19,8 @@ from gpustack.config.resolution import (
     resolve_fingerprint,
     resolve_kubernetes_version,
 )
-from gpustack.config.spec import Fingerprints, Spec
+from gpustack.config.sections.sources import Fingerprints
+from gpustack.config.spec import Spec
 
 HOSTS, SPEC = Path("hosts.yml"), Path("group_vars/all/gpustack.yml")
 WIDTH = 110

@@ -20,7 +20,8 @@ from gpustack.config.dashboards.json_model import Dashboard
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.secrets.secret_file import read_secret
 from gpustack.config.sections.receiver import read_secrets
-from gpustack.config.spec import Mirror, Proxy, Spec
+from gpustack.config.sections.sources import Mirror, Proxy
+from gpustack.config.spec import Spec
 from gpustack.config.validate import judge_inventory
 from gpustack.config.values import find_unknown_files, read_operator_values
 from gpustack.config.versions import read_version_set

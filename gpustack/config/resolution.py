@@ -4,7 +4,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from gpustack.config.spec import Mirror, Spec
+from gpustack.config.sections.sources import Mirror
+from gpustack.config.spec import Spec
 from gpustack.config.versions import Artefact, parse_minor, read_version_set
 
 

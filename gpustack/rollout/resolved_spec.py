@@ -15,7 +15,7 @@ from gpustack.config.resolution import (
     resolve_kubernetes_version,
     resolve_mirror,
 )
-from gpustack.config.spec import Mirror
+from gpustack.config.sections.sources import Mirror
 from gpustack.config.versions import parse_minor, read_version_set
 from gpustack.steps.containerd.images import render_pinned_images
 

@@ -6,11 +6,10 @@ the hosts themselves need, packages, images and names, is let out.
 """
 
 import re
-import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from gpustack_lab import lab
 
@@ -270,35 +269,3 @@ def reboot(running_lab: lab.Lab) -> None:
             assert time.monotonic() < deadline, f"{host.name} does not come back: {process.stderr}"
             time.sleep(0.3)
         running_lab.exec(host.name, ["sudo", "systemctl", "is-system-running", "--wait"], limit=90)
-
-
-@contextmanager
-def open_connection(running_lab: lab.Lab) -> Iterator[Callable[[], None]]:
-    """Open SSH connections that stay open meanwhile. The value asserts that each of them still answers."""
-    with ExitStack() as stack:
-        contexts = [
-            stack.enter_context(
-                subprocess.Popen(
-                    [*running_lab.build_ssh_command(host.name), "-o", "ControlPath=none", "cat"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-            )
-            for host in running_lab.hosts
-        ]
-
-        def assert_alive() -> None:
-            for context in contexts:
-                assert context.stdin
-                assert context.stdout
-                context.stdin.write("still here\n")
-                context.stdin.flush()
-                assert context.stdout.readline() == "still here\n"
-
-        try:
-            assert_alive()
-            yield assert_alive
-        finally:
-            for context in contexts:
-                context.terminate()

@@ -13,7 +13,8 @@ from gpustack.steps.firewall.step import STEP
 from gpustack_lab import lab
 from tests.lab import firewalls, packets, roads
 from tests.lab.conftest import Run
-from tests.lab.firewalls import find_lost, list_rules, open_connection, reboot, run_everywhere
+from tests.lab.connections import open_connection
+from tests.lab.firewalls import find_lost, list_rules, reboot, run_everywhere
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 NAMES = ("host1", "host2")

@@ -16,7 +16,8 @@ from kubernetes import client
 from gpustack_lab import lab
 from tests.lab import firewalls, witness
 from tests.lab.conftest import Run
-from tests.lab.firewalls import find_lost, list_rules, open_connection, reboot, run_everywhere
+from tests.lab.connections import open_connection
+from tests.lab.firewalls import find_lost, list_rules, reboot, run_everywhere
 
 # The kubernetes client leaves its websockets to the garbage collector.
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"

@@ -159,9 +159,9 @@ def test_what_somebody_changed_is_copied_before_an_install_writes_it_again(two: 
     source, copies = "/etc/apt/sources.list.d/gpustack-containerd.sources", "/var/lib/gpustack-cluster/before/changed-*"
     install(two, gpustack)
     run_as_root(two, "host2", f"sed -i '/^Types:/d' {source} && echo '# person' >>{source}")
-    edited = run_as_root(two, "host2", f"cat {source}")
+    foreign_text = run_as_root(two, "host2", f"cat {source}")
     install(two, gpustack)
-    assert run_as_root(two, "host2", f"cat {copies}") == edited
+    assert run_as_root(two, "host2", f"cat {copies}") == foreign_text
     assert "# person" not in run_as_root(two, "host2", f"cat {source}")
     run_as_root(two, "host2", f"rm {copies}")
 

@@ -15,7 +15,8 @@ from gpustack.config.host import Host
 from gpustack.config.pydantic_errors import build_complaints, extract_path
 from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
 from gpustack.config.sections import exporter_rules, receiver, serve
-from gpustack.config.spec import Mirror, Proxy, Spec
+from gpustack.config.sections.sources import Mirror, Proxy
+from gpustack.config.spec import Spec
 from gpustack.files.read import read_text
 
 KEY = "gpustack"

@@ -184,24 +184,6 @@ def find_cgroup_setting(document: Mapping[str, Any]) -> Any:
     return table
 
 
-def parse_refusal(answer: Answer) -> str:
-    """Parse the words with which containerd refuses its files, as at a start, empty where it accepts them. Raise
-    ValueError for words that are not containerd's."""
-    words = answer.stdout.strip()
-    if words and not words.startswith("containerd: "):
-        raise ValueError(words[:80])
-    return words.removeprefix("containerd: ")
-
-
-REFUSAL = Probe(
-    "containerd.refusal",
-    Lines(r"""command -v containerd >/dev/null || exit 0
-output=$(containerd config dump 2>&1 >/dev/null) || printf '%s\n' "$output" | tail -n 1"""),
-    parse_refusal,
-    manual_command="containerd config dump >/dev/null",
-)
-
-
 def parse_mirrors(answer: Answer) -> Mapping[str, Mirror]:
     """Parse the mirrors by registry."""
     return {name: parse_mirror(lines) for name, lines in index_sections(split_sections(answer.stdout)).items()}

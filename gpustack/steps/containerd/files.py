@@ -6,7 +6,7 @@ from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.resolution import resolve_mirror
-from gpustack.config.spec import Mirror
+from gpustack.config.sections.sources import Mirror
 from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, MIRRORS, REGISTRIES
 from gpustack.probes.packages.software import DOCKER_CE, PACKAGES
 from gpustack.steps.egress_files import find_file_mismatch

@@ -12,7 +12,8 @@ from gpustack.command import Command
 from gpustack.config.images import render_image_list
 from gpustack.config.resolution import resolve_mirror
 from gpustack.config.resources import locate_playbooks
-from gpustack.config.spec import Mirror, Spec
+from gpustack.config.sections.sources import Mirror
+from gpustack.config.spec import Spec
 from gpustack.config.versions import read_version_set
 from gpustack.probes.containerd.images import IMAGES, LIST, VERIFIER, VERIFIERS
 from gpustack.probes.containerd.mirror import MIRROR_STATE

@@ -3,7 +3,7 @@
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.config.spec import Mirror
+from gpustack.config.sections.sources import Mirror
 from gpustack.probes.containerd.mirror import MIRROR_STATE
 
 

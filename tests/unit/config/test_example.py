@@ -17,7 +17,8 @@ from gpustack.config.resolution import (
     resolve_fingerprint,
     resolve_kubernetes_version,
 )
-from gpustack.config.spec import Fingerprints, Spec
+from gpustack.config.sections.sources import Fingerprints
+from gpustack.config.spec import Spec
 
 SHIPPED_FOLDER = Path(__file__).parents[3] / "inventories" / "example"
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,10 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.resources import locate_playbooks
 from gpustack.probes.kubernetes.pod_egress import POD_EGRESS
 from gpustack.rollout.resolved_spec import resolve_spec
-from gpustack.steps.gpu.operator import driver_egress
 from gpustack.steps.gpu.operator_values import build_release
 from gpustack.steps.monitoring.receiver import build_alertmanager_values
 from tests.unit.config.specs import build_inventory
 from tests.unit.config.test_certificate_file import build_authority, encode
-from tests.worlds.snapshots.answers import make_answer, place_answers
 from tests.worlds.snapshots.gpus import BARE, build_snapshot
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
@@ -51,15 +48,19 @@ esac
 """
 
 
-@pytest.fixture
-def spec(tmp_path: Path) -> dict[str, Any]:
-    """A proxy with a login and a CA."""
-    (tmp_path / "ca.crt").write_bytes(encode(build_authority()))
-    password = tmp_path / "password"
+def write_spec(folder: Path) -> dict[str, Any]:
+    """Write the files of a proxy with a login and a CA, and return its spec."""
+    (folder / "ca.crt").write_bytes(encode(build_authority()))
+    password = folder / "password"
     password.touch(mode=0o600)
     password.write_text(f"{PASSWORD}\n")
-    login = {"user": "kube", "password_file": str(password), "ca_file": str(tmp_path / "ca.crt")}
+    login = {"user": "kube", "password_file": str(password), "ca_file": str(folder / "ca.crt")}
     return {"proxy": {**PROXY, **login}}
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> dict[str, Any]:
+    return write_spec(tmp_path)
 
 
 @pytest.fixture
@@ -201,19 +202,3 @@ def test_alertmanager_gets_proxy_and_ca(spec: dict[str, Any]) -> None:
     assert env["HTTPS_PROXY"] == {"secretKeyRef": {"name": "gpustack-alertmanager-proxy", "key": "HTTPS_PROXY"}}
     assert env["SSL_CERT_DIR"] == "/etc/ssl/certs:/etc/alertmanager/configmaps/gpustack-alertmanager-ca"
     assert values["alertmanagerSpec"]["configMaps"] == ["gpustack-alertmanager-ca"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "actual"),
-    [
-        ("", "gpustack-driver-proxy missing; gpustack-driver-ca missing"),
-        ("gpustack-driver-proxy other\ngpustack-driver-ca same\n", "gpustack-driver-proxy with different content"),
-        ("gpustack-driver-proxy same\ngpustack-driver-ca same\n", None),
-    ],
-)
-def test_objects_that_differ_are_drift(spec: dict[str, Any], answer: str, actual: str | None) -> None:
-    snapshot = build_snapshot({**BARE, **place_answers("k1", make_answer("egress.pods", answer))}, spec=spec)
-    result = driver_egress(View(snapshot, CLUSTER))
-    assert (result.actual if result else None) == actual
-    plain_snapshot = replace(snapshot, inventory=replace(snapshot.inventory, spec=build_inventory().spec))
-    assert driver_egress(View(plain_snapshot, CLUSTER)) is None

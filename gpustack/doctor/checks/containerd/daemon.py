@@ -5,7 +5,8 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check
-from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, REFUSAL, RUNTIME
+from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
+from gpustack.probes.containerd.refusal import REFUSAL
 from gpustack.probes.host.units import UNITS
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}

@@ -8,7 +8,8 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import NO_GPU
 from gpustack.doctor.checks.monitoring.exporter import list_own_pods
-from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, FOLDER, REFUSAL, RUNTIME
+from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, FOLDER, RUNTIME
+from gpustack.probes.containerd.refusal import REFUSAL
 from gpustack.probes.containerd.tables import CONFIG_TABLES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.runtime import RUNTIME_FILES
