@@ -32,7 +32,7 @@ def minimum(view: View) -> Result | None:
     chart = view.versions.charts["gpu-operator"].version
     return Result(
         "driver", f"{first} or newer, for GPU Operator {chart}", version, "operator",
-        fault="gpu-driver-too-old-for-cuda", hint=advise_newer_driver(view, first),
+        hint=advise_newer_driver(view, first),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from gpustack.probes.gpu.devices import SCRIPT
 
 # Offset of the first capability, and the capabilities: id, next, length and the beginning.
 VGPU = {0x00: "de10b81e0205ff06", 0x34: "d0", 0xD0: "09681b56460016"}
-CHAINED = {0x00: "de10b81e0205ff06", 0x34: "68", 0x68: "0500", 0x69: "d0", 0xD0: "09001b56460016"}
+CHAIN = {0x00: "de10b81e0205ff06", 0x34: "68", 0x68: "0500", 0x69: "d0", 0xD0: "09001b56460016"}
 PASSED_THROUGH = {0x00: "de108a1107041000", 0x34: "60", 0x60: "0168", 0x68: "0578", 0x78: "10b4", 0xB4: "09001401"}
 WITHOUT_LIST = {**VGPU, 0x00: "de10b81e0205ef06"}
 LOOP = {0x00: "de10b81e0205ff06", 0x34: "60", 0x60: "0560"}
@@ -41,7 +41,7 @@ def list_devices(root: Path, config: bytes) -> str:
     ("config", "is_vgpu"),
     [
         (write_config(VGPU), True),
-        (write_config(CHAINED), True),
+        (write_config(CHAIN), True),
         (write_config(PASSED_THROUGH), False),
         (write_config(WITHOUT_LIST), False),
         (write_config(LOOP), False),

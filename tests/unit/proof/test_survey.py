@@ -81,8 +81,8 @@ def test_a_node_that_takes_no_ordinary_pod_says_why(change: dict[str, Any], reas
     document["items"][-1].setdefault("spec", {}).update(change)
     snapshot = build_snapshot(add_answers(replace(read_case(NODES, "two-gpus"), stdout=json.dumps(document))))
     node = document["items"][-1]["metadata"]["name"]
-    for cordoned, expected in ((False, reason), (True, with_cordoned)):
-        places = {place.node: place for place in find_places(snapshot, cordoned=cordoned)}
+    for with_cordon, expected in ((False, reason), (True, with_cordoned)):
+        places = {place.node: place for place in find_places(snapshot, cordoned=with_cordon)}
         assert places[node].closed_reason == expected
 
 

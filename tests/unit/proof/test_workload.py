@@ -157,7 +157,7 @@ def test_a_pci_address_has_one_form(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("cordoned", "keys"), [(False, ["nvidia.com/gpu"]), (True, ["nvidia.com/gpu", CORDON])])
-def test_a_pod_tolerates_what_an_ordinary_pod_with_a_gpu_does(*, cordoned: bool, keys: list[str]) -> None:
+def test_a_proof_has_the_tolerations_of_an_ordinary_pod(*, cordoned: bool, keys: list[str]) -> None:
     """A toleration of the taint of control planes proves GPUs of nodes that no ordinary pod reaches."""
     manifest = build_proof_pod("p", "gpu1", "run", 60, cordoned=cordoned)
     assert [toleration["key"] for toleration in manifest["spec"]["tolerations"]] == keys

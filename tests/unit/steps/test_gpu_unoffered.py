@@ -59,13 +59,13 @@ def test_gpus_behind_a_taint_are_a_warning(taints: list[tuple[str, str]], reason
         [("node.kubernetes.io/disk-pressure", "NoSchedule")],
     ],
 )
-def test_pods_with_gpus_tolerate_some_taints(taints: list[tuple[str, str]]) -> None:
+def test_taints_that_pods_with_gpus_tolerate_are_no_finding(taints: list[tuple[str, str]]) -> None:
     """A pod with a GPU tolerates that of nodes with GPUs; Kubernetes' own marks are faults of their own."""
     assert describe_gpus(taints) == []
 
 
 def test_a_control_plane_in_both_groups_needs_no_advice() -> None:
-    both = replace(K1, groups=frozenset({CONTROL_PLANE, NODE}))
-    snapshot = build_snapshot(place_taints([(PLANE, "NoSchedule")]), hosts=(both, K2))
+    plane = replace(K1, groups=frozenset({CONTROL_PLANE, NODE}))
+    snapshot = build_snapshot(place_taints([(PLANE, "NoSchedule")]), hosts=(plane, K2))
     (sentence,) = describe_unoffered_gpus(View(snapshot, CLUSTER))
     assert sentence.endswith(f"taint {PLANE}:NoSchedule")

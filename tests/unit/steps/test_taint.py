@@ -26,15 +26,15 @@ def test_a_control_plane_alone_keeps_its_taint() -> None:
 
 
 def test_a_control_plane_among_the_hosts_of_pods_runs_them() -> None:
-    both = replace(K1, groups=frozenset({CONTROL_PLANE, NODE}))
-    assert list_failures(judge(STEP, hosts=(both, K2))) == {"node-group": ("k1", "install")}
+    plane = replace(K1, groups=frozenset({CONTROL_PLANE, NODE}))
+    assert list_failures(judge(STEP, hosts=(plane, K2))) == {"node-group": ("k1", "install")}
     case = read_case("kube.nodes", "control-plane", ("node-role.kubernetes.io/control-plane", "a"))
-    assert list_failures(judge(STEP, place_answers(CLUSTER, case), hosts=(both, K2))) == {}
+    assert list_failures(judge(STEP, place_answers(CLUSTER, case), hosts=(plane, K2))) == {}
 
 
 def test_a_taint_beside_other_nodes_is_no_fault_of_the_catalogue() -> None:
     """That fault is of a cluster without any node for pods."""
-    both = replace(K1, groups=frozenset({CONTROL_PLANE, NODE}))
-    result = judge(STEP, hosts=(both, K2))["node-group"].result
+    plane = replace(K1, groups=frozenset({CONTROL_PLANE, NODE}))
+    result = judge(STEP, hosts=(plane, K2))["node-group"].result
     assert result
     assert result.fault == ""
