@@ -36,13 +36,19 @@ def find_repository_mismatch(view: View, name: str, probe: Probe[Repositories] =
             return Result(f"apt repository {name}", expected_sources, "two, one of them by gpustack")
         return None
     if actual_repository == expected_repository:
-        return find_key_mismatch(view, name, expected_repository)
+        return find_refused_source(view, name) or find_key_mismatch(view, name, expected_repository)
     difference = (
         "nothing" if actual_repository is None else ", ".join(list_differences(expected_repository, actual_repository))
     )
     return Result(
         f"apt repository {name}", f"{expected_repository.uri}, key {expected_repository.fingerprints[0]}", difference
     )
+
+
+def find_refused_source(view: View, name: str) -> Result | None:
+    """Return a Result where apt cannot read gpustack's own source: it reads no source at all then."""
+    refused = [line for line in view[SOURCES].errors if f"/gpustack-{name}.sources" in line]
+    return Result(f"apt repository {name}", "a source that apt can read", format_value(refused)) if refused else None
 
 
 def resolve_repository(view: View, name: str) -> dict[str, str]:

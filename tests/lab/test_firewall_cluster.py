@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client
 
 from gpustack_lab import lab
-from tests.lab import firewalls, witness
+from tests.lab import firewalls, roads, witness
 from tests.lab.conftest import Run
 from tests.lab.connections import open_connection
 from tests.lab.firewalls import find_lost, list_rules, reboot, run_everywhere
@@ -39,19 +39,19 @@ def bare(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 def try_flows(core: client.CoreV1Api, running_lab: lab.Lab) -> int:
     """Try every flow of a working cluster from each node, and return how many passed."""
     with witness.run_pods(core, NODES) as pods:
-        nodeport = open_nodeport(core)
+        nodeport = int(core.read_namespaced_service("nodeport", "default").spec.ports[0].node_port)
         tries = [flow for node in NODES for flow in list_flows(core, running_lab, pods, node, nodeport)]
         for attempt, passes in tries:
             witness.wait_until(attempt, passes, 30)
-        core.delete_namespaced_service("nodeport", "default")
     return len(tries)
 
 
-def open_nodeport(core: client.CoreV1Api) -> int:
-    """Open a NodePort of the witnesses."""
+def open_nodeport(core: client.CoreV1Api) -> None:
+    """Open a NodePort of the witnesses. The rules let `firewall.sources` in only where there is one."""
     spec = client.V1ServiceSpec(type="NodePort", selector=witness.LABEL, ports=[client.V1ServicePort(port=80)])
-    service = client.V1Service(metadata=client.V1ObjectMeta(name="nodeport"), spec=spec)
-    return int(core.create_namespaced_service("default", service).spec.ports[0].node_port)
+    core.create_namespaced_service(
+        "default", client.V1Service(metadata=client.V1ObjectMeta(name="nodeport"), spec=spec)
+    )
 
 
 def list_flows(
@@ -131,12 +131,17 @@ def test_a_cluster_behind_firewalls_works(
     walls.restore("bare")
     firewalls.install_firewall(walls, *pair)
     lasting = list_rules(walls)
+    network = f"{walls.record.select_host('host1').address.rpartition('.')[0]}.0/24"
+    roads.set_spec(walls, firewall={"sources": [network]})
     with open_connection(walls) as answers:
         gpustack("install", "-i", walls.inventory, "--yes", limit=900)
         answers()
         gpustack("kubeconfig", "-i", walls.inventory, "--out", tmp_path / "config")
         core = witness.connect_api(tmp_path / "config")
         assert is_ready(core)
+        assert "nothing to do" in gpustack("install", "-i", walls.inventory, "--yes").stdout
+        open_nodeport(core)
+        assert force_install(walls, gpustack) > 0, "a Service has a NodePort now"
         before = try_flows(core, walls)
         assert find_lost(lasting, list_rules(walls)) == []
         for host, firewall in zip(walls.hosts, pair, strict=True):

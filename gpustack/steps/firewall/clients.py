@@ -52,6 +52,6 @@ def describe_clients_of(view: View) -> str:
     who = format_value(clients) if clients else "nobody else"
     api = f"Firewall: the API ({API_PORT}) of {view.location} lets in nodes, pods and {who}"
     if not sources:
-        return f"{api}; no rule opens NodePorts ({NODE_PORTS}), but kube-proxy forwards those of a Service."
-    ports = f"let in {who}, and kube-proxy forwards others to a Service" if uses_node_ports(view) else "have no Service"
+        return f"{api}; no rule opens NodePorts ({NODE_PORTS}), but ufw and iptables forward those of a Service."
+    ports = f"let in {who}, and ufw and iptables anybody" if uses_node_ports(view) else "have no Service"
     return f"{api}; NodePorts ({NODE_PORTS}) {ports}."

@@ -191,3 +191,13 @@ def test_half_a_source_is_refused_before_anything_is_changed() -> None:
         "h1", read_case(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{refusal}\n"))
     )
     assert "package-sources" not in list_failures(judge(prereqs.STEP, answers))
+
+
+def test_a_source_of_gpustack_that_somebody_broke_is_written_again() -> None:
+    """As apt 2.6.2 says it of a stanza without Types."""
+    words = "E: Malformed stanza 1 in source list /etc/apt/sources.list.d/gpustack-containerd.sources (type)"
+    edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
+    answers = place_answers("h1", read_case(SOURCES, "prepared-debian-12", edit))
+    assert "package-sources" not in list_failures(judge(prereqs.STEP, answers))
+    assert list_failures(judge(containerd.STEP, answers))["repository"] == (words, "install")
+    assert "repository" not in list_failures(judge(kubernetes.STEP, answers))

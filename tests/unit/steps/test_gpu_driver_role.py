@@ -253,9 +253,9 @@ def test_without_persistence_eight_gpus_take_their_time(tmp_path: Path) -> None:
 def test_nvidia_smi_that_cannot_be_ended_is_not_waited_for(tmp_path: Path) -> None:
     """A `timeout` that never comes back stands for uninterruptible sleep."""
     run_persistence(tmp_path)
-    write_program(tmp_path, "timeout", "exec sleep 6 >/dev/null 2>&1")
+    write_program(tmp_path, "timeout", "exec sleep 20 >/dev/null 2>&1")
     script = str(GPU_SMI.question.script).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
     write_program(tmp_path, "nvidia-smi", "")
     env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=5)
+    process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=18)
     assert process.stdout.split() == ["hangs"]

@@ -59,7 +59,7 @@ def test_gpus_behind_a_taint_are_a_warning(taints: list[tuple[str, str]], reason
         [("node.kubernetes.io/disk-pressure", "NoSchedule")],
     ],
 )
-def test_taints_that_pods_with_gpus_tolerate_are_no_finding(taints: list[tuple[str, str]]) -> None:
+def test_tolerated_taints_make_no_finding(taints: list[tuple[str, str]]) -> None:
     """A pod with a GPU tolerates that of nodes with GPUs; Kubernetes' own marks are faults of their own."""
     assert describe_gpus(taints) == []
 
