@@ -54,10 +54,11 @@ def find_object_mismatch(view: View, step: str) -> Result | None:
 def find_daemon_mismatch(view: View, unit: str) -> Result | None:
     """Compare the proxy of a running unit with the spec. Return None if the unit is not running, is running with the
     proxy of the spec, or the spec has no proxy."""
-    if view.spec.proxy is None:
+    # Hosts without Kubernetes are asked for this only with a proxy; of a dead node it stays unknown.
+    if view.spec.proxy is None and view.host.standalone:
         return None
     proxy_state = view[DAEMONS].get(unit, "same")
-    if proxy_state == "same":
+    if view.spec.proxy is None or proxy_state == "same":
         return None
     return Result(
         f"proxy of the running {unit}", "that of the spec", "a different one" if proxy_state == "other" else "none"
