@@ -70,7 +70,7 @@ def _prepare_apt(home: Path) -> list[str]:
     for source in SOURCES:
         if (APT / source).is_file():
             shutil.copy(APT / source, home / "etc" / source)
-    if not any((home / "etc").rglob("*.*")):
+    if not any(path.is_file() for path in (home / "etc").rglob("*")):
         raise BundleError(
             "bundle-apt-sources",
             f"no Debian or Ubuntu source under {APT}",

@@ -49,3 +49,10 @@ def test_a_library_that_no_package_brought_is_named(root: Path) -> None:
         userland.resolve_libraries(root, ["/bin/ls"])
     assert excinfo.value.reference == "bundle-library-missing"
     assert "libc.so.6" in excinfo.value.message
+
+
+def test_a_machine_without_a_source_of_apt_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(userland, "APT", tmp_path / "apt")
+    with pytest.raises(BundleError) as excinfo:
+        userland._prepare_apt(tmp_path / "home")
+    assert excinfo.value.reference == "bundle-apt-sources"

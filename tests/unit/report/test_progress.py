@@ -4,6 +4,8 @@ import io
 import re
 import threading
 
+import pytest
+
 from gpustack.events import Event
 from gpustack.report import progress as room
 from gpustack.report.progress import build_progress_reporter, clear_live_lines
@@ -72,7 +74,8 @@ def test_parts_of_a_bundle_may_be_made_at_once() -> None:
     ]
 
 
-def test_a_terminal_gets_a_live_line_that_goes_away() -> None:
+def test_a_terminal_gets_a_live_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
     terminal = Terminal()
     report = build_progress_reporter(terminal)
     report(INSTALL[0])
