@@ -22,6 +22,7 @@ PLAYBOOKS = [
 ]
 VARIABLES = locate_playbooks() / "vars" / "environment.yml"
 NAMES = {name for name in yaml.safe_load(VARIABLES.read_text())["play_environment"] if name.lower().endswith("_proxy")}
+ENVIRONMENTS = ("{{ play_environment }}", "{{ play_environment | combine(reset_environment) }}")
 # As the owner of a host writes them into /etc/environment; a proxy that knows nothing of the cluster.
 HOSTILE = dict.fromkeys(NAMES, "http://proxy.example.com:3128") | {"PATH": os.environ["PATH"]}
 
@@ -37,8 +38,9 @@ def test_every_play_begins_with_the_one_environment() -> None:
         files = [(path.parent / name).resolve() for name in play["vars_files"]]
         assert VARIABLES.resolve() in files, path.name
         environment = play["environment"]
-        first = environment[0] if isinstance(environment, list) else environment
-        assert first == "{{ play_environment }}", path.name
+        assert environment in ("{{ play_environment }}", "{{ play_environment | combine(reset_environment) }}"), (
+            path.name
+        )
 
 
 def test_nothing_sets_a_proxy_again() -> None:
@@ -56,14 +58,14 @@ def test_probes_and_plays_have_the_same_names() -> None:
     assert {name.lower() for name in NAMES} == {f"{kind}_proxy" for kind in ("http", "https", "ftp", "all", "no")}
 
 
-@pytest.mark.parametrize("extra", [(), ({"AGREED": "[]"},)], ids=["of a step", "of reset"])
-def test_a_play_has_no_proxy_of_the_host(tmp_path: Path, extra: tuple[dict[str, str], ...]) -> None:
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=["of a step", "of reset"])
+def test_a_play_has_no_proxy_of_the_host(tmp_path: Path, environment: str) -> None:
     """Ansible itself builds the environment; an empty value is none for Go (golang.org/x/net http/httpproxy,
     FromEnvironment), curl (lib/url.c, detect_proxy) and kubeadm (cmd/kubeadm/app/util/env.go, GetProxyEnvVars)."""
-    environment = ["{{ play_environment }}", *extra] if extra else "{{ play_environment }}"
     output = tmp_path / "output"
     task = {"ansible.builtin.shell": {"cmd": f"env >{output}"}}
     play = {"hosts": "localhost", "gather_facts": False, "vars_files": [str(VARIABLES)], "environment": environment}
+    play["vars"] = {"reset_environment": {"AGREED": "[]"}}
     (tmp_path / "play.yml").write_text(yaml.safe_dump([{**play, "tasks": [task]}]))
     program = str(Path(sys.executable).with_name("ansible-playbook"))
     words = [program, "-i", "localhost,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
