@@ -1,5 +1,6 @@
 """A CA of the test, and the tunnels of a proxy that reads along: it shows each client a certificate of that CA."""
 
+import select
 import socket
 import ssl
 import threading
@@ -14,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 Name = x509.Name
+LIMIT = 60.0  # seconds
 
 
 def build_name(text: str) -> Name:
@@ -68,17 +70,22 @@ def relay_tunnel(client: socket.socket, server: socket.socket, host: str, author
         authority.build_context(host).wrap_socket(client, server_side=True) as inner,
         server_context.wrap_socket(server, server_hostname=host) as outer,
     ):
-        thread = threading.Thread(target=copy_stream, args=(inner, outer), daemon=True)
-        thread.start()
-        copy_stream(outer, inner)
-        thread.join()
+        copy_streams(inner, outer)
 
 
-def copy_stream(source: socket.socket, target: socket.socket) -> None:
-    """Copy until the source ends, then end both: HTTP closes no half of a connection."""
-    with suppress(OSError):
-        while data := source.recv(256 * 1024):
-            target.sendall(data)
-    for end in (source, target):
-        with suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+def copy_streams(*ends: ssl.SSLSocket) -> None:
+    """Copy between two ends until one is closed. One thread does both: OpenSSL reads and writes no connection in two
+    threads at once. A record may have no data, as a ticket has none, so nothing is waited for inside a read."""
+    other_ends = dict(zip(ends, reversed(ends), strict=True))
+    while ready_ends := [end for end in ends if end.pending()] or select.select(ends, [], [], LIMIT)[0]:
+        for end in ready_ends:
+            end.settimeout(0)
+            try:
+                data = end.recv(256 * 1024)
+            except ssl.SSLWantReadError:
+                continue
+            finally:
+                end.settimeout(LIMIT)
+            if not data:
+                return
+            other_ends[end].sendall(data)

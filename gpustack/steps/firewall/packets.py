@@ -75,9 +75,10 @@ def choose_role(view: View) -> str:
     return CONTROL_PLANE if view.host.control_plane else NODE
 
 
-def list_host_flows(view: View) -> list[dict[str, Any]]:
-    """List the flows of this host."""
-    clients = (" ".join(list_controllers(view)), NODE_PORTS if uses_node_ports(view) else "")
+def list_host_flows(view: View, *, with_controllers: bool = True) -> list[dict[str, Any]]:
+    """List the flows of this host, with or without those from the addresses from which gpustack connects."""
+    controllers = list_controllers(view) if with_controllers else []
+    clients = (" ".join(controllers), NODE_PORTS if uses_node_ports(view) else "")
     return view.compute_once(compute_flows, map_peer_addresses(view), choose_role(view), *clients)
 
 
@@ -161,11 +162,11 @@ def is_persistent(firewall: Firewall, manager: str) -> bool:
     return {"nftables": firewall.nftables, "iptables": firewall.netfilter_persistent}.get(manager, True)
 
 
-def list_inbound_packets(view: View) -> Iterator[Packet]:
+def list_inbound_packets(view: View, *, with_controllers: bool) -> Iterator[Packet]:
     """List one packet for each flow to this host and each kind of source, ranges of ports by their first."""
     firewall, own_address = view[FIREWALL], find_node_address(view)
     outside_interface, pod_address = firewall.interfaces.get(own_address, ""), choose_pod_address(view)
-    all_flows = list_host_flows(view)
+    all_flows = list_host_flows(view, with_controllers=with_controllers)
     nodes = next(flow["addresses"] for flow in all_flows if flow["sources"] == "nodes")
     by_kind = list_address_kinds(view, nodes)
     for flow in (flow for flow in all_flows if flow["to"] == "host"):
@@ -260,14 +261,15 @@ def find_blocked_packets(firewall: Firewall, packets: Iterator[Packet]) -> list[
     return [(packet, reason) for packet, reason in reasons if reason]
 
 
-def list_blocked_inbound(view: View) -> list[tuple[Packet, Stop]]:
+def list_blocked_inbound(view: View, *, with_controllers: bool = False) -> list[tuple[Packet, Stop]]:
     """List the inbound packets that do not pass. Several checks ask, of rules that may be hundreds."""
-    return view.compute_once(compute_blocked_inbound, view.location)
+    return view.compute_once(compute_blocked_inbound, view.location, "controllers" if with_controllers else "")
 
 
-def compute_blocked_inbound(view: View, host: str) -> list[tuple[Packet, Stop]]:
+def compute_blocked_inbound(view: View, host: str, clients: str) -> list[tuple[Packet, Stop]]:
     host_view = view.select_host(host)
-    return find_blocked_packets(host_view[FIREWALL], list_inbound_packets(host_view))
+    packets = list_inbound_packets(host_view, with_controllers=bool(clients))
+    return find_blocked_packets(host_view[FIREWALL], packets)
 
 
 def format_remaining(blocked_packets: Sequence[tuple[Packet, Stop]]) -> str:

@@ -75,7 +75,10 @@ def flows_pass(view: View) -> Result | None:
     return find_traffic_mismatch(
         view,
         "traffic of the cluster",
-        [*list_blocked_inbound(view), *find_blocked_packets(view[FIREWALL], list_outbound_packets(view))],
+        [
+            *list_blocked_inbound(view, with_controllers=True),
+            *find_blocked_packets(view[FIREWALL], list_outbound_packets(view)),
+        ],
     )
 
 

@@ -45,7 +45,7 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     monkeypatch.setattr(locked_run, "hold_locks", hold_locks)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     for module in (opening, changes, diag):
-        monkeypatch.setattr(module, "open_engines", lambda *_: (snapshot, ENGINES))
+        monkeypatch.setattr(module, "open_engines", lambda *_, **__: (snapshot, ENGINES))
     for function in (
         call.call_each,
         call.run_command,

@@ -194,7 +194,7 @@ def test_half_a_source_is_refused_before_anything_is_changed() -> None:
 
 
 def test_a_source_of_gpustack_that_somebody_broke_is_written_again() -> None:
-    """As apt 2.6.2 says it of a stanza without Types."""
+    """The words are those of apt 2.6.2 for a stanza without Types."""
     words = "E: Malformed stanza 1 in source list /etc/apt/sources.list.d/gpustack-containerd.sources (type)"
     edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
     answers = place_answers("h1", read_case(SOURCES, "prepared-debian-12", edit))
