@@ -100,7 +100,9 @@ def list_controllers(view: View) -> list[str]:
     passes = list_loaded_passes(view[FIREWALL])
     hosts = {rule.split()[2] for rule in passes if re.fullmatch(rf"in tcp [0-9.]+/32 {API_PORT}", rule)}
     addresses = {network.removesuffix("/32") for network in hosts if f"in tcp {network} {KUBELET_PORT}" not in passes}
-    current_address = view[CONTROLLER] if view.has_fact(CONTROLLER) else ""
+    # Recordings that are older than the probe were not asked for it. An answer that is none makes the flows unknown.
+    is_asked = (CONTROLLER.id, view.location) in view.snapshot.answers
+    current_address = view[CONTROLLER] if is_asked else ""
     return sorted(addresses | ({current_address} if is_ipv4_address(current_address) else set()))
 
 
