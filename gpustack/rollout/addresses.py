@@ -1,10 +1,14 @@
 """The refusals to change a cluster whose node addresses are not certain, and to create one with settings that cannot be
 right."""
 
+from collections.abc import Sequence
+
 from gpustack.ask.snapshot import Snapshot
 from gpustack.errors import RolloutError
+from gpustack.steps.control_plane import step as control_plane
 from gpustack.steps.creation import find_obstacles
 from gpustack.steps.node_address import KEY, find_unconfirmed_hosts
+from gpustack.steps.step import Step
 
 
 def refuse_unconfirmed(snapshot: Snapshot) -> None:
@@ -21,8 +25,10 @@ def refuse_unconfirmed(snapshot: Snapshot) -> None:
     raise RolloutError("node-address-unconfirmed", message, reason)
 
 
-def refuse_creation(snapshot: Snapshot) -> None:
-    """Raise RolloutError where there is no cluster yet, and a setting that is fixed with its creation is wrong."""
+def refuse_creation(snapshot: Snapshot, steps: Sequence[Step]) -> None:
+    """Raise RolloutError where these steps would create the cluster, and a setting that is fixed then is wrong."""
+    if control_plane.STEP not in steps:
+        return
     results = [(judgement.location, judgement.result) for judgement in find_obstacles(snapshot) if judgement.result]
     if results:
         reason = "\n".join(f"{location}: {result}" for location, result in results)

@@ -123,7 +123,7 @@ def install(
     if adopt and session.output == "human":
         sys.stdout.write(build_cleaner(hosts)(describe_adoptable(adoptable)))
     refuse_unconfirmed(before.snapshot)
-    refuse_creation(before.snapshot)
+    refuse_creation(before.snapshot, steps)
     if not force:
         refuse_unplayable(before)
     if not session.yes and not confirm("Apply this plan?"):

@@ -1,6 +1,6 @@
 """Endpoint and networks of the cluster, judged on hosts that are in none: they are fixed when it is created."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,9 @@ from gpustack.ask.probe import Answer
 from gpustack.config.host import HostSpec
 from gpustack.errors import RolloutError
 from gpustack.rollout.addresses import refuse_creation
+from gpustack.steps import STEPS
 from gpustack.steps.prereqs.step import STEP
+from gpustack.steps.step import Step
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.hosts import H1, H2, build_snapshot, judge
@@ -137,10 +139,10 @@ def test_a_control_plane_whose_etcd_would_be_on_no_disk_of_its_own_is_refused() 
         assert list_failures(judge(STEP, answers | place_answers("h1", MEMBER))) == {}
 
 
-def refuse(changed_answers: Answers, **world: Any) -> str:
+def refuse(changed_answers: Answers, steps: Sequence[Step] = STEPS, **world: Any) -> str:
     """Return the reason of the refusal, or an empty text."""
     try:
-        refuse_creation(build_snapshot(changed_answers, state="fresh", **world))
+        refuse_creation(build_snapshot(changed_answers, state="fresh", **world), steps)
     except RolloutError as error:
         return error.reason if error.reference == "creation-refused" else error.reference
     return ""
@@ -168,3 +170,9 @@ def test_a_cluster_that_exists_is_not_refused() -> None:
     assert refuse(wrong)
     assert refuse(wrong | place_answers("h1", MEMBER)) == ""
     assert refuse(wrong, unreached_hosts=["h1"]), "the answers of the control plane are those of a fresh host"
+
+
+def test_steps_that_create_no_cluster_are_not_refused() -> None:
+    wrong = place_answers("h2", make_answer("network.routes", "10.96.0.0/16 host0 -\n"))
+    assert refuse(wrong, [step for step in STEPS if step.id == "control-plane"])
+    assert refuse(wrong, [step for step in STEPS if step.id == "firewall"]) == ""
