@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
-from gpustack.ask.egress import AUTHORITIES, LOGIN, fill_secrets, list_proxy_variables, select_login
+from gpustack.ask.egress import LOGIN, fill_secrets, list_authority_files, list_proxy_variables, select_login
 from gpustack.config.certificate_file import read_certificates
-from gpustack.config.sections.sources import Mirror, Proxy
 from gpustack.config.spec import Spec
 from gpustack.files.json_text import dump_json
 
@@ -74,12 +73,7 @@ def has_login(spec: Spec) -> bool:
 
 def list_authorities(spec: Spec) -> dict[str, str]:
     """List the files with CAs by the name that they get."""
-    sections = (("proxy", spec.proxy), ("source", spec.source))
-    return {
-        PurePath(AUTHORITIES[key]).name: section.ca_file
-        for key, section in sections
-        if isinstance(section, (Proxy, Mirror)) and section.ca_file
-    }
+    return {PurePath(file.path).name: file.certificate_file for file in list_authority_files(spec)}
 
 
 def list_entries(inventory: "Inventory", consumer: Consumer) -> list[Entry]:

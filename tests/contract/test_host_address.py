@@ -18,12 +18,12 @@ READERS = {
     "report/json.py": "the hosts of a document",
     "rollout/anonymize.py": "other names for all hosts of a recording",
 }
-"""Where the address of a host is read, and for what."""
+"""The files that read the address of a host, each with its purpose."""
 OF_OTHERS = {
     "access.service", "announced", "announcement", "engine", "host_reach", "node", "options", "reach", "running[0]",
     "service", "serving", "source",
 }  # fmt: skip
-"""What else has an address: nodes, Services, engines, connections, servers."""
+"""The names of nodes, Services, engines, connections and servers, whose addresses are no host's."""
 
 
 @cache

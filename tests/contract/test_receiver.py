@@ -265,7 +265,8 @@ def test_a_critical_alert_inhibits_lesser_ones(tmp_path: Path) -> None:
                 for severity in ("warning", "info"):
                     labels = {**lower, "severity": severity, "pair": name}
                     with raise_alert(alertmanager, labels):
-                        wait_until(f"{name}, {severity}", lambda: is_muted(alertmanager, labels) is mutes, limit=30)  # noqa: B023
+                        label = f"{name}, {severity}"
+                        assert wait_until(label, lambda: is_muted(alertmanager, labels) is mutes, limit=30)  # noqa: B023
 
 
 @contextmanager

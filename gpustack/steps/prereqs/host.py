@@ -77,7 +77,7 @@ def cgroup_version(view: View) -> Result | None:
 
 
 def etcd_disk(view: View) -> Result | None:
-    """On a control plane, before it is one, the data of etcd will be on a disk of the host. In memory it is lost at the
+    """The data of etcd will be on a disk of the host, before the host is a control plane. In memory it is lost at the
     next boot, and over a network its writes are too slow. How fast a disk is shows only under the writes of etcd."""
     if not view.host.control_plane or is_member(view):
         return None

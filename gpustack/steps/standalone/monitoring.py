@@ -13,6 +13,7 @@ docs/standalone.md.
 from dataclasses import replace
 
 from gpustack.ask.judge import Result, format_value
+from gpustack.ask.pod_egress import has_login
 from gpustack.ask.view import View
 from gpustack.command import Prose
 from gpustack.config.sections.receiver import Receiver
@@ -55,8 +56,7 @@ def receivers(view: View) -> Result | None:
 
 def needs_current_alertmanager(view: View, receiver: Receiver) -> bool:
     """Tell whether the receiver needs Alertmanager 0.26, and the host has an older one."""
-    has_login = bool(view.spec.proxy and view.spec.proxy.user)
-    return receiver.type in (HTTP_TYPES if has_login else ("webhook",)) and is_old_alertmanager(view)
+    return receiver.type in (HTTP_TYPES if has_login(view.spec) else ("webhook",)) and is_old_alertmanager(view)
 
 
 def packages_installed(view: View) -> Result | None:

@@ -33,7 +33,7 @@ def test_a_control_plane_among_the_hosts_of_pods_runs_them() -> None:
 
 
 def test_a_taint_beside_other_nodes_is_no_fault_of_the_catalogue() -> None:
-    """That fault is of a cluster without any node for pods."""
+    """The catalogue's fault of a taint is of a cluster without any node for pods."""
     plane = replace(K1, groups=frozenset({CONTROL_PLANE, NODE}))
     result = judge(STEP, hosts=(plane, K2))["node-group"].result
     assert result
