@@ -111,7 +111,7 @@ def compute_peak(analysis: Analysis, share: str) -> float | None:
 def find_first_answer(prometheus: Prometheus, queries: Iterable[Query]) -> tuple[Query, float] | None:
     """Find the first query that has a value now, and return both; None where no query has one."""
     for query in queries:
-        for series in prometheus.query_instant(query.expr).series:
+        for series in prometheus.query_instant(query.expr):
             sample = series.find_newest_value()
             if sample is not None:
                 return query, sample

@@ -52,11 +52,11 @@ def find_workload(prometheus: Prometheus, namespace: str, pod: str) -> ScaledWor
         )
     series = prometheus.query_instant(
         f"max({REPLICA_METRICS[scaled_kind]}{{{matcher},{scaled_kind.lower()}={quote_promql(name)}}})"
-    ).series
+    )
     return ScaledWorkload(namespace, scaled_kind, name, series[0].find_newest_count() if series else None)
 
 
 def find_owner(prometheus: Prometheus, expr: str) -> tuple[str, str] | None:
     """Find the kind and name of an owner. Return None where there is no such series."""
-    labels = [series.labels for series in prometheus.query_instant(expr).series]
+    labels = [series.labels for series in prometheus.query_instant(expr)]
     return next(((label["owner_kind"], label["owner_name"]) for label in labels if label.get("owner_kind")), None)

@@ -33,7 +33,7 @@ def query_current_state(source: Source) -> CurrentState:
 
 
 def query_series(source: Source, expr: str) -> tuple[Series, ...]:
-    return source.prometheus.query_instant(expr).series
+    return source.prometheus.query_instant(expr)
 
 
 def extract_value(series: Series) -> float:

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from gpustack.capacity.usage import Usage
 from gpustack.times import format_minute
 
-ENOUGH = 0.95
-"""Recorded share of the window, below which a bill is incomplete."""
 FEW = 0.01
 SHOWN = 4
 
@@ -16,14 +14,16 @@ def find_doubts(usage: Usage) -> Iterator[str]:
     yield from find_team_doubts(usage)
     yield from find_model_doubts(usage)
     yield from find_share_doubts(usage)
+    yield from find_unit_doubts(usage)
+    yield from find_sample_doubts(usage)
+    yield from find_node_doubts(usage)
 
 
 def find_gap_doubts(usage: Usage) -> Iterator[str]:
     if usage.gaps:
         names = [f"{format_minute(gap.begin)} to {format_minute(gap.end)}" for gap in usage.gaps]
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         missing = usage.window_hours - usage.recorded_hours
-        yield f"{missing:.1f} of {usage.window_hours} hours were not recorded: {', '.join(names[:SHOWN])}{more} (UTC)"
+        yield f"{missing:.1f} of {usage.window_hours} hours were not recorded: {join_names(names)} (UTC)"
     if usage.bridged_hours >= FEW:
         yield f"{usage.bridged_hours * 60:.0f} min of gaps shorter than half an hour count as the rest of their hour"
 
@@ -42,8 +42,7 @@ def find_team_doubts(usage: Usage) -> Iterator[str]:
     lacking = sum(without.values())
     if days and allocated and lacking / allocated >= FEW:
         most = sorted(without, key=lambda name: -without[name])
-        more = f" and {len(most) - SHOWN} more" if len(most) > SHOWN else ""
-        yield f"{lacking / allocated:.0%} of the allocated hours have no team label: {', '.join(most[:SHOWN])}{more}"
+        yield f"{lacking / allocated:.0%} of the allocated hours have no team label: {join_names(most)}"
     yield from find_renames(days)
 
 
@@ -67,9 +66,7 @@ def find_renames(days: dict[tuple[str, str], set[str]]) -> Iterator[str]:
 def find_model_doubts(usage: Usage) -> Iterator[str]:
     nodes = {key.node for key, hours in usage.hours.items() if not key.model and hours.total > 0}
     if nodes:
-        names = sorted(nodes)
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        yield f"no exporter said which model the GPUs are of {', '.join(names[:SHOWN])}{more}"
+        yield f"no exporter said which model the GPUs are of {join_names(sorted(nodes))}"
 
 
 def find_share_doubts(usage: Usage) -> Iterator[str]:
@@ -78,3 +75,29 @@ def find_share_doubts(usage: Usage) -> Iterator[str]:
             f"{usage.shared_hours:.1f} allocated hours are of GPUs that pods share: active and idle are of the "
             "whole GPU there, for what each pod did is not measured"
         )
+
+
+def find_unit_doubts(usage: Usage) -> Iterator[str]:
+    if usage.unknown_units:
+        units = sum(usage.unknown_units.values())
+        yield (
+            f"the GPU-hours of {join_names(sorted(usage.unknown_units))} are unknown, in no figure: {units:.1f} hours "
+            "of their units, and neither a label of the node nor an exporter says how many GPUs a unit is"
+        )
+
+
+def find_sample_doubts(usage: Usage) -> Iterator[str]:
+    for name, hours in sorted(usage.impossible_hours.items()):
+        yield f"{hours} hours of {name} are left out: their values are no numbers, or cannot be"
+
+
+def find_node_doubts(usage: Usage) -> Iterator[str]:
+    """Find nodes that are gone. A node that was removed and one whose Prometheus is lost look the same."""
+    if usage.gone_nodes:
+        names = [f"{node} (until {format_minute(end)})" for node, end in sorted(usage.gone_nodes.items())]
+        yield f"at the end of the time nothing was known of {join_names(names)}: removed, or no longer recorded"
+
+
+def join_names(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"

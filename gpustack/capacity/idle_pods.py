@@ -29,9 +29,7 @@ def query_idle_pods(source: Source, time: float) -> Iterator[IdlePod]:
         )
     asked = f"max_over_time({inner}) and count_over_time({inner}) >= {LEAST / interval * ENOUGH:.0f}"
     pods: dict[Pod, list[Series]] = {}
-    for sample in source.prometheus.query_instant(
-        f"max by (node, UUID, GPU_I_ID, namespace, pod, team) ({asked})"
-    ).series:
+    for sample in source.prometheus.query_instant(f"max by (node, UUID, GPU_I_ID, namespace, pod, team) ({asked})"):
         pods.setdefault(extract_pod(sample), []).append(sample)
     idle = {
         pod: pod_samples
@@ -60,7 +58,7 @@ def build_pod_matcher(pods: Collection[Pod]) -> str:
 def query_owners(source: Source, pods: Collection[Pod]) -> dict[Pod, str]:
     """Query the controllers of pods, as Job/train-0."""
     owners = source.select("kube_pod_owner", f'owner_is_controller="true",{build_pod_matcher(pods)}')
-    samples = source.prometheus.query_instant(f"max by (namespace, pod, owner_kind, owner_name) ({owners})").series
+    samples = source.prometheus.query_instant(f"max by (namespace, pod, owner_kind, owner_name) ({owners})")
     return {
         extract_pod(sample): f"{sample.labels.get('owner_kind', '')}/{sample.labels.get('owner_name', '')}"
         for sample in samples
@@ -72,7 +70,7 @@ def query_idle_starts(source: Source, time: float, pods: Collection[Pod]) -> dic
     expr = f"max by (namespace, pod) (max_over_time({source.select(series.HELD, build_pod_matcher(pods))}[{STEP}s]))"
     end = time // STEP * STEP
     idle_starts: dict[Pod, tuple[float, bool]] = {}
-    for pod_series in source.prometheus.query_range(expr, end - BACK, end, STEP).series:
+    for pod_series in source.prometheus.query_range(expr, end - BACK, end, STEP):
         busy = [moment for moment, most in pod_series.points if most >= series.IDLE_BELOW]
         begun = busy[-1] if busy else pod_series.points[0][0] - STEP
         idle_starts[extract_pod(pod_series)] = begun, not busy and begun <= end - BACK

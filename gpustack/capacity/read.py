@@ -13,6 +13,7 @@ from gpustack.capacity.usage import Queue, Usage, group_hours
 from gpustack.capacity.window import Window
 from gpustack.config.sections.usage import Capacity as Spec
 from gpustack.metrics.prometheus import Prometheus
+from gpustack.times import HOUR
 from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
 
@@ -67,8 +68,17 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
         gaps=tuple(find_gaps(window.begin, window.end, clock.recorded_shares)),
         source=source.description,
         shared_hours=table.shared_hours,
+        unknown_units=table.unknown_units,
+        impossible_hours=dict(source.impossible_hours),
+        gone_nodes=find_gone_nodes(table.last_hours),
     )
     return replace(usage, doubts=tuple(find_doubts(usage)))
+
+
+def find_gone_nodes(last_hours: Mapping[str, int]) -> dict[str, int]:
+    """Find the nodes that had ended two hours before the last one, with the end of their last hour."""
+    end = max(last_hours.values(), default=0)
+    return {node: hour + HOUR for node, hour in last_hours.items() if hour < end - HOUR}
 
 
 def build_pool_query(label: str, source: Source) -> str:

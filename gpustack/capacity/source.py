@@ -1,8 +1,8 @@
 """The source of hours: recorded series, or raw ones by the expressions of their rules."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from math import isfinite
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from gpustack.capacity import raw_rules
 from gpustack.capacity.window import Window
@@ -19,6 +19,15 @@ AFFORDABLE = 25_000
 RECORDED = "recorded series (gpustack-usage)"
 RAW = f"raw series, every {raw_rules.INTERVAL // 60} minutes (no recording rules there)"
 
+SAMPLES = 3600.0
+"""Samples in an hour, at most."""
+FUNCTIONS: Mapping[str, Callable[[float], float]] = {
+    "avg_over_time": lambda limit: limit,
+    "sum_over_time": lambda limit: limit * SAMPLES,
+    "count_over_time": lambda _: SAMPLES,
+}
+"""What a function of an hour is at most, by the limit of a sample."""
+
 Hourly = dict[int, float]
 """A value by the begin of its hour."""
 
@@ -26,13 +35,15 @@ Hourly = dict[int, float]
 @dataclass(frozen=True)
 class Source:
     """Describe the source of a window. `team_label` is that of kube-state-metrics. `cluster` chooses one of several, in
-    Thanos or Mimir."""
+    Thanos or Mimir. `impossible_hours` counts by series the hours whose value cannot be: no number, or out of its
+    limits."""
 
     prometheus: Prometheus
     window: Window
     team_label: str
     cluster: str
     recorded: bool
+    impossible_hours: Counter[str] = field(default_factory=Counter)
 
     @property
     def description(self) -> str:
@@ -51,9 +62,13 @@ class Source:
             inner = f"{self.select(name)}[{series.HOUR}]"
         else:
             inner = f"({raw_rules.expand_names(name, self.team_label)})[{series.HOUR}:{raw_rules.INTERVAL}s]"
-        yield from self.query_chunks(
-            f"max by ({', '.join(filter(None, ('cluster', group_labels)))}) ({function}({inner}))"
-        )
+        limit = FUNCTIONS[function](series.LIMITS.get(name, series.MOST_UNITS))
+        expr = f"max by ({', '.join(filter(None, ('cluster', group_labels)))}) ({function}({inner}))"
+        for labels, hourly in self.query_chunks(expr):
+            possible = {hour: value for hour, value in hourly.items() if 0 <= value <= limit}
+            if len(possible) < len(hourly):
+                self.impossible_hours[name] += len(hourly) - len(possible)
+            yield labels, possible
 
     def query_chunks(self, expr: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
         """Query an expression by hour, and yield labels and values once for each week and series. Raise InputError
@@ -61,9 +76,9 @@ class Source:
         clusters: set[str] = set()
         for begin in range(self.window.begin, self.window.end, CHUNK):
             end = min(begin + CHUNK, self.window.end)
-            for result in self.prometheus.query_range(expr, begin + HOUR, end, HOUR).series:
+            for result in self.prometheus.query_range(expr, begin + HOUR, end, HOUR):
                 clusters.add(result.labels.get("cluster", ""))
-                yield result.labels, {int(at) - HOUR: value for at, value in result.points if isfinite(value)}
+                yield result.labels, {int(at) - HOUR: value for at, value in result.points}
         if len(clusters) > 1:
             why = f"It has series of {', '.join(sorted(name or '(none)' for name in clusters))}."
             raise InputError("capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why)
@@ -74,15 +89,15 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
     and too many GPUs for raw ones, or no kube-state-metrics."""
     url, end = prometheus.access.url, float(window.end)
     length = window.end - window.begin
-    if prometheus.query_instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end).series:
+    if prometheus.query_instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end):
         return Source(prometheus, window, team_label, cluster, recorded=True)
     # Within the window: what is asked about may be a cluster that is gone by now.
     offered = f"sum(max_over_time(({raw_rules.expand_names(series.OFFERED)})[{length}s:{HOUR}s]))"
-    offers = prometheus.query_instant(offered, end).series
+    offers = prometheus.query_instant(offered, end)
     if not offers:
         message = f"{url} does not know what GPUs nodes offered before {format_minute(end)} UTC."
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
-        if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})").series:
+        if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})"):
             why = "It knows them only since then: whole hours are counted, so ask again after the next hour has begun."
         raise MissingDataError("capacity-no-requests", message, why)
     units = offers[0].points[-1][1]

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from gpustack.capacity.doubts import ENOUGH
 from gpustack.capacity.usage import Row, Usage
 from gpustack.exit_status import ExitStatus, select_status
 
@@ -69,4 +68,4 @@ class Capacity:
 
     @property
     def exit_status(self) -> ExitStatus:
-        return select_status(unknown=self.usage.coverage < ENOUGH)
+        return select_status(unknown=not self.usage.complete)

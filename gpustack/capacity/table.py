@@ -23,7 +23,8 @@ Place = tuple[str, str, str]
 
 class UsageTable:
     """Add up hours. Models, pools and units have to be added before hours are. `shared_hours` are allocated hours of
-    GPUs that pods share."""
+    GPUs that pods share; `unknown_units` are units of which nothing says how many GPUs they are, times hours, by node.
+    """
 
     def __init__(self, clock: Clock, renames: Mapping[str, str]) -> None:
         self.clock = clock
@@ -36,6 +37,8 @@ class UsageTable:
         self.days: dict[int, str] = {}
         self.places: dict[tuple[str, int], Place] = {}
         self.shared_hours = 0.0
+        self.unknown_units: dict[str, float] = {}
+        self.last_hours: dict[str, int] = {}
 
     def resolve_team(self, labels: Mapping[str, str]) -> str:
         team = labels.get("team", "")
@@ -50,14 +53,19 @@ class UsageTable:
     def add_offered(self, labels: Mapping[str, str], hourly: Hourly) -> None:
         node, resource = labels.get("node", ""), labels["resource"]
         for hour, count in hourly.items():
+            self.last_hours[node] = max(hour, self.last_hours.get(node, 0))
+            if (unit := self.find_unit(node, resource, hour)) is None:
+                unknown = count * self.clock.requests.get(hour, 0.0)
+                self.unknown_units[node] = self.unknown_units.get(node, 0.0) + unknown
+                continue
             key = self.build_key(self.locate_node(node, hour), node, parse_profile(resource), None, "")
-            hours = count * self.compute_unit(node, resource, hour) * self.clock.requests.get(hour, 0.0)
-            self.offered[key] = self.offered.get(key, 0.0) + hours
+            self.offered[key] = self.offered.get(key, 0.0) + count * unit * self.clock.requests.get(hour, 0.0)
 
     def add_allocated(self, labels: Mapping[str, str], hourly: Hourly) -> None:
         node, resource, row = labels.get("node", ""), labels["resource"], self.build_row_finder(labels)
         for hour, count in hourly.items():
-            unit = self.compute_unit(node, resource, hour)
+            if (unit := self.find_unit(node, resource, hour)) is None:
+                continue
             hours = count * unit * self.clock.requests.get(hour, 0.0)
             row(hour, parse_profile(resource)).allocated += hours
             self.shared_hours += hours if resource in WHOLE and unit < 1 else 0.0
@@ -79,10 +87,11 @@ class UsageTable:
         whole = next((unit for name in WHOLE if (unit := self.units.find_value((node, name), hour)) is not None), None)
         return ("", whole) if whole is not None else (profile, find_share(profile) or 1.0)
 
-    def compute_unit(self, node: str, resource: str, hour: int) -> float:
-        """Compute the GPUs that one unit is. An unknown unit is one GPU."""
+    def find_unit(self, node: str, resource: str, hour: int) -> float | None:
+        """Find the GPUs that one unit is. Return None where neither the node nor an exporter says it, and the resource
+        names no profile: a unit may be a whole GPU or a tenth of one."""
         known = self.units.find_value((node, resource), hour)
-        return find_share(parse_profile(resource)) or 1.0 if known is None else known
+        return find_share(parse_profile(resource)) if known is None else known
 
     def build_row_finder(self, labels: Mapping[str, str]) -> Callable[[int, str], Hours]:
         """Build a function that finds the row of an hour and profile with these labels; it looks once a day, as long as

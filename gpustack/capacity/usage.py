@@ -15,6 +15,8 @@ from typing import NamedTuple
 from gpustack.times import HOUR, format_day
 
 UNNAMED = ""
+ENOUGH = 0.95
+"""Recorded share of the window, below which a report or a bill is incomplete."""
 
 
 class Key(NamedTuple):
@@ -82,7 +84,9 @@ class Queue:
 class Usage:
     """Hold the usage of a window. `recorded_hours` of `window_hours` are known; `bridged_hours` of these were part of
     an hour with gaps, and count as its rest. `source` describes the origin of the series. `shared_hours` are GPU-hours
-    of GPUs that pods share. `doubts` are sentences."""
+    of GPUs that pods share. `unknown_units` are units of which nothing says how many GPUs they are, times hours, by
+    node: they are in no figure. `impossible_hours` counts hours by series whose value cannot be. `gone_nodes` have the
+    end of the last hour of nodes that offered GPUs, and do not at the end of the window. `doubts` are sentences."""
 
     begin: int
     end: int
@@ -94,6 +98,9 @@ class Usage:
     gaps: tuple[Gap, ...]
     source: str
     shared_hours: float = 0.0
+    unknown_units: Mapping[str, float] = field(default_factory=dict)
+    impossible_hours: Mapping[str, int] = field(default_factory=dict)
+    gone_nodes: Mapping[str, int] = field(default_factory=dict)
     doubts: tuple[str, ...] = field(default=())
 
     def count_known_hours(self) -> dict[str, int]:
@@ -103,6 +110,11 @@ class Usage:
             known = not any(gap.begin <= hour < gap.end for gap in self.gaps)
             counts[format_day(hour)] = counts.get(format_day(hour), 0) + known
         return counts
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether the figures are those of the window: nearly all of it was recorded, and nothing is left out."""
+        return self.coverage >= ENOUGH and not self.unknown_units and not self.impossible_hours
 
     @property
     def coverage(self) -> float:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from gpustack.capacity.doubts import ENOUGH
 from gpustack.capacity.usage import Hours, Key, Usage
 from gpustack.exit_status import ExitStatus, select_status
 
@@ -67,7 +66,7 @@ class Bill:
     @property
     def exit_status(self) -> ExitStatus:
         exceeded = any(budget.exceeded for budget in self.budgets)
-        return select_status(differs=exceeded, unknown=self.usage.coverage < ENOUGH)
+        return select_status(differs=exceeded, unknown=not self.usage.complete)
 
 
 def split_hours(hours: Hours) -> tuple[float, ...]:

@@ -73,7 +73,7 @@ def query_hours(prometheus: Prometheus, expr: str, begin: int, end: int) -> Tabl
     table: Table = {}
     for first in range(begin, end, WEEK):
         last = min(first + WEEK, end)
-        for series in prometheus.query_range(f"avg_over_time(({expr})[1h:{SAMPLED}])", first + HOUR, last, HOUR).series:
+        for series in prometheus.query_range(f"avg_over_time(({expr})[1h:{SAMPLED}])", first + HOUR, last, HOUR):
             hours = table.setdefault(series.labels.get("resource", ""), {})
             hours |= {round(at) - HOUR: demand for at, demand in series.points if isfinite(demand)}
     return table

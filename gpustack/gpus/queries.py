@@ -22,19 +22,18 @@ def query_readings(prometheus: Prometheus, names: Iterable[str], labels: Mapping
     MissingDataError where no GPU has any."""
     metrics = list_spellings(frozenset(names))
     chosen = "".join(f",{name}={dump_json(value)}" for name, value in (labels or {}).items())
-    result = prometheus.query_instant(f'{{__name__=~"{"|".join(metrics)}"{chosen}}}[{BACK}s]')
-    present_names = {series.labels.get("__name__", "") for series in result.series}
+    series_list = prometheus.query_instant(f'{{__name__=~"{"|".join(metrics)}"{chosen}}}[{BACK}s]')
+    present_names = {series.labels.get("__name__", "") for series in series_list}
     unsure = [metric for metric in metrics if metric in present_names and is_ambiguous(metric)]
-    series = drop_exporter_pods(prometheus, result.series)
-    readings = build_readings(series, {metric: prometheus.fetch_help_texts(metric) for metric in unsure})
+    own_series = drop_exporter_pods(prometheus, series_list)
+    readings = build_readings(own_series, {metric: prometheus.fetch_help_texts(metric) for metric in unsure})
     if not readings.newest and not readings.doubts:
         message = f"{prometheus.access.url} has no metrics of GPUs from the last {BACK} s."
         why = "No dcgm-exporter is scraped, or it is another Prometheus than the one that does."
         if labels:
             message, why = f"{message[:-1]} with {chosen[1:]}.", "No series of a GPU has these labels."
         raise MissingDataError("gpu-no-series", message, why)
-    doubts = (*readings.doubts, *(f"Prometheus: {text}" for text in result.warnings))
-    return Readings(readings.newest, doubts)
+    return readings
 
 
 def drop_exporter_pods(prometheus: Prometheus, series_list: Sequence[Series]) -> Sequence[Series]:
@@ -48,7 +47,7 @@ def drop_exporter_pods(prometheus: Prometheus, series_list: Sequence[Series]) ->
     if not unsure:
         return series_list
     jobs = dump_json("|".join(map(re.escape, sorted(unsure))))
-    targets = prometheus.query_instant(f"up{{job=~{jobs}}}").series
+    targets = prometheus.query_instant(f"up{{job=~{jobs}}}")
     exporter_pods = {extract_target(target): extract_pod(target) for target in targets}
     return [
         drop_pod_labels(series) if extract_pod(series) == exporter_pods.get(extract_target(series), ()) else series
@@ -72,5 +71,5 @@ def drop_pod_labels(series: Series) -> Series:
 def query_sharing(prometheus: Prometheus) -> dict[str, str]:
     """Query how nodes share their GPUs (time-slicing, mps, none), by node. It is empty where kube-state-metrics does
     not export the label."""
-    result = prometheus.query_instant(f'kube_node_labels{{{STRATEGY}!=""}}')
-    return {series.labels.get("node", ""): series.labels.get(STRATEGY, "") for series in result.series}
+    series_list = prometheus.query_instant(f'kube_node_labels{{{STRATEGY}!=""}}')
+    return {series.labels.get("node", ""): series.labels.get(STRATEGY, "") for series in series_list}

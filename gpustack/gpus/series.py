@@ -35,16 +35,14 @@ class Metrics:
 def list_metrics(prometheus: Prometheus) -> Metrics:
     """List the metrics by name. Raise MissingDataError where there is none."""
     newest: dict[str, dict[str, Series]] = {}
-    warnings: dict[str, None] = {}
     for word in ("count", "min", "max"):
-        result = prometheus.query_instant(f"{word} by (__name__) ({EVERY})")
-        warnings |= dict.fromkeys(result.warnings)
-        newest[word] = {series.labels.get("__name__", ""): series for series in result.series}
+        series_list = prometheus.query_instant(f"{word} by (__name__) ({EVERY})")
+        newest[word] = {series.labels.get("__name__", ""): series for series in series_list}
     if not newest["count"]:
         message = f"{prometheus.access.url} has no metrics of GPUs."
         raise MissingDataError("gpu-no-series", message, "No dcgm-exporter is scraped by it.")
     metrics = tuple(describe_metric(prometheus, name, newest) for name in sorted(newest["count"]))
-    return Metrics(metrics, (*list_unproven(metrics), *(f"Prometheus: {text}" for text in warnings)))
+    return Metrics(metrics, tuple(list_unproven(metrics)))
 
 
 def describe_metric(prometheus: Prometheus, name: str, newest: Mapping[str, Mapping[str, Series]]) -> Metric:

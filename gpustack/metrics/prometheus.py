@@ -3,7 +3,7 @@
 The HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import isfinite
@@ -12,13 +12,15 @@ from urllib.parse import urlencode
 
 from gpustack.ask.redact.printable import flatten
 from gpustack.command import Command
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import MissingDataError, UnreachableError, UsageError
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
 from gpustack.metrics.web import BUSY, Access, Web
 
 # A range has at most 11,000 points (web/api/v1/api.go of Prometheus): a longer one is asked for in pages.
 PAGE = 10_000
+COMPLETE = {"partial_response": "false"}
+"""Thanos leaves out what a store does not answer, and says so in a warning at most. Others ignore this parameter."""
 LAST_TIME = 253402300799.0
 """The end of the year 9999, behind which Python has no times."""
 Data = TypeVar("Data")
@@ -42,47 +44,36 @@ class Series:
         return None if value is None else round(value)
 
 
-@dataclass(frozen=True)
-class QueryResult:
-    """Hold the series of an answer. `warnings` are the server's: with Thanos, that a part of it did not answer."""
-
-    series: tuple[Series, ...]
-    warnings: tuple[str, ...] = ()
-
-
 class Prometheus:
     """Query a server. Raise UsageError for an invalid address and for a query that the server refuses, UnreachableError
-    for a server that does not answer, or not as Prometheus does."""
+    for a server that does not answer, or not as Prometheus does, and MissingDataError for an answer of which a part is
+    missing: a sum over it would be too low, and nothing in it says so."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
         self.web = Web(access)
 
-    def query_instant(self, expr: str, time: float | None = None) -> QueryResult:
+    def query_instant(self, expr: str, time: float | None = None) -> tuple[Series, ...]:
         """Query one moment, now by default: one point in each series. A range vector (`up[2m]`) has its samples as they
         are."""
         words = {"query": expr} | ({"time": repr(time)} if time is not None else {})
-        return QueryResult(*self._ask("query", words, _parse_series))
+        return self._ask("query", COMPLETE | words, _parse_series)
 
-    def query_range(self, expr: str, begin: float, end: float, step: float) -> QueryResult:
+    def query_range(self, expr: str, begin: float, end: float, step: float) -> tuple[Series, ...]:
         """Query every `step` seconds from `begin` to `end`, both included."""
         points: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
-        warnings: dict[str, None] = {}
         for first, last in split_pages(begin, end, step):
             words = {"query": expr, "start": repr(first), "end": repr(last), "step": repr(step)}
-            series, warned = self._ask("query_range", words, _parse_series)
-            warnings |= dict.fromkeys(warned)
-            for page_series in series:
+            for page_series in self._ask("query_range", COMPLETE | words, _parse_series):
                 points.setdefault(tuple(sorted(page_series.labels.items())), []).extend(page_series.points)
-        return QueryResult(
-            tuple(Series(dict(labels), tuple(series_points)) for labels, series_points in points.items()),
-            tuple(warnings),
-        )
+        return tuple(Series(dict(labels), tuple(series_points)) for labels, series_points in points.items())
 
     def fetch_time(self) -> float:
-        """Fetch the time of the server's clock, in seconds since 1970. Samples have that time, whatever the local clock
-        says."""
-        times = [series.find_newest_value() for series in self.query_instant("time()").series]
+        """Fetch the time of the server's clock, in seconds since 1970, before anything else is read. Samples have that
+        time, whatever the local clock says. Raise MissingDataError where the server knows of a store that does not
+        answer."""
+        self._refuse_partial(self._fetch_store_errors())
+        times = [series.find_newest_value() for series in self.query_instant("time()")]
         if len(times) != 1 or times[0] is None or not 0 <= times[0] <= LAST_TIME:
             message = f"{self.access.url} does not say what time it is."
             raise UnreachableError("prometheus-answer", message, f"It answered {times} to time().", self._suggest())
@@ -92,25 +83,36 @@ class Prometheus:
         """Fetch the help texts that exporters give a metric; several where they differ, none where nobody scrapes it
         now."""
         path = f"metadata?{urlencode({'metric': metric})}"
-        texts, _ = self._ask(path, None, lambda data: [str(entry["help"]) for entry in data.get(metric, ())])
+        texts = self._ask(path, None, lambda data: [str(entry["help"]) for entry in data.get(metric, ())])
         return tuple(dict.fromkeys(texts))
 
-    def _ask(
-        self, path: str, form: Mapping[str, str] | None, read: Callable[[Any], Data]
-    ) -> tuple[Data, tuple[str, ...]]:
+    def _fetch_store_errors(self) -> list[str]:
+        """Fetch the errors of the stores of a Thanos. It asks no store that is not healthy, and then warns of nothing.
+        Other servers have no such list."""
+        status, body = self.web.ask(f"{self.access.url.rstrip('/')}/api/v1/stores")
+        if status != HTTPStatus.OK:
+            return []
+        try:
+            stores = [store for group in load_json(body)["data"].values() for store in group]
+            return [f"{store['name']}: {store['lastError']}" for store in stores if store.get("lastError")]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return []  # a server of another kind
+
+    def _ask(self, path: str, form: Mapping[str, str] | None, read: Callable[[Any], Data]) -> Data:
         """Send a query by POST, which takes queries of any length, or by GET where there is no form."""
         url = f"{self.access.url.rstrip('/')}/api/v1/{path}"
         method, body = ("GET", "") if form is None else ("POST", urlencode(form))
         status, data = self.web.ask(url, method, body)
         return self._read(status, data, read)
 
-    def _read(self, status: int, body: bytes, read: Callable[[Any], Data]) -> tuple[Data, tuple[str, ...]]:
+    def _read(self, status: int, body: bytes, read: Callable[[Any], Data]) -> Data:
         url, error = self.access.url, ""
         try:
             document = load_json(body)
-            error = str(document.get("error", ""))
+            error = flatten(str(document.get("error", "")))
             if status == HTTPStatus.OK and document["status"] == "success":
-                return read(document["data"]), tuple(map(str, document.get("warnings", ())))
+                self._refuse_partial(document.get("warnings") or ())
+                return read(document["data"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # what came instead is in the error below
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -123,6 +125,13 @@ class Prometheus:
         message = f"{url} does not answer as Prometheus does (HTTP {status})."
         what = error or body[:120].decode(errors="replace")
         raise UnreachableError("prometheus-answer", message, what, self._suggest())
+
+    def _refuse_partial(self, warnings: Sequence[object]) -> None:
+        """Raise MissingDataError for the warnings of an answer, in the words of the server."""
+        if warnings:
+            message = f"{self.access.url} answered only in part."
+            reason = "; ".join(dict.fromkeys(flatten(str(warning)) for warning in warnings))
+            raise MissingDataError("prometheus-partial", message, reason)
 
     def _suggest(self) -> Command:
         return Command("curl", "-sS", f"{self.access.url}/api/v1/status/buildinfo")

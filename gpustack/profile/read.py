@@ -14,7 +14,7 @@ def query_job(prometheus: Prometheus, selection: Selection, begin: float, end: f
     seconds = max(1, round(end - begin))
     series_list: list[Series] = []
     for matcher in selection.build_matchers():
-        series_list += prometheus.query_instant(f'{{__name__=~"{names}"{matcher}}}[{seconds}s]', end).series
+        series_list += prometheus.query_instant(f'{{__name__=~"{names}"{matcher}}}[{seconds}s]', end)
     windows = tuple(build_windows(series_list, selection, end - begin))
     if not windows:
         message = "There are no samples of such GPUs in that time."

@@ -14,7 +14,7 @@ def report(*, period: Period, grouping: ByOption = "namespace", source: Source, 
     """Report GPU-hours by use: allocated, attributed, active, idle and free, with the queue and the current state.
 
     docs/capacity.md defines the columns and names their series. The command exits with 8 if less than 95 % of the time
-    was recorded."""
+    was recorded, or if hours are unknown."""
     names = parse_dimensions(grouping)
     with open_source(source, session) as (prometheus, hosts):
         from gpustack.capacity.read import read_capacity

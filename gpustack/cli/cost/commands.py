@@ -67,7 +67,7 @@ def report(
     """Report the cost of used, idle and free GPUs. The rows add up to the total.
 
     The prices are cost.prices of the spec. The command exits with 1 if a budget is exceeded, and with 8 if less than
-    95 % of the time was recorded."""
+    95 % of the time was recorded, or if hours are unknown."""
     names, budgets = parse_dimensions(grouping), parse_budgets(budget or [])
     with open_source(source, session) as (prometheus, hosts):
         from gpustack.capacity.read import read_usage

@@ -136,7 +136,7 @@ def check_exporter(
         from gpustack.metrics.exposition import fetch_families
         from gpustack.metrics.web import Web
 
-        web = Web(Source(url, token, certificate, ca, "").build_access())
+        web = Web(Source(url, token, certificate=certificate, ca=ca).build_access())
         first, later = fetch_families(web), None
         if interval:
             session.report(Event("waiting", url, f"is asked again in {interval} s"))

@@ -28,6 +28,12 @@ AddressOption = Annotated[
 TokenOption = Annotated[
     Path | None, typer.Option("--token-file", metavar="FILE", help="Read the bearer token from this file.")
 ]
+LoginOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--basic-auth-file", metavar="FILE", help="Read USER:PASSWORD for basic authentication from this file."
+    ),
+]
 CertificateOption = Annotated[
     Path | None,
     typer.Option("--client-certificate", metavar="FILE", help="Use this client certificate with its key, in PEM."),
@@ -47,19 +53,25 @@ class Source:
 
     address: AddressOption = ""
     token: TokenOption = None
+    login: LoginOption = None
     certificate: CertificateOption = None
     ca: CaOption = None
     tenant: TenantOption = ""
 
     def build_access(self) -> "Access":
-        """Build the access to the address. Raise UsageError for a file that cannot be read."""
+        """Build the access to the address. Raise UsageError for a file that cannot be read, and for two logins."""
         from gpustack.metrics.web import Access
+
+        if self.token and self.login:
+            reason = "A request has one header Authorization."
+            raise UsageError("prometheus-file", "--token-file and --basic-auth-file are mutually exclusive.", reason)
 
         return Access(
             self.address,
             token=parse_header(f"--token-file: {self.token}", read_file("--token-file", self.token))
             if self.token
             else "",
+            login=read_login(self.login) if self.login else "",
             certificate=require_readable("--client-certificate", self.certificate),
             ca=require_readable("--ca-file", self.ca),
             tenant=parse_header("--tenant", self.tenant) if self.tenant else "",
@@ -86,6 +98,15 @@ def parse_header(label: str, text: str) -> str:
     if not line or not line.isascii() or not line.isprintable():
         raise UsageError("prometheus-file", f"{label} is not one line of ASCII.", "It is sent as a header of HTTP.")
     return line
+
+
+def read_login(path: Path) -> str:
+    """Read the login of basic authentication. Raise UsageError, without its text, for a file without a colon."""
+    login = parse_header(f"--basic-auth-file: {path}", read_file("--basic-auth-file", path))
+    if ":" not in login:
+        message = f"--basic-auth-file: {path} is not USER:PASSWORD."
+        raise UsageError("prometheus-file", message, "The first colon separates the user from the password.")
+    return login
 
 
 def require_readable(option: str, path: Path | None) -> str:

@@ -1,5 +1,7 @@
 """Hours of GPUs against what was put in: pods that come and go, nodes that change, MIG, shares, gaps."""
 
+from math import isfinite
+
 import pytest
 
 from gpustack.capacity.read import query_usage
@@ -160,3 +162,44 @@ def test_a_renamed_team_is_joined_and_a_missing_label_is_doubted() -> None:
     joined_usage = query_usage(world.build_source(), renames={"vision": "perception"})
     assert index_by_name(group_hours(joined_usage, ("team",)))["perception",].allocated == pytest.approx(144)
     assert len(joined_usage.doubts) == 1
+
+
+def test_hours_of_units_that_nothing_measures_are_unknown() -> None:
+    """Two units may be two GPUs, or two of ten shares of one."""
+    recorder = Recorder(24)
+    recorder.record_node("n1", 0, 1440, 8)
+    recorder.record_pod("n1", "a", 0, 1440, 2)
+    recorder.put(series.OFFERED, 0, 1440, 10, node="shared", resource="nvidia_com_gpu")
+    recorder.put(series.ALLOCATED, 0, 1440, 2, node="shared", resource="nvidia_com_gpu", namespace="a")
+    usage = query_usage(recorder.build_source())
+    rows = index_by_name(group_hours(usage, ("namespace",)))
+    assert rows["a",].allocated == pytest.approx(48)
+    assert sum_hours(group_hours(usage, ())).total == pytest.approx(8 * 24)
+    assert (usage.coverage, usage.complete, usage.unknown_units) == (1, False, {"shared": 240})
+    assert any("the GPU-hours of shared are unknown" in doubt for doubt in usage.doubts)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -1.0, 1e300])
+@pytest.mark.parametrize("name", [series.OFFERED, series.ALLOCATED, series.UNIT, series.GPUS, series.ACTIVE])
+def test_a_value_that_cannot_be_is_no_sample(name: str, value: float) -> None:
+    recorder = Recorder(24)
+    recorder.record_node("n1", 0, 1440, 8)
+    recorder.record_pod("n1", "a", 0, 1440, 2)
+    labels = next(iter(recorder.spans[name]))
+    recorder.spans[name][labels] = [(0, 60, value), (60, 1440, recorder.spans[name][labels][0][2])]
+    usage = query_usage(recorder.build_source())
+    assert (usage.complete, usage.impossible_hours) == (False, {name: 1})
+    assert f"1 hours of {name} are left out: their values are no numbers, or cannot be" in usage.doubts
+    assert all(
+        isfinite(number) and number >= 0 for row in group_hours(usage, ("day",)) for number in vars(row.hours).values()
+    )
+
+
+def test_a_node_that_is_gone_at_the_end_is_named() -> None:
+    recorder = Recorder(24)
+    recorder.record_node("stays", 0, 1440, 8)
+    recorder.record_node("gone", 0, 600, 8)
+    usage = query_usage(recorder.build_source())
+    assert usage.complete, "a node may be removed"
+    assert usage.gone_nodes == {"gone": BEGIN + 10 * 3600}
+    assert "nothing was known of gone (until 2026-10-01 10:00)" in "; ".join(usage.doubts)

@@ -9,7 +9,7 @@ import pytest
 from gpustack.capacity.source import choose_source
 from gpustack.capacity.window import Window
 from gpustack.errors import MissingDataError
-from gpustack.metrics.prometheus import QueryResult, Series
+from gpustack.metrics.prometheus import Series
 
 
 @dataclass
@@ -19,8 +19,8 @@ class Young:
     series: tuple[Series, ...]
     access: Any = field(default_factory=lambda: SimpleNamespace(url="http://p"))
 
-    def query_instant(self, expr: str, time: float | None = None) -> QueryResult:
-        return QueryResult(self.series if time is None else ())
+    def query_instant(self, expr: str, time: float | None = None) -> tuple[Series, ...]:
+        return self.series if time is None else ()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import UnreachableError
 from gpustack.metrics import exposition
-from gpustack.metrics.prometheus import Prometheus, QueryResult
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
 from gpustack.proof import connect
 from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series
@@ -34,9 +34,9 @@ def inventories(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
         opened_inventories.append(hosts)
         yield "127.0.0.1", {"prometheus": 9090, "exporter": 9400}[part]
 
-    def query(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
+    def query(self: Prometheus, expr: str, time: float | None = None) -> tuple[Series, ...]:
         assert self.access == Access("http://127.0.0.1:9090")
-        return QueryResult(() if expr.startswith("kube_") else tuple(chain(*[build_gpu_series("gpu1", 0, **BUSY)])))
+        return () if expr.startswith("kube_") else tuple(chain(*[build_gpu_series("gpu1", 0, **BUSY)]))
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: HOSTS)
     monkeypatch.setattr(connect, "open_part", open_part)
@@ -56,7 +56,7 @@ def test_the_prometheus_of_the_cluster_is_asked(inventories: list[Inventory]) ->
 
 
 def test_a_given_address_opens_no_cluster(inventories: list[Inventory], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: ())
     run_gpu("list", "--prometheus", "http://prometheus.example.org")
     assert inventories == []
 

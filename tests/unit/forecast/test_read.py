@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.errors import MissingDataError
 from gpustack.forecast.read import query_demands
-from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
 from gpustack.times import DAY, HOUR
 
@@ -22,7 +22,7 @@ def stored_values(monkeypatch: pytest.MonkeyPatch) -> Values:
     """Values by kind and end of the hour, which the test puts in."""
     values: Values = {"capacity": {}, "queued": {}, "allocated": {}}
 
-    def answer(self: Prometheus, expr: str, begin: float, end: float, step: float) -> QueryResult:
+    def answer(self: Prometheus, expr: str, begin: float, end: float, step: float) -> tuple[Series, ...]:
         assert step == HOUR
         assert end - begin < 7 * DAY
         match = KIND.search(expr)
@@ -30,7 +30,7 @@ def stored_values(monkeypatch: pytest.MonkeyPatch) -> Values:
         points = tuple(
             (float(moment), value) for moment, value in values[KINDS[match[0]]].items() if begin <= moment <= end
         )
-        return QueryResult((Series(GPU, points),) if points else ())
+        return (Series(GPU, points),) if points else ()
 
     monkeypatch.setattr(Prometheus, "query_range", answer)
     monkeypatch.setattr(Prometheus, "fetch_time", lambda _: END + 5000.0)

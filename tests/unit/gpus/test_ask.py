@@ -5,7 +5,7 @@ import pytest
 from gpustack.errors import MissingDataError
 from gpustack.gpus.fleet import FIELDS, Fleet, build_fleet
 from gpustack.gpus.queries import query_readings, query_sharing
-from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
 from tests.worlds.prometheus.gpu_series import build_gpu_series
 
@@ -17,14 +17,14 @@ TRAIN = {"namespace": "team-a", "pod": "train-0", "container": "main"}
 def serve_prometheus(monkeypatch: pytest.MonkeyPatch, expressions: list[str], *series: list[Series]) -> Prometheus:
     """Build a Prometheus that scrapes an exporter whose pod has a name of its own."""
 
-    def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
+    def answer(self: Prometheus, expr: str, time: float | None = None) -> tuple[Series, ...]:
         expressions.append(expr)
         if expr.startswith("up"):
-            return QueryResult((Series({"__name__": "up", **TARGET, **OWN_POD}, ((1000.0, 1.0),)),))
+            return (Series({"__name__": "up", **TARGET, **OWN_POD}, ((1000.0, 1.0),)),)
         if expr.startswith("kube_node_labels"):
             labels = {"node": "gpu1", "label_nvidia_com_gpu_sharing_strategy": "time-slicing"}
-            return QueryResult((Series(labels, ((1000.0, 1.0),)),))
-        return QueryResult(tuple(one_series for group in series for one_series in group))
+            return (Series(labels, ((1000.0, 1.0),)),)
+        return tuple(one_series for group in series for one_series in group)
 
     monkeypatch.setattr(Prometheus, "query_instant", answer)
     return Prometheus(Access("http://prometheus.example.org"))

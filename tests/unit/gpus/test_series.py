@@ -2,7 +2,7 @@ import pytest
 
 from gpustack.errors import MissingDataError
 from gpustack.gpus.series import list_metrics
-from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
 from gpustack.report.gpus.metrics import format_number, format_range, select_unit
 
@@ -17,10 +17,10 @@ NAMES = {
 
 @pytest.fixture
 def prometheus(monkeypatch: pytest.MonkeyPatch) -> Prometheus:
-    def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
+    def answer(self: Prometheus, expr: str, time: float | None = None) -> tuple[Series, ...]:
         place = ("count", "min", "max").index(expr.partition(" ")[0])
         series = [Series({"__name__": name}, ((1000.0, float(value[place])),)) for name, value in NAMES.items()]
-        return QueryResult(tuple(series))
+        return tuple(series)
 
     monkeypatch.setattr(Prometheus, "query_instant", answer)
     monkeypatch.setattr(Prometheus, "fetch_help_texts", lambda self, metric: ())
@@ -59,7 +59,7 @@ def test_what_is_not_known_is_named_without_numbers(prometheus: Prometheus) -> N
 
 
 def test_without_any_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: ())
     with pytest.raises(MissingDataError) as excinfo:
         list_metrics(Prometheus(Access("http://prometheus.example.org")))
     assert excinfo.value.reference == "gpu-no-series"

@@ -4,14 +4,15 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from gpustack.errors import GpustackError, UnreachableError, UsageError
-from gpustack.metrics import web
+from gpustack.errors import GpustackError, MissingDataError, UnreachableError, UsageError
+from gpustack.metrics import deadline, web
 from gpustack.metrics.prometheus import PAGE, Prometheus, split_pages
 from gpustack.metrics.web import Access
 from tests.worlds.programs.web import Answer, make_error, make_success, serve_answers
@@ -37,12 +38,98 @@ def test_one_moment_is_queried_with_token_and_tenant(serve: Callable[[Answer], s
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
         questions.append((path, form, headers.get("Authorization"), headers.get("X-Scope-OrgID")))
-        return make_success(VECTOR, warnings=["store 3 did not answer"])
+        return make_success(VECTOR)
 
     instant = Prometheus(Access(serve(answer) + "/", token="secret", tenant="team")).query_instant("up", 1000.5)
-    assert [(series.labels, series.points) for series in instant.series] == [({"UUID": "GPU-a"}, ((1000.5, 0.25),))]
-    assert instant.warnings == ("store 3 did not answer",)
-    assert questions == [("/prometheus/api/v1/query", {"query": "up", "time": "1000.5"}, "Bearer secret", "team")]
+    assert [(series.labels, series.points) for series in instant] == [({"UUID": "GPU-a"}, ((1000.5, 0.25),))]
+    form = {"partial_response": "false", "query": "up", "time": "1000.5"}
+    assert questions == [("/prometheus/api/v1/query", form, "Bearer secret", "team")]
+
+
+def test_an_answer_with_a_warning_is_refused_in_the_words_of_the_server(serve: Callable[[Answer], str]) -> None:
+    address = serve(lambda *_: make_success(VECTOR, warnings=["No StoreAPIs matched for this query", "a\nb"]))
+    prometheus = Prometheus(Access(address))
+    for ask in (prometheus.query_instant, partial(prometheus.query_range, begin=0, end=10, step=1)):
+        with pytest.raises(MissingDataError) as excinfo:
+            ask("up")
+        assert excinfo.value.reference == "prometheus-partial"
+        assert excinfo.value.reason.startswith("No StoreAPIs matched for this query; a")
+        assert "\n" not in excinfo.value.reason
+
+
+# Form of the answer: EndpointStatus of pkg/query/endpointset.go, thanos-io/thanos at 00e324d6.
+STORES = {
+    "sidecar": [
+        {"name": "10.0.0.1:10901", "lastCheck": "2026-11-01T00:00:00Z", "lastError": None, "labelSets": []},
+        {"name": "10.0.0.2:10901", "lastCheck": "2026-11-01T00:00:00Z", "lastError": "connection refused"},
+    ]
+}
+
+
+def test_a_thanos_with_a_store_that_does_not_answer_is_refused_at_once(serve: Callable[[Answer], str]) -> None:
+    """Thanos asks only stores that are healthy, and has no warning for the others."""
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        clock = make_success({"resultType": "scalar", "result": [1000.5, "1000.5"]})
+        return make_success(STORES) if path.endswith("/stores") else clock
+
+    with pytest.raises(MissingDataError) as excinfo:
+        Prometheus(Access(serve(answer))).fetch_time()
+    assert excinfo.value.reference == "prometheus-partial"
+    assert excinfo.value.reason == "10.0.0.2:10901: connection refused"
+
+
+@pytest.mark.parametrize("stores", [(404, b"404 page not found"), (200, b"<html>"), make_success([]), (403, b"no")])
+def test_a_server_without_stores_is_read(serve: Callable[[Answer], str], stores: tuple[int, bytes]) -> None:
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        clock = make_success({"resultType": "scalar", "result": [1000.5, "1000.5"]})
+        return stores if path.endswith("/stores") else clock
+
+    assert Prometheus(Access(serve(answer))).fetch_time() == 1000.5
+
+
+@pytest.mark.parametrize("head", [True, False])
+def test_a_server_that_sends_a_byte_at_a_time_has_a_deadline(head: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes within the limit of a packet."""
+    monkeypatch.setattr(deadline, "HEAD_LIMIT", 0.5)
+    monkeypatch.setattr(web, "ANSWER_LIMIT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" if head else b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
+                for _ in range(99):
+                    connection.sendall(b"X")
+                    time.sleep(0.1)
+
+        threading.Thread(target=drip, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(UnreachableError) as excinfo:
+            Prometheus(Access(f"http://127.0.0.1:{listener.getsockname()[1]}")).query_instant("up")
+        assert time.monotonic() - began < 5
+    assert "its answer had not" in excinfo.value.reason
+
+
+def test_an_answer_without_end_is_cut_off(serve: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "SIZE_LIMIT", 2**20)
+    with pytest.raises(UnreachableError) as excinfo:
+        Prometheus(Access(serve(lambda *_: (200, b" " * 2**22)))).query_instant("up")
+    assert "larger than 1 MiB" in excinfo.value.reason
+
+
+def test_a_login_of_basic_authentication_is_sent_and_in_no_text(serve: Callable[[Answer], str]) -> None:
+    sent: list[str | None] = []
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        sent.append(headers.get("Authorization"))
+        return make_success(VECTOR)
+
+    access = Access(serve(answer), login="Aladdin:open sesame")
+    Prometheus(access).query_instant("up")
+    assert sent == ["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="], "the example of RFC 7617"
+    assert "sesame" not in repr(access)
 
 
 def test_a_long_time_is_asked_for_in_pages(serve: Callable[[Answer], str]) -> None:
@@ -57,7 +144,7 @@ def test_a_long_time_is_asked_for_in_pages(serve: Callable[[Answer], str]) -> No
         return make_success({"resultType": "matrix", "result": [{"metric": {"gpu": "0"}, "values": values}]})
 
     response = Prometheus(Access(serve(answer))).query_range("up", 0, 25_000, 1)
-    (series,) = response.series
+    (series,) = response
     assert [moment for moment, _ in series.points] == list(range(25_001))
 
 
@@ -158,7 +245,7 @@ def test_a_busy_server_is_asked_again(serve: Callable[[Answer], str], monkeypatc
     monkeypatch.setattr(web, "TRIES", 2)
     answers = [make_error(503, "loading"), make_success(VECTOR)]
     began = time.monotonic()
-    assert Prometheus(Access(serve(lambda *_: answers.pop(0)))).query_instant("up").series
+    assert Prometheus(Access(serve(lambda *_: answers.pop(0)))).query_instant("up")
     assert time.monotonic() - began < 5
 
 
@@ -171,7 +258,7 @@ def test_values_that_are_no_numbers_come_through(serve: Callable[[Answer], str])
     instant = Prometheus(
         Access(serve(lambda *_: make_success({"resultType": "vector", "result": result})))
     ).query_instant("up")
-    assert [str(series.points[0][1]) for series in instant.series] == ["nan", "inf", "-inf"]
+    assert [str(series.points[0][1]) for series in instant] == ["nan", "inf", "-inf"]
 
 
 def test_help_texts_of_a_metric_are_fetched_once(serve: Callable[[Answer], str]) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import MissingDataError, UsageError
-from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
 from gpustack.profile.analysis import analyze
 from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
@@ -45,9 +45,9 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Queries; every answer has the same series."""
     queries: list[str] = []
 
-    def answer(self: Prometheus, expr: str, time: float | None = None) -> QueryResult:
+    def answer(self: Prometheus, expr: str, time: float | None = None) -> tuple[Series, ...]:
         queries.append(expr)
-        return QueryResult(tuple(build_series(POD)))
+        return tuple(build_series(POD))
 
     monkeypatch.setattr(Prometheus, "query_instant", answer)
     return queries
@@ -86,9 +86,7 @@ def test_another_pod_s_gpu_is_not_taken(queries: list[str]) -> None:
 
 
 def test_a_time_without_samples_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        Prometheus, "query_instant", lambda *_: QueryResult(tuple(build_series(POD, [*TIMES[:40], *TIMES[80:]])))
-    )
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: tuple(build_series(POD, [*TIMES[:40], *TIMES[80:]])))
     (window,) = query_window(Selection(uuid="GPU-a")).windows
     assert window.gaps == pytest.approx(600 / 1800, abs=0.05)
 

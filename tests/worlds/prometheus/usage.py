@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from gpustack.capacity.source import Source
 from gpustack.capacity.window import Window
-from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.times import HOUR
 from gpustack.vocabulary import usage_series as series
 
@@ -79,7 +79,7 @@ class Recorder:
             if lost_name in {"", name}:
                 yield max(0, min(end, last) - max(begin, first))
 
-    def query_range(self, expr: str, begin: float, end: float, step: float) -> QueryResult:
+    def query_range(self, expr: str, begin: float, end: float, step: float) -> tuple[Series, ...]:
         match = QUERY.match(expr)
         assert match is not None, expr
         label_names, function, name = match.groups()
@@ -89,12 +89,10 @@ class Recorder:
             hours = self.select_values(name, key)
             for moment in range(int(begin), int(end) + 1, int(step)):
                 if parts := hours.get((moment - HOUR - BEGIN) // HOUR):
-                    values_by_labels[remaining_labels][moment] = max(
-                        values_by_labels[remaining_labels].get(moment, 0.0), compute_over_time(function, parts)
-                    )
-        return QueryResult(
-            tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in values_by_labels.items())
-        )
+                    value = compute_over_time(function, parts)
+                    known = values_by_labels[remaining_labels].setdefault(moment, value)
+                    values_by_labels[remaining_labels][moment] = max(known, value)
+        return tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in values_by_labels.items())
 
     def render_openmetrics(self) -> Iterator[str]:
         """A sample of every minute, at its beginning: those of an hour end before the next one's."""

@@ -6,7 +6,7 @@ from typing import cast
 from gpustack.autoscale.manifest import Bounds, Draft
 from gpustack.autoscale.suggest import Suggestion, suggest_metric
 from gpustack.autoscale.workload import ScaledWorkload
-from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.profile.analysis import analyze
 from gpustack.profile.file import build_profile
 from gpustack.profile.window import GpuWindow, Job
@@ -23,10 +23,10 @@ class Queries:
     ) -> None:
         self.known_values, self.labels = known_values, labels or {}
 
-    def query_instant(self, expr: str) -> QueryResult:
+    def query_instant(self, expr: str) -> tuple[Series, ...]:
         words = [word for word in self.known_values if word in expr]
         series = (Series(self.labels.get(word, {}), ((1000.0, self.known_values[word]),)) for word in words)
-        return QueryResult(tuple(series))
+        return tuple(series)
 
 
 def build_suggestion(known_values: Mapping[str, float], window: GpuWindow) -> Suggestion:
