@@ -7,7 +7,8 @@ from gpustack.capacity.idle_pods import query_idle_pods
 from gpustack.capacity.source import Source
 from gpustack.capacity.state import CurrentState, WaitingPod
 from gpustack.errors import UnreachableError
-from gpustack.metrics.prometheus import Series
+from gpustack.files.number import LARGEST
+from gpustack.metrics.prometheus import LAST_TIME, Series
 
 RESOURCES = 'resource=~"cpu|memory|nvidia_com_(gpu|gpu_shared|mig_.+)"'
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
@@ -36,10 +37,11 @@ def query_series(source: Source, expr: str) -> tuple[Series, ...]:
     return source.prometheus.query_instant(expr)
 
 
-def extract_value(series: Series) -> float:
-    """Extract the newest value. Raise UnreachableError where it is no number, which kube-state-metrics never sends."""
+def extract_value(series: Series, maximum: float = LARGEST) -> float:
+    """Extract the newest value, from 0 to `maximum`. Raise UnreachableError for another one: kube-state-metrics never
+    sends such a value."""
     value = series.find_newest_value()
-    if value is None:
+    if value is None or not 0 <= value <= maximum:
         message = f"Prometheus has {series.points[-1][1]} as a value of kube-state-metrics."
         raise UnreachableError("prometheus-answer", message, f"The labels of the series: {dict(series.labels)}")
     return value
@@ -55,7 +57,7 @@ def query_waiting_pods(source: Source) -> Iterator[WaitingPod]:
     asked = source.select(REQUESTS, f'{GPUS},node=""')
     units = f"sum by ({ONE}, resource) (max by ({ONE}, container, resource) ({asked}))"
     times = f"max by ({ONE}) ({source.select('kube_pod_created')}) and on ({ONE}) {asked}"
-    created = {extract_pod_key(series): extract_value(series) for series in query_series(source, times)}
+    created = {extract_pod_key(series): extract_value(series, LAST_TIME) for series in query_series(source, times)}
     looked = f"max by ({ONE}) ({source.select('kube_pod_status_unschedulable')} == 1) and on ({ONE}) {asked}"
     refused = {extract_pod_key(refused_series) for refused_series in query_series(source, looked)}
     waiting_pods = [

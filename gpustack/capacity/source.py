@@ -21,12 +21,12 @@ RAW = f"raw series, every {raw_rules.INTERVAL // 60} minutes (no recording rules
 
 SAMPLES = 3600.0
 """Samples in an hour, at most."""
-FUNCTIONS: Mapping[str, Callable[[float], float]] = {
-    "avg_over_time": lambda limit: limit,
-    "sum_over_time": lambda limit: limit * SAMPLES,
-    "count_over_time": lambda _: SAMPLES,
+FUNCTIONS: Mapping[str, Callable[[float, float], tuple[float, float]]] = {
+    "avg_over_time": lambda low, high: (low, high),
+    "sum_over_time": lambda low, high: (low, high * SAMPLES),
+    "count_over_time": lambda _low, _high: (1.0, SAMPLES),
 }
-"""What a function of an hour is at most, by the limit of a sample."""
+"""The least and the most that a function of an hour is, by those of a sample."""
 
 Hourly = dict[int, float]
 """A value by the begin of its hour."""
@@ -62,10 +62,10 @@ class Source:
             inner = f"{self.select(name)}[{series.HOUR}]"
         else:
             inner = f"({raw_rules.expand_names(name, self.team_label)})[{series.HOUR}:{raw_rules.INTERVAL}s]"
-        limit = FUNCTIONS[function](series.LIMITS.get(name, series.MOST_UNITS))
+        low, high = FUNCTIONS[function](*series.LIMITS.get(name, series.UNITS))
         expr = f"max by ({', '.join(filter(None, ('cluster', group_labels)))}) ({function}({inner}))"
         for labels, hourly in self.query_chunks(expr):
-            possible = {hour: value for hour, value in hourly.items() if 0 <= value <= limit}
+            possible = {hour: value for hour, value in hourly.items() if low <= value <= high}
             if len(possible) < len(hourly):
                 self.impossible_hours[name] += len(hourly) - len(possible)
             yield labels, possible

@@ -103,7 +103,7 @@ class Session(Display):
         cannot be read."""
         from gpustack.cli.gpu.prometheus import open_source
 
-        self.context["inventory"] = None if source.address else self.open_inventory()
+        self.context["inventory"] = self.open_inventory() if source.uses_inventory else None
         with open_source(source, self.context["inventory"], self.report) as prometheus:
             yield prometheus
 

@@ -6,7 +6,7 @@ The HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -14,7 +14,7 @@ from gpustack.ask.redact.printable import flatten
 from gpustack.command import Command
 from gpustack.errors import MissingDataError, UnreachableError, UsageError
 from gpustack.files.json_text import load_json
-from gpustack.files.number import parse_number
+from gpustack.files.number import LARGEST, parse_number
 from gpustack.metrics.web import BUSY, Access, Web
 
 # A range has at most 11,000 points (web/api/v1/api.go of Prometheus): a longer one is asked for in pages.
@@ -23,25 +23,27 @@ COMPLETE = {"partial_response": "false"}
 """Thanos leaves out what a store does not answer, and says so in a warning at most. Others ignore this parameter."""
 LAST_TIME = 253402300799.0
 """The end of the year 9999, behind which Python has no times."""
+MOST_COUNTED = 10**9
 Data = TypeVar("Data")
 
 
 @dataclass(frozen=True)
 class Series:
-    """Hold the labels and the points of a series; `points` are (seconds since 1970, value) in the order of time."""
+    """Hold the labels and the points of a series; `points` are (seconds since 1970, value) in the order of time. A
+    value is NaN where Prometheus has NaN, an infinity, or a number that no quantity can have."""
 
     labels: Mapping[str, str]
     points: tuple[tuple[float, float], ...]
 
     def find_newest_value(self) -> float | None:
-        """Find the newest value. NaN and infinities are no values: an older one is no longer true."""
+        """Find the newest value. NaN is no value: an older one is no longer true."""
         value = self.points[-1][1]
         return value if isfinite(value) else None
 
     def find_newest_count(self) -> int | None:
         """Find the newest value of a series that counts something."""
         value = self.find_newest_value()
-        return None if value is None else round(value)
+        return round(value) if value is not None and 0 <= value <= MOST_COUNTED else None
 
 
 class Prometheus:
@@ -165,4 +167,5 @@ def _parse_labels(entry: Any) -> dict[str, str]:
 
 def _parse_point(sample: Any) -> tuple[float, float]:
     at, text = sample
-    return parse_number(at, 0, LAST_TIME), float(text)
+    value = float(text)
+    return parse_number(at, 0, LAST_TIME), value if abs(value) <= LARGEST else nan

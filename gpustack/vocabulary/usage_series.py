@@ -32,10 +32,10 @@ HELD = "gpustack:gpu_held:ratio"
 TEAM = "gpustack:pod_team:info"
 POD = "gpustack:pod_usage_allocated:count"
 
-LIMITS = {SAMPLE: 3600.0, UNIT: 1.0, SCHEDULED: 1e6, WAITED: 1e12}
-"""What a sample is at most; at least it is 0."""
-MOST_UNITS = 1e6
-"""What a sample of the other series is at most: units of a resource of a node, or of a namespace."""
+UNITS = (0.0, 1e6)
+"""The least and the most that a sample is: units of a resource of a node, or of a namespace."""
+LIMITS = {SAMPLE: (1.0, 3600.0), UNIT: (1e-4, 1.0), WAITED: (0.0, 1e12)}
+"""The same of series that count something else."""
 
 IDLE_BELOW = 0.05
 """Of the time the engine is busy: below it a GPU does nothing, as in the alert GpuIdleAllocated."""

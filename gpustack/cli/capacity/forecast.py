@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.gpu.prometheus import RecordedSource
 from gpustack.cli.option_groups import Session
 from gpustack.times import DAY
 
@@ -73,7 +73,7 @@ def forecast(
     history: HistoryOption = "90d",
     resource: ResourceOption = "",
     nodes: NodesOption = "",
-    source: Source,
+    source: RecordedSource,
     session: Session,
 ) -> "Forecast":
     """Forecast when a pool of GPUs is full, and how many GPUs to order now.

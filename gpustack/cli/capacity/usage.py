@@ -10,12 +10,12 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.gpu import prometheus
-from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.gpu.prometheus import RecordedSource
 from gpustack.cli.option_groups import Session
 
 if TYPE_CHECKING:
     from gpustack.capacity.window import Window
-    from gpustack.config.inventory import Inventory
+    from gpustack.config.spec import Spec
     from gpustack.metrics.prometheus import Prometheus
 
 
@@ -104,9 +104,15 @@ def parse_dimensions(text: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def open_source(source: Source, session: Session) -> "Iterator[tuple[Prometheus, Inventory]]":
-    """Open the Prometheus of --prometheus, or else that of the cluster. Yield it with the inventory, which has the
-    names of labels and the prices."""
-    hosts = session.open_inventory(asks_hosts=not source.address)
+def open_source(source: RecordedSource, session: Session) -> "Iterator[tuple[Prometheus, Spec]]":
+    """Open the Prometheus of --prometheus, or else that of the cluster. Yield it with the spec of the inventory, which
+    has the names of labels and the prices. A recording has its own."""
+    if source.recording:
+        from gpustack.metrics.recording import read_answers
+
+        recording = read_answers(source.recording)
+        yield recording.open_prometheus(), recording.spec
+        return
+    hosts = session.open_inventory(asks_hosts=source.uses_inventory)
     with prometheus.open_source(source, hosts, session.report) as server:
-        yield server, hosts
+        yield server, hosts.spec

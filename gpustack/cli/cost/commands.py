@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
-from gpustack.cli.gpu.prometheus import Source
+from gpustack.cli.gpu.prometheus import RecordedSource
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.report.renderings import COST
@@ -62,19 +62,23 @@ def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
     short="Report the cost of used, idle and free GPUs.",
 )
 def report(
-    *, period: Period, grouping: ByOption = "namespace", budget: BudgetOption = None, source: Source, session: Session
+    *,
+    period: Period,
+    grouping: ByOption = "namespace",
+    budget: BudgetOption = None,
+    source: RecordedSource,
+    session: Session,
 ) -> "Bill":
     """Report the cost of used, idle and free GPUs. The rows add up to the total.
 
     The prices are cost.prices of the spec. The command exits with 1 if a budget is exceeded, and with 8 if less than
     95 % of the time was recorded, or if hours are unknown."""
     names, budgets = parse_dimensions(grouping), parse_budgets(budget or [])
-    with open_source(source, session) as (prometheus, hosts):
+    with open_source(source, session) as (prometheus, spec):
         from gpustack.capacity.read import read_usage
         from gpustack.cost.bill import build_bill
         from gpustack.cost.prices import find_prices, require_prices
 
-        spec = hosts.spec
         require_prices(spec.cost)
         window = period.build_window(prometheus.fetch_time())
         usage = read_usage(prometheus, window, spec.capacity, period.cluster)

@@ -14,7 +14,7 @@ from gpustack.cli.gpu.burn import burn
 from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
 from gpustack.cli.gpu.listings import watch
-from gpustack.cli.gpu.prometheus import CaOption, CertificateOption, Source, TokenOption
+from gpustack.cli.gpu.prometheus import CaOption, CertificateOption, RecordedSource, Source, TokenOption
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.events import Event
@@ -59,7 +59,7 @@ def gpu() -> None:
 )
 def list_gpus(
     *,
-    source: Source,
+    source: RecordedSource,
     node: NodeOption = "",
     model: Annotated[
         str, typer.Option("--model", metavar="WORD", help="Show only models with this word in their name.")
@@ -85,7 +85,7 @@ def list_gpus(
     name="metrics",
     short="List the GPU metrics in Prometheus.",
 )
-def list_metrics(*, source: Source, session: Session) -> "Metrics":
+def list_metrics(*, source: RecordedSource, session: Session) -> "Metrics":
     """List the metrics of dcgm-exporter in Prometheus, with the number of GPUs, the range and the unit."""
     with session.open_prometheus(source) as prometheus:
         from gpustack.gpus import series
@@ -176,7 +176,7 @@ def complete_sort(incomplete: str) -> list[str]:
 def top(
     *,
     rows: Annotated[Rows, typer.Argument(metavar="gpus|pods", help="Show one row per GPU, or per pod.")] = Rows.GPUS,
-    source: Source,
+    source: RecordedSource,
     node: NodeOption = "",
     namespace: Annotated[
         str, typer.Option("--namespace", metavar="NAME", help="Show only GPUs of pods in this namespace.")
@@ -221,7 +221,7 @@ def top(
         def ask() -> Activity:
             return sort_activity(build_activity(query_readings(prometheus, FIELDS, matches), matches_filters), sort)
 
-        if once or session.output != "human" or not sys.stdout.isatty():
+        if once or source.recording or session.output != "human" or not sys.stdout.isatty():
             session.show(ask(), pods=rows is Rows.PODS)
             return
 

@@ -1,6 +1,7 @@
 """Options of the Prometheus that a command reads, by its URL or through the control plane."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,6 +42,16 @@ CertificateOption = Annotated[
 CaOption = Annotated[
     Path | None, typer.Option("--ca-file", metavar="FILE", help="Verify the server by this CA certificate, in PEM.")
 ]
+RecordOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--record", metavar="FILE", help="Write the queries and answers of Prometheus to this file, redacted."
+    ),
+]
+RecordingOption = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="FILE", help="Read this file of --record instead of a Prometheus."),
+]
 TenantOption = Annotated[
     str, typer.Option("--tenant", metavar="ID", help="Value of the X-Scope-OrgID header, for Mimir and Cortex.")
 ]
@@ -57,6 +68,11 @@ class Source:
     certificate: CertificateOption = None
     ca: CaOption = None
     tenant: TenantOption = ""
+
+    @property
+    def uses_inventory(self) -> bool:
+        """Tell whether the Prometheus is that of the inventory."""
+        return not self.address
 
     def build_access(self) -> "Access":
         """Build the access to the address. Raise UsageError for a file that cannot be read, and for two logins."""
@@ -76,6 +92,22 @@ class Source:
             ca=require_readable("--ca-file", self.ca),
             tenant=parse_header("--tenant", self.tenant) if self.tenant else "",
         )
+
+
+@dataclass(frozen=True)
+class RecordedSource(Source):
+    """Hold the options of commands whose queries can be recorded. `recording` is read in place of a Prometheus."""
+
+    record: RecordOption = None
+    recording: RecordingOption = None
+
+    def __post_init__(self) -> None:
+        if self.recording and (self.record or self.address):
+            raise typer.BadParameter("--from and --record or --prometheus are mutually exclusive")
+
+    @property
+    def uses_inventory(self) -> bool:
+        return not (self.address or self.recording)
 
 
 def read_file(option: str, path: Path) -> str:
@@ -113,12 +145,39 @@ def require_readable(option: str, path: Path | None) -> str:
     return str(path) if path and read_file(option, path) else ""
 
 
-def open_source(source: Source, hosts: "Inventory | None", report: Reporter) -> "AbstractContextManager[Prometheus]":
-    """Open the Prometheus of --prometheus, or else that of these hosts. Raise UsageError and UnreachableError."""
-    if hosts is None or source.address:
-        from gpustack.metrics.prometheus import Prometheus
+@contextmanager
+def open_source(source: Source, hosts: "Inventory | None", report: Reporter) -> "Iterator[Prometheus]":
+    """Open the Prometheus of --prometheus, or else that of these hosts, or the recording of --from. Raise UsageError
+    and UnreachableError."""
+    from gpustack.metrics.prometheus import Prometheus
 
-        return nullcontext(Prometheus(source.build_access()))
-    from gpustack.proof import connect
+    if isinstance(source, RecordedSource) and source.recording:
+        from gpustack.metrics.recording import read_answers
 
-    return connect.open_prometheus(hosts, report)
+        yield read_answers(source.recording).open_prometheus()
+    elif hosts is None or source.address:
+        with record_queries(source, hosts, Prometheus(source.build_access())) as prometheus:
+            yield prometheus
+    else:
+        from gpustack.proof import connect
+
+        with connect.open_prometheus(hosts, report) as own, record_queries(source, hosts, own) as prometheus:
+            yield prometheus
+
+
+@contextmanager
+def record_queries(source: Source, hosts: "Inventory | None", prometheus: "Prometheus") -> "Iterator[Prometheus]":
+    """Record the queries for --record. An error of the command ends the recording, and the file has what led to it."""
+    if not isinstance(source, RecordedSource) or source.record is None:
+        yield prometheus
+        return
+    from gpustack.files.write import find_refusal
+    from gpustack.metrics.recording import RecordingWeb, write_answers
+
+    if refusal := find_refusal(source.record):
+        raise UsageError("metrics-recording", f"--record: {source.record} cannot be written.", refusal)
+    prometheus.web = web = RecordingWeb(prometheus.access)
+    try:
+        yield prometheus
+    finally:
+        write_answers(source.record, web, hosts.spec if hosts else None)

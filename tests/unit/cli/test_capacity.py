@@ -30,7 +30,7 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def open_source(_: object, session: Session) -> Any:
         fake = SimpleNamespace(fetch_time=lambda: usage_reports.END + 60.0, access=SimpleNamespace(url="http://p"))
         session.context["inventory"] = hosts = Inventory(None, (), Spec.model_validate(spec))
-        yield fake, hosts
+        yield fake, hosts.spec
 
     def build_usage(*_: object, **__: object) -> Usage:
         return usage_reports.query_recorded_usage()

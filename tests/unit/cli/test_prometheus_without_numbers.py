@@ -3,6 +3,7 @@
 The answers are made here: no Prometheus answers them to these queries.
 """
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -45,11 +46,14 @@ COMMANDS = {
 }
 
 
-@pytest.fixture(params=["NaN", "+Inf", "-Inf"])
+@pytest.fixture(params=["NaN", "+Inf", "-Inf", "1e300", "-1e300", "-5", "4294967295", "5e-324"])
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Serve a Prometheus that knows the time, and whose other values are all the same and no number."""
+    """Serve a Prometheus that knows the time, and whose other values are all the same: no number, or an impossible
+    one."""
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        if path.endswith("/stores"):
+            return 404, b"404 page not found"
         if path.endswith("/metadata"):
             return make_success({})
         if form.get("query") == "time()":
@@ -78,4 +82,4 @@ def test_values_that_are_no_numbers_are_reported(words: str, output: str, addres
 def test_metrics_whose_count_is_no_number_are_listed_without_it(address: str) -> None:
     result = CliRunner().invoke(app, ["gpu", "metrics", "--prometheus", address])
     assert result.exit_code == 0
-    assert "DCGM_FI_DEV_GPU_UTIL  -" in result.stdout
+    assert re.search(r"DCGM_FI_DEV_GPU_UTIL  (-|0) ", result.stdout)

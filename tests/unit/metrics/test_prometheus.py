@@ -253,12 +253,12 @@ def test_a_token_is_in_no_text() -> None:
     assert "secret" not in repr(Access("http://example.org", token="secret"))
 
 
-def test_values_that_are_no_numbers_come_through(serve: Callable[[Answer], str]) -> None:
-    result = [{"metric": {}, "value": [1, text]} for text in ("NaN", "+Inf", "-Inf")]
+def test_values_that_no_quantity_can_have_are_nan(serve: Callable[[Answer], str]) -> None:
+    result = [{"metric": {}, "value": [1, text]} for text in ("NaN", "+Inf", "-Inf", "1e300")]
     instant = Prometheus(
         Access(serve(lambda *_: make_success({"resultType": "vector", "result": result})))
     ).query_instant("up")
-    assert [str(series.points[0][1]) for series in instant] == ["nan", "inf", "-inf"]
+    assert [str(series.points[0][1]) for series in instant] == ["nan"] * 4
 
 
 def test_help_texts_of_a_metric_are_fetched_once(serve: Callable[[Answer], str]) -> None:

@@ -1,0 +1,125 @@
+"""Recordings of a Prometheus: the queries of a command with their answers, as a file of JSON Lines.
+
+The first line is `{schema, recorded_at, url, spec}`. Each further line is an answer. A command that reads a recording
+asks the same queries, because the time that it asks for first is recorded as well.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gpustack.ask.redact.redact import redact
+from gpustack.command import Prose
+from gpustack.config.spec import Spec
+from gpustack.errors import MissingDataError, UsageError, describe_os_error
+from gpustack.files.json_text import dump_json, load_json, parse_json
+from gpustack.files.number import parse_whole
+from gpustack.files.read import open_file
+from gpustack.files.write import write_file
+from gpustack.metrics.prometheus import Prometheus
+from gpustack.metrics.web import Access, Web
+
+SCHEMA = "gpustack/queries/v1"
+SECTIONS = ("capacity", "cost")
+MAX_BYTES = 2**30
+Question = tuple[str, str]
+"""The path after the address of the server, and the form."""
+
+
+@dataclass(frozen=True)
+class RecordedAnswer:
+    path: str
+    form: str
+    status: int
+    body: str
+
+    @property
+    def question(self) -> Question:
+        return self.path, self.form
+
+
+class RecordingWeb(Web):
+    """Send requests, and keep the answers."""
+
+    def __init__(self, access: Access) -> None:
+        super().__init__(access)
+        self.answers: list[RecordedAnswer] = []
+
+    def ask(self, url: str, method: str = "GET", form: str = "") -> tuple[int, bytes]:
+        status, body = super().ask(url, method, form)
+        path = url.removeprefix(self.access.url.rstrip("/"))
+        self.answers.append(RecordedAnswer(path, form, status, body.decode(errors="replace")))
+        return status, body
+
+
+class RecordedWeb(Web):
+    """Answer from a recording. Raise MissingDataError for a question that it does not have."""
+
+    def __init__(self, access: Access, answers: Mapping[Question, RecordedAnswer]) -> None:
+        super().__init__(access)
+        self.answers = answers
+
+    def ask(self, url: str, method: str = "GET", form: str = "") -> tuple[int, bytes]:
+        answer = self.answers.get((url.removeprefix(self.access.url.rstrip("/")), form))
+        if answer is None:
+            message = "The recording has no answer to a query of this command."
+            reason = "It is of another command, or of one with other options. Use those of the recorded command."
+            raise MissingDataError("metrics-recording", message, reason)
+        return answer.status, answer.body.encode()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Hold a recording that was read. `spec` has the sections of the recorded spec that reports use."""
+
+    web: RecordedWeb
+    spec: Spec
+
+    def open_prometheus(self) -> Prometheus:
+        prometheus = Prometheus(self.web.access)
+        prometheus.web = self.web
+        return prometheus
+
+
+def write_answers(path: Path, web: RecordingWeb, spec: Spec | None) -> None:
+    """Write a recording that only its owner can read, without secrets. Raise OSError where that is not possible."""
+    write_file(path, render_lines(web, spec or Spec()))
+
+
+def render_lines(web: RecordingWeb, spec: Spec) -> Iterator[str]:
+    recorded_at = datetime.now(UTC).isoformat(timespec="seconds")
+    sections = spec.model_dump(mode="json", by_alias=True, include=set(SECTIONS))
+    header = {"schema": SCHEMA, "recorded_at": recorded_at, "url": redact(web.access.url), "spec": sections}
+    yield dump_json(header) + "\n"
+    for answer in web.answers:
+        yield dump_json(asdict(answer) | {"body": redact(answer.body)}) + "\n"
+
+
+def read_answers(path: Path) -> Recording:
+    """Read a recording. Raise UsageError for a file that is missing, or that is no recording of this release."""
+    try:
+        with open_file(path, MAX_BYTES) as file:
+            header = parse_json(file.readline())
+            if header["schema"] != SCHEMA:
+                raise ValueError(f"its schema is not {SCHEMA}")
+            answers = [parse_answer(load_json(line)) for line in file]
+            web = RecordedWeb(Access(str(header["url"])), {answer.question: answer for answer in answers})
+            return Recording(web, Spec.model_validate({name: header["spec"][name] for name in SECTIONS}))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = describe_os_error(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"[:200]
+        raise UsageError(
+            "metrics-recording",
+            f"{path} is no recording of queries that this release can read.",
+            reason,
+            Prose("--record FILE of the same command writes one"),
+        ) from None
+
+
+def parse_answer(line: Any) -> RecordedAnswer:
+    texts = [line[name] for name in ("path", "form", "body")]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a path, form or body is no text")
+    path, form, body = texts
+    return RecordedAnswer(path, form, parse_whole(str(line["status"]), 100, 599), body)

@@ -1,0 +1,105 @@
+"""Commands write what they asked a Prometheus, and print the same from that file without one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpustack.cli.app import app
+from gpustack.errors import GpustackError
+from tests.unit.cli.test_prometheus_without_numbers import COMMANDS, LABELS, MOMENT
+from tests.worlds.programs.web import make_success, serve_answers
+
+RECORDED_COMMANDS = {words: COMMANDS[words] for words in COMMANDS if not words.startswith(("autoscale", "profile"))}
+# A login in a label, in a form that docs/secrets.md lists.
+SECRET = "hunter2hunter2"
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Serve a Prometheus that has 0.5 of everything."""
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        if path.endswith("/stores"):
+            return 404, b"404 page not found"
+        if path.endswith("/metadata"):
+            return make_success({})
+        if form.get("query") == "time()":
+            return make_success({"resultType": "scalar", "result": [MOMENT, str(MOMENT)]})
+        labels = LABELS | {"annotation": f"password={SECRET}"}
+        if "start" not in form and not form["query"].endswith("]"):
+            return make_success({"resultType": "vector", "result": [{"metric": labels, "value": [MOMENT, "0.5"]}]})
+        values = [[moment, "0.5"] for moment in range(MOMENT - 3600, MOMENT, 60)]
+        return make_success({"resultType": "matrix", "result": [{"metric": labels, "values": values}]})
+
+    with serve_answers(answer) as url:
+        yield url
+
+
+def run(words: str, *options: str) -> Result:
+    return CliRunner().invoke(app, [*words.split(), *RECORDED_COMMANDS[words], *options])
+
+
+def describe(result: Result) -> tuple[str, int, str]:
+    error = result.exception
+    words = f"{error.reference} {error.message}" if isinstance(error, GpustackError) else ""
+    return result.stdout, result.exit_code, words
+
+
+@pytest.mark.parametrize("output", ["human", "json"])
+@pytest.mark.parametrize("words", RECORDED_COMMANDS)
+def test_a_recording_prints_what_the_prometheus_did(words: str, output: str, address: str, tmp_path: Path) -> None:
+    """Also where the command ends with an error: that is what a recording is sent for."""
+    path = tmp_path / "queries"
+    live = run(words, "--prometheus", address, "-o", output, "--record", str(path))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert SECRET not in path.read_text()
+    assert describe(run(words, "--from", str(path), "-o", output)) == describe(live)
+    assert live.stdout or live.exception, "there is something to compare"
+
+
+def test_prices_come_from_the_recording(address: str, tmp_path: Path) -> None:
+    path, inventory = tmp_path / "queries", tmp_path / "hosts.yml"
+    spec = {"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 2}]}}
+    groups: dict[str, object] = {"kube_control_plane": {"hosts": {"kube1": {}}}, "kube_node": {"hosts": {"kube2": {}}}}
+    inventory.write_text(json.dumps({"all": {"vars": {"gpustack": spec}, "children": groups}}))
+    live = run("cost report", "--prometheus", address, "-i", str(inventory), "--record", str(path))
+    assert not isinstance(live.exception, GpustackError), live.exception
+    assert "EUR" in live.stdout
+    assert run("cost report", "--from", str(path)).stdout == live.stdout
+
+
+def test_a_query_that_was_not_recorded_has_no_answer(address: str, tmp_path: Path) -> None:
+    path = tmp_path / "queries"
+    run("gpu list", "--prometheus", address, "--record", str(path))
+    error = run("gpu metrics", "--from", str(path)).exception
+    assert isinstance(error, GpustackError)
+    assert (error.reference, error.code) == ("metrics-recording", 8)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{}\n",
+        "[]\n",
+        '{"schema":"gpustack/queries/v0","url":"http://p","spec":{"capacity":{},"cost":{}}}\n',
+        '{"schema":"gpustack/queries/v1","url":"p","spec":{"capacity":{},"cost":{}}}\n',
+        '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{"prices":1}}}\n',
+        '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{}}}\n{"path":1}\n',
+        '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{}}}\n{"path":"',
+    ],
+)
+def test_a_file_that_is_no_recording_is_refused(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "queries"
+    path.write_text(content)
+    error = run("gpu list", "--from", str(path)).exception
+    assert isinstance(error, GpustackError)
+    assert (error.reference, error.code) == ("metrics-recording", 2)
+
+
+def test_two_sources_are_refused(address: str, tmp_path: Path) -> None:
+    result = run("gpu list", "--from", str(tmp_path / "queries"), "--prometheus", address)
+    assert result.exit_code == 2
