@@ -88,6 +88,10 @@ class Prometheus:
         texts = self._ask(path, None, lambda data: [str(entry["help"]) for entry in data.get(metric, ())])
         return tuple(dict.fromkeys(texts))
 
+    def fetch_targets(self) -> Sequence[Any]:
+        """Fetch the active targets, as Prometheus describes them."""
+        return self._ask("targets?state=active", None, lambda data: list(data["activeTargets"]))
+
     def _fetch_store_errors(self) -> list[str]:
         """Fetch the errors of the stores of a Thanos. It asks no store that is not healthy, and then warns of nothing.
         Other servers have no such list."""

@@ -15,6 +15,8 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UsageError, describe_os_error
 from gpustack.events import Reporter
+from gpustack.metrics import prometheus
+from gpustack.metrics.web import Access as Address
 from gpustack.probes.proof import NODES, SERVICES
 from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
 from gpustack.proof import credential
@@ -42,7 +44,6 @@ from gpustack.proof.services import (
 from gpustack.steps.standalone.files import LOOPBACK
 
 if TYPE_CHECKING:
-    from gpustack.metrics import prometheus
     from gpustack.proof.pod import Pods
 
 
@@ -118,12 +119,10 @@ def open_pods(snapshot: Snapshot, private: Path) -> Iterator["Pods"]:
 
 
 @contextmanager
-def open_prometheus(inventory: Inventory, report: Reporter) -> Iterator["prometheus.Prometheus"]:
+def open_prometheus(inventory: Inventory, report: Reporter) -> Iterator[prometheus.Prometheus]:
     """Open the Prometheus of the cluster, or of the only host without Kubernetes. Raise the errors of `open_part`."""
-    from gpustack.metrics import prometheus, web
-
     with open_part("prometheus", inventory, report) as (address, number):
-        yield prometheus.Prometheus(web.Access(f"{SCHEME}://{address}:{number}"))
+        yield prometheus.Prometheus(Address(f"{SCHEME}://{address}:{number}"))
 
 
 @contextmanager
@@ -222,7 +221,8 @@ def connect_prometheus(snapshot: Snapshot, forwarder: PortForwarder) -> Promethe
     web = connect_web(snapshot, forwarder, "prometheus")
     if isinstance(web, str):
         return web
-    return Prometheus(web, [node.name for node in View(snapshot, CLUSTER)[NODES]], locate_exporters(snapshot))
+    client = prometheus.Prometheus(Address(f"{SCHEME}://{web.address}:{web.port}"))
+    return Prometheus(client, [node.name for node in View(snapshot, CLUSTER)[NODES]], locate_exporters(snapshot))
 
 
 def connect_grafana(snapshot: Snapshot, forwarder: PortForwarder, answer: Answer) -> Grafana | str:

@@ -5,11 +5,16 @@ has ended, and its time would be the time of the query.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from gpustack.proof.http import NoAnswer, Web
+from gpustack.errors import GpustackError
+from gpustack.metrics import prometheus as metrics
+from gpustack.metrics.gpus import extract_gpu, extract_owner
+from gpustack.metrics.prometheus import Prometheus as Client
+from gpustack.proof.http import NoAnswer
 from gpustack.proof.workload import normalize_bus
 from gpustack.times import parse_duration
 
@@ -76,10 +81,10 @@ class Series:
 
 @dataclass
 class Prometheus:
-    """Query Prometheus through `web`. `nodes` are names, and `pods` maps namespace/name to the node, to find the node
-    of a series. The first query of series chooses `metric` and reads `scrapes`."""
+    """Query Prometheus through `client`. `nodes` are names, and `pods` maps namespace/name to the node, to find the
+    node of a series. The first query of series chooses `metric` and reads `scrapes`."""
 
-    web: Web
+    client: Client
     nodes: Iterable[str]
     pods: Mapping[str, str]
     metric: str = ""
@@ -89,61 +94,63 @@ class Prometheus:
         """Query the samples of all GPUs. `targets` reads the scrapes again. Raise NoAnswer."""
         names = [self.metric] if self.metric else METRICS
         samples_by_metric: dict[str, list[Sample]] = {name: [] for name in names}
-        answer = self.query(f'{{__name__=~"{"|".join(names)}"}}[{BACK}s]')
-        timestamp = self.query_time()
-        for result in self.filter_known(answer):
-            samples_by_metric[result["metric"]["__name__"]] += parse_samples([result], self.nodes, self.pods)
+        with convert_errors():
+            answer = self.client.query_instant(f'{{__name__=~"{"|".join(names)}"}}[{BACK}s]')
+            timestamp = self.client.fetch_time()
+            if targets or not self.scrapes:
+                self.scrapes = parse_scrapes(self.client.fetch_targets())
+        for series in answer:
+            samples_by_metric.setdefault(series.labels.get("__name__", ""), []).extend(
+                parse_samples([series], self.nodes, self.pods)
+            )
         self.metric = self.metric or choose_metric(samples_by_metric)
-        if targets or not self.scrapes:
-            self.scrapes = parse_scrapes(self.request_data("/api/v1/targets", {"state": "active"})["activeTargets"])
         return Series(self.metric, timestamp, tuple(samples_by_metric.get(self.metric, ())), self.scrapes)
 
     def query_time(self) -> float:
-        """Query the time in seconds by Prometheus' clock, which is the clock of all samples."""
-        return float(self.query("time()")[0])
-
-    def filter_known(self, answer: Any) -> list[Any]:
-        if not isinstance(answer, list):
-            raise NoAnswer("Prometheus answered something of another shape")
-        return [result for result in answer if result["metric"].get("__name__") in METRICS]
+        """Query the time in seconds by Prometheus' clock, which is the clock of all samples. Raise NoAnswer."""
+        with convert_errors():
+            return self.client.fetch_time()
 
     def query_values(self, timestamp: float) -> dict[str, float]:
-        """Query the values at a time by UUID. The largest value is used where a GPU has several series."""
+        """Query the values at a time by UUID. The largest value is used where a GPU has several series. Raise
+        NoAnswer."""
         values: dict[str, float] = {}
-        for result in self.filter_known(self.query(self.metric, timestamp)):
-            if uuid := result["metric"].get("UUID"):
-                values[uuid] = max(float(result["value"][1]), values.get(uuid, float("-inf")))
+        with convert_errors():
+            answer = self.client.query_instant(self.metric, timestamp)
+        for series in answer:
+            value = series.find_newest_value()
+            if value is not None and (uuid := series.labels.get("UUID")):
+                values[uuid] = max(value, values.get(uuid, float("-inf")))
         return values
 
-    def query(self, expression: str, timestamp: float | None = None) -> Any:
-        parameters = {"query": expression} | ({} if timestamp is None else {"time": f"{timestamp:.3f}"})
-        return self.request_data("/api/v1/query", parameters)["result"]
 
-    def request_data(self, path: str, parameters: Mapping[str, str]) -> Any:
-        status, response = self.web.get(path, parameters)
-        if not isinstance(response, dict) or response.get("status") != "success":
-            error = response.get("error") if isinstance(response, dict) else response
-            raise NoAnswer(f"Prometheus refused the query (HTTP {status}): {error or 'no reason given'}")
-        return response["data"]
+@contextmanager
+def convert_errors() -> Iterator[None]:
+    """Convert the errors of the client, which end other commands, to the reason that a proof shows."""
+    try:
+        yield
+    except GpustackError as error:
+        raise NoAnswer(f"{error.message} {error.reason}".strip()) from error
 
 
-def parse_samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]) -> Iterator[Sample]:
+def parse_samples(answer: Iterable[metrics.Series], nodes: Iterable[str], pods: Mapping[str, str]) -> Iterator[Sample]:
     """Parse the answer to a range selector. `pods` maps namespace/name to the node. The node of the exporter's pod is
     more reliable than the labels that the exporter made."""
     node_names = set(nodes)
-    for series in result:
-        labels = series["metric"]
-        numbers = [(float(timestamp), float(value)) for timestamp, value in series["values"] if isfinite(float(value))]
-        if numbers and (uuid := labels.get("UUID")):
+    for series in answer:
+        labels, gpu = series.labels, extract_gpu(series.labels)
+        numbers = [(timestamp, value) for timestamp, value in series.points if isfinite(value)]
+        if numbers and gpu and gpu.uuid:
+            owner = extract_owner(labels)
             yield Sample(
-                uuid=uuid,
+                uuid=gpu.uuid,
                 node=find_node(labels, node_names, pods),
-                bus=normalize_bus(labels.get("pci_bus_id", "")),
-                index=labels.get("gpu", ""),
-                model=labels.get("modelName", ""),
+                bus=normalize_bus(gpu.bus),
+                index=gpu.index,
+                model=gpu.model,
                 timestamp=numbers[-1][0],
                 value=numbers[-1][1],
-                owner=find_owner(labels),
+                owner=owner.path if owner and owner.path not in pods else "",
                 target=name_target(labels),
             )
 
@@ -153,13 +160,6 @@ def find_node(labels: Mapping[str, str], node_names: set[str], pods: Mapping[str
         return node
     candidates = [labels.get(name, "") for name in ("node", *HOSTNAME)]
     return next((name for name in candidates if name in node_names), "")
-
-
-def find_owner(labels: Mapping[str, str]) -> str:
-    """Find the user of a GPU by the labels of a series. With honorLabels false, as in gpustack's configuration, `pod`
-    is the pod of the exporter, and `exported_pod` is the user."""
-    name = labels.get("exported_pod", "")
-    return f"{labels.get('exported_namespace', '')}/{name}" if name else ""
 
 
 def name_target(labels: Mapping[str, str]) -> str:

@@ -1,12 +1,15 @@
-"""Grafana's answers to a panel's question, and Prometheus' to ours, over HTTP that is none."""
+"""Grafana's answers to a panel's question, over HTTP that is none, and Prometheus' to ours."""
 
 from typing import Any
 
 import pytest
 
+from gpustack.metrics.prometheus import Prometheus as Client
+from gpustack.metrics.web import Access
 from gpustack.proof.grafana import Grafana, Refusal, build_question
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.proof.prometheus import Prometheus, Scrape
+from tests.worlds.programs.web import make_error, make_success, serve_answers
 
 LABELS = {"__name__": "DCGM_FI_DEV_GPU_TEMP", "UUID": "GPU-1", "job": "a", "instance": "b"}
 
@@ -78,46 +81,49 @@ def test_a_panel_is_queried_as_grafana_does() -> None:
     assert question["queries"][0]["datasource"] == {"type": "prometheus", "uid": "prometheus"}
 
 
-def build_reply(data: Any) -> tuple[int, Any]:
-    return 200, {"status": "success", "data": data}
-
-
-class Server(Web):
-    """A Prometheus: the clock, raw samples, values, targets."""
-
-    def __init__(self) -> None:
-        super().__init__("Prometheus", "127.0.0.1", 1)
-        object.__setattr__(self, "requests", [])
-
-    def get(self, path: str, words: Any = None) -> tuple[int, Any]:
-        self.requests.append((path, dict(words)))  # type: ignore[attr-defined]
-        if path.endswith("targets"):
-            return build_reply({"activeTargets": [{"labels": {"job": "a", "instance": "b"}, "scrapeInterval": "15s"}]})
-        if words["query"] == "time()":
-            return build_reply({"resultType": "scalar", "result": [1000.5, "1000.5"]})
-        if "[" in words["query"]:
-            return build_reply({"result": [{"metric": LABELS, "values": [[990.0, "41"]]}]})
-        return build_reply({"result": [{"metric": LABELS, "value": [990.0, value]} for value in ("41", "40")]})
-
-
 def test_prometheus_is_asked_for_raw_samples() -> None:
-    server = Server()
-    prometheus = Prometheus(server, ["gpu1"], {})
-    series = prometheus.query_series()
-    assert (series.metric, series.timestamp, series.samples[0].timestamp) == ("DCGM_FI_DEV_GPU_TEMP", 1000.5, 990.0)
-    assert series.scrapes == {"a b": Scrape(15)}
-    prometheus.query_series()
-    questions = [words.get("query", path) for path, words in server.requests]  # type: ignore[attr-defined]
-    assert questions.count("/api/v1/targets") == 1
-    assert questions[-2] == '{__name__=~"DCGM_FI_DEV_GPU_TEMP"}[300s]'
-    assert prometheus.query_values(990.0) == {"GPU-1": 41.0}
+    """Of the clock, raw samples, values at a time, and targets."""
+    questions: list[str] = []
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        questions.append(form.get("query", path))
+        if path.endswith("/targets"):
+            return make_success({"activeTargets": [{"labels": {"job": "a", "instance": "b"}, "scrapeInterval": "15s"}]})
+        if path.endswith("/stores"):
+            return 404, b"404 page not found"
+        if form["query"] == "time()":
+            return make_success({"resultType": "scalar", "result": [1000.5, "1000.5"]})
+        if "[" in form["query"]:
+            return make_success({"resultType": "matrix", "result": [{"metric": LABELS, "values": [[990.0, "41"]]}]})
+        result = [{"metric": LABELS, "value": [990.0, value]} for value in ("41", "40")]
+        return make_success({"resultType": "vector", "result": result})
+
+    with serve_answers(answer) as url:
+        prometheus = Prometheus(Client(Access(url)), ["gpu1"], {})
+        series = prometheus.query_series()
+        assert (series.metric, series.timestamp, series.samples[0].timestamp) == ("DCGM_FI_DEV_GPU_TEMP", 1000.5, 990.0)
+        assert series.scrapes == {"a b": Scrape(15)}
+        prometheus.query_series()
+        assert sum(question.endswith("/targets") for question in questions) == 1
+        assert '{__name__=~"DCGM_FI_DEV_GPU_TEMP"}[300s]' in questions
+        assert prometheus.query_values(990.0) == {"GPU-1": 41.0}
 
 
-@pytest.mark.parametrize("value", ["<html>", {"status": "error", "error": "query timed out"}, None])
-def test_malformed_answers_of_prometheus_are_refusals(value: Any) -> None:
-    web = Answers(query=(503, value), targets=(503, value))
-    with pytest.raises(NoAnswer, match="Prometheus refused the query"):
-        Prometheus(web, [], {}).query_series()
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ((200, b"<html>"), "does not answer as Prometheus does.*<html>"),
+        (make_error(422, "query timed out"), "did not run the query.*query timed out"),
+        (make_success(None), "does not answer as Prometheus does"),
+        (
+            make_success({"resultType": "matrix", "result": []}, warnings=["a store is lost"]),
+            "in part.*a store is lost",
+        ),
+    ],
+)
+def test_bad_answers_of_prometheus_are_reasons(reply: tuple[int, bytes], words: str) -> None:
+    with serve_answers(lambda *_: reply) as url, pytest.raises(NoAnswer, match=words):
+        Prometheus(Client(Access(url)), [], {}).query_series()
 
 
 def test_a_closed_port_is_no_answer() -> None:

@@ -1,7 +1,10 @@
 """Prometheus' answers become samples: whose node, which GPU, how old, how often scraped."""
 
+from math import nan
+
 import pytest
 
+from gpustack.metrics import prometheus as metrics
 from gpustack.proof.prometheus import (
     METRICS,
     Scrape,
@@ -29,12 +32,12 @@ LABELS = {
 }
 
 
-def build_result(values: list[list[object]], **labels: str) -> list[dict[str, object]]:
-    return [{"metric": {**LABELS, **labels}, "values": values}]
+def build_result(points: list[tuple[float, float]], **labels: str) -> list[metrics.Series]:
+    return [metrics.Series({**LABELS, **labels}, tuple(points))]
 
 
 def test_the_newest_value_counts() -> None:
-    (sample,) = parse_samples(build_result([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
+    (sample,) = parse_samples(build_result([(1.0, 40.0), (16.0, 41.0), (31.0, nan)]), ["gpu1"], {})
     assert (sample.uuid, sample.node, sample.bus, sample.index) == ("GPU-1", "gpu1", "0000:65:00.0", "0")
     assert (sample.timestamp, sample.value) == (16.0, 41.0)
     assert (sample.owner, sample.target) == ("default/train-0", "nvidia-dcgm-exporter 10.244.1.7:9400")
@@ -42,7 +45,7 @@ def test_the_newest_value_counts() -> None:
 
 def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
     assert list(parse_samples(build_result([]), [], {})) == []
-    assert list(parse_samples(build_result([[1.0, "40"]], UUID=""), [], {})) == []
+    assert list(parse_samples(build_result([(1.0, 40.0)], UUID=""), [], {})) == []
 
 
 @pytest.mark.parametrize(
@@ -56,8 +59,22 @@ def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
     ],
 )
 def test_the_exporter_s_own_pod_tells_the_node_best(labels: dict[str, str], pods: dict[str, str], node: str) -> None:
-    (sample,) = parse_samples(build_result([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
+    (sample,) = parse_samples(build_result([(1.0, 40.0)], **labels), ["gpu1", "gpu2"], pods)
     assert sample.node == node
+
+
+@pytest.mark.parametrize(
+    ("labels", "owner"),
+    [
+        ({}, "default/train-0"),
+        ({"exported_pod": "", "exported_namespace": "", "pod": "train-1", "namespace": "default"}, "default/train-1"),
+        ({"exported_pod": "", "exported_namespace": ""}, ""),
+    ],
+    ids=["honor-labels-false", "honor-labels-true", "free"],
+)
+def test_the_owner_is_read_with_both_settings_of_honor_labels(labels: dict[str, str], owner: str) -> None:
+    (sample,) = parse_samples(build_result([(1.0, 40.0)], **labels), ["gpu1"], {"gpu-operator/exporter-a": "gpu1"})
+    assert sample.owner == owner
 
 
 def test_the_first_metric_that_most_gpus_have_is_chosen() -> None:
