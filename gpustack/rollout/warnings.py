@@ -11,6 +11,7 @@ from gpustack.steps.firewall.clients import describe_clients
 from gpustack.steps.gpu.owner_driver import describe_owner_driver
 from gpustack.steps.gpu.rdma import describe_rdma_adapters
 from gpustack.steps.gpu.unoffered import describe_unoffered_gpus
+from gpustack.steps.monitoring.history import describe_short_history
 from gpustack.steps.monitoring.values import describe_lost_history
 
 
@@ -19,6 +20,7 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
     cluster = View(snapshot, CLUSTER)
     sentences = (
         describe_lost_history(cluster),
+        describe_short_history(cluster),
         describe_clients(snapshot),
         *list_actions(snapshot),
         *list_by_host(snapshot, describe_owner_driver),

@@ -36,7 +36,7 @@ class Persistence(Section):
     """Describe the volume of Prometheus. Without it the history is lost when the pod restarts."""
 
     enabled: Annotated[bool, Field(description="keep data of Prometheus and Alertmanager on volumes")] = True
-    size: Annotated[Quantity, Field(description="size of Prometheus' volume, such as 20Gi")] = "20Gi"
+    size: Annotated[Quantity, Field(description="size of Prometheus' volume, such as 20Gi")] = "50Gi"
     storage_class: Annotated[
         str, Field(pattern=r"^[a-z0-9.-]*$", description="StorageClass; default: that of the cluster")
     ] = ""
@@ -67,7 +67,8 @@ class Monitoring(Section):
     enabled: Annotated[bool, Field(description="install the monitoring")] = True
     namespace: Annotated[Name, Field(description="namespace of the monitoring")] = "monitoring"
     release: Annotated[Name, Field(description="name of its Helm release and prefix of its objects")] = "monitoring"
-    retention: Annotated[Duration, Field(description="how long Prometheus keeps data, such as 30d")] = "30d"
+    # The forecast reads 90 days, and a bill of last month is asked for on the tenth.
+    retention: Annotated[Duration, Field(description="how long Prometheus keeps data, such as 30d")] = "100d"
     retention_size: Annotated[
         str,
         Field(

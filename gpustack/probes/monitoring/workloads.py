@@ -76,6 +76,13 @@ def parse_by_label(label: str) -> Callable[[Answer], Mapping[str, float]]:
     return parse_values
 
 
+def parse_sample_rate(answer: Answer) -> float:
+    """Parse the samples that Prometheus appends in a second. Raise ValueError where it does not scrape itself, or has
+    not for long enough."""
+    (sample,) = list_samples(answer)
+    return parse_number(sample["value"][1], 0)
+
+
 def build_query(expression: str) -> Api:
     """Build an instant query of the cluster's Prometheus through the API server. The port's name is that of the
     chart."""
@@ -116,3 +123,9 @@ PROMETHEUSES = build_probe("monitoring.prometheuses", "prometheuses", *(f"spec.{
 ALERTMANAGERS = build_probe("monitoring.alertmanagers", "alertmanagers")
 # 1 where every target of the job is up, 0 where one is not.
 TARGETS = Probe("monitoring.targets", build_query("min by (job) (up)"), parse_by_label("job"))
+# By Prometheus: somebody else's may be scraped, too, and the largest is not smaller than this one.
+SAMPLE_RATE = Probe(
+    "monitoring.sample-rate",
+    build_query("max(sum by (job, namespace, pod) (rate(prometheus_tsdb_head_samples_appended_total[10m])))"),
+    parse_sample_rate,
+)

@@ -37,6 +37,7 @@ from gpustack.probes.monitoring.workloads import (
     DEFINITIONS,
     GROUP,
     PROMETHEUSES,
+    SAMPLE_RATE,
     TARGETS,
     CustomResource,
 )
@@ -264,7 +265,7 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
-        LISTENERS, SECRETS, RECEIVERS, DATA_SOURCES, GRAFANA_RULES, NAMESPACES, POD_EGRESS,
+        SAMPLE_RATE, LISTENERS, SECRETS, RECEIVERS, DATA_SOURCES, GRAFANA_RULES, NAMESPACES, POD_EGRESS,
     ),
     checks=(
         port, namespace, definitions, chart, grafana_rules, receiver_secrets, alertmanager_egress, workloads,

@@ -51,7 +51,7 @@ def describe(result: Result) -> tuple[str, int, str]:
 @pytest.mark.parametrize("output", ["human", "json"])
 @pytest.mark.parametrize("words", RECORDED_COMMANDS)
 def test_a_recording_prints_what_the_prometheus_did(words: str, output: str, address: str, tmp_path: Path) -> None:
-    """Also where the command ends with an error: that is what a recording is sent for."""
+    """An error is printed again, too: that is what a recording is sent for."""
     path = tmp_path / "queries"
     live = run(words, "--prometheus", address, "-o", output, "--record", str(path))
     assert path.stat().st_mode & 0o777 == 0o600

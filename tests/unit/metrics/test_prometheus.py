@@ -90,7 +90,7 @@ def test_a_server_without_stores_is_read(serve: Callable[[Answer], str], stores:
 
 @pytest.mark.parametrize("head", [True, False])
 def test_a_server_that_sends_a_byte_at_a_time_has_a_deadline(head: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each byte comes within the limit of a packet."""
+    """The limit of a packet holds for every byte."""
     monkeypatch.setattr(deadline, "HEAD_LIMIT", 0.5)
     monkeypatch.setattr(web, "ANSWER_LIMIT", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as listener:

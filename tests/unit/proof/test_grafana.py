@@ -82,7 +82,7 @@ def test_a_panel_is_queried_as_grafana_does() -> None:
 
 
 def test_prometheus_is_asked_for_raw_samples() -> None:
-    """Of the clock, raw samples, values at a time, and targets."""
+    """The queries are of the clock, raw samples, values at a time, and targets."""
     questions: list[str] = []
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:

@@ -1,13 +1,16 @@
 """The spec decides how long Prometheus keeps its data, its labels, and how it is reached."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpustack.ask.probe import CLUSTER
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
+from gpustack.probes.monitoring.workloads import SAMPLE_RATE
+from gpustack.steps.monitoring.history import describe_short_history
 from gpustack.steps.monitoring.values import (
     build_chart_values,
     compute_values,
@@ -15,6 +18,7 @@ from gpustack.steps.monitoring.values import (
     format_size_limit,
 )
 from tests.unit.config.specs import list_complaints
+from tests.worlds.snapshots.answers import place_answers
 from tests.worlds.snapshots.cluster import build_snapshot
 
 
@@ -23,11 +27,11 @@ def build_prometheus(**spec: Any) -> dict[str, Any]:
     return values
 
 
-def test_thirty_days_on_a_volume_are_the_default() -> None:
+def test_a_hundred_days_on_a_volume_are_the_default() -> None:
     spec = build_prometheus()["prometheusSpec"]
     claim = spec["storageSpec"]["volumeClaimTemplate"]["spec"]
-    assert (spec["retention"], spec["retentionSize"]) == ("30d", "17408MB")
-    assert claim["resources"] == {"requests": {"storage": "20Gi"}}
+    assert (spec["retention"], spec["retentionSize"]) == ("100d", "43520MB")
+    assert claim["resources"] == {"requests": {"storage": "50Gi"}}
     assert spec["externalLabels"] == {"cluster": "gpustack"}
 
 
@@ -104,3 +108,30 @@ def test_without_grafana_there_is_no_role() -> None:
 
 def test_kube_state_metrics_reads_no_secret() -> None:
     assert "secrets" in build_with_values({})["kube-state-metrics"]["collectorsExclude"]
+
+
+def describe_history(rate: float | None, **monitoring: Any) -> str:
+    text = json.dumps({"status": "success", "data": {"resultType": "vector", "result": [{"value": [1, str(rate)]}]}})
+    answers = place_answers(CLUSTER, Answer(SAMPLE_RATE.id, CLUSTER, 0, text)) if rate else {}
+    return describe_short_history(View(build_snapshot(answers, spec={"monitoring": monitoring}), CLUSTER))
+
+
+@pytest.mark.parametrize(
+    ("rate", "monitoring", "words"),
+    [
+        (1234.06, {}, ""),  # a cluster of two hosts without GPUs
+        (4000.0, {}, "43520MB hold 66 days, not the 100d of monitoring.retention"),
+        (4000.0, {}, "All of it needs 76Gi (monitoring.persistence.size)"),
+        (4000.0, {"persistence": {"size": "76Gi"}}, ""),
+        (4000.0, {"retention": "66d"}, ""),
+        (4000.0, {"retention_size": "2TB"}, ""),
+        (4000.0, {"enabled": False}, ""),
+        (None, {}, ""),
+    ],
+)
+def test_a_history_that_the_disk_ends_early_is_named(
+    rate: float | None, monitoring: dict[str, Any], words: str
+) -> None:
+    sentence = describe_history(rate, **monitoring)
+    assert words in sentence
+    assert bool(words) == bool(sentence)
