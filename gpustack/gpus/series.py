@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.readings import resolve_field
-from gpustack.vocabulary.fields import Field, find_fields, is_ambiguous
-from gpustack.vocabulary.units import convert_to_base, find_unit
+from gpustack.vocabulary.fields import Field, convert_value, find_fields, is_ambiguous
+from gpustack.vocabulary.units import find_unit
 
 EVERY = '{__name__=~"DCGM_(FI|EXP)_.+"}'
 
@@ -50,10 +50,9 @@ def describe_metric(prometheus: Prometheus, name: str, newest: Mapping[str, Mapp
     count = newest["count"][name].find_newest_count()
     if field is None:
         return Metric(name, count, None, "", None, None)
-    unit = find_unit(field.unit)
     values = (newest[word][name].find_newest_value() if name in newest[word] else None for word in ("min", "max"))
-    minimum, maximum = (None if value is None else convert_to_base(unit, value) for value in values)
-    return Metric(name, count, field, unit.base, minimum, maximum)
+    minimum, maximum = (None if value is None else convert_value(field, value) for value in values)
+    return Metric(name, count, field, find_unit(field.unit).base, minimum, maximum)
 
 
 def list_unproven(metrics: tuple[Metric, ...]) -> Iterator[str]:

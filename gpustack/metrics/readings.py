@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner
 from gpustack.metrics.prometheus import Series
-from gpustack.vocabulary.fields import Field, find_fields, find_original
-from gpustack.vocabulary.units import Unit, convert_to_base, find_unit
+from gpustack.vocabulary.fields import Field, convert_value, find_fields, find_original
+from gpustack.vocabulary.units import find_unit
 
 PERCENT = ("%", "percent")
 SHARE = re.compile(r"\bratio\b|\b0 ?(?:\.\.|-|to) ?1\b")
@@ -66,8 +66,8 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
         if which is None:
             doubts[f"{name}: its unit is not known, neither by its name nor by what the exporter says of it"] = None
             continue
-        unit, part = find_unit(which.unit), tuple(series.labels[key] for key in APART if key in series.labels)
-        reading = build_reading(series, which, unit, gpu, part)
+        part = tuple(series.labels[key] for key in APART if key in series.labels)
+        reading = build_reading(series, which, gpu, part)
         if reading is None:
             continue
         targets.setdefault(gpu.key, set()).add(series.labels.get("job", ""))
@@ -85,13 +85,14 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
     return Readings(tuple(newest.values()), tuple(doubts))
 
 
-def build_reading(series: Series, field: Field, unit: Unit, gpu: Gpu, part: tuple[str, ...]) -> Reading | None:
+def build_reading(series: Series, field: Field, gpu: Gpu, part: tuple[str, ...]) -> Reading | None:
     """Build a reading. Return None where the newest value is blank: an older one is no longer true."""
     at, raw = series.points[-1]
-    value = convert_to_base(unit, raw)
+    value = convert_value(field, raw)
     if value is None:
         return None
-    return Reading(gpu, find_original(field), value, unit.base, at, extract_owner(series.labels), part)
+    unit = find_unit(field.unit).base
+    return Reading(gpu, find_original(field), value, unit, at, extract_owner(series.labels), part)
 
 
 def resolve_field(name: str, helps: Sequence[str]) -> Field | None:

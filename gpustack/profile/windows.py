@@ -10,8 +10,7 @@ from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import resolve_field
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow
-from gpustack.vocabulary.fields import DEV, Field, find_original
-from gpustack.vocabulary.units import convert_to_base, find_unit
+from gpustack.vocabulary.fields import DEV, Field, convert_value, find_original
 
 ENERGY, GENERATION, WIDTH, TOTAL = (
     f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")
@@ -69,8 +68,7 @@ def build_windows(
 
 def convert_points(field: Field, series: Series) -> dict[float, float]:
     """Convert the points of a series, without blank values."""
-    unit = find_unit(field.unit)
-    return {at: value for at, raw in series.points if (value := convert_to_base(unit, raw)) is not None}
+    return {at: value for at, raw in series.points if (value := convert_value(field, raw)) is not None}
 
 
 def build_window(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...], *, whole: bool) -> GpuWindow:

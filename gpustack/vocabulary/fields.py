@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpustack.config.versions import read_rows
+from gpustack.vocabulary.units import convert_to_base, find_unit
 
 # Fields of DCGM 4.6.1 and later that say in base units what an older one says: by id.
 TWINS = {"1611": "156", "1612": "191", "1613": "203", "1614": "204"}
 TWINS |= {"1625": "250", "1626": "251", "1627": "252", "1628": "253"}
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
 EXPORTER = "exporter"  # in place of an id: the exporter computes it, DCGM does not know it
+# DCGM leaves 0 in this one where the driver says `not supported`: it looks at the result of nvmlDeviceGetFieldValues,
+# and not at that of the field (dcgmlib/src/DcgmCacheManager.cpp of DCGM 4.6). Recorded of T4, L4, L40S and vGPU guests.
+MEMORY_TEMPERATURE = f"{DEV}MEMORY_TEMP"
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,17 @@ def index_fields() -> Mapping[str, tuple[Field, ...]]:
             if word != EXPORTER:
                 index[word] = (*index.get(word, ()), field)
     return index
+
+
+def lacks_sensor(field: Field, value: float) -> bool:
+    """Tell whether a value only stands for a sensor that the board lacks."""
+    return field.name == MEMORY_TEMPERATURE and value == 0
+
+
+def convert_value(field: Field, value: float) -> float | None:
+    """Convert a value of a field to its base unit. Return None for a blank value, and for one that no sensor
+    measured."""
+    return None if lacks_sensor(field, value) else convert_to_base(find_unit(field.unit), value)
 
 
 def extract_sentence(field: Field) -> str:

@@ -12,6 +12,7 @@ WORKLOAD = f"{GPU}, workload_namespace, workload_pod"
 
 # Above these is a blank value, or nonsense.
 RATIO, PERCENT, CELSIUS, WATTS = "<= 1.05", "<= 105", "<= 200", ">= 0 <= 10000"
+MEMORY_CELSIUS = "> 0 <= 200"  # 0 is of boards without this sensor: gpustack/vocabulary/fields.py
 MEBIBYTES, MEGAHERTZ = "< 1e9", "< 1e5"
 BYTES_PER_SECOND, MEGABYTES_PER_SECOND, SMALL, COUNT = "< 1e14", "< 1e8", "< 1e6", "< 2147483632"
 BIG = "< 9.2e18"

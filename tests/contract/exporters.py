@@ -1,6 +1,7 @@
 """Exporters print the counters of ours for some models: the shape is real, the values are made. Which model has which
 field stands in gpustack/versions/dcgm-fields.csv, column `absent`, with its sources; NVLink and encoders are from the
-data sheets. In MIG mode the exporter prints instances only, each with the fields of the board too
+data sheets. T4 and L40S send 0 as the temperature of their memory, which has no sensor: tests/recorded/exporter-pages.
+In MIG mode the exporter prints instances only, each with the fields of the board too
 (NVIDIA/dcgm-exporter#561 and #713), without utilisation (#430). None of it was recorded on hardware."""
 
 from collections.abc import Iterator, Sequence
@@ -29,13 +30,15 @@ MIG = (
 
 @dataclass(frozen=True)
 class Exporter:
-    """An exporter of one GPU on a node of its own. `absent` are beginnings of names; `xid`: it has had one."""
+    """An exporter of one GPU on a node of its own. `absent` are beginnings of names, and `empty` of those with 0
+    in place of a value; `xid`: it has had one."""
 
     key: str
     model: str
     absent: Sequence[str]
     instances: Sequence[tuple[str, str]] = (("", ""),)
     xid: str = ""
+    empty: Sequence[str] = ()
 
     @property
     def node(self) -> str:
@@ -49,8 +52,8 @@ class Exporter:
 EXPORTERS = (
     Exporter("A100", "NVIDIA A100-SXM4-80GB", (*NO_ENCODER, *NO_MARGIN, *NO_RETIREMENT), xid="31"),
     Exporter("H100", "NVIDIA H100 80GB HBM3", (*NO_ENCODER, *NO_RETIREMENT)),
-    Exporter("T4", "Tesla T4", (*NO_MEMORY_SENSOR, *NO_MARGIN, *NO_NVLINK, *BEFORE_AMPERE)),
-    Exporter("L40S", "NVIDIA L40S", (*NO_MEMORY_SENSOR, *NO_NVLINK, *NO_RETIREMENT)),
+    Exporter("T4", "Tesla T4", (*NO_MARGIN, *NO_NVLINK, *BEFORE_AMPERE), empty=NO_MEMORY_SENSOR),
+    Exporter("L40S", "NVIDIA L40S", (*NO_NVLINK, *NO_RETIREMENT), empty=NO_MEMORY_SENSOR),
     Exporter(
         "MIG", "NVIDIA H100 80GB HBM3", (*NO_RETIREMENT, *MIG), instances=(("1g.10gb", "7"), ("3g.40gb", "2"))
     ),
@@ -91,7 +94,11 @@ def list_gpu_series(exporter: Exporter, age: int) -> Iterator[tuple[str, str]]:
             instance = f',GPU_I_PROFILE="{profile}",GPU_I_ID="{id}"' if profile else ""
             yield (
                 f"{name}{{{target},{gpu},{owner}{instance}{xid}}}",
-                compute_count(name, age) if counts else choose_value(name),
+                "0"
+                if name.startswith(tuple(exporter.empty))
+                else compute_count(name, age)
+                if counts
+                else choose_value(name),
             )
             if name == f"{REASON}SW_POWER_CAP_NS":
                 yield format_recorded(exporter, instance), str(age * RATE / 1e9)

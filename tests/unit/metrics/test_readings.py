@@ -60,6 +60,14 @@ def test_a_blank_value_is_no_reading(name: str, blank: float) -> None:
     )
 
 
+@pytest.mark.parametrize(("celsius", "values"), [(0, []), (1, [1]), (36, [36])])
+def test_a_memory_without_a_sensor_has_no_temperature(celsius: float, values: list[float]) -> None:
+    """DCGM sends 0 of it, as tests/recorded/exporter-pages have it of T4, L4, L40S and a vGPU guest."""
+    for name in ("DCGM_FI_DEV_MEMORY_TEMP", "DCGM_FI_DEV_MEMORY_TEMP_CELSIUS"):
+        assert [reading.value for reading in build_readings([build_series(name, celsius)], {}).newest] == values
+    assert [reading.value for reading in build_readings([build_series("DCGM_FI_DEV_GPU_TEMP", 0)], {}).newest] == [0]
+
+
 def test_a_blank_after_a_value_does_not_leave_the_old_value() -> None:
     assert build_readings([build_series("DCGM_FI_PROF_SM_ACTIVE", 0.5, float("nan"))], {}).newest == ()
 
