@@ -1,28 +1,28 @@
 """`gpu top` shows what every GPU does now, and for which pod.
 
-Activity is that of DCGM's profiling fields. GPU_UTIL is not among them: one endless kernel on one of 132 SMs makes
-100 %.
+Activity is that of DCGM's profiling fields. GPU_UTIL stands for it only where a GPU has none of them: one endless
+kernel on one of 132 SMs makes 100 %.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from gpustack.gpus.device import MEMORY, USED, Device, list_devices
+from gpustack.gpus.device import ENGINE, MEMORY, USED, UTILISATION, Device, list_devices
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Readings
 from gpustack.vocabulary.fields import DEV, PROF
 
 # What stands in a column, by the field that it is of.
 SHARES = {
-    "engine": f"{PROF}GR_ENGINE_ACTIVE",
+    "engine": ENGINE,
     "sm": f"{PROF}SM_ACTIVE",
     "tensor": f"{PROF}PIPE_TENSOR_ACTIVE",
     "dram": f"{PROF}DRAM_ACTIVE",
 }
 POWER, LIMIT, TEMPERATURE = f"{DEV}POWER_USAGE", f"{DEV}ENFORCED_POWER_LIMIT", f"{DEV}GPU_TEMP"
 REASONS = f"{DEV}CLOCK_THROTTLE_REASONS"
-FIELDS = (*SHARES.values(), *MEMORY, POWER, LIMIT, TEMPERATURE, REASONS)
+FIELDS = (*SHARES.values(), UTILISATION, *MEMORY, POWER, LIMIT, TEMPERATURE, REASONS)
 # Bits of REASONS that slow a GPU down; 1 is idle, 2 and 256 are settings (nvml.h, nvmlClocksEventReasons).
 BITS = {4: "power cap", 8: "hardware", 16: "sync boost", 32: "heat", 64: "heat (hardware)", 128: "power brake"}
 
@@ -30,8 +30,10 @@ BITS = {4: "power cap", 8: "hardware", 16: "sync boost", 32: "heat", 64: "heat (
 @dataclass(frozen=True)
 class GpuActivity:
     """Hold the activity of a GPU or MIG instance now. Shares are 0 to 1, memory in bytes, power in watts; None is a
-    value that its exporter does not send. `owners` are all pods that share it, `owner` is the first of them.
-    `throttle_reasons` are None where they are not known. `time` is that of its newest value."""
+    value that its exporter does not send. Power and temperature of an instance are its board's. `owners` are all pods
+    that share it, `owner` is the first of them; `in_use` is None where nobody tells whether a pod has it.
+    `throttle_reasons` are None where they are not known. `time` is that of its newest value. `divided` tells whether
+    several pods have instances of its board."""
 
     gpu: Gpu
     engine: float | None
@@ -46,6 +48,9 @@ class GpuActivity:
     throttle_reasons: tuple[str, ...] | None
     time: float
     owners: tuple[Owner, ...] = ()
+    utilisation: float | None = None
+    in_use: bool | None = None
+    divided: bool = False
 
     @property
     def owner(self) -> Owner | None:
@@ -55,7 +60,8 @@ class GpuActivity:
 @dataclass(frozen=True)
 class PodActivity:
     """Hold the activity of a pod: its number of GPUs, the mean of their shares and the sum of their memory and power.
-    `shared_gpus` of its GPUs belong to other pods as well, and count whole for each."""
+    `shared_gpus` of its GPUs belong to other pods as well, and count whole for each. The power of a board counts once,
+    whatever the number of its MIG instances, and is None where other pods have instances of it too."""
 
     owner: Owner
     gpus: int
@@ -66,6 +72,7 @@ class PodActivity:
     memory: float | None
     power: float | None
     shared_gpus: int = 0
+    utilisation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,9 @@ def build_gpu_activity(device: Device) -> GpuActivity:
     return GpuActivity(
         gpu=device.gpu,
         owners=device.owners,
+        utilisation=values.get(UTILISATION),
+        in_use=device.in_use,
+        divided=device.divided,
         **{name: values.get(field) for name, field in SHARES.items()},
         memory=values.get(USED),
         memory_total=device.memory,
@@ -108,13 +118,15 @@ def group_by_pod(activities: Iterable[GpuActivity]) -> Iterator[PodActivity]:
         for pod in list_pods(activity):
             groups.setdefault(pod, []).append(activity)
     for (namespace, name), group in sorted(groups.items()):
-        shares = {share: combine_values(fmean, (getattr(member, share) for member in group)) for share in SHARES}
-        sums = {
-            figure: combine_values(sum, (getattr(gpu_activity, figure) for gpu_activity in group))
-            for figure in ("memory", "power")
+        shares = {
+            share: combine_values(fmean, (getattr(member, share) for member in group))
+            for share in (*SHARES, "utilisation")
         }
+        memory = combine_values(sum, (member.memory for member in group))
+        powers = {member.gpu.key[0]: None if member.divided else member.power for member in group}
+        power = combine_values(sum, powers.values())
         shared = sum(len(list_pods(pod_gpu)) > 1 for pod_gpu in group)
-        yield PodActivity(Owner(namespace, name), len(group), **shares, **sums, shared_gpus=shared)
+        yield PodActivity(Owner(namespace, name), len(group), **shares, memory=memory, power=power, shared_gpus=shared)
 
 
 def list_pods(activity: GpuActivity) -> set[tuple[str, str]]:
@@ -139,7 +151,11 @@ def find_missing_fields(activities: Iterable[GpuActivity]) -> dict[str, tuple[st
 
 SORTS = (
     "node",
-    *(field.name for field in fields(GpuActivity) if field.name in (*SHARES, "memory", "power", "temperature")),
+    *(
+        field.name
+        for field in fields(GpuActivity)
+        if field.name in (*SHARES, "memory", "power", "temperature", "utilisation")
+    ),
 )
 
 

@@ -1,30 +1,56 @@
 """GPUs and MIG instances with their newest readings and the pods that have them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
-from gpustack.vocabulary.fields import DEV
+from gpustack.vocabulary.fields import DEV, PROF
+from gpustack.vocabulary.usage_series import IDLE_BELOW
 from gpustack.vocabulary.xids import load_xids
 
 TOTAL, USED, FREE, RESERVED = MEMORY = tuple(f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
+ENGINE, UTILISATION = ACTIVITY = (f"{PROF}GR_ENGINE_ACTIVE", f"{DEV}GPU_UTIL")
 XID = f"{DEV}XID_ERRORS"
 OLD = 60.0  # seconds; exporters are scraped at least as often
+# Bytes: idle boards and MIG instances print 0 to 12 MiB (tests/recorded/exporter-pages); a context of CUDA takes more.
+UNUSED_MEMORY = 64 * 2**20
 
 
 @dataclass(frozen=True)
 class Device:
-    """Hold a GPU or MIG instance with its newest readings, by the names of the fields, and all pods that share it."""
+    """Hold a GPU or MIG instance with its newest readings, by the names of the fields, and all pods that share it.
+    `maps_pods` tells whether the exporter of its node names a pod of any GPU. `divided` tells whether several pods
+    have MIG instances of its board."""
 
     gpu: Gpu
     owners: tuple[Owner, ...]
     readings: Mapping[str, Reading]
+    maps_pods: bool = False
+    divided: bool = False
 
     @property
     def name(self) -> str:
         """The name is the UUID, or node and index where the exporter sends no UUID."""
         return self.gpu.key[0]
+
+    @property
+    def label(self) -> str:
+        """The label is the name, with the id of a MIG instance."""
+        return f"{self.name} instance {self.gpu.instance}" if self.gpu.instance else self.name
+
+    @property
+    def is_idle(self) -> bool:
+        """A GPU is idle where its activity and its memory are known, and are those of a GPU without a program."""
+        activity = [self.readings[name].value for name in ACTIVITY if name in self.readings]
+        used = self.readings.get(USED)
+        return bool(activity) and max(activity) < IDLE_BELOW and used is not None and used.value <= UNUSED_MEMORY
+
+    @property
+    def in_use(self) -> bool | None:
+        """The GPU is in use where a pod has it. None is unknown: an exporter that does not ask the kubelet names no
+        pod, whoever has the GPU."""
+        return True if self.owners else False if self.maps_pods or self.is_idle else None
 
     @property
     def time(self) -> float:
@@ -33,11 +59,11 @@ class Device:
 
     @property
     def memory_readings(self) -> tuple[Reading, ...]:
-        """The memory is the sum of these readings. Exporters send the total only when asked to; its three parts are in
-        their own list. Without one of them there are none."""
-        names = (TOTAL,) if TOTAL in self.readings else (USED, FREE, RESERVED)
-        readings = tuple(self.readings[name] for name in names if name in self.readings)
-        return readings if len(readings) == len(names) else ()
+        """The memory is the sum of these readings. Exporters send the total only when asked to; its parts are in their
+        own list, which had no reservation of the driver until 3.x: it is a few per cent."""
+        sums = ((TOTAL,), (USED, FREE, RESERVED), (USED, FREE))
+        names = next((names for names in sums if all(name in self.readings for name in names)), ())
+        return tuple(self.readings[name] for name in names)
 
     @property
     def memory(self) -> float | None:
@@ -52,7 +78,25 @@ def list_devices(readings: Readings) -> list[Device]:
     for gpu_readings in group_readings(readings):
         gpu = max(gpu_readings.values(), key=lambda reading: reading.time).gpu
         devices.append(Device(gpu, owners.get(gpu.key, ()), gpu_readings))
-    return sorted(devices, key=lambda device: build_sort_key(device.gpu))
+    mapped_nodes = {device.gpu.node for device in devices if device.owners}
+    boards = list_divided_boards(devices)
+    return sorted(
+        (
+            replace(device, maps_pods=device.gpu.node in mapped_nodes, divided=device.name in boards)
+            for device in devices
+        ),
+        key=lambda device: build_sort_key(device.gpu),
+    )
+
+
+def list_divided_boards(devices: Iterable[Device]) -> set[str]:
+    """List the boards of which several pods have MIG instances. Power and temperature are the board's: no pod has
+    either for itself."""
+    pods: dict[str, set[str]] = {}
+    for device in devices:
+        if device.gpu.instance:
+            pods.setdefault(device.name, set()).update(owner.path for owner in device.owners)
+    return {board for board, names in pods.items() if len(names) > 1}
 
 
 def group_readings(readings: Readings) -> Iterable[Mapping[str, Reading]]:
@@ -101,6 +145,6 @@ def group_owners(readings: Readings) -> dict[tuple[str, str], tuple[Owner, ...]]
     return {gpu: tuple(sorted(owners)) for gpu, owners in gpu_owners.items()}
 
 
-def build_sort_key(gpu: Gpu) -> tuple[str, int, str, str]:
-    number = int(gpu.index) if gpu.index.isdigit() else -1
-    return gpu.node, number, gpu.uuid, gpu.instance
+def build_sort_key(gpu: Gpu) -> tuple[str, int, str, int, str]:
+    index, instance = (int(text) if text.isdecimal() else -1 for text in (gpu.index, gpu.instance))
+    return gpu.node, index, gpu.uuid, instance, gpu.instance

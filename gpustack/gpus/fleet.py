@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.gpus.device import MEMORY, XID, Device, is_serious, list_devices
+from gpustack.gpus.device import ACTIVITY, MEMORY, XID, Device, is_serious, list_devices
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.vocabulary.fields import DEV, PROF
@@ -28,7 +28,7 @@ PENDING = {
 # What tells that a GPU was looked at: of one without any of these, health is unknown.
 HEALTH = (XID, ACTION, *FAILED, *PENDING)
 PCIE = (GENERATION, WIDTH, MOST_GENERATION, MOST_WIDTH)
-FIELDS = (*MEMORY, *PCIE, *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
+FIELDS = (*MEMORY, *ACTIVITY, *PCIE, *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
 SHARED = ("time-slicing", "mps")
 # dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
 ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
@@ -38,7 +38,8 @@ ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traf
 class Card:
     """Describe a GPU, or a MIG instance of one. None is a value that its exporter does not send. `memory` is in bytes.
     `nvlink` tells whether it has counts of NVLink. `owners` are all pods that the exporter names, of which `owner` is
-    the first; `sharing` is how its node shares GPUs. `ill` are sentences about its health; `known` tells whether there
+    the first; `in_use` tells whether a pod has it, None where that is not known; `sharing` is how its node shares
+    GPUs. `ill` are sentences about its health; `known` tells whether there
     is any value to judge it by. `odd` are the traits in which it differs from most of its model. `time` is that of its
     newest value."""
 
@@ -57,6 +58,7 @@ class Card:
     nvlink: bool | None = None
     owners: tuple[Owner, ...] = ()
     sharing: str | None = None
+    in_use: bool | None = None
 
     @property
     def owner(self) -> Owner | None:
@@ -101,6 +103,7 @@ def build_card(device: Device) -> Card:
     return Card(
         gpu=device.gpu,
         owners=device.owners,
+        in_use=device.in_use,
         memory=device.memory,
         generation=extract_int(readings, GENERATION),
         width=extract_int(readings, WIDTH),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from gpustack.gpus.activity import LIMIT, POWER
 from gpustack.gpus.device import Device
 from gpustack.gpus.identity import GpuIdentity
 from gpustack.serve.measures import MEASURES, Measure, Point, combine, explain_absence, select_point
@@ -26,7 +27,7 @@ def show_gpu(moment: Moment, parameters: Mapping[str, str]) -> GpuAnswer:
 
 
 def show_gpu_value(moment: Moment, parameters: Mapping[str, str]) -> Measurement:
-    return build_measurement(moment, [find_gpu(moment, parameters)], parameters["measure"])
+    return build_measurement(moment, [find_gpu(moment, parameters)], parameters["measure"], of_pod=False)
 
 
 def list_pods(moment: Moment, parameters: Mapping[str, str]) -> PodList:
@@ -49,7 +50,7 @@ def show_pod(moment: Moment, parameters: Mapping[str, str]) -> PodAnswer:
 
 
 def show_pod_value(moment: Moment, parameters: Mapping[str, str]) -> Measurement:
-    return build_measurement(moment, find_pod(moment, parameters), parameters["measure"])
+    return build_measurement(moment, find_pod(moment, parameters), parameters["measure"], of_pod=True)
 
 
 def find_gpu(moment: Moment, parameters: Mapping[str, str]) -> Device:
@@ -88,15 +89,15 @@ def describe_gpu(moment: Moment, device: Device) -> dict[str, Any]:
 def describe_pod(moment: Moment, namespace: str, name: str, devices: Sequence[Device]) -> dict[str, Any]:
     pods = sorted({owner.pod for device in devices for owner in find_owners(device, namespace, name)})
     names = {"namespace": namespace, "pod": name, "pod_names": pods, "gpus": devices}
-    return names | build_values(moment, devices)
+    return names | build_values(moment, devices, of_pod=True)
 
 
-def build_values(moment: Moment, devices: Sequence[Device]) -> dict[str, Value]:
-    return {name: build_value(moment, devices, measure) for name, measure in MEASURES.items()}
+def build_values(moment: Moment, devices: Sequence[Device], *, of_pod: bool = False) -> dict[str, Value]:
+    return {name: build_value(moment, devices, measure, of_pod=of_pod) for name, measure in MEASURES.items()}
 
 
-def build_value(moment: Moment, devices: Sequence[Device], measure: Measure) -> Value:
-    point = find_point(moment, devices, measure)
+def build_value(moment: Moment, devices: Sequence[Device], measure: Measure, *, of_pod: bool) -> Value:
+    point = find_point(moment, devices, measure, of_pod=of_pod)
     if isinstance(point, str):
         return Value(value=None, unit=measure.unit, measured_at=None, age_seconds=None, reason=point)
     return Value(**describe_point(moment, point), unit=measure.unit, reason=None)
@@ -108,10 +109,14 @@ def describe_point(moment: Moment, point: Point) -> dict[str, Any]:
     return {"value": point.value, "measured_at": measured_at, "age_seconds": age_seconds}
 
 
-def find_point(moment: Moment, devices: Iterable[Device], measure: Measure) -> Point | str:
-    """Combine a value over all of these GPUs, or say why one of them has none."""
+def find_point(moment: Moment, devices: Iterable[Device], measure: Measure, *, of_pod: bool) -> Point | str:
+    """Combine a value over all of these GPUs, or say why one of them has none. The power of a board counts once, and
+    belongs to no pod where several have MIG instances of it."""
     points = []
-    for device in devices:
+    by_board = measure.field in (POWER, LIMIT)
+    for device in {device.name if by_board else device.label: device for device in devices}.values():
+        if of_pod and by_board and device.divided:
+            return f"{measure.field} is of the whole board {device.name}, which several pods share."
         point = select_point(device, measure)
         if point is None:
             return explain_absence(measure, device.name, moment.doubts)
@@ -119,10 +124,10 @@ def find_point(moment: Moment, devices: Iterable[Device], measure: Measure) -> P
     return combine(points, measure)
 
 
-def build_measurement(moment: Moment, devices: Sequence[Device], name: str) -> Measurement:
+def build_measurement(moment: Moment, devices: Sequence[Device], name: str, *, of_pod: bool) -> Measurement:
     """Build the answer with one value. Raise Refusal where the value is missing."""
     measure = MEASURES[name]
-    point = find_point(moment, devices, measure)
+    point = find_point(moment, devices, measure, of_pod=of_pod)
     if isinstance(point, str):
         raise refuse_missing("serve-not-measured", point)
     return Measurement(**describe_point(moment, point), unit=measure.unit, warnings=list(moment.doubts))

@@ -202,8 +202,8 @@ def top(
 ) -> None:
     """Show the current activity of every GPU: SMs, tensor cores, memory, power, temperature and throttle reasons.
 
-    The utilisation of nvidia-smi is not shown. It is the share of time with any kernel, and 100 % for one small
-    loop."""
+    The utilisation of nvidia-smi is shown only for GPUs without profiling fields, with a mark. It is the share of
+    time with any kernel, and 100 % for one small loop."""
     from gpustack.gpus.activity import FIELDS, SORTS, Activity, build_activity, sort_activity
 
     if sort not in SORTS:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
 from gpustack.gpus.identity import GpuIdentity, Owner
 from gpustack.report.document import render_result
-from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format_owners
+from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format_user, list_unknown_users
 from gpustack.report.renderings import ACTIVITY
 from gpustack.report.schema import Document, Shape, TimeOrNull, take
 from gpustack.report.table import draw_table
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
 GPU_HEADINGS = ("NODE", "GPU", "POD", "SM", "TENSOR", "DRAM", "MEMORY", "POWER", "TEMP", "SLOWED BY")
+# What stands for the activity of SMs where it is not measured, with its mark and what it means.
+STAND_INS = {
+    "engine": ("*", "the graphics or compute engine: the SMs are not measured"),
+    "utilisation": ("**", "utilisation, the time with any kernel: no profiling field is measured"),
+}
 POD_HEADINGS = ("POD", "GPUS", "SM", "TENSOR", "DRAM", "MEMORY", "POWER")
 
 
@@ -36,17 +41,11 @@ def draw_activity(console: Terminal, activity: Activity, *, pods: bool) -> Rende
 
 
 def format_gpu_cells(gpu_activity: GpuActivity) -> tuple[str, ...]:
-    """Format the row of a GPU. The engine replaces SMs that are not measured, marked with a star."""
-    sm = (
-        f"{format_share(gpu_activity.engine)}*"
-        if gpu_activity.sm is None and gpu_activity.engine is not None
-        else format_share(gpu_activity.sm)
-    )
     return (
         gpu_activity.gpu.node,
         format_index(gpu_activity.gpu),
-        format_owners(gpu_activity.owners) or "free",
-        sm,
+        format_user(gpu_activity),
+        format_activity(gpu_activity),
         format_share(gpu_activity.tensor),
         format_share(gpu_activity.dram),
         format_amount(gpu_activity.memory, gpu_activity.memory_total, GIB, "GiB"),
@@ -60,12 +59,23 @@ def format_pod_cells(pod_activity: PodActivity) -> tuple[str, ...]:
     return (
         pod_activity.owner.path,
         f"{pod_activity.gpus} shared" if pod_activity.shared_gpus else str(pod_activity.gpus),
-        format_share(pod_activity.sm),
+        format_activity(pod_activity),
         format_share(pod_activity.tensor),
         format_share(pod_activity.dram),
         format_amount(pod_activity.memory, None, GIB, "GiB"),
         format_amount(pod_activity.power, None, 1, "W"),
     )
+
+
+def find_stand_in(entry: GpuActivity | PodActivity) -> str | None:
+    """Find the value that stands for SMs that are not measured."""
+    return next((name for name in STAND_INS if entry.sm is None and getattr(entry, name) is not None), None)
+
+
+def format_activity(entry: GpuActivity | PodActivity) -> str:
+    """Format the activity of SMs, or what stands for it, with its mark."""
+    name = find_stand_in(entry)
+    return f"{format_share(getattr(entry, name))}{STAND_INS[name][0]}" if name else format_share(entry.sm)
 
 
 def format_share(value: float | None) -> str:
@@ -79,8 +89,11 @@ def format_amount(value: float | None, total: float | None, unit: int, name: str
 
 
 def list_notes(activity: Activity) -> Iterable[str]:
-    if any(gpu_activity.sm is None and gpu_activity.engine is not None for gpu_activity in activity.gpus):
-        yield "* the graphics or compute engine: the SMs are not measured"
+    for name in dict.fromkeys(filter(None, (*map(find_stand_in, activity.gpus), *map(find_stand_in, activity.pods)))):
+        yield " ".join(STAND_INS[name])
+    if any(gpu_activity.gpu.instance and gpu_activity.power is not None for gpu_activity in activity.gpus):
+        yield "note: power and temperature of a MIG instance are those of its whole board"
+    yield from list_unknown_users(activity.gpus)
     for model, names in activity.lacking.items():
         (first, *_) = (field for name in names for field in find_fields(name))
         yield f"note: {model.removeprefix(VENDOR)} gives no {', '.join(names)}. Absent on: {first.absent}"
@@ -103,11 +116,13 @@ class GpuActivityShape(GpuIdentity):
     temperature_celsius: float | None = take("temperature")
     throttle_reasons: list[str] | None
     measured_at: TimeOrNull = take("time")
+    in_use: bool | None
+    utilisation_ratio: float | None = take("utilisation")
 
 
 class PodActivityShape(Shape):
     """Describe the activity of a pod: the means of the ratios of its GPUs, the sums of their memory and power. A value
-    is null where one of its GPUs has none."""
+    is null where one of its GPUs has none, and power where other pods have MIG instances of the same board."""
 
     namespace: str = take("owner", "namespace")
     pod: str = take("owner", "pod")
@@ -119,6 +134,7 @@ class PodActivityShape(Shape):
     dram_ratio: float | None = take("dram")
     memory_used_bytes: float | None = take("memory")
     power_watts: float | None = take("power")
+    utilisation_ratio: float | None = take("utilisation")
 
 
 class ActivityDocument(Document):

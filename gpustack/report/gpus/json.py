@@ -35,6 +35,7 @@ class Card(GpuIdentity):
     problems: list[str] = take("ill")
     differences: list[str] = take("odd")
     measured_at: TimeOrNull = take("time")
+    in_use: bool | None
 
 
 class FleetDocument(Document):

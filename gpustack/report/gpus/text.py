@@ -1,10 +1,12 @@
 """The fleet as a table for people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpustack.events import format_count
+from gpustack.gpus.activity import GpuActivity
 from gpustack.gpus.fleet import Card, Fleet
-from gpustack.metrics.gpus import Gpu, Owner
+from gpustack.metrics.gpus import Gpu
+from gpustack.report.format import format_locations
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration
@@ -17,12 +19,10 @@ STALE_SECONDS = 60  # The age of a younger value is not shown.
 
 
 def render_human(console: Terminal, fleet: Fleet) -> None:
-    # Where no GPU has a pod, the exporters may not ask the kubelet.
-    free_label = "free" if any(card.owner for card in fleet.cards) else UNKNOWN
-    console.print(draw_table(console, HEADINGS, (format_cells(card, fleet.time, free_label) for card in fleet.cards)))
+    console.print(draw_table(console, HEADINGS, (format_cells(card, fleet.time) for card in fleet.cards)))
     console.print(f"\n{format_summary(fleet)}")
-    if free_label == UNKNOWN:
-        console.print("note: no GPU has a pod: none is in use, or the exporters do not ask the kubelet")
+    for note in list_unknown_users(fleet.cards):
+        console.print(console.clean(note))
     for doubt in fleet.doubts:
         console.print(console.clean(f"note: {doubt}"))
 
@@ -32,7 +32,7 @@ def format_index(gpu: Gpu) -> str:
     return f"{gpu.index}:{gpu.instance}" if gpu.instance else gpu.index
 
 
-def format_cells(card: Card, current_time: float, free_label: str) -> tuple[str, ...]:
+def format_cells(card: Card, current_time: float) -> tuple[str, ...]:
     return (
         card.gpu.node,
         format_index(card.gpu),
@@ -41,14 +41,24 @@ def format_cells(card: Card, current_time: float, free_label: str) -> tuple[str,
         format_link(card),
         {None: UNKNOWN, True: "on", False: "off"}[card.ecc],
         card.gpu.driver or UNKNOWN,
-        format_owners(card.owners) or free_label,
+        format_user(card),
         describe_health(card, current_time),
     )
 
 
-def format_owners(owners: Iterable[Owner]) -> str:
-    """Format the paths of pods; a pod with several containers is there once."""
-    return ", ".join(dict.fromkeys(owner.path for owner in owners))
+def format_user(entry: Card | GpuActivity) -> str:
+    """Format the paths of the pods that have a GPU, each once, or say whether it is free."""
+    paths = ", ".join(dict.fromkeys(owner.path for owner in entry.owners))
+    return paths or ("free" if entry.in_use is False else UNKNOWN)
+
+
+def list_unknown_users(entries: Iterable[Card | GpuActivity]) -> Iterator[str]:
+    nodes = sorted({entry.gpu.node for entry in entries if entry.in_use is None})
+    if nodes:
+        yield (
+            f"note: no GPU of {format_locations(nodes)} has a pod: the exporter may not ask the kubelet, and only an "
+            "idle GPU counts as free there"
+        )
 
 
 def format_link(card: Card) -> str:

@@ -1,6 +1,10 @@
+from itertools import chain
+
 import pytest
 
-from gpustack.gpus.activity import SORTS, sort_activity
+from gpustack.gpus.activity import SORTS, build_activity, sort_activity
+from gpustack.metrics.readings import build_readings
+from gpustack.report.gpus.activity import format_activity, list_notes
 from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series, make_activity, make_working_gpus
 
 NAN = float("nan")
@@ -49,6 +53,37 @@ def test_a_pod_of_which_one_gpu_says_nothing_is_not_known() -> None:
     )
     assert activity.pods[0].sm is None
     assert activity.pods[0].power == 1280
+
+
+@pytest.mark.parametrize(("other_pod", "power"), [("train-0", 314), ("serve-0", None)])
+def test_the_power_of_a_board_counts_once(other_pod: str, power: float | None) -> None:
+    """MIG instances have the figures of their board, which belong to no pod where several have a part of it."""
+    parts = [
+        {**POD, "exported_pod": pod, "GPU_I_ID": number, "GPU_I_PROFILE": "3g.40gb"}
+        for pod, number in (("train-0", "1"), (other_pod, "2"))
+    ]
+    readings = build_readings(
+        chain(*(build_gpu_series("gpu1", 0, part, **BUSY | {"POWER_USAGE": 314}) for part in parts)), {}
+    )
+    activity = build_activity(readings)
+    assert {pod.power for pod in activity.pods} == {power}
+    assert sum(pod.memory or 0 for pod in activity.pods) == 2 * 60000 * 2**20
+    assert [gpu.power for gpu in activity.gpus] == [314, 314]
+    own_part = build_activity(readings, lambda gpu: gpu.gpu.instance == "1")
+    assert [pod.power for pod in own_part.pods] == [power]
+
+
+def test_utilisation_stands_for_what_no_profiling_field_measures() -> None:
+    unmeasured_values = {name: NAN for name in BUSY if name.startswith("PROF_")}
+    activity = make_activity(
+        build_gpu_series("gpu1", 0, POD, **BUSY | {"GPU_UTIL": 99}),
+        build_gpu_series("gpu2", 0, POD | {"exported_pod": "draw-0"}, **BUSY | unmeasured_values | {"GPU_UTIL": 91}),
+        build_gpu_series("gpu3", 0, POD | {"exported_pod": "mute-0"}, **BUSY | unmeasured_values),
+    )
+    assert [*map(format_activity, activity.gpus), *map(format_activity, activity.pods)] == [
+        "85%", "91%**", "-", "91%**", "-", "85%",
+    ]  # fmt: skip
+    assert "** utilisation, the time with any kernel: no profiling field is measured" in list_notes(activity)
 
 
 def test_a_shared_gpu_counts_for_each_of_its_pods() -> None:

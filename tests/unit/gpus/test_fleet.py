@@ -1,15 +1,19 @@
 import io
 import json
+from pathlib import Path
 
 import pytest
 
-from gpustack.gpus.fleet import Fleet, find_majority, select_cards
+from gpustack.gpus.fleet import Fleet, build_fleet, find_majority, select_cards
+from gpustack.metrics.exposition import parse_families
+from gpustack.metrics.readings import build_readings
 from gpustack.report.gpus import json as as_json
 from gpustack.report.gpus import text
 from gpustack.report.terminal import Terminal
 from tests.worlds.prometheus.gpu_series import build_gpu_series, make_fleet
 
 NAN = float("nan")
+PAGES = Path(__file__).parents[2] / "recorded" / "exporter-pages"
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 
@@ -87,6 +91,8 @@ def test_memory_is_the_sum_of_its_parts_where_nobody_says_it() -> None:
     (card,) = make_fleet(build_gpu_series("gpu1", 0, **parts)).cards
     assert card.memory == 81559 * 2**20
     (card,) = make_fleet(build_gpu_series("gpu1", 0, **parts | {"FB_RESERVED": NAN})).cards
+    assert card.memory == 81000 * 2**20
+    (card,) = make_fleet(build_gpu_series("gpu1", 0, **parts | {"FB_FREE": NAN})).cards
     assert card.memory is None
 
 
@@ -141,11 +147,43 @@ def test_a_serious_xid_is_shown_beside_a_later_one_of_a_program(order: int) -> N
     assert card.ill == ("Xid 79: GPU has fallen off the bus",)
 
 
-def test_without_any_pod_no_gpu_is_called_free() -> None:
-    """The exporters may not ask the kubelet."""
-    text_ = print_fleet(make_fleet(build_gpu_series("gpu1", 0)))
-    assert "free" not in text_
-    assert "note: no GPU has a pod" in text_
+@pytest.mark.parametrize(
+    ("values", "in_use"),
+    [
+        ({}, None),
+        ({"PROF_GR_ENGINE_ACTIVE": 0.0}, None),
+        ({"FB_USED": 0}, None),
+        ({"PROF_GR_ENGINE_ACTIVE": 0.0, "FB_USED": 12}, False),
+        ({"GPU_UTIL": 0, "FB_USED": 12}, False),
+        ({"PROF_GR_ENGINE_ACTIVE": 0.0, "FB_USED": 5120}, None),
+        ({"PROF_GR_ENGINE_ACTIVE": 0.0, "GPU_UTIL": 91, "FB_USED": 0}, None),
+    ],
+)
+def test_without_any_pod_only_an_idle_gpu_is_called_free(values: dict[str, float], in_use: bool | None) -> None:
+    """The exporter may not ask the kubelet; that of another node tells nothing about it."""
+    fleet = make_fleet(build_gpu_series("gpu1", 0, **values), build_gpu_series("gpu2", 0, POD))
+    assert [card.in_use for card in fleet.cards] == [in_use, True]
+    text_ = print_fleet(fleet)
+    assert ("free" in text_.splitlines()[1]) is (in_use is False)
+    assert ("note: no GPU of gpu1 has a pod" in text_) is (in_use is None)
+    document = json.loads(as_json.render_json(fleet))
+    assert [gpu["in_use"] for gpu in document["gpus"]] == [in_use, True]
+
+
+@pytest.mark.parametrize("name", ["t4-full-load", "a100-exporter-2"])
+def test_a_recorded_gpu_that_works_is_not_called_free(name: str) -> None:
+    families = parse_families((PAGES / f"{name}.prom").read_text())
+    readings = build_readings([series for family in families for series in family.series], {})
+    fleet = build_fleet(readings, 0.0)
+    assert {card.in_use for card in fleet.cards} == {None}
+    # Used and free memory of the source; the A100's page has no reservation.
+    assert fleet.cards[0].memory == {"t4-full-load": 15358, "a100-exporter-2": 40535}[name] * 2**20
+
+
+def test_instances_stand_by_number() -> None:
+    parts = [{"GPU_I_ID": number, "GPU_I_PROFILE": "1g.10gb"} for number in ("10", "2")]
+    fleet = make_fleet(*(build_gpu_series("gpu1", 0, part) for part in parts))
+    assert [card.gpu.instance for card in fleet.cards] == ["2", "10"]
 
 
 def test_a_job_that_maps_no_pods_takes_no_owner_away() -> None:

@@ -114,6 +114,26 @@ def test_instances_are_named_by_a_parameter() -> None:
     assert "with an instance 9" in refuse("/v1/gpus/GPU-gpu3-0?instance=9")[2]
 
 
+@pytest.mark.parametrize(("other_pod", "power"), [("small", 314), ("other", None)])
+def test_the_power_of_a_board_counts_once_or_for_no_pod(other_pod: str, power: float | None) -> None:
+    """A MIG instance has the power of its board."""
+    moment = make_moment(
+        *(
+            build_gpu_series(
+                "gpu3", 0, build_labels("team-c", pod, GPU_I_ID=number), **BUSY | {"POWER_USAGE": 314, "FB_TOTAL": 10}
+            )
+            for pod, number in (("small", "7"), (other_pod, "8"))
+        )
+    )
+    response = get("/v1/pods/team-c/small", moment)
+    assert response["power"]["value"] == power
+    assert response["memory_total"]["value"] == (20 if power else 10) * 2**20
+    assert get("/v1/gpus/GPU-gpu3-0/power?instance=7", moment)["value"] == 314
+    if power is None:
+        assert "which several pods share" in response["power"]["reason"]
+        assert refuse("/v1/pods/team-c/small/power", moment)[1] == "serve-not-measured"
+
+
 def test_a_gpu_without_uuid_is_found_by_node_and_index() -> None:
     assert get("/v1/gpus/gpu1:0/sm", make_moment(build_gpu_series("gpu1", 0, {"UUID": ""}, **BUSY)))["value"] == 0.85
 
