@@ -15,6 +15,7 @@ from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
 from gpustack.cli.gpu.listings import watch
 from gpustack.cli.gpu.prometheus import CaOption, CertificateOption, RecordedSource, Source, TokenOption
+from gpustack.cli.gpu.readers import list_readers
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.events import Event
@@ -121,9 +122,10 @@ def check_exporter(
     *,
     session: Session,
 ) -> "Contract":
-    """Check the metrics of dcgm-exporter: names, labels, types, units, blank values, duplicates and pods.
+    """Check the metrics of dcgm-exporter: names, labels, types, units, blank and contradictory values, and pods.
 
-    The command exits with 1 if a check failed."""
+    Missing fields are listed with the commands, alerts and dashboards that read them. The command exits with 1 if a
+    check failed."""
     with ExitStack() as stack:
         if not url:
             from gpustack.proof.connect import open_part
@@ -133,17 +135,17 @@ def check_exporter(
             address, number = stack.enter_context(part)
             url = f"{SCHEME}://{address}:{number}/metrics"
         from gpustack.gpus.contract import judge_exporter
-        from gpustack.metrics.exposition import fetch_families
+        from gpustack.metrics.exposition import fetch_page
         from gpustack.metrics.web import Web
 
         web = Web(Source(url, token, certificate=certificate, ca=ca).build_access())
-        first, later = fetch_families(web), None
+        first, later = fetch_page(web), None
         if interval:
             session.report(Event("waiting", url, f"is asked again in {interval} s"))
             time.sleep(interval)
-            later = fetch_families(web)
+            later = fetch_page(web)
 
-    return judge_exporter(url, first, later, interval)
+    return judge_exporter(url, first, later, interval, list_readers())
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:

@@ -1,12 +1,15 @@
 """The contract of an exporter, checked: as text, as a JSON document and as JUnit."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
-from gpustack.gpus.contract import Contract, Outcome
+from gpustack.gpus.contract import Contract
+from gpustack.gpus.field_states import FieldState, State
+from gpustack.gpus.verdict import Outcome
 from gpustack.report.document import render_result
 from gpustack.report.format import format_locations
 from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
@@ -14,14 +17,47 @@ from gpustack.report.renderings import CONTRACT
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
+INDENT = 26  # columns of an outcome and a check
+
 
 def render_human(console: Terminal, contract: Contract) -> None:
-    gpus = format_count(contract.gpus, "GPU")
-    console.print(console.clean(f"{contract.url}: {format_count(contract.families, 'metric')}, {gpus}"))
+    counts = [format_count(contract.families, "metric"), format_count(contract.gpus, "GPU")]
+    counts += [format_count(contract.instances, "MIG instance")] if contract.instances else []
+    console.print(console.clean(f"{contract.url}: {', '.join(counts)}"))
     for verdict in contract.verdicts:
-        console.print(console.clean(f"  {verdict.outcome:8} {verdict.check:11} {verdict.message}"))
-        if verdict.names:
-            console.print(console.clean(f"                       {format_locations(verdict.names)}"))
+        console.print(console.clean(f"  {verdict.outcome:8} {verdict.check:14} {verdict.message}"))
+        if verdict.names and verdict.check != "fields":
+            console.print(console.clean(f"{' ' * INDENT}{format_locations(verdict.names)}"))
+    for line in list_missing_fields(contract):
+        console.print(console.clean(line))
+
+
+def list_missing_fields(contract: Contract) -> Iterator[str]:
+    """List the missing fields that commands read, with everything that reads them, and count the others."""
+    missing = [state for state in contract.fields if state.state in ("missing", "blank")]
+    of_commands = [state for state in missing if state.dependents.commands]
+    if of_commands:
+        yield "  missing, and what reads them:"
+    for state in of_commands:
+        yield f"    {state.name}: {format_dependents(state)}"
+    others = [state for state in missing if not state.dependents.commands]
+    if others:
+        yield f"    and {format_count(len(others), 'field')} that only alerts and dashboards read: see -o json"
+
+
+def format_dependents(state: FieldState) -> str:
+    """Format what reads a field: all commands, the number of alerts, and all dashboards."""
+    alerts, dashboards = state.dependents.alerts, state.dependents.dashboards
+    return "; ".join(
+        filter(
+            None,
+            (
+                ", ".join(state.dependents.commands),
+                format_count(len(alerts), "alert") if alerts else "",
+                f"dashboards {', '.join(dashboards)}" if dashboards else "",
+            ),
+        )
+    )
 
 
 class VerdictRow(Shape):
@@ -33,6 +69,17 @@ class VerdictRow(Shape):
     names: list[str]
 
 
+class FieldRow(Shape):
+    """Describe a field of DCGM: whether the exporter sends it, and what reads it."""
+
+    name: str
+    state: State
+    reading_commands: list[str] = take("dependents", "commands")
+    reading_alerts: list[str] = take("dependents", "alerts")
+    reading_dashboards: list[str] = take("dependents", "dashboards")
+    problems: list[str]
+
+
 class ContractDocument(Document):
     """Describe the result of `gpustack gpu check-exporter`."""
 
@@ -40,8 +87,10 @@ class ContractDocument(Document):
     url: str
     metric_count: int = take("families")
     gpu_count: int = take("gpus")
+    mig_instance_count: int = take("instances")
     compliant: bool = take("kept")
     checks: list[VerdictRow] = take("verdicts")
+    fields: list[FieldRow]
 
 
 def render_json(contract: Contract, *, inventory: Inventory | None = None) -> str:

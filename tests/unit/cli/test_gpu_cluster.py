@@ -68,7 +68,7 @@ def test_the_exporter_of_the_cluster_is_checked(inventories: list[Inventory], mo
         urls.append(web.access.url)
         raise UnreachableError("exporter-answer", "The exporter gave no answer.")
 
-    monkeypatch.setattr(exposition, "fetch_families", fetch)
+    monkeypatch.setattr(exposition, "fetch_page", fetch)
     error = run_gpu("check-exporter").exception
     assert isinstance(error, UnreachableError)
     assert (urls, inventories) == (["http://127.0.0.1:9400/metrics"], [HOSTS])

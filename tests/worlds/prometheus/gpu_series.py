@@ -3,9 +3,12 @@
 from itertools import chain
 
 from gpustack.gpus.activity import Activity, build_activity
-from gpustack.gpus.contract import Contract, Verdict
+from gpustack.gpus.contract import Contract
+from gpustack.gpus.dependents import Dependents
+from gpustack.gpus.field_states import FieldState
 from gpustack.gpus.fleet import Fleet, build_fleet
 from gpustack.gpus.series import Metric, Metrics
+from gpustack.gpus.verdict import Verdict
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import build_readings
 from gpustack.vocabulary.fields import find_fields
@@ -106,13 +109,28 @@ def make_metrics() -> Metrics:
 
 
 NVLINK = "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"
+ENGINE, RESERVATION = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_FB_RESERVED"
 CONTRACT = Contract(
     "http://gpu1:9400/metrics",
     41,
     8,
+    3,
     (
         Verdict("labels", "ok", "GPU, UUID, model and host"),
         Verdict("types", "wrong", "Metrics have another TYPE than what they are.", (NVLINK,)),
         Verdict("pods", "unknown", "No GPU is in use."),
+        Verdict("fields", "unknown", "1 of 3 fields that commands, alerts or dashboards read", (ENGINE, RESERVATION)),
+    ),
+    (
+        FieldState(RESERVATION, "missing", Dependents((), ("GpuMemoryGrowth",), ("GPU detail",))),
+        FieldState(
+            NVLINK,
+            "present",
+            Dependents(("gpu list",), (), ("GPU detail",)),
+            ("Metrics have another TYPE than what they are.",),
+        ),
+        FieldState(
+            ENGINE, "missing", Dependents(("gpu top", "profile"), ("GpuIdleAllocated",), ("GPU detail", "GPU job"))
+        ),
     ),
 )
