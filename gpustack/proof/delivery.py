@@ -31,6 +31,8 @@ REASONS = {
     "serverError": "it failed (HTTP 5xx)",
     "contextCanceled": "Alertmanager broke off",
     "contextDeadlineExceeded": "it did not answer in time",
+    "authError": "it refused the login (HTTP 401 or 403)",
+    "rateLimited": "it takes no more alerts for now (HTTP 429)",
     "other": "it was not reached, or refused; Alertmanager's log has the words",
 }
 

@@ -100,6 +100,11 @@ def build_placement(sharing_name: str = "") -> Manifest:
     }
 
 
+# Version 0.19.0 turns them on by default, and every pod with a GPU gets all network adapters of the host for RDMA
+# (NVIDIA/k8s-device-plugin issue 1692). Nothing of a fabric is set up (gpustack/steps/gpu/rdma.py).
+FABRIC_DEVICES = ("GDRCOPY_ENABLED", "GDS_ENABLED", "MOFED_ENABLED")
+
+
 def build_plugin_pod(view: View, mode: str, replicas: int) -> Manifest:
     """Build the device plugin's pod. GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, the kubelet
     names them to containerd. It reads the driver's files below /driver-root."""
@@ -107,6 +112,7 @@ def build_plugin_pod(view: View, mode: str, replicas: int) -> Manifest:
     variables = {
         "CONFIG_FILE": f"/config/{sharing_name}.yaml",
         "DEVICE_LIST_STRATEGY": "cdi-cri",
+        **dict.fromkeys(FABRIC_DEVICES, "false"),
         "NVIDIA_CDI_HOOK_PATH": "/usr/bin/nvidia-cdi-hook",
         "NVIDIA_DRIVER_ROOT": "/",
         **build_gpu_visibility("compute,utility"),

@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.events import Event
 from gpustack.proof.alertmanager import Counts, RoutedAlert
-from gpustack.proof.delivery import Arrival, Deliveries, Delivery, Outcome, Trial, run_trials
+from gpustack.proof.delivery import REASONS, Arrival, Deliveries, Delivery, Outcome, Trial, run_trials
 from gpustack.proof.http import NoAnswer
 
 BEGAN = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
@@ -263,3 +263,13 @@ def test_a_second_ctrl_c_ends_the_alert_too() -> None:
     with pytest.raises(KeyboardInterrupt):
         run_trial(alertmanager_there, cancel_reason=press_ctrl_c)
     assert ["endsAt" in alert for alert in alertmanager_there.posts] == [False, True]
+
+
+# Of prometheus/alertmanager: notify/util.go, and pull 5332, which 0.34.0 has.
+ALERTMANAGER_REASONS = (
+    "other", "clientError", "serverError", "contextCanceled", "contextDeadlineExceeded", "authError", "rateLimited",
+)  # fmt: skip
+
+
+def test_every_reason_of_alertmanager_has_words() -> None:
+    assert set(ALERTMANAGER_REASONS) == set(REASONS)
