@@ -13,7 +13,7 @@ UNITS := $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
 FOLDERS := tests/contract tests/replay $(UNITS)
 # The loop of a contributor: two halves, since each start of pytest costs as much as a small folder. Left out are tests
 # marked `long`; every package keeps tests.
-FIRST := $(addsuffix /,$(addprefix tests/unit/,steps doctor cli report))
+FIRST := $(addsuffix /,$(addprefix tests/unit/,steps cli))
 SECOND := $(filter-out $(FIRST) tests/unit/hostile/,$(UNITS))
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
