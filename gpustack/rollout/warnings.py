@@ -8,6 +8,7 @@ from gpustack.ask.view import View
 from gpustack.config.chart_actions import describe_enabled_actions
 from gpustack.config.inventory import map_release_charts
 from gpustack.steps.firewall.clients import describe_clients
+from gpustack.steps.gpu.debian_components import describe_missing_component
 from gpustack.steps.gpu.owner_driver import describe_owner_driver
 from gpustack.steps.gpu.rdma import describe_rdma_adapters
 from gpustack.steps.gpu.unoffered import describe_unoffered_gpus
@@ -26,6 +27,7 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         *list_by_host(snapshot, describe_owner_driver),
         *list_by_host(snapshot, describe_rdma_adapters),
         *describe_unoffered_gpus(cluster),
+        *list_by_host(snapshot, describe_missing_component),
     )
     return tuple(filter(None, sentences))
 
