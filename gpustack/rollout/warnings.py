@@ -10,6 +10,7 @@ from gpustack.config.inventory import map_release_charts
 from gpustack.steps.firewall.clients import describe_clients
 from gpustack.steps.gpu.debian_components import describe_missing_component
 from gpustack.steps.gpu.owner_driver import describe_owner_driver
+from gpustack.steps.gpu.quotas import describe_unallowed_gpus
 from gpustack.steps.gpu.rdma import describe_rdma_adapters
 from gpustack.steps.gpu.unoffered import describe_unoffered_gpus
 from gpustack.steps.monitoring.history import describe_short_history
@@ -26,8 +27,9 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         *list_actions(snapshot),
         *list_by_host(snapshot, describe_owner_driver),
         *list_by_host(snapshot, describe_rdma_adapters),
-        *describe_unoffered_gpus(cluster),
         *list_by_host(snapshot, describe_missing_component),
+        *describe_unoffered_gpus(cluster),
+        *describe_unallowed_gpus(cluster),
     )
     return tuple(filter(None, sentences))
 

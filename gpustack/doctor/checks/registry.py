@@ -6,11 +6,11 @@ import re
 from gpustack.ask.judge import Result, build_ok_result
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pods import STARTING_PODS, PendingPod, WaitingContainer
 from gpustack.steps.own_node import find_node
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 PULLING = {"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"}
 RATE = re.compile(r"toomanyrequests|429 Too Many Requests")

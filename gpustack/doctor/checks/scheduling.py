@@ -5,15 +5,16 @@ from datetime import timedelta
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import check, expect_none
-from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
+from gpustack.doctor.check import build_names, check, expect_none
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.quotas import GPU_QUOTAS, QUOTA_REFUSALS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
 from gpustack.probes.kubernetes.scheduling import GPU, UNSCHEDULED_PODS, UnscheduledPod
 from gpustack.steps.gpu.hosts import count_host_gpus, list_silent_hosts
 from gpustack.steps.own_node import find_node
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 from gpustack.steps.taint import TAINT
 
 LIFECYCLE = "node.kubernetes.io/"
@@ -126,6 +127,30 @@ def is_cordoned(view: View) -> Result:
     parts = [f"{node.name} is cordoned", f"{gpus} of its GPUs accept no new pods" if gpus else ""]
     parts.append(f"{format_value(pods[:5])} {'wait' if len(pods) > 1 else 'waits'} for a node" if pods else "")
     return Result("node", "schedulable", "; ".join(filter(None, parts)))
+
+
+@check("gpu-quota-exceeded", QUOTA_REFUSALS, GPU_QUOTAS)
+def quota_exceeded(view: View) -> Result:
+    """Look for pods that a quota has refused and would refuse again. An event stays for an hour, and the quota may have
+    been raised since."""
+    quotas = {(quota.namespace, quota.name, quota.resource): quota for quota in view[GPU_QUOTAS]}
+    refusals = [
+        (refusal, quota)
+        for refusal in view[QUOTA_REFUSALS]
+        if (quota := quotas.get((refusal.namespace, refusal.quota, refusal.resource)))
+        and quota.use + refusal.count > quota.limit
+    ]
+    texts = [
+        f"namespace {quota.namespace}: quota {quota.name} has {max(quota.limit - quota.use, 0)} of {quota.limit} "
+        f"{quota.resource} left, and {refusal.controller} requests {refusal.count}"
+        for refusal, quota in refusals
+    ]
+    names = build_names(
+        NAMESPACE=[quota.namespace for _, quota in refusals], QUOTA=[quota.name for _, quota in refusals]
+    )
+    return Result(
+        "pods that a quota of GPUs refuses", "none", "; ".join(texts[:5]) or "none", ok=not refusals, names=names
+    )
 
 
 @check("st-pods-pending -> op-nodes-not-labelled", UNSCHEDULED_PODS, NODES)

@@ -29,6 +29,7 @@ from gpustack.probes.gpu.engine_pods import ENGINE
 from gpustack.probes.gpu.holding_pods import HOLDING_PODS
 from gpustack.probes.gpu.host_engines import HOST_ENGINES
 from gpustack.probes.gpu.packages import GPU_PACKAGES
+from gpustack.probes.gpu.quotas import GPU_QUOTAS
 from gpustack.probes.gpu.runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.host.system import IDENTITY, OS
@@ -236,7 +237,7 @@ STEP = Step(
     probes=(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS,
         IDENTITY, OS, GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED_PODS, HOST_ENGINES, NODES, ADDRESS,
-        HOLDING_PODS, POD_EGRESS,
+        HOLDING_PODS, POD_EGRESS, GPU_QUOTAS,
     ),
     checks=check_where(
         count_host_gpus,

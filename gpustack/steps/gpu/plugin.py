@@ -29,6 +29,7 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.host_engines import HOST_ENGINES
 from gpustack.probes.gpu.packages import GPU_PACKAGES
+from gpustack.probes.gpu.quotas import GPU_QUOTAS
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.probes.kubernetes.applied_objects import CONFIG_MAPS, DAEMON_SETS, RUNTIME_CLASSES, SERVICES
@@ -200,7 +201,7 @@ STEP = Step(
     scope="cluster",
     probes=(
         *PROBES.values(), RELEASES, CLUSTER_POLICIES, NAMESPACES, GPU_NODES, NODES, ADDRESS, GPU_DAEMON_SETS, IDENTITY,
-        GPU_DEVICES, OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED_PODS, HOST_ENGINES,
+        GPU_DEVICES, OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED_PODS, HOST_ENGINES, GPU_QUOTAS,
     ),
     checks=(
         *check_where(

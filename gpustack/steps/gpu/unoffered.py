@@ -1,6 +1,13 @@
 """Allocatable GPUs that no ordinary pod gets: those of a node that is cordoned, or has a taint that somebody set.
 
 The kubelet counts them as allocatable, and so do all sums; a pod without a toleration waits for ever.
+
+A RuntimeClass keeps no ordinary pod away. Both stacks hand GPUs out by CDI to pods of containerd's default runtime,
+which stays runc: the operator with cdi.enabled, the default of its chart (NVIDIA/gpu-operator v26.7.0,
+controllers/object_controls.go, transformToolkitCtrForCDI, transformDevicePluginCtrForCDI), gpustack's device plugin
+with DEVICE_LIST_STRATEGY cdi-cri. Only pods of the stacks name the class nvidia. Where it or its handler is missing,
+their checks say so: gpu-plugin/objects-applied, gpu-runtime/running, gpu-operator/operands, and the fault
+op-nvidia-runtime-handler-missing.
 """
 
 from collections.abc import Sequence

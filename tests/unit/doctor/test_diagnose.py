@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.probe import Answer
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
 from tests.worlds.snapshots import cluster, hosts
-from tests.worlds.snapshots.answers import read_case
+from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.cluster import K1
 
 FORWARDING_OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
@@ -119,7 +119,12 @@ def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, e
     snapshot = read_recording(Path("tests/snapshots/healthy-vm.jsonl"))
     monitoring = snapshot.inventory.spec.monitoring.model_copy(update={"enabled": enabled})
     spec = snapshot.inventory.spec.model_copy(update={"monitoring": monitoring})
-    diagnosis = diagnose(replace(snapshot, inventory=replace(snapshot.inventory, spec=spec)))
+    # What is asked since it was recorded.
+    newer_answers = place_answers(
+        CLUSTER, read_case("gpu.quotas", "control-plane"), read_case("gpu.quota-refusals", "control-plane")
+    )
+    inventory, answers = replace(snapshot.inventory, spec=spec), {**snapshot.answers, **newer_answers}
+    diagnosis = diagnose(replace(snapshot, inventory=inventory, answers=answers))
     reasons = {judgement.reason for judgement in diagnosis.judgements.values() if judgement.outcome == "unknown"}
     absent = 'unexpected answer (rc 1): services "monitoring-prometheus" not found'
     assert (absent in reasons, diagnosis.exit_status == 0) == (enabled, not enabled)

@@ -5,11 +5,11 @@ import re
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
 from gpustack.probes.kubernetes.pods import MONITORING_PODS, PROMETHEUS, SANDBOX_FAILURES, STARTING_PODS, PendingPod
 from gpustack.steps.own_node import find_node
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 # A RuntimeClass of a user that this containerd does not have (containerd, internal/cri/config).
 HANDLER = re.compile(r'no runtime for \\?"([^"\\]+)\\?" is configured')

@@ -7,7 +7,6 @@ from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.doctor.check import build_names, check, expect_none
-from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.kubernetes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.kubernetes.pod_states import MONITORING_PODS, PENDING_PODS, Container, PodState
 from gpustack.probes.kubernetes.storage import CLAIMS, CLASSES, PROVISIONER
@@ -16,6 +15,7 @@ from gpustack.probes.monitoring.prometheus_rights import OPERATORS
 from gpustack.probes.monitoring.workloads import GROUP, PROMETHEUSES
 from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 OUT_OF_MEMORY = "OOMKilled"
 RECENT = 3600

@@ -8,13 +8,13 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import build_names, check
-from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.gpu.dcgm import APP, MONITORS
 from gpustack.probes.monitoring.prometheus_rights import RIGHTS, SLICES
 from gpustack.probes.monitoring.scrape import REJECTED_OBJECTS, REJECTION_EVENTS
 from gpustack.probes.monitoring.service_monitors import SERVICE_MONITORS, ServiceMonitor
 from gpustack.probes.proof import SERVICES, Service
 from gpustack.steps.gpu.metrics_objects import MONITOR_NAME
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 MONITOR = "monitor of the GPU exporter"
 DCGM = "dcgm"

@@ -100,3 +100,34 @@ def test_a_cordoned_node_names_the_pods_that_wait_for_it() -> None:
     judgement = judge_at("node-cordoned", nodes | waits, "k1")
     assert judgement == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")
     assert judge_at("node-cordoned", nodes | waits, "k2") == ("ok", "schedulable")
+
+
+def judge_quotas(*edits: tuple[str, str]) -> tuple[str, str]:
+    quotas, refusals = read_case("gpu.quotas", "teams", *edits), read_case("gpu.quota-refusals", "teams")
+    return judge_at("gpu-quota-exceeded", place_answers(CLUSTER, quotas, refusals))
+
+
+def test_pods_that_a_quota_refuses_are_named_with_what_is_left() -> None:
+    texts = (
+        "namespace team-a: quota gpus has 0 of 0 nvidia.com/gpu left, and ReplicaSet/serve-56888c59fc requests 1",
+        "namespace team-b: quota gpus has 1 of 2 nvidia.com/gpu left, and Job/train requests 2",
+    )
+    outcome, actual = judge_quotas()
+    assert (outcome, sorted(actual.split("; "))) == ("failed", sorted(texts))
+
+
+def test_a_quota_that_was_raised_refuses_nothing_any_more() -> None:
+    larger_quota = ('"hard":{"requests.nvidia.com/gpu":"0"}', '"hard":{"requests.nvidia.com/gpu":"8"}')
+    outcome, actual = judge_quotas(larger_quota)
+    assert (outcome, "team-a" in actual) == ("failed", False)
+
+
+def test_pods_that_no_quota_refuses_are_no_finding() -> None:
+    assert judge_at("gpu-quota-exceeded", {}) == ("ok", "none")
+
+
+@pytest.mark.parametrize("probe", ["gpu.quotas", "gpu.quota-refusals"])
+def test_unreadable_quotas_leave_refusals_unknown(probe: str) -> None:
+    answers = place_answers(CLUSTER, read_case("gpu.quotas", "teams"), read_case("gpu.quota-refusals", "teams"))
+    refusal = place_answers(CLUSTER, make_answer(probe, "", rc=1))
+    assert judge_at("gpu-quota-exceeded", answers | refusal)[0] == "unknown"
