@@ -115,3 +115,20 @@ def test_openssl_takes_what_hosts_get(write: Write, tmp_path: Path) -> None:
     (tmp_path / "copy.crt").write_text(read_certificates(write(encode(build_authority()))))
     command = ["openssl", "verify", "-CAfile", str(tmp_path / "copy.crt"), str(tmp_path / "ca.crt")]
     assert subprocess.run(command, capture_output=True, check=False, timeout=20).returncode == 0
+
+
+def test_certificates_are_parsed_once_for_all_hosts(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    load, texts = x509.load_pem_x509_certificates, list[bytes]()
+
+    def parse_certificates(text: bytes) -> list[x509.Certificate]:
+        texts.append(text)
+        return load(text)
+
+    monkeypatch.setattr(x509, "load_pem_x509_certificates", parse_certificates)
+    path = write(encode(build_authority()))
+    first = read_certificates(path)
+    assert read_certificates(path) == first
+    assert len(texts) == 1
+    write(encode(build_authority("Next CA")))
+    assert read_certificates(path) != first
+    assert len(texts) == 2, "a file that was replaced is parsed again"
