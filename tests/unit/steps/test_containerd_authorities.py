@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.egress import AUTHORITIES
+from gpustack.ask.egress import AUTHORITIES, ENVIRONMENT, UNITS
 from gpustack.config.resources import locate_playbooks
 from gpustack.probes.host.egress import EGRESS
 from gpustack.steps.containerd.step import STEP as CONTAINERD
@@ -58,7 +58,7 @@ class Root:
         self.call("update-ca-certificates")
 
     def call(self, script: str) -> subprocess.CompletedProcess[str]:
-        for folder in ("/usr/local/share/ca-certificates", "/etc/ssl/certs"):
+        for folder in ("/usr/local/share/ca-certificates", "/etc/ssl/certs", "/etc/systemd", "/etc/gpustack-cluster"):
             script = script.replace(folder, f"{self.path}{folder}")
         script = script.replace("\nPATH=", f"\nPATH={self.path}/bin:")
         env = {"PATH": f"{self.path}/bin:{os.environ['PATH']}", "SALT": "", "EGRESS": ""}
@@ -126,6 +126,23 @@ def test_a_ca_that_is_gone_is_no_longer_trusted(root: Root, script: Path) -> Non
     assert "NEW" not in (root.path / BUNDLE).read_text()
     assert list((root.path / "etc/ssl/certs").glob("*.pem")) == []
     assert root.read_log() == ["updated", *(["systemctl try-restart containerd"] if script == SCRIPT else [])]
+
+
+@pytest.mark.parametrize(("has_variables", "restarts"), [(True, 1), (False, 0)])
+def test_containerd_is_not_restarted_without_the_variables_that_its_unit_names(
+    root: Root, has_variables: bool, restarts: int
+) -> None:
+    """The proxy left the spec with its CA: seen in the lab, where containerd did not start again."""
+    root.write_authority("NEW")
+    root.play()
+    (root.path / LOCAL / "gpustack-proxy.crt").unlink()
+    for name, exists in ((UNITS["containerd"], True), (ENVIRONMENT, has_variables)):
+        path = root.path / name.removeprefix("/")
+        path.parent.mkdir(parents=True)
+        if exists:
+            path.touch()
+    assert root.play() == ["changed: no longer trusted: gpustack-proxy"]
+    assert root.read_log()[1:] == ["systemctl try-restart containerd"] * restarts
 
 
 def test_the_probe_says_whether_a_ca_is_trusted(root: Root) -> None:

@@ -34,5 +34,8 @@ for file in $fresh; do
 done
 if [ -n "$left" ]; then
   echo "changed: no longer trusted:$left"
-  systemctl try-restart containerd
+  # Where the proxy left the spec as well, its variables are gone, and containerd does not start while its unit names
+  # their file. Step containerd removes that from the unit, and restarts it.
+  [ -e /etc/systemd/system/containerd.service.d/gpustack-proxy.conf ] && [ ! -e /etc/gpustack-cluster/proxy.env ] ||
+    systemctl try-restart containerd
 fi
