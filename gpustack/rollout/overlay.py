@@ -30,6 +30,7 @@ from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages
 from gpustack.steps.node_address import find_node_address, find_unconfirmed_hosts
 from gpustack.steps.objects import OBJECTS
+from gpustack.steps.prereqs.way_out import choose_document
 from gpustack.steps.releases import RELEASES
 from gpustack.steps.standalone import exporters, monitoring
 from gpustack.steps.standalone.files import build_variables
@@ -58,6 +59,7 @@ def build_host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "metrics_guard": find_metrics_guard(view),
         "controller_flows": build_controller_flows(view),
         "sources": dict(find_usable_sources(view)),
+        "way_out": choose_document(view),
     }
 
 

@@ -23,7 +23,7 @@ KINDS = {"file", "lines", "marked", "folder", "data", "store", "link", "private"
 WRITING = {"copy": "dest", "template": "dest", "file": "path", "replace": "path", "lineinfile": "path"}
 # Scripts beside the roles, by the step whose role runs them.
 SHARED_PATHS = {
-    "prereqs": ("egress.sh",),
+    "prereqs": ("egress.sh", "way-out.sh"),
     "containerd": ("egress.sh", "apt-repositories.sh", "pinned.sh"),
     "gpu-driver": ("apt-repositories.sh",),
     "gpu-runtime": ("apt-repositories.sh",),

@@ -169,9 +169,9 @@ def create_certificate(name: str, folder: Path) -> tuple[str, Path]:
 
 @contextmanager
 def run_proxy(
-    address: str, user: str, password: str, addresses: Mapping[str, str], ports: Mapping[int, int]
+    address: str, user: str, password: str, addresses: Mapping[str, str], ports: Mapping[int, int], port: int = PORT
 ) -> Iterator[Proxy]:
-    with run_server(Proxy(address, user, password, addresses, ports)) as server:
+    with run_server(Proxy(address, user, password, addresses, ports, port)) as server:
         yield server
 
 

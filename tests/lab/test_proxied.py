@@ -1,7 +1,8 @@
 """An HTTP proxy wants a login and reads along, with certificates of a CA that no host knows. No name resolves on the
 host and nothing is reached directly, so whatever arrives came through the proxy. The host names the proxy, without a
 login and without exceptions, for all its users: a program that takes it from there is refused, also for the API. A
-cluster comes about; then the login changes, and the proxy goes away."""
+wrong login is refused before anything changes; then a cluster comes about, the login changes, and the proxy goes
+away."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -80,6 +81,33 @@ def inventory(one_host: lab.Lab, secret: Path, authority: Authority, tmp_path_fa
         "ca_file": str(authority.certificate_file),
     }
     return roads.copy_inventory(one_host, tmp_path_factory.mktemp("proxied") / "inventory", ["host1"], proxy=values)
+
+
+# All that gpustack writes has its name; the lab's own files are there before.
+OF_GPUSTACK = "find /etc /usr/local /var/lib -path '*gpustack*' | sort"
+
+
+def test_a_wrong_login_is_refused_before_anything_changes(
+    one_host: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run
+) -> None:
+    host = witness.connect_host(one_host, "host1")
+    files_before = host.check_output(OF_GPUSTACK)
+    way_out.expect(USER, "another word")
+    try:
+        result = gpustack("install", "-i", inventory, "--yes", code=5)
+    finally:
+        way_out.expect(USER, PASSWORD)
+    output = " ".join((result.stdout + result.stderr).split())
+    for words in (
+        "https://pkgs.k8s.io/",
+        "the proxy wants another login (407)",
+        "proxy.password_file of the spec",
+        "gpustack explain download-failed",
+        "Nothing was changed on ",
+    ):
+        assert words in output
+    assert PASSWORD[:9] not in output
+    assert host.check_output(OF_GPUSTACK) == files_before
 
 
 @pytest.fixture(scope="module")

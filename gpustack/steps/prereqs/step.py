@@ -2,9 +2,10 @@
 
 What it does: installs the packages that kubeadm, the kubelet and the network need; loads the modules overlay and
 br_netfilter now and at boot; sets net.ipv4.ip_forward and net.bridge.bridge-nf-call-{iptables,ip6tables} now and at
-boot; disables swap permanently; starts a time service if there is none. If the spec has a proxy, apt and the downloads
-of gpustack use it: /etc/apt/apt.conf.d/99gpustack-proxy and /etc/gpustack-cluster/proxy.env. The CAs of `proxy.ca_file`
-and `source.ca_file` are trusted by the host: /usr/local/share/ca-certificates/gpustack-*.crt.
+boot; disables swap permanently; starts a time service if there is none. If the spec has a proxy, the host asks for one
+file through it before anything changes; then apt and the downloads of gpustack use it:
+/etc/apt/apt.conf.d/99gpustack-proxy and /etc/gpustack-cluster/proxy.env. The CAs of `proxy.ca_file` and
+`source.ca_file` are trusted by the host: /usr/local/share/ca-certificates/gpustack-*.crt.
 
 What it never does: it does not change the kernel, the hostname or the clock, and stops none of your programs. Problems
 that only a person can solve (too little memory, a port in use, another Kubernetes on the host) are reported with the
