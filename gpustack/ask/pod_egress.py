@@ -1,7 +1,7 @@
-"""The proxy and the CAs of the spec for pods that leave the cluster: NVIDIA's driver container and Alertmanager.
+"""Proxy, CAs and package sources for pods that leave the cluster: NVIDIA's driver container and Alertmanager.
 
 Helm values have no secret: the login of a proxy is in a Secret, which the roles write and the pod's environment names.
-The certificates are in a ConfigMap. Both are compared like the files on hosts, by salted hashes
+The certificates and the sources are in ConfigMaps. All are compared like the files on hosts, by salted hashes
 (gpustack/ask/egress.py).
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gpustack.ask.egress import LOGIN, fill_secrets, list_authority_files, list_proxy_variables, select_login
 from gpustack.config.certificate_file import read_certificates
+from gpustack.config.package_sources import read_package_sources
 from gpustack.config.spec import Spec
 from gpustack.files.json_text import dump_json
 
@@ -34,11 +35,15 @@ class Consumer:
     def authority_name(self) -> str:
         return f"{self.prefix}-ca"
 
+    @property
+    def sources_name(self) -> str:
+        return f"{self.prefix}-sources"
+
 
 @dataclass(frozen=True)
 class Entry:
     """Describe a key of an object. `text` has marks in place of secrets; it is empty for the certificates of
-    `certificate_file`."""
+    `certificate_file` and the package sources of `sources_file`."""
 
     kind: Literal["Secret", "ConfigMap"]
     name: str
@@ -47,8 +52,11 @@ class Entry:
     user: str = ""
     password_file: str = ""
     certificate_file: str = ""
+    sources_file: str = ""
 
     def render_text(self) -> str:
+        if self.sources_file:
+            return read_package_sources(self.sources_file)
         return read_certificates(self.certificate_file) if self.certificate_file else self.text
 
 
@@ -84,9 +92,12 @@ def list_entries(inventory: "Inventory", consumer: Consumer) -> list[Entry]:
         variables = list_pod_variables(inventory).items()
         entries += [Entry("Secret", consumer.login_name, key, text, *login) for key, text in variables if LOGIN in text]
     authorities = list_authorities(inventory.spec).items()
-    return entries + [
-        Entry("ConfigMap", consumer.authority_name, key, certificate_file=path) for key, path in authorities
-    ]
+    entries += [Entry("ConfigMap", consumer.authority_name, key, certificate_file=path) for key, path in authorities]
+    path = inventory.spec.gpu.driver.repo_config
+    if path and consumer == list_consumers(inventory.spec)["gpu-operator"]:
+        # The operator puts a file of this name beside the sources of the image.
+        entries.append(Entry("ConfigMap", consumer.sources_name, PurePath(path).name, sources_file=path))
+    return entries
 
 
 def list_object_names(inventory: "Inventory", consumer: Consumer) -> list[str]:

@@ -9,6 +9,7 @@ from gpustack.config.chart_actions import describe_enabled_actions
 from gpustack.config.inventory import map_release_charts
 from gpustack.steps.firewall.clients import describe_clients
 from gpustack.steps.gpu.debian_components import describe_missing_component
+from gpustack.steps.gpu.driver_sources import describe_missing_sources
 from gpustack.steps.gpu.owner_driver import describe_owner_driver
 from gpustack.steps.gpu.quotas import describe_unallowed_gpus
 from gpustack.steps.gpu.rdma import describe_rdma_adapters
@@ -24,6 +25,7 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         describe_lost_history(cluster),
         describe_short_history(cluster),
         describe_clients(snapshot),
+        describe_missing_sources(cluster),
         *list_actions(snapshot),
         *list_by_host(snapshot, describe_owner_driver),
         *list_by_host(snapshot, describe_rdma_adapters),

@@ -39,7 +39,7 @@ def find_root_mismatch(view: View, active_since: int | None) -> Result | None:
 
 
 def find_object_mismatch(view: View, step: str) -> Result | None:
-    """Compare the Secret and the ConfigMap by which the pods of a step leave the cluster with the spec. Return None if
+    """Compare the Secret and the ConfigMaps by which the pods of a step leave the cluster with the spec. Return None if
     they match it, or the spec asks for none."""
     names = list_object_names(view.snapshot.inventory, list_consumers(view.spec)[step])
     if not names:
@@ -47,7 +47,7 @@ def find_object_mismatch(view: View, step: str) -> Result | None:
     words = {"other": "with different content", "none": "missing"}
     states = {name: view[POD_EGRESS].get(name, "none") for name in names}
     wrong = [f"{name} {words[state]}" for name, state in states.items() if state != "same"]
-    subject = "login of the proxy and CAs in the cluster"
+    subject = "login of the proxy, CAs and package sources in the cluster"
     return Result(subject, "those of the spec", "; ".join(wrong)) if wrong else None
 
 

@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# Makes the Secret NAME-proxy and the ConfigMap NAME-ca hold what standard input says, lines of a kind, a key and a value,
-# and nothing else; without a line of its kind there is none, and where VALUES, those of the release, do not name it. A
-# value is base64, or a text in quotes. It is in no argument, no environment and no file but the cluster's own. Where the
+# Makes the Secret NAME-proxy and the ConfigMaps NAME-ca and NAME-sources hold what standard input says, lines of a kind, a
+# name, a key and a value, and nothing else; without a line of it there is none, and where VALUES, those of the release, do
+# not name it. A value is base64, or a text in quotes. It is in no argument, no environment and no file but the cluster's own. Where the
 # Secret changed, the pods that RENEW selects are made anew: a program reads its environment once. Follows limits.sh,
 # namespace.sh and apply.sh. Reads NAMESPACE, NAME, VALUES, RENEW. Says `changed: …` for what it did.
 set -eu
 lines=$(sed '/^#/d')
 bring_object() (
   wanted=
-  case $VALUES in *"\"$2\""*) wanted=$(printf '%s\n' "$lines" | sed -n "s/^$1 //p" | sort) ;; esac
+  case $VALUES in *"\"$2\""*) wanted=$(printf '%s\n' "$lines" | sed -n "s/^$1 $2 //p" | sort) ;; esac
   [ -z "$wanted" ] || ensure_namespace "$NAMESPACE" yes
   found=$(kube -n "$NAMESPACE" get "$1" "$2" --ignore-not-found \
     -o "go-template={{range \$key, \$value := .data}}{{\$key}} $3{{\"\\n\"}}{{end}}")
@@ -30,5 +30,7 @@ END
 )
 # shellcheck disable=SC2016 # the template's own
 bring_object Secret "$NAME-proxy" '{{$value}}'
-# shellcheck disable=SC2016
-bring_object ConfigMap "$NAME-ca" '{{printf "%q" $value}}'
+for object in "$NAME-ca" "$NAME-sources"; do
+  # shellcheck disable=SC2016
+  bring_object ConfigMap "$object" '{{printf "%q" $value}}'
+done

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from gpustack.config.certificate_file import judge_certificate_file, locate_path
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
+from gpustack.config.package_sources import judge_package_sources
 from gpustack.config.pydantic_errors import build_complaints, extract_path
 from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
 from gpustack.config.sections import exporter_rules, receiver, serve
@@ -156,6 +157,7 @@ def find_contradictions(
             yield {key}, Complaint(file, f"{KEY}.{key}", actual, rule, "config-networks-overlap")
     yield from find_ineffective_settings(file, spec)
     yield from judge_logins(file, spec, source)
+    yield from judge_driver_sources(file, spec, source)
     access = spec.monitoring.access
     if access.type == "node-port" and access.node_port == access.prometheus_node_port:
         key = "monitoring.access.prometheus_node_port"
@@ -199,6 +201,20 @@ def judge_logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[s
     if mirror and mirror.ca_file and not mirror.mirror.startswith("https://"):
         rule = "https://, or no ca_file"
         yield {"source"}, Complaint(file, f"{KEY}.source.mirror", f"{mirror.mirror} beside ca_file", rule)
+
+
+def judge_driver_sources(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[set[str], Complaint]]:
+    """Judge the package sources of driver containers: there are such containers, and the file can be used."""
+    key, driver = "gpu.driver.repo_config", spec.gpu.driver
+    if not driver.repo_config:
+        return
+    if driver.mode in ("host", "none") or spec.gpu.stack == "host":
+        beside = "gpu.stack: host" if spec.gpu.stack == "host" else f"gpu.driver.mode: {driver.mode}"
+        rule = "nothing, unless drivers come in containers: on hosts apt uses the sources of the host"
+        yield {key, "gpu.driver.mode", "gpu.stack"}, Complaint(file, f"{KEY}.{key}", f"a file beside {beside}", rule)
+    if wrong := judge_package_sources(driver.repo_config, source if source and source.is_dir() else None):
+        actual = f"{driver.repo_config}: {wrong[0]}"
+        yield {key}, Complaint(file, f"{KEY}.{key}", actual, wrong[1], "config-package-sources")
 
 
 def list_addresses(host: Host) -> list[IPv4Address]:

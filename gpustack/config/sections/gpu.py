@@ -24,6 +24,13 @@ class Driver(Section):
     kernel_module: Annotated[
         Literal["open", "proprietary"], Field(description="open needs Turing or newer; Blackwell needs open")
     ] = "open"
+    repo_config: Annotated[
+        str | None,
+        Field(
+            description="a file on this machine with package sources (.list or .sources), from which driver containers "
+            "install the headers of the kernel; for hosts that do not reach the archive of their system"
+        ),
+    ] = None
     guard: Annotated[
         bool, Field(description="hold driver packages of hosts, and exclude them from unattended upgrades")
     ] = True

@@ -12,7 +12,7 @@ longer allocatable, and the device plugin never restores it by itself; if one is
 of the node are. That requires manual action: see `gpustack explain gpu-operator/allocatable`.
 
 A driver container installs the headers of the kernel when it starts: through the proxy of the spec, if it has one, and
-with its CA.
+with its CA; with `gpu.driver.repo_config` from the package sources of that file.
 
 Settings: gpu, gpustack_gpus, proxy, source.ca_file. Sources: NVIDIA/gpu-operator v26.7.0,
 controllers/clusterpolicy_controller.go, internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go,
@@ -150,8 +150,8 @@ def chart(view: View) -> Result | None:
 
 
 def driver_egress(view: View) -> Result | None:
-    """The driver container can download the headers of the kernel: the cluster has the login of the proxy and the CAs
-    of the spec, if it has any. A container that is running reads them when it starts again."""
+    """The driver container can download the headers of the kernel: the cluster has the login of the proxy, the CAs and
+    the package sources of the spec, if it has any. A container that is running reads them when it starts again."""
     mismatch = find_object_mismatch(view, "gpu-operator")
     return mismatch if mismatch and uses_driver_containers(view) else None
 

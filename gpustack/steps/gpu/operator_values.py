@@ -88,9 +88,9 @@ def build_driver_values(view: View) -> dict[str, Any]:
 
 def build_driver_egress(view: View) -> dict[str, Any]:
     """Build how the driver container leaves the cluster, where apt in it installs the headers of the kernel: variables
-    without a login, the Secret with those that have one, and the ConfigMap whose keys are files that
-    update-ca-certificates reads there (NVIDIA/gpu-operator v26.7.0, controllers/object_controls.go,
-    transformDriverContainer and CertConfigPathMap)."""
+    without a login, the Secret with those that have one, the ConfigMap whose keys are files that
+    update-ca-certificates reads there, and that whose keys are files of /etc/apt/sources.list.d (NVIDIA/gpu-operator
+    v26.7.0, controllers/object_controls.go, transformDriverContainer, CertConfigPathMap and RepoConfigPathMap)."""
     spec = view.spec
     consumer, variables = list_consumers(spec)["gpu-operator"], list_pod_variables(view.snapshot.inventory)
     env = [{"name": name, "value": value} for name, value in variables.items() if LOGIN not in value]
@@ -98,6 +98,7 @@ def build_driver_egress(view: View) -> dict[str, Any]:
         **({"env": env} if env else {}),
         **({"secretEnv": consumer.login_name} if has_login(spec) else {}),
         **({"certConfig": {"name": consumer.authority_name}} if list_authorities(spec) else {}),
+        **({"repoConfig": {"configMapName": consumer.sources_name}} if spec.gpu.driver.repo_config else {}),
     }
 
 

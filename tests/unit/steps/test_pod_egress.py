@@ -28,7 +28,17 @@ PASSWORD = 's3cret/with:odd#chars%$"x'
 PROXY = {"http": "http://p:3128", "no_proxy": [".example.com"]}
 FILES = locate_playbooks() / "files"
 PUT = "".join((FILES / name).read_text() for name in ("limits.sh", "namespace.sh", "apply.sh", "pod-egress.sh"))
-RELEASE_VALUES = '{"secretEnv": "gpustack-driver-proxy", "certConfig": {"name": "gpustack-driver-ca"}}'
+RELEASE_VALUES = (
+    '{"secretEnv": "gpustack-driver-proxy", "certConfig": {"name": "gpustack-driver-ca"}, '
+    '"repoConfig": {"configMapName": "gpustack-driver-sources"}}'
+)
+# As ubuntu:24.04 has it in /etc/apt/sources.list.d/ubuntu.sources, with a mirror in place of the archive.
+SOURCES = """Types: deb
+URIs: http://192.0.2.9/ubuntu/
+Suites: noble noble-updates
+Components: main universe restricted multiverse
+Signed-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg
+"""
 # Keeps each object in a file, and answers the templates of the script and of the probe.
 KUBECTL = r"""#!/bin/sh
 echo "$*" >>"$WORLD/argv"
@@ -61,6 +71,12 @@ def write_spec(folder: Path) -> dict[str, Any]:
 @pytest.fixture
 def spec(tmp_path: Path) -> dict[str, Any]:
     return write_spec(tmp_path)
+
+
+def write_sources(folder: Path, name: str = "ubuntu.sources") -> dict[str, Any]:
+    """Write package sources of driver containers, and return their spec."""
+    (folder / name).write_text(SOURCES)
+    return {"gpu": {"driver": {"repo_config": str(folder / name)}}}
 
 
 @pytest.fixture
@@ -105,7 +121,10 @@ def put(world: Path, lines: str, renew: str = "", values: str = RELEASE_VALUES) 
 def build_lines(inventory: Inventory) -> str:
     texts = build_object_texts(inventory)
     lines = [
-        f"{kind} {line}" for (kind, _, name), text in texts.items() for line in text.split("\n") if "driver" in name
+        f"{kind} {name} {line}"
+        for (kind, _, name), text in texts.items()
+        for line in text.split("\n")
+        if "driver" in name
     ]
     return "\n".join(["#", *lines, ""])
 
@@ -119,10 +138,10 @@ def compare(world: Path, inventory: Inventory) -> dict[str, str]:
 
 
 def test_ansible_and_the_comparison_render_the_same(tmp_path: Path, spec: dict[str, Any]) -> None:
-    inventory = build_inventory(**spec)
+    inventory = build_inventory(**spec, **write_sources(tmp_path))
     lines = [line for line in render_lines(tmp_path, inventory).splitlines() if line and line != "#"]
     assert sorted(lines) == sorted(build_lines(inventory).split("\n")[1:-1])
-    assert len(lines) == 5
+    assert len(lines) == 6
 
 
 def test_objects_are_put_once_and_compared(world: Path, spec: dict[str, Any]) -> None:
@@ -141,6 +160,20 @@ def test_objects_are_put_once_and_compared(world: Path, spec: dict[str, Any]) ->
     assert "delete pods --wait=false -l app=a" in (world / "renewed").read_text()
     assert put(world, "#\n").count("changed") == 2
     assert not list(world.glob("gpustack-*"))
+
+
+def test_package_sources_are_an_object_of_their_own(world: Path, spec: dict[str, Any]) -> None:
+    """Under the name of the file, which says whether it replaces one of the image."""
+    inventory = build_inventory(**spec, **write_sources(world))
+    assert compare(world, inventory)["gpustack-driver-sources"] == "none"
+    assert "changed: ConfigMap gpustack-driver-sources\n" in put(world, build_lines(inventory))
+    assert yaml.safe_load((world / "gpustack-driver-sources").read_text())["data"] == {"ubuntu.sources": SOURCES}
+    assert set(yaml.safe_load((world / "gpustack-driver-ca").read_text())["data"]) == {"gpustack-proxy.crt"}
+    states = compare(world, inventory)
+    assert states["gpustack-driver-sources"] == states["gpustack-driver-ca"] == "same"
+    (world / "ubuntu.sources").write_text(SOURCES.replace("noble-updates", "noble-security"))
+    assert compare(world, inventory)["gpustack-driver-sources"] == "other"
+    assert put(world, build_lines(build_inventory(**spec))) == "changed: ConfigMap gpustack-driver-sources\n"
 
 
 def test_objects_that_the_release_does_not_name_are_taken_away(world: Path, spec: dict[str, Any]) -> None:
@@ -165,10 +198,10 @@ def test_no_argument_and_no_variable_has_the_login(world: Path, spec: dict[str, 
     assert [text for text in texts if "s3cret" in text] == []
 
 
-def build_driver(proxy: dict[str, Any] | None) -> dict[str, Any]:
-    view = View(build_snapshot(BARE, spec={"proxy": proxy} if proxy else {}), CLUSTER)
+def build_driver(proxy: dict[str, Any] | None, **spec: Any) -> dict[str, Any]:
+    view = View(build_snapshot(BARE, spec=({"proxy": proxy} if proxy else {}) | spec), CLUSTER)
     values: dict[str, Any] = build_release(view).values["driver"]
-    return {key: values[key] for key in ("env", "secretEnv", "certConfig") if key in values}
+    return {key: values[key] for key in ("env", "secretEnv", "certConfig", "repoConfig") if key in values}
 
 
 def test_the_driver_container_gets_the_proxy(spec: dict[str, Any]) -> None:
@@ -183,6 +216,11 @@ def test_the_driver_container_gets_the_proxy(spec: dict[str, Any]) -> None:
     with_login = build_driver(spec["proxy"])
     assert {entry["name"] for entry in with_login.pop("env")} == {"NO_PROXY", "no_proxy"}
     assert with_login == {"secretEnv": "gpustack-driver-proxy", "certConfig": {"name": "gpustack-driver-ca"}}
+
+
+def test_the_driver_container_gets_the_package_sources(tmp_path: Path) -> None:
+    driver = build_driver(None, **write_sources(tmp_path))
+    assert driver == {"repoConfig": {"configMapName": "gpustack-driver-sources"}}
 
 
 def test_the_keys_of_the_login_are_those_that_the_environment_lacks(spec: dict[str, Any]) -> None:
