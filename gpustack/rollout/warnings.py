@@ -16,6 +16,7 @@ from gpustack.steps.gpu.rdma import describe_rdma_adapters
 from gpustack.steps.gpu.unoffered import describe_unoffered_gpus
 from gpustack.steps.monitoring.history import describe_short_history
 from gpustack.steps.monitoring.values import describe_lost_history
+from gpustack.steps.no_proxy import describe_missing_exceptions
 
 
 def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
@@ -25,6 +26,7 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         describe_lost_history(cluster),
         describe_short_history(cluster),
         describe_clients(snapshot),
+        describe_missing_exceptions(snapshot),
         describe_missing_sources(cluster),
         *list_actions(snapshot),
         *list_by_host(snapshot, describe_owner_driver),
