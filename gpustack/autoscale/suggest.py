@@ -8,7 +8,7 @@ from gpustack.autoscale.workload import ScaledWorkload
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.analysis import Analysis
-from gpustack.profile.classes import Id
+from gpustack.profile.class_ids import Id
 
 # The share that limits workloads of a class, and so falls when there are more replicas.
 LIMITING_SHARES: dict[Id, str] = {
@@ -17,18 +17,26 @@ LIMITING_SHARES: dict[Id, str] = {
     "latency-bound": "sm",
     "memory-bound": "dram",
     "launch-bound": "engine",
+    "power-limited": "sm",
     "moderate-tensor": "sm",
     "mixed": "sm",
 }
+WAITS_FOR_GPUS = "It waits for other GPUs of the same job: more replicas do not help it."
 # More replicas are of no use, or the load of their GPUs does not say how full they are.
 UNSUITABLE_CLASSES: dict[Id, str] = {
     "idle": "Its GPUs are idle: there is no load to scale by.",
+    "partly-idle": "A part of its GPUs has no work: their mean hides the one that is full.",
     "throttled": "Heat or hardware slows its GPUs down: their load says nothing until that is repaired.",
     "imbalanced": "Its GPUs do different amounts of work: their mean hides the one that is full.",
-    "communication-bound": "It waits for other GPUs of the same job: more replicas do not help it.",
+    "alternating": "Its GPUs work in turn: none of them is full, however many replicas there are.",
+    "waiting": "Its kernels wait, spin or hang: there is no load to scale by.",
+    "communication-bound": WAITS_FOR_GPUS,
+    "network-bound": WAITS_FOR_GPUS,
+    "unseen-communication": WAITS_FOR_GPUS,
     "pcie-bound": "It waits for PCIe: its GPUs stay below any target while it is full.",
     "input-bound": "It waits for its input: its GPUs stay below any target while it is full.",
     "insufficient-data": "There is too little data for a verdict.",
+    "not-measured": "Its activity was not measured: the metrics of its GPUs contradict each other.",
 }
 UNSATURATED_CLASSES = ("moderate-tensor", "mixed")
 # Estimates: the share of the peak at which another replica is started, and the target where no peak was seen.
@@ -78,7 +86,9 @@ def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: A
         return Suggestion(workload, verdict.id, (f"Prometheus has no series of {share} for its pods now.", no_queue))
     query, current_value = share_answer
     target, target_doubts = choose_target(analysis, share)
-    class_reason = f"It is {verdict.id} (sure: {verdict.confidence}): {query.metric} is high where a replica is full."
+    class_reason = (
+        f"It is {verdict.id} (confidence: {verdict.confidence}): {query.metric} is high where a replica is full."
+    )
     return Suggestion(
         workload, verdict.id, (class_reason, no_queue), target_doubts, query.metric, query.expr, target, current_value
     )

@@ -4,22 +4,16 @@ from dataclasses import dataclass, replace
 
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.profile.baseline import IdleComparison, compare_idle, is_slowed_idle
-from gpustack.profile.classify import Verdict, classify
+from gpustack.profile.classify import Verdict
 from gpustack.profile.file import Profile
 from gpustack.profile.limits import DEFAULT, Limits
-from gpustack.profile.phases import cut_warm_up, split_stretches
+from gpustack.profile.phases import cut_warm_up
 from gpustack.profile.signals import compute_signals
-from gpustack.profile.usual import ADVICE, Usual, Workload, compare_usual
+from gpustack.profile.stretches import Stretch, judge_stretches
+from gpustack.profile.usual import ADVICE, Usual, Workload, compare_usual, list_workload_notes
 from gpustack.profile.window import Job
 
-
-@dataclass(frozen=True)
-class Stretch:
-    """Hold a part of the time with its verdict; `begin` is in seconds after the warm-up."""
-
-    begin: float
-    seconds: float
-    verdict: Verdict
+NO_WORK = ("idle", "not-measured", "insufficient-data")  # Nothing is there to compare with what is usual.
 
 
 @dataclass(frozen=True)
@@ -49,25 +43,16 @@ def analyze(
     profile: Profile, limits: Limits = DEFAULT, workload: Workload | None = None, baseline: Profile | None = None
 ) -> Analysis:
     """Analyze a profile. Raise UsageError for a baseline of other GPUs."""
-    job = Job(tuple(map(cut_warm_up, profile.job.windows)))
-    parts = split_stretches(job)
-    verdict = classify(job, limits, phases=len(parts))
-    if workload:
+    job = replace(profile.job, windows=tuple(map(cut_warm_up, profile.job.windows)))
+    verdict, stretches = judge_stretches(job, limits, profile.end)
+    if workload and verdict.advice:
         verdict = replace(verdict, advice=ADVICE.get((verdict.id, workload), verdict.advice))
+    signals = compute_signals(job, limits)
+    usual = compare_usual(workload, signals, limits) if workload and verdict.id not in NO_WORK else ()
+    notes = list(list_workload_notes(workload, signals)) if usual else []
     if baseline and is_slowed_idle(baseline, limits):
-        verdict = replace(verdict, notes=(*verdict.notes, "Heat or hardware slows these GPUs down also when idle."))
-    if profile.cut:
-        verdict = replace(verdict, notes=(*verdict.notes, profile.cut))
+        notes.append("Heat or hardware slows these GPUs down also when idle.")
+    notes += [profile.cut] if profile.cut else []
     above = compare_idle(job, baseline) if baseline else ()
-    usual = compare_usual(workload, compute_signals(job, limits), limits) if workload else ()
-    return Analysis(profile, job, verdict, judge_stretches(parts, limits), workload, usual, above)
-
-
-def judge_stretches(parts: tuple[Job, ...], limits: Limits) -> tuple[Stretch, ...]:
-    """Judge each stretch; there are none where the time is one. A stretch may be idle however short it is."""
-    stretches, begin = [], 0.0
-    for job in parts if len(parts) > 1 else ():
-        seconds = job.windows[0].seconds
-        stretches.append(Stretch(begin, seconds, classify(job, replace(limits, idle_seconds=1e-9))))
-        begin += seconds
-    return tuple(stretches)
+    verdict = replace(verdict, notes=(*verdict.notes, *notes))
+    return Analysis(profile, job, verdict, stretches, workload, usual, above)

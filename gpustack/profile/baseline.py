@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from gpustack.errors import InputError, MissingDataError
-from gpustack.profile.classes import list_idle_conditions
+from gpustack.profile.class_conditions import list_idle_conditions
 from gpustack.profile.file import Profile, build_quantity_units
 from gpustack.profile.limits import DEFAULT, Limits
 from gpustack.profile.signals import HARDWARE, HEAT, compute_signals

@@ -1,28 +1,37 @@
-"""Classification: the first class whose conditions all hold, with its confidence and the objections to it."""
+"""Classification: the first class whose conditions all hold, and its confidence.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+A class that looks alike is excluded by a measured value or stays open; a value that was not measured excludes nothing.
+Confidence is high without a doubt, medium with one, low with more: an open class, a value close to its threshold, few
+samples. Classes that are open for want of the same measurement are one doubt.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpustack.profile.classes import CLASSES, Class, Condition, Id
+from gpustack.profile.class_ids import Id
+from gpustack.profile.classes import CLASSES, Class
+from gpustack.profile.condition import CLEAR, CLOSE, Condition
+from gpustack.profile.gaps import MORE_DATA, describe_contradiction, find_missing_data
 from gpustack.profile.limits import DEFAULT, Limits
+from gpustack.profile.notes import list_notes
+from gpustack.profile.peers import list_unused, name_gpus
 from gpustack.profile.signals import Signals, compute_signals
 from gpustack.profile.window import Job
 
 Confidence = Literal["high", "medium", "low", "none"]
-CLEAR, CLOSE = 0.20, 0.05  # beyond a threshold, as a share of it
-MORE_DATA = ("Measure longer, or at a finer interval.", "gpustack gpu check-exporter says what an exporter sends.")
-CLOSER_LOOK = ("Profile a few steps (PyTorch profiler, Nsight Systems).",)
+CONFIDENCE_BY_DOUBTS: tuple[Confidence, ...] = ("high", "medium", "low")
+CLOSER_LOOK = "a profile of a few steps (PyTorch profiler, Nsight Systems)"
 NO_CLASS = "A later profile has a class."
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Hold a verdict. `reasons` are the conditions of the class with numbers; `support` and `objections` make it more
-    or less sure; `ruled_out` has the failed condition of each class before it. `notes` are overlays: findings beside
-    the class. `success_criterion` is the change that a later profile shows if the advice helped. `second` is a class
-    that is almost as near. `signals` are the raw
-    numbers."""
+    """Hold a verdict. `reasons` are the conditions of the class with numbers, `support` is evidence beside them,
+    `objections` make it doubtful. `ruled_out` has the value that excludes each class that looks alike, `alternatives`
+    those that stay open, with what would tell. `notes` are findings beside the class. `advice` is empty for a low
+    verdict. `success_criterion` is the change that a later profile shows if the advice helped. `second` is a class
+    whose conditions hold too: the work below an overlay, or the next best. `signals` are the raw numbers."""
 
     id: Id
     title: str
@@ -32,59 +41,86 @@ class Verdict:
     notes: tuple[str, ...]
     signals: Signals
     ruled_out: tuple[tuple[Id, str], ...] = ()
+    alternatives: tuple[tuple[Id, str], ...] = ()
     success_criterion: str = NO_CLASS
     support: tuple[str, ...] = ()
     objections: tuple[str, ...] = ()
     second: Id | None = None
+    is_overlay: bool = False
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Hold a class that looks alike, with the condition that excludes it or leaves it open. `doubts` are what would
+    have to be measured; those that an open class would have for itself are among them."""
+
+    id: Id
+    condition: Condition
+    is_open: bool
+    doubts: frozenset[str] = frozenset()
+
+    @property
+    def reason(self) -> str:
+        return self.condition.refutation if self.is_open or self.condition.fails else str(self.condition)
 
 
 def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
-    """Classify a job. `phases` is the number of different stretches that analyze finds."""
+    """Classify a job. `phases` is the number of stretches of different classes that analyze finds."""
     signals = compute_signals(job, limits)
     if missing := tuple(find_missing_data(job, signals, limits)):
-        title, overlays = "There is too little data for a verdict.", list_overlays("insufficient-data", signals, limits)
-        return Verdict("insufficient-data", title, "none", missing, MORE_DATA, tuple(overlays), signals)
-    ruled_out: list[tuple[Id, str]] = []
-    unmeasured: list[Id] = []
+        title, notes = "There is too little data for a verdict.", list_notes("insufficient-data", signals, limits)
+        return Verdict("insufficient-data", title, "none", missing, MORE_DATA, tuple(notes), signals)
+    if wrong := describe_contradiction(job):
+        notes = list_notes("not-measured", signals, limits)
+        return Verdict("not-measured", wrong.title, "none", wrong.reasons, wrong.advice, tuple(notes), signals)
+    if waiting := judge_rest(job, limits):
+        return waiting
+    neighbours: list[Neighbour] = []
     for number, candidate in enumerate(CLASSES):
         conditions = tuple(candidate.conditions(signals, limits))
-        broken = [condition for condition in conditions if not condition.holds]
-        if broken and all(condition.value is None for condition in broken):
-            unmeasured.append(candidate.id)
-        if not broken:
-            second = find_next_best(CLASSES[number + 1 :], signals, limits)
-            return build_verdict(
-                candidate,
-                conditions,
-                signals,
-                limits,
-                ruled_out=tuple(ruled_out),
-                unmeasured_ids=tuple(unmeasured),
-                phases=phases,
-                second=second,
-            )
-        ruled_out.append((candidate.id, min(broken, key=lambda condition: condition.margin).refutation))
+        if all(condition.holds for condition in conditions):
+            below = compute_signals(list_working(job, limits), limits) if candidate.is_overlay else signals
+            second = find_next_best(CLASSES[number + 1 :], below, limits)
+            return build_verdict(candidate, conditions, signals, limits, neighbours, phases=phases, second=second)
+        neighbours.append(judge_neighbour(candidate, conditions, signals, limits))
     title = "Nothing stands out: no part of the GPU is at its limit, and none is without work."
-    overlays = list_overlays("mixed", signals, limits)
-    return Verdict("mixed", title, "low", (), CLOSER_LOOK, tuple(overlays), signals, tuple(ruled_out))
+    verdict = Verdict("mixed", title, "low", (), (), tuple(list_notes("mixed", signals, limits)), signals)
+    return replace(verdict, ruled_out=list_excluded(neighbours), alternatives=list_open(neighbours))
 
 
-def find_missing_data(job: Job, signals: Signals, limits: Limits) -> Iterator[str]:
-    """Find the reasons why there can be no verdict."""
-    if unsent := sorted({name for window in job.windows for name in window.lacking}):
-        yield f"The exporter does not send: {', '.join(unsent)}."
-    if signals.samples < limits.least_samples:
-        needed, rate = limits.least_samples, f"one in {signals.interval:.3g} s"
-        time = needed * signals.interval
-        yield f"There are {signals.samples} distinct samples, {rate}: {needed:g} take {time:.0f} s."
-    if signals.gaps > limits.most_gaps:
-        yield f"{signals.gaps:.0%} of the time has no samples."
-    pods = sorted({pod for window in job.windows if len(window.pods) > 1 for pod in window.pods})
-    if pods:
-        yield f"GPUs changed hands within the time: {', '.join(pods)}."
-    elif len({window.pods for window in job.windows}) > 1:
-        several = sorted({pod for window in job.windows for pod in window.pods})
-        yield f"The GPUs are no one workload's, but of {', '.join(several)}, or free: choose those of one."
+def list_working(job: Job, limits: Limits) -> Job:
+    """List the GPUs of a job that are not unused; all where all are."""
+    unused = list_unused(job, limits)
+    if len(unused) == len(job.windows):
+        return job
+    return replace(job, windows=tuple(window for window in job.windows if window not in unused))
+
+
+def judge_rest(job: Job, limits: Limits) -> Verdict | None:
+    """Judge the GPUs that are not unused, where these wait: for the ones that are, whose ranks have ended."""
+    working, unused = list_working(job, limits), list_unused(job, limits)
+    if not unused or len(unused) == len(job.windows):
+        return None
+    verdict = classify(working, limits)
+    if verdict.id != "waiting":
+        return None
+    does, it = ("does", "it") if len(unused) == 1 else ("do", "them")
+    note = f"{name_gpus(job, unused)} of the job {does} nothing: the others may wait for {it}."
+    return replace(verdict, notes=(note, *verdict.notes))
+
+
+def judge_neighbour(candidate: Class, conditions: Sequence[Condition], signals: Signals, limits: Limits) -> Neighbour:
+    """Judge a class whose conditions do not all hold: a measured value excludes it, or it stays open."""
+    failed = sorted((condition for condition in conditions if condition.fails), key=lambda each: each.margin)
+    if failed and failed[0].margin <= -CLOSE:
+        return Neighbour(candidate.id, failed[0], is_open=False)
+    refuting = [condition for condition in candidate.refutations(signals, limits) if condition.holds]
+    if refuting and not failed:
+        return Neighbour(candidate.id, refuting[0], is_open=False)
+    unknown = [condition for condition in conditions if condition.value is None]
+    deciding = (failed or unknown)[0]
+    unmet = [condition for condition in candidate.exclusions(signals, limits).values() if not condition.holds]
+    return Neighbour(candidate.id, deciding, is_open=True, doubts=frozenset(map(name_doubt, (deciding, *unmet))))
 
 
 def build_verdict(
@@ -92,43 +128,52 @@ def build_verdict(
     conditions: Sequence[Condition],
     signals: Signals,
     limits: Limits,
+    neighbours: list[Neighbour],
     *,
-    ruled_out: tuple[tuple[Id, str], ...],
-    unmeasured_ids: tuple[Id, ...],
     phases: int,
     second: Id | None,
 ) -> Verdict:
-    support = [condition for condition in candidate.support(signals, limits) if condition.holds]
-    against = [condition for condition in candidate.objections(signals, limits) if condition.holds]
+    every = {each.id: each for each in neighbours}
+    for id, condition in candidate.exclusions(signals, limits).items():
+        unmet = frozenset(() if condition.holds else (name_doubt(condition),))
+        every[id] = Neighbour(id, condition, is_open=bool(unmet), doubts=unmet)
+    objections = [condition for condition in candidate.objections(signals, limits) if condition.holds]
     margin = min(condition.margin for condition in conditions)
-    short = candidate.id == "idle" and signals.seconds < limits.idle_seconds
-    backed = bool(support) or not tuple(candidate.support(signals, limits))
-    doubtful = bool(against or unmeasured_ids) or phases > 1 or margin < CLOSE or short
-    enough = max(candidate.samples, limits.normal_samples)
-    sure = judge_confidence(signals.samples, enough, limits.many_samples, margin, backed=backed, doubtful=doubtful)
-    notes = [f"What {id} needs was not measured: it may be that." for id in unmeasured_ids]
+    doubts = len(frozenset().union(*(each.doubts for each in every.values()))) + 2 * (bool(objections) + (phases > 1))
+    doubts += 2 * (margin < CLOSE or signals.samples < limits.normal_samples)
+    doubts += margin < CLEAR or signals.samples < limits.many_samples
+    confidence = CONFIDENCE_BY_DOUBTS[min(doubts, 2)]
+    shown = candidate.is_overlay or (confidence != "high" and second not in every)
+    support = [condition for condition in candidate.support(signals, limits) if condition.holds]
     return Verdict(
         candidate.id,
-        candidate.title,
-        sure,
+        candidate.build_title(signals),
+        confidence,
         tuple(map(str, conditions)),
-        candidate.advice,
-        (*notes, *list_overlays(candidate.id, signals, limits)),
+        () if confidence == "low" else candidate.advice,
+        tuple(list_notes(candidate.id, signals, limits)),
         signals,
-        ruled_out,
-        candidate.success_criterion,
+        list_excluded(every.values()),
+        list_open(every.values()),
+        candidate.success_criterion if confidence != "low" else NO_CLASS,
         tuple(map(str, support)),
-        tuple(map(str, against)),
-        second if margin < CLEAR else None,
+        tuple(map(str, objections)),
+        second if shown else None,
+        candidate.is_overlay,
     )
 
 
-def judge_confidence(
-    samples: int, enough_samples: float, many: float, margin: float, *, backed: bool, doubtful: bool
-) -> Confidence:
-    if samples < enough_samples or doubtful:
-        return "low"
-    return "high" if samples >= many and margin >= CLEAR and backed else "medium"
+def name_doubt(condition: Condition) -> str:
+    """Name what would have to be measured: several open classes may lack the same."""
+    return condition.source or condition.quantity
+
+
+def list_excluded(neighbours: Iterable[Neighbour]) -> tuple[tuple[Id, str], ...]:
+    return tuple((each.id, each.reason) for each in neighbours if not each.is_open)
+
+
+def list_open(neighbours: Iterable[Neighbour]) -> tuple[tuple[Id, str], ...]:
+    return tuple((each.id, each.reason) for each in neighbours if each.is_open)
 
 
 def find_next_best(candidates: Sequence[Class], signals: Signals, limits: Limits) -> Id | None:
@@ -136,19 +181,3 @@ def find_next_best(candidates: Sequence[Class], signals: Signals, limits: Limits
         if all(condition.holds for condition in candidate.conditions(signals, limits)):
             return candidate.id
     return None
-
-
-def list_overlays(id: Id, signals: Signals, limits: Limits) -> Iterator[str]:
-    """List findings beside the class."""
-    if signals.power_cap > limits.power_cap and (signals.power or 0) > limits.power_near_limit:
-        yield f"The power limit holds the clocks down for {signals.power_cap:.0%} of the time: usual at full load."
-    if id != "throttled" and signals.heat_slowdown > limits.heat_slowdown:
-        yield f"Heat slows the GPUs down for {signals.heat_slowdown:.0%} of the time."
-    if id == "insufficient-data" and signals.hardware_slowdown > limits.hardware_slowdown:
-        yield f"Hardware slows the GPUs down for {signals.hardware_slowdown:.0%} of the time."
-    if id == "insufficient-data" and signals.sm is None and signals.utilisation is not None:
-        yield f"Some kernel ran for {signals.utilisation:.0%} of the time: without profiling fields that is all."
-    if id == "idle" and signals.seconds < limits.idle_seconds:
-        yield f"Only {signals.seconds:.0f} s were measured: it may be a pause."
-    if id == "idle" and (signals.memory or 0) > limits.idle_engine:
-        yield "Memory is in use: something is loaded and gets no work."

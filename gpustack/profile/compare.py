@@ -89,7 +89,7 @@ def is_active(change: Change) -> bool:
 
 def find_short_runs(runs: Sequence[Analysis], limits: Limits) -> Iterator[str]:
     for run in runs:
-        if run.verdict.id == "insufficient-data":
+        if run.verdict.confidence == "none":
             name = run.profile.label or run.profile.subject
             yield from (f"{name}: {reason}" for reason in run.verdict.reasons)
 

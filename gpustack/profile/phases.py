@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from statistics import fmean
 
+from gpustack.profile.limits import Limits
 from gpustack.profile.window import GpuWindow, Job
 
 LEAST = 10  # samples of a stretch
@@ -12,6 +13,8 @@ DIFFERENT = 0.2  # of activity: less is the same stretch
 SURE = 5.0  # times the standard error of the difference
 WARM_UP = 0.2  # the most of a time that a warm-up can be
 WATCHED = ("engine", "tensor", "dram")
+PAUSE_SECONDS, PAUSE_SAMPLES = 10.0, 3  # at least: a shorter rest is a wait for input
+PAUSE_MOST = 0.5  # of the time: GPUs that rest for longer wait for work
 
 
 def find_change_points(track: Sequence[float], first: int = 0) -> list[int]:
@@ -51,7 +54,7 @@ def split_stretches(job: Job) -> tuple[Job, ...]:
         ((candidate, find_change_points(candidate)) for candidate in tracks), key=lambda pair: len(pair[1])
     )
     shares = [0.0, *(point / len(track) for point in points), 1.0]
-    return tuple(Job(tuple(cut_window(window, *ends) for window in job.windows)) for ends in pairwise(shares))
+    return tuple(cut_job(job, *ends) for ends in pairwise(shares))
 
 
 def cut_window(window: GpuWindow, begin: float, end: float) -> GpuWindow:
@@ -71,3 +74,38 @@ def cut_warm_up(window: GpuWindow) -> GpuWindow:
     at = begins[-1]
     kept = {name: track[at:] for name, track in window.tracks.items()}
     return replace(window, tracks=kept, seconds=window.seconds * (1 - at / len(engine)))
+
+
+def find_pauses(job: Job, limits: Limits) -> list[tuple[float, float]]:
+    """Find the times in which all GPUs rest, each as shares of the whole where it begins and ends. There are none where
+    rest is most of the time."""
+    tracks = [window.tracks.get("engine", ()) for window in job.windows]
+    length = min(map(len, tracks))
+    moments = zip(*(track[len(track) - length :] for track in tracks), strict=True)
+    rests = [max(values) < limits.idle_engine for values in moments]
+    edges = [0, *(at for at in range(1, length) if rests[at] != rests[at - 1]), length]
+    least = max(PAUSE_SAMPLES, PAUSE_SECONDS / job.windows[0].interval)
+    pauses = [(begin, end) for begin, end in pairwise(edges) if end > begin and rests[begin] and end - begin >= least]
+    if sum(end - begin for begin, end in pauses) > PAUSE_MOST * length:
+        return []
+    return [(begin / length, end / length) for begin, end in pauses]
+
+
+def split_pauses(job: Job, pauses: Sequence[tuple[float, float]]) -> tuple[tuple[Job, bool], ...]:
+    """Split a job at the edges of its pauses. Each part is with whether it is a pause."""
+    edges = sorted({0.0, 1.0, *(edge for pause in pauses for edge in pause)})
+    return tuple((cut_job(job, begin, end), (begin, end) in pauses) for begin, end in pairwise(edges))
+
+
+def cut_job(job: Job, begin: float, end: float) -> Job:
+    return replace(job, windows=tuple(cut_window(window, begin, end) for window in job.windows))
+
+
+def join_jobs(jobs: Sequence[Job]) -> Job:
+    """Join parts of one job, one after the other."""
+
+    def join_windows(windows: Sequence[GpuWindow]) -> GpuWindow:
+        tracks = {name: [value for window in windows for value in window.tracks[name]] for name in windows[0].tracks}
+        return replace(windows[0], tracks=tracks, seconds=sum(window.seconds for window in windows))
+
+    return replace(jobs[0], windows=tuple(map(join_windows, zip(*(job.windows for job in jobs), strict=True))))

@@ -2,6 +2,7 @@
 
 from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import Prometheus, Series
+from gpustack.profile.network import query_network_shares
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
 from gpustack.profile.windows import NAMES, build_windows
@@ -20,4 +21,5 @@ def query_job(prometheus: Prometheus, selection: Selection, begin: float, end: f
         message = "There are no samples of such GPUs in that time."
         why = "The pod had no GPU then, the name is another, or nothing was scraped."
         raise MissingDataError("profile-nothing", message, why)
-    return Job(windows)
+    nodes = {window.gpu.node for window in windows}
+    return Job(windows, query_network_shares(prometheus, nodes, begin, end))

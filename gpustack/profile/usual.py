@@ -3,21 +3,23 @@
 Ranges are of published runs and NVIDIA's feature overview of DCGM (docs.nvidia.com/datacenter/dcgm), widened: [E].
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.profile.classes import Id
+from gpustack.profile.class_ids import Id
 from gpustack.profile.limits import Limits
 from gpustack.profile.signals import Signals
 
 Workload = Literal["training", "inference", "multi-gpu"]
 Ranges = Mapping[str, tuple[float, float]]
+# A board holds its own limit, mostly 85 to 90 degrees; links are shares of their peak, memory_used of what there is.
+ALWAYS: Ranges = {"temperature": (25, 85), "pcie": (0.0, 0.25), "memory_used": (0.3, 0.95)}
 # Measured shares, not of what is reachable; power is of the limit.
 USUAL: Mapping[Workload, Mapping[str, Ranges]] = {
     "training": {
         "language model, pre-training, tuned": {
-            "sm": (0.75, 0.95), "tensor": (0.35, 0.6), "dram": (0.3, 0.6), "power": (0.85, 1.0),
+            "sm": (0.75, 0.95), "tensor": (0.35, 0.6), "dram": (0.3, 0.6), "power": (0.85, 1.0), "nvlink": (0.0, 0.5),
         },
         "fine-tuning, small batches": {"sm": (0.5, 0.9), "tensor": (0.1, 0.35), "dram": (0.4, 0.7)},
         "images, mixed precision": {"sm": (0.7, 0.95), "tensor": (0.1, 0.35), "dram": (0.5, 0.8)},
@@ -25,11 +27,12 @@ USUAL: Mapping[Workload, Mapping[str, Ranges]] = {
     "inference": {
         "language model, prefill": {"sm": (0.73, 0.97), "tensor": (0.3, 0.6), "dram": (0.3, 0.6)},
         "language model, decode": {"sm": (0.5, 0.97), "tensor": (0.02, 0.12), "dram": (0.55, 0.95)},
-        "small models": {"sm": (0.05, 0.5), "tensor": (0.0, 0.1), "dram": (0.05, 0.4)},
+        "small models": {"sm": (0.05, 0.5), "tensor": (0.0, 0.1), "dram": (0.05, 0.4), "memory_used": (0.02, 0.95)},
         "recommender, embeddings": {"sm": (0.3, 0.7), "tensor": (0.0, 0.1), "dram": (0.3, 0.6)},
     },
-    "multi-gpu": {"data-parallel, all GPUs alike": {"spread": (0.0, 0.1)}},
+    "multi-gpu": {"data-parallel, all GPUs alike": {"spread": (0.0, 0.1), "nvlink": (0.01, 0.5)}},
 }  # fmt: skip
+SATURATED = 0.5  # tensor cores: with more, a larger batch gains little
 # In place of the advice of the class.
 ADVICE: Mapping[tuple[Id, Workload], tuple[str, ...]] = {
     ("input-bound", "training"): ("More loader workers, prefetching, a local store.", "Decode and augment on the GPU."),
@@ -54,17 +57,36 @@ class Usual:
     outliers: tuple[tuple[str, float, float, float], ...]
 
 
+def read_levels(signals: Signals, limits: Limits) -> Mapping[str, float | None]:
+    """Read the values that are compared: shares as measured, the temperature in degrees."""
+    names = ("sm", "tensor", "dram", "power", "pcie", "nvlink", "spread", "memory", "temperature")
+    raw = {"tensor": limits.tensor_reachable, "dram": limits.dram_reachable}
+    levels = {name: getattr(signals, name, signals.means.get(name)) for name in names}
+    shares = {name: None if value is None else value * raw.get(name, 1.0) for name, value in levels.items()}
+    return {**shares, "memory_used": shares["memory"]}
+
+
 def compare_usual(workload: Workload, signals: Signals, limits: Limits) -> tuple[Usual, ...]:
     """Compare with all kinds of a workload, the nearest first. A quantity that was not measured is not compared."""
-    raw = {"tensor": limits.tensor_reachable, "dram": limits.dram_reachable}
-    usuals = []
-    for what, ranges in USUAL[workload].items():
-        values = {name: getattr(signals, name) for name in ranges}
-        outside = [
-            (name, value * raw.get(name, 1.0), *ranges[name])
-            for name, value in values.items()
-            if value is not None and not ranges[name][0] <= value * raw.get(name, 1.0) <= ranges[name][1]
-        ]
-        if any(value is not None for value in values.values()):
+    levels, usuals = read_levels(signals, limits), []
+    for what, own in USUAL[workload].items():
+        ranges = {**ALWAYS, **own}
+        known = {name: value for name in ranges if (value := levels[name]) is not None}
+        outside = [(name, value, *ranges[name]) for name, value in known.items() if not is_within(value, ranges[name])]
+        if known.keys() & own.keys():
             usuals.append(Usual(what, tuple(outside)))
     return tuple(sorted(usuals, key=lambda usual: len(usual.outliers)))
+
+
+def is_within(value: float, ends: tuple[float, float]) -> bool:
+    return ends[0] <= value <= ends[1]
+
+
+def list_workload_notes(workload: Workload | None, signals: Signals) -> Iterator[str]:
+    """List what the memory of a training and the temperature say."""
+    least, hottest = ALWAYS["memory_used"][0], ALWAYS["temperature"][1]
+    room = workload == "training" and signals.memory is not None and signals.memory < least
+    if room and (signals.tensor or 0.0) < SATURATED:
+        yield f"The batch may be too small: memory used is {signals.format_mean('memory_used')}."
+    if signals.means.get("temperature", 0.0) > hottest:
+        yield f"The GPUs are hot: {signals.format_mean('temperature')}, usually below {hottest:g} °C."

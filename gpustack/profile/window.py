@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from gpustack.metrics.gpus import Gpu
+from gpustack.profile.boards import find_default_power
 from gpustack.vocabulary.fields import DEV, PROF
 
 # What is measured over time, by the field that it is of.
@@ -38,8 +39,9 @@ class GpuWindow:
     """Hold the window of a GPU. `tracks` are values in base units, one for each of `samples` distinct moments,
     `interval` seconds apart; a quantity that the exporter does not send has no track. `gaps` is the share of the time
     without samples. `throttle_shares` are shares of the time by cause. Peaks are one-way bytes a second of the links as
-    they are now; None where not known. `pods` are those that had the GPU. `settings` are ecc and mig (0 or 1), and
-    pcie_generation and pcie_lanes as they can be; a setting that the exporter does not send is not there."""
+    they are now; None where not known. `pods` are those that had the GPU. `settings` are ecc and mig (0 or 1),
+    pcie_generation and pcie_lanes as they can be, power_limit_default in watts and temperature_limit in degrees; a
+    setting that the exporter does not send is not there."""
 
     gpu: Gpu
     seconds: float
@@ -58,6 +60,16 @@ class GpuWindow:
         """Return the number of samples of the fields that a verdict needs: others go on while the profiler is
         paused."""
         return min(len(self.tracks.get(name, ())) for name in NEEDED)
+
+    @property
+    def power_limit_default(self) -> float | None:
+        """Return the power limit of the board as delivered, by the exporter or by the model."""
+        return self.settings.get("power_limit_default") or find_default_power(self.gpu.model)
+
+    @property
+    def power_share(self) -> float | None:
+        """Return the power as a share of its limit. It is unknown for a MIG instance: both are the board's."""
+        return None if self.gpu.profile else self.compute_ratio("power", "power_limit")
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -83,9 +95,11 @@ class GpuWindow:
 
 @dataclass(frozen=True)
 class Job:
-    """Hold the windows of the GPUs of one workload over the same time."""
+    """Hold the windows of the GPUs of one workload over the same time. `network_shares` are by node: what the busiest
+    network card moved, of its speed. A node that was not measured is not there."""
 
     windows: tuple[GpuWindow, ...]
+    network_shares: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unmeasured_quantities(self) -> tuple[str, ...]:
@@ -96,11 +110,3 @@ class Job:
         """Compute the median of the GPUs. Return None where one of them does not say."""
         known = [value for value in values if value is not None]
         return median(known) if known and len(known) == len(values) else None
-
-    def compute_spread(self, name: str) -> float | None:
-        """Compute the largest less the smallest mean, as a share of the median."""
-        means = [window.compute_mean(name) for window in self.windows]
-        known = [mean for mean in means if mean is not None]
-        if len(known) < len(means) or len(known) < 2 or not median(known):
-            return None
-        return (max(known) - min(known)) / median(known)

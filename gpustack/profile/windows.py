@@ -8,6 +8,7 @@ from types import MappingProxyType
 from gpustack.metrics.gpus import Gpu, extract_gpu, extract_owner
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import resolve_field
+from gpustack.profile.boards import PCIE_LANE, find_nvlink_peak
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow
 from gpustack.vocabulary.fields import DEV, Field, convert_value, find_original
@@ -28,12 +29,10 @@ SETTINGS = {
     "mig": f"{DEV}MIG_MODE",
     "pcie_generation": f"{DEV}PCIE_MAX_LINK_GEN",
     "pcie_lanes": WIDTH,
+    "power_limit_default": f"{DEV}POWER_MGMT_LIMIT_DEF",
+    "temperature_limit": f"{DEV}GPU_MAX_OP_TEMP",
 }
 NAMES = frozenset({*QUANTITIES.values(), *SLOWED.values(), *SETTINGS.values(), ENERGY, GENERATION, WIDTH, TOTAL})
-# Bytes a second of one lane, one way: PCI Express base specifications 3.0 to 6.0, less the encoding.
-PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.97e9, 5: 3.94e9, 6: 7.5e9}
-# One way, all links: NVIDIA's data sheets (V100 6 links of 25 GB/s, A100 12, H100 and H200 18, B200 18 of 50 GB/s).
-NVLINK = {"V100": 150e9, "A100": 300e9, "H100": 450e9, "H200": 450e9, "GH200": 450e9, "B200": 900e9, "GB200": 900e9}
 LONG_PAUSE = 2.5  # times the usual distance of samples: more is a gap
 
 Points = dict[str, dict[float, float]]
@@ -96,7 +95,7 @@ def build_window(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...]
         gaps=min(1.0, (lost + edges) / seconds),
         throttle_shares=compute_throttle_shares(points, seconds),
         pcie_peak=PCIE_LANE[int(generation)] * width if generation in PCIE_LANE and width else None,
-        nvlink_peak=next((peak for word, peak in NVLINK.items() if word in gpu.model.split()), None),
+        nvlink_peak=find_nvlink_peak(gpu.model),
         memory_total=find_maximum(points, TOTAL),
         pods=pods,
         settings={

@@ -109,7 +109,7 @@ ANALYSIS = Rendering(
     html="profile.html:render_html",
     schema="analysis",
     commands="`gpustack profile analyze`",
-    meanings={ExitStatus.OK: "a verdict", ExitStatus.UNKNOWN: "unknown: too little data for a verdict"},
+    meanings={ExitStatus.OK: "a verdict", ExitStatus.UNKNOWN: "unknown: no verdict, as data is missing or contradicts"},
 )
 COMPARISON = Rendering(
     "profile.compare:Comparison",

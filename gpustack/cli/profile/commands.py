@@ -86,7 +86,8 @@ def analyze(
 ) -> "Analysis":
     """Find the bottleneck of a workload: input, PCIe, NVLink, tensor cores, memory, latency or heat.
 
-    The report has the evidence, the alternatives and advice. The command exits with 8 if there is too little data."""
+    The report has the evidence, the alternatives and advice. The command exits with 8 if data is missing or
+    contradicts itself."""
     from gpustack.profile.analysis import analyze as analyze_profile
     from gpustack.profile.file import read_profile
     from gpustack.profile.limits import set_limits

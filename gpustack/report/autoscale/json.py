@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpustack.autoscale.manifest import Draft, build_scaled_object
 from gpustack.config.inventory import Inventory
-from gpustack.profile.classes import Id
+from gpustack.profile.class_ids import Id
 from gpustack.report.document import render_json_document
 from gpustack.report.renderings import SUGGESTION
 from gpustack.report.schema import Document, Shape, TextOrNull, take

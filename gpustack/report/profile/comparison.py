@@ -6,53 +6,52 @@ from typing import Literal
 from pydantic import Field
 
 from gpustack.profile.analysis import Analysis
-from gpustack.profile.classes import Id
+from gpustack.profile.class_ids import Id
 from gpustack.profile.classify import Confidence
 from gpustack.profile.compare import Change, Comparison
 from gpustack.profile.compare import Outcome as Compared
 from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.gate import Outcome as Gated
 from gpustack.report.document import render_result
-from gpustack.report.profile.text import CONFIDENCE_TEXTS, format_headline
-from gpustack.report.profile.values import format_percent, format_value
+from gpustack.report.hanging import Row, print_rows
+from gpustack.report.profile.text import format_headline
+from gpustack.report.profile.text import format_verdict as format_verdict_of
+from gpustack.report.profile.values import format_percent
 from gpustack.report.renderings import COMPARISON
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
+from gpustack.vocabulary.amounts import format_value
 
 SAME_TEXT = "no difference that this data can show"
 
 
 def render_human(console: Terminal, comparison: Comparison, gates: Sequence[GateResult]) -> None:
-    for line in list_lines(comparison, gates):
-        console.print(console.clean(line))
+    print_rows(console, list_rows(comparison, gates))
 
 
-def list_lines(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[str]:
+def list_rows(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[Row]:
     for label, run in (("before", comparison.before), ("after ", comparison.after)):
-        yield f"{label} {format_headline(run)}: {format_verdict(run)}"
-    yield ""
-    yield format_summary(comparison)
-    yield from (f"  {reason}" for reason in comparison.refusals)
+        yield Row(f"{format_headline(run)}: {format_verdict(run)}", f"{label} ")
+    yield Row()
+    yield Row(format_summary(comparison))
+    yield from (Row(reason, "  ") for reason in comparison.refusals)
     moved_changes = [change for change in comparison.changes if change.moved]
     unmoved_changes = [change for change in comparison.changes if not change.moved]
-    for heading, changes in (("beyond its own noise", moved_changes), ("not beyond it", unmoved_changes)):
+    for heading, changes in (("outside noise", moved_changes), ("within noise", unmoved_changes)):
         if changes:
-            yield ""
-            yield heading
-            yield from map(format_row, changes)
-    yield ""
+            yield Row()
+            yield Row(heading)
+            yield from (Row("", format_row(change)) for change in changes)
+    yield Row()
     differing = [trait for trait in comparison.machine if trait.differs]
-    yield "other hosts or GPUs" if differing else "the same hosts and GPUs, as far as known"
-    yield from (f"  {trait.name:16} {trait.before}, then {trait.after}" for trait in differing)
-    yield from (f"  {note}" for note in comparison.notes)
-    for gate in gates:
-        yield f"gate {gate.gate.text}: {gate.outcome}: {gate.reason}"
+    yield Row("other hosts or GPUs" if differing else "the same hosts and GPUs, as far as known")
+    yield from (Row(f"{trait.before}, then {trait.after}", f"  {trait.name:16} ") for trait in differing)
+    yield from (Row(note, "  ") for note in comparison.notes)
+    yield from (Row(f"{gate.outcome}: {gate.reason}", f"gate {gate.gate.text}: ") for gate in gates)
 
 
 def format_verdict(run: Analysis) -> str:
-    if run.verdict.confidence != "none":
-        return f"{CONFIDENCE_TEXTS[run.verdict.confidence]} {run.verdict.id}"
-    return "no verdict"
+    return format_verdict_of(run.verdict)
 
 
 def format_summary(comparison: Comparison) -> str:

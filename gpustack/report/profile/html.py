@@ -14,14 +14,15 @@ from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile import comparison as words
 from gpustack.report.profile.plot import Line, Plot
 from gpustack.report.profile.text import (
-    CONFIDENCE_TEXTS,
     describe_outliers,
     format_headline,
     format_means,
     format_over_idle,
+    format_verdict,
 )
-from gpustack.report.profile.values import format_percent, format_value
+from gpustack.report.profile.values import format_percent
 from gpustack.times import format_duration
+from gpustack.vocabulary.amounts import format_value
 
 # Titles of plots, and the quantities that share their axis.
 PLOTS = {
@@ -58,10 +59,10 @@ def render_comparison(comparison: Comparison, gates: Sequence[GateResult]) -> st
 def build_environment() -> Environment:
     environment = make_environment()
     environment.globals |= {
-        "confidence_texts": CONFIDENCE_TEXTS,
         "format_headline": format_headline,
         "format_summary": words.format_summary,
-        "format_verdict": words.format_verdict,
+        "format_run_verdict": words.format_verdict,
+        "format_verdict": format_verdict,
     }
     environment.filters |= {
         function.__name__: function

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.profile.analysis import Analysis
-from gpustack.profile.classes import Id
+from gpustack.profile.class_ids import Id
 from gpustack.profile.classify import Confidence
 from gpustack.profile.usual import Workload
 from gpustack.report.document import render_json_document
@@ -15,7 +15,7 @@ from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 
 
 class RuledOut(Shape):
-    """Describe a class that was ruled out, and the condition that does not hold."""
+    """Describe a class that was ruled out, and the measured value that excludes it."""
 
     id: Id
     reason: TextOrNull
@@ -39,9 +39,9 @@ class SignalsShape(Shape):
     utilisation_ratio: float | None = take("utilisation")
     power_per_limit_ratio: float | None = take("power")
     clock_per_maximum_ratio: float | None = take("clock")
-    hardware_slowdown_ratio: float = take("hardware_slowdown")
-    heat_slowdown_ratio: float = take("heat_slowdown")
-    power_cap_ratio: float = take("power_cap")
+    hardware_slowdown_ratio: float | None = take("hardware_slowdown")
+    heat_slowdown_ratio: float | None = take("heat_slowdown")
+    power_cap_ratio: float | None = take("power_cap")
     activity_spread_ratio: float | None = take("spread")
     least_power_ratio: float | None = take("least_power")
     memory_used_ratio: float | None = take("memory")
@@ -109,6 +109,7 @@ class AnalysisDocument(Document):
     success_criterion: str
     second_verdict: Id | None = take("second")
     ruled_out: list[RuledOut]
+    warnings: list[str]
     signals: SignalsShape
     workload_kind: Workload | None
     usual_ranges: list[UsualShape]
@@ -135,6 +136,7 @@ def render_json(analysis: Analysis, *, inventory: Inventory | None = None) -> st
             {"name": usual.name, "outliers": list(map(build_outlier, usual.outliers))} for usual in analysis.usual
         ],
         "ruled_out": [{"id": id, "reason": reason} for id, reason in verdict.ruled_out],
+        "warnings": [f"{id} is not excluded: {reason}" for id, reason in verdict.alternatives],
     }
     return render_json_document(AnalysisDocument, values, inventory)
 

@@ -8,8 +8,8 @@ from statistics import fmean
 
 from markupsafe import Markup, escape
 
-from gpustack.report.profile.values import UNIT_FORMATS, format_value
 from gpustack.times import format_duration
+from gpustack.vocabulary.amounts import UNIT_FORMATS, format_value
 
 WIDTH, HEIGHT, RIGHT, TOP, BOTTOM = 760, 190, 8, 8, 24
 DIGIT = 7.0  # width of a digit of 11 px in DejaVu Sans, a wide font

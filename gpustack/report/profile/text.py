@@ -3,53 +3,67 @@
 from collections.abc import Iterator, Sequence
 
 from gpustack.events import format_count
-from gpustack.profile.analysis import Analysis, Stretch
+from gpustack.profile.analysis import Analysis
 from gpustack.profile.baseline import IdleComparison
 from gpustack.profile.classify import Verdict
+from gpustack.profile.stretches import Stretch
 from gpustack.profile.usual import Usual
-from gpustack.report.profile.values import format_value
+from gpustack.report.hanging import Row, print_rows
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration
+from gpustack.vocabulary.amounts import format_value
 
-MEAN_NAMES = ("engine", "sm", "tensor", "dram", "pipe", "pcie", "nvlink", "power", "clock")
-SHORT_MEAN_NAMES = ("engine", "tensor", "dram")
-CONFIDENCE_TEXTS = {"high": "surely", "medium": "probably", "low": "perhaps", "none": "not known"}
+# Names of means, as people read them.
+MEAN_LABELS = {
+    "engine": "engine", "sm": "SMs", "occupancy": "occupancy", "tensor": "tensor", "dram": "memory",
+    "pipe": "other pipes", "pcie": "PCIe", "nvlink": "NVLink", "power": "power", "clock": "clock",
+    "temperature": "temperature", "memory_used": "memory used",
+}  # fmt: skip
+SHORT_MEAN_NAMES = ("engine", "tensor", "dram", "power")
+HEADING_WIDTH, ID_WIDTH, TIME_WIDTH = 12, 20, 24
 
 
 def render_human(console: Terminal, analysis: Analysis) -> None:
-    for line in list_lines(analysis):
-        console.print(console.clean(line))
+    print_rows(console, list_rows(analysis))
 
 
-def list_lines(analysis: Analysis) -> Iterator[str]:
+def list_rows(analysis: Analysis) -> Iterator[Row]:
     verdict = analysis.verdict
-    yield format_headline(analysis)
-    yield ""
-    yield f"{CONFIDENCE_TEXTS[verdict.confidence]} {verdict.id}" if verdict.confidence != "none" else "no verdict"
-    yield f"  {verdict.title}"
-    yield from list_headed_lines("because", verdict.reasons)
-    yield from list_headed_lines("also for it", verdict.support)
-    yield from list_headed_lines("against it", verdict.objections)
-    yield from list_headed_lines("note", verdict.notes)
-    yield from list_headed_lines("try", verdict.advice)
-    yield from list_headed_lines("success", (verdict.success_criterion,))
-    yield from list_headed_lines("nearly", (verdict.second,) if verdict.second else ())
-    yield from list_headed_lines("over idle", tuple(map(format_over_idle, analysis.idle)))
-    if analysis.stretches:
-        yield ""
-        yield "stretches that differ"
-        yield from map(format_stretch, analysis.stretches)
-    if analysis.usual:
-        yield ""
-        yield f"usual for {analysis.workload}"
-        yield from (f"  {usual.name}: {describe_outliers(usual)}" for usual in analysis.usual)
-    yield ""
-    yield "ruled out"
-    yield from (f"  {id:20} {reason}" for id, reason in verdict.ruled_out)
-    yield ""
-    yield f"means        {format_means(verdict)}"
+    yield Row(format_headline(analysis))
+    yield Row()
+    yield Row(format_verdict(verdict))
+    yield Row(verdict.title, "  ")
+    yield from list_headed_rows("because", verdict.reasons)
+    yield from list_headed_rows("support", verdict.support)
+    yield from list_headed_rows("against", verdict.objections)
+    yield from list_headed_rows("note", verdict.notes)
+    yield from list_headed_rows("try", verdict.advice)
+    yield from list_headed_rows("afterwards", (verdict.success_criterion,) if verdict.advice else ())
+    second = (verdict.second,) if verdict.second else ()
+    yield from list_headed_rows("work" if verdict.is_overlay else "runner-up", second)
+    yield from list_headed_rows("over idle", tuple(map(format_over_idle, analysis.idle)))
+    yield from list_section("stretches that differ", map(build_stretch_row, analysis.stretches))
+    usuals = (Row(f"{usual.name}: {describe_outliers(usual)}", "  ") for usual in analysis.usual)
+    yield from list_section(f"usual for {analysis.workload}", usuals)
+    yield from list_section("not excluded", map(build_class_row, verdict.alternatives))
+    yield from list_section("ruled out", map(build_class_row, verdict.ruled_out))
+    yield Row()
+    yield Row(format_means(verdict), f"{'means':{HEADING_WIDTH}} ")
     if analysis.profile.job.unmeasured_quantities:
-        yield f"not measured {', '.join(analysis.profile.job.unmeasured_quantities)}"
+        yield Row(", ".join(analysis.profile.job.unmeasured_quantities), f"{'not measured':{HEADING_WIDTH}} ")
+
+
+def list_section(heading: str, rows: Iterator[Row]) -> Iterator[Row]:
+    """List rows below a heading, or nothing where there are none."""
+    for number, row in enumerate(rows):
+        yield from (Row(), Row(heading)) if not number else ()
+        yield row
+
+
+def format_verdict(verdict: Verdict) -> str:
+    if verdict.confidence == "none":
+        return f"no verdict: {verdict.id}"
+    return f"{verdict.id}, confidence: {verdict.confidence}"
 
 
 def format_headline(analysis: Analysis) -> str:
@@ -65,21 +79,31 @@ def format_over_idle(idle_comparison: IdleComparison) -> str:
     return f"{idle_comparison.name} {value}, {idle} when idle"
 
 
-def list_headed_lines(heading: str, texts: Sequence[str]) -> Iterator[str]:
-    yield from (f"  {heading if not number else '':12} {text}" for number, text in enumerate(texts))
+def list_headed_rows(heading: str, texts: Sequence[str]) -> Iterator[Row]:
+    yield from (Row(text, f"  {heading if not number else '':{HEADING_WIDTH}} ") for number, text in enumerate(texts))
 
 
-def format_stretch(stretch: Stretch) -> str:
+def build_class_row(pair: tuple[str, str]) -> Row:
+    return Row(pair[1], f"  {pair[0]:{ID_WIDTH}} ")
+
+
+def build_stretch_row(stretch: Stretch) -> Row:
     time_range = f"{format_duration(stretch.begin)} to {format_duration(stretch.begin + stretch.seconds)}"
-    return f"  {time_range:24} {stretch.verdict.id:20} {format_means(stretch.verdict, SHORT_MEAN_NAMES)}"
+    means = format_means(stretch.verdict, SHORT_MEAN_NAMES)
+    return Row(means, f"  {time_range:{TIME_WIDTH}} {stretch.verdict.id:{ID_WIDTH}} ")
 
 
 def describe_outliers(usual: Usual) -> str:
-    return ", ".join(
-        f"{name} {value:.2f}, usually {minimum:g} to {maximum:g}" for name, value, minimum, maximum in usual.outliers
-    ) or ("as usual")
+    return ", ".join(map(format_outlier, usual.outliers)) or "as usual"
 
 
-def format_means(verdict: Verdict, names: Sequence[str] = MEAN_NAMES) -> str:
-    values = ((name, getattr(verdict.signals, name)) for name in names)
-    return ", ".join(f"{name} {value:.2f}" for name, value in values if value is not None)
+def format_outlier(outlier: tuple[str, float, float, float]) -> str:
+    name, *numbers = outlier
+    unit = "celsius" if name == "temperature" else "ratio"
+    value, least, most = (format_value(number, unit) for number in numbers)
+    return f"{MEAN_LABELS.get(name, name)} {value}, usually {least} to {most}"
+
+
+def format_means(verdict: Verdict, names: Sequence[str] = tuple(MEAN_LABELS)) -> str:
+    levels = ((MEAN_LABELS[name], verdict.signals.format_mean(name)) for name in names)
+    return ", ".join(f"{label} {level}" for label, level in levels if level)

@@ -27,7 +27,8 @@ def test_a_queue_is_preferred_to_any_load() -> None:
 
 
 def test_every_class_of_profiles_is_suited_or_not() -> None:
-    assert {*LIMITING_SHARES, *UNSUITABLE_CLASSES} == {cls.id for cls in CLASSES} | {"insufficient-data", "mixed"}
+    without_conditions = {"insufficient-data", "not-measured", "mixed"}
+    assert {*LIMITING_SHARES, *UNSUITABLE_CLASSES} == {cls.id for cls in CLASSES} | without_conditions
     assert not {*LIMITING_SHARES} & {*UNSUITABLE_CLASSES}
 
 

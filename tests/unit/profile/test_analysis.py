@@ -35,7 +35,7 @@ def test_stretches_have_a_class_each() -> None:
 
 def test_a_short_stretch_may_be_idle() -> None:
     analysis = analyze(build_profile(join_windows((COMPUTE, 60), (dict.fromkeys(DECODE, 0.001), 60)), "x", "", 0, 1))
-    assert [stretch.verdict.id for stretch in analysis.stretches] == ["tensor-bound", "idle"]
+    assert [stretch.verdict.id for stretch in analysis.stretches] == ["tensor-bound", "pause"]
 
 
 def test_one_time_has_no_stretches() -> None:
@@ -81,5 +81,31 @@ def test_without_profiling_fields_what_is_known_is_noted() -> None:
     gpu_window = build_window({"utilisation": 0.97, "power": 300.0}, throttle_shares={"hw_thermal": 0.2})
     verdict = classify(Job((gpu_window,)))
     assert verdict.id == "insufficient-data"
-    assert "97%" in " ".join(verdict.notes)
+    assert "97 %" in " ".join(verdict.notes)
     assert "Hardware slows" in " ".join(verdict.notes)
+
+
+def analyze_training(**fields: object) -> list[str]:
+    levels = COMPUTE | {"tensor": 0.2, "memory_used": 12e9, "temperature": 62.0} | fields
+    window = build_window(levels, memory_total=80e9)  # type: ignore[arg-type]
+    analysis = analyze(build_profile(Job((window,)), "x", "", 0, 1), workload="training")
+    return [*analysis.verdict.notes, *(name for name, *_ in analysis.usual[0].outliers)]
+
+
+def test_a_training_with_most_memory_free_may_have_a_small_batch() -> None:
+    notes = analyze_training()
+    assert "The batch may be too small: memory used is 11.2 of 74.5 GiB." in notes
+    assert "memory_used" in notes
+    assert not any("batch" in note for note in analyze_training(tensor=0.7))
+    assert not any("batch" in note for note in analyze_training(memory_used=60e9))
+
+
+def test_hot_gpus_are_noted() -> None:
+    assert "The GPUs are hot: 91 °C, usually below 85 °C." in analyze_training(temperature=91.0)
+
+
+def test_idle_gpus_are_not_compared_with_what_is_usual() -> None:
+    analysis = analyze(
+        build_profile(join_windows((dict.fromkeys(DECODE, 0.001), 90)), "x", "", 0, 1), workload="training"
+    )
+    assert analysis.usual == ()

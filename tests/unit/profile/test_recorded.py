@@ -24,7 +24,7 @@ KINDS = {
     "tiny-kernels": ("launch-bound", "high"),
     "pointer-chase": ("latency-bound", "high"),
     "copies-pinned": ("pcie-bound", "high"),
-    "copies-pageable": ("pcie-bound", "medium"),
+    "copies-pageable": ("pcie-bound", "high"),
     "pause-70ms-after-30ms": ("input-bound", "high"),
     "pause-3s-after-1.5s": ("input-bound", "high"),
     "idle": ("idle", "low"),
@@ -73,7 +73,7 @@ def test_small_batches_that_python_starts_are_not_surely_input_bound() -> None:
     """Nothing waits for input there: the engine rests between kernels, and these fill two thirds of the GPU."""
     verdict = read("transformer-training-batch-1").verdict
     assert (verdict.id, verdict.confidence) == ("input-bound", "low")
-    assert verdict.objections == ("SMs while the engine works 0.63, below 0.75",)
+    assert verdict.objections == ("SMs while the engine works 63 %, below 75 %",)
 
 
 def test_what_is_reachable_is_reached() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.report.profile.plot import DIGIT, ROUND_STEPS, Line, Plot, round_up
-from gpustack.report.profile.values import UNIT_FORMATS
+from gpustack.vocabulary.amounts import UNIT_FORMATS
 
 
 @pytest.mark.parametrize("unit", UNIT_FORMATS)

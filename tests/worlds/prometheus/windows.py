@@ -16,13 +16,18 @@ from gpustack.profile.file import build_profile, write_profile
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 
 # A decode of a language model: everything resident, little tensor work, memory near what is reachable.
-DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.82, "occupancy": 0.4}
-COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0.2}
+CLOCKS = {"clock": 1.9e9, "clock_max": 1.98e9}
+DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.82, "occupancy": 0.4, **CLOCKS}
+COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0.2, **CLOCKS}
+STEADY = ("clock_max", "power_limit")
 
 
 def build_window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **fields: object) -> GpuWindow:
     rng = random.Random(seed)
-    tracks = {name: [value * rng.gauss(1, 0.01) for _ in range(samples)] for name, value in levels.items()}
+    tracks = {
+        name: [value * (1 if name in STEADY else rng.gauss(1, 0.01)) for _ in range(samples)]
+        for name, value in levels.items()
+    }
     window = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, interval=15.0, tracks=tracks)
     return replace(window, **fields)  # type: ignore[arg-type]
 
