@@ -95,7 +95,7 @@ def test_a_server_that_sends_a_byte_at_a_time_has_a_deadline(head: bool, monkeyp
     monkeypatch.setattr(web, "ANSWER_LIMIT", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def drip() -> None:
+        def send_slowly() -> None:
             connection, _ = listener.accept()
             with connection, suppress(OSError):
                 connection.recv(65536)
@@ -104,7 +104,7 @@ def test_a_server_that_sends_a_byte_at_a_time_has_a_deadline(head: bool, monkeyp
                     connection.sendall(b"X")
                     time.sleep(0.1)
 
-        threading.Thread(target=drip, daemon=True).start()
+        threading.Thread(target=send_slowly, daemon=True).start()
         began = time.monotonic()
         with pytest.raises(UnreachableError) as excinfo:
             Prometheus(Access(f"http://127.0.0.1:{listener.getsockname()[1]}")).query_instant("up")
@@ -120,15 +120,15 @@ def test_an_answer_without_end_is_cut_off(serve: Callable[[Answer], str], monkey
 
 
 def test_a_login_of_basic_authentication_is_sent_and_in_no_text(serve: Callable[[Answer], str]) -> None:
-    sent: list[str | None] = []
+    headers_received: list[str | None] = []
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
-        sent.append(headers.get("Authorization"))
+        headers_received.append(headers.get("Authorization"))
         return make_success(VECTOR)
 
     access = Access(serve(answer), login="Aladdin:open sesame")
     Prometheus(access).query_instant("up")
-    assert sent == ["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="], "the example of RFC 7617"
+    assert headers_received == ["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="], "the example of RFC 7617"
     assert "sesame" not in repr(access)
 
 

@@ -90,8 +90,8 @@ class Recorder:
             for moment in range(int(begin), int(end) + 1, int(step)):
                 if parts := hours.get((moment - HOUR - BEGIN) // HOUR):
                     value = compute_over_time(function, parts)
-                    known = values_by_labels[remaining_labels].setdefault(moment, value)
-                    values_by_labels[remaining_labels][moment] = max(known, value)
+                    largest = values_by_labels[remaining_labels].setdefault(moment, value)
+                    values_by_labels[remaining_labels][moment] = max(largest, value)
         return tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in values_by_labels.items())
 
     def render_openmetrics(self) -> Iterator[str]:
