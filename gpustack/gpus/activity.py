@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
+from gpustack.gpus.contradictions import drop_contradictions
 from gpustack.gpus.device import ENGINE, MEMORY, USED, UTILISATION, Device, list_devices
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Readings
@@ -33,7 +34,8 @@ class GpuActivity:
     value that its exporter does not send. Power and temperature of an instance are its board's. `owners` are all pods
     that share it, `owner` is the first of them; `in_use` is None where nobody tells whether a pod has it.
     `throttle_reasons` are None where they are not known. `time` is that of its newest value. `divided` tells whether
-    several pods have instances of its board."""
+    several pods have instances of its board, `contradictory` whether it lacks values because they excluded each
+    other."""
 
     gpu: Gpu
     engine: float | None
@@ -51,6 +53,7 @@ class GpuActivity:
     utilisation: float | None = None
     in_use: bool | None = None
     divided: bool = False
+    contradictory: bool = False
 
     @property
     def owner(self) -> Owner | None:
@@ -87,8 +90,10 @@ class Activity:
 
 def build_activity(readings: Readings, predicate: Callable[[GpuActivity], bool] = lambda work: True) -> Activity:
     """Build the activity of the GPUs that the predicate selects, by node and index."""
-    chosen = tuple(filter(predicate, map(build_gpu_activity, list_devices(readings))))
-    return Activity(chosen, tuple(group_by_pod(chosen)), find_missing_fields(chosen), readings.doubts)
+    devices, doubts = drop_contradictions(list_devices(readings))
+    chosen = tuple(filter(predicate, map(build_gpu_activity, devices)))
+    lacking = find_missing_fields(work for work in chosen if not work.contradictory)
+    return Activity(chosen, tuple(group_by_pod(chosen)), lacking, (*readings.doubts, *doubts))
 
 
 def build_gpu_activity(device: Device) -> GpuActivity:
@@ -100,6 +105,7 @@ def build_gpu_activity(device: Device) -> GpuActivity:
         utilisation=values.get(UTILISATION),
         in_use=device.in_use,
         divided=device.divided,
+        contradictory=bool(device.contradiction),
         **{name: values.get(field) for name, field in SHARES.items()},
         memory=values.get(USED),
         memory_total=device.memory,

@@ -21,13 +21,15 @@ UNUSED_MEMORY = 64 * 2**20
 class Device:
     """Hold a GPU or MIG instance with its newest readings, by the names of the fields, and all pods that share it.
     `maps_pods` tells whether the exporter of its node names a pod of any GPU. `divided` tells whether several pods
-    have MIG instances of its board."""
+    have MIG instances of its board. `contradiction` names two values that cannot both be true, of which it has
+    neither."""
 
     gpu: Gpu
     owners: tuple[Owner, ...]
     readings: Mapping[str, Reading]
     maps_pods: bool = False
     divided: bool = False
+    contradiction: str = ""
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from gpustack.serve.measures import MEASURES, Measure, Point, combine, explain_a
 from gpustack.serve.models import Gpu, GpuAnswer, GpuList, Measurement, Pod, PodAnswer, PodList, Value
 from gpustack.serve.moment import Moment, find_owners, group_devices, match_pods
 from gpustack.serve.refusal import quote_input, refuse_missing
+from gpustack.vocabulary.fields import PROF
 
 
 def list_gpus(moment: Moment, parameters: Mapping[str, str]) -> GpuList:
@@ -119,6 +120,8 @@ def find_point(moment: Moment, devices: Iterable[Device], measure: Measure, *, o
             return f"{measure.field} is of the whole board {device.name}, which several pods share."
         point = select_point(device, measure)
         if point is None:
+            if device.contradiction and measure.field.startswith(PROF):
+                return f"{device.contradiction}."
             return explain_absence(measure, device.name, moment.doubts)
         points.append(point)
     return combine(points, measure)

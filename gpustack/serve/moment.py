@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpustack.gpus.activity import FIELDS
+from gpustack.gpus.contradictions import drop_contradictions
 from gpustack.gpus.device import Device, list_devices
 from gpustack.gpus.queries import query_readings
 from gpustack.metrics.gpus import Owner
@@ -34,7 +35,8 @@ def read_moment(prometheus: Prometheus) -> Moment:
 
 def build_moment(readings: Readings, prometheus_time: float) -> Moment:
     """Build a moment with GPUs in the order of node and index."""
-    return Moment(tuple(list_devices(readings)), readings.doubts, prometheus_time, time.monotonic())
+    devices, doubts = drop_contradictions(list_devices(readings))
+    return Moment(tuple(devices), (*readings.doubts, *doubts), prometheus_time, time.monotonic())
 
 
 def group_devices(devices: Iterable[Device]) -> dict[tuple[str, str], list[Device]]:

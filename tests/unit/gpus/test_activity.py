@@ -118,3 +118,28 @@ def test_by_node_they_stand_as_in_the_list() -> None:
     assert [(work.gpu.node, work.gpu.index) for work in sort_activity(make_working_gpus(), "node").gpus] == [
         ("gpu1", "0"), ("gpu1", "1"), ("gpu1", "2"), ("gpu2", "0"),
     ]  # fmt: skip
+
+
+DEAD_COUNTERS = {name: 0 for name in BUSY if name.startswith("PROF_")}
+"""NVIDIA/dcgm-exporter#662: all profiling fields of a GPU that works are 0."""
+
+
+def test_profiling_counters_that_stand_still_at_full_power_are_unknown() -> None:
+    activity = make_activity(
+        build_gpu_series("gpu1", 0, POD, **BUSY | DEAD_COUNTERS, GPU_UTIL=99), build_gpu_series("gpu1", 1, POD, **BUSY)
+    )
+    dead, working = activity.gpus
+    assert (dead.engine, dead.sm, dead.tensor, dead.dram) == (None, None, None, None)
+    assert (dead.utilisation, dead.power, working.sm) == (0.99, 640, 0.85)
+    (pod,) = activity.pods
+    assert (pod.sm, pod.power) == (None, 1280)
+    (doubt,) = activity.doubts
+    assert "gpu1 GPU 0: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%" in doubt
+    assert "restart the DCGM host engine" in doubt
+    assert activity.lacking == {}, "the exporter has the fields"
+
+
+def test_values_that_agree_are_believed() -> None:
+    idle = dict.fromkeys(BUSY, 0) | {"POWER_USAGE": 70, "ENFORCED_POWER_LIMIT": 700, "GPU_UTIL": 0}
+    (work,) = make_activity(build_gpu_series("gpu1", 0, **idle)).gpus
+    assert (work.engine, work.contradictory) == (0, False)

@@ -172,7 +172,7 @@ def test_a_missing_field_says_what_reads_it() -> None:
 def test_nearly_every_field_of_ours_is_read_by_something() -> None:
     """Two are recorded for queries of people alone."""
     fields = {find_original(find_fields(name)[0]).name for name, kind in read_own_rows() if kind != "label"}
-    assert fields - list_dependents(list_readers()).keys() == {"DCGM_FI_DEV_POWER_MGMT_LIMIT_DEF", "DCGM_FI_DEV_PSTATE"}
+    assert fields - list_dependents(list_readers()).keys() == {"DCGM_FI_DEV_PSTATE"}
 
 
 def read_own_rows() -> list[tuple[str, str]]:

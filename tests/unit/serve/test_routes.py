@@ -39,6 +39,16 @@ def test_a_value_has_its_unit_time_and_age() -> None:
     assert response == {"value": 0.85, "unit": "ratio", "measured_at": "1970-01-01T00:16:40Z", "warnings": []}
 
 
+def test_values_that_cannot_both_be_true_are_not_served() -> None:
+    """Counters that stand still would scale a service down to nothing (NVIDIA/dcgm-exporter#662)."""
+    dead_counters = {name: 0 for name in BUSY if name.startswith("PROF_")}
+    series = build_gpu_series("gpu1", 0, build_labels("team-a", "vllm-a"), **BUSY | dead_counters, GPU_UTIL=99)
+    status, reference, reason = refuse("/v1/pods/team-a/vllm-a/sm", make_moment(series))
+    assert (status, reference) == (404, "serve-not-measured")
+    assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%: both cannot be true" in reason
+    assert get("/v1/pods/team-a/vllm-a/power", make_moment(series))["value"] == 640
+
+
 def test_a_gpu_is_served_with_its_values() -> None:
     response = get("/v1/gpus/GPU-gpu1-0")
     assert (response["node"], response["index"], response["model"]) == ("gpu1", "0", "NVIDIA H100 80GB HBM3")
