@@ -59,7 +59,7 @@ PLACES = list_passing_steps()
 # missing, where receivers have files, where the ServiceMonitor is ours, where the spec has a proxy, a name as the
 # endpoint, clients of NodePorts, or a driver in containers.
 REPORTED_PROBES = {
-    "gpu.stranded-pods", "network.rdma-adapters", "gpu.unattended-upgrades", "gpu.quotas", "containerd.candidates",
+    "gpu.stranded-pods", "network.rdma-adapters", "gpu.unattended-upgrades", "gpu.quotas", "monitoring.sample-rate", "containerd.candidates",
     "alerting.secret", "applied.service-monitors", "egress.pods", "network.endpoint-name", "proof.services",
     "gpu.holding-pods",
 }  # fmt: skip
