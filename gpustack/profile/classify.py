@@ -115,7 +115,7 @@ def judge_neighbour(candidate: Class, conditions: Sequence[Condition], signals: 
     if failed and failed[0].margin <= -CLOSE:
         return Neighbour(candidate.id, failed[0], is_open=False)
     refuting = [condition for condition in candidate.refutations(signals, limits) if condition.holds]
-    if refuting and not failed:
+    if refuting:
         return Neighbour(candidate.id, refuting[0], is_open=False)
     unknown = [condition for condition in conditions if condition.value is None]
     deciding = (failed or unknown)[0]

@@ -1,11 +1,14 @@
 """The made profiles of tests/worlds/profiles have their right answers: class, confidence, and what has to be named."""
 
+import random
 from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from gpustack.profile.analysis import Analysis, analyze
-from gpustack.profile.classify import Verdict
+from gpustack.profile.classify import Verdict, classify
 from gpustack.profile.file import build_profile
 from gpustack.profile.phases import cut_job, join_jobs
 from gpustack.profile.window import Job
@@ -18,6 +21,7 @@ from tests.worlds.prometheus.right_answers import (
     read_made_profile,
     swap_boards,
 )
+from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 CONFIDENCES = ("none", "low", "medium", "high")
 # Models with the power limit, the highest clock, and the peaks of PCIe and NVLink, each one way: NVIDIA's data sheets.
@@ -166,6 +170,16 @@ def test_a_field_that_is_missing_never_makes_surer(name: str) -> None:
         if CONFIDENCES.index((verdict := judge(part)).confidence) > whole_rank
     }
     assert surer_verdicts == {}
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from(sorted(MECHANISMS)), st.integers(0, 10_000))
+@example("plain arithmetic", 92)  # 83 % of the power limit is near the threshold that its clock refutes.
+def test_no_missing_field_makes_surer_of_a_made_mechanism(name: str, seed: int) -> None:
+    job = make_job(name, random.Random(seed))
+    whole_rank = CONFIDENCES.index(classify(job).confidence)
+    ranks = {field: CONFIDENCES.index(classify(part).confidence) for field, part in list_without_fields(job)}
+    assert {field: rank for field, rank in ranks.items() if rank > whole_rank} == {}
 
 
 @pytest.mark.parametrize("name", ANSWERS)
