@@ -39,6 +39,7 @@ READ = {
     "/etc/apt/keyrings/gpustack-kubernetes.gpg", "/usr/local/lib/gpustack/helm", "/etc/kubernetes/kubelet.conf",
     "/var/lib/gpustack-cluster/owned.json", "/etc/gpustack-cluster/images", "/etc/ufw/user.rules",
     "/var/lib/dkms", "/var/lib/gpustack-cluster/before/*", "/etc/apt/sources.list",
+    "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf",
     "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs/*.pem", "/usr/local/share/ca-certificates/gpustack-*.crt",
 }  # fmt: skip
 PATH = re.compile(r"(?<![\w.$}/*-])/(?:etc|opt|root|usr/local|var/lib|var/log|run)(?:/[\w.@{}$*-]+)+")
