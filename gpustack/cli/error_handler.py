@@ -32,7 +32,8 @@ HINTS: dict[str, Hint] = {
     "profile-not-idle": Command("gpustack", "gpu", "top", "pods", "--once", note="shows whose they are"),
     "profile-nothing": Command("gpustack", "gpu", "top", "--once"),
     "profile-threshold": Command("gpustack", "profile", "thresholds"),
-    "prometheus-login": Prose("--token-file FILE, or --client-certificate FILE"),
+    "metrics-recording": Prose("--record FILE of the same command writes one"),
+    "prometheus-login": Prose("--token-file, --basic-auth-file or --client-certificate FILE"),
 }
 """Hints of errors whose package does not know the command line. InputError without a row shows the command's help."""
 STOPPED = "\ninterrupted\n"

@@ -10,8 +10,8 @@ from gpustack.gpus.verdict import Verdict, build_verdict
 def check_contradictions(devices: Sequence[Device]) -> Iterator[Verdict]:
     wrong = [f"{device.label}: {text}" for device in devices if (text := describe_contradiction(device))]
     message = (
-        "Values of one GPU cannot both be true. Where work begins or ends just now, ask again with --for. Counters of "
-        "profiling that stand at 0 are known to count again after a restart of the exporter."
+        "Values of one GPU cannot both be true. Where work begins or ends just now, ask again after half a minute. "
+        "Counters of profiling that stand at 0 are known to count again after a restart of the exporter."
     )
     yield from build_verdict("contradictions", wrong, message, "none")
 

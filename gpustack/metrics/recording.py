@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.ask.redact.redact import redact
-from gpustack.command import Prose
 from gpustack.config.spec import Spec
 from gpustack.errors import MissingDataError, UsageError, describe_os_error
 from gpustack.files.json_text import dump_json, load_json, parse_json
@@ -113,7 +112,6 @@ def read_answers(path: Path) -> Recording:
             "metrics-recording",
             f"{path} is no recording of queries that this release can read.",
             reason,
-            Prose("--record FILE of the same command writes one"),
         ) from None
 
 

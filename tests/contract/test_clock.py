@@ -22,9 +22,12 @@ ROOMS = (
     "serve",
     "steps",
 )
-# When answers were taken (certificates are judged by it), whether the CA of the spec is valid, names and lines of
-# records, since when a lock is held.
-READERS = {"ask/gather.py", "config/certificate_file.py", "profile/scrape.py", "rollout/evidence.py", "rollout/lock.py"}
+# When answers were taken (certificates are judged by it) or recorded, whether the CA of the spec is valid, names and
+# lines of records, since when a lock is held.
+READERS = {
+    "ask/gather.py", "config/certificate_file.py", "metrics/recording.py", "profile/scrape.py", "rollout/evidence.py",
+    "rollout/lock.py",
+}  # fmt: skip
 CLOCK = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "today"), ("date", "today")}
 
 

@@ -12,7 +12,8 @@ READERS = "files/"
 # Files that are part of this program, and /proc.
 SHIPPED_FILES = {
     "ask/script_file.py", "cli/lab_distribution.py", "config/chart_keys.py", "config/dashboards/files.py",
-    "config/resources.py", "config/versions.py", "doctor/catalogue.py", "probes/host/declaration.py",
+    "config/resources.py", "config/versions.py", "doctor/catalogue.py", "gpus/dependents.py",
+    "probes/host/declaration.py",
     "probes/host/ownership.py", "process.py", "remedy/copies.py",
     "report/explain/alerts.py", "report/explain/pages.py", "rollout/reaper.py", "rollout/watcher.py",
     "steps/containerd/images.py", "steps/dashboards.py",

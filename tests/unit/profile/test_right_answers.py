@@ -12,7 +12,7 @@ from gpustack.profile.classify import Verdict, classify
 from gpustack.profile.file import build_profile
 from gpustack.profile.phases import cut_job, join_jobs
 from gpustack.profile.window import Job
-from tests.worlds.prometheus.right_answers import (
+from tests.unit.profile.right_answers import (
     NAMES,
     add_noise,
     change_windows,

@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
-from gpustack.steps.gpu.plugin_objects import EXPORTER, PLUGIN, build_all_objects, build_objects
+from gpustack.steps.gpu.plugin_objects import EXPORTER, build_all_objects, build_objects
 from tests.worlds.snapshots.answers import make_answer, make_list, place_answers, read_case
 from tests.worlds.snapshots.host_stack import PRESENT, build_node, build_snapshot, build_workload
 from tests.worlds.snapshots.judge import judge_checks, list_failures
@@ -105,15 +105,6 @@ def test_a_host_engine_of_another_version_is_for_the_operator() -> None:
     old = place_answers("k1", read_case("gpu.host-engines", "dcgm-3-all-addresses"))
     failures = find_failures(build_snapshot({"dcgm": "host"}, old))
     assert failures == {"engine-pair": ("k1: 3.3.5", "operator")}
-
-
-def test_no_pod_gets_the_adapters_of_the_host_for_rdma() -> None:
-    """The device plugin 0.19.0 hands them out by default (NVIDIA/k8s-device-plugin issue 1692)."""
-    objects = build_objects(View(build_snapshot({}), CLUSTER))
-    (plugin,) = [item for item in objects if item["metadata"]["name"] == PLUGIN and item["kind"] == "DaemonSet"]
-    variables = plugin["spec"]["template"]["spec"]["containers"][0]["env"]
-    for name in ("GDRCOPY_ENABLED", "GDS_ENABLED", "MOFED_ENABLED"):
-        assert {"name": name, "value": "false"} in variables
 
 
 def test_the_engine_beside_the_exporter_has_no_service() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from gpustack.profile.file import ADAPTER, SCHEMA, Profile
 from gpustack.profile.window import NEEDED, GpuWindow, Job
 
-FOLDER = Path(__file__).parents[1] / "profiles"
+FOLDER = Path(__file__).parents[2] / "worlds" / "profiles"
 NAMES = tuple(sorted(path.name.removesuffix(".json.gz") for path in FOLDER.glob("*.json.gz")))
 # Fields of gpustack/profile/v1, and their names since.
 NEW_NAMES = {"what": "subject", "every": "interval", "slowed": "throttle_shares"}
