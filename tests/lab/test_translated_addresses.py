@@ -1,6 +1,7 @@
 """The controller reaches two hosts at addresses that the hosts do not have, as cloud instances behind NAT. Nothing of
 the cluster has these addresses but the certificate of its API, which administrators use."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -173,4 +174,5 @@ def test_administrators_use_the_public_address(complete_inventory: Path, gpustac
 
 
 def test_the_doctor_finds_nothing(complete_inventory: Path, gpustack: Run) -> None:
-    gpustack("doctor", "-i", complete_inventory)
+    document = json.loads(gpustack("doctor", "-i", complete_inventory, "-o", "json").stdout)
+    assert document["healthy"]

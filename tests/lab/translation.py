@@ -21,10 +21,10 @@ def translate_addresses(running_lab: lab.Lab, public_addresses: Mapping[str, str
         f"ip daddr {address} dnat to {running_lab.record.select_host(name).address}\n"
         for name, address in public_addresses.items()
     )
-    sent = f"chain sent {{\ntype nat hook output priority -100; policy accept;\n{rules}}}\n"
+    output_chain = f"chain sent {{\ntype nat hook output priority -100; policy accept;\n{rules}}}\n"
     drops = "".join(f"ip daddr {address} drop\n" for address in public_addresses.values())
-    forwarded = f"chain forwarded {{\ntype filter hook forward priority 0; policy accept;\n{drops}}}\n"
-    table = f"table ip {TABLE} {{\n{sent}{forwarded}}}\n"
+    forward_chain = f"chain forwarded {{\ntype filter hook forward priority 0; policy accept;\n{drops}}}\n"
+    table = f"table ip {TABLE} {{\n{output_chain}{forward_chain}}}\n"
     run_nft(f"table ip {TABLE} {{}}\ndelete table ip {TABLE}\n{table}")
     try:
         yield
