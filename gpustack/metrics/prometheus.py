@@ -23,6 +23,9 @@ COMPLETE = {"partial_response": "false"}
 """Thanos leaves out what a store does not answer, and says so in a warning at most. Others ignore this parameter."""
 LAST_TIME = 253402300799.0
 """The end of the year 9999, behind which Python has no times."""
+NOTICE = "PromQL info:"
+"""What Prometheus 2.48 to 2.53 and Thanos have among the warnings about names in a query, such as that of a counter
+without _total. Nothing is missing then; later versions have a field `infos` for it."""
 MOST_COUNTED = 10**9
 Data = TypeVar("Data")
 
@@ -134,10 +137,10 @@ class Prometheus:
 
     def _refuse_partial(self, warnings: Sequence[object]) -> None:
         """Raise MissingDataError for the warnings of an answer, in the words of the server."""
-        if warnings:
+        texts = dict.fromkeys(flatten(str(warning)) for warning in warnings)
+        if reasons := [text for text in texts if not text.startswith(NOTICE)]:
             message = f"{self.access.url} answered only in part."
-            reason = "; ".join(dict.fromkeys(flatten(str(warning)) for warning in warnings))
-            raise MissingDataError("prometheus-partial", message, reason)
+            raise MissingDataError("prometheus-partial", message, "; ".join(reasons))
 
     def _suggest(self) -> Command:
         return Command("curl", "-sS", f"{self.access.url}/api/v1/status/buildinfo")

@@ -57,6 +57,19 @@ def test_an_answer_with_a_warning_is_refused_in_the_words_of_the_server(serve: C
         assert "\n" not in excinfo.value.reason
 
 
+def test_a_notice_about_a_name_is_no_warning(serve: Callable[[Answer], str]) -> None:
+    """Thanos 0.38 has it among the warnings (thanos-io/thanos#8229), and DCGM's counters have such names."""
+    notice = (
+        'PromQL info: metric might not be a counter, name does not end in _total/_sum/_count/_bucket: "varnish_sli_all"'
+    )
+    answers = [make_success(VECTOR, warnings=[notice]), make_success(VECTOR, warnings=[notice, "a store is lost"])]
+    prometheus = Prometheus(Access(serve(lambda *_: answers.pop(0))))
+    assert prometheus.query_instant("up")
+    with pytest.raises(MissingDataError) as excinfo:
+        prometheus.query_instant("up")
+    assert excinfo.value.reason == "a store is lost"
+
+
 # Form of the answer: EndpointStatus of pkg/query/endpointset.go, thanos-io/thanos at 00e324d6.
 STORES = {
     "sidecar": [
