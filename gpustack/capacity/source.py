@@ -19,6 +19,8 @@ AFFORDABLE = 25_000
 RECORDED = "recorded series (gpustack-usage)"
 RAW = f"raw series, every {raw_rules.INTERVAL // 60} minutes (no recording rules there)"
 
+ROUNDING = 1e-6
+"""What a sum of numbers that cancel each other may be below zero."""
 SAMPLES = 3600.0
 """Samples in an hour, at most."""
 FUNCTIONS: Mapping[str, Callable[[float, float], tuple[float, float]]] = {
@@ -63,6 +65,7 @@ class Source:
         else:
             inner = f"({raw_rules.expand_names(name, self.team_label)})[{series.HOUR}:{raw_rules.INTERVAL}s]"
         low, high = FUNCTIONS[function](*series.LIMITS.get(name, series.UNITS))
+        low -= ROUNDING
         expr = f"max by ({', '.join(filter(None, ('cluster', group_labels)))}) ({function}({inner}))"
         for labels, hourly in self.query_chunks(expr):
             possible = {hour: value for hour, value in hourly.items() if low <= value <= high}
