@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpustack.command import Command
-from gpustack.config.secrets.secret_file import Kind, expand_home, judge_secret_place
+from gpustack.config.secrets.secret_file import Kind, describe_unread, expand_home, judge_secret_place
 from gpustack.errors import ConfigError
 from gpustack.files.read import read_text
 
@@ -47,10 +47,8 @@ def judge_certificate_file(path: str, inventory: Path | None = None) -> tuple[st
     convert = Command("openssl", "x509", "-inform", "der", "-in", expand_home(path))
     try:
         text = read_text(file, LARGEST)
-    except FileNotFoundError:
-        return "no such file", f"a file on this machine with {AUTHORITY.name}"
     except OSError as error:
-        return f"a file that cannot be read ({error.strerror})", "a file that the user of gpustack can read"
+        return describe_unread(error, AUTHORITY)
     except UnicodeDecodeError:
         return "a file that is no text", f"{AUTHORITY.name} ({convert} prints it)"
     if PRIVATE.search(text):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from gpustack.command import Command
-from gpustack.config.secrets.secret_file import Kind, expand_home, judge_secret_place
+from gpustack.config.secrets.secret_file import Kind, describe_unread, expand_home, judge_secret_place
 from gpustack.errors import ConfigError
 from gpustack.files.read import read_text
 
@@ -39,10 +39,8 @@ def judge_package_sources(path: str, inventory: Path | None = None) -> tuple[str
         return "a name that apt ignores", "a name that ends in .list or .sources, of letters, digits, and any of _ . -"
     try:
         text = read_text(file, LARGEST)
-    except FileNotFoundError:
-        return "no such file", f"a file on this machine with {SOURCES.name}"
     except OSError as error:
-        return f"a file that cannot be read ({error.strerror})", "a file that the user of gpustack can read"
+        return describe_unread(error, SOURCES)
     except UnicodeDecodeError:
         return "a file that is no text", SOURCES.name
     if not all(character.isascii() and (character.isprintable() or character in "\n\t") for character in text):

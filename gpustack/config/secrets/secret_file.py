@@ -56,6 +56,13 @@ def judge_secret_place(file: Path, inventory: Path | None, kind: Kind) -> tuple[
     return None
 
 
+def describe_unread(error: OSError, kind: Kind) -> tuple[str, str]:
+    """Return (actual, rule) of a file whose content everybody may read, and that could not be read."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file", f"a file on this machine with {kind.name}"
+    return f"a file that cannot be read ({error.strerror})", "a file that the user of gpustack can read"
+
+
 def judge_secret_file(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> tuple[str, str] | None:
     """Return (actual, rule) of a file that cannot be used. `inventory` is the folder that Ansible reads as a whole."""
     file = Path(path).expanduser()
