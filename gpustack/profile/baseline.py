@@ -25,15 +25,20 @@ class IdleComparison:
     value: float
 
 
-def require_idle(job: Job, limits: Limits = DEFAULT) -> None:
+def require_idle(job: Job) -> None:
     """Require idle GPUs. Raise MissingDataError where they did something, or it cannot be told."""
+    if reasons := list_refusals(job):
+        message = "This is no baseline, and was not written: it does not show idle GPUs."
+        raise MissingDataError("profile-not-idle", message, "\n".join(reasons))
+
+
+def list_refusals(job: Job, limits: Limits = DEFAULT) -> list[str]:
+    """List the reasons for which a job does not show idle GPUs."""
     signals = compute_signals(job, limits)
     reasons = [condition.refutation for condition in list_idle_conditions(signals, limits) if not condition.holds]
     if signals.samples < limits.least_samples:
         reasons.append(f"There are {signals.samples} distinct samples, {limits.least_samples:g} are needed.")
-    if reasons:
-        message = "This is no baseline, and was not written: it does not show idle GPUs."
-        raise MissingDataError("profile-not-idle", message, "\n".join(reasons))
+    return reasons
 
 
 def compare_idle(job: Job, baseline: Profile) -> tuple[IdleComparison, ...]:

@@ -5,7 +5,7 @@ import pytest
 from gpustack.errors import MissingDataError, UsageError
 from gpustack.metrics.gpus import Gpu
 from gpustack.profile.analysis import analyze
-from gpustack.profile.baseline import require_idle
+from gpustack.profile.baseline import list_refusals, require_idle
 from gpustack.profile.file import Profile, build_profile
 from gpustack.profile.window import GpuWindow, Job
 from tests.worlds.prometheus.windows import COMPUTE, build_window
@@ -62,4 +62,6 @@ def test_busy_or_short_profiles_are_no_baseline(levels: dict[str, float], sample
 
 
 def test_five_minutes_of_nothing_are_one() -> None:
-    require_idle(Job((build_window(IDLE_LEVELS, 20),)))
+    job = Job((build_window(IDLE_LEVELS, 20),))
+    require_idle(job)
+    assert list_refusals(job) == []
