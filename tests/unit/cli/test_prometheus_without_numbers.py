@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
 from gpustack.exit_status import ExitStatus
-from tests.worlds.programs.web import make_success, serve_answers
+from tests.worlds.programs.web import Answer, make_success, serve_answers
 
 MOMENT = 1_790_000_000
 LABELS = {
@@ -46,10 +46,8 @@ COMMANDS = {
 }
 
 
-@pytest.fixture(params=["NaN", "+Inf", "-Inf", "1e300", "-1e300", "-5", "4294967295", "5e-324"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Serve a Prometheus that knows the time, and whose other values are all the same: no number, or an impossible
-    one."""
+def make_uniform_prometheus(text: str, labels: dict[str, str]) -> Answer:
+    """Make a Prometheus that knows the time, and has one series with this value for every other query."""
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
         if path.endswith("/stores"):
@@ -59,13 +57,19 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
         if form.get("query") == "time()":
             return make_success({"resultType": "scalar", "result": [MOMENT, str(MOMENT)]})
         if "start" not in form and not form["query"].endswith("]"):
-            return make_success(
-                {"resultType": "vector", "result": [{"metric": LABELS, "value": [MOMENT, request.param]}]}
-            )
-        values = [[moment, request.param] for moment in range(MOMENT - 3600, MOMENT, 60)]
-        return make_success({"resultType": "matrix", "result": [{"metric": LABELS, "values": values}]})
+            return make_success({"resultType": "vector", "result": [{"metric": labels, "value": [MOMENT, text]}]})
+        values = [[moment, text] for moment in range(MOMENT - 3600, MOMENT, 60)]
+        return make_success({"resultType": "matrix", "result": [{"metric": labels, "values": values}]})
 
-    with serve_answers(answer) as url:
+    return answer
+
+
+@pytest.fixture(params=["NaN", "+Inf", "-Inf", "1e300", "-1e300", "-5", "4294967295", "5e-324"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Serve a Prometheus that knows the time, and whose other values are all the same: no number, or an impossible
+    one."""
+
+    with serve_answers(make_uniform_prometheus(request.param, LABELS)) as url:
         yield url
 
 

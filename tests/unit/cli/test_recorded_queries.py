@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
-from tests.unit.cli.test_prometheus_without_numbers import COMMANDS, LABELS, MOMENT
-from tests.worlds.programs.web import make_success, serve_answers
+from tests.unit.cli.test_prometheus_without_numbers import COMMANDS, LABELS, make_uniform_prometheus
+from tests.worlds.programs.web import serve_answers
 
 RECORDED_COMMANDS = {words: COMMANDS[words] for words in COMMANDS if not words.startswith(("autoscale", "profile"))}
 # A login in a label, in a form that docs/secrets.md lists.
@@ -21,20 +21,8 @@ SECRET = "hunter2hunter2"
 def address() -> Iterator[str]:
     """Serve a Prometheus that has 0.5 of everything."""
 
-    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
-        if path.endswith("/stores"):
-            return 404, b"404 page not found"
-        if path.endswith("/metadata"):
-            return make_success({})
-        if form.get("query") == "time()":
-            return make_success({"resultType": "scalar", "result": [MOMENT, str(MOMENT)]})
-        labels = LABELS | {"annotation": f"password={SECRET}"}
-        if "start" not in form and not form["query"].endswith("]"):
-            return make_success({"resultType": "vector", "result": [{"metric": labels, "value": [MOMENT, "0.5"]}]})
-        values = [[moment, "0.5"] for moment in range(MOMENT - 3600, MOMENT, 60)]
-        return make_success({"resultType": "matrix", "result": [{"metric": labels, "values": values}]})
-
-    with serve_answers(answer) as url:
+    labels = LABELS | {"annotation": f"password={SECRET}"}
+    with serve_answers(make_uniform_prometheus("0.5", labels)) as url:
         yield url
 
 
