@@ -12,7 +12,7 @@ from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.hosts import UBUNTU, build_snapshot
 
 SOURCES = "packages.sources"
-ARCHIVE = "http://deb.debian.org/debian"
+ARCHIVE = "http://archive.example.org/debian"
 BEGINNING = "Debian's component contrib is not enabled, and NVIDIA's guide asks for it: "
 
 
