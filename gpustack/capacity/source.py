@@ -20,7 +20,7 @@ RECORDED = "recorded series (gpustack-usage)"
 RAW = f"raw series, every {raw_rules.INTERVAL // 60} minutes (no recording rules there)"
 
 ROUNDING = 1e-6
-"""What a sum of numbers that cancel each other may be below zero."""
+"""The amount by which a sum of numbers that cancel each other may be below zero."""
 SAMPLES = 3600.0
 """Samples in an hour, at most."""
 FUNCTIONS: Mapping[str, Callable[[float, float], tuple[float, float]]] = {

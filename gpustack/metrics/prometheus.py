@@ -24,8 +24,8 @@ COMPLETE = {"partial_response": "false"}
 LAST_TIME = 253402300799.0
 """The end of the year 9999, behind which Python has no times."""
 NOTICE = "PromQL info:"
-"""What Prometheus 2.48 to 2.53 and Thanos have among the warnings about names in a query, such as that of a counter
-without _total. Nothing is missing then; later versions have a field `infos` for it."""
+"""The beginning of a notice about a name in a query, such as that of a counter without _total. Prometheus 2.48 to 2.53
+and Thanos have it among the warnings, and later versions in a field `infos`. Nothing is missing then."""
 MOST_COUNTED = 10**9
 Data = TypeVar("Data")
 
