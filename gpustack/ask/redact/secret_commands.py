@@ -130,7 +130,7 @@ COMMANDS = (
     build_shape(
         "password through a pipe",
         rf"\b(?:echo|printf)[ \t]++(?:-[neE]{{1,3}}[ \t]++|{OPEN}%s(?:\\++n)?{OPEN}[ \t]++){{0,3}}{OPEN}"
-        rf"(?P<s>[^\s\n|\"'\\][^\n|\"'\\]{{0,200}}?){OPEN}[ \t]*+(?:\\++n[\"'])?[ \t]*+\|[ \t]*+{STDIN}",
+        rf"(?P<s>[^\s|\"'\\](?:[^\n|\"'\\]{{0,199}}[^\s|\"'\\])?+){OPEN}[ \t]*+(?:\\++n[\"'])?[ \t]*+\|[ \t]*+{STDIN}",
         "echo n0tapassword | sudo -S true",
         "sudo(8) -S, chpasswd(8), docker login --password-stdin, gpg(1) --passphrase-fd",
     ),
