@@ -10,6 +10,7 @@ from gpustack.metrics.gpus import extract_owner
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.readings import Readings, build_readings
 from gpustack.vocabulary.fields import is_ambiguous, list_spellings
+from gpustack.vocabulary.labels import WORKLOAD_PREFIX
 
 # Seconds: what has no sample for so long is not there now. Exporters are scraped at least once a minute.
 BACK = 120
@@ -42,7 +43,7 @@ def drop_exporter_pods(prometheus: Prometheus, series_list: Sequence[Series]) ->
     unsure = {
         series.labels.get("job", "")
         for series in series_list
-        if extract_owner(series.labels) and "exported_pod" not in series.labels
+        if extract_owner(series.labels) and f"{WORKLOAD_PREFIX}pod" not in series.labels
     }
     if not unsure:
         return series_list

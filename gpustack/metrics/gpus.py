@@ -1,14 +1,9 @@
-"""The GPU and the owner of a series, by the labels of dcgm-exporter in all of its generations.
+"""The GPU and the owner of a series, by the labels of dcgm-exporter in all of its generations."""
 
-Hostname became hostname in 4.8.3. The mode for old name spaces spells UUID in small letters. A ServiceMonitor without
-honorLabels keeps the exporter's own pod in `pod` and moves the workload's to `exported_pod`; with it, series of a free
-GPU keep the exporter's own. Sources: internal/pkg/{transformation,hostname} of NVIDIA/dcgm-exporter.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-EXPORTER = "dcgm-exporter"  # in the names of its pod and container, whoever deploys it
+from gpustack.vocabulary.labels import DRIVERS, EXPORTER, HOSTS, UUIDS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -47,21 +42,25 @@ class Owner:
         return f"{self.namespace}/{self.pod}"
 
 
+def pick_label(labels: Mapping[str, str], names: Iterable[str]) -> str:
+    """Pick the value of the first of these labels that a series has; it is empty where it has none."""
+    return next(filter(None, map(labels.get, names)), "")
+
+
 def extract_gpu(labels: Mapping[str, str]) -> Gpu | None:
     """Extract the GPU of a series. Return None for a series of anything else: switches, links, processors."""
-    index, uuid = labels.get("gpu", ""), labels.get("UUID") or labels.get("uuid", "")
+    index, uuid = labels.get("gpu", ""), pick_label(labels, UUIDS)
     if not index and not uuid:
         return None
-    node = labels.get("Hostname") or labels.get("hostname") or labels.get("node") or labels.get("instance", "")
     return Gpu(
-        node,
+        pick_label(labels, (*HOSTS, "node", "instance")),
         index,
         uuid,
         labels.get("GPU_I_ID", ""),
         labels.get("GPU_I_PROFILE", ""),
         labels.get("modelName", ""),
         labels.get("pci_bus_id", ""),
-        labels.get("DCGM_FI_DRIVER_VERSION") or labels.get("DCGM_FI_SYSTEM_DRIVER_VERSION"),
+        pick_label(labels, DRIVERS) or None,
         labels.get("DCGM_FI_DEV_VBIOS_VERSION"),
     )
 
@@ -70,7 +69,7 @@ def extract_owner(labels: Mapping[str, str]) -> Owner | None:
     """Extract the owner of a GPU. Return None for a free GPU, and where the exporter does not ask the kubelet."""
     if labels.get("pod_name"):  # the mode for old name spaces
         return Owner(labels.get("pod_namespace", ""), labels["pod_name"], labels.get("container_name", ""))
-    prefix = "exported_" if labels.get("exported_pod") else ""
+    prefix = WORKLOAD_PREFIX if labels.get(f"{WORKLOAD_PREFIX}pod") else ""
     namespace, pod, container = (labels.get(f"{prefix}{name}", "") for name in ("namespace", "pod", "container"))
     own = not prefix and (EXPORTER in pod or EXPORTER in container)
     return Owner(namespace, pod, container) if pod and not own else None

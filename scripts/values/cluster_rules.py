@@ -1,10 +1,10 @@
 """Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
 
+from gpustack.vocabulary.labels import DRIVERS
 from scripts.values.normalise import Rule, label_node, pad_lines, replace_label
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER = 'job=~".*dcgm.*"'
-DRIVER, NEWER = "DCGM_FI_DRIVER_VERSION", "DCGM_FI_SYSTEM_DRIVER_VERSION"
 OPERANDS = 'daemonset=~"(nvidia|gpu|gpustack)-.+|.*node-feature-discovery-worker"'
 OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
@@ -48,7 +48,9 @@ def build_node_rules() -> list[Rule]:
             "max by (node, modelName, driver) (\n"
             + pad_lines(
                 replace_label(
-                    replace_label(label_node("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVER), "driver", NEWER
+                    replace_label(label_node("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVERS[0]),
+                    "driver",
+                    DRIVERS[1],
                 )
             )
             + "\n)",

@@ -16,14 +16,15 @@ from scripts.values.normalise import (
     Rule,
     group_by_gpu,
     group_by_workload,
+    normalize_field,
     normalize_metric,
 )
 
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
-UTIL = normalize_metric(f"{DEV}GPU_UTIL", PERCENT, "/ 100")
-ENGINE = normalize_metric(f"{PROF}GR_ENGINE_ACTIVE", RATIO)
-USED = normalize_metric(f"{DEV}FB_USED", MEBIBYTES, "* 1048576")
-FREE = normalize_metric(f"{DEV}FB_FREE", MEBIBYTES, "* 1048576")
+UTIL = normalize_field(f"{DEV}GPU_UTIL")
+ENGINE = normalize_field(f"{PROF}GR_ENGINE_ACTIVE")
+USED = normalize_field(f"{DEV}FB_USED")
+FREE = normalize_field(f"{DEV}FB_FREE")
 
 # Recorded name, source, bound, scale. These follow the pod that has the GPU.
 USAGE = (
@@ -37,8 +38,6 @@ USAGE = (
     ("gpu_fp64_active:ratio", f"{PROF}PIPE_FP64_ACTIVE", RATIO, ""),
     ("gpu_fp32_active:ratio", f"{PROF}PIPE_FP32_ACTIVE", RATIO, ""),
     ("gpu_fp16_active:ratio", f"{PROF}PIPE_FP16_ACTIVE", RATIO, ""),
-    ("gpu_memory_used:bytes", f"{DEV}FB_USED", MEBIBYTES, "* 1048576"),
-    ("gpu_memory_free:bytes", f"{DEV}FB_FREE", MEBIBYTES, "* 1048576"),
     ("gpu_pcie_transmit:bytes_per_second", f"{PROF}PCIE_TX_BYTES", BYTES_PER_SECOND, ""),
     ("gpu_pcie_receive:bytes_per_second", f"{PROF}PCIE_RX_BYTES", BYTES_PER_SECOND, ""),
     ("gpu_nvlink_transmit:bytes_per_second", f"{PROF}NVLINK_TX_BYTES", BYTES_PER_SECOND, ""),
@@ -131,18 +130,23 @@ def build_usage_rules() -> list[Rule]:
         ),
         Rule(
             "gpustack:gpu_memory_utilisation:ratio",
-            group_by_workload(f"{USED} / ({USED} + {FREE})"),
+            group_by_workload(f"({USED}) / (({USED}) + ({FREE}))"),
             comment="Of what workloads can have: without the driver's reservation.",
         ),
     ]
-    return both + [Rule(f"gpustack:{name}", group_by_workload(normalize_metric(*source))) for name, *source in USAGE]
+    memory = [
+        Rule("gpustack:gpu_memory_used:bytes", group_by_workload(USED)),
+        Rule("gpustack:gpu_memory_free:bytes", group_by_workload(FREE)),
+    ]
+    usage = [Rule(f"gpustack:{name}", group_by_workload(normalize_metric(*source))) for name, *source in USAGE]
+    return both + memory + usage
 
 
 def build_board_rules() -> list[Rule]:
-    temperature, memory = normalize_metric(f"{DEV}GPU_TEMP", CELSIUS), normalize_metric(f"{DEV}FB_USED", MEBIBYTES)
+    temperature = normalize_field(f"{DEV}GPU_TEMP")
     info = Rule(
         "gpustack:gpu:info",
-        group_by_gpu(f"{temperature} * 0 + 1 or {memory} * 0 + 1"),
+        group_by_gpu(f"({temperature} or {USED}) * 0 + 1"),
         comment="Always 1: the GPU or MIG instance is heard of.",
     )
     xid = Rule(

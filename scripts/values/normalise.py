@@ -7,6 +7,10 @@ DCGM marks unknown values by huge numbers (2^31, 2^47 or 2^63), which old export
 
 from dataclasses import dataclass, field
 
+from gpustack.vocabulary.fields import find_original, is_ambiguous, load_fields
+from gpustack.vocabulary.labels import EXPORTER, HOSTS, TARGET, WORKLOAD_PREFIX
+from gpustack.vocabulary.units import find_unit
+
 GPU = "node, UUID, gpu, modelName, GPU_I_ID, GPU_I_PROFILE"
 WORKLOAD = f"{GPU}, workload_namespace, workload_pod"
 
@@ -33,6 +37,37 @@ def normalize_metric(metric: str, keep: str, scale: str = "") -> str:
     return f"({metric} {keep}) {scale}".strip()
 
 
+def normalize_field(name: str, matchers: str = "") -> str:
+    """Normalize a field by every name that exporters give it, in base units. A name that two fields share is left out:
+    an expression cannot read the exporter's help text, which tells them apart."""
+    return " or ".join(
+        normalize_metric(
+            f"{spelling}{matchers}",
+            f">= {unit.minimum:.9g} <= {unit.maximum:.9g}",
+            "" if unit.scale == 1 else f"* {unit.scale:.9g}" if unit.scale > 1 else f"/ {1 / unit.scale:.9g}",
+        )
+        for known in load_fields()
+        if find_original(known).name == name
+        for unit in (find_unit(known.unit),)
+        for spelling in known.spellings
+        if not is_ambiguous(spelling)
+    )
+
+
+def select_held(*fields: str) -> str:
+    """Select fields of GPUs that the kubelet gave to a pod, with `namespace` and `pod` of it. Later fields stand in for
+    earlier ones.
+
+    Where Prometheus honours the exporter's labels, a free GPU has the pod of the exporter, which `up` of the same
+    target has, too."""
+    renamed = " or ".join(normalize_field(name, f'{{{WORKLOAD_PREFIX}pod!=""}}') for name in fields)
+    for label in ("namespace", "pod"):
+        renamed = replace_label(renamed, label, WORKLOAD_PREFIX + label)
+    others = f'{{{WORKLOAD_PREFIX}pod="",pod!="",pod!~".*{EXPORTER}.*",container!~".*{EXPORTER}.*"}}'
+    honoured = " or ".join(normalize_field(name, others) for name in fields)
+    return f"{renamed}\nor\n(\n{pad_lines(honoured)}\n) unless on ({', '.join(TARGET)}) up"
+
+
 def group_by_gpu(expr: str, *labels: str) -> str:
     """Group an expression to one series for each GPU or MIG instance (and `labels`); this is for figures of the board,
     whoever uses it."""
@@ -42,14 +77,18 @@ def group_by_gpu(expr: str, *labels: str) -> str:
 def group_by_workload(expr: str, *labels: str) -> str:
     """Group as `group_by_gpu`, with the pod that the kubelet gave the GPU to; free GPUs have no such labels."""
     labelled = replace_label(
-        replace_label(label_node(expr), "workload_namespace", "exported_namespace"), "workload_pod", "exported_pod"
+        replace_label(label_node(expr), "workload_namespace", f"{WORKLOAD_PREFIX}namespace"),
+        "workload_pod",
+        f"{WORKLOAD_PREFIX}pod",
     )
     return f"max by ({', '.join((WORKLOAD, *labels))}) (\n{pad_lines(labelled)}\n)"
 
 
 def label_node(expr: str) -> str:
-    """Set `node` from the exporter's host label, which is `Hostname` up to 4.8.2 and `hostname` since."""
-    return replace_label(replace_label(expr, "node", "Hostname"), "node", "hostname")
+    """Set `node` from the exporter's host label."""
+    for label in HOSTS:
+        expr = replace_label(expr, "node", label)
+    return expr
 
 
 def replace_label(expr: str, target: str, source: str) -> str:

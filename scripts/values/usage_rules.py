@@ -10,7 +10,7 @@ from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
 from scripts.values.cluster_rules import GPUS
 from scripts.values.gpu_rules import DEV, PROF
-from scripts.values.normalise import PERCENT, RATIO, Rule, label_node, normalize_metric, pad_lines, replace_label
+from scripts.values.normalise import Rule, label_node, normalize_field, pad_lines, replace_label, select_held
 
 TEAM_LABEL = format_series_label(Capacity().team_label)
 """The label of pods, else of their namespaces; the spec can name another one (gpustack/steps/alerts.py)."""
@@ -67,7 +67,10 @@ def build_unit_rule() -> Rule:
     offered, mig = f"max by (node, resource) (kube_node_status_capacity{{{WHOLE}}} > 0)", "kube_node_status_capacity"
     whole = f"1 / clamp_min(round(\n  {offered}\n  / on (node) group_left () sum by (node) ({series.GPUS})\n), 1)"
     # Not the recorded number of instances: these expressions are also sent to servers without the rules of gpustack.
-    instances = label_node(f'{DEV}GPU_TEMP{{GPU_I_ID!=""}} or {DEV}FB_USED{{GPU_I_ID!=""}}')
+    instance = '{GPU_I_ID!=""}'
+    instances = label_node(
+        f"{normalize_field(f'{DEV}GPU_TEMP', instance)} or {normalize_field(f'{DEV}FB_USED', instance)}"
+    )
     plain = (
         f"({offered}) * 0 + 1\nand on (node) gpustack:node_gpu_unshared:bool\n"
         f"unless on (node) max by (node) (\n{pad_lines(instances)}\n)"
@@ -91,11 +94,7 @@ def format_resource(profile: str) -> str:
 
 
 def build_held_rules() -> list[Rule]:
-    engine = normalize_metric(f'{PROF}GR_ENGINE_ACTIVE{{exported_pod!=""}}', RATIO)
-    util = normalize_metric(f'{DEV}GPU_UTIL{{exported_pod!=""}}', PERCENT, "/ 100")
-    whose = replace_label(
-        replace_label(label_node(f"{engine} or {util}"), "namespace", "exported_namespace"), "pod", "exported_pod"
-    )
+    whose = label_node(select_held(f"{PROF}GR_ENGINE_ACTIVE", f"{DEV}GPU_UTIL"))
     by = "node, modelName, GPU_I_PROFILE, namespace, team"
     return [
         Rule(

@@ -10,6 +10,7 @@ import promql_parser
 import yaml
 
 from gpustack.steps import budget
+from gpustack.vocabulary.fields import find_fields, list_spellings
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "values" / "rules"
@@ -106,9 +107,10 @@ def covers_gpus(tree: Any) -> bool:
 
 
 def find_unknown(expr: str, *, only_recorded: bool = False) -> list[str]:
-    known_series = (
-        set(read_recorded()) if only_recorded else read_recorded().keys() | read_exported().keys() | OTHER_SERIES.keys()
-    )
+    known_series = set(read_recorded())
+    if not only_recorded:
+        fields = frozenset(name for name in read_exported() if find_fields(name))
+        known_series |= read_exported().keys() | OTHER_SERIES.keys() | set(list_spellings(fields))
     return sorted(list_metrics(promql_parser.parse(expr)) - known_series)
 
 

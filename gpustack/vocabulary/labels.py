@@ -1,0 +1,19 @@
+"""The labels by which a series of an exporter names its GPU, its node, and the pod that has the GPU.
+
+The recording rules and the reader of series take them from here. Sources: internal/pkg/{transformation,hostname} of
+NVIDIA/dcgm-exporter; Prometheus, scrape_config: honor_labels.
+"""
+
+HOSTS = ("Hostname", "hostname")
+"""The exporter's host label, to 4.8.2 and since."""
+UUIDS = ("UUID", "uuid")
+"""The second is of the exporter's mode for old name spaces."""
+DRIVERS = ("DCGM_FI_DRIVER_VERSION", "DCGM_FI_SYSTEM_DRIVER_VERSION")
+"""The second since exporter 4.9.0."""
+WORKLOAD_PREFIX = "exported_"
+"""What Prometheus puts before the workload's `namespace`, `pod` and `container` where it does not honour the labels of
+the exporter: the target's own have these names."""
+TARGET = ("job", "instance", "namespace", "pod")
+"""The labels that a series shares with `up` of its target where its pod is the exporter's own."""
+EXPORTER = "dcgm-exporter"
+"""A part of the names of the exporter's own pod and container, whoever deploys it."""
