@@ -1,7 +1,6 @@
 """Checks of names and labels: whether rules, dashboards and commands find a GPU and its node by what an exporter
 prints."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -10,16 +9,13 @@ from gpustack.metrics.exposition import Family, Page
 from gpustack.metrics.gpus import extract_gpu
 from gpustack.metrics.readings import APART, resolve_field
 from gpustack.vocabulary.fields import TWINS
-from gpustack.vocabulary.labels import EXPORTER, HOSTS
+from gpustack.vocabulary.labels import HOSTS, NO_NODE_NAME
 
 PREFIX = "DCGM_"
 # dcgm-exporter 1.x was a script around `dcgmi dmon`: dcgm_gpu_temp{gpu="0",uuid="GPU-…"}
 # (exporters/prometheus-dcgm/dcgm-exporter of NVIDIA/gpu-monitoring-tools).
 OLDEST_PREFIX = "dcgm_"
 NEEDED = ("gpu", "UUID", "modelName")
-# getLocalHostname() of dcgm-exporter takes NODE_NAME, and without it the host's name that it sees, which is its own
-# pod's, or its container's id.
-NO_NODE_NAME = re.compile(rf"localhost(\..*)?|127\..*|::1|[0-9a-f]{{12}}|.*{EXPORTER}.*")
 
 
 def check_format(page: Page) -> Iterator[Verdict]:

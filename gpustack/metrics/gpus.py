@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gpustack.vocabulary.labels import DRIVERS, EXPORTER, HOSTS, UUIDS, WORKLOAD_PREFIX
+from gpustack.vocabulary.labels import DRIVERS, EXPORTER, HOSTS, NO_NODE_NAME, UUIDS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,30 @@ def pick_label(labels: Mapping[str, str], names: Iterable[str]) -> str:
     return next(filter(None, map(labels.get, names)), "")
 
 
+def list_nodes(labels: Mapping[str, str]) -> list[str]:
+    """List what the labels of a series name as its node, without the pod of the exporter and localhost."""
+    names = (labels.get(label, "") for label in (*HOSTS, "node"))
+    return [name for name in names if name and not NO_NODE_NAME.fullmatch(name)]
+
+
+def names_node(labels: Mapping[str, str]) -> bool:
+    """Tell whether a series names its node."""
+    return bool(list_nodes(labels))
+
+
+def pick_node(labels: Mapping[str, str]) -> str:
+    """Pick the node of a series. Where no label names one, the target stands for it, which still tells GPUs of several
+    nodes apart."""
+    return next(iter(list_nodes(labels)), "") or pick_label(labels, ("instance", *HOSTS))
+
+
 def extract_gpu(labels: Mapping[str, str]) -> Gpu | None:
     """Extract the GPU of a series. Return None for a series of anything else: switches, links, processors."""
     index, uuid = labels.get("gpu", ""), pick_label(labels, UUIDS)
     if not index and not uuid:
         return None
     return Gpu(
-        pick_label(labels, (*HOSTS, "node", "instance")),
+        pick_node(labels),
         index,
         uuid,
         labels.get("GPU_I_ID", ""),

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner
+from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner, names_node, pick_label
 from gpustack.metrics.prometheus import Series
 from gpustack.vocabulary.fields import Field, convert_value, find_fields, find_original
+from gpustack.vocabulary.labels import HOSTS
 from gpustack.vocabulary.units import find_unit
 
 PERCENT = ("%", "percent")
@@ -66,6 +67,12 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
         if which is None:
             doubts[f"{name}: its unit is not known, neither by its name nor by what the exporter says of it"] = None
             continue
+        if not names_node(series.labels):
+            host = pick_label(series.labels, HOSTS) or "no host"
+            doubts[
+                f"The exporter at {gpu.node} names {host} as its host and no node, so its target stands for the node; "
+                "NODE_NAME of the exporter should be spec.nodeName"
+            ] = None
         part = tuple(series.labels[key] for key in APART if key in series.labels)
         reading = build_reading(series, which, gpu, part)
         if reading is None:

@@ -4,6 +4,8 @@ The recording rules and the reader of series take them from here. Sources: inter
 NVIDIA/dcgm-exporter; Prometheus, scrape_config: honor_labels.
 """
 
+import re
+
 HOSTS = ("Hostname", "hostname")
 """The exporter's host label, to 4.8.2 and since."""
 UUIDS = ("UUID", "uuid")
@@ -17,3 +19,6 @@ TARGET = ("job", "instance", "namespace", "pod")
 """The labels that a series shares with `up` of its target where its pod is the exporter's own."""
 EXPORTER = "dcgm-exporter"
 """A part of the names of the exporter's own pod and container, whoever deploys it."""
+NO_NODE_NAME = re.compile(rf"localhost(\..*)?|127\..*|::1|[0-9a-f]{{12}}|.*{EXPORTER}.*")
+"""Values of the host label that name no node. getLocalHostname() of dcgm-exporter takes NODE_NAME, and without it the
+host's name that it sees, which is its own pod's, or its container's id."""

@@ -38,6 +38,18 @@ def test_without_a_host_label_the_target_stands_for_the_node() -> None:
     assert extract_gpu(labels) == Gpu("10.244.1.7:9400", "0", "GPU-a")
 
 
+# The first two are recorded: tests/recorded/exporter-pages/t4-pod-as-host and a30-mig-beside-rtx2000-pod-as-host.
+@pytest.mark.parametrize(
+    "host",
+    [{"Hostname": "nvidia-dcgm-exporter-xpn6b"}, {"hostname": "dcgm-exporter-wwwjh"}, {"hostname": "localhost"}],
+)
+def test_a_host_label_that_names_no_node_is_not_the_node(host: dict[str, str]) -> None:
+    gpu = {"gpu": "0", "UUID": "GPU-a"}
+    assert extract_gpu(gpu | host | TARGET) == Gpu("10.244.1.7:9400", "0", "GPU-a")
+    assert extract_gpu(gpu | host | TARGET | {"node": "gpu1"}) == Gpu("gpu1", "0", "GPU-a")
+    assert extract_gpu(gpu | host) == Gpu(next(iter(host.values())), "0", "GPU-a")
+
+
 def test_a_mig_instance_is_not_its_gpu() -> None:
     whole_gpu, part = extract_gpu(RAW), extract_gpu(RAW | {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb"})
     assert whole_gpu

@@ -126,6 +126,15 @@ def test_two_scrapes_of_one_gpu_are_named_and_not_doubled() -> None:
     assert readings.doubts == ("GPUs are scraped by 2 jobs, dcgm, other: each is counted once",)
 
 
+def test_an_exporter_that_names_no_node_is_named() -> None:
+    """The label is recorded: tests/recorded/exporter-pages/t4-pod-as-host."""
+    host = {"hostname": "nvidia-dcgm-exporter-xpn6b", "instance": "10.244.1.7:9400"}
+    readings = build_readings([build_series("DCGM_FI_DEV_GPU_TEMP", 40, **host)], {})
+    assert [reading.gpu.node for reading in readings.newest] == ["10.244.1.7:9400"]
+    (doubt,) = readings.doubts
+    assert doubt.startswith("The exporter at 10.244.1.7:9400 names nvidia-dcgm-exporter-xpn6b as its host and no node")
+
+
 def test_codes_and_instances_stay_apart() -> None:
     readings = build_readings(
         [
