@@ -53,7 +53,7 @@ def list_nodes(labels: Mapping[str, str]) -> list[str]:
     return [name for name in names if name and not NO_NODE_NAME.fullmatch(name)]
 
 
-def names_node(labels: Mapping[str, str]) -> bool:
+def has_node_name(labels: Mapping[str, str]) -> bool:
     """Tell whether a series names its node."""
     return bool(list_nodes(labels))
 

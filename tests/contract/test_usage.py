@@ -25,8 +25,8 @@ OWNER = 'namespace="t",pod="p",uid="1"'
 BOARD = 'job="gpus",instance="192.0.2.1:9400",hostname="n1",modelName="NVIDIA H100"'
 # Of a target whose ServiceMonitor has honorLabels false, and true. The name of the exporter's pod tells nothing.
 EXPORTER_POD = 'namespace="watch",pod="gpu-numbers-x7k",container="exporter"'
-EXPORTED = f'{BOARD},{EXPORTER_POD},exported_namespace="t",exported_pod="p",exported_container="c"'
-HONOURED = f'{BOARD},namespace="t",pod="p",container="c"'
+EXPORTED_LABELS = f'{BOARD},{EXPORTER_POD},exported_namespace="t",exported_pod="p",exported_container="c"'
+HONOURED_LABELS = f'{BOARD},namespace="t",pod="p",container="c"'
 FREE = f"{BOARD},{EXPORTER_POD}"
 RAW: dict[str, float] = {
     'kube_node_status_capacity{node="n1",resource="nvidia_com_gpu"}': 4,
@@ -50,10 +50,10 @@ OLD_NAMES = ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_TEMP")
 NEW_NAMES = ("DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", "DCGM_FI_DEV_GPU_TEMP_CELSIUS")
 
 
-def build_gpu_series(names: tuple[str, str], owned: str) -> dict[str, float]:
+def build_gpu_series(names: tuple[str, str], pod_labels: str) -> dict[str, float]:
     """Build series of four GPUs, of which a pod has two."""
     engine, temperature = names
-    labels = [f'gpu="{index}",UUID="GPU-{index}",{owned if index < 2 else FREE}' for index in range(4)]
+    labels = [f'gpu="{index}",UUID="GPU-{index}",{pod_labels if index < 2 else FREE}' for index in range(4)]
     return {f"{engine}{{{text}}}": 0.01 for text in labels} | {f"{temperature}{{{text}}}": 40 for text in labels}
 
 
@@ -103,22 +103,22 @@ def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
         assert vars(hours) == pytest.approx(vars(recorded_rows[names]), abs=0.02), names
 
 
-@pytest.mark.parametrize("owned", [EXPORTED, HONOURED])
+@pytest.mark.parametrize("pod_labels", [EXPORTED_LABELS, HONOURED_LABELS])
 @pytest.mark.parametrize("names", [(OLD_NAMES, OLD_NAMES), (OLD_NAMES, NEW_NAMES)])
 def test_raw_series_will_do_and_say_what_is_so_now(
-    tmp_path: Path, owned: str, names: tuple[tuple[str, str], tuple[str, str]]
+    tmp_path: Path, pod_labels: str, names: tuple[tuple[str, str], tuple[str, str]]
 ) -> None:
     """The exporter is another one in the second half, and Prometheus may honour its labels."""
     end = int(time.time()) // 60 * 60
     middle = end - HOUR
     spans: list[tuple[dict[str, float], int, int]] = [(RAW, end - 3 * HOUR, end + 1)]
-    spans.append((build_gpu_series(names[0], owned), end - 3 * HOUR, middle if names[0] != names[1] else end + 1))
-    spans += [(build_gpu_series(names[1], owned), middle, end + 1)] * (names[0] != names[1])
+    spans.append((build_gpu_series(names[0], pod_labels), end - 3 * HOUR, middle if names[0] != names[1] else end + 1))
+    spans += [(build_gpu_series(names[1], pod_labels), middle, end + 1)] * (names[0] != names[1])
     lines = (
-        f"{series} {value} {at}\n"
+        f"{series} {value} {timestamp}\n"
         for series_values, begin, stop in spans
         for series, value in series_values.items()
-        for at in range(begin, stop, 60)
+        for timestamp in range(begin, stop, 60)
     )
     with run_prometheus(tmp_path, lines) as prometheus:
         source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
