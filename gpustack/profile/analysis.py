@@ -13,6 +13,10 @@ from gpustack.profile.stretches import Stretch, judge_stretches
 from gpustack.profile.usual import ADVICE, Usual, Workload, compare_usual, list_workload_notes
 from gpustack.profile.window import Job
 
+SHARED = (
+    "Several pods can share these GPUs: all values but utilisation and memory in use are of the whole GPU, whichever "
+    "pod works on it."
+)
 NO_WORK = ("idle", "not-measured", "insufficient-data")  # Nothing is there to compare with what is usual.
 
 
@@ -52,6 +56,8 @@ def analyze(
     notes = list(list_workload_notes(workload, signals)) if usual else []
     if baseline and is_slowed_idle(baseline, limits):
         notes.append("Heat or hardware slows these GPUs down also when idle.")
+    if any(window.is_shared for window in job.windows):
+        notes.append(SHARED)
     notes += [profile.cut] if profile.cut else []
     above = compare_idle(job, baseline) if baseline else ()
     verdict = replace(verdict, notes=(*verdict.notes, *notes))

@@ -81,7 +81,8 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
         if all(condition.holds for condition in conditions):
             below = compute_signals(list_working(job, limits), limits) if candidate.is_overlay else signals
             second = find_next_best(CLASSES[number + 1 :], below, limits)
-            return build_verdict(candidate, conditions, signals, limits, neighbours, phases=phases, second=second)
+            mixed = phases > 1 or any(window.is_shared for window in job.windows)
+            return build_verdict(candidate, conditions, signals, limits, neighbours, is_mixed=mixed, second=second)
         neighbours.append(judge_neighbour(candidate, conditions, signals, limits))
     title = "Nothing stands out: no part of the GPU is at its limit, and none is without work."
     verdict = Verdict("mixed", title, "low", (), (), tuple(list_notes("mixed", signals, limits)), signals)
@@ -130,16 +131,18 @@ def build_verdict(
     limits: Limits,
     neighbours: list[Neighbour],
     *,
-    phases: int,
+    is_mixed: bool,
     second: Id | None,
 ) -> Verdict:
+    """Build the verdict of a class that holds. With `is_mixed` the values are of several kinds of work, so the verdict
+    is low."""
     every = {each.id: each for each in neighbours}
     for id, condition in candidate.exclusions(signals, limits).items():
         unmet = frozenset(() if condition.holds else (name_doubt(condition),))
         every[id] = Neighbour(id, condition, is_open=bool(unmet), doubts=unmet)
     objections = [condition for condition in candidate.objections(signals, limits) if condition.holds]
     margin = min(condition.margin for condition in conditions)
-    doubts = len(frozenset().union(*(each.doubts for each in every.values()))) + 2 * (bool(objections) + (phases > 1))
+    doubts = len(frozenset().union(*(each.doubts for each in every.values()))) + 2 * (bool(objections) + is_mixed)
     doubts += 2 * (margin < CLOSE or signals.samples < limits.normal_samples)
     doubts += margin < CLEAR or signals.samples < limits.many_samples
     confidence = CONFIDENCE_BY_DOUBTS[min(doubts, 2)]

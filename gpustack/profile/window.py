@@ -41,7 +41,8 @@ class GpuWindow:
     without samples. `throttle_shares` are shares of the time by cause. Peaks are one-way bytes a second of the links as
     they are now; None where not known. `pods` are those that had the GPU. `settings` are ecc and mig (0 or 1),
     pcie_generation and pcie_lanes as they can be, power_limit_default in watts and temperature_limit in degrees; a
-    setting that the exporter does not send is not there."""
+    setting that the exporter does not send is not there. `is_shared` tells whether its series are of a share of the
+    GPU: all but utilisation and memory in use are of the whole GPU then."""
 
     gpu: Gpu
     seconds: float
@@ -54,6 +55,7 @@ class GpuWindow:
     memory_total: float | None = None
     pods: tuple[str, ...] = ()
     settings: Mapping[str, float] = field(default_factory=dict)
+    is_shared: bool = False
 
     @property
     def samples(self) -> int:

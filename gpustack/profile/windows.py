@@ -1,6 +1,7 @@
 """Windows from series of any source: distinct samples, gaps, links, and causes of throttling."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from gpustack.profile.boards import PCIE_LANE, find_nvlink_peak
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow
 from gpustack.vocabulary.fields import DEV, Field, convert_value, find_original
+from gpustack.vocabulary.labels import SHARE
 
 ENERGY, GENERATION, WIDTH, TOTAL = (
     f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")
@@ -49,12 +51,15 @@ def build_windows(
     by_job: dict[tuple[str, str], dict[str, Points]] = {}
     gpus: dict[tuple[str, str], Gpu] = {}
     pods: dict[tuple[str, str], set[str]] = {}
-    for series in series_list:
+    shared: set[tuple[str, str]] = set()
+    # Those of shares first: where the GPU has one of its own, that counts.
+    for series in sorted(series_list, key=lambda series: SHARE not in series.labels):
         gpu = extract_gpu(series.labels)
         field = resolve_field(name := series.labels.get("__name__", ""), helps.get(name, ()))
         if gpu is None or field is None or not selection.matches_gpu(gpu, series.labels):
             continue
         gpus[gpu.key] = gpu
+        shared |= {gpu.key} if SHARE in series.labels else set()
         if owner := extract_owner(series.labels):
             pods.setdefault(gpu.key, set()).add(owner.path)
         points = by_job.setdefault(gpu.key, {}).setdefault(series.labels.get("job", ""), {})
@@ -62,7 +67,8 @@ def build_windows(
     for key in sorted(gpus, key=lambda gpu_key: (gpus[gpu_key].node, gpus[gpu_key].index)):
         # Of a GPU that several jobs scrape, the one with most samples: counters of two would seem to fall.
         points = max(by_job[key].values(), key=lambda job_points: sum(map(len, job_points.values())))
-        yield build_window(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))), whole=not selection.pod)
+        window = build_window(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))), whole=not selection.pod)
+        yield replace(window, is_shared=key in shared)
 
 
 def convert_points(field: Field, series: Series) -> dict[float, float]:

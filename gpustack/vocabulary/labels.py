@@ -17,6 +17,10 @@ WORKLOAD_PREFIX = "exported_"
 the exporter: the target's own have these names."""
 TARGET = ("job", "instance", "namespace", "pod")
 """The labels that a series shares with `up` of its target where its pod is the exporter's own."""
+SHARE = "vgpu"
+"""The number of a pod's share of a GPU, where the exporter runs with --kubernetes-virtual-gpus. Such a series repeats
+the value of the GPU, but for utilisation and memory in use, which since exporter 4.8.2 are of the pod's own processes
+(internal/pkg/transformation/process_metrics.go)."""
 EXPORTER = "dcgm-exporter"
 """A part of the names of the exporter's own pod and container, whoever deploys it."""
 NO_NODE_NAME = re.compile(rf"localhost(\..*)?|127\..*|::1|[0-9a-f]{{12}}|.*{EXPORTER}.*")

@@ -38,7 +38,7 @@ FAULTS = {
     "host6": ("a changed package", ("containerd.io", "Hash Sum mismatch", PAGE)),
     "host7": ("a changed index", ("download.docker.com", "BADSIG", PAGE)),
     "host8": ("a name that does not resolve", ("Could not resolve host: download.docker.com", "getent hosts")),
-    "host9": ("a CA that is not trusted", ("certificate of pkgs.k8s.io is not trusted", "ca-certificates")),
+    "host9": ("a CA that is not trusted", ("certificate of pkgs.k8s.io is not trusted", "proxy.ca_file")),
     "host10": ("a server that says nothing", ("download.docker.com", "too slow", "source.mirror")),
 }
 SLOW = "host11"

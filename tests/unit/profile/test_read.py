@@ -6,7 +6,7 @@ from gpustack.errors import MissingDataError, UsageError
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
 from gpustack.profile.analysis import analyze
-from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
+from gpustack.profile.file import SCHEMA, Profile, build_profile, read_profile, write_profile
 from gpustack.profile.read import query_job
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
@@ -137,3 +137,26 @@ def test_a_file_of_another_release_is_named_as_that(
         read_profile(tmp_path / "x")
     assert excinfo.value.reason.startswith(f"{release} wrote it")
     assert version in excinfo.value.message
+
+
+def test_a_pod_that_shares_its_gpu_gets_a_low_verdict_and_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """dcgm-exporter 4.8.2 with --kubernetes-virtual-gpus repeats the values of the GPU for each pod, by label vgpu."""
+    series = build_series({**POD, "vgpu": "1"})
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_, **__: tuple(series))
+    analysis = analyze(
+        build_profile(query_window(Selection("team-a", "train-0")), "team-a/train-0", "", 1000.0, 2800.0)
+    )
+    assert (analysis.verdict.id, analysis.verdict.confidence) == ("memory-bound", "low")
+    assert analysis.verdict.notes[-1].startswith("Several pods can share these GPUs")
+
+
+def test_the_value_of_the_gpu_counts_more_than_that_of_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exporter, since 4.8.2, has utilisation of the GPU, without a pod, beside that of each pod's processes."""
+
+    def build_utilisation(value: float, labels: dict[str, str]) -> Series:
+        return Series({"__name__": "DCGM_FI_DEV_GPU_UTIL", **GPU, **labels}, tuple((moment, value) for moment in TIMES))
+
+    series = [build_utilisation(80, {}), build_utilisation(25, {**POD, "vgpu": "0"}), *build_series({})]
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_, **__: tuple(series))
+    (window,) = query_window(Selection(node="gpu1")).windows
+    assert window.compute_mean("utilisation") == pytest.approx(0.8)
