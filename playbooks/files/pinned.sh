@@ -41,7 +41,7 @@ signed() {
   listed=$(sums) || return
   listed=$(echo "$listed" | awk -v path="${1#"$MIRROR"/}" '$2 == path { print $1 }')
   if [ -z "$listed" ]; then
-    echo "$MIRROR has no ${1#"$MIRROR"/}: its bundle was built by another release; build it anew with this one (gpustack explain wrong-checksum)" >&2
+    echo "$MIRROR has no ${1#"$MIRROR"/}: its bundle was built by another release, or without --keda; build it anew (gpustack explain wrong-checksum)" >&2
     return 1
   fi
   echo "$listed"
