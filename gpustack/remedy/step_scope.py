@@ -66,6 +66,7 @@ class StepScope:
 
 
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
+FIREWALL_UNITS = ("gpustack-firewall-metrics", "gpustack-firewall-node-ports")
 RELEASED = (HISTORY, "Secrets", "definitions of kinds", PODS)
 STEP_SCOPES: Mapping[str, StepScope] = {
     "prereqs": StepScope(
@@ -77,7 +78,7 @@ STEP_SCOPES: Mapping[str, StepScope] = {
     ),
     "firewall": StepScope(
         edited_files=("/etc/ufw/user.rules", "/etc/ufw/user6.rules", "/etc/firewalld/zones/trusted.xml"),
-        units=("gpustack-firewall-metrics",), startups=("gpustack-firewall-metrics",),
+        units=FIREWALL_UNITS, startups=FIREWALL_UNITS,
         irreversible_changes=("rules that exist in the kernel only",),
     ),
     "containerd": StepScope(

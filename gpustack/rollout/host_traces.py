@@ -8,7 +8,7 @@ from gpustack.rollout.host_ownership import UNSPOKEN, Agreement, HostOwnership
 
 TracesByStep = Mapping[str, tuple[Trace, ...]]
 # Names that nobody else gives by accident: chains and tables with gpustack's prefix, rules with its comment.
-MARKED = ("chains GPUSTACK-", "table inet gpustack_metrics", "chain ", "rules of ufw")
+MARKED = ("chains GPUSTACK-", "table inet gpustack_", "chain ", "rules of ufw")
 # Says that the network of the pods is a source of firewalld's zone `trusted` because gpustack added it.
 SOURCE_NOTE = "/etc/gpustack-cluster/firewalld-source"
 # Of the cluster on the host.

@@ -5,7 +5,7 @@ over group_vars wherever the operator wrote the spec; every other variable of th
 the run's folder, so that the printed command line works.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from gpustack.steps.apt_repository import find_usable_sources
 from gpustack.steps.containerd.version import choose_version
 from gpustack.steps.firewall.flows import build_controller_entries, build_flow_entries, list_node_addresses
 from gpustack.steps.firewall.guard import choose_guard_state
+from gpustack.steps.firewall.node_ports import choose_node_ports_state
 from gpustack.steps.firewall.packets import list_controllers, uses_node_ports
 from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages
@@ -56,7 +57,10 @@ def build_host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "gpu_driver_packages": format_driver_packages(view),
         "gpus": count_gpus_of_host(view),
         "standalone": view.host.standalone,
-        "metrics_guard": find_metrics_guard(view),
+        "firewall_tables": {
+            "metrics": find_table_state(choose_guard_state, view),
+            "node-ports": find_table_state(choose_node_ports_state, view),
+        },
         "controller_flows": build_controller_flows(view),
         "sources": dict(find_usable_sources(view)),
         "way_out": choose_document(view),
@@ -96,10 +100,10 @@ def count_gpus_of_host(view: View) -> int:
     return 0
 
 
-def find_metrics_guard(view: View) -> str:
+def find_table_state(choose_state: Callable[[View], str], view: View) -> str:
     """Return `present` or `absent`; empty where that is unknown: then nothing is done about the table."""
     with suppress(FactUnavailable):
-        return choose_guard_state(view)
+        return choose_state(view)
     return ""
 
 

@@ -205,8 +205,8 @@ table inet beside {
 }
 RULES
 """
-# Of everybody but our table for the metrics.
-BUT_OURS = "nft list ruleset | awk '/^table inet gpustack_metrics/ {ours = 1} !ours; /^}/ {ours = 0}'"
+# Of everybody but our tables for metrics and NodePorts.
+BUT_OURS = "nft list ruleset | awk '/^table inet gpustack_/ {ours = 1} !ours; /^}/ {ours = 0}'"
 # With the number that the kernel gave each rule: one that was taken out and put in again has another.
 NUMBERED_RULES = r"nft -a list ruleset | sed -E 's/counter packets [0-9]+ bytes [0-9]+//'"
 

@@ -105,6 +105,31 @@ def list_flows(
     )
 
 
+def refuse_strangers(
+    core: client.CoreV1Api, running_lab: lab.Lab, gpustack: Run, set_sources: Callable[[list[str]], None], network: str
+) -> None:
+    """Try a NodePort of each host from this machine while it is listed, while another network is, and listed again. A
+    node reaches it throughout."""
+    with witness.run_pods(core, NODES) as pods:
+        nodeport = int(core.read_namespaced_service("nodeport", "default").spec.ports[0].node_port)
+        flows = {
+            node: [
+                flow for flow in list_flows(core, running_lab, pods, node, nodeport) if flow[0].startswith("NodePort")
+            ]
+            for node in NODES
+        }
+        for sources, is_listed in ([network], True), (["203.0.113.0/24"], False), ([network], True):
+            set_sources(sources)
+            gpustack("install", "-i", running_lab.inventory, "--yes", "--only", "firewall")
+            for node in NODES:
+                by_node, by_stranger = flows[node]
+                witness.wait_until(*by_node, 30)
+                if is_listed:
+                    witness.wait_until(*by_stranger, 30)
+                else:
+                    assert not by_stranger[1](), f"{by_stranger[0]} passes without being listed"
+
+
 def list_stored(running_lab: lab.Lab) -> list[str]:
     return [line for lines in run_everywhere(running_lab, STORED_RULES).values() for line in lines]
 
@@ -143,6 +168,9 @@ def test_a_cluster_behind_firewalls_works(
         open_nodeport(core)
         assert force_install(walls, gpustack) > 0, "a Service has a NodePort now"
         before = try_flows(core, walls)
+        refuse_strangers(
+            core, walls, gpustack, lambda sources: roads.set_spec(walls, firewall={"sources": sources}), network
+        )
         assert find_lost(lasting, list_rules(walls)) == []
         for host, firewall in zip(walls.hosts, pair, strict=True):
             firewalls.run_as_root(walls, host.name, firewalls.RELOADS[firewall])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.firewall import iptables, nftables
-from gpustack.probes.firewall.guard import GUARD
+from gpustack.probes.firewall.guard import GUARD, NODE_PORTS_GUARD
 from gpustack.probes.firewall.packet_filter import Base, Filter, Rule
 from gpustack.probes.firewall.stored_rules import StoredRules, parse_stored_rules
 from gpustack.probes.parsing import parse_integer, parse_ipv4
@@ -21,8 +21,9 @@ LIVE = Lines(read_script(__file__, "live.sh"))
 STORED = Lines(r"""
 echo '== unit nftables'; systemctl show -p ExecStartPost nftables.service
 echo '== unit guard'; systemctl is-enabled gpustack-firewall-metrics.service 2>/dev/null
+echo '== unit node-ports'; systemctl is-enabled gpustack-firewall-node-ports.service 2>/dev/null
 for file in /usr/share/netfilter-persistent/plugins.d/50-gpustack /usr/local/lib/gpustack/firewall-nftables \
-  /usr/local/lib/gpustack/firewall-metrics; do
+  /usr/local/lib/gpustack/firewall-metrics /usr/local/lib/gpustack/firewall-node-ports; do
   [ -x "$file" ] && { echo "== file $file"; cat "$file"; }
 done
 for file in /etc/firewalld/policies/gpustack-*.xml /etc/firewalld/zones/*.xml; do
@@ -58,7 +59,7 @@ class Firewall:
         """Find the manager that a base chain belongs to."""
         if base.chain.startswith("inet firewalld "):
             return "firewalld"
-        if base.chain.startswith(f"{GUARD} "):
+        if base.chain.startswith((f"{GUARD} ", f"{NODE_PORTS_GUARD} ")):
             return "gpustack"
         if base.iptables:
             return "firewalld" if self.firewalld else "ufw" if self.ufw else "iptables"

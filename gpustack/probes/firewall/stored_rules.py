@@ -1,7 +1,7 @@
 """Rules of gpustack that return after a reboot, read from where each manager keeps them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
@@ -24,8 +24,8 @@ NFT_PART = re.compile(r"^(into|through|out)\(\) \{$")
 class StoredRules:
     """Hold passes as in steps/firewall/flows.py, by manager.
 
-    `ufw_all` are the operator's too, as ufw keeps each rule once. `guard`: the sources that gpustack's own table
-    accepts at boot.
+    `ufw_all` are the operator's too, as ufw keeps each rule once. `guard`, `node_ports`: the sources that gpustack's
+    own tables accept at boot.
     """
 
     iptables: frozenset[str]
@@ -34,6 +34,7 @@ class StoredRules:
     ufw: frozenset[str]
     ufw_all: frozenset[str]
     guard: frozenset[str]
+    node_ports: frozenset[str]
 
     def select_passes(self, manager: str) -> frozenset[str]:
         passes = {"iptables": self.iptables, "nftables": self.nftables, "firewalld": self.firewalld, "ufw": self.ufw}
@@ -44,9 +45,6 @@ def parse_stored_rules(answer: Answer) -> StoredRules:
     sections = split_sections(answer.stdout)
     by_name = index_sections(sections)
     called = any(NFTABLES in line for line in by_name["unit nftables"])
-    guarded = by_name.get("unit guard") == ["enabled"]
-    guarded &= any(firewall_guard.SCRIPT in line for line in by_name["unit nftables"])
-    guard = by_name.get(f"file {firewall_guard.SCRIPT}", []) if guarded else []
     tuples = by_name.get("ufw", [])
     return StoredRules(
         iptables=parse_plugin(by_name.get(f"file {PLUGIN}", [])),
@@ -59,8 +57,18 @@ def parse_stored_rules(answer: Answer) -> StoredRules:
         ),
         ufw=parse_ufw(line for line in tuples if COMMENT in line.split()),
         ufw_all=parse_ufw(tuples),
-        guard=firewall_guard.parse_script_passes(guard),
+        guard=firewall_guard.parse_script_passes(select_script(by_name, "guard", firewall_guard.SCRIPT)),
+        node_ports=firewall_guard.parse_script_service_passes(
+            select_script(by_name, "node-ports", firewall_guard.NODE_PORTS_SCRIPT)
+        ),
     )
+
+
+def select_script(by_name: Mapping[str, list[str]], unit: str, path: str) -> list[str]:
+    """Select the lines of a script that its unit runs at boot, and nftables.service whenever it has flushed all; none
+    where one of them does not."""
+    is_called = any(path in line for line in by_name["unit nftables"])
+    return by_name.get(f"file {path}", []) if is_called and by_name.get(f"unit {unit}") == ["enabled"] else []
 
 
 def parse_plugin(lines: Iterable[str]) -> frozenset[str]:

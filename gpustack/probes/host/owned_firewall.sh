@@ -6,7 +6,7 @@ if [ -n "$pods" ] && grep -qsF "<source address=\"$pods\"/>" /etc/firewalld/zone
 fi
 if command -v nft >/dev/null; then
   tables=$(nft list tables) || exit
-  printf '%s\n' "$tables" | sed -n 's/^table \(inet gpustack_metrics\)$/table \1/p'
+  printf '%s\n' "$tables" | sed -n 's/^table \(inet gpustack_\(metrics\|node_ports\)\)$/table \1/p'
   printf '%s\n' "$tables" | while read -r _ family table _; do
     case $family in ip | inet) ;; *) continue ;; esac
     nft list table "$family" "$table" | awk -v at="$family $table" '

@@ -12,7 +12,7 @@ from gpustack.config.endpoint import API_PORT, extract_name
 from gpustack.probes.firewall.live_rules import FIREWALL
 from gpustack.probes.network.endpoint_name import ENDPOINT_ADDRESSES
 from gpustack.steps.firewall.flows import NODE_PORTS
-from gpustack.steps.firewall.packets import detect_manager, is_persistent, list_controllers, uses_node_ports
+from gpustack.steps.firewall.packets import detect_manager, is_persistent, list_controllers
 
 
 def load_balancer_is_let_in(view: View) -> Result | None:
@@ -51,7 +51,4 @@ def describe_clients_of(view: View) -> str:
     clients = list_controllers(view) if sources is None else [str(network) for network in sources]
     who = format_value(clients) if clients else "nobody else"
     api = f"Firewall: the API ({API_PORT}) of {view.location} lets in nodes, pods and {who}"
-    if not sources:
-        return f"{api}; no rule opens NodePorts ({NODE_PORTS}), but ufw and iptables forward those of a Service."
-    ports = f"let in {who}, and ufw and iptables anybody" if uses_node_ports(view) else "have no Service"
-    return f"{api}; NodePorts ({NODE_PORTS}) {ports}."
+    return f"{api}; NodePorts ({NODE_PORTS}) let in nodes, pods and {who if sources else 'nobody else'}."

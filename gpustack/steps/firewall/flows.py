@@ -17,21 +17,23 @@ Source = Literal["self", "nodes", "pods", "clients", "any", "host"]
 Role = Literal["control_plane", "all"]
 ANY, LOOPBACK = "0.0.0.0/0", "lo"
 NODE_PORTS = "30000-32767"
+SERVICE_PROTOCOLS = ("tcp", "udp", "sctp")
 
 
 @dataclass(frozen=True)
 class Flow:
     """Describe a flow. `ports` are N or N-M, none for all. `sources` are kinds, of which clients are outside the
-    cluster; a host forwards a flow whose
-    `destination` is pods, and sends one whose source is `host` itself. A `guarded` flow would listen on 127.0.0.1 as
-    kubeadm sets it up; it is open for Prometheus, so everybody else is kept out even where there is no firewall."""
+    cluster; a host forwards a flow whose `destination` is pods, and sends one whose source is `host` itself. Packets to
+    `services` go to another address before a filter sees them, so these flows are for gpustack's own table alone. A
+    `guarded` flow would listen on 127.0.0.1 as kubeadm sets it up; it is open for Prometheus, so everybody else is kept
+    out even where there is no firewall."""
 
     proto: Literal["tcp", "udp", "any"]
     ports: tuple[str, ...]
     sources: tuple[Source, ...]
     reason: str
     roles: Role = "all"
-    destination: Literal["host", "nodes", "pods"] = "host"
+    destination: Literal["host", "nodes", "pods", "services"] = "host"
     guarded: bool = False
 
 
@@ -53,6 +55,7 @@ def list_flows(spec: Spec, *, node_ports: bool = False) -> tuple[Flow, ...]:
         Flow("tcp", (str(spec.monitoring.node_exporter_port),), ("nodes", "pods"), "node-exporter: Prometheus"),
         Flow("any", (), ("pods",), "what pods send, to anywhere", destination="pods"),
         Flow("any", (), ("any",), "what is sent to pods", destination="pods"),
+        Flow("any", (NODE_PORTS,), ("nodes", "pods", "clients"), "NodePorts of Services", destination="services"),
     ]
     if node_ports:
         flows += [Flow(proto, (NODE_PORTS,), ("clients",), "NodePorts: clients") for proto in ("tcp", "udp")]
@@ -83,7 +86,7 @@ def build_flow_entries(spec: Spec, node_addresses: Sequence[str], *, node_ports:
     """Build `gpustack.firewall.flows` of the resolved spec. There is one entry per flow and kind of source, with the
     addresses of that kind as networks (of `self` the name of the loopback interface). An entry of what the host sends
     has the addresses of its destination. Where clients may be anybody, nobody else is named beside them."""
-    addresses: dict[Source, list[str]] = {
+    addresses: dict[str, list[str]] = {
         "self": [LOOPBACK],
         "nodes": [f"{address}/32" for address in sorted(set(node_addresses), key=IPv4Address)],
         "pods": [str(spec.kubernetes.pod_cidr)],
@@ -135,7 +138,7 @@ def list_rules(flows: Iterable[Mapping[str, Any]], *, control_plane: bool) -> fr
     pods = next(flow["addresses"][0] for flow in flows if flow["sources"] == "pods")
     rules: set[str] = set()
     for flow in flows:
-        if flow["roles"] == "control_plane" and not control_plane:
+        if flow["to"] == "services" or (flow["roles"] == "control_plane" and not control_plane):
             continue
         if flow["sources"] == "self":
             rules |= {"in lo", "out lo"}
@@ -158,3 +161,11 @@ def list_guarded_rules(flows: Iterable[Mapping[str, Any]], *, control_plane: boo
         for source in flow["addresses"]
         for port in flow["ports"]
     )
+
+
+def list_service_rules(flows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """List who may reach NodePorts of Services, in the form of `list_rules`; nobody is named where anybody may."""
+    networks = {address for flow in flows if flow["to"] == "services" for address in flow["addresses"]}
+    if ANY in networks:
+        return frozenset()
+    return frozenset(f"in {proto} {network} {NODE_PORTS}" for network in networks for proto in SERVICE_PROTOCOLS)

@@ -39,24 +39,30 @@ def guard_is_kept(view: View) -> Result | None:
     live, stored = list_loaded_passes(view[FIREWALL].filter), view[STORED_RULES].guard
     if not view.spec.firewall.manage or not has_guard(view):
         return None
-    expected_clients = list_guard_clients(view)
+    differences = describe_table_drift(view, list_guard_clients(view), live, stored)
+    if differences:
+        return Result("gpustack's nftables table for the metrics", "the rules of this cluster", differences)
+    return None
+
+
+def describe_table_drift(
+    view: View, expected_clients: frozenset[str], live: frozenset[str], at_boot: frozenset[str]
+) -> str:
+    """Describe how a table of gpustack differs from the clients that it should let in; empty where it does not."""
     # What looks like too much may be the address of a node that could not say it.
     excess = (
-        (live | stored) - expected_clients
+        (live | at_boot) - expected_clients
         if len(map_peer_addresses(view)) == len(view.hosts) or not expected_clients
         else frozenset()
     )
     parts = {
         "missing in the kernel": expected_clients - live,
-        "missing at boot": expected_clients - stored,
+        "missing at boot": expected_clients - at_boot,
         "unexpected": excess,
     }
-    differences = "; ".join(
+    return "; ".join(
         f"{len(clients)} {word}: {format_rules(sorted(clients))}" for word, clients in parts.items() if clients
     )
-    if differences:
-        return Result("gpustack's nftables table for the metrics", "the rules of this cluster", differences)
-    return None
 
 
 def choose_guard_state(view: View) -> str:

@@ -13,14 +13,19 @@ rules there, now and for the next boot, that allow the traffic listed below:
 
 What it never does: it does not install, enable or disable a firewall, changes no policy, and does not remove, reorder
 or store rules of others; your rules that name a source or a port are evaluated before its own. If no packets are
-blocked, nothing is changed, with one exception (below). If something else loads the rules, gpustack reports what must
+blocked, nothing is changed, with two exceptions (below). If something else loads the rules, gpustack reports what must
 be allowed.
 
-The exception: with kubernetes.metrics_bind 0.0.0.0 the metrics of etcd, kube-proxy, controller-manager and scheduler
-(tcp 2381, 10249, 10257, 10259) listen on all addresses, and the first two require no authentication. If the host's
-rules let other machines reach them, by IPv4 or IPv6, the table inet gpustack_metrics drops packets to these ports from
-everything except nodes, pods and the host itself; gpustack-firewall-metrics.service loads it at boot, before the
-kubelet. It does not affect other ports.
+The first is of metrics: with kubernetes.metrics_bind 0.0.0.0 those of etcd, kube-proxy, controller-manager and
+scheduler (tcp 2381, 10249, 10257, 10259) listen on all addresses, and the first two require no authentication. If the
+host's rules let other machines reach them, by IPv4 or IPv6, the table inet gpustack_metrics drops packets to these
+ports from everything except nodes, pods and the host itself; gpustack-firewall-metrics.service loads it at boot, before
+the kubelet. It does not affect other ports.
+
+The second is of NodePorts: on a host whose firewall denies by default, the table inet gpustack_node_ports drops what
+anybody but nodes, pods and firewall.sources sends to a NodePort of a Service. In the host's own chains no rule for
+these ports could: there the packet has the address of a pod already. gpustack-firewall-node-ports.service loads it at
+boot. It does not affect what listens on the host itself, and is not there where firewall.sources is anybody.
 
 What is allowed (6443 and the metrics of the control plane only there):
   from the host itself everything on the loopback interface
@@ -28,7 +33,7 @@ What is allowed (6443 and the metrics of the control plane only there):
                        control plane: tcp 6443, 2381, 10257, 10259
   from pods            tcp 10250, 10249, 9100; control plane: tcp 6443, 2381, 10257, 10259
   from clients         control plane: tcp 6443; every node: tcp 10256 and, where a Service has a NodePort, tcp and udp
-                       30000-32767
+                       30000-32767; Services with a NodePort in any case
   forwarded            packets from pods and to pods
   out                  to nodes all of these ports, to pods everything
 Nodes are the addresses of all hosts of the inventory, pods are kubernetes.pod_cidr, clients are firewall.sources.
@@ -56,6 +61,7 @@ from gpustack.probes.proof import SERVICES
 from gpustack.steps.firewall.clients import load_balancer_is_let_in
 from gpustack.steps.firewall.guard import guard_is_kept, metrics_ports_blocked
 from gpustack.steps.firewall.managed_rules import ours_are_loaded, ours_are_stored
+from gpustack.steps.firewall.node_ports import node_ports_are_restricted
 from gpustack.steps.firewall.packets import (
     choose_cure,
     find_blocked_packets,
@@ -124,7 +130,7 @@ STEP = Step(
     probes=(FIREWALL, STORED_RULES, ADDRESS, CONTROLLER, LEFTOVERS, SERVICES, ENDPOINT_ADDRESSES),
     checks=(
         *(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
-        *(metrics_ports_blocked, guard_is_kept, load_balancer_is_let_in),
+        *(metrics_ports_blocked, guard_is_kept, node_ports_are_restricted, load_balancer_is_let_in),
     ),
     needs=("prereqs",),
     interrupts="rules are loaded anew; connections stay",

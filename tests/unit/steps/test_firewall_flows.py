@@ -16,7 +16,7 @@ def list_ports(spec: Spec, sources: str, *, node_ports: bool = False) -> set[str
     return {
         f"{flow['proto']} {port}"
         for flow in build_flow_entries(spec, NODES, node_ports=node_ports)
-        if flow["sources"] == sources
+        if flow["sources"] == sources and flow["to"] != "services"
         for port in flow["ports"]
     }
 
