@@ -70,8 +70,10 @@ def build_file(name: str, suffix: str, text: str) -> File:
 
 def build_exporters(view: View) -> list[Service]:
     """Build the services of the exporters. Raise FactUnavailable."""
+    # Without Fibre Channel: a scrape ends it where an adapter has no statistics (prometheus/node_exporter issue 3817).
     node = (
         f"/usr/bin/prometheus-node-exporter --web.listen-address={LOOPBACK}:{view.spec.monitoring.node_exporter_port}"
+        " --no-collector.fibrechannel"
     )
     return [*([build_gpu_exporter(view)] if list_gpus(view) else []), Service(NODE_EXPORTER, node)]
 

@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
 from gpustack.probes.monitoring.workloads import SAMPLE_RATE
+from gpustack.steps.chart_values import read_own_values
 from gpustack.steps.monitoring.history import describe_short_history
 from gpustack.steps.monitoring.values import (
     build_chart_values,
@@ -20,6 +23,8 @@ from gpustack.steps.monitoring.values import (
 from tests.unit.config.specs import list_complaints
 from tests.worlds.snapshots.answers import place_answers
 from tests.worlds.snapshots.cluster import build_snapshot
+
+SIMULATED_CHARTS = Path(__file__).parents[3] / "lab" / "gpustack_lab" / "simulated" / "charts"
 
 
 def build_prometheus(**spec: Any) -> dict[str, Any]:
@@ -135,3 +140,10 @@ def test_a_history_that_the_disk_ends_early_is_named(
     sentence = describe_history(rate, **monitoring)
     assert words in sentence
     assert bool(words) == bool(sentence)
+
+
+def test_node_exporter_reads_no_fibre_channel_and_hides_what_the_chart_hides() -> None:
+    arguments = read_own_values("monitoring")["prometheus-node-exporter"]["extraArgs"]
+    assert "--no-collector.fibrechannel" in arguments, "a scrape ends it where an adapter shows no statistics"
+    chart = yaml.safe_load((SIMULATED_CHARTS / "kube-prometheus-stack" / "values.yaml").read_text())
+    assert set(chart["prometheus-node-exporter"]["extraArgs"]) <= set(arguments), "a list replaces the chart's"
