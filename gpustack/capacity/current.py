@@ -8,7 +8,7 @@ from gpustack.capacity.source import Source
 from gpustack.capacity.state import CurrentState, WaitingPod
 from gpustack.errors import UnreachableError
 from gpustack.files.number import LARGEST
-from gpustack.metrics.prometheus import LAST_TIME, Series
+from gpustack.metrics.prometheus import LAST_TIME, Series, require_label
 
 RESOURCES = 'resource=~"cpu|memory|nvidia_com_(gpu|gpu_shared|mig_.+)"'
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
@@ -24,9 +24,9 @@ def query_current_state(source: Source) -> CurrentState:
     for series in query_series(
         source, f"sum by (namespace, pod, resource) (max by ({ONE}, container, resource) ({asked}))"
     ):
-        name = f"{series.labels['namespace']}/{series.labels['pod']}"
+        name = "/".join(extract_pod_key(series)[:2])
         if name in wanted:
-            wanted[name][series.labels["resource"]] = extract_value(series)
+            wanted[name][require_label(series.labels, "resource")] = extract_value(series)
     free = tuple(find_free(query_nodes(source), wanted))
     return CurrentState(
         time, waiting, free, tuple(sorted(query_idle_pods(source, time), key=lambda pod: pod.idle_since))
@@ -63,7 +63,7 @@ def query_waiting_pods(source: Source) -> Iterator[WaitingPod]:
     waiting_pods = [
         WaitingPod(
             *extract_pod_key(request_series)[:2],
-            request_series.labels["resource"],
+            require_label(request_series.labels, "resource"),
             extract_value(request_series),
             created.get(extract_pod_key(request_series)),
             extract_pod_key(request_series) in refused,
@@ -80,7 +80,8 @@ def query_nodes(source: Source) -> Mapping[str, Node]:
     nodes: dict[str, Node] = {}
     offered = source.select("kube_node_status_allocatable", RESOURCES)
     for series in query_series(source, f"max by (node, resource) ({offered})"):
-        nodes.setdefault(series.labels["node"], Node()).allocatable[series.labels["resource"]] = extract_value(series)
+        node = nodes.setdefault(require_label(series.labels, "node"), Node())
+        node.allocatable[require_label(series.labels, "resource")] = extract_value(series)
     nodes = {name: node for name, node in nodes.items() if any(word.startswith(GPU) for word in node.allocatable)}
     phase = source.select("kube_pod_status_phase", 'phase=~"Pending|Running"')
     asked = source.select(REQUESTS, f'{RESOURCES},node!=""')
@@ -91,7 +92,7 @@ def query_nodes(source: Source) -> Mapping[str, Node]:
     ready = source.select("kube_node_status_condition", 'condition="Ready",status="true"')
     taints = source.select("kube_node_spec_taint", 'effect=~"NoSchedule|NoExecute"')
     for series in query_node_series(source, nodes, taken):
-        nodes[series.labels["node"]].requests[series.labels["resource"]] = extract_value(series)
+        nodes[series.labels["node"]].requests[require_label(series.labels, "resource")] = extract_value(series)
     for series in query_node_series(source, nodes, f"max by (node) ({ready})"):
         nodes[series.labels["node"]].ready = extract_value(series) == 1
     for series in query_node_series(

@@ -12,7 +12,7 @@ from gpustack.capacity.table import UsageTable
 from gpustack.capacity.usage import Queue, Usage, group_hours
 from gpustack.capacity.window import Window
 from gpustack.config.sections.usage import Capacity as Spec
-from gpustack.metrics.prometheus import Prometheus
+from gpustack.metrics.prometheus import Prometheus, require_label
 from gpustack.times import HOUR
 from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
@@ -46,9 +46,9 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
     if pool_label:
         label = series.format_series_label(pool_label)
         for labels, hourly in source.query_chunks(build_pool_query(label, source)):
-            table.pools.add_word(labels.get("node", ""), labels[label], hourly)
+            table.pools.add_word(labels.get("node", ""), require_label(labels, label), hourly)
     for labels, hourly in source.query_hours("avg_over_time", series.UNIT, "node, resource"):
-        table.units.add((labels.get("node", ""), labels["resource"]), hourly)
+        table.units.add((labels.get("node", ""), require_label(labels, "resource")), hourly)
     for labels, hourly in source.query_hours("sum_over_time", series.OFFERED, "node, resource"):
         table.add_offered(labels, hourly)
     for labels, hourly in source.query_hours("sum_over_time", series.ALLOCATED, "node, namespace, team, resource"):

@@ -7,6 +7,7 @@ from gpustack.capacity.hourly import HourlyValues, HourlyWords
 from gpustack.capacity.source import Hourly
 from gpustack.capacity.units import find_share, format_resource, parse_profile
 from gpustack.capacity.usage import Hours, Key
+from gpustack.metrics.prometheus import require_label
 from gpustack.times import format_day
 
 WHOLE = ("nvidia_com_gpu", "nvidia_com_gpu_shared")
@@ -51,7 +52,7 @@ class UsageTable:
             self.physical[key] = self.physical.get(key, 0.0) + count * self.clock.rules.get(hour, 0.0)
 
     def add_offered(self, labels: Mapping[str, str], hourly: Hourly) -> None:
-        node, resource = labels.get("node", ""), labels["resource"]
+        node, resource = labels.get("node", ""), require_label(labels, "resource")
         for hour, count in hourly.items():
             self.last_hours[node] = max(hour, self.last_hours.get(node, 0))
             if (unit := self.find_unit(node, resource, hour)) is None:
@@ -62,7 +63,7 @@ class UsageTable:
             self.offered[key] = self.offered.get(key, 0.0) + count * unit * self.clock.requests.get(hour, 0.0)
 
     def add_allocated(self, labels: Mapping[str, str], hourly: Hourly) -> None:
-        node, resource, row = labels.get("node", ""), labels["resource"], self.build_row_finder(labels)
+        node, resource, row = labels.get("node", ""), require_label(labels, "resource"), self.build_row_finder(labels)
         for hour, count in hourly.items():
             if (unit := self.find_unit(node, resource, hour)) is None:
                 continue

@@ -92,11 +92,11 @@ def judge_level(level: int, replies: Sequence[Reply], unread: Mapping[str, str])
         try:
             document = read_diagnostic(reply)
             node_verdicts = tuple(parse_tests(reply.node, document))
+            metadata = {str(name): str(word) for name, word in document.get("metadata", {}).items()}
         except UNREADABLE as error:
             lost[reply.node] = str(error) if type(error) is ValueError else f"{OTHER_SHAPE}: {type(error).__name__}"
             continue
         verdicts += node_verdicts
-        metadata = document.get("metadata", {})
         versions[reply.node] = (
             f"DCGM {metadata.get('version', '?')}, driver {metadata.get('Driver Version Detected', '?')}"
         )

@@ -102,7 +102,7 @@ def parse_page(text: str) -> Page:
     refused_rows: list[str] = []
     try:
         families = build_families(lines)
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         for name, group in rows.items():
             kept = [(number, line) for number, line in group.series if not is_refused(line)]
             refused_rows += [f"{name}, {quote_row(*row)}" for row in group.series if row not in kept]
@@ -142,7 +142,7 @@ def find_family(line: str, rows: dict[str, Rows]) -> str:
 def is_refused(line: str) -> bool:
     try:
         return not build_families([line])
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         return True
 
 

@@ -146,6 +146,14 @@ class Prometheus:
         return Command("curl", "-sS", f"{self.access.url}/api/v1/status/buildinfo")
 
 
+def require_label(labels: Mapping[str, str], name: str) -> str:
+    """Return the value of a label by which the query groups. Raise UnreachableError where there is none."""
+    if name not in labels:
+        message = f"Prometheus answered with a series that lacks the label {name}."
+        raise UnreachableError("prometheus-answer", message, f"Its labels are {dict(labels)}.")
+    return labels[name]
+
+
 def split_pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]]:
     """Yield the first and the last moment of each page."""
     steps = max(0, int((end - begin) / step + 1e-9))

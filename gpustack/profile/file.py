@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,8 +14,10 @@ from gpustack.command import Command
 from gpustack.config.pydantic_errors import describe_kind
 from gpustack.errors import UsageError, describe_os_error
 from gpustack.events import format_count
+from gpustack.files.number import LARGEST as LARGEST_NUMBER
 from gpustack.files.read import read_file
 from gpustack.files.write import find_refusal, write_file
+from gpustack.metrics.prometheus import LAST_TIME
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 from gpustack.vocabulary.fields import find_fields
 from gpustack.vocabulary.units import find_unit
@@ -101,7 +103,9 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
         why = f"{place + ': ' if place else ''}expected {describe_kind(first)}"
         message = f"{path} was cut off." if BROKEN_OFF in first["msg"] and version else f"{path} is no profile."
         raise UsageError("profile-file", message, why, hint) from None
-    if profile.schema != SCHEMA or not profile.job.windows or not all(map(is_sound, profile.job.windows)):
+    times = profile.begin, profile.end
+    sound = all(map(is_sound, profile.job.windows)) and all(abs(time) <= LAST_TIME for time in times)
+    if profile.schema != SCHEMA or not profile.job.windows or not sound:
         raise UsageError(
             "profile-file", f"{path} is no profile.", "It has no GPU, no time, or values that are none.", hint
         )
@@ -136,6 +140,9 @@ def find_whole_objects(text: str, begin: int) -> tuple[int, int]:
 
 
 def is_sound(window: GpuWindow) -> bool:
-    """Tell whether all numbers of a window are finite and it has a length."""
+    """Tell whether a window has a length, and all of its numbers are finite and within the bound of every quantity:
+    their squares have no place beyond it."""
     values = (value for track in window.tracks.values() for value in track)
-    return isfinite(window.seconds) and window.seconds > 0 and all(map(isfinite, values))
+    settings = (window.interval, window.gaps, window.pcie_peak, window.nvlink_peak, window.memory_total)
+    numbers = chain(values, filter(None, settings), window.throttle_shares.values(), window.settings.values())
+    return 0 < window.seconds <= LAST_TIME and all(abs(number) <= LARGEST_NUMBER for number in numbers)

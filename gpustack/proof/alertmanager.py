@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
+from gpustack.ask.probe import UNREADABLE
 from gpustack.probes.parsing import parse_yaml_mapping
 from gpustack.proof.http import NoAnswer, Web
 
@@ -61,7 +62,7 @@ class Alertmanager:
             integrations = {
                 str(receiver["name"]): list_integrations(receiver) for receiver in answer.get("receivers", ())
             }
-        except (ValueError, LookupError, TypeError) as error:
+        except UNREADABLE as error:
             raise NoAnswer("Alertmanager answered its configuration in another shape") from error
         return integrations
 
@@ -81,7 +82,7 @@ class Alertmanager:
         alerts = self.get(f"/api/v2/alerts?{'&'.join(f'filter={matcher}' for matcher in matchers)}")
         try:
             return next((parse_alert(alert) for alert in alerts), None)
-        except (ValueError, LookupError, TypeError) as error:
+        except UNREADABLE as error:
             raise NoAnswer("Alertmanager answered the alert in another shape") from error
 
     def get(self, path: str) -> Any:
@@ -117,9 +118,9 @@ def parse_counts(text: str) -> Counts:
 
     try:
         families = tuple(text_string_to_metric_families(text))
-    except ValueError as error:
+        samples = [sample._replace(value=float(sample.value)) for family in families for sample in family.samples]
+    except UNREADABLE as error:
         raise NoAnswer("Alertmanager's counters have another shape") from error
-    samples = [sample for family in families for sample in family.samples]
     counters: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
     for sample in samples:
         if sample.name in counters:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpustack.ask.api_list import read_items
+from gpustack.ask.probe import UNREADABLE
 from gpustack.files.json_text import load_json
 
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -26,12 +27,15 @@ class ContentsUnknown(Exception):
 def list_contents(client: Any, namespace: str, limit: int) -> list[str]:
     """Return the objects in a namespace as RESOURCE/NAME, without those that Kubernetes creates. `client` is an
     ApiClient, and `limit` is in seconds per read. Raise ContentsUnknown, and the errors of the client."""
-    return [
-        f"{resource}/{name}"
-        for path, resource in list_kinds(client, namespace, limit)
-        for name in list_names(client, path, limit)
-        if (resource, name) not in USUAL
-    ]
+    try:
+        return [
+            f"{resource}/{name}"
+            for path, resource in list_kinds(client, namespace, limit)
+            for name in list_names(client, path, limit)
+            if (resource, name) not in USUAL
+        ]
+    except UNREADABLE as error:
+        raise ContentsUnknown(f"the API answered in another shape: {type(error).__name__}") from error
 
 
 def list_kinds(client: Any, namespace: str, limit: int) -> Iterator[tuple[str, str]]:
@@ -67,7 +71,4 @@ def read_document(client: Any, path: str, form: str, limit: int) -> Any:
     response = client.call_api("GET", f"{client.configuration.host}{path}", {"Accept": form}, _request_timeout=limit)
     if response.status != OK:
         raise ContentsUnknown(f"{path}: {response.status} {response.reason}")
-    try:
-        return load_json(response.read())
-    except ValueError as error:
-        raise ContentsUnknown(f"{path}: no JSON") from error
+    return load_json(response.read())

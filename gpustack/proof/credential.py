@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from secrets import token_hex
 
 from gpustack.ask.answers import parse_answers
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import UNREADABLE, Answer, Probe, Shell
 from gpustack.ask.script import build_last_line, render_script
 from gpustack.ask.transport import execute as transport
 from gpustack.ask.transport.refusal import HostRefused
@@ -78,7 +78,7 @@ def parse_login(answer: Answer) -> tuple[str, str] | str:
     try:
         secret = load_json(answer.stdout)
         user, password = (b64decode(secret[key], validate=True).decode() for key in ("admin-user", "admin-password"))
-    except (ValueError, KeyError, TypeError):
+    except UNREADABLE:
         return "the Secret of Grafana has no admin-user and admin-password"
     return user, password
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpustack.ask.probe import UNREADABLE
 from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.proof.http import NoAnswer, Web
 
@@ -29,10 +30,14 @@ class Grafana:
         """Query the time in seconds and the value of the last point by UUID. Raise NoAnswer and Refusal."""
         status, response = self.web.post("/api/ds/query", build_question(metric, time))
         if isinstance(response, dict) and "results" in response:
-            result = response["results"].get("A", {})
-            if error := result.get("error") or (status != 200 and f"HTTP {status}"):
+            try:
+                result = response["results"].get("A", {})
+                error, points = result.get("error"), select_last_points(result.get("frames") or ())
+            except UNREADABLE as wrong:
+                raise NoAnswer("Grafana answered a panel's query in another shape") from wrong
+            if error := error or (status != 200 and f"HTTP {status}"):
                 raise Refusal(f"Grafana's data source {DATA_SOURCE}{self.describe_url()} fails: {error}")
-            return select_last_points(result.get("frames", ()))
+            return points
         text = str(response.get("message", "") if isinstance(response, dict) else response)
         if status == 404 and "source" in text.lower():
             raise Refusal(f"Grafana has no data source with the uid {DATA_SOURCE}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.ask.api_list import read_items
+from gpustack.ask.probe import UNREADABLE
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.command import Command
 from gpustack.errors import RolloutError
@@ -58,7 +59,7 @@ def raise_refusals() -> Iterator[None]:
 def parse_reason(body: Any) -> str:
     try:
         return str(load_json(body)["message"])
-    except (ValueError, KeyError, TypeError):
+    except UNREADABLE:
         return ""
 
 
@@ -176,12 +177,13 @@ class Pods:
             with raise_refusals():
                 response = self.api.list_namespaced_event(NAMESPACE, field_selector=selector, **READ)
                 events = read_items(parse_document(response))
-        except ApiRefused:
+            last: dict[str, Any] = max(
+                events, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or "", default={}
+            )
+            words = " ".join(last.get("message", "").split())
+        except (ApiRefused, *UNREADABLE):
             return ""
-        if not events:
-            return ""
-        last = max(events, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or "")
-        return f"{last.get('reason', '')}: {' '.join(last.get('message', '').split())}"
+        return f"{last.get('reason', '')}: {words}" if events else ""
 
     def clear(self, pods: Sequence[Mapping[str, Any]]) -> bool:
         """Delete pods, wait until they are gone, and return False where they remain. Raise ApiRefused."""
@@ -227,7 +229,13 @@ READ: dict[str, Any] = {"_preload_content": False, "_request_timeout": LIMIT}
 
 
 def parse_document(response: Any) -> dict[str, Any]:
-    json: dict[str, Any] = load_json(response.data)
+    """Parse an object of the API. Raise ValueError for a body that is none."""
+    try:
+        json = load_json(response.data)
+    except RecursionError as error:
+        raise ValueError("it has too many levels") from error
+    if not isinstance(json, dict):
+        raise ValueError("it is no object")
     return json
 
 

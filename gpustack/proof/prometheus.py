@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from gpustack.ask.probe import UNREADABLE
 from gpustack.errors import GpustackError
 from gpustack.metrics import prometheus as metrics
 from gpustack.metrics.gpus import extract_gpu, extract_owner
@@ -174,13 +175,16 @@ def choose_metric(samples_by_metric: Mapping[str, Sequence[Sample]]) -> str:
 
 
 def parse_scrapes(targets: Sequence[Any]) -> dict[str, Scrape]:
-    """Parse the active targets of /api/v1/targets."""
-    return {
-        name_target(target["labels"]): Scrape(
-            parse_interval(target.get("scrapeInterval", "")), target.get("lastError", "")
-        )
-        for target in targets
-    }
+    """Parse the active targets of /api/v1/targets. Raise NoAnswer for those of another shape."""
+    try:
+        return {
+            name_target(target["labels"]): Scrape(
+                parse_interval(str(target.get("scrapeInterval", ""))), str(target.get("lastError", ""))
+            )
+            for target in targets
+        }
+    except UNREADABLE as error:
+        raise NoAnswer("Prometheus answered its targets in another shape") from error
 
 
 def parse_interval(text: str) -> float:

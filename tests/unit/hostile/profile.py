@@ -19,3 +19,5 @@ STEP_CASES = build_settings(max(50, EXAMPLE_COUNT // 5))
 SEED = st.integers(0, 2**64 - 1)
 LIMIT = 1800
 """Of one test with 10,000 cases, in seconds."""
+# Readers have their own batches: 20 to 200 cases of each in `make test`, ten times as many in `make fuzz`.
+READER_CASES = build_settings(max(10, EXAMPLE_COUNT // 10))
