@@ -198,7 +198,9 @@ def test_what_nobody_known_loads_is_refused_with_what_has_to_pass(firewall: str,
     assert find_broken(bare, gpustack) == {}
     with firewalls.follow_connections(bare):
         run_everywhere(bare, firewalls.RULES_BESIDE)
-    assert find_broken(bare, gpustack) == {"flows-pass": "operator"}
+    # Where nothing dropped packets before, NodePorts of Services are to be restricted from now on, too.
+    open_node_ports = {"node-ports-are-restricted": "install"} if firewall == "none" else {}
+    assert find_broken(bare, gpustack) == {"flows-pass": "operator", **open_node_ports}
     before = run_everywhere(bare, firewalls.STORED_FILES), run_everywhere(bare, firewalls.NUMBERED_RULES)
     process = gpustack("install", "-i", bare.inventory, "--only", "firewall", "--yes", code=5).stderr
     assert "operator-needed" in process
