@@ -26,6 +26,9 @@ LAST_TIME = 253402300799.0
 NOTICE = "PromQL info:"
 """The beginning of a notice about a name in a query, such as that of a counter without _total. Prometheus 2.48 to 2.53
 and Thanos have it among the warnings, and later versions in a field `infos`. Nothing is missing then."""
+STORES = "proxy Series()"
+"""The words of Thanos before the error of a store, in its refusal of a query that it cannot answer in whole
+(pkg/query/querier.go)."""
 MOST_COUNTED = 10**9
 Data = TypeVar("Data")
 
@@ -50,9 +53,9 @@ class Series:
 
 
 class Prometheus:
-    """Query a server. Raise UsageError for an invalid address and for a query that the server refuses, UnreachableError
-    for a server that does not answer, or not as Prometheus does, and MissingDataError for an answer of which a part is
-    missing: a sum over it would be too low, and nothing in it says so."""
+    """Query a server. Raise UsageError for an invalid address and for a query that is none, UnreachableError for a
+    server that does not answer, or not as Prometheus does, and MissingDataError for a query that failed, and for an
+    answer of which a part is missing: a sum over it would be too low, and nothing in it says so."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -126,7 +129,11 @@ class Prometheus:
             pass  # what came instead is in the error below
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise UnreachableError("prometheus-refused", f"{url} refused the login (HTTP {status}).", error)
-        if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY) and error:
+        if status == HTTPStatus.UNPROCESSABLE_ENTITY and error:
+            if STORES in error:
+                self._refuse_partial([error])
+            raise MissingDataError("prometheus-query", f"{url} could not answer the query.", error)
+        if status == HTTPStatus.BAD_REQUEST and error:
             raise UsageError("prometheus-query", f"{url} did not run the query.", error)
         if status in BUSY:
             message = f"{url} is too busy, or cannot reach its data (HTTP {status})."

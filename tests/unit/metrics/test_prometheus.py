@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -46,15 +45,12 @@ def test_one_moment_is_queried_with_token_and_tenant(serve: Callable[[Answer], s
     assert questions == [("/prometheus/api/v1/query", form, "Bearer secret", "team")]
 
 
-def test_an_answer_with_a_warning_is_refused_in_the_words_of_the_server(serve: Callable[[Answer], str]) -> None:
-    address = serve(lambda *_: make_success(VECTOR, warnings=["No StoreAPIs matched for this query", "a\nb"]))
-    prometheus = Prometheus(Access(address))
-    for ask in (prometheus.query_instant, partial(prometheus.query_range, begin=0, end=10, step=1)):
-        with pytest.raises(MissingDataError) as excinfo:
-            ask("up")
-        assert excinfo.value.reference == "prometheus-partial"
-        assert excinfo.value.reason.startswith("No StoreAPIs matched for this query; a")
-        assert "\n" not in excinfo.value.reason
+def test_warnings_are_one_line(serve: Callable[[Answer], str]) -> None:
+    prometheus = Prometheus(Access(serve(lambda *_: make_success(VECTOR, warnings=["a store is lost", "a\nb"]))))
+    with pytest.raises(MissingDataError) as excinfo:
+        prometheus.query_instant("up")
+    assert excinfo.value.reason.startswith("a store is lost; a")
+    assert "\n" not in excinfo.value.reason
 
 
 def test_a_notice_about_a_name_is_no_warning(serve: Callable[[Answer], str]) -> None:
@@ -68,37 +64,6 @@ def test_a_notice_about_a_name_is_no_warning(serve: Callable[[Answer], str]) -> 
     with pytest.raises(MissingDataError) as excinfo:
         prometheus.query_instant("up")
     assert excinfo.value.reason == "a store is lost"
-
-
-# Form of the answer: EndpointStatus of pkg/query/endpointset.go, thanos-io/thanos at 00e324d6.
-STORES = {
-    "sidecar": [
-        {"name": "10.0.0.1:10901", "lastCheck": "2026-11-01T00:00:00Z", "lastError": None, "labelSets": []},
-        {"name": "10.0.0.2:10901", "lastCheck": "2026-11-01T00:00:00Z", "lastError": "connection refused"},
-    ]
-}
-
-
-def test_a_thanos_with_a_store_that_does_not_answer_is_refused_at_once(serve: Callable[[Answer], str]) -> None:
-    """Thanos asks only stores that are healthy, and has no warning for the others."""
-
-    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
-        clock = make_success({"resultType": "scalar", "result": [1000.5, "1000.5"]})
-        return make_success(STORES) if path.endswith("/stores") else clock
-
-    with pytest.raises(MissingDataError) as excinfo:
-        Prometheus(Access(serve(answer))).fetch_time()
-    assert excinfo.value.reference == "prometheus-partial"
-    assert excinfo.value.reason == "10.0.0.2:10901: connection refused"
-
-
-@pytest.mark.parametrize("stores", [(404, b"404 page not found"), (200, b"<html>"), make_success([]), (403, b"no")])
-def test_a_server_without_stores_is_read(serve: Callable[[Answer], str], stores: tuple[int, bytes]) -> None:
-    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
-        clock = make_success({"resultType": "scalar", "result": [1000.5, "1000.5"]})
-        return stores if path.endswith("/stores") else clock
-
-    assert Prometheus(Access(serve(answer))).fetch_time() == 1000.5
 
 
 @pytest.mark.parametrize("head", [True, False])
@@ -175,7 +140,7 @@ def test_pages_cover_every_moment_once(begin: float, end: float, step: float) ->
     [
         (
             make_error(422, "it would load too many samples"),
-            UsageError,
+            MissingDataError,
             "prometheus-query",
             "too many samples",
         ),

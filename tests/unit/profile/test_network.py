@@ -3,7 +3,7 @@
 import promql_parser
 import pytest
 
-from gpustack.errors import UsageError
+from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
 from gpustack.profile.network import build_query, query_network_shares
@@ -31,7 +31,7 @@ def test_what_is_no_number_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_server_that_refuses_the_query_leaves_the_network_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> tuple[Series, ...]:
-        raise UsageError("prometheus-query", "many-to-many matching not allowed")
+        raise MissingDataError("prometheus-query", "many-to-many matching not allowed")
 
     monkeypatch.setattr(Prometheus, "query_instant", refuse)
     assert query_network_shares(PROMETHEUS, ["gpu1"], 0.0, 60.0) == {}
