@@ -57,6 +57,10 @@ def build_data_command(folder: Path, config: Mapping[str, object], options: Mapp
 
 
 class Prometheus:
+    """A server on a port. `process` is there once it runs."""
+
+    process: "subprocess.Popen[bytes]"
+
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
 
@@ -85,6 +89,7 @@ def run_prometheus(folder: Path, command_and_port: tuple[list[str], int] | None 
     command, port = command_and_port or build_command(folder)
     prometheus = Prometheus(port)
     with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
+        prometheus.process = server
         try:
             deadline = time.monotonic() + PATIENCE
             while not prometheus.is_ready() and server.poll() is None and time.monotonic() < deadline:
