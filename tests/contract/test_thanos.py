@@ -84,11 +84,12 @@ def require_unknown(querier: Querier, inventory: Path, address: str) -> None:
 
 
 def describe_form(document: Any) -> Any:
-    """Describe the names and types of an answer, without its values."""
+    """Describe the names and types of an answer, without its values. The order of stores is that of their addresses,
+    which are drawn."""
     if isinstance(document, dict):
         return {name: describe_form(value) for name, value in document.items() if name != "metric"}
     if isinstance(document, list):
-        return describe_form(document[0]) if document else []
+        return sorted({json.dumps(describe_form(entry)) for entry in document})
     return type(document).__name__
 
 
