@@ -59,4 +59,5 @@ def find_workload(prometheus: Prometheus, namespace: str, pod: str) -> ScaledWor
 def find_owner(prometheus: Prometheus, expr: str) -> tuple[str, str] | None:
     """Find the kind and name of an owner. Return None where there is no such series."""
     labels = [series.labels for series in prometheus.query_instant(expr)]
-    return next(((label["owner_kind"], label["owner_name"]) for label in labels if label.get("owner_kind")), None)
+    owners = ((label.get("owner_kind", ""), label.get("owner_name", "")) for label in labels)
+    return next((owner for owner in owners if all(owner)), None)

@@ -27,6 +27,7 @@ WORDS = (
         "storage.tsdb.path", "storage.tsdb.retention.time", "storage.tsdb.retention.size", "web.listen-address",
         "cluster.listen-address",
     )),
+    "--no-collector.fibrechannel",
 )  # fmt: skip
 NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 

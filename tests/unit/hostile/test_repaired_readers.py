@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from gpustack.autoscale.workload import find_owner
 from gpustack.engines.diagnostic import judge_level
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.metrics.exposition import parse_page
+from gpustack.metrics.prometheus import Prometheus, Series
+from gpustack.metrics.web import Access
 from gpustack.profile.file import ADAPTER, read_profile
 from gpustack.proof.alertmanager import Alertmanager, parse_counts
 from gpustack.proof.contents import ContentsUnknown, list_contents
@@ -118,3 +121,9 @@ def test_an_event_of_another_shape_is_no_warning(content: str) -> None:
 def test_nested_secrets_and_refusals_are_no_internal_error() -> None:
     assert isinstance(parse_login(build_answer(DEEP.encode())), str)
     assert parse_reason(DEEP) == ""
+
+
+@pytest.mark.parametrize("labels", [{"owner_kind": "Deployment"}, {"owner_name": "vllm"}, {}], ids=str)
+def test_an_owner_without_kind_or_name_is_no_owner(labels: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: (Series(labels, ((1.0, 1.0),)),))
+    assert find_owner(Prometheus(Access("http://prometheus.example.org")), "kube_pod_owner") is None

@@ -113,7 +113,7 @@ def test_prometheus_is_asked_for_raw_samples() -> None:
     ("reply", "words"),
     [
         ((200, b"<html>"), "does not answer as Prometheus does.*<html>"),
-        (make_error(422, "query timed out"), "did not run the query.*query timed out"),
+        (make_error(422, "query timed out"), "could not answer the query.*query timed out"),
         (make_success(None), "does not answer as Prometheus does"),
         (
             make_success({"resultType": "matrix", "result": []}, warnings=["a store is lost"]),
