@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpustack.gpus.verdict import Verdict, build_verdict
 from gpustack.metrics.exposition import Family, Page
-from gpustack.metrics.gpus import extract_gpu
+from gpustack.metrics.gpus import extract_gpu, pick_label
 from gpustack.metrics.readings import APART, resolve_field
 from gpustack.vocabulary.fields import TWINS
 from gpustack.vocabulary.labels import HOSTS, NO_NODE_NAME
@@ -63,7 +63,7 @@ def check_labels(families: Sequence[Family]) -> Iterator[Verdict]:
         for series in family.series:
             if extract_gpu(series.labels):
                 lacking.update(label for label in NEEDED if not series.labels.get(label))
-                lacking.update(["Hostname"] if not any(series.labels.get(host) for host in HOSTS) else [])
+                lacking.update([] if pick_label(series.labels, HOSTS) else ["Hostname"])
     wrong = [f"{label} ({number} series)" for label, number in sorted(lacking.items())]
     yield from build_verdict(
         "labels", wrong, "Series lack labels by which a GPU is found again.", "GPU, UUID, model and host"

@@ -19,6 +19,7 @@ from gpustack.metrics.web import Web
 NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 # Series of one family have these endings, if its TYPE is histogram, summary or counter.
 ENDINGS = ("_bucket", "_sum", "_count", "_total", "_created")
+ROW_ERRORS = (ValueError, IndexError, OverflowError)  # of the parser, for a row that Prometheus refuses
 LONGEST = 60  # characters of a row that a message has
 
 
@@ -102,7 +103,7 @@ def parse_page(text: str) -> Page:
     refused_rows: list[str] = []
     try:
         families = build_families(lines)
-    except (ValueError, IndexError, OverflowError):
+    except ROW_ERRORS:
         for name, group in rows.items():
             kept = [(number, line) for number, line in group.series if not is_refused(line)]
             refused_rows += [f"{name}, {quote_row(*row)}" for row in group.series if row not in kept]
@@ -142,7 +143,7 @@ def find_family(line: str, rows: dict[str, Rows]) -> str:
 def is_refused(line: str) -> bool:
     try:
         return not build_families([line])
-    except (ValueError, IndexError, OverflowError):
+    except ROW_ERRORS:
         return True
 
 

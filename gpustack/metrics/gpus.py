@@ -47,21 +47,17 @@ def pick_label(labels: Mapping[str, str], names: Iterable[str]) -> str:
     return next(filter(None, map(labels.get, names)), "")
 
 
-def list_nodes(labels: Mapping[str, str]) -> list[str]:
-    """List what the labels of a series name as its node, without the pod of the exporter and localhost."""
+def find_node(labels: Mapping[str, str]) -> str:
+    """Find what the labels of a series name as its node: not the pod of the exporter, nor localhost. It is empty where
+    they name none."""
     names = (labels.get(label, "") for label in (*HOSTS, "node"))
-    return [name for name in names if name and not NO_NODE_NAME.fullmatch(name)]
-
-
-def has_node_name(labels: Mapping[str, str]) -> bool:
-    """Tell whether a series names its node."""
-    return bool(list_nodes(labels))
+    return next((name for name in names if name and not NO_NODE_NAME.fullmatch(name)), "")
 
 
 def pick_node(labels: Mapping[str, str]) -> str:
     """Pick the node of a series. Where no label names one, the target stands for it, which still tells GPUs of several
     nodes apart."""
-    return next(iter(list_nodes(labels)), "") or pick_label(labels, ("instance", *HOSTS))
+    return find_node(labels) or pick_label(labels, ("instance", *HOSTS))
 
 
 def extract_gpu(labels: Mapping[str, str]) -> Gpu | None:

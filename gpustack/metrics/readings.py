@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner, has_node_name, pick_label
+from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner, find_node, pick_label
 from gpustack.metrics.prometheus import Series
 from gpustack.vocabulary.fields import Field, convert_value, find_fields, find_original
 from gpustack.vocabulary.labels import HOSTS
@@ -67,7 +67,7 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
         if which is None:
             doubts[f"{name}: its unit is not known, neither by its name nor by what the exporter says of it"] = None
             continue
-        if not has_node_name(series.labels):
+        if not find_node(series.labels):
             host = pick_label(series.labels, HOSTS) or "no host"
             doubts[
                 f"The exporter at {gpu.node} names {host} as its host and no node, so its target stands for the node; "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.gpus import Gpu, extract_owner
+from gpustack.vocabulary.labels import HOSTS, UUIDS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,11 @@ class Selection:
         """Build matchers of PromQL, so that the server sends no series of other GPUs: one for each label that may hold
         a pod's name."""
         if self.uuid:
-            return (f",UUID={quote_promql(self.uuid)}", f",uuid={quote_promql(self.uuid)}")
+            return tuple(f",{label}={quote_promql(self.uuid)}" for label in UUIDS)
         if not self.pod:
-            return tuple(f",{label}={quote_promql(self.node)}" for label in ("hostname", "Hostname", "node"))
+            return tuple(f",{label}={quote_promql(self.node)}" for label in (*HOSTS, "node"))
         names = (quote_promql(self.namespace), quote_promql(self.pod))
-        return tuple(f",{prefix}namespace={names[0]},{prefix}pod={names[1]}" for prefix in ("exported_", ""))
+        return tuple(f",{prefix}namespace={names[0]},{prefix}pod={names[1]}" for prefix in (WORKLOAD_PREFIX, ""))
 
 
 def quote_promql(text: str) -> str:

@@ -1,7 +1,6 @@
 """Windows from series of any source: distinct samples, gaps, links, and causes of throttling."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
@@ -67,8 +66,8 @@ def build_windows(
     for key in sorted(gpus, key=lambda gpu_key: (gpus[gpu_key].node, gpus[gpu_key].index)):
         # Of a GPU that several jobs scrape, the one with most samples: counters of two would seem to fall.
         points = max(by_job[key].values(), key=lambda job_points: sum(map(len, job_points.values())))
-        window = build_window(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))), whole=not selection.pod)
-        yield replace(window, is_shared=key in shared)
+        names = tuple(sorted(pods.get(key, ())))
+        yield build_window(gpus[key], points, seconds, names, whole=not selection.pod, is_shared=key in shared)
 
 
 def convert_points(field: Field, series: Series) -> dict[float, float]:
@@ -76,7 +75,9 @@ def convert_points(field: Field, series: Series) -> dict[float, float]:
     return {at: value for at, raw in series.points if (value := convert_value(field, raw)) is not None}
 
 
-def build_window(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...], *, whole: bool) -> GpuWindow:
+def build_window(
+    gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...], *, whole: bool, is_shared: bool
+) -> GpuWindow:
     """Build the window of a GPU. With `whole` the GPU was there for all of the time, so that its ends without samples
     are gaps."""
     needed = [points[field] for name, field in QUANTITIES.items() if name in NEEDED and field in points]
@@ -107,6 +108,7 @@ def build_window(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...]
         settings={
             name: value for name, field in SETTINGS.items() if (value := find_maximum(points, field)) is not None
         },
+        is_shared=is_shared,
     )
 
 

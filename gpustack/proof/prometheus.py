@@ -18,10 +18,10 @@ from gpustack.metrics.prometheus import Prometheus as Client
 from gpustack.proof.http import NoAnswer
 from gpustack.proof.workload import normalize_bus
 from gpustack.times import parse_duration
+from gpustack.vocabulary.labels import HOSTS
 
 # The first metric that most GPUs have is used. The default list of the exporter has always had these under these names.
 METRICS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")
-HOSTNAME = ("hostname", "Hostname")  # The second is of exporters before 4.8.3.
 USUAL_INTERVAL = 30.0
 BACK = 300
 """Seconds of samples to read. A series that has ended is read for so long, with the time of its end."""
@@ -159,7 +159,7 @@ def parse_samples(answer: Iterable[metrics.Series], nodes: Iterable[str], pods: 
 def find_node(labels: Mapping[str, str], node_names: set[str], pods: Mapping[str, str]) -> str:
     if node := pods.get(f"{labels.get('namespace', '')}/{labels.get('pod', '')}"):
         return node
-    candidates = [labels.get(name, "") for name in ("node", *HOSTNAME)]
+    candidates = [labels.get(name, "") for name in ("node", *HOSTS)]
     return next((name for name in candidates if name in node_names), "")
 
 

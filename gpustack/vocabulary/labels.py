@@ -13,7 +13,7 @@ UUIDS = ("UUID", "uuid")
 DRIVERS = ("DCGM_FI_DRIVER_VERSION", "DCGM_FI_SYSTEM_DRIVER_VERSION")
 """The second since exporter 4.9.0."""
 WORKLOAD_PREFIX = "exported_"
-"""What Prometheus puts before the workload's `namespace`, `pod` and `container` where it does not honour the labels of
+"""Prometheus puts this before the workload's `namespace`, `pod` and `container` where it does not honour the labels of
 the exporter: the target's own have these names."""
 TARGET = ("job", "instance", "namespace", "pod")
 """The labels that a series shares with `up` of its target where its pod is the exporter's own."""

@@ -1,7 +1,7 @@
 """Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
 
 from gpustack.vocabulary.labels import DRIVERS
-from scripts.values.normalise import Rule, label_node, pad_lines, replace_label
+from scripts.values.normalise import Rule, fill_label, label_node, pad_lines
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER = 'job=~".*dcgm.*"'
@@ -46,13 +46,7 @@ def build_node_rules() -> list[Rule]:
         Rule(
             "gpustack:node_gpu_driver:info",
             "max by (node, modelName, driver) (\n"
-            + pad_lines(
-                replace_label(
-                    replace_label(label_node("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVERS[0]),
-                    "driver",
-                    DRIVERS[1],
-                )
-            )
+            + pad_lines(fill_label(label_node("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVERS))
             + "\n)",
             comment="The label of the driver's version has another name since exporter 4.9.0.",
         ),

@@ -5,6 +5,7 @@ an exporter's restart (another `instance`) and a new driver (another label) brea
 DCGM marks unknown values by huge numbers (2^31, 2^47 or 2^63), which old exporters print.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gpustack.vocabulary.fields import find_original, is_ambiguous, load_fields
@@ -86,8 +87,13 @@ def group_by_workload(expr: str, *labels: str) -> str:
 
 def label_node(expr: str) -> str:
     """Set `node` from the exporter's host label."""
-    for label in HOSTS:
-        expr = replace_label(expr, "node", label)
+    return fill_label(expr, "node", HOSTS)
+
+
+def fill_label(expr: str, target: str, sources: Iterable[str]) -> str:
+    """Fill a label from the labels that may hold its value in one or the other version of an exporter."""
+    for source in sources:
+        expr = replace_label(expr, target, source)
     return expr
 
 

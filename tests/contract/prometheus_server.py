@@ -42,12 +42,16 @@ def build_command(folder: Path) -> tuple[list[str], int]:
     return build_data_command(folder, {"rule_files": ["rules.yaml"]}, {"query.lookback-delta": SPAN})
 
 
+def find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 def build_data_command(folder: Path, config: Mapping[str, object], options: Mapping[str, str]) -> tuple[list[str], int]:
     """Build the command of a server with the data of the folder, and its port."""
     (folder / "prometheus.yml").write_text(yaml.safe_dump(dict(config)))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     rules = {
         "config.file": folder / "prometheus.yml",
         "storage.tsdb.path": folder / "data",

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,14 @@ def thanos(tmp_path_factory: pytest.TempPathFactory) -> str:
         pytest.skip(f"the modules of Thanos are not to be had: {error.stderr[-300:]}")
 
 
-def require_truth(querier: Querier, fleet: Fleet, inventory: Path, days: int) -> None:
-    capacity = read_report("capacity report", querier.url, inventory, days)
-    cost = read_report("cost report", querier.url, inventory, days)
-    assert find_differences(capacity, cost, Truth(fleet, read_window(capacity))) == {}
-    assert capacity["recorded_hours"] == cost["recorded_hours"] == 24 * days
-    require_gpus(read_report("gpu list", querier.url, inventory, days), fleet, time.time())
+def find_wrong_figures(querier: Querier, fleet: Fleet, inventory: Path) -> Mapping[str, float]:
+    """Find the figures of both reports that are further from the truth than they may be. All hours are recorded, and
+    the list of GPUs is right."""
+    capacity = read_report("capacity report", querier.url, inventory, DAYS)
+    cost = read_report("cost report", querier.url, inventory, DAYS)
+    assert capacity["recorded_hours"] == cost["recorded_hours"] == 24 * DAYS
+    require_gpus(read_report("gpu list", querier.url, inventory, DAYS), fleet, time.time())
+    return find_differences(capacity, cost, Truth(fleet, read_window(capacity)))
 
 
 def require_gpus(document: Any, fleet: Fleet, timestamp: float) -> None:
@@ -113,7 +116,7 @@ def test_a_lost_store_makes_all_reports_unknown(thanos: str, writer: Path, tmp_p
         run_stores(thanos, dict(zip(folders, LABELS, strict=True))) as stores,
         run_querier(thanos, tmp_path, stores) as querier,
     ):
-        require_truth(querier, fleet, inventory, DAYS)
+        assert find_wrong_figures(querier, fleet, inventory) == {}
         check_recorded("stores-of-which-all-answer", querier.ask("stores"))
         getattr(stores[1], lost_part).kill()
         getattr(stores[1], lost_part).wait()
@@ -146,4 +149,4 @@ def test_replicas_count_once_and_cover_the_gaps_of_each_other(thanos: str, write
     with run_stores(thanos, folders) as stores:
         for replica_labels in (("prometheus_replica",), ()):
             with run_querier(thanos, tmp_path, stores, *replica_labels) as querier:
-                require_truth(querier, fleet, inventory, DAYS)
+                assert find_wrong_figures(querier, fleet, inventory) == {}

@@ -1,9 +1,7 @@
 """Hours of GPUs out of a real Prometheus: of recorded series, and of raw ones where it has no rules of ours."""
 
-import socket
-import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,10 +15,10 @@ from gpustack.capacity.window import build_recent_window
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
 from gpustack.times import HOUR
-from tests.contract.promtool import find_program, run_promtool
+from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, run_prometheus
+from tests.contract.promtool import run_promtool
 from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
-PATIENCE = 60
 OWNER = 'namespace="t",pod="p",uid="1"'
 BOARD = 'job="gpus",instance="192.0.2.1:9400",hostname="n1",modelName="NVIDIA H100"'
 # Of a target whose ServiceMonitor has honorLabels false, and true. The name of the exporter's pod tells nothing.
@@ -58,26 +56,11 @@ def build_gpu_series(names: tuple[str, str], pod_labels: str) -> dict[str, float
 
 
 @contextmanager
-def run_prometheus(folder: Path, lines: Iterator[str]) -> Iterator[Prometheus]:
+def serve_lines(folder: Path, lines: Iterable[str]) -> Iterator[Prometheus]:
     (folder / "series.txt").write_text("".join([*lines, "# EOF\n"]))
-    data = folder / "data"
-    assert run_promtool("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", data) == ""
-    (folder / "prometheus.yml").write_text("{}")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    options = {"config.file": folder / "prometheus.yml", "storage.tsdb.path": data, "web.listen-address": address}
-    options["storage.tsdb.retention.time"] = "100y"
-    command = [find_program("prometheus"), *(f"--{name}={value}" for name, value in options.items())]
-    with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as running:
-        try:
-            deadline = time.monotonic() + PATIENCE
-            while "ready to receive" not in (folder / "log").read_text() and time.monotonic() < deadline:
-                assert running.poll() is None, (folder / "log").read_text()
-                time.sleep(0.1)
-            yield Prometheus(Access(f"http://{address}"))
-        finally:
-            running.terminate()
+    assert run_promtool("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
+    with run_prometheus(folder, build_data_command(folder, {}, OF_THE_PAST)) as server:
+        yield Prometheus(Access(server.url))
 
 
 def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
@@ -88,7 +71,7 @@ def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
     world.record_pod("n1", "a", 7, 431, 3, active=0.25, team="vision")
     world.record_pod("m", "b", 100, 700, 2, active=0.01, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
     world.lose(200, 211)
-    with run_prometheus(tmp_path, world.render_openmetrics()) as prometheus:
+    with serve_lines(tmp_path, world.render_openmetrics()) as prometheus:
         window = build_recent_window(12 * HOUR, BEGIN + 12 * HOUR)
         source = choose_source(prometheus, window, "label_team", "")
         assert source.recorded
@@ -120,7 +103,7 @@ def test_raw_series_will_do_and_say_what_is_so_now(
         for series, value in series_values.items()
         for timestamp in range(begin, stop, 60)
     )
-    with run_prometheus(tmp_path, lines) as prometheus:
+    with serve_lines(tmp_path, lines) as prometheus:
         source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
         assert not source.recorded
         usage, current_state = query_usage(source), query_current_state(source)

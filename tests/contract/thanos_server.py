@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,7 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from gpustack_lab.bundle.modules import build_go_environment
-from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, run_prometheus
+from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, find_free_port, run_prometheus
 from tests.worlds.life.blocks import find_go
 
 MODULE = Path(__file__).parent / "thanos"
@@ -37,12 +36,6 @@ def find_or_compile(folder: Path) -> str:
     env = {**os.environ, **build_go_environment(cgo=False)}
     subprocess.run(command, cwd=MODULE, env=env, check=True, capture_output=True, text=True, timeout=COMPILE_LIMIT)
     return str(folder / "thanos")
-
-
-def find_free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,12 @@ def compute_guard_clients(_: View, flows: list[dict[str, Any]], group: str) -> f
 
 
 def has_guard(view: View) -> bool:
-    bases = view[FIREWALL].filter.bases
-    return bool(view[STORED_RULES].guard) or any(base.chain.startswith(f"{GUARD} ") for base in bases)
+    return bool(view[STORED_RULES].guard) or is_loaded(view, GUARD)
+
+
+def is_loaded(view: View, table: str) -> bool:
+    """Tell whether the kernel has a table of gpustack."""
+    return any(base.chain.startswith(f"{table} ") for base in view[FIREWALL].filter.bases)
 
 
 def find_admitted_packets(view: View) -> list[Packet]:

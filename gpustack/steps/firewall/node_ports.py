@@ -13,7 +13,7 @@ from gpustack.ask.view import View
 from gpustack.probes.firewall.guard import NODE_PORTS_GUARD, list_loaded_service_passes
 from gpustack.probes.firewall.live_rules import FIREWALL, STORED_RULES
 from gpustack.steps.firewall.flows import list_service_rules
-from gpustack.steps.firewall.guard import describe_table_drift
+from gpustack.steps.firewall.guard import describe_table_drift, is_loaded
 from gpustack.steps.firewall.packets import detect_manager, list_host_flows
 
 
@@ -51,5 +51,4 @@ def compute_clients(_: View, flows: list[dict[str, Any]]) -> frozenset[str]:
 
 
 def has_table(view: View) -> bool:
-    bases = view[FIREWALL].filter.bases
-    return bool(view[STORED_RULES].node_ports) or any(base.chain.startswith(f"{NODE_PORTS_GUARD} ") for base in bases)
+    return bool(view[STORED_RULES].node_ports) or is_loaded(view, NODE_PORTS_GUARD)
