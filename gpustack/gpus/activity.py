@@ -9,10 +9,11 @@ from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
 from gpustack.gpus.contradictions import drop_contradictions
-from gpustack.gpus.device import ENGINE, MEMORY, USED, UTILISATION, Device, list_devices
+from gpustack.gpus.device import ENGINE, UTILISATION, Device, list_devices
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Readings
 from gpustack.vocabulary.fields import DEV, PROF
+from gpustack.vocabulary.memory import MEMORY, USED
 
 # What stands in a column, by the field that it is of.
 SHARES = {

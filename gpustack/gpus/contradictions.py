@@ -53,7 +53,7 @@ def drop_contradictions(devices: Iterable[Device]) -> tuple[list[Device], list[s
             dropped_names = {name for name in device.readings if name.startswith(PROF)}
         readings = {name: reading for name, reading in device.readings.items() if name not in dropped_names}
         reason = f"{describe_pair(contradiction)}: both cannot be true, so its activity is unknown"
-        believed_devices.append(replace(device, readings=readings or device.readings, contradiction=reason))
+        believed_devices.append(replace(device, readings=readings, contradiction=reason))
         remedy = f"; {REMEDY}" if contradiction.dead_counters else ""
         doubts.append(f"{device.gpu.node} GPU {device.gpu.index}: {reason}{remedy}")
     return believed_devices, doubts

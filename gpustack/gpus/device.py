@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.vocabulary.fields import DEV, PROF
+from gpustack.vocabulary.memory import SUMS, USED
 from gpustack.vocabulary.usage_series import IDLE_BELOW
 from gpustack.vocabulary.xids import load_xids
 
-TOTAL, USED, FREE, RESERVED = MEMORY = tuple(f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
 ENGINE, UTILISATION = ACTIVITY = (f"{PROF}GR_ENGINE_ACTIVE", f"{DEV}GPU_UTIL")
 XID = f"{DEV}XID_ERRORS"
 OLD = 60.0  # seconds; exporters are scraped at least as often
@@ -20,13 +20,14 @@ UNUSED_MEMORY = 64 * 2**20
 @dataclass(frozen=True)
 class Device:
     """Hold a GPU or MIG instance with its newest readings, by the names of the fields, and all pods that share it.
-    `maps_pods` tells whether the exporter of its node names a pod of any GPU. `divided` tells whether several pods
-    have MIG instances of its board. `contradiction` names two values that cannot both be true, of which it has
-    neither."""
+    `time` is that of its newest reading, in seconds since 1970. `maps_pods` tells whether the exporter of its node
+    names a pod of any GPU. `divided` tells whether several pods have MIG instances of its board. `contradiction` names
+    two values that cannot both be true, of which it has neither."""
 
     gpu: Gpu
     owners: tuple[Owner, ...]
     readings: Mapping[str, Reading]
+    time: float
     maps_pods: bool = False
     divided: bool = False
     contradiction: str = ""
@@ -55,17 +56,12 @@ class Device:
         return True if self.owners else False if self.maps_pods or self.is_idle else None
 
     @property
-    def time(self) -> float:
-        """The time is that of the newest reading."""
-        return max(reading.time for reading in self.readings.values())
-
-    @property
     def memory_readings(self) -> tuple[Reading, ...]:
-        """The memory is the sum of these readings. Exporters send the total only when asked to; its parts are in their
-        own list, which had no reservation of the driver until 3.x: it is a few per cent."""
-        sums = ((TOTAL,), (USED, FREE, RESERVED), (USED, FREE))
-        names = next((names for names in sums if all(name in self.readings for name in names)), ())
-        return tuple(self.readings[name] for name in names)
+        """The memory is the sum of these readings. There are none where the memory in use is that of one of several
+        pods: the sum would be too low."""
+        names = next((names for names in SUMS if all(name in self.readings for name in names)), ())
+        used = self.readings[USED] if USED in names else None
+        return () if used and used.part and used.owner else tuple(self.readings[name] for name in names)
 
     @property
     def memory(self) -> float | None:
@@ -78,8 +74,8 @@ def list_devices(readings: Readings) -> list[Device]:
     owners = group_owners(readings)
     devices = []
     for gpu_readings in group_readings(readings):
-        gpu = max(gpu_readings.values(), key=lambda reading: reading.time).gpu
-        devices.append(Device(gpu, owners.get(gpu.key, ()), gpu_readings))
+        newest = max(gpu_readings.values(), key=lambda reading: reading.time)
+        devices.append(Device(newest.gpu, owners.get(newest.gpu.key, ()), gpu_readings, newest.time))
     mapped_nodes = {device.gpu.node for device in devices if device.owners}
     boards = list_divided_boards(devices)
     return sorted(

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from gpustack.gpus.contradictions import describe_pair, find_device_contradiction
-from gpustack.gpus.device import TOTAL, USED, Device
+from gpustack.gpus.device import Device
 from gpustack.gpus.verdict import Verdict, build_verdict
+from gpustack.vocabulary.memory import TOTAL, USED
 
 
 def check_contradictions(devices: Sequence[Device]) -> Iterator[Verdict]:

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.gpus.device import ACTIVITY, MEMORY, XID, Device, is_serious, list_devices
+from gpustack.gpus.device import ACTIVITY, XID, Device, is_serious, list_devices
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.vocabulary.fields import DEV, PROF
+from gpustack.vocabulary.memory import MEMORY
 from gpustack.vocabulary.xids import load_xids
 
 GENERATION, WIDTH = f"{DEV}PCIE_LINK_GEN", f"{DEV}PCIE_LINK_WIDTH"

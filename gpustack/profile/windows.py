@@ -13,9 +13,10 @@ from gpustack.profile.selection import Selection
 from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow
 from gpustack.vocabulary.fields import DEV, Field, convert_value, find_original
 from gpustack.vocabulary.labels import SHARE
+from gpustack.vocabulary.memory import MEMORY, SUMS, USED
 
-ENERGY, GENERATION, WIDTH, TOTAL = (
-    f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")
+ENERGY, GENERATION, WIDTH = (
+    f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH")
 )
 REASON = f"{DEV}CLOCKS_EVENT_REASON_"
 SLOWED = {
@@ -33,7 +34,7 @@ SETTINGS = {
     "power_limit_default": f"{DEV}POWER_MGMT_LIMIT_DEF",
     "temperature_limit": f"{DEV}GPU_MAX_OP_TEMP",
 }
-NAMES = frozenset({*QUANTITIES.values(), *SLOWED.values(), *SETTINGS.values(), ENERGY, GENERATION, WIDTH, TOTAL})
+NAMES = frozenset({*QUANTITIES.values(), *SLOWED.values(), *SETTINGS.values(), ENERGY, GENERATION, WIDTH, *MEMORY})
 LONG_PAUSE = 2.5  # times the usual distance of samples: more is a gap
 
 Points = dict[str, dict[float, float]]
@@ -103,7 +104,7 @@ def build_window(
         throttle_shares=compute_throttle_shares(points, seconds),
         pcie_peak=PCIE_LANE[int(generation)] * width if generation in PCIE_LANE and width else None,
         nvlink_peak=find_nvlink_peak(gpu.model),
-        memory_total=find_maximum(points, TOTAL),
+        memory_total=find_memory(points, is_shared=is_shared),
         pods=pods,
         settings={
             name: value for name, field in SETTINGS.items() if (value := find_maximum(points, field)) is not None
@@ -135,6 +136,16 @@ def find_maximum(points: Points, field: str) -> float | None:
     """Find the maximum of a field. An idle link runs at a lower generation: the one that it reached within the time
     counts."""
     return max(points[field].values()) if points.get(field) else None
+
+
+def find_memory(points: Points, *, is_shared: bool) -> float | None:
+    """Find the size of the memory. What a pod uses of a shared GPU is no part of a sum."""
+    for names in SUMS:
+        tracks = [points.get(name, {}) for name in names if not (is_shared and name == USED)]
+        times = set(tracks[0]).intersection(*tracks)
+        if len(tracks) == len(names) and times:
+            return max(sum(track[at] for track in tracks) for at in times)
+    return None
 
 
 def compute_increase(values: Mapping[float, float]) -> float:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from gpustack.gpus.activity import LIMIT, POWER, SHARES, TEMPERATURE
-from gpustack.gpus.device import TOTAL, USED, Device
+from gpustack.gpus.device import Device
 from gpustack.vocabulary.fields import find_fields
+from gpustack.vocabulary.memory import TOTAL, USED
 from gpustack.vocabulary.units import find_unit
 
 

@@ -1,5 +1,9 @@
 """Recording rules of one GPU, from the exporter's counters (values/dcgm/counters.csv)."""
 
+from collections.abc import Sequence
+
+from gpustack.vocabulary.labels import SHARE
+from gpustack.vocabulary.memory import SUMS
 from scripts.values.normalise import (
     BIG,
     BYTES_PER_SECOND,
@@ -47,7 +51,6 @@ USAGE = (
 
 # These belong to the board: a change of pod must not begin them anew.
 BOARD = (
-    ("gpu_memory_total:bytes", f"{DEV}FB_TOTAL", MEBIBYTES, "* 1048576"),
     ("gpu_memory_reserved:bytes", f"{DEV}FB_RESERVED", MEBIBYTES, "* 1048576"),
     ("gpu_temperature:celsius", f"{DEV}GPU_TEMP", CELSIUS, ""),
     ("gpu_memory_temperature:celsius", f"{DEV}MEMORY_TEMP", MEMORY_CELSIUS, ""),
@@ -142,6 +145,11 @@ def build_usage_rules() -> list[Rule]:
     return both + memory + usage
 
 
+def select_whole(names: Sequence[str]) -> str:
+    """Build the matcher that leaves shares of GPUs out where what a pod uses is summed."""
+    return f'{{{SHARE}=""}}' if f"{DEV}FB_USED" in names else ""
+
+
 def build_board_rules() -> list[Rule]:
     temperature = normalize_field(f"{DEV}GPU_TEMP")
     info = Rule(
@@ -153,6 +161,12 @@ def build_board_rules() -> list[Rule]:
         "gpustack:gpu_xid_errors:count5m",
         group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid"),
         comment="By code, within the exporter's window of 300 s. Falls to 0 by itself, whatever the GPU's state.",
+    )
+    sums = (" + ".join(f"({normalize_field(name, select_whole(names))})" for name in names) for names in SUMS)
+    memory = Rule(
+        "gpustack:gpu_memory_total:bytes",
+        group_by_gpu("\nor\n".join(sums)),
+        comment="The sum of its parts where the exporter sends no total; what one pod uses of a shared GPU is none.",
     )
     health = Rule(
         "gpustack:gpu_health:status",
@@ -173,4 +187,4 @@ def build_board_rules() -> list[Rule]:
         Rule("gpustack:gpu_below_base_clocks:ratio_rate5m", "rate(gpustack:gpu_below_base_clocks:seconds_total[5m])"),
         Rule("gpustack:gpu_energy:watts_rate5m", "rate(gpustack:gpu_energy:joules_total[5m])"),
     ]
-    return [info, xid, health, *plain, *labelled, *bits, *rates]
+    return [info, memory, xid, health, *plain, *labelled, *bits, *rates]

@@ -5,7 +5,7 @@ import pytest
 from gpustack.gpus.activity import SORTS, build_activity, sort_activity
 from gpustack.metrics.readings import build_readings
 from gpustack.report.gpus.activity import format_activity, list_notes
-from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series, make_activity, make_working_gpus
+from tests.worlds.prometheus.gpu_series import BUSY, HEALTHY, build_gpu_series, make_activity, make_working_gpus
 
 NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
@@ -137,6 +137,13 @@ def test_profiling_counters_that_stand_still_at_full_power_are_unknown() -> None
     assert "gpu1 GPU 0: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%" in doubt
     assert "restart the DCGM host engine" in doubt
     assert activity.lacking == {}, "the exporter has the fields"
+
+
+def test_a_gpu_with_two_contradicting_values_alone_keeps_neither() -> None:
+    values = dict.fromkeys(HEALTHY, NAN) | {"PROF_SM_ACTIVE": 0.9, "PROF_GR_ENGINE_ACTIVE": 0.1}
+    (work,) = make_activity(build_gpu_series("gpu1", 0, POD, **values)).gpus
+    assert (work.engine, work.sm, work.contradictory) == (None, None, True)
+    assert work.time == 1000
 
 
 def test_values_that_agree_are_believed() -> None:

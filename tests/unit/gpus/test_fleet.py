@@ -103,6 +103,13 @@ def test_the_memory_of_a_shared_gpu_is_not_that_of_one_pod(order: int) -> None:
     assert card.memory == 81559 * 2**20
 
 
+def test_what_a_pod_uses_of_a_shared_gpu_is_no_part_of_its_memory() -> None:
+    share = {**POD, "vgpu": "1"}
+    parts = {"FB_TOTAL": NAN, "FB_USED": 1000, "FB_FREE": 60000}
+    (card,) = make_fleet(build_gpu_series("gpu1", 0, share, **parts)).cards
+    assert card.memory is None
+
+
 def test_instances_stand_after_their_gpu_and_count_with_it() -> None:
     part = {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb", **POD}
     fleet = make_fleet(build_gpu_series("gpu1", 0), build_gpu_series("gpu1", 0, part), build_gpu_series("gpu1", 1))

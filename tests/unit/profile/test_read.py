@@ -160,3 +160,18 @@ def test_the_value_of_the_gpu_counts_more_than_that_of_a_share(monkeypatch: pyte
     monkeypatch.setattr(Prometheus, "query_instant", lambda *_, **__: tuple(series))
     (window,) = query_window(Selection(node="gpu1")).windows
     assert window.compute_mean("utilisation") == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("labels", "expected_total"), [(POD, 23033 * 2**20), ({**POD, "vgpu": "1"}, None)])
+def test_the_size_of_memory_is_the_sum_of_its_parts(
+    labels: dict[str, str], expected_total: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parts are those of tests/recorded/exporter-pages/l4.prom, whose exporter sends no total."""
+    parts = {"USED": 0, "FREE": 22563, "RESERVED": 470}
+    series = [
+        Series({"__name__": f"DCGM_FI_DEV_FB_{name}", **GPU, **labels}, tuple((moment, value) for moment in TIMES))
+        for name, value in parts.items()
+    ]
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_, **__: (*series, *build_series(labels)))
+    (window,) = query_window(Selection("team-a", "train-0")).windows
+    assert window.memory_total == expected_total
