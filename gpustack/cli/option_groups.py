@@ -98,13 +98,13 @@ class Session(Display):
             yield run
 
     @contextmanager
-    def open_prometheus(self, source: "Source") -> "Iterator[Prometheus]":
-        """Open the Prometheus of a source. Raise UsageError, UnreachableError, and the errors of an inventory that
-        cannot be read."""
+    def open_prometheus(self, source: "Source", *, lasting: bool = False) -> "Iterator[Prometheus]":
+        """Open the Prometheus of a source, as open_source does. Raise its errors, and those of an inventory that cannot
+        be read."""
         from gpustack.cli.gpu.prometheus import open_source
 
         self.context["inventory"] = self.open_inventory() if source.uses_inventory else None
-        with open_source(source, self.context["inventory"], self.report) as prometheus:
+        with open_source(source, self.context["inventory"], self.report, lasting=lasting) as prometheus:
             yield prometheus
 
     def make_plan(

@@ -60,6 +60,7 @@ class Prometheus:
     def __init__(self, access: Access) -> None:
         self.access = access
         self.web = Web(access)
+        self.has_stores = False
 
     def query_instant(self, expr: str, time: float | None = None) -> tuple[Series, ...]:
         """Query one moment, now by default: one point in each series. A range vector (`up[2m]`) has its samples as they
@@ -87,6 +88,12 @@ class Prometheus:
             raise UnreachableError("prometheus-answer", message, f"It answered {times} to time().", self._suggest())
         return times[0]
 
+    def require_stores(self) -> None:
+        """Raise MissingDataError where a store of a Thanos was lost since `fetch_time`: some of the answers in between
+        lack it."""
+        if self.has_stores:
+            self._refuse_partial(self._fetch_store_errors())
+
     def fetch_help_texts(self, metric: str) -> tuple[str, ...]:
         """Fetch the help texts that exporters give a metric; several where they differ, none where nobody scrapes it
         now."""
@@ -106,6 +113,7 @@ class Prometheus:
             return []
         try:
             stores = [store for group in load_json(body)["data"].values() for store in group]
+            self.has_stores = bool(stores)
             return [f"{store['name']}: {store['lastError']}" for store in stores if store.get("lastError")]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return []  # a server of another kind

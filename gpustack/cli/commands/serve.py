@@ -59,7 +59,7 @@ def serve(
 
     The API is read-only. A missing value is answered with an error and its reason, never with a number."""
     host, port = parse_listen(listen)
-    with session.open_prometheus(source) as prometheus:
+    with session.open_prometheus(source, lasting=True) as prometheus:
         from gpustack.serve.latest import LatestMoment
         from gpustack.serve.moment import read_moment
 

@@ -146,9 +146,12 @@ def require_readable(option: str, path: Path | None) -> str:
 
 
 @contextmanager
-def open_source(source: Source, hosts: "Inventory | None", report: Reporter) -> "Iterator[Prometheus]":
+def open_source(
+    source: Source, hosts: "Inventory | None", report: Reporter, *, lasting: bool = False
+) -> "Iterator[Prometheus]":
     """Open the Prometheus of --prometheus, or else that of these hosts, or the recording of --from. Raise UsageError
-    and UnreachableError."""
+    and UnreachableError, and at the end MissingDataError where a store of it was lost. A `lasting` command asks for
+    stores with each of its answers."""
     from gpustack.metrics.prometheus import Prometheus
 
     if isinstance(source, RecordedSource) and source.recording:
@@ -158,11 +161,15 @@ def open_source(source: Source, hosts: "Inventory | None", report: Reporter) -> 
     elif hosts is None or source.address:
         with record_queries(source, hosts, Prometheus(source.build_access())) as prometheus:
             yield prometheus
+            if not lasting:
+                prometheus.require_stores()
     else:
         from gpustack.proof import connect
 
         with connect.open_prometheus(hosts, report) as own, record_queries(source, hosts, own) as prometheus:
             yield prometheus
+            if not lasting:
+                prometheus.require_stores()
 
 
 @contextmanager

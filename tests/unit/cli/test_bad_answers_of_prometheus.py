@@ -15,6 +15,7 @@ from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError
 from gpustack.metrics import web
 from tests.unit.cli.test_prometheus_without_numbers import COMMANDS, LABELS, make_uniform_prometheus
+from tests.unit.metrics.test_thanos import read_recorded
 from tests.worlds.programs.web import make_error, make_success, serve_answers
 
 REPORTS = ("capacity report", "cost report", "gpu list")
@@ -72,6 +73,26 @@ def test_good_answers_are_a_report(words: str) -> None:
         result = run(words, url)
     assert result.exit_code in (0, 8), result.exception
     assert any(character.isdigit() for character in result.stdout)
+
+
+@pytest.mark.parametrize("words", REPORTS)
+def test_a_store_that_is_lost_meanwhile_leaves_no_number(words: str) -> None:
+    """The answers are those of a real Thanos: tests/recorded/thanos/README.md."""
+    count = 0
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        nonlocal count
+        if not path.endswith("/stores"):
+            return GOOD_ANSWER(path, form, headers)
+        count += 1
+        return read_recorded("stores-of-which-all-answer" if count <= first_count else "stores-without-sidecar")
+
+    first_count = 2 if words == "capacity report" else 1  # whose state is that of a later moment
+    with serve_answers(answer) as url:
+        error = run(words, url).exception
+    assert isinstance(error, GpustackError)
+    assert (int(error.code), error.reference, count) == (8, "prometheus-partial", first_count + 1)
+    assert "connection refused" in error.reason
 
 
 def list_places(words: str, kind: str) -> list[int]:
