@@ -44,8 +44,10 @@ class Artefact:
 class VersionSet:
     """Hold a version set. `minors` are those of Kubernetes, with the end of their support; `containerd_lines` has the
     first good version of each line of containerd that serves such a minor, and `containerd_defects` the defect of
-    earlier ones by line; `images` has the digests of pinned images by reference; `operator_drivers` has the first
-    branch of a driver, `any` or `data-centre`, by version of the chart gpu-operator."""
+    earlier ones by line; `runc_patches` are the first good versions of lines of runc for kernels that write over its
+    memory, and `runc_kernels` the ranges of those, each with the first good kernel after it; `images` has the digests
+    of pinned images by reference; `operator_drivers` has the first branch of a driver, `any` or `data-centre`, by
+    version of the chart gpu-operator."""
 
     name: str
     components: dict[str, str]
@@ -54,6 +56,8 @@ class VersionSet:
     minors: dict[str, date]
     containerd_lines: dict[str, tuple[str, ...]]
     containerd_defects: dict[str, str]
+    runc_patches: tuple[str, ...]
+    runc_kernels: tuple[tuple[str, str], ...]
     helm: Artefact
     charts: dict[str, Artefact]
     provisioner: Artefact
@@ -103,6 +107,8 @@ def read_version_set(name: str) -> VersionSet:
             for minor, row in data["containerd_lines"].items()
         },
         containerd_defects={line: str(row["reason"]) for line, row in patches.items()},
+        runc_patches=tuple(row["first"] for row in data["runc_patches"].values()),
+        runc_kernels=tuple((kernel, row["first"]) for kernel, row in data["runc_kernels"].items()),
         operator_drivers={chart: dict(row["first"]) for chart, row in data["operator_drivers"].items()},
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )

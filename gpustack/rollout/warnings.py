@@ -7,6 +7,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.chart_actions import describe_enabled_actions
 from gpustack.config.inventory import map_release_charts
+from gpustack.steps.containerd.runc import describe_overwritten_runc
 from gpustack.steps.firewall.clients import describe_clients
 from gpustack.steps.gpu.debian_components import describe_missing_component
 from gpustack.steps.gpu.driver_sources import describe_missing_sources
@@ -29,6 +30,7 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         describe_missing_exceptions(snapshot),
         describe_missing_sources(cluster),
         *list_actions(snapshot),
+        *list_by_host(snapshot, describe_overwritten_runc),
         *list_by_host(snapshot, describe_owner_driver),
         *list_by_host(snapshot, describe_rdma_adapters),
         *list_by_host(snapshot, describe_missing_component),

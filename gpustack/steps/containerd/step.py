@@ -33,6 +33,7 @@ from gpustack.probes.containerd.candidates import CONTAINERD_OFFERS
 from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.containerd.images import IMAGES
 from gpustack.probes.containerd.mirror import MIRROR_STATE
+from gpustack.probes.containerd.runc import RUNC
 from gpustack.probes.host.egress import DAEMONS, EGRESS
 from gpustack.probes.host.system import OS
 from gpustack.probes.host.units import UNITS
@@ -87,7 +88,7 @@ STEP = Step(
     needs=("prereqs",),
     probes=(
         PACKAGES, REPOSITORIES, SOURCES, CONTAINERD_OFFERS, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS,
-        DAEMONS, IMAGES, MIRROR_STATE,
+        DAEMONS, IMAGES, MIRROR_STATE, RUNC,
     ),
     checks=(
         other_runtimes, repository, version, crictl, packages_held, *containerd_files.CHECKS, *containerd_images.CHECKS,
