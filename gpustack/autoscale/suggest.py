@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpustack.autoscale.candidates import QUEUES, WAITING_TARGET, Query, list_queue_queries, list_share_queries
+from gpustack.autoscale.contradictions import find_contradictions
 from gpustack.autoscale.workload import ScaledWorkload
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.metrics.prometheus import Prometheus
@@ -38,6 +39,7 @@ UNSUITABLE_CLASSES: dict[Id, str] = {
     "insufficient-data": "There is too little data for a verdict.",
     "not-measured": "Its activity was not measured: the metrics of its GPUs contradict each other.",
 }
+UNMEASURED = "Its load is not measured now: the metrics of its GPUs contradict each other."
 UNSATURATED_CLASSES = ("moderate-tensor", "mixed")
 # Estimates: the share of the peak at which another replica is started, and the target where no peak was seen.
 HEADROOM, DEFAULT_TARGET = 0.75, 0.6
@@ -63,7 +65,7 @@ class Suggestion:
 
 
 def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: Analysis) -> Suggestion:
-    verdict = analysis.verdict
+    verdict, contradictions = analysis.verdict, find_contradictions(prometheus, workload)
     if queue_answer := find_first_answer(prometheus, list_queue_queries(workload)):
         query, current_value = queue_answer
         queue_reason = (
@@ -71,6 +73,7 @@ def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: A
         )
         doubts = (
             f"{WAITING_TARGET:g} waiting requests a replica are an example of vLLM's; see what your latency allows.",
+            *contradictions,
         )
         return Suggestion(
             workload, verdict.id, (queue_reason,), doubts, query.metric, query.expr, WAITING_TARGET, current_value
@@ -78,6 +81,8 @@ def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: A
     no_queue = "No queue of a known inference server is measured for its pods."
     if verdict.id in UNSUITABLE_CLASSES:
         return Suggestion(workload, verdict.id, (UNSUITABLE_CLASSES[verdict.id], no_queue, *verdict.reasons))
+    if contradictions:
+        return Suggestion(workload, verdict.id, (UNMEASURED, *contradictions, no_queue))
     share = LIMITING_SHARES[verdict.id]
     if share == "sm" and not compute_peak(analysis, "sm"):
         share = "engine"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpustack.capacity.usage import Usage
 from gpustack.times import format_minute
+from gpustack.vocabulary.contradiction import REMEDY, describe_side
 
 FEW = 0.01
 SHOWN = 4
@@ -17,6 +18,7 @@ def find_doubts(usage: Usage) -> Iterator[str]:
     yield from find_unit_doubts(usage)
     yield from find_sample_doubts(usage)
     yield from find_node_doubts(usage)
+    yield from find_contradiction_doubts(usage)
 
 
 def find_gap_doubts(usage: Usage) -> Iterator[str]:
@@ -96,6 +98,16 @@ def find_node_doubts(usage: Usage) -> Iterator[str]:
     if usage.gone_nodes:
         names = [f"{node} (until {format_minute(end)})" for node, end in sorted(usage.gone_nodes.items())]
         yield f"at the end of the time nothing was known of {join_names(names)}: removed, or no longer recorded"
+
+
+def find_contradiction_doubts(usage: Usage) -> Iterator[str]:
+    """Find GPUs whose activity is not what their profiling counters say."""
+    for gpu in usage.contradictory_gpus[:SHOWN]:
+        pair = f"{describe_side('engine', 0)}, {describe_side(gpu.witness, gpu.value)}"
+        activity = "utilisation counts" if gpu.witness == "utilisation" else "its activity is unknown"
+        yield f"{gpu.node} GPU {gpu.index}, {gpu.hours:.1f} hours: {pair}: both cannot be true, so {activity}; {REMEDY}"
+    if others := usage.contradictory_gpus[SHOWN:]:
+        yield f"so it is with {len(others)} more GPUs, for {sum(gpu.hours for gpu in others):.1f} hours"
 
 
 def join_names(names: list[str]) -> str:

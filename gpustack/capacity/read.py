@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpustack.capacity.clock import Clock, find_gaps, query_clock
+from gpustack.capacity.contradictions import query_contradictions
 from gpustack.capacity.current import query_current_state
 from gpustack.capacity.doubts import find_doubts
 from gpustack.capacity.source import Source, choose_source
@@ -69,6 +70,7 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
         source=source.description,
         shared_hours=table.shared_hours,
         unknown_units=table.unknown_units,
+        contradictory_gpus=tuple(query_contradictions(source, clock)),
         impossible_hours=dict(source.impossible_hours),
         gone_nodes=find_gone_nodes(table.last_hours),
     )

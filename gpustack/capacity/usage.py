@@ -81,12 +81,25 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class ContradictoryGpu:
+    """Hold a GPU whose counters read 0 for some hours while the mean `value` of `witness`, utilisation or the share of
+    the power limit, showed work."""
+
+    node: str
+    index: str
+    witness: str
+    hours: float
+    value: float
+
+
+@dataclass(frozen=True)
 class Usage:
     """Hold the usage of a window. `recorded_hours` of `window_hours` are known; `bridged_hours` of these were part of
     an hour with gaps, and count as its rest. `source` describes the origin of the series. `shared_hours` are GPU-hours
     of GPUs that pods share. `unknown_units` are units of which nothing says how many GPUs they are, times hours, by
     node: they are in no figure. `impossible_hours` counts hours by series whose value cannot be. `gone_nodes` have the
-    end of the last hour of nodes that offered GPUs, and do not at the end of the window. `doubts` are sentences."""
+    end of the last hour of nodes that offered GPUs, and do not at the end of the window. `contradictory_gpus` had
+    profiling counters that read 0 while they worked. `doubts` are sentences."""
 
     begin: int
     end: int
@@ -101,6 +114,7 @@ class Usage:
     unknown_units: Mapping[str, float] = field(default_factory=dict)
     impossible_hours: Mapping[str, int] = field(default_factory=dict)
     gone_nodes: Mapping[str, int] = field(default_factory=dict)
+    contradictory_gpus: tuple[ContradictoryGpu, ...] = ()
     doubts: tuple[str, ...] = field(default=())
 
     def count_known_hours(self) -> dict[str, int]:

@@ -4,19 +4,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gpustack.gpus.device import ENGINE, UTILISATION, Device
-from gpustack.vocabulary.contradiction import Contradiction, find_contradiction
+from gpustack.vocabulary.contradiction import (
+    COPY_RATE,
+    FIELDS,
+    REMEDY,
+    Contradiction,
+    describe_side,
+    find_contradiction,
+)
 from gpustack.vocabulary.fields import DEV, PROF
 
-SM, DRAM = f"{PROF}SM_ACTIVE", f"{PROF}DRAM_ACTIVE"
+DRAM = f"{PROF}DRAM_ACTIVE"
 # Numerator and denominator of what is compared as a share.
-POWER = (f"{DEV}POWER_USAGE", f"{DEV}ENFORCED_POWER_LIMIT")
-CLOCK = (f"{DEV}SM_CLOCK", f"{DEV}MAX_SM_CLOCK")
-FIELDS = {"engine": ENGINE, "utilisation": UTILISATION, "sm": SM, "power": POWER[0], "clock": CLOCK[0]}
+POWER = (FIELDS["power"], f"{DEV}ENFORCED_POWER_LIMIT")
+CLOCK = (FIELDS["clock"], f"{DEV}MAX_SM_CLOCK")
 LINKS = tuple(f"{PROF}{link}_{way}_BYTES" for link in ("PCIE", "NVLINK") for way in ("TX", "RX"))
-COPY_RATE = 1e9  # bytes a second over a link: idle boards print 0.2 MB/s at most (tests/recorded/exporter-pages)
-
-
-REMEDY = "restart the DCGM host engine of its node, or the exporter with its own"
+COMPARED = (*FIELDS.values(), POWER[1], CLOCK[1], DRAM, *LINKS)
+"""All fields that are compared."""
 
 
 def find_device_contradiction(device: Device) -> Contradiction | None:
@@ -26,17 +30,14 @@ def find_device_contradiction(device: Device) -> Contradiction | None:
         engine=values.get(ENGINE),
         utilisation=values.get(UTILISATION),
         power=compute_share(device, *POWER),
-        sm=values.get(SM),
+        sm=values.get(FIELDS["sm"]),
         clock=compute_share(device, *CLOCK),
         copies=find_copies(values),
     )
 
 
 def describe_pair(contradiction: Contradiction) -> str:
-    return ", ".join(
-        f"{FIELDS[name]} is {value:.0%} of the most" if name in ("power", "clock") else f"{FIELDS[name]} is {value:.0%}"
-        for name, value in zip(contradiction.names, contradiction.values, strict=True)
-    )
+    return ", ".join(map(describe_side, contradiction.names, contradiction.values))
 
 
 def drop_contradictions(devices: Iterable[Device]) -> tuple[list[Device], list[str]]:

@@ -13,12 +13,24 @@ limit of an H100, full work 0.5 and more: tests/recorded/h100. An idle T4 or L4 
 from dataclasses import dataclass
 from typing import Literal
 
+from gpustack.vocabulary.fields import DEV, PROF
+
 STILL, BUSY = 0.01, 0.5  # of engine, SMs and utilisation: at most, and at least
 WORKING_POWER = 0.6  # of the limit: no board draws more without work
 COPYING = 0.05  # of a link or of memory: more explains utilisation without an engine
+COPY_RATE = 1e9  # bytes a second over a link: idle boards print 0.2 MB/s at most (tests/recorded/exporter-pages)
 FULL_POWER, LOWEST_CLOCK = 0.8, 0.15  # a board at its lowest clock does not draw nearly all of its power
 SM_EXCESS = 0.3  # SMs work only while the engine does; counters of short kernels differ by up to 0.28
 Name = Literal["engine", "utilisation", "power", "sm", "clock"]
+FIELDS: dict[str, str] = {
+    "engine": f"{PROF}GR_ENGINE_ACTIVE",
+    "utilisation": f"{DEV}GPU_UTIL",
+    "power": f"{DEV}POWER_USAGE",
+    "sm": f"{PROF}SM_ACTIVE",
+    "clock": f"{DEV}SM_CLOCK",
+}
+REMEDY = "restart the DCGM host engine of its node, or the exporter with its own"
+"""The known remedy of dead counters."""
 
 
 @dataclass(frozen=True)
@@ -59,3 +71,9 @@ def find_contradiction(
 
 def is_above(value: float | None, threshold: float) -> bool:
     return value is not None and value >= threshold
+
+
+def describe_side(name: str, value: float) -> str:
+    """Describe one of the two values: `DCGM_FI_DEV_GPU_UTIL is 99%`."""
+    most = " of the most" if name in ("power", "clock") else ""
+    return f"{FIELDS[name]} is {value:.0%}{most}"

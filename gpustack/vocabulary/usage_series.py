@@ -31,10 +31,16 @@ WAITED = "gpustack:namespace_usage_waited:seconds"
 HELD = "gpustack:gpu_held:ratio"
 TEAM = "gpustack:pod_team:info"
 POD = "gpustack:pod_usage_allocated:count"
+CONTRADICTION = "gpustack:gpu_activity_contradiction:bool"
+"""GPUs whose profiling counters read 0 while the value that its label WITNESS names shows work. It has no sample of any
+other GPU."""
+CONTRADICTING = "gpustack:gpu_usage_contradicting:ratio"
+"""The value that contradicts them, as a sample of usage."""
+WITNESS = "witness"
 
 UNITS = (0.0, 1e6)
 """The least and the most that a sample is: units of a resource of a node, or of a namespace."""
-LIMITS = {SAMPLE: (1.0, 3600.0), UNIT: (1e-4, 1.0), WAITED: (0.0, 1e12)}
+LIMITS = {CONTRADICTING: (0.0, 1.5), SAMPLE: (1.0, 3600.0), UNIT: (1e-4, 1.0), WAITED: (0.0, 1e12)}
 """The same of series that count something else."""
 
 IDLE_BELOW = 0.05

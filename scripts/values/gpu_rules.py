@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpustack.vocabulary.labels import SHARE
 from gpustack.vocabulary.memory import SUMS
+from scripts.values import contradiction_rules
 from scripts.values.normalise import (
     BIG,
     BYTES_PER_SECOND,
@@ -119,30 +120,30 @@ REASONS = normalize_metric(f"{DEV}CLOCK_THROTTLE_REASONS", COUNT)
 
 
 def build_usage_rules() -> list[Rule]:
-    both = [
-        Rule(
-            "gpustack:gpu_utilisation:ratio",
-            group_by_workload(f"{UTIL} or {ENGINE}"),
-            comment="Share of time with any kernel resident; of MIG instances, which have no such figure, the "
-            "engine's.",
-        ),
-        Rule(
-            "gpustack:gpu_active:ratio",
-            group_by_workload(f"{ENGINE} or {UTIL}"),
-            comment="Share of time the engine is busy: the same meaning for GPUs and MIG instances.",
-        ),
+    utilisation = Rule(
+        "gpustack:gpu_utilisation:ratio",
+        group_by_workload(f"{UTIL} or {ENGINE}"),
+        comment="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
+    )
+    active = Rule(
+        "gpustack:gpu_active:ratio",
+        contradiction_rules.replace_dead_counters(group_by_workload(f"{ENGINE} or {UTIL}"), group_by_workload(UTIL)),
+        comment="Share of time the engine is busy: the same meaning for GPUs and MIG instances. Utilisation stands for "
+        "counters that are dead.",
+    )
+    memory = [
         Rule(
             "gpustack:gpu_memory_utilisation:ratio",
             group_by_workload(f"({USED}) / (({USED}) + ({FREE}))"),
             comment="Of what workloads can have: without the driver's reservation.",
         ),
-    ]
-    memory = [
         Rule("gpustack:gpu_memory_used:bytes", group_by_workload(USED)),
         Rule("gpustack:gpu_memory_free:bytes", group_by_workload(FREE)),
     ]
+    engine = Rule(contradiction_rules.ENGINE, group_by_workload(ENGINE))
     usage = [Rule(f"gpustack:{name}", group_by_workload(normalize_metric(*source))) for name, *source in USAGE]
-    return both + memory + usage
+    power, contradiction = contradiction_rules.build_power_rule(), contradiction_rules.build_contradiction_rule()
+    return [utilisation, *memory, engine, *usage, power, contradiction, active]
 
 
 def select_whole(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from gpustack.config.sections.usage import Capacity
 from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
 from scripts.values.cluster_rules import GPUS
+from scripts.values.contradiction_rules import build_contradicting_rule, replace_dead_counters
 from scripts.values.gpu_rules import DEV, PROF
 from scripts.values.normalise import Rule, label_node, normalize_field, pad_lines, replace_label, select_held
 
@@ -94,13 +95,17 @@ def format_resource(profile: str) -> str:
 
 
 def build_held_rules() -> list[Rule]:
-    whose = label_node(select_held(f"{PROF}GR_ENGINE_ACTIVE", f"{DEV}GPU_UTIL"))
+    measured, utilisation = (
+        f"max by ({HELD_BY}) (\n{pad_lines(label_node(select_held(*fields)))}\n)"
+        for fields in ((f"{PROF}GR_ENGINE_ACTIVE", f"{DEV}GPU_UTIL"), (f"{DEV}GPU_UTIL",))
+    )
     by = "node, modelName, GPU_I_PROFILE, namespace, team"
     return [
         Rule(
             series.HELD,
-            join_team(f"max by ({HELD_BY}) (\n{pad_lines(whose)}\n)"),
-            comment="Share of time that the engine is busy, of GPUs that the kubelet gave to a pod.",
+            join_team(replace_dead_counters(measured, utilisation)),
+            comment="Share of time that the engine is busy, of GPUs that the kubelet gave to a pod; of dead counters, "
+            "utilisation.",
         ),
         Rule(series.ATTRIBUTED, f"count by ({by}) ({series.HELD})"),
         Rule(series.ACTIVE, f"sum by ({by}) (clamp_max({series.HELD}, 1))"),
@@ -151,6 +156,7 @@ def build_usage_rules() -> list[Rule]:
             comment="From the moment it has a node until it has ended.",
         ),
         Rule(series.ALLOCATED, f"sum by (node, namespace, team, resource) ({series.POD})"),
+        build_contradicting_rule(),
         *build_held_rules(),
         *build_queue_rules(),
     ]

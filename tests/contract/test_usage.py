@@ -1,5 +1,6 @@
 """Hours of GPUs out of a real Prometheus: of recorded series, and of raw ones where it has no rules of ours."""
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from gpustack.metrics.web import Access
 from gpustack.times import HOUR
 from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, run_prometheus
 from tests.contract.promtool import run_promtool
+from tests.unit.gpus.exporter_faults import FAULTS, read_page
 from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
 OWNER = 'namespace="t",pod="p",uid="1"'
@@ -61,6 +63,37 @@ def serve_lines(folder: Path, lines: Iterable[str]) -> Iterator[Prometheus]:
     assert run_promtool("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
     with run_prometheus(folder, build_data_command(folder, {}, OF_THE_PAST)) as server:
         yield Prometheus(Access(server.url))
+
+
+def build_dead_counters() -> dict[str, float]:
+    """Build the series of a real page of a T4 at work whose profiling counters are dead (NVIDIA/DCGM#303)."""
+    (fault,) = (fault for fault in FAULTS if fault.kind == "utilisation without an engine")
+    page = fault.change(read_page(fault.page))
+    samples = [line.rpartition(" ") for line in page.splitlines() if "{" in line]
+    labels = 'job="gpus",instance="192.0.2.1:9400",exported_namespace="t",exported_pod="p"'
+    return {
+        re.sub(r'Hostname="[^"]*"', 'Hostname="n1"', f"{name.removesuffix('}')},{labels}}}"): float(value)
+        for name, _, value in samples
+    }
+
+
+def test_dead_counters_of_a_recorded_page_are_no_idle_hours(tmp_path: Path) -> None:
+    end = int(time.time()) // 60 * 60
+    values = RAW | {'kube_node_status_capacity{node="n1",resource="nvidia_com_gpu"}': 1} | build_dead_counters()
+    lines = (
+        f"{series} {value} {timestamp}\n"
+        for series, value in values.items()
+        for timestamp in range(end - 3 * HOUR, end + 1, 60)
+    )
+    with serve_lines(tmp_path, lines) as prometheus:
+        source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
+        usage, current_state = query_usage(source), query_current_state(source)
+    hours = index_by_name(group_hours(usage, ("namespace",)))["t",]
+    assert [hours.attributed, hours.active, hours.idle] == pytest.approx([2, 1.98, 0])
+    assert current_state.idle == ()
+    (doubt,) = (doubt for doubt in usage.doubts if "cannot be true" in doubt)
+    assert doubt.startswith("n1 GPU 0, 2.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%")
+    assert "restart the DCGM host engine" in doubt
 
 
 def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from gpustack.errors import MissingDataError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.classes import CLASSES
 from gpustack.report.autoscale.text import list_lines
+from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series
 from tests.worlds.prometheus.windows import COMPUTE, DECODE, build_window
 from tests.worlds.results.scaled_workloads import VLLM, Queries, build_draft, build_suggestion
 
@@ -56,6 +57,31 @@ def test_idle_and_too_little_data_are_refused() -> None:
     for idle_window in (idle, build_window(COMPUTE, samples=3)):
         suggestion = build_suggestion({SM: 0.1}, idle_window)
         assert (suggestion.metric, suggestion.exit_status) == ("", 8)
+
+
+DEAD_COUNTERS = BUSY | {name: 0 for name in BUSY if name.startswith("PROF_")} | {"GPU_UTIL": 99}
+"""NVIDIA/dcgm-exporter#662: all profiling fields of a GPU that works are 0, since some minutes in the tests below."""
+
+
+@pytest.mark.parametrize("pod", ["vllm-7d9f8c-x2k4p", "train-0"])
+def test_load_that_is_not_measured_now_is_no_metric(pod: str) -> None:
+    """A mean of dead counters falls, and replicas that are full would be removed."""
+    series = build_gpu_series("gpu1", 0, {"exported_namespace": "team-a", "exported_pod": pod}, **DEAD_COUNTERS)
+    suggestion = build_suggestion({SM: 0.01}, build_window(COMPUTE), series)
+    if pod == "train-0":
+        assert suggestion.metric == SM
+        return
+    assert (suggestion.metric, suggestion.exit_status) == ("", 8)
+    assert "gpu1 GPU 0: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%" in suggestion.reasons[1]
+    assert "restart the DCGM host engine" in suggestion.reasons[1]
+
+
+def test_a_queue_needs_no_load_and_has_the_contradiction_as_a_doubt() -> None:
+    pod = {"exported_namespace": "team-a", "exported_pod": "vllm-7d9f8c-x2k4p"}
+    series = build_gpu_series("gpu1", 0, pod, **DEAD_COUNTERS)
+    suggestion = build_suggestion({"vllm:num_requests_waiting": 3.0}, build_window(COMPUTE), series)
+    assert suggestion.metric == "vllm:num_requests_waiting"
+    assert "both cannot be true" in suggestion.doubts[1]
 
 
 def test_where_it_was_not_full_the_target_is_an_estimate_that_says_so() -> None:

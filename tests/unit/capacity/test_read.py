@@ -8,6 +8,7 @@ from gpustack.capacity.read import query_usage
 from gpustack.capacity.usage import group_hours, sum_hours
 from gpustack.errors import MissingDataError
 from gpustack.vocabulary import usage_series as series
+from gpustack.vocabulary.contradiction import REMEDY
 from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
 
@@ -214,3 +215,34 @@ def test_a_node_that_is_gone_at_the_end_is_named() -> None:
     assert usage.complete, "a node may be removed"
     assert usage.gone_nodes == {"gone": BEGIN + 10 * 3600}
     assert "nothing was known of gone (until 2026-10-01 10:00)" in "; ".join(usage.doubts)
+
+
+def test_a_gpu_with_dead_counters_is_named_with_both_values_and_the_remedy() -> None:
+    recorder = Recorder(24)
+    recorder.record_node("n1", 0, 1440, 8)
+    recorder.record_pod("n1", "a", 0, 1440, 2, active=0.99)
+    gpu = {"node": "n1", "UUID": "GPU-a", "gpu": "3"}
+    recorder.put(series.CONTRADICTING, 60, 240, 0.98, witness="utilisation", **gpu)
+    recorder.put(series.CONTRADICTING, 300, 360, 0.9, witness="power", **gpu | {"gpu": "4", "UUID": "GPU-b"})
+    recorder.put(series.CONTRADICTING, 0, 3, 0.9, witness="utilisation", **gpu | {"gpu": "5", "UUID": "GPU-c"})
+    usage = query_usage(recorder.build_source())
+    pairs = [doubt.partition(": both cannot be true, so ") for doubt in usage.doubts]
+    assert [(pair, activity) for pair, _, activity in pairs] == [
+        (
+            "n1 GPU 3, 3.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 98%",
+            f"utilisation counts; {REMEDY}",
+        ),
+        (
+            "n1 GPU 4, 1.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_POWER_USAGE is 90% of the most",
+            f"its activity is unknown; {REMEDY}",
+        ),
+    ]
+
+
+def test_many_gpus_with_dead_counters_are_summed_up() -> None:
+    recorder = Recorder(24)
+    recorder.record_node("n1", 0, 1440, 8)
+    for number in range(8):
+        gpu = {"node": "n1", "UUID": f"GPU-{number}", "gpu": str(number)}
+        recorder.put(series.CONTRADICTING, 0, 60, 0.98, witness="utilisation", **gpu)
+    assert query_usage(recorder.build_source()).doubts[-1] == "so it is with 4 more GPUs, for 4.0 hours"

@@ -1,0 +1,70 @@
+"""Recording rules of values that cannot both be true: gpustack/vocabulary/contradiction.py, for each moment.
+
+Profiling counters that read 0 while utilisation or power shows work are dead, not idle. Utilisation stands for them
+then, and without it activity is unknown. The expressions read names without matchers and ranges, so that
+gpustack/capacity/raw_rules.py can expand them.
+"""
+
+from gpustack.vocabulary import usage_series as series
+from gpustack.vocabulary.contradiction import BUSY, COPY_RATE, COPYING, STILL, WORKING_POWER
+from gpustack.vocabulary.fields import DEV
+from scripts.values.normalise import GPU, Rule, group_by_gpu, normalize_field, pad_lines
+
+ONE = "node, UUID, GPU_I_ID"
+ENGINE, SM = "gpustack:gpu_engine_active:ratio", "gpustack:gpu_sm_active:ratio"
+UTILISATION, POWER = "gpustack:gpu_utilisation:ratio", "gpustack:gpu_power:ratio"
+BOARD = '{GPU_I_ID=""}'
+STOPPED = f"{ENGINE} <= {STILL} unless on ({ONE}) {SM} > {STILL}\nor\n{SM} <= {STILL} unless on ({ONE}) {ENGINE}"
+LINKS = [
+    f"gpustack:gpu_{link}_{way}:bytes_per_second" for link in ("pcie", "nvlink") for way in ("transmit", "receive")
+]
+COPIED = "\nor\n".join(
+    [f"gpustack:gpu_dram_active:ratio >= {COPYING}", *(f"{link} >= {COPY_RATE:.0f}" for link in LINKS)]
+)
+
+
+def build_power_rule() -> Rule:
+    power, limit = (normalize_field(f"{DEV}{name}", BOARD) for name in ("POWER_USAGE", "ENFORCED_POWER_LIMIT"))
+    return Rule(
+        POWER,
+        group_by_gpu(f"({power})\n/ (({limit}) > 0)"),
+        comment="Share of its limit. MIG instances have none: the power is their board's.",
+    )
+
+
+def build_contradiction_rule() -> Rule:
+    busy = (
+        f"{UTILISATION} >= {BUSY} unless on ({ONE}) (\n{pad_lines(COPIED)}\n)\n"
+        f"or\n{UTILISATION} >= {BUSY} and on ({ONE}) {POWER} >= {WORKING_POWER}"
+    )
+    strained = f"{POWER} >= {WORKING_POWER} unless on ({ONE}) {UTILISATION} >= {BUSY}"
+    return Rule(
+        series.CONTRADICTION,
+        f"{label_witness(busy, 'utilisation')}\nor\n{label_witness(strained, 'power')}",
+        comment="Profiling counters read 0, and what the label names shows work. Copies alone use no engine.",
+    )
+
+
+def label_witness(expr: str, witness: str) -> str:
+    """Build 1 for each GPU whose counters read 0 and which the expression selects, with the name of what it reads."""
+    both = f"(\n{pad_lines(expr)}\n)\nand on ({ONE}) (\n{pad_lines(STOPPED)}\n)"
+    gpus = f"max by ({GPU}) (\n{pad_lines(both)}\n) * 0 + 1"
+    return f'label_replace(\n{pad_lines(gpus)},\n  "{series.WITNESS}", "{witness}", "", ""\n)'
+
+
+def replace_dead_counters(activity: str, utilisation: str) -> str:
+    """Replace what dead counters say by utilisation where it shows work, else by nothing. Both expressions have the
+    same labels."""
+    return (
+        f"{activity}\nunless on ({ONE}) {series.CONTRADICTION}\n"
+        f"or\n{utilisation}\nand on ({ONE}) {UTILISATION} >= {BUSY}"
+    )
+
+
+def build_contradicting_rule() -> Rule:
+    return Rule(
+        series.CONTRADICTING,
+        f"{series.CONTRADICTION}\n* on ({ONE}) group_left () (\n"
+        f"  max by ({ONE}) ({UTILISATION} >= {BUSY})\n  or\n  max by ({ONE}) ({POWER})\n)",
+        comment="The value that contradicts profiling counters, which read 0.",
+    )
