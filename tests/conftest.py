@@ -1,5 +1,6 @@
 """Markers are in pyproject.toml. Tests marked `lab` are skipped, with the lab's own sentence, where it cannot run."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 # Seconds for one lab test with its fixtures: bringing hosts up and a whole installation are in it.
 LAB_LIMIT = 1800
 VM_LIMIT = 7200
+# Cases of one test function that `make quick` runs, spread over its table of parameters; `make test` runs all.
+QUICK_CASES = 3
 
 # Programs of the development lock (shellcheck) are found where `.venv/bin/pytest` is typed in full, too.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -41,11 +44,33 @@ def find_lab_refusal(*, vm: bool = False) -> str:
     return ""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--hypothesis-profile") == "quick":
+        thin_out_cases(config, items)
     for item in items:
         for marker, limit in (("lab", LAB_LIMIT), ("vm", VM_LIMIT)):
             if item.get_closest_marker(marker) and not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(limit))
+
+
+def pytest_collection_finish() -> None:
+    # What was imported and collected lives until the end: each look of the garbage collector at it is for nothing.
+    gc.collect()
+    gc.freeze()
+
+
+def thin_out_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the cases of each test function beyond QUICK_CASES, at even distances in the order of its parameters."""
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    chosen = {
+        cases[number * len(cases) // QUICK_CASES] if len(cases) > QUICK_CASES else cases[number]
+        for cases in functions.values()
+        for number in range(min(QUICK_CASES, len(cases)))
+    }
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
