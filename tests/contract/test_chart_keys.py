@@ -13,9 +13,13 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from gpustack.config.chart_keys import CHARTS, Key, judge_values, read_chart_keys
 from gpustack.config.resources import locate_shipped_values as shipped_values
+from gpustack.steps.monitoring.values import build_chart_values
+from tests.unit.config.specs import build_inventory
+from tests.unit.steps.test_pod_egress import write_spec
 
 ROOT = Path(__file__).parents[2]
 SIMULATED_CHARTS = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
@@ -76,6 +80,14 @@ def test_facts_are_those_of_the_real_charts(path: Path) -> None:
 def test_the_real_chart_knows_every_key_of_ours(path: Path) -> None:
     values = yaml.safe_load(path.read_text()) or {}
     assert [str(wrong) for wrong in judge_values(path.name, find_chart(path.stem), values)] == []
+
+
+def test_both_charts_take_the_values_of_a_site_behind_a_proxy(tmp_path: Path) -> None:
+    values = build_chart_values(build_inventory(**write_spec(tmp_path)))
+    assert values["alertmanager"]["alertmanagerSpec"]["containers"]
+    assert [str(wrong) for wrong in judge_values("monitoring", find_chart("monitoring"), values)] == []
+    schema = json.loads((SIMULATED_CHARTS / CHART_OF["monitoring"] / "values.schema.json").read_text())
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(values)] == []
 
 
 @pytest.mark.parametrize("folder", STAND_INS, ids=format_id)
