@@ -18,6 +18,7 @@ from gpustack.steps.gpu.unoffered import describe_unoffered_gpus
 from gpustack.steps.monitoring.history import describe_short_history
 from gpustack.steps.monitoring.values import describe_lost_history
 from gpustack.steps.no_proxy import describe_missing_exceptions
+from gpustack.steps.prereqs.rotating_disk import describe_rotating_disk
 
 
 def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
@@ -30,6 +31,7 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         describe_missing_exceptions(snapshot),
         describe_missing_sources(cluster),
         *list_actions(snapshot),
+        *list_by_host(snapshot, describe_rotating_disk),
         *list_by_host(snapshot, describe_overwritten_runc),
         *list_by_host(snapshot, describe_owner_driver),
         *list_by_host(snapshot, describe_rdma_adapters),

@@ -78,14 +78,19 @@ def cgroup_version(view: View) -> Result | None:
 
 def etcd_disk(view: View) -> Result | None:
     """The data of etcd will be on a disk of the host, before the host is a control plane. In memory it is lost at the
-    next boot, and over a network its writes are too slow. How fast a disk is shows only under the writes of etcd."""
+    next boot, and over a network its writes are too slow. `plan` warns of a disk that rotates; how fast one is shows
+    only under the writes of etcd."""
     if not view.host.control_plane or is_member(view):
         return None
-    kind = view[ETCD_FILE_SYSTEM]
-    if kind not in REMOTE_OR_VOLATILE and not kind.startswith("fuse."):
+    kind = view[ETCD_FILE_SYSTEM].kind
+    if not is_remote_or_volatile(kind):
         return None
     hint = Prose("mount a disk at /var/lib/etcd")
     return Result("file system of /var/lib/etcd", "on a disk of the host", kind, "operator", hint=hint)
+
+
+def is_remote_or_volatile(kind: str) -> bool:
+    return kind in REMOTE_OR_VOLATILE or kind.startswith("fuse.")
 
 
 def python(view: View) -> Result | None:
