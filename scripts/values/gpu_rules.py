@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpustack.vocabulary.contradiction import STILL
 from gpustack.vocabulary.labels import SHARE
 from gpustack.vocabulary.memory import SUMS
 from scripts.values import contradiction_rules
@@ -10,15 +11,18 @@ from scripts.values.normalise import (
     BYTES_PER_SECOND,
     CELSIUS,
     COUNT,
+    GPU,
     MEBIBYTES,
     MEGABYTES_PER_SECOND,
     MEGAHERTZ,
     MEMORY_CELSIUS,
     PERCENT,
     RATIO,
+    SAME_GPU,
     SMALL,
     WATTS,
     Rule,
+    choose_field,
     group_by_gpu,
     group_by_workload,
     normalize_field,
@@ -122,23 +126,27 @@ REASONS = normalize_metric(f"{DEV}CLOCK_THROTTLE_REASONS", COUNT)
 def build_usage_rules() -> list[Rule]:
     utilisation = Rule(
         "gpustack:gpu_utilisation:ratio",
-        group_by_workload(f"{UTIL} or {ENGINE}"),
+        group_by_workload(choose_field(UTIL, ENGINE)),
         comment="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
     )
+    working = f"on ({', '.join(SAME_GPU)}) ({ENGINE}) > {STILL}"
     active = Rule(
         "gpustack:gpu_active:ratio",
-        contradiction_rules.replace_dead_counters(group_by_workload(f"{ENGINE} or {UTIL}"), group_by_workload(UTIL)),
+        contradiction_rules.replace_dead_counters(
+            group_by_workload(choose_field(ENGINE, UTIL)), group_by_workload(f"({UTIL}) unless {working}")
+        ),
         comment="Share of time the engine is busy: the same meaning for GPUs and MIG instances. Utilisation stands for "
         "counters that are dead.",
     )
     memory = [
-        Rule(
-            "gpustack:gpu_memory_utilisation:ratio",
-            group_by_workload(f"({USED}) / (({USED}) + ({FREE}))"),
-            comment="Of what workloads can have: without the driver's reservation.",
-        ),
         Rule("gpustack:gpu_memory_used:bytes", group_by_workload(USED)),
         Rule("gpustack:gpu_memory_free:bytes", group_by_workload(FREE)),
+        Rule(
+            "gpustack:gpu_memory_utilisation:ratio",
+            f"1 / (\n  1 + gpustack:gpu_memory_free:bytes\n  / on ({GPU}) group_left ()\n"
+            f"  max by ({GPU}) (gpustack:gpu_memory_used:bytes)\n)",
+            comment="Used of used and free, of the whole GPU even if pods share it; without the driver's reservation.",
+        ),
     ]
     engine = Rule(contradiction_rules.ENGINE, group_by_workload(ENGINE))
     usage = [Rule(f"gpustack:{name}", group_by_workload(normalize_metric(*source))) for name, *source in USAGE]

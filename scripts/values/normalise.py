@@ -14,6 +14,8 @@ from gpustack.vocabulary.units import find_unit
 
 GPU = "node, UUID, gpu, modelName, GPU_I_ID, GPU_I_PROFILE"
 WORKLOAD = f"{GPU}, workload_namespace, workload_pod"
+SAME_GPU = (*HOSTS, "UUID", "gpu", "GPU_I_ID")
+"""The labels that all series of a GPU or MIG instance share."""
 
 # Above these is a blank value, or nonsense.
 RATIO, PERCENT, CELSIUS, WATTS = "<= 1.05", "<= 105", "<= 200", ">= 0 <= 10000"
@@ -76,13 +78,27 @@ def group_by_gpu(expr: str, *labels: str) -> str:
 
 
 def group_by_workload(expr: str, *labels: str) -> str:
-    """Group as `group_by_gpu`, with the pod that the kubelet gave the GPU to; free GPUs have no such labels."""
-    labelled = replace_label(
-        replace_label(label_node(expr), "workload_namespace", f"{WORKLOAD_PREFIX}namespace"),
-        "workload_pod",
-        f"{WORKLOAD_PREFIX}pod",
-    )
+    """Group as `group_by_gpu`, with the pod that the kubelet gave the GPU to; free GPUs have no such labels.
+
+    Where Prometheus honours the exporter's labels, `pod` is the workload's, and of a free GPU the exporter's own, which
+    `up` of the same target has, too."""
+    inner, target = f"(\n{pad_lines(expr)}\n)", f"on ({', '.join(TARGET)}) up"
+    either = f"{label_workload(f'{inner} unless {target}')}\nor\n{inner} and {target}"
+    labelled = label_workload(label_node(either), WORKLOAD_PREFIX)
     return f"max by ({', '.join((WORKLOAD, *labels))}) (\n{pad_lines(labelled)}\n)"
+
+
+def label_workload(expr: str, prefix: str = "") -> str:
+    """Set the labels of the workload from those of its pod, which may have a prefix."""
+    return replace_label(
+        replace_label(expr, "workload_namespace", f"{prefix}namespace"), "workload_pod", f"{prefix}pod"
+    )
+
+
+def choose_field(first: str, second: str) -> str:
+    """Choose the first of two fields that a GPU has. Their labels may differ: exporters since 4.8.2 have series of a
+    GPU and of each of its pods of some fields, and of the pods alone of others."""
+    return f"{first} or (\n{pad_lines(second)}\n) unless on ({', '.join(SAME_GPU)}) (\n{pad_lines(first)}\n)"
 
 
 def label_node(expr: str) -> str:
