@@ -71,6 +71,17 @@ def test_a_share_of_a_gpu_is_a_part_of_it() -> None:
     assert rows["",].total == pytest.approx(12.5)
 
 
+def test_four_pods_with_a_quarter_each_have_one_gpu() -> None:
+    """The exporter repeats the activity of the GPU for each of them."""
+    world = Recorder(1)
+    world.record_node("s", 0, 60, 1, gpu=4)
+    for number in range(4):
+        world.record_pod("s", f"n{number}", 0, 60, 1, active=0.8)
+    hours = sum_hours(group_hours(query_usage(world.build_source()), ("namespace",)))
+    assert (hours.allocated, hours.attributed, hours.active) == pytest.approx((1, 1, 0.8))
+    assert (hours.total, hours.free) == pytest.approx((1, 0))
+
+
 def test_a_short_gap_is_as_the_rest_of_its_hour_and_a_long_one_is_none() -> None:
     world = Recorder(100)
     world.record_node("n", 0, 6000, 8)
