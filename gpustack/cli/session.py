@@ -143,11 +143,12 @@ def choose_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[s
 def gather_all(
     inventory: "Inventory", report: Reporter, probes: "Sequence[Probe[Any]] | None" = None, names: Sequence[str] = ()
 ) -> "Snapshot":
-    """Run these probes, or all probes of the steps, on the hosts. Raise UnreachableError where no host of `names` was
-    reached."""
+    """Run these probes, or those of the steps that the inventory asks for, on the hosts. Raise UnreachableError where
+    no host of `names` was reached."""
     from gpustack.ask.gather import gather, require_reach
-    from gpustack.steps import PROBES
+    from gpustack.steps import STEPS
+    from gpustack.steps.step import select_probes
 
-    snapshot = gather(inventory, PROBES if probes is None else probes, report=report)
+    snapshot = gather(inventory, select_probes(STEPS, inventory) if probes is None else probes, report=report)
     require_reach(snapshot, names)
     return snapshot

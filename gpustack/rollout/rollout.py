@@ -29,7 +29,7 @@ from gpustack.rollout.plan import (
     plan,
 )
 from gpustack.rollout.waiting import Patience, Settling, needs_person
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, select_probes
 
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 """Such a function asks probes of hosts (all when empty)."""
@@ -87,7 +87,7 @@ class Rollout:
         last = waiting.LAST * self.factor
         deadline = time.monotonic() + last
         while True:
-            snapshot = self.time_gather([probe for step in self.steps for probe in step.probes], ())
+            snapshot = self.time_gather(select_probes(self.steps, self.inventory), ())
             seconds, current_plan = self.gather_seconds, plan(snapshot, self.steps, self.limit)
             open_states = [
                 state for state in current_plan.states if state.outcome != "ok" and self.is_active(state.location)

@@ -1,6 +1,6 @@
 """A step: a tuple of checks with an id, a scope, and a playbook and a role of the same id."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Literal
@@ -75,6 +75,12 @@ class Step:
             return self.settle_estimate(view) if self.settle_estimate else self.settle_seconds
         except FactUnavailable:
             return self.settle_seconds
+
+
+def select_probes(steps: Iterable[Step], inventory: Inventory) -> tuple[Probe[Any], ...]:
+    """Select the probes of the steps that an inventory asks for on one of its hosts: nobody judges what others read."""
+    chosen_steps = [step for step in steps if any(step.applies(inventory, host) for host in inventory.hosts)]
+    return tuple({probe.id: probe for step in chosen_steps for probe in step.probes}.values())
 
 
 def format_check_name(check: Check) -> str:

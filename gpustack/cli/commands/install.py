@@ -110,11 +110,12 @@ def install(
     from gpustack.rollout.next_command import repeat_command
     from gpustack.rollout.plan import build_idle_outcome, refuse_unplayable
     from gpustack.rollout.plan import plan as make_plan
-    from gpustack.steps import PROBES
+    from gpustack.steps import STEPS
+    from gpustack.steps.step import select_probes
 
     steps, names = choose_steps(step_names), choose_hosts(hosts, limit)
     force = force or adopt
-    probes = (*PROBES, UNRECORDED) if adopt else PROBES
+    probes = (*select_probes(STEPS, hosts), *((UNRECORDED,) if adopt else ()))
     before = make_plan(session.gather(hosts, probes), steps, names)
     adoptable = list_adoptable(before.snapshot, names) if adopt else {}
     if before.converged and not force:
