@@ -22,7 +22,7 @@ def query_contradictions(source: Source, clock: Clock) -> Iterator[Contradictory
         key = tuple(labels.get(name, "") for name in names)
         samples[key] = samples.get(key, 0.0) + sum(hourly.values())
         hours[key] = hours.get(key, 0.0) + sum(count * clock.rules.get(hour, 0.0) for hour, count in hourly.items())
-    for labels, hourly in source.query_hours("sum_over_time", series.CONTRADICTING, GPU):
+    for labels, hourly in source.query_hours("sum_over_time", series.CONTRADICTING, GPU) if hours else ():
         key = tuple(labels.get(name, "") for name in names)
         sums[key] = sums.get(key, 0.0) + sum(hourly.values())
     for key in sorted(hours):

@@ -14,7 +14,7 @@ ONE = "node, UUID, GPU_I_ID"
 ENGINE, SM = "gpustack:gpu_engine_active:ratio", "gpustack:gpu_sm_active:ratio"
 UTILISATION, POWER = "gpustack:gpu_utilisation:ratio", "gpustack:gpu_power:ratio"
 BOARD = '{GPU_I_ID=""}'
-STOPPED = f"{ENGINE} <= {STILL} unless on ({ONE}) {SM} > {STILL}\nor\n{SM} <= {STILL} unless on ({ONE}) {ENGINE}"
+STOPPED = f"({ENGINE} or {SM}) <= {STILL} unless on ({ONE}) {SM} > {STILL}"
 LINKS = [
     f"gpustack:gpu_{link}_{way}:bytes_per_second" for link in ("pcie", "nvlink") for way in ("transmit", "receive")
 ]
@@ -33,23 +33,21 @@ def build_power_rule() -> Rule:
 
 
 def build_contradiction_rule() -> Rule:
-    busy = (
-        f"{UTILISATION} >= {BUSY} unless on ({ONE}) (\n{pad_lines(COPIED)}\n)\n"
-        f"or\n{UTILISATION} >= {BUSY} and on ({ONE}) {POWER} >= {WORKING_POWER}"
-    )
+    """Build the rule. It reads each name as rarely as possible: what has no rules computes all of them at once."""
+    explained = f"(\n{pad_lines(COPIED)}\n) unless on ({ONE}) {POWER} >= {WORKING_POWER}"
+    busy = f"{UTILISATION} >= {BUSY} unless on ({ONE}) (\n{pad_lines(explained)}\n)"
     strained = f"{POWER} >= {WORKING_POWER} unless on ({ONE}) {UTILISATION} >= {BUSY}"
+    working = f"{label_witness(busy, 'utilisation')}\nor\n{label_witness(strained, 'power')}"
+    both = f"(\n{pad_lines(working)}\n)\nand on ({ONE}) ({STOPPED})"
     return Rule(
         series.CONTRADICTION,
-        f"{label_witness(busy, 'utilisation')}\nor\n{label_witness(strained, 'power')}",
+        f"max by ({GPU}, {series.WITNESS}) (\n{pad_lines(both)}\n) * 0 + 1",
         comment="Profiling counters read 0, and what the label names shows work. Copies alone use no engine.",
     )
 
 
 def label_witness(expr: str, witness: str) -> str:
-    """Build 1 for each GPU whose counters read 0 and which the expression selects, with the name of what it reads."""
-    both = f"(\n{pad_lines(expr)}\n)\nand on ({ONE}) (\n{pad_lines(STOPPED)}\n)"
-    gpus = f"max by ({GPU}) (\n{pad_lines(both)}\n) * 0 + 1"
-    return f'label_replace(\n{pad_lines(gpus)},\n  "{series.WITNESS}", "{witness}", "", ""\n)'
+    return f'label_replace(\n{pad_lines(expr)},\n  "{series.WITNESS}", "{witness}", "", ""\n)'
 
 
 def replace_dead_counters(activity: str, utilisation: str) -> str:

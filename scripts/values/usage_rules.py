@@ -96,14 +96,14 @@ def format_resource(profile: str) -> str:
 
 def build_held_rules() -> list[Rule]:
     measured, utilisation = (
-        f"max by ({HELD_BY}) (\n{pad_lines(label_node(select_held(*fields)))}\n)"
+        join_team(f"max by ({HELD_BY}) (\n{pad_lines(label_node(select_held(*fields)))}\n)")
         for fields in ((f"{PROF}GR_ENGINE_ACTIVE", f"{DEV}GPU_UTIL"), (f"{DEV}GPU_UTIL",))
     )
     by = "node, modelName, GPU_I_PROFILE, namespace, team"
     return [
         Rule(
             series.HELD,
-            join_team(replace_dead_counters(measured, utilisation)),
+            replace_dead_counters(f"(\n{pad_lines(measured)}\n)", f"(\n{pad_lines(utilisation)}\n)"),
             comment="Share of time that the engine is busy, of GPUs that the kubelet gave to a pod; of dead counters, "
             "utilisation.",
         ),
