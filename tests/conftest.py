@@ -64,13 +64,13 @@ def thin_out_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     functions: dict[str, list[pytest.Item]] = {}
     for item in items:
         functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen = {
+    sample = {
         cases[number * len(cases) // QUICK_CASES] if len(cases) > QUICK_CASES else cases[number]
         for cases in functions.values()
         for number in range(min(QUICK_CASES, len(cases)))
     }
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = [item for item in items if item in chosen]
+    config.hook.pytest_deselected(items=[item for item in items if item not in sample])
+    items[:] = [item for item in items if item in sample]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
