@@ -46,7 +46,7 @@ def find_lab_refusal(*, vm: bool = False) -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--hypothesis-profile") == "quick":
-        thin_out_cases(config, items)
+        select_cases(config, items)
     for item in items:
         for marker, limit in (("lab", LAB_LIMIT), ("vm", VM_LIMIT)):
             if item.get_closest_marker(marker) and not item.get_closest_marker("timeout"):
@@ -59,7 +59,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def thin_out_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
+def select_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the cases of each test function beyond QUICK_CASES, at even distances in the order of its parameters."""
     functions: dict[str, list[pytest.Item]] = {}
     for item in items:
