@@ -57,7 +57,7 @@ def judge_certificate_file(path: str, inventory: Path | None = None) -> tuple[st
         certificates = load_certificates(text)
     except ValueError:
         return "a file without a valid certificate", AUTHORITY.name
-    return next(filter(None, map(judge_validity, certificates)), None)
+    return next(filter(None, map(judge_certificate, certificates)), None)
 
 
 @lru_cache(maxsize=4)
@@ -77,16 +77,29 @@ def load_certificates(text: str) -> "tuple[Certificate, ...]":
         raise ValueError(f"a malformed certificate: {error}") from error
 
 
-def judge_validity(certificate: "Certificate") -> tuple[str, str] | None:
-    """Return (actual, rule) of a certificate that is not valid now."""
+def judge_certificate(certificate: "Certificate") -> tuple[str, str] | None:
+    """Return (actual, rule) of a certificate that is not valid now, or that is a server's and issued by another CA. A
+    server's own certificate, issued by itself, may be trusted without being a CA's."""
     now = datetime.now(UTC)
+    name = certificate.subject.rfc4514_string() or "a certificate without a name"
+    if certificate.issuer != certificate.subject and is_no_authority(certificate):
+        return f"{name}, which is no CA", f"{AUTHORITY.name}: {certificate.issuer.rfc4514_string()} issued this one"
     if certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
         return None
-    name = certificate.subject.rfc4514_string() or "a certificate without a name"
     if certificate.not_valid_after_utc < now:
         return f"{name}, which expired on {certificate.not_valid_after_utc:%Y-%m-%d}", "a certificate that is valid now"
     begin = f"{certificate.not_valid_before_utc:%Y-%m-%d}"
     return f"{name}, which is valid from {begin} on", "a certificate that is valid now"
+
+
+def is_no_authority(certificate: "Certificate") -> bool:
+    """Tell whether a certificate says of itself that it is no CA's."""
+    from cryptography.x509 import BasicConstraints, ExtensionNotFound
+
+    try:
+        return not certificate.extensions.get_extension_for_class(BasicConstraints).value.ca
+    except (ExtensionNotFound, ValueError):
+        return False
 
 
 def locate_path(file: str, path: str) -> str:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gpustack.config.addresses import NodeAddress
+
 CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standalone"
 CLUSTER_GROUPS = (CONTROL_PLANE, NODE)
 GROUPS = (*CLUSTER_GROUPS, STANDALONE)
@@ -19,7 +21,7 @@ class HostSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     gpustack_node_ip: Annotated[
-        IPv4Address | None,
+        NodeAddress | None,
         Field(description="address of the node; default: the one that SSH reaches, if the default route has it"),
     ] = None
     gpustack_gpus: Annotated[

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from gpustack.config.addresses import ClusterNetwork, Network, validate_certificate_name, validate_endpoint
 from gpustack.config.sections.autoscaling import Autoscaling
 from gpustack.config.sections.gpu import Gpu
 from gpustack.config.sections.minimum import Minimum
@@ -32,12 +33,6 @@ def validate_version_set(name: str) -> str:
     return name
 
 
-def validate_port(text: str) -> str:
-    if not 0 < int(text.rpartition(":")[2]) < 65536:
-        raise ValueError("name:port, with a port of 1 to 65535")
-    return text
-
-
 def build_size_validator(widest: int, narrowest: int, reason: str) -> Callable[[IPv4Network], IPv4Network]:
     def validate_size(network: IPv4Network) -> IPv4Network:
         if not widest <= network.prefixlen <= narrowest:
@@ -48,12 +43,12 @@ def build_size_validator(widest: int, narrowest: int, reason: str) -> Callable[[
 
 
 HostPort = Annotated[
-    str, Field(pattern=r"^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$"), AfterValidator(validate_port)
+    str, Field(pattern=r"^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$"), AfterValidator(validate_endpoint)
 ]
 KubernetesVersion = Annotated[str, AfterValidator(parse_kubernetes_version)]
 # kubeadm's limits for IPv4 (its package `validation`): 16 bits between the network and a node's /24, 20 of Services.
-PodNetwork = Annotated[IPv4Network, AfterValidator(build_size_validator(8, 22, "every node takes a /24 of it"))]
-ServiceNetwork = Annotated[IPv4Network, AfterValidator(build_size_validator(12, 28, "kubeadm takes no other"))]
+PodNetwork = Annotated[ClusterNetwork, AfterValidator(build_size_validator(8, 22, "every node takes a /24 of it"))]
+ServiceNetwork = Annotated[ClusterNetwork, AfterValidator(build_size_validator(12, 28, "kubeadm takes no other"))]
 
 
 class Conntrack(Section):
@@ -74,7 +69,10 @@ class Kubernetes(Section):
             examples=["kube.example.com:6443"],
         ),
     ] = None
-    cert_sans: Annotated[tuple[str, ...], Field(description="more names and addresses in the API's certificate")] = ()
+    cert_sans: Annotated[
+        tuple[Annotated[str, AfterValidator(validate_certificate_name)], ...],
+        Field(description="more names and addresses in the API's certificate"),
+    ] = ()
     pod_cidr: Annotated[PodNetwork, Field(description="addresses of pods; every node gets a /24 of it")] = IPv4Network(
         "10.244.0.0/16"
     )
@@ -132,7 +130,7 @@ class Firewall(Section):
         bool, Field(description="add rules for the cluster's traffic; with false the plan only lists what is blocked")
     ] = True
     sources: Annotated[
-        tuple[IPv4Network, ...] | None,
+        tuple[Network, ...] | None,
         Field(
             description="clients outside the cluster, such as [192.0.2.0/24]: for the API, and for NodePorts "
             "where a Service has one; default: where gpustack connects from, for the API alone",

@@ -59,10 +59,10 @@ def test_each_alert_fires_and_is_silent(file: Path) -> None:
     assert run_promtool("test", "rules", file) == ""
 
 
-def honour_labels(series: re.Match[str]) -> str:
+def apply_honor_labels(series: re.Match[str]) -> str:
     """Write a series of a GPU as Prometheus stores it where it honours the labels of the exporter."""
-    own = re.sub(r'(?<=[{,])\s*(?:namespace|pod|container)="[^"]*",?', "", series[0])
-    return re.sub(r"\bexported_(namespace|pod|container)=", r"\1=", own)
+    text = re.sub(r'(?<=[{,])\s*(?:namespace|pod|container)="[^"]*",?', "", series[0])
+    return re.sub(r"\bexported_(namespace|pod|container)=", r"\1=", text)
 
 
 @pytest.mark.long
@@ -71,7 +71,7 @@ def honour_labels(series: re.Match[str]) -> str:
 )
 def test_each_alert_fires_with_the_labels_of_the_exporter_as_they_are(file: Path, tmp_path: Path) -> None:
     """The input is that of the other shape (honorLabels false), but for the names of its labels."""
-    text = re.sub(r'\bDCGM_\w+\{[^}]*exported_pod="[^}]*\}', honour_labels, file.read_text())
+    text = re.sub(r'\bDCGM_\w+\{[^}]*exported_pod="[^}]*\}', apply_honor_labels, file.read_text())
     (tmp_path / file.name).write_text(text.replace("../", f"{RULES}/"))
     assert run_promtool("test", "rules", tmp_path / file.name) == ""
 

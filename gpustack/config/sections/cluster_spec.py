@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from gpustack.config.certificate_file import judge_certificate_file, locate_path
 from gpustack.config.complaint import Complaint
-from gpustack.config.host import Host
+from gpustack.config.endpoint import extract_name
+from gpustack.config.host import Host, is_ipv4_address
 from gpustack.config.package_sources import judge_package_sources
 from gpustack.config.pydantic_errors import build_complaints, extract_path
 from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
@@ -155,6 +156,11 @@ def find_contradictions(
         if inside:
             actual, rule = f"{network}, which holds {', '.join(inside)}", "a network that no host is in"
             yield {key}, Complaint(file, f"{KEY}.{key}", actual, rule, "config-networks-overlap")
+        endpoint = spec.kubernetes.endpoint or ""
+        if is_ipv4_address(name := extract_name(endpoint)) and IPv4Address(name) in network:
+            rule = f"an address outside of {key} {network}"
+            place = f"{KEY}.kubernetes.endpoint"
+            yield {key, "kubernetes.endpoint"}, Complaint(file, place, endpoint, rule, "config-networks-overlap")
     yield from find_ineffective_settings(file, spec)
     yield from judge_logins(file, spec, source)
     yield from judge_driver_sources(file, spec, source)

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from gpustack.config.addresses import validate_direct_host, validate_port
 from gpustack.config.sections.section import Section
 
 
@@ -20,7 +21,7 @@ CaFile = Annotated[
         examples=["~/ca.crt"],
     ),
 ]
-ProxyUrl = Annotated[str, Field(pattern=r"^https?://[^/\s:@]+:[0-9]{1,5}$")]
+ProxyUrl = Annotated[str, Field(pattern=r"^https?://[^/\s:@]+:[0-9]{1,5}$"), AfterValidator(validate_port)]
 
 
 class Mirror(Section):
@@ -34,6 +35,7 @@ class Mirror(Section):
             description="http(s)://HOST:PORT, no path",
             examples=["http://10.0.0.5:8480"],
         ),
+        AfterValidator(validate_port),
     ]
     fingerprint: Annotated[
         Fingerprint,
@@ -71,7 +73,7 @@ class Proxy(Section):
         Field(description="proxy for https://; default: that of http", examples=["http://proxy.example.com:3128"]),
     ] = None
     no_proxy: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9.:/*-]+$")], ...],
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9.:/*-]+$"), AfterValidator(validate_direct_host)], ...],
         Field(
             description="hosts that are reached directly: names, .domains, networks; the cluster's own are added",
             examples=["[.example.com, 10.0.0.0/8]"],

@@ -33,6 +33,15 @@ def build_authority(name: str = "Example CA", begin: int = -1, end: int = 365) -
     return builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True).sign(KEY, SHA256())
 
 
+def build_server_certificate(issuer: str) -> x509.Certificate:
+    """Build the certificate of a server, which is no CA, as that issuer gives it."""
+    subject, today = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")]), datetime.now(UTC)
+    signer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)])
+    builder = x509.CertificateBuilder(signer, subject, KEY.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(today - timedelta(1)).not_valid_after(today + timedelta(365))
+    return builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True).sign(KEY, SHA256())
+
+
 def encode(certificate: x509.Certificate, encoding: Encoding = Encoding.PEM) -> bytes:
     return certificate.public_bytes(encoding)
 
@@ -57,6 +66,7 @@ UNFIT: dict[str, tuple[bytes, str]] = {
     "DER": (encode(build_authority(), Encoding.DER), "a file that is no text"),
     "expired": (encode(build_authority("Old", -20, -10)), "CN=Old, which expired on 20"),
     "one expired": (encode(build_authority()) + encode(build_authority("Old", -20, -10)), "CN=Old, which expired"),
+    "a server": (encode(build_server_certificate("Example CA")), "CN=server, which is no CA"),
     "not yet": (encode(build_authority("New", 10)), "CN=New, which is valid from 20"),
 }
 
