@@ -11,10 +11,9 @@ from pathlib import Path
 from gpustack.config.ansible.inventory_files import VARIABLES, list_files
 from gpustack.config.complaint import Complaint, find_nearest, fold_spelling
 from gpustack.config.host import GROUPS, IGNORED, HostSpec
-from gpustack.config.yaml_files import ANSIBLE, ENDINGS, VAULT
-from gpustack.files.document import YAML_TEXT, DocumentError
+from gpustack.config.yaml_files import ENDINGS, VAULT, parse_keys
+from gpustack.files.document import YAML_TEXT
 from gpustack.files.read import read_text
-from gpustack.files.yaml_text import parse_yaml
 
 SPEC_KEY = "gpustack"
 PREFIX = f"{SPEC_KEY}_"
@@ -102,17 +101,6 @@ def find_unread_files(
             near = find_nearest(name, known)
             complaints.append(Complaint(str(path), name, f"variables of no {kind}", rule, REFERENCE, near))
     return complaints
-
-
-def parse_keys(path: Path, text: str) -> list[str] | None:
-    """Return the top keys of a YAML file, or None where it is no mapping. Ansible reports what is no YAML."""
-    if path.suffix not in (*ENDINGS, ""):
-        return None
-    try:
-        document = parse_yaml(text, ANSIBLE)
-    except DocumentError:
-        return None
-    return [str(key) for key in document] if isinstance(document, dict) else None
 
 
 def find_unread_folder(

@@ -60,3 +60,14 @@ def describe_error(path: Path, error: DocumentError) -> Complaint:
     if isinstance(error, LimitError):
         return Complaint(where, "", error.reason, "a document within the limits", "config-file-limit")
     return Complaint(where, "", f"no YAML ({error.reason})", "YAML", "config-not-yaml")
+
+
+def parse_keys(path: Path, text: str) -> list[str] | None:
+    """Return the top keys of a YAML file, or None where it is no mapping. Ansible reports what is no YAML."""
+    if path.suffix not in (*ENDINGS, ""):
+        return None
+    try:
+        document = parse_yaml(text, ANSIBLE)
+    except DocumentError:
+        return None
+    return [str(key) for key in document] if isinstance(document, dict) else None

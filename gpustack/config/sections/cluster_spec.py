@@ -1,6 +1,5 @@
 """The place of the cluster spec and its judgement: one `gpustack:` for all hosts, in group_vars/all."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from ipaddress import IPv4Address
@@ -19,10 +18,11 @@ from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
 from gpustack.config.sections import exporter_rules, receiver, serve
 from gpustack.config.sections.sources import Mirror, Proxy
 from gpustack.config.spec import Spec
+from gpustack.config.yaml_files import ENDINGS, parse_keys
+from gpustack.files.document import YAML_TEXT
 from gpustack.files.read import read_text
 
 KEY = "gpustack"
-STANDS = re.compile(rf"""^["']?{KEY}["']?\s*:""", re.MULTILINE)
 
 
 def find_spec_file(source: Path | None) -> str:
@@ -45,20 +45,35 @@ def list_general_files(source: Path) -> list[Path]:
 
 
 def list_files(folder: Path, pattern: str = "**/*") -> list[Path]:
-    return sorted(path for path in folder.glob(pattern) if path.is_file())
+    """List the files below a folder that Ansible reads as variables: none that is hidden or a backup, and none below a
+    folder whose name has an ending."""
+    return sorted(path for path in folder.glob(pattern) if path.is_file() and is_read(path.relative_to(folder)))
+
+
+def is_read(path: Path) -> bool:
+    """Tell whether Ansible reads a file of a folder of variables, by its path below that folder."""
+    names = [*path.parent.parts, path.name]
+    return (
+        not any(name.startswith(".") or name.endswith("~") for name in names)
+        and not any(Path(name).suffix for name in path.parent.parts)
+        and path.suffix in (*ENDINGS, "")
+    )
 
 
 def has_spec(path: Path) -> bool:
     """Tell whether a file has the spec. A vaulted file counts as one without: its content is unknown, and the spec
     holds no secrets."""
     try:
-        return bool(STANDS.search(read_text(path)))
+        text = read_text(path, YAML_TEXT)
     except (OSError, ValueError):
         return False
+    # A file without the word needs no parser.
+    return KEY in text and KEY in (parse_keys(path, text) or ())
 
 
 def find_misplaced_specs(source: Path | None) -> list[Complaint]:
-    """Return a complaint for a spec of one host or group. It would replace the whole mapping there."""
+    """Return a complaint for a spec of one host or group, and for a second one of all hosts. It would replace the whole
+    mapping, or be replaced by it."""
     if source is None:
         return []
     base, right = locate_inventory_dir(source), list_general_files(source)
@@ -67,9 +82,14 @@ def find_misplaced_specs(source: Path | None) -> list[Complaint]:
         *(path for path in list_files(base / "group_vars") if path not in right),
     ]
     rule = "gpustack_… variables of hosts; the spec stands in group_vars/all/gpustack.yml only"
-    return [
+    complaints = [
         Complaint(str(path), KEY, "a cluster spec", rule, "config-spec-split") for path in suspects if has_spec(path)
     ]
+    first, *others = [str(path) for path in right if has_spec(path)] or [""]
+    if others:
+        actual, rule = f"a cluster spec, beside another in {', '.join(others)}", "one file; Ansible does not merge them"
+        complaints.append(Complaint(first, KEY, actual, rule, "config-spec-split"))
+    return complaints
 
 
 def build_cluster_spec(

@@ -102,6 +102,30 @@ def test_a_spec_in_any_file_for_all_hosts_is_taken_and_named(site: Site, path: s
     assert f"site/{path}: gpustack.swp" in error.reason
 
 
+@pytest.mark.parametrize("path", ["group_vars/all/z.yml", "group_vars/all.yml", "group_vars/all/more/z"])
+def test_a_second_spec_for_all_hosts_is_refused_with_both_files(site: Site, path: str) -> None:
+    """Ansible replaces the mapping of one file by that of another, or does not read all.yml beside the folder."""
+    bogus = "gpustack: {kubernetes: {pod_cidr: bogus}}\n"
+    error = expect_refusal(site(**{"group_vars/all/gpustack.yml": bogus, path: "gpustack: {cluster_name: y}\n"}))
+    assert error.reference == "config-spec-split"
+    assert "site/group_vars/all/gpustack.yml" in error.reason
+    assert f"site/{path}" in error.reason
+
+
+@pytest.mark.parametrize("path", ["group_vars/all.yml", "group_vars/all/z.yml", "group_vars/all/z.json"])
+def test_a_spec_in_braces_is_found_in_its_file(site: Site, path: str) -> None:
+    error = expect_refusal(site(**{path: '{"gpustack": {"swp": "keep"}}\n'}))
+    assert f"site/{path}: gpustack.swp" in error.reason
+
+
+@pytest.mark.parametrize("path", ["group_vars/all/a.bak", "group_vars/all/.a.yml", "group_vars/all/a.yml~"])
+def test_a_file_that_ansible_does_not_read_is_not_blamed(site: Site, path: str) -> None:
+    files = {path: "gpustack: {swap: keep}\n", "group_vars/all/z.yml": "gpustack: {swp: keep}\n"}
+    error = expect_refusal(site(**files))
+    assert error.reference == "config-unknown-key"
+    assert "site/group_vars/all/z.yml: gpustack.swp" in error.reason
+
+
 def test_what_the_files_of_the_spec_hold_is_known_and_never_shown(site: Site, tmp_path: Path) -> None:
     (tmp_path / "password").write_text("fig-leaf-77\n")
     (tmp_path / "password").chmod(0o600)
