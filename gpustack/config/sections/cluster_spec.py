@@ -99,7 +99,8 @@ def build_cluster_spec(
     file = find_spec_file(source)
     if misplaced_specs := find_misplaced_specs(source):
         return Spec(), misplaced_specs
-    specs = [variables.get(name, {}).get(KEY) or {} for name in names]
+    stated = [variables.get(name, {}).get(KEY) for name in names]
+    specs: list[Any] = [{} if value is None else value for value in stated]
     settings: Any = next(iter(specs), {})
     if any(other != settings for other in specs):
         differing = [name for name, other in zip(names, specs, strict=True) if other != settings]
@@ -109,7 +110,7 @@ def build_cluster_spec(
         ]
         return Spec(), misplaced_specs
     if not isinstance(settings, Mapping):
-        return Spec(), [Complaint(file, KEY, repr(settings), "a mapping")]
+        return Spec(), [Complaint(file, KEY, repr(settings), "a mapping, or nothing")]
     spec, wrong, complaints = validate_spec(file, settings)
     return spec, complaints + [
         entry for keys, entry in find_contradictions(file, spec, hosts, source) if not wrong & keys

@@ -134,7 +134,11 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"gpu": {"sharing": {"replicas": 1}}}, "gpu.sharing.replicas", "1", "2 or more"),
         ({"cluster_name": "Big_One"}, "cluster_name", "'Big_One'", "name of the cluster"),
         ({7: 1}, "7", "7", "a text as key"),
-        ([1], "", "[1]", "a mapping"),
+        ([1], "", "[1]", "a mapping, or nothing"),
+        ([], "", "[]", "a mapping, or nothing"),
+        ("", "", "''", "a mapping, or nothing"),
+        (False, "", "False", "a mapping, or nothing"),
+        (0, "", "0", "a mapping, or nothing"),
     ],
 )  # fmt: skip
 def test_wrong_values_are_reported_in_the_operators_words(spec: Any, key: str, actual: str, rule: str) -> None:
