@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.ansible.connection import READ, is_secret, parse_connection
 from gpustack.config.complaint import Complaint, find_nearest
-from gpustack.config.host import CLUSTER_GROUPS, CONTROL_PLANE, GROUPS, STANDALONE, Host, HostSpec
+from gpustack.config.host import CLUSTER_GROUPS, CONTROL_PLANE, GROUPS, IGNORED, STANDALONE, Host, HostSpec
 from gpustack.config.misspellings import find_misspellings, is_misspelt_in
-from gpustack.config.pydantic_errors import build_complaints
+from gpustack.config.pydantic_errors import build_complaints, format_input
 from gpustack.config.sections.cluster_spec import build_cluster_spec, find_spec_file
 from gpustack.config.spec import Spec
 
@@ -61,8 +61,12 @@ def build_host(
 ) -> tuple[Host, list[Complaint]]:
     """Build a host. Complaints have no file yet: one that is the same for many hosts is reported once."""
     membership = frozenset(group for group in GROUPS if name in groups.get(group, ()))
-    flat = {key: value for key, value in variables.items() if key.startswith("gpustack_")}
+    flat = {key: value for key, value in variables.items() if key.startswith("gpustack_") and key != IGNORED}
     complaints = [wrong for key in (*READ, *flat) for wrong in judge_variable(key, variables.get(key))]
+    if variables.get(IGNORED, False) is not False:
+        names = ", ".join(group for group in GROUPS if group in membership)
+        rule = f"a host in no group of gpustack: take the host out of {names}, or remove the variable"
+        complaints.append(Complaint("", IGNORED, f"{format_input(variables[IGNORED])} for a host in {names}", rule))
     readable = {key: value for key, value in variables.items() if not any(wrong.key == key for wrong in complaints)}
     fields, wrong = parse_connection(name, readable, cfg, password)
     try:

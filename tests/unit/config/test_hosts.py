@@ -84,6 +84,14 @@ def test_settings_of_a_host_are_read() -> None:
     assert complaint.rule == "an IPv4 address"
 
 
+def test_a_host_to_ignore_leaves_its_group() -> None:
+    (complaint,) = list_complaints(h2={"gpustack_ignore": True})
+    assert (complaint.key, complaint.actual) == ("gpustack_ignore", "True for a host in kube_node")
+    assert "take the host out of kube_node" in complaint.rule
+    assert complaint.nearest == ""
+    assert list_complaints(h2={"gpustack_ignore": False}) == []
+
+
 def test_the_same_mistake_of_many_hosts_is_reported_once() -> None:
     many = tuple(f"n{number}" for number in range(9))
     (complaint,) = list_complaints(
