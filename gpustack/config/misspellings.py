@@ -36,6 +36,8 @@ def find_misspellings(
     return [
         *find_misspelt_variables(inventory, variables, texts),
         *find_unread_files(source, groups, texts),
+        *(find_misnamed_files(source, variables, texts) if source else ()),
+        *(find_misnamed_folders(source) if source else ()),
         *(find_misspelt_groups(inventory, groups, texts) if source else ()),
         *(find_unused_hosts(inventory, groups, variables, texts) if source else ()),
     ]
@@ -101,6 +103,38 @@ def find_unread_files(
             near = find_nearest(name, known)
             complaints.append(Complaint(str(path), name, f"variables of no {kind}", rule, REFERENCE, near))
     return complaints
+
+
+def find_misnamed_files(
+    source: Path, variables: Mapping[str, Mapping[str, object]], texts: Mapping[Path, str]
+) -> list[Complaint]:
+    """Return a complaint for each file of variables of all hosts that has the spec and whose name Ansible does not
+    read. Beside a spec that is read, only a misspelt ending is a mistake: others are those of copies."""
+    place, complaints = (source if source.is_dir() else source.parent) / VARIABLES[0], []
+    has_spec = any(SPEC_KEY in host for host in variables.values())
+    rule = f"a name that ends in {', '.join(ENDINGS)}"
+    for path, text in texts.items():
+        ending = path.suffix
+        if not path.is_relative_to(place) or path.relative_to(place).parts[0].partition(".")[0] != "all":
+            continue
+        if (ending in (*ENDINGS, "") and not path.name.endswith("~")) or SPEC_KEY not in text:
+            continue
+        is_misspelt = not ending.endswith("~") and any(count_edits(ending.lower(), known) <= 1 for known in ENDINGS)
+        if (is_misspelt or not has_spec) and SPEC_KEY in (parse_keys(path.with_name(SPEC_KEY), text) or ()):
+            near = f"{path.name.partition('.')[0].strip('~')}.yml"
+            complaints.append(Complaint(str(path), SPEC_KEY, "a spec in a file not read", rule, REFERENCE, near))
+    return complaints
+
+
+def find_misnamed_folders(source: Path) -> list[Complaint]:
+    """Return a complaint for each folder beside the inventory whose name is nearly that of its variables."""
+    base, rule = source if source.is_dir() else source.parent, "a name that does not look like one of Ansible's"
+    return [
+        Complaint(str(path), "", "a folder that nothing reads", rule, REFERENCE, near)
+        for path in sorted(base.iterdir())
+        if path.name not in VARIABLES and not path.name.endswith("~") and path.is_dir()
+        if (near := find_within_edits(path.name, VARIABLES))
+    ]
 
 
 def find_unread_folder(

@@ -105,6 +105,38 @@ def test_the_group_of_all_nodes_may_stand_above(tmp_path: Path) -> None:
     assert len(load_inventory(write_site(tmp_path, hosts)).hosts) == 2
 
 
+SPEC_TEXT = "gpustack: {cluster_name: y}\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("path", "line", "near"),
+    [
+        ("group_vars/all/gpustack.yam", "group_vars/all/gpustack.yam: gpustack: a spec in a file", "gpustack.yml"),
+        ("group_vars/all/gpustack.yml.bak", "group_vars/all/gpustack.yml.bak: gpustack: a spec", "gpustack.yml"),
+        ("group_vars/all/gpustack.yml~", "group_vars/all/gpustack.yml~: gpustack: a spec", "gpustack.yml"),
+        ("group_vars/all.yam", "group_vars/all.yam: gpustack: a spec", "all.yml"),
+        ("group_var/all/gpustack.yml", "group_var: a folder that nothing reads", "group_vars"),
+        ("hosts_var/a.yml", "hosts_var: a folder that nothing reads", "host_vars"),
+    ],
+)
+def test_a_misnamed_file_or_folder_is_refused(tmp_path: Path, path: str, line: str, near: str) -> None:
+    site = write_site(tmp_path, **{path: SPEC_TEXT})
+    reference, lines = read_refusal(site / "hosts.yml")
+    assert reference == "config-misspelt"
+    assert [found.replace(f"{site}/", "").startswith(line) for found in lines] == [True]
+    assert lines[0].endswith(f"did you mean {near}?")
+
+
+@pytest.mark.long
+def test_a_copy_beside_the_spec_is_legal_and_a_misspelt_ending_is_not(tmp_path: Path) -> None:
+    names = ("gpustack.yml", "gpustack.yml.bak", "gpustack.yml~", "gpustack.yml.orig", "gpustack.old")
+    site = write_site(tmp_path, **{f"group_vars/all/{name}": SPEC_TEXT for name in names})
+    assert load_inventory(site).spec.cluster_name == "y"
+    (site / "group_vars" / "all" / "more.yam").write_text(SPEC_TEXT)
+    assert read_refusal(site)[0] == "config-misspelt"
+
+
 @pytest.mark.parametrize(
     ("name", "near"),
     [
