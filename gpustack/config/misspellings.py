@@ -131,7 +131,7 @@ def find_misnamed_folders(source: Path) -> list[Complaint]:
     base, rule = source if source.is_dir() else source.parent, "a name that does not look like one of Ansible's"
     return [
         Complaint(str(path), "", "a folder that nothing reads", rule, REFERENCE, near)
-        for path in sorted(base.iterdir())
+        for path in sorted(base.glob("*"))
         if path.name not in VARIABLES and not path.name.endswith("~") and path.is_dir()
         if (near := find_within_edits(path.name, VARIABLES))
     ]
