@@ -130,7 +130,7 @@ def find_misnamed_folders(source: Path) -> list[Complaint]:
     """Return a complaint for each folder beside the inventory whose name is nearly that of its variables."""
     base, rule = source if source.is_dir() else source.parent, "a name that does not look like one of Ansible's"
     return [
-        Complaint(str(path), "", "a folder that nothing reads", rule, REFERENCE, near)
+        Complaint(str(path), "", "a directory that nothing reads", rule, REFERENCE, near)
         for path in sorted(base.glob("*"))
         if path.name not in VARIABLES and not path.name.endswith("~") and path.is_dir()
         if (near := find_within_edits(path.name, VARIABLES))

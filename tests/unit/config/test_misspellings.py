@@ -116,15 +116,15 @@ SPEC_TEXT = "gpustack: {cluster_name: y}\n"
         ("group_vars/all/gpustack.yml.bak", "group_vars/all/gpustack.yml.bak: gpustack: a spec", "gpustack.yml"),
         ("group_vars/all/gpustack.yml~", "group_vars/all/gpustack.yml~: gpustack: a spec", "gpustack.yml"),
         ("group_vars/all.yam", "group_vars/all.yam: gpustack: a spec", "all.yml"),
-        ("group_var/all/gpustack.yml", "group_var: a folder that nothing reads", "group_vars"),
-        ("hosts_var/a.yml", "hosts_var: a folder that nothing reads", "host_vars"),
+        ("group_var/all/gpustack.yml", "group_var: a directory that nothing reads", "group_vars"),
+        ("hosts_var/a.yml", "hosts_var: a directory that nothing reads", "host_vars"),
     ],
 )
 def test_a_misnamed_file_or_folder_is_refused(tmp_path: Path, path: str, line: str, near: str) -> None:
     site = write_site(tmp_path, **{path: SPEC_TEXT})
     reference, lines = read_refusal(site / "hosts.yml")
     assert reference == "config-misspelt"
-    assert [found.replace(f"{site}/", "").startswith(line) for found in lines] == [True]
+    assert [complaint.replace(f"{site}/", "").startswith(line) for complaint in lines] == [True]
     assert lines[0].endswith(f"did you mean {near}?")
 
 
