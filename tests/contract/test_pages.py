@@ -15,6 +15,7 @@ from gpustack.errors import UsageError
 from gpustack.report.explain import alerts as alert_pages
 from gpustack.report.explain import pages
 from gpustack.report.explain.alerts import PREFIX, read_alerts
+from gpustack.report.explain.faults import list_faults
 from gpustack.report.explain.gpu import METRIC, XID
 from gpustack.report.explain.pages import PAGES, explain_topic, list_checks, read_error_pages, render_contents
 from gpustack.steps import STEPS
@@ -85,7 +86,8 @@ def test_every_page_is_of_a_reference_in_use() -> None:
 
 def test_pages_that_are_advised_exist() -> None:
     # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
-    known_references = {*read_error_pages(), *list_checks(), *(step.id for step in STEPS), PREFIX, METRIC, XID}
+    steps = [step.id for step in STEPS]
+    known_references = {*read_error_pages(), *list_checks(), *steps, *list_faults(), PREFIX, METRIC, XID}
     files = {name: path.read_text() for name, path in [*list_sources().items(), *((str(text), text) for text in TEXTS)]}
     advised_pages = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     commanded_pages = set(find_commanded_pages())
