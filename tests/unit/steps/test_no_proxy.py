@@ -36,7 +36,7 @@ def test_what_the_operator_named_is_no_warning(entries: list[str]) -> None:
     assert describe_missing_exceptions(build_snapshot(no_proxy=entries)) == ""
 
 
-@pytest.mark.parametrize("entries", [["10.0.1.0/24"], [".example.com"], ["x/y"]])
+@pytest.mark.parametrize("entries", [["10.0.1.0/24"], [".example.com"]])
 def test_what_does_not_hold_the_address_is_one(entries: list[str]) -> None:
     assert describe_missing_exceptions(build_snapshot(no_proxy=entries)) != ""
 
@@ -56,4 +56,4 @@ def test_without_a_proxy_nothing_is_an_exception() -> None:
 
 def test_a_plain_entry_is_for_its_address_alone() -> None:
     assert is_exempt("10.0.0.2", ["10.0.0.2"])
-    assert not is_exempt("10.0.0.20", ["10.0.0.2", "10.0.0"])
+    assert not is_exempt("10.0.0.20", ["10.0.0.2", "10.0.0", "x/y"])
