@@ -11,16 +11,19 @@ ENV := .venv/made
 # Two at a time, the longest first: each takes one core.
 UNITS := $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
 FOLDERS := tests/contract tests/replay $(UNITS)
-# The loop of a contributor: two halves, since each start of pytest costs as much as a small folder. Left out are tests
-# marked `long`; every package keeps tests.
-FIRST := $(addsuffix /,$(addprefix tests/unit/,steps cli))
-SECOND := $(filter-out $(FIRST) tests/unit/hostile/,$(UNITS))
+# The loop of a contributor: four parts at a time, since some tests wait, and few, since each start of pytest costs as
+# much as a small folder. Left out are tests marked `long`; every package keeps tests.
+STEPS := tests/unit/steps/
+CLI := tests/unit/cli/
+READING := $(addsuffix /,$(addprefix tests/unit/,ask bundle config doctor probes profile))
+OTHERS := $(filter-out $(STEPS) $(CLI) $(READING) tests/unit/hostile/,$(UNITS))
+QUICK := quick-steps quick-cli quick-reading quick-others
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
 # timed PART,COMMAND: says at its end how long it took.
 timed = @TIMEFORMAT='── %lR  $(1)'; time $(2)
 
-.PHONY: help demo test quick quick-first quick-second folders $(FOLDERS) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+.PHONY: help demo test quick $(QUICK) folders $(FOLDERS) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
     upstream env go lock values rights sbom audit clean
 
 help:
@@ -71,13 +74,14 @@ $(FOLDERS):
 
 quick: $(ENV)
 	@echo "make quick: unit tests of every package with few drawn cases; neither Go nor a lab is needed" >&2
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going quick-first quick-second
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync --keep-going $(QUICK)
 
-quick-first:
-	pytest $(FIRST) -m "not slow and not long" --hypothesis-profile=quick
-
-quick-second:
-	pytest $(SECOND) -m "not slow and not long" --hypothesis-profile=quick
+quick-steps: PARTS = $(STEPS)
+quick-cli: PARTS = $(CLI)
+quick-reading: PARTS = $(READING)
+quick-others: PARTS = $(OTHERS)
+$(QUICK):
+	pytest $(PARTS) -m "not slow and not long" --hypothesis-profile=quick
 
 lab-test:
 	@echo "make lab-test: about four hours; 40 minutes more the first time, for the bundle" >&2

@@ -18,6 +18,8 @@ def list_tests() -> set[tuple[str, str]]:
     }
 
 
+# `make quick` runs some cases of each table only.
+@pytest.mark.long
 def test_every_check_fails_in_a_test(request: pytest.FixtureRequest, failed_checks: set[str]) -> None:
     """The tests in checks/ run before, since pytest sorts by path."""
     selected_tests = {(item.path.name, item.name.partition("[")[0]) for item in request.session.items}
