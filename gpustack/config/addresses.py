@@ -20,8 +20,19 @@ def refuse_number(value: object) -> object:
     return value
 
 
+def is_ipv4_address(text: str) -> bool:
+    try:
+        return bool(IPv4Address(text))
+    except ValueError:
+        return False
+
+
+def is_special(address: IPv4Address) -> bool:
+    return any(address in network for network in SPECIAL)
+
+
 def refuse_special_address(address: IPv4Address) -> IPv4Address:
-    if any(address in network for network in SPECIAL):
+    if is_special(address):
         raise ValueError("an address that other hosts reach: not this host, loopback, link-local or multicast")
     return address
 
@@ -53,18 +64,10 @@ def validate_endpoint(text: str) -> str:
     name = validate_port(text).rpartition(":")[0].strip("[]")
     if not is_host_name(name):
         raise ValueError("name:port, with a name of DNS or an IP address")
-    if is_special(name):
+    # Loopback serves as an endpoint on one host.
+    if is_ipv4_address(name) and is_special(address := IPv4Address(name)) and not address.is_loopback:
         raise ValueError("name:port, with an address that every host reaches")
     return text
-
-
-def is_special(text: str) -> bool:
-    """Tell whether a text is an address of SPECIAL. Loopback is none: on one host it serves as an endpoint."""
-    try:
-        address = IPv4Address(text)
-    except ValueError:
-        return False
-    return not address.is_loopback and any(address in network for network in SPECIAL)
 
 
 def validate_certificate_name(text: str) -> str:

@@ -1,12 +1,11 @@
 """Settings of a host: flat inventory variables, judged as HostSpec, and its connection."""
 
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gpustack.config.addresses import NodeAddress
+from gpustack.config.addresses import NodeAddress, is_ipv4_address
 
 CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standalone"
 CLUSTER_GROUPS = (CONTROL_PLANE, NODE)
@@ -46,13 +45,6 @@ class HostSpec(BaseModel):
             description="how pods share the host's GPUs: none, time-slicing:N or mps:N, with N pods per GPU",
         ),
     ] = None
-
-
-def is_ipv4_address(text: str) -> bool:
-    try:
-        return bool(IPv4Address(text))
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from gpustack.config.ansible.inventory_files import VARIABLES, list_files
+from gpustack.config.ansible.inventory_files import VARIABLES, list_files, locate_inventory_dir
 from gpustack.config.complaint import Complaint, find_nearest, fold_spelling
 from gpustack.config.host import GROUPS, IGNORED, HostSpec
 from gpustack.config.yaml_files import ENDINGS, VAULT, parse_keys
@@ -110,7 +110,7 @@ def find_misnamed_files(
 ) -> list[Complaint]:
     """Return a complaint for each file of variables of all hosts that has the spec and whose name Ansible does not
     read. Beside a spec that is read, only a misspelt ending is a mistake: others are those of copies."""
-    place, complaints = (source if source.is_dir() else source.parent) / VARIABLES[0], []
+    place, complaints = locate_inventory_dir(source) / VARIABLES[0], []
     has_spec = any(SPEC_KEY in host for host in variables.values())
     rule = f"a name that ends in {', '.join(ENDINGS)}"
     for path, text in texts.items():
@@ -128,7 +128,7 @@ def find_misnamed_files(
 
 def find_misnamed_folders(source: Path) -> list[Complaint]:
     """Return a complaint for each folder beside the inventory whose name is nearly that of its variables."""
-    base, rule = source if source.is_dir() else source.parent, "a name that does not look like one of Ansible's"
+    base, rule = locate_inventory_dir(source), "a name that does not look like one of Ansible's"
     return [
         Complaint(str(path), "", "a directory that nothing reads", rule, REFERENCE, near)
         for path in sorted(base.glob("*"))
@@ -141,7 +141,7 @@ def find_unread_folder(
     source: Path, path: Path, groups: Mapping[str, Sequence[str]], hosts: set[str]
 ) -> tuple[str, str, list[str]] | None:
     """Return kind, name and the known names where a file holds the variables of an unknown group or host."""
-    base = source if source.is_dir() else source.parent
+    base = locate_inventory_dir(source)
     parts = path.relative_to(base).parts
     if len(parts) < 2 or parts[0] not in VARIABLES:
         return None

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gpustack.config.ansible.inventory_files import locate_inventory_dir
 from gpustack.config.chart_keys import describe_shape
 from gpustack.config.chart_keys import judge_values as judged_keys
 from gpustack.config.complaint import Complaint
 from gpustack.config.secrets.secret_values import find_secrets
-from gpustack.config.sections.cluster_spec import locate_inventory_dir
 from gpustack.config.yaml_files import VAULT, describe_error, read_yaml_text
 from gpustack.files.document import DocumentError
 from gpustack.files.yaml_text import Rules, parse_yaml

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpustack.config.ansible.inventory_files import locate_inventory_dir
 from gpustack.config.complaint import Complaint
 from gpustack.errors import describe_os_error
 from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
@@ -22,7 +23,7 @@ def find_broken_files(source: Path) -> list[Complaint]:
 
 
 def list_candidates(source: Path) -> Iterator[Path]:
-    base = source if source.is_dir() else source.parent
+    base = locate_inventory_dir(source)
     if source.is_dir():
         yield from sorted(path for path in source.iterdir() if path.is_file() and path.suffix in ENDINGS)
     elif source.suffix in ENDINGS:

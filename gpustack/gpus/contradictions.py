@@ -20,7 +20,7 @@ POWER = (FIELDS["power"], f"{DEV}ENFORCED_POWER_LIMIT")
 CLOCK = (FIELDS["clock"], f"{DEV}MAX_SM_CLOCK")
 LINKS = tuple(f"{PROF}{link}_{way}_BYTES" for link in ("PCIE", "NVLINK") for way in ("TX", "RX"))
 COMPARED = (*FIELDS.values(), POWER[1], CLOCK[1], DRAM, *LINKS)
-"""All fields that are compared."""
+"""Readings of these fields are compared."""
 
 
 def find_device_contradiction(device: Device) -> Contradiction | None:

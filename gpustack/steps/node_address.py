@@ -12,7 +12,7 @@ from gpustack.ask.judge import format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.host import is_ipv4_address
+from gpustack.config.addresses import is_ipv4_address
 from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
 
 KEY = "gpustack_node_ip"

@@ -10,11 +10,11 @@ from gpustack.vocabulary.contradiction import BUSY, COPY_RATE, COPYING, STILL, W
 from gpustack.vocabulary.fields import DEV
 from scripts.values.normalise import GPU, Rule, group_by_gpu, normalize_field, pad_lines
 
-ONE = "node, UUID, GPU_I_ID"
+GPU_LABELS = "node, UUID, GPU_I_ID"
 ENGINE, SM = "gpustack:gpu_engine_active:ratio", "gpustack:gpu_sm_active:ratio"
 UTILISATION, POWER = "gpustack:gpu_utilisation:ratio", "gpustack:gpu_power:ratio"
-BOARD = '{GPU_I_ID=""}'
-STOPPED = f"({ENGINE} or {SM}) <= {STILL} unless on ({ONE}) {SM} > {STILL}"
+WHOLE_GPU = '{GPU_I_ID=""}'
+STOPPED = f"({ENGINE} or {SM}) <= {STILL} unless on ({GPU_LABELS}) {SM} > {STILL}"
 LINKS = [
     f"gpustack:gpu_{link}_{way}:bytes_per_second" for link in ("pcie", "nvlink") for way in ("transmit", "receive")
 ]
@@ -24,7 +24,7 @@ COPIED = "\nor\n".join(
 
 
 def build_power_rule() -> Rule:
-    power, limit = (normalize_field(f"{DEV}{name}", BOARD) for name in ("POWER_USAGE", "ENFORCED_POWER_LIMIT"))
+    power, limit = (normalize_field(f"{DEV}{name}", WHOLE_GPU) for name in ("POWER_USAGE", "ENFORCED_POWER_LIMIT"))
     return Rule(
         POWER,
         group_by_gpu(f"({power})\n/ (({limit}) > 0)"),
@@ -34,11 +34,11 @@ def build_power_rule() -> Rule:
 
 def build_contradiction_rule() -> Rule:
     """Build the rule. It reads each name as rarely as possible: what has no rules computes all of them at once."""
-    explained = f"(\n{pad_lines(COPIED)}\n) unless on ({ONE}) {POWER} >= {WORKING_POWER}"
-    busy = f"{UTILISATION} >= {BUSY} unless on ({ONE}) (\n{pad_lines(explained)}\n)"
-    strained = f"{POWER} >= {WORKING_POWER} unless on ({ONE}) {UTILISATION} >= {BUSY}"
+    explained = f"(\n{pad_lines(COPIED)}\n) unless on ({GPU_LABELS}) {POWER} >= {WORKING_POWER}"
+    busy = f"{UTILISATION} >= {BUSY} unless on ({GPU_LABELS}) (\n{pad_lines(explained)}\n)"
+    strained = f"{POWER} >= {WORKING_POWER} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
     working = f"{label_witness(busy, 'utilisation')}\nor\n{label_witness(strained, 'power')}"
-    both = f"(\n{pad_lines(working)}\n)\nand on ({ONE}) ({STOPPED})"
+    both = f"(\n{pad_lines(working)}\n)\nand on ({GPU_LABELS}) ({STOPPED})"
     return Rule(
         series.CONTRADICTION,
         f"max by ({GPU}, {series.WITNESS}) (\n{pad_lines(both)}\n) * 0 + 1",
@@ -54,15 +54,15 @@ def replace_dead_counters(activity: str, utilisation: str) -> str:
     """Replace what dead counters say by utilisation where it shows work, else by nothing. Both expressions have the
     same labels."""
     return (
-        f"{activity}\nunless on ({ONE}) {series.CONTRADICTION}\n"
-        f"or\n{utilisation}\nand on ({ONE}) {UTILISATION} >= {BUSY}"
+        f"{activity}\nunless on ({GPU_LABELS}) {series.CONTRADICTION}\n"
+        f"or\n{utilisation}\nand on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
     )
 
 
 def build_contradicting_rule() -> Rule:
     return Rule(
         series.CONTRADICTING,
-        f"{series.CONTRADICTION}\n* on ({ONE}) group_left () (\n"
-        f"  max by ({ONE}) ({UTILISATION} >= {BUSY})\n  or\n  max by ({ONE}) ({POWER})\n)",
+        f"{series.CONTRADICTION}\n* on ({GPU_LABELS}) group_left () (\n"
+        f"  max by ({GPU_LABELS}) ({UTILISATION} >= {BUSY})\n  or\n  max by ({GPU_LABELS}) ({POWER})\n)",
         comment="The value that contradicts profiling counters, which read 0.",
     )

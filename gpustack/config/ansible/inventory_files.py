@@ -20,6 +20,11 @@ MOST = 20_000
 """Files of an inventory."""
 
 
+def locate_inventory_dir(source: Path) -> Path:
+    """Return the folder of the inventory, in which Ansible looks for group_vars and host_vars."""
+    return source if source.is_dir() else source.parent
+
+
 def refuse_files(source: Path) -> None:
     """Raise ConfigError for files that Ansible would read and should not. A file that is no YAML at all is left to
     Ansible's own error."""

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from glob import glob
 from pathlib import Path
 
+from gpustack.config.ansible.inventory_files import locate_inventory_dir
 from gpustack.config.complaint import Complaint
 from gpustack.config.dashboards.json_model import REFERENCE, Dashboard, build_complaint, read_dashboard
 from gpustack.config.resources import locate_shipped_values
-from gpustack.config.sections.cluster_spec import find_spec_file, locate_inventory_dir
+from gpustack.config.sections.cluster_spec import find_spec_file
 from gpustack.config.spec import Spec
 from gpustack.files.json_text import load_json
 

@@ -1,5 +1,6 @@
 """The place of the cluster spec and its judgement: one `gpustack:` for all hosts, in group_vars/all."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from ipaddress import IPv4Address
@@ -8,10 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from gpustack.config.addresses import is_ipv4_address
+from gpustack.config.ansible.inventory_files import locate_inventory_dir
 from gpustack.config.certificate_file import judge_certificate_file, locate_path
 from gpustack.config.complaint import Complaint
 from gpustack.config.endpoint import extract_name
-from gpustack.config.host import Host, is_ipv4_address
+from gpustack.config.host import Host
 from gpustack.config.package_sources import judge_package_sources
 from gpustack.config.pydantic_errors import build_complaints, extract_path
 from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
@@ -23,6 +26,7 @@ from gpustack.files.document import YAML_TEXT
 from gpustack.files.read import read_text
 
 KEY = "gpustack"
+WORD = re.compile(rf"\b{KEY}\b")
 
 
 def find_spec_file(source: Path | None) -> str:
@@ -31,11 +35,6 @@ def find_spec_file(source: Path | None) -> str:
         return "/etc/gpustack-cluster/gpustack.yml"
     usual = locate_inventory_dir(source) / "group_vars" / "all" / "gpustack.yml"
     return str(next((path for path in (usual, *list_general_files(source)) if has_spec(path)), usual))
-
-
-def locate_inventory_dir(source: Path) -> Path:
-    """Return the folder of the inventory, in which Ansible looks for group_vars and host_vars."""
-    return source if source.is_dir() else source.parent
 
 
 def list_general_files(source: Path) -> list[Path]:
@@ -67,8 +66,8 @@ def has_spec(path: Path) -> bool:
         text = read_text(path, YAML_TEXT)
     except (OSError, ValueError):
         return False
-    # A file without the word needs no parser.
-    return KEY in text and KEY in (parse_keys(path, text) or ())
+    # A file without the word needs no parser: variables of a host begin with it.
+    return bool(WORD.search(text)) and KEY in (parse_keys(path, text) or ())
 
 
 def find_misplaced_specs(source: Path | None) -> list[Complaint]:

@@ -8,8 +8,9 @@ from typing import Any
 from gpustack.ask.judge import Cure, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.config.addresses import is_ipv4_address
 from gpustack.config.endpoint import API_PORT
-from gpustack.config.host import CONTROL_PLANE, NODE, is_ipv4_address
+from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.probes.firewall.live_rules import FIREWALL, Firewall
 from gpustack.probes.firewall.packet_filter import (
     Base,
@@ -101,9 +102,8 @@ def list_controllers(view: View) -> list[str]:
     hosts = {rule.split()[2] for rule in passes if re.fullmatch(rf"in tcp [0-9.]+/32 {API_PORT}", rule)}
     addresses = {network.removesuffix("/32") for network in hosts if f"in tcp {network} {KUBELET_PORT}" not in passes}
     # Recordings that are older than the probe were not asked for it. An answer that is none makes the flows unknown.
-    is_asked = (CONTROLLER.id, view.location) in view.snapshot.answers
-    current_address = view[CONTROLLER] if is_asked else ""
-    return sorted(addresses | ({current_address} if is_ipv4_address(current_address) else set()))
+    answers = [view[CONTROLLER]] if (CONTROLLER.id, view.location) in view.snapshot.answers else []
+    return sorted({*addresses, *filter(is_ipv4_address, answers)})
 
 
 def uses_node_ports(view: View) -> bool:

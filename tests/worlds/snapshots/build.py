@@ -8,7 +8,8 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.config.host import Host, is_ipv4_address
+from gpustack.config.addresses import is_ipv4_address
+from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.probes.network.addresses import ADDRESS
