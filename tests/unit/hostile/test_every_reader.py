@@ -27,7 +27,6 @@ OTHER_TESTS = {
     "bundle/manifest.py": "A bundle is read behind its signature and checksums (tests/unit/bundle).",
     "config/ansible/cfg.py": "test_config.py fuzzes it.",
     "config/ansible/inventory_listing.py": "Ansible's own output; test_config.py fuzzes the variables in it.",
-    "config/misspellings.py": "test_outside_files.py, and tests/unit/config.",
     "config/yaml_files.py": "It names the line of a mistake that Ansible found (tests/unit/config).",
     "config/dashboards/files.py": "Dashboards of this program.",
     "gpus/dependents.py": "Dashboards of this program.",
