@@ -39,7 +39,8 @@ UNITS = {
     "mJ": Unit("joules", 1e-3, maximum=9.2e18),
     "J": Unit("joules", maximum=9.2e18),
     "ns": SECONDS,
-    "MB/s": Unit("bytes_per_second", 1e6, maximum=1e8),
+    # Fields of NVLinks. DCGM divides NVML's KiB/s by 1000 (DcgmCacheManager.cpp, DCGM 4.6.0).
+    "MB/s": Unit("bytes_per_second", 1.024e6, maximum=1e8),
     "KB/s (historic)": Unit("bytes_per_second", 1e3, maximum=1e11),
     "bytes/s": Unit("bytes_per_second", maximum=1e14),
     "cycles": Unit("count", maximum=9.2e18),

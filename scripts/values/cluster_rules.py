@@ -1,17 +1,23 @@
 """Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
 
 from gpustack.vocabulary.labels import DRIVERS
-from scripts.values.normalise import Rule, fill_label, label_node, pad_lines
+from scripts.values.normalise import HEARD, Rule, fill_label, label_node, pad_lines
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER = 'job=~".*dcgm.*"'
 OPERANDS = 'daemonset=~"(nvidia|gpu|gpustack)-.+|.*node-feature-discovery-worker"'
 OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
-# Bounds of apiserver_client_certificate_expiration_seconds, as Prometheus writes them; between two it would be a guess.
-EXPIRING = {"7d": "604800", "30d": "2.592e+06"}
+DRIVERS_IN_PODS = 'created_by_kind="DaemonSet",created_by_name=~"nvidia-(gpu-)?driver-.+"'
+STARTING = "20m"
+"""A driver in a container is compiled at each boot of its node: 5 to 15 minutes, in which the node is Ready."""
+
+# Bounds of apiserver_client_certificate_expiration_seconds; between two it would be a guess. Prometheus 3 stores them
+# as floats, Prometheus 2 as the API server writes them.
+EXPIRING = {"7d": "604800([.]0)?", "30d": "2[.]592e[+]06"}
 # Who is given a certificate for hours (a proof, a person) is not about to lose one.
-SHORT = "86400"
+SHORT = "86400([.]0)?"
+LINKS = ("gpu_pcie_lanes", "gpu_pcie_generation")
 CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 
 
@@ -46,15 +52,16 @@ def build_node_rules() -> list[Rule]:
         Rule(
             "gpustack:node_gpu_driver:info",
             "max by (node, modelName, driver) (\n"
-            + pad_lines(fill_label(label_node("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVERS))
+            + pad_lines(fill_label(label_node(f"({HEARD}) * 0 + 1"), "driver", DRIVERS))
             + "\n)",
             comment="The label of the driver's version has another name since exporter 4.9.0.",
         ),
         Rule(
-            "gpustack:gpu_scrape_jobs:count",
+            "gpustack:gpu_scrape_targets:count",
             "count by (node, UUID) (\n"
-            f"  max by (node, UUID, job) (\n{pad_lines(pad_lines(label_node('DCGM_FI_DEV_GPU_TEMP')))}\n  )\n)",
-            comment="More than 1: two monitors scrape the same exporter.",
+            f"  max by (node, UUID, job, instance) (\n{pad_lines(pad_lines(label_node(HEARD)))}\n  )\n)",
+            comment="More than 1: two monitors scrape the same exporter, or two exporters tell of the same GPU. Two "
+            "exporters may have one job.",
         ),
         Rule(
             "gpustack:node_gpu_capacity:count",
@@ -103,6 +110,18 @@ def build_node_rules() -> list[Rule]:
             'max by (node) (kube_node_status_condition{condition="Ready",status="true"})',
         ),
         Rule(
+            "gpustack:node_gpu_driver_starting:bool",
+            "max by (node) (\n"
+            '  (kube_pod_status_ready{condition="true"} == 0)\n'
+            "  * on (namespace, pod) group_left (node)\n"
+            f'  max by (namespace, pod, node) (kube_pod_info{{{DRIVERS_IN_PODS},node!=""}})\n'
+            ") + 1\n"
+            "unless on (node) (\n"
+            f"  min_over_time(gpustack:node_ready:bool[{STARTING}]) == 1\n"
+            f"  and on (node) gpustack:node_ready:bool offset {STARTING}\n)",
+            comment=f"The pod of the driver is not ready, on a node that joined or was not Ready within {STARTING}.",
+        ),
+        Rule(
             "gpustack:node_gpu_unshared:bool",
             'max by (node) (kube_node_labels{label_nvidia_com_gpu_sharing_strategy="none"})',
             comment="Where known that one unit of nvidia.com/gpu is one GPU. Needs the label in metricLabelsAllowlist.",
@@ -111,11 +130,31 @@ def build_node_rules() -> list[Rule]:
             "gpustack:node_gpu_present:bool",
             'max by (node) (kube_node_labels{label_nvidia_com_gpu_present="true"})',
         ),
+        Rule(
+            "gpustack:node_gpu_opted_out:bool",
+            'max by (node) (kube_node_labels{label_nvidia_com_gpu_deploy_operands="false"})',
+            comment="Nodes whose GPUs are for something else. Needs the label in metricLabelsAllowlist.",
+        ),
     ]
 
 
 def build_day_rules() -> list[Rule]:
+    siblings = [
+        Rule(
+            f"gpustack:node_model_{name.removeprefix('gpu_')}:quantile25",
+            "quantile by (node, modelName) (\n"
+            f"  0.25, max by (node, UUID, modelName) (max_over_time(gpustack:{name}:number[10m]))\n)\n"
+            "and on (node, modelName)\n"
+            "count by (node, modelName) (\n"
+            f"  max by (node, UUID, modelName) (gpustack:{name}:number)\n) >= 4",
+            comment="What three quarters of the GPUs of a model have on a node with four or more."
+            if name == LINKS[0]
+            else "",
+        )
+        for name in LINKS
+    ]
     return [
+        *siblings,
         Rule(
             "gpustack:gpu_seen:max1d",
             "max by (node, UUID, modelName) (\n  max_over_time(gpustack:gpu:info[1d])\n)",
@@ -145,8 +184,10 @@ def build_day_rules() -> list[Rule]:
             "  max by (node) (max_over_time(gpustack:node_gpu_capacity:count[1d]) > bool 0) == 1\n"
             "  or on (node) gpustack:node_gpu_present:bool\n"
             ")\n"
-            "and on (node) gpustack:node_ready:bool",
-            comment="Nodes that should show GPUs: had a capacity within a day or carry the label, and are still nodes.",
+            "and on (node) gpustack:node_ready:bool\n"
+            "unless on (node) gpustack:node_gpu_opted_out:bool",
+            comment="Nodes that should show GPUs: had a capacity within a day or carry the label, are still nodes, and "
+            "do not keep their GPUs out of the cluster.",
         ),
     ]
 
@@ -182,7 +223,7 @@ def build_certificate_rules() -> list[Rule]:
     within = [
         Rule(
             "gpustack:cluster_client_certificates_expiring:rate5m",
-            f'sum(rate({CLIENTS}{{le="{bound}"}}[5m])) - sum(rate({CLIENTS}{{le="{SHORT}"}}[5m]))',
+            f'sum(rate({CLIENTS}{{le=~"{bound}"}}[5m])) - sum(rate({CLIENTS}{{le=~"{SHORT}"}}[5m]))',
             {"within": days},
             comment="Requests a second with a certificate that ends within these days, not in one."
             if days == "7d"
@@ -196,3 +237,23 @@ def build_certificate_rules() -> list[Rule]:
         comment="Until the certificate ends with which the kubelet speaks to the API.",
     )
     return [*within, kubelet]
+
+
+def build_week_rules() -> list[Rule]:
+    """Build what alerts compare with a week. The group is evaluated each half hour: an alert takes the maximum of a
+    week over 336 samples of a GPU in place of 20,160."""
+    links = [
+        Rule(
+            f"gpustack:{name}:max30m",
+            f"max by (node, UUID) (\n  max_over_time(gpustack:{name}:number[30m])\n)",
+        )
+        for name in LINKS
+    ]
+    traffic = Rule(
+        "gpustack:gpu_nvlink_traffic:max30m",
+        "max by (node, UUID) (\n"
+        "  max_over_time(gpustack:gpu_nvlink_traffic:bytes_per_second[30m])\n"
+        "  or max_over_time(gpustack:gpu_nvlink_transmit:bytes_per_second[30m])\n)",
+        comment="A GPU that has NVLinks without a bridge has no traffic, ever.",
+    )
+    return [*links, traffic]

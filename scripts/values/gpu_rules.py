@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gpustack.vocabulary.contradiction import STILL
 from gpustack.vocabulary.labels import SHARE
 from gpustack.vocabulary.memory import SUMS
+from gpustack.vocabulary.units import find_unit
 from scripts.values import contradiction_rules
 from scripts.values.normalise import (
     BIG,
@@ -12,6 +13,7 @@ from scripts.values.normalise import (
     CELSIUS,
     COUNT,
     GPU,
+    HEARD,
     MEBIBYTES,
     MEGABYTES_PER_SECOND,
     MEGAHERTZ,
@@ -51,7 +53,12 @@ USAGE = (
     ("gpu_pcie_receive:bytes_per_second", f"{PROF}PCIE_RX_BYTES", BYTES_PER_SECOND, ""),
     ("gpu_nvlink_transmit:bytes_per_second", f"{PROF}NVLINK_TX_BYTES", BYTES_PER_SECOND, ""),
     ("gpu_nvlink_receive:bytes_per_second", f"{PROF}NVLINK_RX_BYTES", BYTES_PER_SECOND, ""),
-    ("gpu_nvlink_traffic:bytes_per_second", f"{DEV}NVLINK_BANDWIDTH_TOTAL", MEGABYTES_PER_SECOND, "* 1e6"),
+    (
+        "gpu_nvlink_traffic:bytes_per_second",
+        f"{DEV}NVLINK_BANDWIDTH_TOTAL",
+        MEGABYTES_PER_SECOND,
+        f"* {find_unit('MB/s').scale:.9g}",
+    ),
 )
 
 # These belong to the board: a change of pod must not begin them anew.
@@ -160,10 +167,9 @@ def select_whole(names: Sequence[str]) -> str:
 
 
 def build_board_rules() -> list[Rule]:
-    temperature = normalize_field(f"{DEV}GPU_TEMP")
     info = Rule(
         "gpustack:gpu:info",
-        group_by_gpu(f"({temperature} or {USED}) * 0 + 1"),
+        group_by_gpu(f"({HEARD}) * 0 + 1"),
         comment="Always 1: the GPU or MIG instance is heard of.",
     )
     xid = Rule(

@@ -57,6 +57,10 @@ def normalize_field(name: str, matchers: str = "") -> str:
     )
 
 
+HEARD = f"{normalize_field('DCGM_FI_DEV_GPU_TEMP')} or {normalize_field('DCGM_FI_DEV_FB_USED')}"
+"""A GPU of which an exporter tells anything: the guest of a vGPU has no temperature."""
+
+
 def select_held(*fields: str) -> str:
     """Select fields of GPUs that the kubelet gave to a pod, with `namespace` and `pod` of it. Later fields stand in for
     earlier ones.

@@ -29,6 +29,7 @@ OTHER_SERIES = {
     "kube_pod_created": False,
     "kube_pod_status_scheduled_time": False,
     "kube_pod_status_phase": False,
+    "kube_pod_status_ready": False,
     "kube_pod_status_unschedulable": False,
     "kube_pod_owner": False,
     "kube_pod_container_status_last_terminated_reason": False,

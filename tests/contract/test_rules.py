@@ -47,6 +47,7 @@ OWNERS = {
     "gpustack:model_": ("modelName",),
 }
 PAGE = ROOT / "docs" / "alerts.md"
+COMPARISON = r"(?:[<>]=?|[!=]=)"
 
 
 def test_prometheus_accepts_the_rules() -> None:
@@ -107,6 +108,38 @@ def test_alerts_read_recorded_names_only() -> None:
 
 def test_no_rule_takes_a_rate_of_a_gauge() -> None:
     assert [rates_of_gauge for rule in RECORDING + ALERTS for rates_of_gauge in find_gauge_rates(rule["expr"])] == []
+
+
+def test_bounds_of_buckets_are_read_as_each_prometheus_stores_them() -> None:
+    """Prometheus 3 stores `le` as a float, so an integer in quotes matches nothing there."""
+    dashboards = [path.read_text().replace("\\", "") for path in (ROOT / "values" / "dashboards").glob("*.json")]
+    texts = [rule["expr"] for rule in RECORDING + ALERTS] + dashboards
+    assert [text for text in texts if re.search(r'\ble=~?"\d+"', text)] == []
+
+
+def find_common_comparisons(expr: str) -> list[str]:
+    """Find the groups of an expression whose operands of `or` share the comparison behind the group.
+
+    `or` takes its right side only where the left side has no sample at all, so a left side of 0 hides the right one."""
+    groups, starts = [], [0]
+    for position, character in enumerate(expr):
+        if character == "(":
+            starts.append(position)
+        elif character == ")":
+            group = expr[starts.pop() + 1 : position]
+            while "(" in group:
+                group = re.sub(r"\([^()]*\)", "", group)
+            operands = re.split(r"\bor\b", group)
+            shared = re.match(rf"\s*{COMPARISON}", expr[position + 1 :])
+            if shared and len(operands) > 1 and not all(re.search(COMPARISON, operand) for operand in operands):
+                groups.append(group)
+    return groups
+
+
+def test_each_operand_of_or_has_its_own_comparison() -> None:
+    assert find_common_comparisons("max by (node) (increase(a[1m]) or b - c) > 0") == ["increase or b - c"]
+    assert find_common_comparisons("max by (node) (increase(a[1m]) > 0 or b - c > 0) == 1") == []
+    assert [rule["alert"] for rule in ALERTS if find_common_comparisons(rule["expr"])] == []
 
 
 def test_a_gpu_stays_a_gpu() -> None:

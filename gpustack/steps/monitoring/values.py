@@ -17,7 +17,7 @@ CONTROL_PLANE = ("kubeEtcd", "kubeScheduler", "kubeControllerManager", "kubeProx
 # What Grafana's sidecars read: dashboards and data sources, in all namespaces.
 GRAFANA_RESOURCES, READ_VERBS = ("configmaps",), ("get", "list", "watch")
 MIB = {"Mi": 1, "Gi": 1024, "Ti": 1024 * 1024}
-NODE_LABELS = ("nvidia.com/gpu.present", "nvidia.com/gpu.sharing-strategy")
+NODE_LABELS = ("nvidia.com/gpu.deploy.operands", "nvidia.com/gpu.present", "nvidia.com/gpu.sharing-strategy")
 RULES = {
     "kubeEtcd": "etcd",
     "kubeScheduler": "kubeSchedulerAlerting",
