@@ -17,6 +17,9 @@ WORKLOAD_PREFIX = "exported_"
 the exporter: the target's own have these names."""
 TARGET = ("job", "instance", "namespace", "pod")
 """The labels that a series shares with `up` of its target where its pod is the exporter's own."""
+HEARD_OF = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_FB_USED")
+"""A GPU of which an exporter tells anything has one of these: the guest of a vGPU has no temperature
+(tests/recorded/exporter-pages/vgpu-guest-a100-10c.prom)."""
 SHARE = "vgpu"
 """The number of a pod's share of a GPU, where the exporter runs with --kubernetes-virtual-gpus. Such a series repeats
 the value of the GPU, but for utilisation and memory in use, which since exporter 4.8.2 are of the pod's own processes

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gpustack.vocabulary.fields import find_original, is_ambiguous, load_fields
-from gpustack.vocabulary.labels import EXPORTER, HOSTS, TARGET, WORKLOAD_PREFIX
+from gpustack.vocabulary.labels import EXPORTER, HEARD_OF, HOSTS, TARGET, WORKLOAD_PREFIX
 from gpustack.vocabulary.units import find_unit
 
 GPU = "node, UUID, gpu, modelName, GPU_I_ID, GPU_I_PROFILE"
@@ -57,8 +57,7 @@ def normalize_field(name: str, matchers: str = "") -> str:
     )
 
 
-HEARD = f"{normalize_field('DCGM_FI_DEV_GPU_TEMP')} or {normalize_field('DCGM_FI_DEV_FB_USED')}"
-"""A GPU of which an exporter tells anything: the guest of a vGPU has no temperature."""
+HEARD = " or ".join(normalize_field(name) for name in HEARD_OF)
 
 
 def select_held(*fields: str) -> str:

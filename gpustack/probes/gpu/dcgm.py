@@ -10,6 +10,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
 from gpustack.probes.monitoring.workloads import build_query, list_samples
+from gpustack.vocabulary.labels import HEARD_OF
 
 EXPORTER = "nvidia-dcgm-exporter"
 APP = {"app": EXPORTER}
@@ -97,11 +98,10 @@ MONITORS = Probe(
     parse_monitors,
     exit_codes=(0, 1),
 )
-# The temperature: every GPU has one, also without ECC, profiling or a process.
+HEARD = " or ".join(f"timestamp({name})" for name in HEARD_OF)
+"""`timestamp` tells when a sample was scraped only of a plain selector."""
 SERIES = Probe(
     "dcgm.series",
-    build_query(
-        "max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) (timestamp(DCGM_FI_DEV_GPU_TEMP))"
-    ),
+    build_query(f"max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) ({HEARD})"),
     parse_gpu_series,
 )

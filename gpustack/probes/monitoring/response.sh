@@ -10,7 +10,7 @@ quoted=$(printf '%s:%s' "$user" "$password" | sed 's/["\\]/\\&/g')
 ask() { printf 'user = "%s"
 ' "$quoted" | curl -s --noproxy '*' -m "${TIMEOUT_FACTOR:-1}" -K - "$@"; }
 status() { ask -o /dev/null -w '%{http_code}' "http://$at$1" || :; }
-query='/api/datasources/proxy/uid/prometheus/api/v1/query?query=count(DCGM_FI_DEV_GPU_TEMP)'
+query='/api/datasources/proxy/uid/prometheus/api/v1/query?query=count(DCGM_FI_DEV_GPU_TEMP%20or%20DCGM_FI_DEV_FB_USED)'
 is=$(status /api/org)
 [ "$is" = 200 ] || { echo "$is 0 no"; exit 0; }
 health=$(ask -w ' %{http_code}' "http://$at/api/datasources/uid/prometheus/health" || :)

@@ -11,6 +11,7 @@ from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects
 from gpustack.probes.monitoring.workloads import build_query, list_samples, parse_by_label
+from gpustack.vocabulary.labels import HEARD_OF, HOSTS
 
 NO_NUMBER = ("NaN", "+Inf", "-Inf")
 
@@ -108,7 +109,8 @@ def parse_targets(answer: Answer) -> tuple[Target, ...]:
     )
 
 
-LAST = "timestamp(DCGM_FI_DEV_GPU_TEMP)"
+HEARD = f'__name__=~"{"|".join(HEARD_OF)}"'
+LAST = f"({' or '.join(f'timestamp({name})' for name in HEARD_OF)})"
 FIRST = f"min_over_time({LAST}[5m:15s])"
 SOURCE = "UUID, job, instance"
 STALE_SECONDS = 120
@@ -127,7 +129,7 @@ CLOCKS = Probe(
 DUPLICATE_JOBS = Probe(
     "scrape.duplicates",
     build_query(
-        "max by (job, namespace, service) (DCGM_FI_DEV_GPU_TEMP and on (UUID) ("
+        f"max by (job, namespace, service) ({{{HEARD}}} and on (UUID) ("
         f"sum by (UUID) (max by ({SOURCE}) ({LAST} > time() - {STALE_SECONDS}) - min by ({SOURCE}) ({FIRST})) "
         f"> max by (UUID) ({LAST}) - min by (UUID) ({FIRST})))"
     ),
@@ -163,8 +165,7 @@ HOST_LABELS = Probe(
     "scrape.host-labels",
     build_query(
         " or ".join(
-            f'label_replace(count(DCGM_FI_DEV_GPU_TEMP{{{name}!=""}}), "label", "{name}", "", "")'
-            for name in ("hostname", "Hostname")
+            f'label_replace(count({{{HEARD},{name}!=""}}), "label", "{name}", "", "")' for name in reversed(HOSTS)
         )
     ),
     parse_by_label("label"),
