@@ -7,7 +7,7 @@ import pytest
 from gpustack.config.versions import read_rows
 from tests.contract.promql import ROOT, read_rules
 
-RECORDED = ROOT / "tests" / "recorded" / "dcgm" / "health-codes.txt"
+RECORDING = ROOT / "tests" / "recorded" / "dcgm" / "health-codes.txt"
 DECISIONS = {code: decision for code, decision, _ in read_rows("health-codes.csv")}
 EXPRESSIONS = {
     rule["alert"]: rule["expr"] for rule in read_rules("gpu-alerts.yaml") if rule["alert"].startswith("GpuHealth")
@@ -16,13 +16,13 @@ EXPRESSIONS = {
 
 def admits_code(code: str, expression: str) -> bool:
     """Judge whether the first selector of an expression that excludes codes lets this one in."""
-    excluded = re.search(r'health_error_code!~"([^"]+)"', expression)
-    assert excluded is not None
-    return re.fullmatch(excluded[1], code) is None
+    exclusion = re.search(r'health_error_code!~"([^"]+)"', expression)
+    assert exclusion is not None
+    return re.fullmatch(exclusion[1], code) is None
 
 
 def test_each_code_that_dcgm_can_set_has_a_decision() -> None:
-    names = [line.split()[0] for line in RECORDED.read_text().splitlines() if not line.startswith("#")]
+    names = [line.split()[0] for line in RECORDING.read_text().splitlines() if not line.startswith("#")]
     assert sorted(DECISIONS) == names
     assert set(DECISIONS.values()) == {"new", "links", "never"}
 
@@ -30,8 +30,8 @@ def test_each_code_that_dcgm_can_set_has_a_decision() -> None:
 @pytest.mark.parametrize("code", sorted(DECISIONS))
 def test_the_alerts_follow_the_decision(code: str) -> None:
     fails, warns = (admits_code(code, EXPRESSIONS[name]) for name in ("GpuHealthFail", "GpuHealthWarn"))
-    linked = f'health_error_code="{code}"' in EXPRESSIONS["GpuHealthFail"]
+    link_rule = f'health_error_code="{code}"' in EXPRESSIONS["GpuHealthFail"]
     clocks = code.startswith("DCGM_FR_CLOCK")  # DCGM only warns of lowered clocks, it never fails a watch for them.
     assert {"new": (True, True, False), "links": (False, True, True), "never": (clocks, False, False)}[
         DECISIONS[code]
-    ] == (fails, warns, linked)
+    ] == (fails, warns, link_rule)

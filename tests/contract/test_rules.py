@@ -130,8 +130,8 @@ def find_common_comparisons(expr: str) -> list[str]:
             while "(" in group:
                 group = re.sub(r"\([^()]*\)", "", group)
             operands = re.split(r"\bor\b", group)
-            shared = re.match(rf"\s*{COMPARISON}", expr[position + 1 :])
-            if shared and len(operands) > 1 and not all(re.search(COMPARISON, operand) for operand in operands):
+            comparison = re.match(rf"\s*{COMPARISON}", expr[position + 1 :])
+            if comparison and len(operands) > 1 and not all(re.search(COMPARISON, operand) for operand in operands):
                 groups.append(group)
     return groups
 
