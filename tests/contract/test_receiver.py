@@ -29,11 +29,14 @@ MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "
 HOOK = {"type": "webhook", "secret_file": "/s"}
 PAGER = {"type": "pagerduty", "secret_file": "/s"}
 SLACK = {"type": "slack", "secret_file": "/s", "channel": "#gpus"}
+TEAMS = {"type": "msteams", "secret_file": "/s"}
 RECEIVERS: dict[str, dict[str, Any]] = {
     "none": {},
     "webhook": {"default": [HOOK]},
     "slack": {"default": [SLACK]},
+    "msteams": {"default": [TEAMS]},
     "pagerduty": {"default": [PAGER]},
+    "all kinds": {"default": [HOOK, SLACK, TEAMS, PAGER, MAIL]},
     "email": {"default": [MAIL]},
     "email with a login": {"default": [{**MAIL, "user": "k8s", "secret_file": "/s"}]},
     "by severity": {"critical": [PAGER, SLACK], "warning": [SLACK], "info": [MAIL]},
@@ -94,6 +97,11 @@ def test_the_checker_refuses_what_is_wrong(tmp_path: Path) -> None:
         ("by severity", "alertname=X", "warning-slack"),
         ("by severity", "severity=none alertname=Watchdog", "null"),
         ("by severity", "severity=none alertname=InfoInhibitor", "null"),
+        (
+            "all kinds",
+            "severity=critical",
+            "default-webhook,default-slack,default-msteams,default-pagerduty,default-email",
+        ),
         ("webhook", "severity=critical", "default-webhook"),
         ("webhook", "severity=info", "default-webhook"),
         ("webhook", "severity=none", "default-webhook"),
@@ -146,15 +154,16 @@ def test_an_alert_goes_all_the_way(tmp_path: Path) -> None:
         }
 
 
-def test_a_receiver_outside_is_reached_through_the_proxy_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("receiver", [HOOK, TEAMS], ids=lambda receiver: receiver["type"])
+def test_a_receiver_outside_is_reached_through_the_proxy_alone(tmp_path: Path, receiver: dict[str, str]) -> None:
     """The pod has the variables of the chart's values; the name of the receiver is known to the proxy only."""
-    receivers = {"default": [HOOK]}
+    receivers, name = {"default": [receiver]}, f"default-{receiver['type']}"
     with (
         run_webhook(port=0) as hook,
         run_server(Proxy("127.0.0.1", "kube", "word", {"hooks.example.com": "127.0.0.1"}, {}, 0)) as proxy,
     ):
         url = urlsplit(hook.url)
-        (tmp_path / "default-webhook").write_text(f"http://hooks.example.com:{url.port}{url.path}")
+        (tmp_path / name).write_text(f"http://hooks.example.com:{url.port}{url.path}")
         address = f"http://127.0.0.1:{proxy.server_address[1]}"
         spec = {"http": address, "user": "kube", "password_file": "/nowhere"}
         env = build_alertmanager_values(build_inventory(alerts={"receivers": receivers}, proxy=spec))
@@ -165,7 +174,7 @@ def test_a_receiver_outside_is_reached_through_the_proxy_alone(tmp_path: Path) -
         with run_alertmanager(
             tmp_path, build_configuration(receivers, tmp_path, spec), environment=environment
         ) as alertmanager:
-            assert list_arrivals(send_alert(alertmanager)) == {"default-webhook": ("delivered", "")}
+            assert list_arrivals(send_alert(alertmanager)) == {name: ("delivered", "")}
         assert set(proxy.served_targets) == {f"http://hooks.example.com:{url.port}{url.path}"}
         assert proxy.refused_targets == []
 

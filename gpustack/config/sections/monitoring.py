@@ -105,7 +105,7 @@ class Alerts(Section):
     enabled: Annotated[bool, Field(description="install our rules")] = True
     receivers: Annotated[
         Receivers,
-        Field(description="who gets alerts, by severity: webhook, slack, pagerduty or email; docs/monitoring.md"),
+        Field(description="who gets alerts, by severity: webhook, slack, msteams, pagerduty or email; docs/monitoring.md"),
     ] = Receivers()
     runbooks: Annotated[
         str,

@@ -26,14 +26,14 @@ OURS = "gpustack-receivers"
 
 class Receiver(Section):
     type: Annotated[
-        Literal["webhook", "slack", "pagerduty", "email"] | None,
-        Field(description="kind of receiver: webhook, slack, pagerduty or email"),
+        Literal["webhook", "slack", "msteams", "pagerduty", "email"] | None,
+        Field(description="kind of receiver: webhook, slack, msteams, pagerduty or email"),
     ] = None
     secret_file: Annotated[
         str | None,
         Field(
-            description="a file on this machine, mode 0600, with the webhook's or Slack's URL, PagerDuty's key, or the "
-            "mail server's password"
+            description="a file on this machine, mode 0600, with the URL of the webhook, Slack or Teams, PagerDuty's key, "
+            "or the mail server's password"
         ),
     ] = None
     secret: Annotated[
@@ -113,6 +113,7 @@ def number_receivers(receivers: tuple[Receiver, ...]) -> Iterator[tuple[str, Rec
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "webhook": ("secret_file",),
     "slack": ("secret_file", "channel"),
+    "msteams": ("secret_file",),
     "pagerduty": ("secret_file",),
     "email": ("to", "sender", "smarthost"),
 }
@@ -123,7 +124,7 @@ WORDS = {
     "sender": "an address, as gpustack@example.com",
     "smarthost": "a mail server, as mail.example.com:587",
 }
-KINDS = {"webhook": URL, "slack": URL, "pagerduty": INTEGRATION}
+KINDS = {"webhook": URL, "slack": URL, "msteams": URL, "pagerduty": INTEGRATION}
 SETTINGS = ("secret_file", "channel", "to", "sender", "smarthost", "user")
 
 

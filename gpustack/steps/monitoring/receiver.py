@@ -167,6 +167,8 @@ def build_receiver(target: Receiver, file: str) -> dict[str, Any]:
         return {"webhook_configs": [{"url_file": file, "send_resolved": True}]}
     if target.type == "slack":
         return {"slack_configs": [{"api_url_file": file, "channel": target.channel, "send_resolved": True}]}
+    if target.type == "msteams":
+        return {"msteamsv2_configs": [{"webhook_url_file": file, "send_resolved": True}]}
     if target.type == "pagerduty":
         return {"pagerduty_configs": [{"routing_key_file": file, "send_resolved": True}]}
     login = {"auth_username": target.user, "auth_password_file": file} if target.user else {}

@@ -32,8 +32,11 @@ RECEIVERS = f"{FOLDER}/receivers"
 HEADER = "# Written by gpustack; a change here is undone by the next install.\n"
 LOOPBACK = "127.0.0.1"
 GPU_JOB = "dcgm-exporter"
-# Webhooks with url_file: CHANGELOG of Alertmanager, 0.26.0; its docs/configuration.md has proxy_from_environment.
-CURRENT = (0, 26)
+# CHANGELOG of Alertmanager: 0.26.0 reads the address of a webhook from a file, and its docs/configuration.md has
+# proxy_from_environment; 0.28.0 has msteamsv2_configs.
+CURRENT, WITH_TEAMS = (0, 26), (0, 28)
+# The versions of systems whose package has none of it, or no Teams: packages.debian.org, packages.ubuntu.com.
+OFFERED = {("debian", "12"): (0, 25), ("ubuntu", "22.04"): (0, 23), ("ubuntu", "24.04"): (0, 26)}
 
 
 @dataclass(frozen=True)
@@ -125,13 +128,13 @@ def build_http_config(view: View) -> dict[str, Any]:
     return {"proxy_url": proxy.https or proxy.http} if is_old_alertmanager(view) else FROM_ENVIRONMENT
 
 
-def is_old_alertmanager(view: View) -> bool:
-    """Tell whether the Alertmanager of the host, or the one that its system offers, is older than 0.26: it reads no
-    address of a webhook from a file, and no proxy from its environment."""
+def is_old_alertmanager(view: View, minimum: tuple[int, int] = CURRENT) -> bool:
+    """Tell whether the Alertmanager of the host, or the one that its system offers, is older than `minimum`. One older
+    than 0.26 reads no address of a webhook from a file, and no proxy from its environment."""
     if package := view[PROGRAMS].packages.get(ALERTMANAGER):
         major, minor = package.version.split(".")[:2]
-        return (int(major), int(minor)) < CURRENT
-    return (view[OS].id, view[OS].version) in {("debian", "12"), ("ubuntu", "22.04")}
+        return (int(major), int(minor)) < minimum
+    return OFFERED.get((view[OS].id, view[OS].version), minimum) < minimum
 
 
 def build_prometheus_configuration(view: View, rules: str) -> dict[str, Any]:

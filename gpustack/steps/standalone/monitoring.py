@@ -10,6 +10,7 @@ monitoring.external_labels, alerts. Sources: packages prometheus and prometheus-
 docs/standalone.md.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpustack.ask.judge import Result, format_value
@@ -23,12 +24,21 @@ from gpustack.probes.host.system import HOSTNAME, OS
 from gpustack.probes.standalone.answers import MONITORING_STATE
 from gpustack.probes.standalone.units import ALERTMANAGER, PROGRAMS, PROMETHEUS
 from gpustack.steps.egress_files import find_daemon_mismatch
-from gpustack.steps.standalone.files import Installation, build_monitoring, is_old_alertmanager, map_job_ports
+from gpustack.steps.standalone.files import (
+    CURRENT,
+    WITH_TEAMS,
+    Installation,
+    build_monitoring,
+    is_old_alertmanager,
+    map_job_ports,
+)
 from gpustack.steps.standalone.rules import derive_rules
 from gpustack.steps.standalone.units import find_command_mismatch, find_foreign_units
 from gpustack.steps.step import Step
 
-HTTP_TYPES = ("webhook", "slack", "pagerduty")
+# Since which version Alertmanager has what a type needs, and what all that speak HTTP need behind a proxy with a login.
+SINCE: Mapping[str, tuple[int, int]] = {"webhook": CURRENT, "msteams": WITH_TEAMS}
+HTTP_TYPES = ("webhook", "slack", "msteams", "pagerduty")
 
 
 def units_owned(view: View) -> Result | None:
@@ -40,13 +50,14 @@ def units_owned(view: View) -> Result | None:
 def receivers(view: View) -> Result | None:
     """The receivers of alerts can all be configured here: the secret of each is a file on your machine, not a Secret of
     a cluster, and the Alertmanager of the system knows its kind. Debian 12 and Ubuntu 22.04 have one older than 0.26,
-    which cannot read the address of a webhook from a file, nor the login of a proxy from its environment."""
+    which cannot read the address of a webhook from a file, nor the login of a proxy from its environment; Microsoft
+    Teams needs 0.28, which Ubuntu 24.04 lacks as well."""
     named_receivers = view.spec.alerts.receivers.name_receivers()
     wrong = [f"{name}: a Secret of a cluster" for name, receiver in named_receivers.items() if receiver.secret]
     wrong += [
-        f"{name}: Alertmanager of this system is older than 0.26"
+        f"{name}: Alertmanager of this system is older than {'.'.join(map(str, minimum))}"
         for name, receiver in named_receivers.items()
-        if needs_current_alertmanager(view, receiver)
+        if is_old_alertmanager(view, minimum := select_needed_version(view, receiver))
     ]
     hint = Prose("another receiver in alerts.receivers of the spec, such as slack or email with secret_file")
     if wrong:
@@ -54,9 +65,10 @@ def receivers(view: View) -> Result | None:
     return None
 
 
-def needs_current_alertmanager(view: View, receiver: Receiver) -> bool:
-    """Tell whether the receiver needs Alertmanager 0.26, and the host has an older one."""
-    return receiver.type in (HTTP_TYPES if has_login(view.spec) else ("webhook",)) and is_old_alertmanager(view)
+def select_needed_version(view: View, receiver: Receiver) -> tuple[int, int]:
+    """Select the version of Alertmanager that a receiver needs, (0, 0) where any will do."""
+    behind_login = CURRENT if receiver.type in HTTP_TYPES and has_login(view.spec) else (0, 0)
+    return max(SINCE.get(receiver.type or "", (0, 0)), behind_login)
 
 
 def packages_installed(view: View) -> Result | None:

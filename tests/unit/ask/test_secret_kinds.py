@@ -22,6 +22,10 @@ KEY_HEX = "9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c5b4a39281706f5e4d3c2b1a0"
 PGP = "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQPGBGinvented\n=aB3d\n-----END PGP PRIVATE KEY BLOCK-----"
 OPENSSH = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1pbnZlbnRlZA\n-----END OPENSSH PRIVATE KEY-----"
 SLACK = "https://hooks.slack.com/services/T01INVENT/B02INVENT/c3d4e5f6g7h8"
+TEAMS = (
+    "https://prod-07.westeurope.logic.azure.com:443/workflows/0123456789abcdef/triggers/manual/paths/invoke"
+    "?api-version=2016-06-01&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=f1gl3af-t3ams"
+)
 PRESIGNED_URL = (
     "https://s3.example.com/b/k?X-Amz-Credential=AKIAINVENTED00000000%2F20261124&X-Amz-Signature=5d6e7f8091a2"
 )
@@ -51,6 +55,7 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "docker auth": (f'{{"auths":{{"nvcr.io":{{"auth":"{LOGIN}"}}}}}}', (LOGIN,)),
     "containerd auth": (f'[plugins.cri.registry.configs."x".auth]\n  auth = "{LOGIN}"', (LOGIN,)),
     "slack webhook": (f"post to {SLACK} failed", ("c3d4e5f6g7h8",)),
+    "teams workflow": (f"post to {TEAMS} failed", ("f1gl3af-t3ams",)),
     "other webhook": ("https://chat.example.com/hooks/f1gl3aff1gl3aff1gl3af", ("f1gl3af",)),
     "pagerduty routing key": ("routing_key: f1gl3aff1gl3af", ("f1gl3af",)),
     "pagerduty service key": ("service_key: f1gl3aff1gl3af", ("f1gl3af",)),

@@ -76,6 +76,7 @@ def test_critical_and_warning_are_not_forgotten() -> None:
         ({"type": "webhook"}, "http://10.77.0.1:9095/hook"),
         ({"type": "webhook"}, f"https://example.com/{'x' * 1500}"),
         ({"type": "slack", "channel": "#gpus"}, HOOK),
+        ({"type": "msteams"}, f"https://prod-07.westeurope.logic.azure.com:443/workflows/{'x' * 32}/invoke?sig=y"),
         ({"type": "pagerduty"}, "0123456789abcdef0123456789abcdef"),
         ({**MAIL, "user": "k8s"}, "correct-horse"),
     ],
@@ -96,7 +97,10 @@ def test_all_that_is_missing_is_reported_at_once() -> None:
     assert set(find_receiver_mistakes(type="slack")) == {"secret_file", "channel"}
     assert set(find_receiver_mistakes(type="email")) == {"to", "sender", "smarthost"}
     assert (
-        set(find_receiver_mistakes(type="webhook")) == set(find_receiver_mistakes(type="pagerduty")) == {"secret_file"}
+        set(find_receiver_mistakes(type="webhook"))
+        == set(find_receiver_mistakes(type="msteams"))
+        == set(find_receiver_mistakes(type="pagerduty"))
+        == {"secret_file"}
     )
     assert find_receiver_mistakes() == find_receiver_mistakes(channel="#gpus") == {"type": "nothing"}
 

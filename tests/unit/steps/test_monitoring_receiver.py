@@ -55,6 +55,8 @@ def test_a_secret_is_a_file_and_its_end_is_reported() -> None:
     assert render_receiver(**HOOK) == {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
     slack = {"api_url_file": "/etc/alertmanager/secrets/ours/slack", "channel": "#gpus", "send_resolved": True}
     assert render_receiver(**SLACK) == {"slack_configs": [slack]}
+    teams = {"webhook_url_file": FILE, "send_resolved": True}
+    assert render_receiver(type="msteams", secret_file="/s") == {"msteamsv2_configs": [teams]}
     pager = {"routing_key_file": FILE, "send_resolved": True}
     assert render_receiver(type="pagerduty", secret_file="/s") == {"pagerduty_configs": [pager]}
     mail = {"to": "ops@example.com", "from": "k8s@example.com", "smarthost": "mail.example.com:587"}

@@ -80,6 +80,19 @@ def test_receivers_without_a_file_are_for_the_operator(receiver: dict[str, str],
     assert list_failures(judge(STEP, spec=spec)) == {"receivers": (actual, "operator")}
 
 
+@pytest.mark.parametrize(
+    ("version", "missing"), [("0.26.0+ds-1", "default-msteams: Alertmanager of this system is older than 0.28"), ("0.28.1+ds-4", "")]
+)
+def test_teams_needs_the_alertmanager_that_knows_it(version: str, missing: str) -> None:
+    receivers = {"default": [{"type": "msteams", "secret_file": "x"}]}
+    text = read_case("standalone.programs", "nothing").stdout.replace(
+        "== packages\n", f"== packages\nprometheus-alertmanager install installed {version}\n"
+    )
+    answers = place_answers("w1", make_answer("standalone.programs", text))
+    failures = list_failures(judge(STEP, answers, {"alerts": {"receivers": receivers}}))
+    assert failures.get("receivers", ("", ""))[0] == missing
+
+
 def test_secrets_that_differ_are_for_install() -> None:
     text = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "== secrets\n", "== secrets\ndefault-slack other\n"
