@@ -23,9 +23,12 @@ from tests.unit.config.specs import build_inventory
 CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 
 
-def build_configuration(receivers: dict[str, Any], secrets: Path, proxy: dict[str, Any] | None = None) -> str:
-    """Merge our values over the chart's own configuration. `secrets` is the folder with a file for each receiver."""
-    inventory = build_inventory(alerts={"receivers": receivers}, proxy=proxy)
+def build_configuration(
+    receivers: dict[str, Any], secrets: Path, proxy: dict[str, Any] | None = None, **alerts: Any
+) -> str:
+    """Merge our values over the chart's own configuration. `secrets` is the folder with a file for each receiver, and
+    `alerts` are further settings of alerts."""
+    inventory = build_inventory(alerts={"receivers": receivers, **alerts}, proxy=proxy)
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
     return yaml.safe_dump(merge_values(of_chart, build_alertmanager_values(inventory).get("config", {}))).replace(
         f"{SECRETS_FOLDER}/{OURS}", str(secrets)

@@ -101,11 +101,28 @@ class Dashboards(Section):
     ] = ()
 
 
+def validate_grouping(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a label that is named twice, which Alertmanager refuses as well (Route in its config/config.go)."""
+    if len(set(labels)) != len(labels):
+        raise ValueError("names of labels, each once")
+    return labels
+
+
 class Alerts(Section):
     enabled: Annotated[bool, Field(description="install our rules")] = True
+    group_by: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], ...],
+        AfterValidator(validate_grouping),
+        Field(
+            description="labels whose alerts are one notification where their values are the same; add UUID for one of "
+            "each GPU; [] is one for all alerts of a severity"
+        ),
+    ] = ("alertname", "node")
     receivers: Annotated[
         Receivers,
-        Field(description="who gets alerts, by severity: webhook, slack, msteams, pagerduty or email; docs/monitoring.md"),
+        Field(
+            description="who gets alerts, by severity: webhook, slack, msteams, pagerduty or email; docs/monitoring.md"
+        ),
     ] = Receivers()
     runbooks: Annotated[
         str,

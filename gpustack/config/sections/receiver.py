@@ -32,8 +32,8 @@ class Receiver(Section):
     secret_file: Annotated[
         str | None,
         Field(
-            description="a file on this machine, mode 0600, with the URL of the webhook, Slack or Teams, PagerDuty's key, "
-            "or the mail server's password"
+            description="a file on this machine, mode 0600, with the URL of the webhook, Slack or Teams, PagerDuty's "
+            "key, or the mail server's password"
         ),
     ] = None
     secret: Annotated[

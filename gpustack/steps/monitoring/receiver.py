@@ -12,6 +12,7 @@ from typing import Any
 from gpustack.ask.egress import LOGIN, list_proxy_variables
 from gpustack.ask.pod_egress import Consumer, list_authorities, list_consumers
 from gpustack.config.inventory import Inventory
+from gpustack.config.sections.monitoring import Alerts
 from gpustack.config.sections.receiver import DEFAULT, SEVERITIES, Receiver, Receivers, locate_secret
 from gpustack.config.spec import Spec
 from gpustack.steps.chart_values import merge_values
@@ -37,7 +38,7 @@ def build_alertmanager_values(inventory: Inventory) -> dict[str, Any]:
     egress = build_alertmanager_egress(inventory)
     if not named_receivers:
         return egress
-    config = build_configuration(receivers, format_secret_path)
+    config = build_configuration(spec, format_secret_path)
     secrets = {place[0] for name, receiver in named_receivers.items() if (place := locate_secret(name, receiver))}
     values = {"config": config, "enableFeatures": [RECEIVER_METRICS], "alertmanagerSpec": {"secrets": sorted(secrets)}}
     return merge_values(values, egress)
@@ -74,29 +75,27 @@ def build_pod_environment(inventory: Inventory, consumer: Consumer) -> list[dict
 def build_alertmanager_configuration(spec: Spec, folder: str, http_config: Mapping[str, Any]) -> dict[str, Any]:
     """Build the whole configuration of an Alertmanager outside of a cluster, with each secret in a file of the folder,
     by its receiver's name."""
-    config = build_configuration(
-        spec.alerts.receivers, lambda name, receiver: f"{folder}/{name}" if receiver.secret_file else ""
-    )
+    config = build_configuration(spec, lambda name, receiver: f"{folder}/{name}" if receiver.secret_file else "")
     return {**({"global": {"http_config": dict(http_config)}} if http_config else {}), **config}
 
 
-def build_configuration(receivers: Receivers, format_path: Callable[[str, Receiver], str]) -> dict[str, Any]:
+def build_configuration(spec: Spec, format_path: Callable[[str, Receiver], str]) -> dict[str, Any]:
     receiver_configs = (
         {"name": name, **build_receiver(receiver, format_path(name, receiver))}
-        for name, receiver in receivers.name_receivers().items()
+        for name, receiver in spec.alerts.receivers.name_receivers().items()
     )
     return {
-        "route": build_route(receivers),
+        "route": build_route(spec.alerts),
         "receivers": [{"name": NULL_RECEIVER}, *receiver_configs],
         "inhibit_rules": build_inhibit_rules(),
     }
 
 
-def build_route(receivers: Receivers) -> dict[str, Any]:
-    by_severity = build_severity_routes(receivers)
+def build_route(alerts: Alerts) -> dict[str, Any]:
+    by_severity = build_severity_routes(alerts.receivers)
     return {
         "receiver": NULL_RECEIVER,
-        "group_by": ["alertname", "node", "UUID"],
+        "group_by": list(alerts.group_by),
         "group_wait": "10s",
         "group_interval": "5m",
         "repeat_interval": "12h",

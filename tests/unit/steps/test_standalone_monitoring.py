@@ -81,7 +81,8 @@ def test_receivers_without_a_file_are_for_the_operator(receiver: dict[str, str],
 
 
 @pytest.mark.parametrize(
-    ("version", "missing"), [("0.26.0+ds-1", "default-msteams: Alertmanager of this system is older than 0.28"), ("0.28.1+ds-4", "")]
+    ("version", "missing"),
+    [("0.26.0+ds-1", "default-msteams: Alertmanager of this system is older than 0.28"), ("0.28.1+ds-4", "")],
 )
 def test_teams_needs_the_alertmanager_that_knows_it(version: str, missing: str) -> None:
     receivers = {"default": [{"type": "msteams", "secret_file": "x"}]}

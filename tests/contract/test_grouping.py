@@ -1,0 +1,49 @@
+"""How many notifications Alertmanager itself sends for the alerts of many GPUs."""
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.proof.alertmanager import build_alert
+from tests.contract.alertmanager import build_configuration, run_alertmanager
+from tests.lab.webhook import run_webhook
+from tests.lab.witness import wait_until
+
+GPUS = 64
+NODES = {"OneNode": 1, "EightNodes": 8}
+
+
+def count_notifications(folder: Path, **alerts: Any) -> dict[str, int]:
+    """Count the notifications of an alert for each of 64 GPUs of one node, and of another for 64 GPUs of eight."""
+    with run_webhook(port=0) as hook:
+        (folder / "default-webhook").write_text(hook.url)
+        text = build_configuration({"default": [{"type": "webhook", "secret_file": "/s"}]}, folder, **alerts)
+        with run_alertmanager(folder, text) as alertmanager:
+            hot = [
+                build_alert(
+                    {"alertname": name, "severity": "critical", "node": f"gpu{index % nodes}", "UUID": f"GPU-{index}"},
+                    {"summary": "hot"},
+                )
+                for name, nodes in NODES.items()
+                for index in range(GPUS)
+            ]
+            status, answer = alertmanager.web.post("/api/v2/alerts", hot)
+            assert status == 200, answer
+            wait_until("each alert is in a notification", lambda: len(hook.list_alerts()) >= len(hot), limit=60)
+            time.sleep(1)  # for one too many
+            assert len(hook.list_alerts()) == len(hot)
+            return dict(Counter(body["groupLabels"]["alertname"] for body in hook.bodies))
+
+
+@pytest.mark.parametrize(
+    ("alerts", "expected_counts"),
+    [({}, {"OneNode": 1, "EightNodes": 8}), ({"group_by": ["alertname", "node", "UUID"]}, dict.fromkeys(NODES, GPUS))],
+    ids=["by alert and node", "by GPU"],
+)
+def test_hot_gpus_of_a_node_are_one_notification(
+    tmp_path: Path, alerts: dict[str, Any], expected_counts: dict[str, int]
+) -> None:
+    assert count_notifications(tmp_path, **alerts) == expected_counts
