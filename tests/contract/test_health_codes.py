@@ -14,7 +14,7 @@ EXPRESSIONS = {
 }
 
 
-def admits_code(code: str, expression: str) -> bool:
+def is_admitted(code: str, expression: str) -> bool:
     """Judge whether the first selector of an expression that excludes codes lets this one in."""
     exclusion = re.search(r'health_error_code!~"([^"]+)"', expression)
     assert exclusion is not None
@@ -29,7 +29,7 @@ def test_each_code_that_dcgm_can_set_has_a_decision() -> None:
 
 @pytest.mark.parametrize("code", sorted(DECISIONS))
 def test_the_alerts_follow_the_decision(code: str) -> None:
-    fails, warns = (admits_code(code, EXPRESSIONS[name]) for name in ("GpuHealthFail", "GpuHealthWarn"))
+    fails, warns = (is_admitted(code, EXPRESSIONS[name]) for name in ("GpuHealthFail", "GpuHealthWarn"))
     link_rule = f'health_error_code="{code}"' in EXPRESSIONS["GpuHealthFail"]
     clocks = code.startswith("DCGM_FR_CLOCK")  # DCGM only warns of lowered clocks, it never fails a watch for them.
     assert {"new": (True, True, False), "links": (False, True, True), "never": (clocks, False, False)}[
