@@ -174,7 +174,7 @@ def build_board_rules() -> list[Rule]:
     )
     xid = Rule(
         "gpustack:gpu_xid_errors:count5m",
-        group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid"),
+        group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid"),
         comment="By code, within the exporter's window of 300 s. Falls to 0 by itself, whatever the GPU's state.",
     )
     sums = (" + ".join(f"({normalize_field(name, select_whole(names))})" for name in names) for names in SUMS)

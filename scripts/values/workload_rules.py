@@ -21,7 +21,7 @@ def group_by_pod(expr: str) -> str:
 
 def build_pod_rules() -> list[Rule]:
     now, before = "gpustack:gpu_xid_errors:count5m", "gpustack:gpu_xid_errors:count5m offset 1m"
-    counted = group_by_workload(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid")
+    counted = group_by_workload(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid")
     owner = group_by_pod(f"kube_pod_owner{{{JOBS}}}")
     killed = group_by_pod('kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}')
     return [
