@@ -20,7 +20,7 @@ from gpustack.events import Event
 from gpustack.probes.gpu.engine_pods import format_image
 from gpustack.proof.connect import open_pods
 from gpustack.proof.pod_run import PodRun
-from gpustack.proof.silence import silence_load
+from gpustack.proof.silence import silence_alerts
 from gpustack.proof.workload import PodResult, VisibleGpu
 from gpustack.rollout.run import Run
 
@@ -73,7 +73,7 @@ class Task:
         gpu_counts = {engine.node: engine.free for engine in engines}
         connect = lambda: open_pods(self.snapshot, run.private)  # noqa: E731
         self.pod_run = PodRun(connect, run.record, run.find_stop_reason, pause=LOOK, wait=sleep, clock=monotonic)
-        with silence_load(run, list(gpu_counts), self.life):
+        with silence_alerts(run, list(gpu_counts), self.life, "load"):
             try:
                 self.stop_reason = self.tester.load_gpus(self.pod_run, gpu_counts, self.watch)
             except RolloutError as error:

@@ -20,7 +20,7 @@ REPLACES = "It replaces the policy of all GPUs of a node."
 NOTHING_DONE = "Violations are only reported: DCGM's own action, a reset of the GPU, is deprecated and not offered."
 LOAD_NOTE = "It loads these GPUs fully: their power and heat rise to what they can be."
 OURS_NOTE = (
-    "Pods ask for the GPUs, so that only free ones are loaded, and end by themselves. Alerts of heat, brakes and Xids "
+    "Pods ask for the GPUs, so that only free ones are loaded, and end by themselves. Alerts of heat, power and Xids "
     "of programs are silenced for these nodes meanwhile."
 )
 BLIND_NOTE = "gpustack does not stop the load when GPUs get too hot; only the GPUs protect themselves."
@@ -31,7 +31,10 @@ DIAG_NOTES = {
     4: "It loads GPUs fully, for one to two hours: power and heat of the host rise to what they can be.",
 }
 """Times are those of dcgmi's own help and of NVIDIA's documentation of the diagnostic."""
-HOLD_NOTE = "Pods keep all GPUs of these nodes meanwhile, and alerts of heat, brakes and Xids of programs are silenced."
+HOLD_NOTE = (
+    "Pods keep all GPUs of these nodes meanwhile, and alerts of heat, power, missing metrics and Xids of programs are "
+    "silenced."
+)
 PAUSE_NOTE = (
     "While paused, the exporter has no DCGM_FI_PROF_* metrics: their panels are empty and their alerts unknown. Other "
     "tools (nsys, ncu) can use the counters."

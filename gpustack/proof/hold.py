@@ -8,7 +8,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.events import Event
 from gpustack.proof.connect import open_pods
 from gpustack.proof.pod_run import NOT_HELD, Cluster, PodRun, require_pods
-from gpustack.proof.silence import silence_load
+from gpustack.proof.silence import silence_alerts
 from gpustack.proof.workload import PodResult, build_pod, build_sleeper
 from gpustack.rollout.run import Run
 
@@ -20,10 +20,10 @@ Refusals = Mapping[str, str]
 def keep_free(
     run: Run, snapshot: Snapshot, gpu_counts: Mapping[str, int], seconds: float, *, cordoned: bool = False
 ) -> Iterator[Refusals]:
-    """Keep the GPUs of nodes free from others for a load, whose alerts are silenced. Yield and raise as hold_gpus."""
+    """Keep the GPUs of nodes free for a diagnostic, whose alerts are silenced. Yield and raise as hold_gpus."""
     pod_run = PodRun(lambda: open_pods(snapshot, run.private), run.record, run.find_stop_reason)
     holding = hold_gpus(pod_run, gpu_counts, seconds, cordoned=cordoned)
-    with silence_load(run, list(gpu_counts), seconds), holding as refusals:
+    with silence_alerts(run, list(gpu_counts), seconds, "diag"), holding as refusals:
         yield refusals
 
 

@@ -31,9 +31,9 @@ def diag(
 ) -> "Diagnostic":
     """Run DCGM's diagnostic on the GPUs of nodes, and list the tests that passed, failed and were skipped.
 
-    Levels 2 to 4 load GPUs: only nodes whose GPUs are all free are tested, pods keep them free, and alerts of load are
-    silenced. A skipped test does not count as passed. The command exits with 1 if a test failed, and with 8 if a node
-    is unknown."""
+    Levels 2 to 4 load GPUs: only nodes whose GPUs are all free are tested, pods keep them free, and the alerts
+    that the tests cause are silenced. A skipped test does not count as passed. The command exits with 1 if a test
+    failed, and with 8 if a node is unknown."""
     hosts = session.open_for_change()
     snapshot, engines = open_engines(session, hosts, cordoned=cordoned_nodes)
     from gpustack.engines.diagnostic import TIMES, add_losses, judge_level

@@ -111,7 +111,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
         yield SimpleNamespace(loss_reason="", holder="ann@desk")
 
     @contextmanager
-    def silence(run: object, nodes: Sequence[str], seconds: float) -> Iterator[None]:
+    def silence(run: object, nodes: Sequence[str], seconds: float, test: str) -> Iterator[None]:
         cluster.silences.append(f"{','.join(nodes)} {seconds:.0f}")
         yield
         cluster.silences.append("ended")
@@ -130,7 +130,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
     monkeypatch.setattr(watch, "open_prometheus", open_prometheus)
     monkeypatch.setattr(inventory, "gather_offers", lambda *_: cluster.offers)
-    monkeypatch.setattr(task, "silence_load", silence)
+    monkeypatch.setattr(task, "silence_alerts", silence)
     monkeypatch.setattr(task, "open_pods", cluster.connect)
     monkeypatch.setattr(task, "sleep", wait)
     monkeypatch.setattr(task, "monotonic", lambda: cluster.time)

@@ -15,7 +15,7 @@ from gpustack.errors import UnreachableError
 from gpustack.events import Event
 from gpustack.proof import silence as module
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.silence import LOAD_ALERTS, build_silence, silence, silence_load
+from gpustack.proof.silence import EXPECTED_ALERTS, build_silence, silence, silence_alerts
 
 RULES = Path(__file__).parents[3] / "values" / "rules" / "gpu-alerts.yaml"
 
@@ -38,7 +38,7 @@ ANSWERS: list[tuple[int, Any]] = [(200, {"silenceID": "s1"})]
 
 def test_the_silence_is_removed_afterwards() -> None:
     ASKED_REQUESTS.clear()
-    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as reason:
+    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann", "load") as reason:
         assert reason == ""
     assert ASKED_REQUESTS == ["POST /api/v2/silences", "DELETE /api/v2/silence/s1"]
 
@@ -46,16 +46,17 @@ def test_the_silence_is_removed_afterwards() -> None:
 def test_a_refused_silence_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     ASKED_REQUESTS.clear()
     monkeypatch.setitem(globals(), "ANSWERS", [(403, "no")])
-    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as reason:
+    with silence(FakeAlertmanager("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann", "load") as reason:
         assert reason == "Alertmanager refused the silence (HTTP 403): no"
     assert ASKED_REQUESTS == ["POST /api/v2/silences"]
 
 
 def test_the_silence_matches_alerts_of_the_nodes_alone() -> None:
-    silence = build_silence(["gpu1.a", "gpu2"], 600, "ann")
+    silence = build_silence(["gpu1.a", "gpu2"], 600, "ann", "diag")
     by_name = {matcher["name"]: re.compile(matcher["value"]) for matcher in silence["matchers"]}
     assert by_name["node"].fullmatch("gpu2")
     assert not by_name["node"].fullmatch("gpu1xa")
+    assert by_name["alertname"].fullmatch("GpuMetricsAbsent")
     assert not by_name["alertname"].fullmatch("GpuXidCritical")
     began, ends = (datetime.fromisoformat(silence[key]) for key in ("startsAt", "endsAt"))
     assert (ends - began).total_seconds() == 600
@@ -63,7 +64,10 @@ def test_the_silence_matches_alerts_of_the_nodes_alone() -> None:
 
 def test_silenced_alerts_exist() -> None:
     groups = yaml.safe_load(RULES.read_text())["groups"]
-    assert set(LOAD_ALERTS) <= {rule["alert"] for group in groups for rule in group["rules"]}
+    alerts = {rule["alert"]: rule["labels"]["severity"] for group in groups for rule in group["rules"]}
+    for expected_alerts in EXPECTED_ALERTS.values():
+        assert set(expected_alerts) <= set(alerts)
+        assert not {"GpuNearShutdown", "GpuXidCritical", "GpuEccUncorrected"} & set(expected_alerts)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,7 @@ def test_a_load_without_a_silence_is_noted_and_goes_on(
     monkeypatch.setitem(globals(), "ANSWERS", [answer])
     monkeypatch.setattr(module, "open_part", open_part)
     monkeypatch.setattr(module, "Web", FakeAlertmanager)
-    with silence_load(run, ["gpu1"], 600):
+    with silence_alerts(run, ["gpu1"], 600, "load"):
         results.append("loaded")
     assert results == ["loaded"]
-    assert [event.message for event in events] == ([f"alerts of load are not silenced: {note}"] if note else [])
+    assert [event.message for event in events] == ([f"alerts of the test are not silenced: {note}"] if note else [])
