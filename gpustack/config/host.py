@@ -6,12 +6,24 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from gpustack.config.addresses import NodeAddress, is_ipv4_address
+from gpustack.config.form import Form
 
 CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standalone"
 CLUSTER_GROUPS = (CONTROL_PLANE, NODE)
 GROUPS = (*CLUSTER_GROUPS, STANDALONE)
 IGNORED = "gpustack_ignore"
 """The variable of hosts that stand in the same inventory for something else."""
+
+
+Layout = Annotated[str, Form(r"[a-z0-9.-]+", "small letters, digits, dots and dashes", "all-1g.10gb")]
+Sharing = Annotated[
+    str,
+    Form(
+        r"none|(time-slicing|mps):([2-9]|[1-5][0-9]|6[0-4])",
+        "none, time-slicing:N or mps:N with N of 2 to 64",
+        "time-slicing:4",
+    ),
+]
 
 
 class HostSpec(BaseModel):
@@ -33,17 +45,11 @@ class HostSpec(BaseModel):
         ),
     ] = None
     gpustack_mig: Annotated[
-        str | None,
-        Field(
-            pattern=r"^[a-z0-9.-]+$", description="MIG layout of the host's GPUs, by its name in NVIDIA's MIG manager"
-        ),
+        Layout | None, Field(description="MIG layout of the host's GPUs, by its name in NVIDIA's MIG manager")
     ] = None
     gpustack_sharing: Annotated[
-        str | None,
-        Field(
-            pattern=r"^(none|(time-slicing|mps):([2-9]|[1-5][0-9]|6[0-4]))$",
-            description="how pods share the host's GPUs: none, time-slicing:N or mps:N, with N pods per GPU",
-        ),
+        Sharing | None,
+        Field(description="how pods share the host's GPUs: none, time-slicing:N or mps:N, with N pods per GPU"),
     ] = None
 
 

@@ -1,6 +1,8 @@
 """Errors of pydantic as complaints: file, key, actual value, rule, nearest spelling."""
 
+import json
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -22,6 +24,9 @@ ALLOWED = {
     "datetime_parsing": "a time, as 2026-11-20T12:00:00Z",
     "date_from_datetime_parsing": "a date, as 2026-11-20",
     "date_parsing": "a date, as 2026-11-20",
+    "date_type": "a date, as 2026-11-20",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
     "json_invalid": "JSON",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
@@ -48,6 +53,9 @@ BOUNDS = {
     "too_long": "at most {max_length} entries",
     "string_too_short": "at least {min_length} characters",
     "string_too_long": "at most {max_length} characters",
+    "decimal_max_digits": "a number of at most {max_digits} digits",
+    "decimal_max_places": "a number with at most {decimal_places} digits behind the point",
+    "decimal_whole_digits": "a number of at most {whole_digits} digits before the point",
 }
 
 
@@ -88,15 +96,14 @@ def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequen
     if kind == "value_error":
         _, _, rule = str(context["error"]).rpartition("allowed: ")
         return rule
-    if kind == "string_pattern_mismatch":
-        field = find_field(model, path)
-        description = field.description if field and field.description else "a text of this form"
-        return f"{description} ({context['pattern']})"
     return describe_kind(entry)
 
 
 def format_input(value: Any) -> str:
-    text = repr(value)
+    """Format a value as an operator writes it: `true` and `null` are words of YAML, `True` and `None` are Python's."""
+    if isinstance(value, date):
+        value = value.isoformat()
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

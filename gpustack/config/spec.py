@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from gpustack.config.addresses import ClusterNetwork, Network, validate_certificate_name, validate_endpoint
+from gpustack.config.form import Form
 from gpustack.config.sections.autoscaling import Autoscaling
 from gpustack.config.sections.gpu import Gpu
 from gpustack.config.sections.minimum import Minimum
@@ -43,7 +44,21 @@ def build_size_validator(widest: int, narrowest: int, reason: str) -> Callable[[
 
 
 HostPort = Annotated[
-    str, Field(pattern=r"^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$"), AfterValidator(validate_endpoint)
+    str,
+    Form(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}", "name:port", "kube.example.com:6443"),
+    AfterValidator(validate_endpoint),
+]
+ClusterName = Annotated[
+    str,
+    Form(
+        r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
+        "at most 63 small letters, digits and dashes, with no dash first or last",
+        "gpu-cluster-1",
+    ),
+]
+Domain = Annotated[str, Form(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", "a domain of DNS in small letters", "cluster.local")]
+ContainerdVersion = Annotated[
+    str, Form(r"2\.[0-9]+(\.[0-9]+)?", "a full version of a 2.x line or the line alone, in quotes", "2.3")
 ]
 KubernetesVersion = Annotated[str, AfterValidator(parse_kubernetes_version)]
 # kubeadm's limits for IPv4 (its package `validation`): 16 bits between the network and a node's /24, 20 of Services.
@@ -77,9 +92,7 @@ class Kubernetes(Section):
         "10.244.0.0/16"
     )
     service_cidr: Annotated[ServiceNetwork, Field(description="addresses of Services")] = IPv4Network("10.96.0.0/12")
-    dns_domain: Annotated[
-        str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", description="DNS domain of Services")
-    ] = "cluster.local"
+    dns_domain: Annotated[Domain, Field(description="DNS domain of Services")] = "cluster.local"
     ignore_preflight: Annotated[
         tuple[str, ...], Field(description="kubeadm preflight checks to ignore, by kubeadm's names")
     ] = ()
@@ -102,9 +115,8 @@ class KubeProxy(Section):
 
 class Containerd(Section):
     version: Annotated[
-        str | None,
+        ContainerdVersion | None,
         Field(
-            pattern=r"^2\.\d+(\.\d+)?$",
             description="full version of a 2.x line, or a line as '2.3' for any of its patches; default: that of the "
             "version set, or an installed one that supports this Kubernetes",
         ),
@@ -150,9 +162,7 @@ Source = Annotated[
 
 
 class Spec(Section):
-    cluster_name: Annotated[
-        str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="name of the cluster in kubeconfigs")
-    ] = "gpustack"
+    cluster_name: Annotated[ClusterName, Field(description="name of the cluster in kubeconfigs")] = "gpustack"
     versions: Annotated[
         str, AfterValidator(validate_version_set), Field(description="the version set: versions that belong together")
     ] = KNOWN_SETS[-1]

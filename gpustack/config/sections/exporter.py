@@ -10,6 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from gpustack.config.addresses import validate_port
+from gpustack.config.form import Form
 from gpustack.config.sections.monitoring import Duration
 from gpustack.config.sections.section import Section
 
@@ -37,8 +39,20 @@ def refuse_comma(text: str) -> str:
 
 
 Expression = Annotated[str, AfterValidator(validate_expression)]
-LabelName = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
-FieldName = Annotated[str, Field(pattern=r"^DCGM_(FI|EXP)_[A-Z0-9_]+$")]
+LabelName = Annotated[str, Form(r"[a-zA-Z_][a-zA-Z0-9_]*", "letters, digits and _, with no digit first", "workload")]
+FieldName = Annotated[str, Form(r"DCGM_(FI|EXP)_[A-Z0-9_]+", "the name of a field of DCGM", "DCGM_FI_DEV_SM_CLOCK")]
+Devices = Annotated[
+    str,
+    Form(r"f|g(:[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?", "f, g, or g with numbers of GPUs after a colon", "g:0,2-3"),
+]
+Listen = Annotated[
+    str,
+    Form(r"([0-9]+(\.[0-9]+){3}|\[[0-9a-f:]+\])?:[1-9][0-9]{1,4}", "ADDRESS:PORT, or :PORT alone", f":{LISTEN}"),
+    AfterValidator(validate_port),
+]
+Engine = Annotated[
+    str, Form(r"localhost:[1-9][0-9]{1,4}", "localhost:PORT", "localhost:5555"), AfterValidator(validate_port)
+]
 
 
 class Relabeling(Section):
@@ -80,25 +94,16 @@ class Metrics(Section):
         Field(description="fields of ours that are not exported; panels and alerts on them stay empty"),
     ] = ()
     devices: Annotated[
-        str,
+        Devices,
         Field(
-            pattern=r"^(f|g(:\d+(-\d+)?(,\d+(-\d+)?)*)?)$",
             description="on every host: f (all GPUs, with their MIG instances), g (without), or some, such as g:0,2-3",
         ),
     ] = "f"
     listen: Annotated[
-        str,
-        Field(
-            pattern=r"^(\d+(\.\d+){3}|\[[0-9a-f:]+\])?:[1-9]\d{1,4}$",
-            description="address and port; the operator's Service and probes know port 9400 only",
-        ),
+        Listen, Field(description="address and port; the operator's Service and probes know port 9400 only")
     ] = f":{LISTEN}"
     engine: Annotated[
-        str,
-        Field(
-            pattern=r"^localhost:[1-9]\d{1,4}$",
-            description="address at which the engine of each host listens with gpu.dcgm: host",
-        ),
+        Engine, Field(description="address at which the engine of each host listens with gpu.dcgm: host")
     ] = "localhost:5555"
     pod_labels: Annotated[
         tuple[Annotated[Expression, AfterValidator(refuse_comma)], ...],

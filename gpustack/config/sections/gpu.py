@@ -4,9 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gpustack.config.form import Form
 from gpustack.config.sections.exporter import Metrics
 from gpustack.config.sections.monitoring import Name
 from gpustack.config.sections.section import Section
+
+DriverVersion = Annotated[
+    str, Form(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?", "a full version of the driver, in quotes", "595.91.07")
+]
 
 
 class Driver(Section):
@@ -17,10 +22,7 @@ class Driver(Section):
             "(already installed); auto: host on Debian and where one is installed, else container"
         ),
     ] = "auto"
-    version: Annotated[
-        str | None,
-        Field(pattern=r"^\d{3}\.\d{2,3}(\.\d{2})?$", description="full version; default: that of the version set"),
-    ] = None
+    version: Annotated[DriverVersion | None, Field(description="full version; default: that of the version set")] = None
     kernel_module: Annotated[
         Literal["open", "proprietary"], Field(description="open needs Turing or newer; Blackwell needs open")
     ] = "open"

@@ -5,12 +5,29 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from gpustack.config.form import Form
 from gpustack.config.sections.receiver import Receivers
 from gpustack.config.sections.section import Section
 
-Name = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,24}[a-z0-9])?$")]
-Duration = Annotated[str, Field(pattern=r"^[1-9][0-9]*(s|m|h|d|w|y)$")]
-Quantity = Annotated[str, Field(pattern=r"^[1-9][0-9]*(Mi|Gi|Ti)$")]
+Name = Annotated[
+    str,
+    Form(
+        r"[a-z]([a-z0-9-]{0,24}[a-z0-9])?",
+        "at most 26 small letters, digits and dashes, with a letter first and no dash last",
+        "gpu-monitoring",
+    ),
+]
+Duration = Annotated[str, Form(r"[1-9][0-9]*(s|m|h|d|w|y)", "a whole number and one of s, m, h, d, w and y", "30d")]
+Quantity = Annotated[str, Form(r"[1-9][0-9]*(Mi|Gi|Ti)", "a whole number and one of Mi, Gi and Ti", "20Gi")]
+Size = Annotated[str, Form(r"([1-9][0-9]*(MB|GB|TB))?", "a whole number and one of MB, GB and TB", "15GB")]
+Directory = Annotated[
+    str, Form(r"/[A-Za-z0-9._/-]+", "a path that begins with /, of letters, digits, dots, dashes and _", "/srv/volumes")
+]
+ClassName = Annotated[str, Form(r"[a-z0-9.-]*", "small letters, digits, dots and dashes", "fast-disks")]
+HostName = Annotated[str, Form(r"[a-z0-9.-]*", "a name of DNS in small letters", "grafana.example.com")]
+Page = Annotated[
+    str, Form(r"(https?://\S+)?", "an address that begins with http:// or https://", "https://wiki.example.com/alerts")
+]
 
 
 class Storage(Section):
@@ -18,9 +35,9 @@ class Storage(Section):
         Literal["local-path", "none"],
         Field(description="provisioner of volumes, if one is needed and the cluster has no default StorageClass"),
     ] = "local-path"
-    path: Annotated[
-        str, Field(pattern=r"^/[A-Za-z0-9._/-]+$", description="directory on the hosts for local-path volumes")
-    ] = "/opt/local-path-provisioner"
+    path: Annotated[Directory, Field(description="directory on the hosts for local-path volumes")] = (
+        "/opt/local-path-provisioner"
+    )
 
 
 def validate_labels(labels: dict[str, str]) -> dict[str, str]:
@@ -37,9 +54,7 @@ class Persistence(Section):
 
     enabled: Annotated[bool, Field(description="keep data of Prometheus and Alertmanager on volumes")] = True
     size: Annotated[Quantity, Field(description="size of Prometheus' volume, such as 20Gi")] = "50Gi"
-    storage_class: Annotated[
-        str, Field(pattern=r"^[a-z0-9.-]*$", description="StorageClass; default: that of the cluster")
-    ] = ""
+    storage_class: Annotated[ClassName, Field(description="StorageClass; default: that of the cluster")] = ""
 
 
 class Access(Section):
@@ -49,10 +64,8 @@ class Access(Section):
         Literal["none", "node-port", "ingress"], Field(description="access to Grafana from outside the cluster")
     ] = "none"
     node_port: Annotated[int, Field(ge=30000, le=32767, description="port of Grafana with node-port")] = 30300
-    host: Annotated[str, Field(pattern=r"^[a-z0-9.-]*$", description="host name with ingress")] = ""
-    ingress_class: Annotated[
-        str, Field(pattern=r"^[a-z0-9.-]*$", description="class of the ingress; default: that of the cluster")
-    ] = ""
+    host: Annotated[HostName, Field(description="host name with ingress")] = ""
+    ingress_class: Annotated[ClassName, Field(description="class of the ingress; default: that of the cluster")] = ""
     prometheus_node_port: Annotated[
         int | None,
         Field(
@@ -70,11 +83,7 @@ class Monitoring(Section):
     # The forecast reads 90 days, and a bill of last month is asked for on the tenth.
     retention: Annotated[Duration, Field(description="how long Prometheus keeps data, such as 30d")] = "100d"
     retention_size: Annotated[
-        str,
-        Field(
-            pattern=r"^([1-9][0-9]*(MB|GB|TB))?$",
-            description="size limit of the data, such as 15GB; default: 85 % of persistence.size",
-        ),
+        Size, Field(description="size limit of the data, such as 15GB; default: 85 % of persistence.size")
     ] = ""
     external_labels: Annotated[
         dict[str, str],
@@ -125,9 +134,5 @@ class Alerts(Section):
         ),
     ] = Receivers()
     runbooks: Annotated[
-        str,
-        Field(
-            pattern=r"^(https?://\S+)?$",
-            description="your page about alerts, #name is appended; default: NVIDIA's pages",
-        ),
+        Page, Field(description="your page about alerts, #name is appended; default: NVIDIA's pages")
     ] = ""

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from gpustack.config.addresses import validate_port
 from gpustack.config.complaint import Complaint
+from gpustack.config.form import Form
 from gpustack.config.secrets.secret_file import INTEGRATION, PASSWORD, URL, Kind, judge_secret_file, read_secret
 from gpustack.config.sections.section import Section
 
@@ -22,6 +24,17 @@ NEVER_FORGOTTEN = ("critical", "warning")
 DEFAULT = "default"
 OURS = "gpustack-receivers"
 """The Secret that gpustack writes, with the content of the files of all receivers, each under its name."""
+
+
+SecretKey = Annotated[
+    str,
+    Form(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9._-]+", "NAME/KEY of a Secret of the cluster", "alerts/webhook"),
+]
+MailServer = Annotated[
+    str,
+    Form(r"([A-Za-z0-9.-]+:[0-9]{1,5})?", "a mail server as name:port", "mail.example.com:587"),
+    AfterValidator(validate_port),
+]
 
 
 class Receiver(Section):
@@ -37,18 +50,13 @@ class Receiver(Section):
         ),
     ] = None
     secret: Annotated[
-        str | None,
-        Field(
-            pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9._-]+$",
-            description="NAME/KEY of a Secret in the namespace of the monitoring, instead of secret_file",
-        ),
+        SecretKey | None,
+        Field(description="NAME/KEY of a Secret in the namespace of the monitoring, instead of secret_file"),
     ] = None
     channel: Annotated[str, Field(description="channel of slack")] = ""
     to: Annotated[str, Field(description="recipient of email")] = ""
     sender: Annotated[str, Field(description="sender of email")] = ""
-    smarthost: Annotated[
-        str, Field(pattern=r"^([A-Za-z0-9.-]+:[0-9]{1,5})?$", description="mail server as name:port")
-    ] = ""
+    smarthost: Annotated[MailServer, Field(description="mail server as name:port")] = ""
     user: Annotated[str, Field(description="login at the mail server; default: none")] = ""
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from gpustack.config.addresses import validate_direct_host, validate_port
+from gpustack.config.form import Form
 from gpustack.config.sections.section import Section
 
 
@@ -12,8 +13,12 @@ def normalize_fingerprint(text: object) -> object:
     return text.replace(" ", "").upper() if isinstance(text, str) else text
 
 
-Fingerprint = Annotated[str, Field(pattern=r"^[0-9A-F]{40}$"), BeforeValidator(normalize_fingerprint)]
-User = Annotated[str, Field(pattern=r"^[A-Za-z0-9._@+-]+$")]
+Fingerprint = Annotated[
+    str,
+    Form(r"[0-9A-F]{40}", "40 hexadecimal digits, in quotes", "0123 4567 89AB CDEF 0123 4567 89AB CDEF 0123 4567"),
+    BeforeValidator(normalize_fingerprint),
+]
+User = Annotated[str, Form(r"[A-Za-z0-9._@+-]+", "letters, digits, dots, dashes, _, @ and +", "kube")]
 CaFile = Annotated[
     str | None,
     Field(
@@ -21,22 +26,28 @@ CaFile = Annotated[
         examples=["~/ca.crt"],
     ),
 ]
-ProxyUrl = Annotated[str, Field(pattern=r"^https?://[^/\s:@]+:[0-9]{1,5}$"), AfterValidator(validate_port)]
+ProxyUrl = Annotated[
+    str,
+    Form(r"https?://[^/\s:@]+:[0-9]{1,5}", "http(s)://HOST:PORT, with no login and no path", "http://10.0.0.5:3128"),
+    AfterValidator(validate_port),
+]
+MirrorUrl = Annotated[
+    str,
+    Form(r"https?://[^/\s@]+", "http(s)://HOST:PORT, with no login and no path", "http://10.0.0.5:8480"),
+    AfterValidator(validate_port),
+]
+DirectHost = Annotated[
+    str,
+    Form(r"[A-Za-z0-9.:/*-]+", "a name, a .domain, an address or a network", "10.0.0.0/8"),
+    AfterValidator(validate_direct_host),
+]
 
 
 class Mirror(Section):
     """Describe one address that serves packages, images and files under the official paths, and signs with its own
     key."""
 
-    mirror: Annotated[
-        str,
-        Field(
-            pattern=r"^https?://[^/\s@]+$",
-            description="http(s)://HOST:PORT, no path",
-            examples=["http://10.0.0.5:8480"],
-        ),
-        AfterValidator(validate_port),
-    ]
+    mirror: Annotated[MirrorUrl, Field(description="http(s)://HOST:PORT, no path", examples=["http://10.0.0.5:8480"])]
     fingerprint: Annotated[
         Fingerprint,
         Field(
@@ -73,7 +84,7 @@ class Proxy(Section):
         Field(description="proxy for https://; default: that of http", examples=["http://proxy.example.com:3128"]),
     ] = None
     no_proxy: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9.:/*-]+$"), AfterValidator(validate_direct_host)], ...],
+        tuple[DirectHost, ...],
         Field(
             description="hosts that are reached directly: names, .domains, networks; the cluster's own are added",
             examples=["[.example.com, 10.0.0.0/8]"],

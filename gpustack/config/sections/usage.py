@@ -8,11 +8,15 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from gpustack.config.form import Form
 from gpustack.config.sections.section import Section
 
 Money = Annotated[Decimal, Field(ge=0, max_digits=18, decimal_places=6)]
-Currency = Annotated[str, Field(pattern=r"^([A-Z]{3})?$")]
-Label = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(/[A-Za-z0-9._-]+)?)?$")]
+Currency = Annotated[str, Form(r"([A-Z]{3})?", "three capital letters of ISO 4217", "EUR")]
+Label = Annotated[
+    str,
+    Form(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(/[A-Za-z0-9._-]+)?)?", "the key of a label", "example.com/team"),
+]
 
 
 class Capacity(Section):

@@ -86,7 +86,7 @@ def test_settings_of_a_host_are_read() -> None:
 
 def test_a_host_to_ignore_leaves_its_group() -> None:
     (complaint,) = list_complaints(h2={"gpustack_ignore": True})
-    assert (complaint.key, complaint.actual) == ("gpustack_ignore", "True for a host in kube_node")
+    assert (complaint.key, complaint.actual) == ("gpustack_ignore", "true for a host in kube_node")
     assert "take the host out of kube_node" in complaint.rule
     assert complaint.nearest == ""
     assert list_complaints(h2={"gpustack_ignore": False}) == []
