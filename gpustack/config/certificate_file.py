@@ -100,15 +100,3 @@ def is_no_authority(certificate: "Certificate") -> bool:
         return not certificate.extensions.get_extension_for_class(BasicConstraints).value.ca
     except (ExtensionNotFound, ValueError):
         return False
-
-
-def locate_path(file: str, path: str) -> str:
-    """Return file and line of a `ca_file` with this path. Return the file alone where no line has it."""
-    try:
-        text = read_text(Path(file))
-    except (OSError, ValueError):
-        return file
-    match = re.search(
-        rf"^[^#\n]*\bca_file[\"']?\s*:\s*[\"']?{re.escape(path)}[\"']?\s*[,}}#\n]", f"{text}\n", re.MULTILINE
-    )
-    return f"{file}:{text.count(chr(10), 0, match.start()) + 1}" if match else file

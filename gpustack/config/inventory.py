@@ -6,7 +6,7 @@ a one-node cluster, whose spec may stand in /etc/gpustack-cluster/gpustack.yml.
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ from typing import Any
 from gpustack.command import Command, join_hints
 from gpustack.config.ansible.cfg import read_ansible_cfg
 from gpustack.config.ansible.inventory_listing import Listing, finish_listing, select_inventory, start_listing
+from gpustack.config.ansible.origins import locate_in_file
 from gpustack.config.complaint import Complaint, refuse
 from gpustack.config.dashboards.files import read_dashboards
 from gpustack.config.dashboards.json_model import Dashboard
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.pydantic_errors import format_input
 from gpustack.config.secrets.secret_file import read_secret
+from gpustack.config.sections.cluster_spec import LOCAL_SPEC
 from gpustack.config.sections.receiver import read_secrets
 from gpustack.config.sections.sources import Mirror, Proxy
 from gpustack.config.spec import Spec
@@ -31,7 +34,6 @@ from gpustack.files.document import DocumentError
 from gpustack.files.yaml_text import Rules, parse_yaml
 
 LOCAL_RULES = Rules(aliases=True, unique=True)
-LOCAL_SPEC = Path("/etc/gpustack-cluster/gpustack.yml")
 EARLIER_SPEC = Path("/etc/gpustack/gpustack.yml")
 
 
@@ -115,16 +117,15 @@ def read_local() -> RawInventory:
 def read_mapping(path: Path) -> dict[str, Any]:
     text, wrong = read_yaml_text(path)
     refuse([wrong] if wrong else [])
-    document: Any = {}
+    document: Any = None
     try:
-        document = parse_yaml(text, LOCAL_RULES) or {}
+        document = parse_yaml(text, LOCAL_RULES)
     except DocumentError as error:
         refuse([describe_error(path, error)])
-    if not isinstance(document, dict):
-        raise ConfigError(
-            "config-not-yaml", f"{path} is not a mapping.", "It starts with `gpustack:`.", Command("cat", str(path))
-        )
-    return document
+    if not isinstance(document, dict | None):
+        rule = "a mapping that begins with `gpustack:`, or an empty file"
+        refuse([Complaint(f"{path}:1", "", format_input(document), rule, "config-not-yaml")])
+    return document or {}
 
 
 def read_inventory(source: Path | None, listing: Listing | None = None) -> RawInventory:
@@ -165,11 +166,15 @@ def load_inventory(
     mistakes at once."""
     raw = read_inventory(listing.source if listing else select_inventory(option), listing)
     hosts, spec, complaints = judge_inventory(
-        raw.source, raw.groups, raw.variables, read_ansible_cfg(), become_password
+        raw.source, raw.groups, raw.variables, read_ansible_cfg(), become_password, LOCAL_SPEC
     )
     values, of_values = read_release_values(raw.source, spec)
     dashboards, of_dashboards = read_dashboards(raw.source, spec)
-    refuse([*complaints, *of_values, *of_dashboards])
+    placed = [
+        replace(complaint, file=locate_in_file(complaint.file, complaint.key))
+        for complaint in (*of_values, *of_dashboards)
+    ]
+    refuse([*complaints, *placed])
     if raw.source is None:
         # The variables of this host stand in no inventory that Ansible reads.
         become_password = hosts[0].become_password

@@ -4,16 +4,14 @@ Ansible accepts any group, any variable and any file. A misspelt one would leave
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from gpustack.config.ansible.inventory_files import VARIABLES, list_files, locate_inventory_dir
+from gpustack.config.ansible.inventory_files import VARIABLES, locate_inventory_dir
 from gpustack.config.complaint import Complaint, find_nearest, fold_spelling
 from gpustack.config.host import GROUPS, IGNORED, HostSpec
-from gpustack.config.yaml_files import ENDINGS, VAULT, parse_keys
-from gpustack.files.document import YAML_TEXT
-from gpustack.files.read import read_text
+from gpustack.config.yaml_files import ENDINGS, parse_keys
 
 SPEC_KEY = "gpustack"
 PREFIX = f"{SPEC_KEY}_"
@@ -27,12 +25,11 @@ def find_misspellings(
     source: Path | None,
     groups: Mapping[str, Sequence[str]],
     variables: Mapping[str, Mapping[str, object]],
-    local_spec: Path,
+    texts: Mapping[Path, str],
+    inventory: str,
 ) -> list[Complaint]:
     """Return the complaints about variables, files and groups that look like gpustack's own, and about hosts in none of
-    its groups. `local_spec` is the file of the local host, whose inventory has no path."""
-    texts = dict(read_texts(source or local_spec))
-    inventory = str(source or local_spec)
+    its groups. `inventory` is what an operator calls it."""
     return [
         *find_misspelt_variables(inventory, variables, texts),
         *find_unread_files(source, groups, texts),
@@ -41,18 +38,6 @@ def find_misspellings(
         *(find_misspelt_groups(inventory, groups, texts) if source else ()),
         *(find_unused_hosts(inventory, groups, variables, texts) if source else ()),
     ]
-
-
-def read_texts(source: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the text of each file of an inventory. Ansible reports files that cannot be read, and the content of an
-    encrypted one is unknown."""
-    for path in list_files(source):
-        try:
-            text = read_text(path, YAML_TEXT)
-        except (OSError, ValueError):
-            continue
-        if not text.startswith(VAULT):
-            yield path, text
 
 
 def find_misspelt_variables(

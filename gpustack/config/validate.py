@@ -1,6 +1,6 @@
 """Judge an inventory: every mistake with file, key, actual value and rule, all at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,19 @@ from typing import Any
 from pydantic import ValidationError
 
 from gpustack.config.ansible.cfg import AnsibleCfg
-from gpustack.config.ansible.connection import READ, is_secret, parse_connection
+from gpustack.config.ansible.connection import ADDRESS, READ, is_secret, name_variable, parse_connection
+from gpustack.config.ansible.origins import Origins, read_origins
 from gpustack.config.complaint import Complaint, find_nearest
 from gpustack.config.host import CLUSTER_GROUPS, CONTROL_PLANE, GROUPS, IGNORED, STANDALONE, Host, HostSpec
-from gpustack.config.misspellings import find_misspellings, is_misspelt_in
+from gpustack.config.misspellings import find_misspellings, is_misspelt_in, locate_word
 from gpustack.config.pydantic_errors import build_complaints, format_input
-from gpustack.config.sections.cluster_spec import build_cluster_spec, find_spec_file
+from gpustack.config.sections.cluster_spec import (
+    KEY,
+    LOCAL_SPEC,
+    build_cluster_spec,
+    find_misplaced_specs,
+    locate_spec_key,
+)
 from gpustack.config.spec import Spec
 
 Variables = Mapping[str, Mapping[str, Any]]
@@ -26,31 +33,41 @@ def judge_inventory(
     variables: Variables,
     cfg: AnsibleCfg,
     password: str | None,
+    local_spec: Path = LOCAL_SPEC,
 ) -> tuple[tuple[Host, ...], Spec, list[Complaint]]:
     """Return hosts and spec as far as they could be built, and the complaints. With a complaint the two are not to be
-    used."""
-    file = str(source or "")
+    used. `local_spec` is the file of the local host, whose inventory has no path."""
+    file = str(source or local_spec)
+    origins = read_origins(source, groups, local_spec)
     names = list(dict.fromkeys(name for group in GROUPS for name in groups.get(group, ())))
+
+    def locate(host: str, key: str) -> str:
+        return locate_variable(origins, cfg, host, key, variables.get(host, {})) or file
+
     hosts: list[Host] = []
-    wrong: dict[Complaint, list[str]] = {}
+    wrong: dict[tuple[str, Complaint], list[str]] = {}
     for name in names:
         host, complaints = build_host(name, groups, variables.get(name, {}), cfg, password)
         hosts.append(host)
         for complaint in complaints:
-            wrong.setdefault(complaint, []).append(name)
-    spec, of_spec = build_cluster_spec(source, names, variables, hosts)
-    spoken = variables.get(names[0], {}).get("gpustack") if names else None
-    jinja = find_templates(find_spec_file(source), "gpustack", spoken)
-    about_hosts = [replace(complaint, file=format_hosts(file, where)) for complaint, where in wrong.items()]
+            wrong.setdefault((locate(name, complaint.key), complaint), []).append(name)
+    misplaced_specs = find_misplaced_specs(origins)
+    spec, of_spec = (Spec(), []) if misplaced_specs else build_cluster_spec(source, names, variables, hosts)
+    stated = variables.get(names[0], {}).get(KEY) if names and not misplaced_specs else None
+    of_spec = [
+        replace(complaint, file=locate_spec_key(origins, local_spec, complaint.key, is_stated=stated is not None))
+        for complaint in (*find_templates("", KEY, stated), *of_spec)
+    ]
+    about_hosts = [replace(complaint, file=format_hosts(place, where)) for (place, complaint), where in wrong.items()]
     return (
         tuple(replace(host, timeout_factor=spec.timeout_factor) for host in hosts),
         spec,
         [
-            *judge_groups(file, groups),
-            *find_misspellings(source, groups, variables, Path(find_spec_file(None))),
+            *judge_groups(file, groups, origins.texts),
+            *find_misspellings(source, groups, variables, origins.texts, file),
             *about_hosts,
-            *find_duplicate_addresses(file, hosts),
-            *jinja,
+            *find_duplicate_addresses(hosts, locate),
+            *misplaced_specs,
             *of_spec,
         ],
     )
@@ -74,6 +91,15 @@ def build_host(
     except ValidationError as error:
         settings, wrong = HostSpec(), [*wrong, *build_complaints("", "", error, HostSpec)]
     return Host(**fields, groups=membership, spec=settings), complaints + wrong
+
+
+def locate_variable(origins: Origins, cfg: AnsibleCfg, host: str, key: str, variables: Mapping[str, Any]) -> str:
+    """Return file and line of a host's variable, the possible ones where that is unknown, and an empty text where none
+    is. What the inventory does not set is the setting of ansible.cfg."""
+    name = name_variable(key.partition(".")[0], variables)
+    if name not in variables:
+        return str(cfg.path or "") if name.startswith("ansible_") and name not in ADDRESS else ""
+    return " or ".join(origins.find_places(host, name, variables[name]))
 
 
 def format_hosts(file: str, names: Sequence[str]) -> str:
@@ -104,10 +130,14 @@ def find_templates(file: str, key: str, document: Any) -> list[Complaint]:
     return []
 
 
-def judge_groups(file: str, groups: Mapping[str, Sequence[str]]) -> list[Complaint]:
+def judge_groups(file: str, groups: Mapping[str, Sequence[str]], texts: Mapping[Path, str]) -> list[Complaint]:
     complaints = [
         Complaint(
-            file, f"{STANDALONE}.hosts.{name}", f"{name}, which is in {group} too", "one of the two", "host-in-both"
+            locate_word(STANDALONE, texts) or file,
+            f"{STANDALONE}.hosts.{name}",
+            f"{name}, which is in {group} too",
+            "one of the two",
+            "host-in-both",
         )
         for group in CLUSTER_GROUPS
         for name in groups.get(group, ())
@@ -118,15 +148,18 @@ def judge_groups(file: str, groups: Mapping[str, Sequence[str]]) -> list[Complai
         if not groups.get(group) and not is_misspelt_in(group, groups):
             other_groups = [name for name in groups if name not in (*GROUPS, "all", "ungrouped")]
             likely, rule = find_nearest(group, other_groups), "at least one host"
-            complaints.append(Complaint(file, group, "no host in this group", rule, "inventory-group-empty", likely))
+            place = locate_word(group, texts) or file
+            complaints.append(Complaint(place, group, "no host in this group", rule, "inventory-group-empty", likely))
     if len(groups.get(CONTROL_PLANE, ())) > 1:
         many, rule = ", ".join(groups[CONTROL_PLANE]), "exactly one host in this release"
-        complaints.append(Complaint(file, CONTROL_PLANE, many, rule, "control-plane-several"))
+        place = locate_word(CONTROL_PLANE, texts) or file
+        complaints.append(Complaint(place, CONTROL_PLANE, many, rule, "control-plane-several"))
     return complaints
 
 
-def find_duplicate_addresses(file: str, hosts: Sequence[Host]) -> list[Complaint]:
-    """Return a complaint for an address with two names, which would be two nodes on one host."""
+def find_duplicate_addresses(hosts: Sequence[Host], locate: Callable[[str, str], str]) -> list[Complaint]:
+    """Return a complaint for an address with two names, which would be two nodes on one host. `locate` returns the
+    place of a variable of a host."""
     reached = [
         (f"{host.address}" + (f" port {host.port}" if host.port not in (None, 22) else ""), host) for host in hosts
     ]
@@ -137,6 +170,7 @@ def find_duplicate_addresses(file: str, hosts: Sequence[Host]) -> list[Complaint
         for address, host in pairs:
             if address in first:
                 text = f"{address} for {first[address]} and {host.name}"
-                complaints.append(Complaint(file, what, text, "an address per host", "inventory-address-twice"))
+                place = locate(host.name, what)
+                complaints.append(Complaint(place, what, text, "an address per host", "inventory-address-twice"))
             first.setdefault(address, host.name)
     return complaints

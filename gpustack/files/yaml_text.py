@@ -44,12 +44,25 @@ STRICT = Rules()
 
 def parse_yaml(text: str, rules: Rules = STRICT) -> Any:
     """Return the one document of a text, None for an empty one. Raise DocumentError."""
+    document = load_document(text, rules, "get_single_data")
+    if rules.plain:
+        refuse_values(document)
+    return document
+
+
+def compose_yaml(text: str, rules: Rules = STRICT) -> Any:
+    """Return the node of the one document of a text, with the positions of its keys and values. Raise
+    DocumentError."""
+    return load_document(text, rules, "get_single_node")
+
+
+def load_document(text: str, rules: Rules, method: str) -> Any:
     import yaml
 
     if len(text) > YAML_TEXT:
         raise LimitError(f"longer than {YAML_TEXT} characters")
     try:
-        document = yaml.load(text, Loader=build_loader(rules))  # noqa: S506 - it constructs what a SafeLoader does
+        return getattr(build_loader(rules)(text), method)()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise DocumentError(str(error.problem), *((mark.line + 1, mark.column + 1) if mark else ())) from error
@@ -59,9 +72,6 @@ def parse_yaml(text: str, rules: Rules = STRICT) -> Any:
         raise
     except UNREADABLE as error:
         raise DocumentError(str(error)) from error
-    if rules.plain:
-        refuse_values(document)
-    return document
 
 
 class Counting:

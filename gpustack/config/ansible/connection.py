@@ -39,6 +39,12 @@ def is_secret(key: str) -> bool:
     return "pass" in key.lower()
 
 
+def name_variable(key: str, variables: Mapping[str, Any]) -> str:
+    """Return the name under which a host has a variable that has several, and the key itself where it has none."""
+    names = next((names for names in (ADDRESS, PORT, KEY_FILE, EXE, ARGUMENTS) if key in names), (key,))
+    return next((name for name in names if variables.get(name) not in (None, "")), key)
+
+
 def parse_connection(
     name: str, variables: Mapping[str, Any], cfg: AnsibleCfg, password: str | None
 ) -> tuple[dict[str, Any], list[Complaint]]:

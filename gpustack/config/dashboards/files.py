@@ -5,10 +5,11 @@ from glob import glob
 from pathlib import Path
 
 from gpustack.config.ansible.inventory_files import locate_inventory_dir
+from gpustack.config.ansible.origins import read_origins
 from gpustack.config.complaint import Complaint
 from gpustack.config.dashboards.json_model import REFERENCE, Dashboard, build_complaint, read_dashboard
 from gpustack.config.resources import locate_shipped_values
-from gpustack.config.sections.cluster_spec import find_spec_file
+from gpustack.config.sections.cluster_spec import LOCAL_SPEC, locate_spec_key
 from gpustack.config.spec import Spec
 from gpustack.files.json_text import load_json
 
@@ -57,7 +58,8 @@ def list_files(source: Path | None, spec: Spec) -> Iterator[Path | Complaint]:
         paths = sorted(Path(name) for name in glob(str(base / expand_home(pattern))))  # noqa: PTH207 - any path, never an error
         if not paths:
             rule = f"JSON files on this machine; relative paths begin at {base}"
-            yield Complaint(find_spec_file(source), KEY, f"{pattern}: no such file", rule, REFERENCE)
+            place = locate_spec_key(read_origins(source, {}, LOCAL_SPEC), LOCAL_SPEC, KEY, is_stated=True)
+            yield Complaint(place, KEY, f"{pattern}: no such file", rule, REFERENCE)
         for path in paths:
             if source and source.is_dir() and is_read_by_ansible(path.resolve(), source.resolve()):
                 rule = f"a place outside it, or its directory {FOLDER}: Ansible reads the rest as an inventory"

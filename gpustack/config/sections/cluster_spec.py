@@ -1,6 +1,5 @@
 """The place of the cluster spec and its judgement: one `gpustack:` for all hosts, in group_vars/all."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from ipaddress import IPv4Address
@@ -11,80 +10,45 @@ from pydantic import ValidationError
 
 from gpustack.config.addresses import is_ipv4_address
 from gpustack.config.ansible.inventory_files import locate_inventory_dir
-from gpustack.config.certificate_file import judge_certificate_file, locate_path
+from gpustack.config.ansible.origins import Origins
+from gpustack.config.certificate_file import judge_certificate_file
 from gpustack.config.complaint import Complaint
 from gpustack.config.endpoint import extract_name
 from gpustack.config.host import Host
 from gpustack.config.package_sources import judge_package_sources
-from gpustack.config.pydantic_errors import build_complaints, extract_path
+from gpustack.config.pydantic_errors import build_complaints, extract_path, format_input
 from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
 from gpustack.config.sections import exporter_rules, receiver, serve
 from gpustack.config.sections.sources import Mirror, Proxy
 from gpustack.config.spec import Spec
-from gpustack.config.yaml_files import ENDINGS, parse_keys
-from gpustack.files.document import YAML_TEXT
-from gpustack.files.read import read_text
 
 KEY = "gpustack"
-WORD = re.compile(rf"\b{KEY}\b")
+LOCAL_SPEC = Path("/etc/gpustack-cluster/gpustack.yml")
 
 
-def find_spec_file(source: Path | None) -> str:
-    """Return the file in which the operator wrote the spec, or should have."""
-    if source is None:
-        return "/etc/gpustack-cluster/gpustack.yml"
-    usual = locate_inventory_dir(source) / "group_vars" / "all" / "gpustack.yml"
-    return str(next((path for path in (usual, *list_general_files(source)) if has_spec(path)), usual))
+def locate_spec_key(origins: Origins, local_spec: Path, key: str, *, is_stated: bool) -> str:
+    """Return the file in which the operator wrote the spec, with the line of a dotted key, or the file in which it
+    should stand."""
+    settings = [setting for setting in origins.list_settings(KEY) if setting.owner == "all"]
+    if settings:
+        return settings[-1].locate_key(key.removeprefix(KEY).lstrip("."))
+    if is_stated and origins.source:
+        return " or ".join(map(str, origins.hidden or [origins.source]))
+    usual = locate_inventory_dir(origins.source) / "group_vars/all/gpustack.yml" if origins.source else local_spec
+    return str(usual)
 
 
-def list_general_files(source: Path) -> list[Path]:
-    """List the files of variables for all hosts: group_vars/all, all.yml, or everything in all/."""
-    folder = locate_inventory_dir(source) / "group_vars"
-    return [*list_files(folder / "all"), *list_files(folder, "all"), *list_files(folder, "all.*")]
-
-
-def list_files(folder: Path, pattern: str = "**/*") -> list[Path]:
-    """List the files below a folder that Ansible reads as variables: none that is hidden or a backup, and none below a
-    folder whose name has an ending."""
-    return sorted(path for path in folder.glob(pattern) if path.is_file() and is_read(path.relative_to(folder)))
-
-
-def is_read(path: Path) -> bool:
-    """Tell whether Ansible reads a file of a folder of variables, by its path below that folder."""
-    names = [*path.parent.parts, path.name]
-    return (
-        not any(name.startswith(".") or name.endswith("~") for name in names)
-        and not any(Path(name).suffix for name in path.parent.parts)
-        and path.suffix in (*ENDINGS, "")
-    )
-
-
-def has_spec(path: Path) -> bool:
-    """Tell whether a file has the spec. A vaulted file counts as one without: its content is unknown, and the spec
-    holds no secrets."""
-    try:
-        text = read_text(path, YAML_TEXT)
-    except (OSError, ValueError):
-        return False
-    # A file without the word needs no parser: variables of a host begin with it.
-    return bool(WORD.search(text)) and KEY in (parse_keys(path, text) or ())
-
-
-def find_misplaced_specs(source: Path | None) -> list[Complaint]:
+def find_misplaced_specs(origins: Origins) -> list[Complaint]:
     """Return a complaint for a spec of one host or group, and for a second one of all hosts. It would replace the whole
     mapping, or be replaced by it."""
-    if source is None:
-        return []
-    base, right = locate_inventory_dir(source), list_general_files(source)
-    suspects = [
-        *list_files(base / "host_vars"),
-        *(path for path in list_files(base / "group_vars") if path not in right),
-    ]
+    settings = [setting for setting in origins.list_settings(KEY) if setting.owner]
     rule = "gpustack_… variables of hosts; the spec stands in group_vars/all/gpustack.yml only"
     complaints = [
-        Complaint(str(path), KEY, "a cluster spec", rule, "config-spec-split") for path in suspects if has_spec(path)
+        Complaint(setting.locate_key(), KEY, f"a cluster spec for {setting.owner} alone", rule, "config-spec-split")
+        for setting in settings
+        if setting.owner != "all"
     ]
-    first, *others = [str(path) for path in right if has_spec(path)] or [""]
+    first, *others = [setting.locate_key() for setting in reversed(settings) if setting.owner == "all"] or [""]
     if others:
         actual, rule = f"a cluster spec, beside another in {', '.join(others)}", "one file; Ansible does not merge them"
         complaints.append(Complaint(first, KEY, actual, rule, "config-spec-split"))
@@ -94,10 +58,9 @@ def find_misplaced_specs(source: Path | None) -> list[Complaint]:
 def build_cluster_spec(
     source: Path | None, names: Sequence[str], variables: Mapping[str, Mapping[str, Any]], hosts: Sequence[Host]
 ) -> tuple[Spec, list[Complaint]]:
-    """Build the spec of the cluster. With a complaint it is not to be used. Null counts as unset."""
-    file = find_spec_file(source)
-    if misplaced_specs := find_misplaced_specs(source):
-        return Spec(), misplaced_specs
+    """Build the spec of the cluster. With a complaint, which has no file yet, it is not to be used. Null counts as
+    unset."""
+    file = ""
     stated = [variables.get(name, {}).get(KEY) for name in names]
     specs: list[Any] = [{} if value is None else value for value in stated]
     settings: Any = next(iter(specs), {})
@@ -109,7 +72,7 @@ def build_cluster_spec(
         ]
         return Spec(), misplaced_specs
     if not isinstance(settings, Mapping):
-        return Spec(), [Complaint(file, KEY, repr(settings), "a mapping, or nothing")]
+        return Spec(), [Complaint(file, KEY, format_input(settings), "a mapping, or nothing")]
     spec, wrong, complaints = validate_spec(file, settings)
     return spec, complaints + [
         entry for keys, entry in find_contradictions(file, spec, hosts, source) if not wrong & keys
@@ -222,8 +185,8 @@ def judge_logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[s
             actual, rule = f"{section.password_file}: {wrong[0]}", wrong[1]
             yield {key}, Complaint(file, f"{KEY}.{key}.password_file", actual, rule, "config-secret-file")
         if section.ca_file and (wrong := judge_certificate_file(section.ca_file, folder)):
-            place, actual = locate_path(file, section.ca_file), f"{section.ca_file}: {wrong[0]}"
-            yield {key}, Complaint(place, f"{KEY}.{key}.ca_file", actual, wrong[1], "config-ca-file")
+            actual = f"{section.ca_file}: {wrong[0]}"
+            yield {key}, Complaint(file, f"{KEY}.{key}.ca_file", actual, wrong[1], "config-ca-file")
     if mirror and mirror.ca_file and not mirror.mirror.startswith("https://"):
         rule = "https://, or no ca_file"
         yield {"source"}, Complaint(file, f"{KEY}.source.mirror", f"{mirror.mirror} beside ca_file", rule)

@@ -99,7 +99,7 @@ def test_a_spec_in_the_inventory_file_of_one_host_is_refused(site: Site) -> None
 @pytest.mark.parametrize("path", ["group_vars/all.yml", "group_vars/all/all.yml", "group_vars/all"])
 def test_a_spec_in_any_file_for_all_hosts_is_taken_and_named(site: Site, path: str) -> None:
     error = expect_refusal(site(**{path: "gpustack:\n  swp: keep\n"}))
-    assert f"site/{path}: gpustack.swp" in error.reason
+    assert f"site/{path}:2: gpustack.swp" in error.reason
 
 
 @pytest.mark.parametrize("path", ["group_vars/all/z.yml", "group_vars/all.yml", "group_vars/all/more/z"])
@@ -115,7 +115,7 @@ def test_a_second_spec_for_all_hosts_is_refused_with_both_files(site: Site, path
 @pytest.mark.parametrize("path", ["group_vars/all.yml", "group_vars/all/z.yml", "group_vars/all/z.json"])
 def test_a_spec_in_braces_is_found_in_its_file(site: Site, path: str) -> None:
     error = expect_refusal(site(**{path: '{"gpustack": {"swp": "keep"}}\n'}))
-    assert f"site/{path}: gpustack.swp" in error.reason
+    assert f"site/{path}:1: gpustack.swp" in error.reason
 
 
 @pytest.mark.parametrize("path", ["group_vars/all/a.bak", "group_vars/all/.a.yml", "group_vars/all/a.yml~"])
@@ -123,7 +123,7 @@ def test_a_file_that_ansible_does_not_read_is_not_blamed(site: Site, path: str) 
     files = {path: "gpustack: {swap: keep}\n", "group_vars/all/z.yml": "gpustack: {swp: keep}\n"}
     error = expect_refusal(site(**files))
     assert error.reference == "config-unknown-key"
-    assert "site/group_vars/all/z.yml: gpustack.swp" in error.reason
+    assert "site/group_vars/all/z.yml:1: gpustack.swp" in error.reason
 
 
 def test_what_the_files_of_the_spec_hold_is_known_and_never_shown(site: Site, tmp_path: Path) -> None:
@@ -216,7 +216,9 @@ def test_without_an_inventory_the_local_host_is_used(
     assert str(tmp_path / "gpustack.yml") in local_inventory.summary
 
 
-@pytest.mark.parametrize("text", ["gpustack: [", "- a\n- b\n", "gpustack: {}\ngpustack: {}\n"])
+@pytest.mark.parametrize(
+    "text", ["gpustack: [", "- a\n- b\n", "gpustack: {}\ngpustack: {}\n", "[]", '""', "false", "0"]
+)
 def test_a_local_spec_that_is_no_mapping_is_refused(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
