@@ -13,12 +13,13 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
+from gpustack.config.ports import UNIT_PORTS
 from gpustack.errors import RolloutError, UsageError, describe_os_error
 from gpustack.events import Reporter
 from gpustack.metrics import prometheus
 from gpustack.metrics.web import Access as Address
 from gpustack.probes.proof import NODES, SERVICES
-from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
+from gpustack.probes.standalone.units import ALERTMANAGER, PROMETHEUS
 from gpustack.proof import credential
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.chain import Place
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from gpustack.proof.pod import Pods
 
 
-STANDALONE_PORTS: dict[str, int] = {"prometheus": PORTS[PROMETHEUS], "alertmanager": PORTS[ALERTMANAGER]}
+STANDALONE_PORTS: dict[str, int] = {"prometheus": UNIT_PORTS[PROMETHEUS], "alertmanager": UNIT_PORTS[ALERTMANAGER]}
 SIGNED = (credential.CERTIFICATE, credential.SERVER)
 NO_CLUSTER = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
 

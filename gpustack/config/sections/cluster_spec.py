@@ -16,6 +16,7 @@ from gpustack.config.complaint import Complaint
 from gpustack.config.endpoint import extract_name
 from gpustack.config.host import Host
 from gpustack.config.package_sources import judge_package_sources
+from gpustack.config.ports import find_port_collisions
 from gpustack.config.pydantic_errors import build_complaints, extract_path, format_input
 from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
 from gpustack.config.sections import exporter_rules, receiver, serve
@@ -147,11 +148,8 @@ def find_contradictions(
     yield from find_ineffective_settings(file, spec)
     yield from judge_logins(file, spec, source)
     yield from judge_driver_sources(file, spec, source)
-    access = spec.monitoring.access
-    if access.type == "node-port" and access.node_port == access.prometheus_node_port:
-        key = "monitoring.access.prometheus_node_port"
-        actual, rule = f"{access.node_port}, which is node_port", "a port of its own"
-        yield {key, "monitoring.access.node_port"}, Complaint(file, f"{KEY}.{key}", actual, rule)
+    yield from judge_driver_mode(file, spec, hosts)
+    yield from find_port_collisions(file, spec, hosts)
     yield from exporter_rules.judge_exporter(file, spec.gpu, spec.versions)
     yield from serve.judge_serve(file, spec)
     yield from receiver.judge_receivers(file, spec.alerts.receivers, source if source and source.is_dir() else None)
@@ -204,6 +202,15 @@ def judge_driver_sources(file: str, spec: Spec, source: Path | None) -> Iterator
     if wrong := judge_package_sources(driver.repo_config, source if source and source.is_dir() else None):
         actual = f"{driver.repo_config}: {wrong[0]}"
         yield {key}, Complaint(file, f"{KEY}.{key}", actual, wrong[1], "config-package-sources")
+
+
+def judge_driver_mode(file: str, spec: Spec, hosts: Sequence[Host]) -> Iterator[tuple[set[str], Complaint]]:
+    """Refuse driver containers where no operator installs them."""
+    key, alone = "gpu.driver.mode", [host.name for host in hosts if host.standalone and host.spec.gpustack_gpus != 0]
+    if spec.gpu.driver.mode == "container" and (spec.gpu.stack == "host" or alone):
+        beside = "gpu.stack: host" if spec.gpu.stack == "host" else f"hosts of gpu_standalone: {', '.join(alone)}"
+        rule = "host, none or auto there: the operator alone installs drivers in containers"
+        yield {key, "gpu.stack"}, Complaint(file, f"{KEY}.{key}", f"container beside {beside}", rule)
 
 
 def list_addresses(host: Host) -> list[IPv4Address]:

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.config.ports import UNIT_PORTS
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
 from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import index_sections, split_sections
-from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
+from gpustack.probes.standalone.units import ALERTMANAGER, PROMETHEUS
 
 GROUP = re.compile(r'prometheus_rule_group_rules\{rule_group="([^";]+);([^"]+)"\} ([0-9.e+]+)')
 NOTHING = "none"
@@ -72,14 +73,14 @@ MONITORING_STATE = Probe(
     "standalone.watching",
     Lines(rf"""get() {{ curl -sf --noproxy '*' --max-time 3 "$@"; }}
 echo '== ready'
-! get http://127.0.0.1:{PORTS[PROMETHEUS]}/-/ready >/dev/null || echo prometheus
-! get http://127.0.0.1:{PORTS[ALERTMANAGER]}/-/ready >/dev/null || echo prometheus-alertmanager
+! get http://127.0.0.1:{UNIT_PORTS[PROMETHEUS]}/-/ready >/dev/null || echo prometheus
+! get http://127.0.0.1:{UNIT_PORTS[ALERTMANAGER]}/-/ready >/dev/null || echo prometheus-alertmanager
 echo '== rules'
-get http://127.0.0.1:{PORTS[PROMETHEUS]}/metrics | grep '^prometheus_rule_group_rules{{'
+get http://127.0.0.1:{UNIT_PORTS[PROMETHEUS]}/metrics | grep '^prometheus_rule_group_rules{{'
 echo '== up'
-! found=$(get 'http://127.0.0.1:{PORTS[PROMETHEUS]}/api/v1/query?query=up') || printf '%s\n' "$found"
+! found=$(get 'http://127.0.0.1:{UNIT_PORTS[PROMETHEUS]}/api/v1/query?query=up') || printf '%s\n' "$found"
 echo '== end'"""),
     parse_monitoring_state,
     limit=12,
-    manual_command=f"curl -s http://127.0.0.1:{PORTS[PROMETHEUS]}/api/v1/query?query=up",
+    manual_command=f"curl -s http://127.0.0.1:{UNIT_PORTS[PROMETHEUS]}/api/v1/query?query=up",
 )

@@ -17,7 +17,6 @@ DCGM = ("datacenter-gpu-manager-4-core", "datacenter-gpu-manager-4-proprietary",
 PACKAGES = (*DCGM, "prometheus-node-exporter", "prometheus", "prometheus-alertmanager")
 ENGINE, GPU_EXPORTER = "nvidia-dcgm", "nvidia-dcgm-exporter"
 NODE_EXPORTER, PROMETHEUS, ALERTMANAGER = "prometheus-node-exporter", "prometheus", "prometheus-alertmanager"
-PORTS = {PROMETHEUS: 9090, ALERTMANAGER: 9093}
 UNITS = (ENGINE, GPU_EXPORTER, NODE_EXPORTER, PROMETHEUS, ALERTMANAGER)
 DROP_IN = "/etc/systemd/system/{}.service.d/gpustack.conf"
 WORDS = (

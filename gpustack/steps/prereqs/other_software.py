@@ -3,14 +3,11 @@
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
+from gpustack.config.ports import NODE_PORTS, PLANE_PORTS
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.network.addresses import LISTENERS
 from gpustack.steps.other_cluster import build_reset_command, find_foreign_servers
 
-# kubernetes.io reference/networking/ports-and-protocols, and what the same programs serve health and metrics on. 8081
-# is Flannel's health; its vxlan port comes from the spec.
-NODE_PORTS = (("tcp", 8081), ("tcp", 10248), ("tcp", 10249), ("tcp", 10250), ("tcp", 10256))
-PLANE_PORTS = (("tcp", 2379), ("tcp", 2380), ("tcp", 2381), ("tcp", 6443), ("tcp", 10257), ("tcp", 10259))
 # As the kernel keeps names, 15 characters.
 PORT_OWNERS = ("kubelet", "kube-", "etcd", "flanneld")
 
@@ -26,7 +23,8 @@ REMOVAL = {
 
 def ports(view: View) -> Result | None:
     """The ports of Kubernetes and Flannel are free, or used by them."""
-    expected_ports = {*NODE_PORTS, *(PLANE_PORTS if view.host.control_plane else ()), ("udp", view.spec.flannel.port)}
+    tcp_ports = (*NODE_PORTS, *(PLANE_PORTS if view.host.control_plane else ()))
+    expected_ports = {*(("tcp", port) for port in tcp_ports), ("udp", view.spec.flannel.port)}
     used_ports = [
         f"{listener.port}/{listener.protocol} by {listener.process or 'an unknown process'}"
         for listener in view[LISTENERS]

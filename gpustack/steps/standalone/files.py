@@ -10,13 +10,13 @@ from typing import Any
 
 from gpustack.ask.egress import ENVIRONMENT
 from gpustack.ask.view import View
+from gpustack.config.ports import UNIT_PORTS
 from gpustack.probes.host.system import HOSTNAME, OS
 from gpustack.probes.standalone.units import (
     ALERTMANAGER,
     DROP_IN,
     GPU_EXPORTER,
     NODE_EXPORTER,
-    PORTS,
     PROGRAMS,
     PROMETHEUS,
 )
@@ -106,12 +106,12 @@ def build_monitoring(view: View) -> list[Service]:
         "/usr/bin/prometheus", f"--config.file={settings.path}", "--storage.tsdb.path=/var/lib/prometheus/metrics2",
         f"--storage.tsdb.retention.time={spec.monitoring.retention}",
         f"--storage.tsdb.retention.size={format_size_limit(spec)}",
-        f"--web.listen-address={LOOPBACK}:{PORTS[PROMETHEUS]}",
+        f"--web.listen-address={LOOPBACK}:{UNIT_PORTS[PROMETHEUS]}",
     ]  # fmt: skip
     tell = [
         "/usr/bin/prometheus-alertmanager", f"--config.file={receivers.path}",
         "--storage.path=/var/lib/prometheus/alertmanager", "--cluster.listen-address=",
-        f"--web.listen-address={LOOPBACK}:{PORTS[ALERTMANAGER]}",
+        f"--web.listen-address={LOOPBACK}:{UNIT_PORTS[ALERTMANAGER]}",
     ]  # fmt: skip
     return [
         Service(ALERTMANAGER, " ".join(tell), (receivers,), ENVIRONMENT if spec.proxy else ""),
@@ -157,7 +157,7 @@ def build_prometheus_configuration(view: View, rules: str) -> dict[str, Any]:
             "external_labels": {"cluster": spec.cluster_name, **spec.monitoring.external_labels},
         },
         "rule_files": [rules],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"{LOOPBACK}:{PORTS[ALERTMANAGER]}"]}]}]},
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"{LOOPBACK}:{UNIT_PORTS[ALERTMANAGER]}"]}]}]},
         "scrape_configs": scrape_configs,
     }
 
@@ -178,8 +178,8 @@ def map_job_ports(view: View) -> dict[str, int]:
     return {
         **({GPU_JOB: spec.gpu.metrics.port} if list_gpus(view) else {}),
         "node-exporter": spec.monitoring.node_exporter_port,
-        "prometheus": PORTS[PROMETHEUS],
-        "alertmanager": PORTS[ALERTMANAGER],
+        "prometheus": UNIT_PORTS[PROMETHEUS],
+        "alertmanager": UNIT_PORTS[ALERTMANAGER],
     }
 
 
