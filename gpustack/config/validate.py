@@ -131,14 +131,9 @@ def find_templates(file: str, key: str, document: Any) -> list[Complaint]:
 
 
 def judge_groups(file: str, groups: Mapping[str, Sequence[str]], texts: Mapping[Path, str]) -> list[Complaint]:
+    place = locate_word(STANDALONE, texts) or file
     complaints = [
-        Complaint(
-            locate_word(STANDALONE, texts) or file,
-            f"{STANDALONE}.hosts.{name}",
-            f"{name}, which is in {group} too",
-            "one of the two",
-            "host-in-both",
-        )
+        Complaint(place, f"{STANDALONE}.hosts.{name}", f"{name}, in {group} too", "one of the two", "host-in-both")
         for group in CLUSTER_GROUPS
         for name in groups.get(group, ())
         if name in groups.get(STANDALONE, ())

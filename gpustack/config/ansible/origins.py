@@ -51,13 +51,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Origins:
-    """Find where variables are set. `texts` are the files of the inventory that can be read, `hidden` those that are
-    encrypted, and programs; `source` is None for the local host, whose one file they are."""
+    """Find where variables are set. `texts` are the files of the inventory that can be read, `opaque_files` the
+    encrypted ones and programs; `source` is None for the local host, whose one file they are."""
 
     source: Path | None
     groups: Mapping[str, Sequence[str]]
     texts: Mapping[Path, str]
-    hidden: tuple[Path, ...] = ()
+    opaque_files: tuple[Path, ...] = ()
     settings: dict[str, list[Setting]] = field(default_factory=dict)
 
     def list_settings(self, name: str) -> list[Setting]:
@@ -90,8 +90,8 @@ class Origins:
         wins."""
         settings = [setting for setting in self.list_settings(name) if self.is_setting_of(setting, host)]
         likely = [setting for setting in settings if setting.holds(value)]
-        if not likely and self.hidden:
-            return (*(setting.locate_key() for setting in settings[-1:]), *map(str, self.hidden))
+        if not likely and self.opaque_files:
+            return (*(setting.locate_key() for setting in settings[-1:]), *map(str, self.opaque_files))
         likely = likely or settings
         return tuple(dict.fromkeys(setting.locate_key() for setting in likely if setting.level == likely[-1].level))
 
@@ -125,17 +125,17 @@ class Origins:
 def read_origins(source: Path | None, groups: Mapping[str, Sequence[str]], local_spec: Path) -> Origins:
     """Read the files of an inventory, or the one of the local host. Ansible reports those that cannot be read, and the
     content of an encrypted one is unknown."""
-    texts, hidden = {}, []
+    texts, opaque_files = {}, []
     for path in list_files(source or local_spec):
         try:
             text = read_text(path, YAML_TEXT)
         except (OSError, ValueError):
             continue
         if text.startswith((VAULT, "#!")):
-            hidden.append(path)
+            opaque_files.append(path)
         else:
             texts[path] = text
-    return Origins(source, groups, texts, tuple(hidden))
+    return Origins(source, groups, texts, tuple(opaque_files))
 
 
 def locate_in_file(file: str, key: str) -> str:

@@ -58,7 +58,7 @@ def list_files(source: Path | None, spec: Spec) -> Iterator[Path | Complaint]:
         paths = sorted(Path(name) for name in glob(str(base / expand_home(pattern))))  # noqa: PTH207 - any path, never an error
         if not paths:
             rule = f"JSON files on this machine; relative paths begin at {base}"
-            place = locate_spec_key(read_origins(source, {}, LOCAL_SPEC), LOCAL_SPEC, KEY, is_stated=True)
+            place = locate_spec_key(read_origins(source, {}, LOCAL_SPEC), LOCAL_SPEC, KEY)
             yield Complaint(place, KEY, f"{pattern}: no such file", rule, REFERENCE)
         for path in paths:
             if source and source.is_dir() and is_read_by_ansible(path.resolve(), source.resolve()):

@@ -27,14 +27,14 @@ KEY = "gpustack"
 LOCAL_SPEC = Path("/etc/gpustack-cluster/gpustack.yml")
 
 
-def locate_spec_key(origins: Origins, local_spec: Path, key: str, *, is_stated: bool) -> str:
+def locate_spec_key(origins: Origins, local_spec: Path, key: str, *, is_stated: bool = False) -> str:
     """Return the file in which the operator wrote the spec, with the line of a dotted key, or the file in which it
     should stand."""
     settings = [setting for setting in origins.list_settings(KEY) if setting.owner == "all"]
     if settings:
         return settings[-1].locate_key(key.removeprefix(KEY).lstrip("."))
-    if is_stated and origins.source:
-        return " or ".join(map(str, origins.hidden or [origins.source]))
+    if is_stated and origins.source and origins.source.exists():
+        return " or ".join(map(str, origins.opaque_files or [origins.source]))
     usual = locate_inventory_dir(origins.source) / "group_vars/all/gpustack.yml" if origins.source else local_spec
     return str(usual)
 
