@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from gpustack.config.addresses import validate_port
 from gpustack.config.form import Form
-from gpustack.config.sections.monitoring import Duration
+from gpustack.config.sections.monitoring import Duration, LabelName
 from gpustack.config.sections.section import Section
 
 LISTEN = 9400  # the exporter's own default, and the port of the operator's Service and probes
@@ -39,7 +39,6 @@ def refuse_comma(text: str) -> str:
 
 
 Expression = Annotated[str, AfterValidator(validate_expression)]
-LabelName = Annotated[str, Form(r"[a-zA-Z_][a-zA-Z0-9_]*", "letters, digits and _, with no digit first", "workload")]
 FieldName = Annotated[str, Form(r"DCGM_(FI|EXP)_[A-Z0-9_]+", "the name of a field of DCGM", "DCGM_FI_DEV_SM_CLOCK")]
 Devices = Annotated[
     str,

@@ -19,6 +19,7 @@ Name = Annotated[
 ]
 Duration = Annotated[str, Form(r"[1-9][0-9]*(s|m|h|d|w|y)", "a whole number and one of s, m, h, d, w and y", "30d")]
 Quantity = Annotated[str, Form(r"[1-9][0-9]*(Mi|Gi|Ti)", "a whole number and one of Mi, Gi and Ti", "20Gi")]
+LabelName = Annotated[str, Form(r"[a-zA-Z_][a-zA-Z0-9_]*", "letters, digits and _, with no digit first", "workload")]
 Size = Annotated[str, Form(r"([1-9][0-9]*(MB|GB|TB))?", "a whole number and one of MB, GB and TB", "15GB")]
 Directory = Annotated[
     str, Form(r"/[A-Za-z0-9._/-]+", "a path that begins with /, of letters, digits, dots, dashes and _", "/srv/volumes")
@@ -120,7 +121,7 @@ def validate_grouping(labels: tuple[str, ...]) -> tuple[str, ...]:
 class Alerts(Section):
     enabled: Annotated[bool, Field(description="install our rules")] = True
     group_by: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], ...],
+        tuple[LabelName, ...],
         AfterValidator(validate_grouping),
         Field(
             description="labels whose alerts are one notification where their values are the same; add UUID for one of "
