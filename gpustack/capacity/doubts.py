@@ -72,10 +72,11 @@ def find_model_doubts(usage: Usage) -> Iterator[str]:
 
 
 def find_share_doubts(usage: Usage) -> Iterator[str]:
-    if usage.shared_hours >= FEW:
+    shared = sum(hours.shared_hours for hours in usage.hours.values())
+    if shared >= FEW:
         yield (
-            f"{usage.shared_hours:.1f} allocated hours are of GPUs that pods share: active and idle are of the "
-            "whole GPU there, for what each pod did is not measured"
+            f"{shared:.1f} attributed hours are of GPUs that pods share: active and idle are of the whole GPU there, "
+            "for what each pod did is not measured"
         )
 
 

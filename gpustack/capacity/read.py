@@ -68,7 +68,6 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
         bridged_hours=clock.bridged_hours,
         gaps=tuple(find_gaps(window.begin, window.end, clock.recorded_shares)),
         source=source.description,
-        shared_hours=table.shared_hours,
         unknown_units=table.unknown_units,
         contradictory_gpus=tuple(query_contradictions(source, clock)),
         impossible_hours=dict(source.impossible_hours),

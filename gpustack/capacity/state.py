@@ -1,9 +1,12 @@
 """The result of `capacity report`: the past, and the current state."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gpustack.capacity.usage import Row, Usage
 from gpustack.exit_status import ExitStatus, select_status
+from gpustack.vocabulary.basis import Basis
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class WaitingPod:
     units: float
     waiting_since: float | None
     unschedulable: bool
+    basis: ClassVar[Mapping[str, Basis]] = {"units": "allocated"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class FreeUnits:
     units: float
     usable: bool
     reasons: tuple[str, ...]
+    basis: ClassVar[Mapping[str, Basis]] = {"units": "derived"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class IdlePod:
     gpus: int
     idle_since: float
     at_least: bool
+    basis: ClassVar[Mapping[str, Basis]] = {"gpus": "measured"}
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,8 @@ Place = tuple[str, str, str]
 
 
 class UsageTable:
-    """Add up hours. Models, pools and units have to be added before hours are. `shared_hours` are allocated hours of
-    GPUs that pods share; `unknown_units` are units of which nothing says how many GPUs they are, times hours, by node.
-    """
+    """Add up hours. Models, pools and units have to be added before hours are. `unknown_units` are units of which
+    nothing says how many GPUs they are, times hours, by node."""
 
     def __init__(self, clock: Clock, renames: Mapping[str, str]) -> None:
         self.clock = clock
@@ -37,7 +36,6 @@ class UsageTable:
         self.physical: dict[tuple[str, str], float] = {}
         self.days: dict[int, str] = {}
         self.places: dict[tuple[str, int], Place] = {}
-        self.shared_hours = 0.0
         self.unknown_units: dict[str, float] = {}
         self.last_hours: dict[str, int] = {}
 
@@ -67,9 +65,7 @@ class UsageTable:
         for hour, count in hourly.items():
             if (unit := self.find_unit(node, resource, hour)) is None:
                 continue
-            hours = count * unit * self.clock.requests.get(hour, 0.0)
-            row(hour, parse_profile(resource)).allocated += hours
-            self.shared_hours += hours if resource in WHOLE and unit < 1 else 0.0
+            row(hour, parse_profile(resource)).allocated += count * unit * self.clock.requests.get(hour, 0.0)
 
     def add_measured(self, column: str, labels: Mapping[str, str], hourly: Hourly) -> None:
         node, profile, find_row = labels.get("node", ""), labels.get("GPU_I_PROFILE", ""), self.build_row_finder(labels)
@@ -78,6 +74,7 @@ class UsageTable:
             row = find_row(hour, offered)
             gpu_hours = count * share * self.clock.rules.get(hour, 0.0)
             setattr(row, column, getattr(row, column) + gpu_hours)
+            row.shared_hours += gpu_hours if column == "attributed" and share < 1 and not profile else 0.0
 
     def compute_share(self, node: str, profile: str, hour: int) -> tuple[str, float]:
         """Compute the profile by which a MIG instance is offered, and the GPUs that it is. Where all instances of a

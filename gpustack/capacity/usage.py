@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from gpustack.times import HOUR, format_day
+from gpustack.vocabulary.basis import Basis
 
 UNNAMED = ""
 ENOUGH = 0.95
@@ -34,7 +35,7 @@ class Key(NamedTuple):
 
 @dataclass
 class Hours:
-    """Hold GPU-hours."""
+    """Hold GPU-hours. `shared_hours` are the attributed hours of GPUs that pods share."""
 
     allocated: float = 0.0
     attributed: float = 0.0
@@ -42,6 +43,7 @@ class Hours:
     idle: float = 0.0
     free: float = 0.0
     unoffered: float = 0.0
+    shared_hours: float = 0.0
 
     @property
     def total(self) -> float:
@@ -52,12 +54,31 @@ class Hours:
         """Return the allocated hours of which no exporter said what was done with them."""
         return max(0.0, self.allocated - self.attributed)
 
+    @property
+    def basis(self) -> dict[str, Basis]:
+        """Return the basis of each figure. What pods did has none where no exporter named a pod, and is that of whole
+        GPUs where pods share some."""
+        activity: dict[str, Basis] = dict.fromkeys(ACTIVITY, "copied") if self.shared_hours else {}
+        words: dict[str, Basis] = {**HOURS_BASIS, **activity}
+        return {name: word for name, word in words.items() if self.attributed or name not in ACTIVITY}
+
     def add(self, hours: "Hours") -> None:
         for name in NAMES:
             setattr(self, name, getattr(self, name) + getattr(hours, name))
 
 
 NAMES = tuple(column.name for column in fields(Hours))
+ACTIVITY = ("active", "idle")
+HOURS_BASIS: Mapping[str, Basis] = {
+    "total": "derived",
+    "allocated": "allocated",
+    "attributed": "measured",
+    "active": "measured",
+    "idle": "measured",
+    "unmeasured": "derived",
+    "free": "derived",
+    "unoffered": "derived",
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +100,12 @@ class Queue:
     scheduled_pods: float = 0.0
     waited_seconds: float = 0.0
 
+    @property
+    def basis(self) -> dict[str, Basis]:
+        """Return the basis of each figure that is known."""
+        known_names = ("waited_units",) if self.team else ("waited_units", "scheduled_pods", "waited_seconds")
+        return dict.fromkeys(known_names, "allocated")
+
 
 @dataclass(frozen=True)
 class ContradictoryGpu:
@@ -95,11 +122,11 @@ class ContradictoryGpu:
 @dataclass(frozen=True)
 class Usage:
     """Hold the usage of a window. `recorded_hours` of `window_hours` are known; `bridged_hours` of these were part of
-    an hour with gaps, and count as its rest. `source` describes the origin of the series. `shared_hours` are GPU-hours
-    of GPUs that pods share. `unknown_units` are units of which nothing says how many GPUs they are, times hours, by
-    node: they are in no figure. `impossible_hours` counts hours by series whose value cannot be. `gone_nodes` have the
-    end of the last hour of nodes that offered GPUs, and do not at the end of the window. `contradictory_gpus` had
-    profiling counters that read 0 while they worked. `doubts` are sentences."""
+    an hour with gaps, and count as its rest. `source` describes the origin of the series. `unknown_units` are units of
+    which nothing says how many GPUs they are, times hours, by node: they are in no figure. `impossible_hours` counts
+    hours by series whose value cannot be. `gone_nodes` have the end of the last hour of nodes that offered GPUs, and do
+    not at the end of the window. `contradictory_gpus` had profiling counters that read 0 while they worked. `doubts`
+    are sentences."""
 
     begin: int
     end: int
@@ -110,7 +137,6 @@ class Usage:
     bridged_hours: float
     gaps: tuple[Gap, ...]
     source: str
-    shared_hours: float = 0.0
     unknown_units: Mapping[str, float] = field(default_factory=dict)
     impossible_hours: Mapping[str, int] = field(default_factory=dict)
     gone_nodes: Mapping[str, int] = field(default_factory=dict)

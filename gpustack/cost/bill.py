@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from typing import ClassVar
 
 from gpustack.capacity.usage import Hours, Key, Usage
 from gpustack.exit_status import ExitStatus, select_status
+from gpustack.vocabulary.basis import Basis
 
 CENT = Decimal("0.01")
 CELLS = ("used_cost", "idle_cost", "unmeasured_cost", "free_cost", "unoffered_cost")
+MONEY = (*CELLS, "allocated_cost", "total_cost")
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Line:
     unmeasured_cost: Decimal
     free_cost: Decimal
     unoffered_cost: Decimal
+    basis: ClassVar[Mapping[str, Basis]] = dict.fromkeys(MONEY, "derived")
 
     @property
     def allocated_cost(self) -> Decimal:
@@ -43,6 +47,7 @@ class Budget:
     amount: Decimal
     spent_amount: Decimal
     has_gpus: bool
+    basis: ClassVar[Mapping[str, Basis]] = {"spent_amount": "derived"}
 
     @property
     def exceeded(self) -> bool:

@@ -5,15 +5,16 @@ kernel on one of 132 SMs makes 100 %.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
 
 from gpustack.gpus.contradictions import drop_contradictions
 from gpustack.gpus.device import ENGINE, UTILISATION, Device, list_devices
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Readings
+from gpustack.vocabulary.basis import Basis
 from gpustack.vocabulary.fields import DEV, PROF
-from gpustack.vocabulary.memory import MEMORY, USED
+from gpustack.vocabulary.memory import MEMORY, TOTAL, USED
 
 # What stands in a column, by the field that it is of.
 SHARES = {
@@ -24,6 +25,16 @@ SHARES = {
 }
 POWER, LIMIT, TEMPERATURE = f"{DEV}POWER_USAGE", f"{DEV}ENFORCED_POWER_LIMIT", f"{DEV}GPU_TEMP"
 REASONS = f"{DEV}CLOCK_THROTTLE_REASONS"
+NUMBERS = {
+    **SHARES,
+    "utilisation": UTILISATION,
+    "memory": USED,
+    "memory_total": TOTAL,
+    "power": POWER,
+    "power_limit": LIMIT,
+    "temperature": TEMPERATURE,
+}
+COUNTS = ("gpus", "shared_gpus")
 FIELDS = (*SHARES.values(), UTILISATION, *MEMORY, POWER, LIMIT, TEMPERATURE, REASONS)
 # Bits of REASONS that slow a GPU down; 1 is idle, 2 and 256 are settings (nvml.h, nvmlClocksEventReasons).
 BITS = {4: "power cap", 8: "hardware", 16: "sync boost", 32: "heat", 64: "heat (hardware)", 128: "power brake"}
@@ -36,7 +47,7 @@ class GpuActivity:
     that share it, `owner` is the first of them; `in_use` is None where nobody tells whether a pod has it.
     `throttle_reasons` are None where they are not known. `time` is that of its newest value. `divided` tells whether
     several pods have instances of its board, `contradictory` whether it lacks values because they excluded each
-    other."""
+    other. `basis` is that of its numbers, by attribute."""
 
     gpu: Gpu
     engine: float | None
@@ -55,6 +66,7 @@ class GpuActivity:
     in_use: bool | None = None
     divided: bool = False
     contradictory: bool = False
+    basis: Mapping[str, Basis] = field(default_factory=dict)
 
     @property
     def owner(self) -> Owner | None:
@@ -65,7 +77,8 @@ class GpuActivity:
 class PodActivity:
     """Hold the activity of a pod: its number of GPUs, the mean of their shares and the sum of their memory and power.
     `shared_gpus` of its GPUs belong to other pods as well, and count whole for each. The power of a board counts once,
-    whatever the number of its MIG instances, and is None where other pods have instances of it too."""
+    whatever the number of its MIG instances, and is None where other pods have instances of it too. `basis` is that of
+    its numbers, by attribute."""
 
     owner: Owner
     gpus: int
@@ -77,6 +90,7 @@ class PodActivity:
     power: float | None
     shared_gpus: int = 0
     utilisation: float | None = None
+    basis: Mapping[str, Basis] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,6 +129,7 @@ def build_gpu_activity(device: Device) -> GpuActivity:
         temperature=values.get(TEMPERATURE),
         throttle_reasons=None if bits is None else tuple(word for bit, word in BITS.items() if int(bits) & bit),
         time=device.time,
+        basis={name: device.find_basis(source) for name, source in NUMBERS.items()},
     )
 
 
@@ -133,7 +148,17 @@ def group_by_pod(activities: Iterable[GpuActivity]) -> Iterator[PodActivity]:
         powers = {member.gpu.key[0]: None if member.divided else member.power for member in group}
         power = combine_values(sum, powers.values())
         shared = sum(len(list_pods(pod_gpu)) > 1 for pod_gpu in group)
-        yield PodActivity(Owner(namespace, name), len(group), **shares, memory=memory, power=power, shared_gpus=shared)
+        basis: dict[str, Basis] = dict.fromkeys(NUMBERS, "copied" if shared else "measured")
+        basis |= dict.fromkeys(COUNTS, "allocated")
+        yield PodActivity(
+            Owner(namespace, name),
+            len(group),
+            **shares,
+            memory=memory,
+            power=power,
+            shared_gpus=shared,
+            basis=basis,
+        )
 
 
 def list_pods(activity: GpuActivity) -> set[tuple[str, str]]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
+from gpustack.vocabulary.basis import Basis
 from gpustack.vocabulary.fields import DEV, PROF
-from gpustack.vocabulary.memory import SUMS, USED
+from gpustack.vocabulary.memory import MEMORY, SUMS, TOTAL, USED
 from gpustack.vocabulary.usage_series import IDLE_BELOW
 from gpustack.vocabulary.xids import load_xids
 
@@ -67,6 +68,13 @@ class Device:
     def memory(self) -> float | None:
         """The memory is in bytes, and None where the exporter does not send it."""
         return sum(reading.value for reading in self.memory_readings) if self.memory_readings else None
+
+    def find_basis(self, name: str) -> Basis:
+        """Find the basis of the value of a field. A MIG instance has the values of its board in all fields but those
+        of profiling and memory. The size of the memory may be the sum of its parts."""
+        if name == TOTAL and len(self.memory_readings) > 1:
+            return "derived"
+        return "copied" if self.gpu.instance and not name.startswith(PROF) and name not in MEMORY else "measured"
 
 
 def list_devices(readings: Readings) -> list[Device]:

@@ -2,17 +2,22 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gpustack.gpus.device import ACTIVITY, XID, Device, is_serious, list_devices
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
+from gpustack.vocabulary.basis import Basis
 from gpustack.vocabulary.fields import DEV, PROF
-from gpustack.vocabulary.memory import MEMORY
+from gpustack.vocabulary.memory import MEMORY, TOTAL
 from gpustack.vocabulary.xids import load_xids
 
-GENERATION, WIDTH = f"{DEV}PCIE_LINK_GEN", f"{DEV}PCIE_LINK_WIDTH"
-MOST_GENERATION, MOST_WIDTH = f"{DEV}PCIE_MAX_LINK_GEN", f"{DEV}PCIE_MAX_LINK_WIDTH"
+PCIE = {
+    "generation": f"{DEV}PCIE_LINK_GEN",
+    "width": f"{DEV}PCIE_LINK_WIDTH",
+    "most_generation": f"{DEV}PCIE_MAX_LINK_GEN",
+    "most_width": f"{DEV}PCIE_MAX_LINK_WIDTH",
+}
 # Of all links together: whichever the exporter has, if the GPU has any.
 NVLINK = (f"{DEV}NVLINK_BANDWIDTH_TOTAL", f"{DEV}NVLINK_COUNT_TX_BYTES", f"{PROF}NVLINK_TX_BYTES")
 ECC, MIG = f"{DEV}ECC_CURRENT", f"{DEV}MIG_MODE"
@@ -28,8 +33,7 @@ PENDING = {
 }
 # What tells that a GPU was looked at: of one without any of these, health is unknown.
 HEALTH = (XID, ACTION, *FAILED, *PENDING)
-PCIE = (GENERATION, WIDTH, MOST_GENERATION, MOST_WIDTH)
-FIELDS = (*MEMORY, *ACTIVITY, *PCIE, *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
+FIELDS = (*MEMORY, *ACTIVITY, *PCIE.values(), *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
 SHARED = ("time-slicing", "mps")
 # dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
 ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
@@ -42,7 +46,7 @@ class Card:
     the first; `in_use` tells whether a pod has it, None where that is not known; `sharing` is how its node shares
     GPUs. `ill` are sentences about its health; `known` tells whether there
     is any value to judge it by. `odd` are the traits in which it differs from most of its model. `time` is that of its
-    newest value."""
+    newest value. `basis` is that of its numbers, by attribute."""
 
     gpu: Gpu
     memory: float | None
@@ -60,6 +64,7 @@ class Card:
     owners: tuple[Owner, ...] = ()
     sharing: str | None = None
     in_use: bool | None = None
+    basis: Mapping[str, Basis] = field(default_factory=dict)
 
     @property
     def owner(self) -> Owner | None:
@@ -106,16 +111,17 @@ def build_card(device: Device) -> Card:
         owners=device.owners,
         in_use=device.in_use,
         memory=device.memory,
-        generation=extract_int(readings, GENERATION),
-        width=extract_int(readings, WIDTH),
-        most_generation=extract_int(readings, MOST_GENERATION),
-        most_width=extract_int(readings, MOST_WIDTH),
+        generation=extract_int(readings, PCIE["generation"]),
+        width=extract_int(readings, PCIE["width"]),
+        most_generation=extract_int(readings, PCIE["most_generation"]),
+        most_width=extract_int(readings, PCIE["most_width"]),
         ecc=extract_flag(readings, ECC),
         mig=extract_flag(readings, MIG),
         ill=tuple(list_illnesses(readings)),
         known=any(name in readings for name in HEALTH),
         time=device.time,
         nvlink=True if any(name in readings for name in NVLINK) else None,
+        basis={name: device.find_basis(source) for name, source in {"memory": TOTAL, **PCIE}.items()},
     )
 
 

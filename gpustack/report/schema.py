@@ -8,7 +8,18 @@ of shapes are the descriptions in the schemas.
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
+
+from gpustack.vocabulary.basis import Basis
 
 ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
 
@@ -48,6 +59,21 @@ class Shape(BaseModel):
     model_config = ConfigDict(
         from_attributes=True, validate_by_name=True, frozen=True, json_schema_serialization_defaults_required=True
     )
+
+
+class NumbersShape(BaseModel):
+    """Give the numbers of a shape their basis. A shape declares `basis` behind all other fields."""
+
+    @field_validator("basis", check_fields=False)
+    @classmethod
+    def name_basis(cls, words: dict[str, Basis], info: ValidationInfo) -> dict[str, Basis]:
+        """Name the numbers by the fields that take them, and leave those out that have no value."""
+        sources = {
+            field.validation_alias.path[0] if isinstance(field.validation_alias, AliasPath) else name: name
+            for name, field in cls.model_fields.items()
+        }
+        names = {sources[source]: word for source, word in words.items() if source in sources}
+        return {name: word for name, word in names.items() if info.data[name] is not None}
 
 
 class Evidence(Shape):

@@ -19,6 +19,7 @@ DOCUMENTS: dict[str, Any] = {path.stem: json.loads(path.read_text()) for path in
 DOCUMENTS[OPENAPI] = json.loads((DOCS / "openapi.json").read_text())
 MAX_DOMAIN_SHARE = 0.4
 MAPS = {
+    "basis": "fields beside it that have a value",
     "cost_by_day": "days",
     "missing_fields": "models of GPUs",
     "remaining_traces": "steps",
@@ -26,8 +27,8 @@ MAPS = {
     "versions": "nodes",
     "manifest": "fields of a Kubernetes object",
 }
-"""Objects without named properties, and what their keys are: names that no code knows. Keys that are fixed in code are
-properties of a shape, with a type and a unit in the table."""
+"""Objects without named properties, and what their keys are: names that no code knows, or that have a meaning of their
+own in the table. All other keys are properties of a shape, with a type and a unit in the table."""
 TIME_NAMES = {"begin", "end"}
 TIME_ENDINGS = ("_at", "_since")
 

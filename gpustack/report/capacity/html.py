@@ -3,6 +3,7 @@
 from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import Hours, Usage, group_hours
 from gpustack.config.inventory import Inventory
+from gpustack.report.basis import list_legend
 from gpustack.report.capacity import text as words
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot, name_days
@@ -13,7 +14,7 @@ DAY = 86400.0
 
 def render_html(capacity: Capacity, *, inventory: Inventory | None = None) -> str:
     parts = words.list_parts(capacity.usage.queue, capacity.current_state)
-    rows = [words.format_cells(row) for row in words.list_rows(capacity)]
+    headings, rows = words.list_headings(capacity), [words.format_cells(row) for row in words.list_rows(capacity)]
     return render_plots(
         make_environment(),
         "capacity.html.j2",
@@ -21,8 +22,9 @@ def render_html(capacity: Capacity, *, inventory: Inventory | None = None) -> st
         usage=capacity.usage,
         span=words.format_span(capacity.usage),
         state_parts=list(parts),
-        headings=words.list_headings(capacity),
+        headings=headings,
         rows=rows,
+        legend=list(list_legend(headings, rows)),
         plots=build_plots(capacity.usage),
         name_count=len(capacity.dimensions),
         code=capacity.exit_status,

@@ -11,12 +11,13 @@ from gpustack.report.csv_text import write_csv
 from gpustack.report.document import render_result
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import CAPACITY
-from gpustack.report.schema import Document, Hours, Seconds, Shape, TextOrNull, Time, TimeOrNull, take
+from gpustack.report.schema import Document, Hours, NumbersShape, Seconds, Shape, TextOrNull, Time, TimeOrNull, take
+from gpustack.vocabulary.basis import Basis
 
 COLUMNS = ("total", "allocated", "attributed", "active", "idle", "unmeasured", "free", "unoffered")
 
 
-class HoursShape(Shape):
+class HoursShape(Shape, NumbersShape):
     """Describe GPU-hours. Allocated, free and unoffered hours add up to the total. Attributed, active and idle hours
     are measured, and parts of the allocated ones."""
 
@@ -28,6 +29,7 @@ class HoursShape(Shape):
     unmeasured_gpu_hours: Hours = take("unmeasured")
     free_gpu_hours: Hours = take("free")
     unoffered_gpu_hours: Hours = take("unoffered")
+    basis: dict[str, Basis]
 
 
 class RowShape(Shape):
@@ -44,7 +46,7 @@ class GapShape(Shape):
     end: Time
 
 
-class QueueShape(Shape):
+class QueueShape(Shape, NumbersShape):
     """Describe the pods of a namespace that waited for GPUs. `scheduled_pod_count` and `waited_seconds` are known by
     namespace alone (`team` is null)."""
 
@@ -53,9 +55,10 @@ class QueueShape(Shape):
     waited_unit_hours: Hours = take("waited_units")
     scheduled_pod_count: float = take("scheduled_pods")
     waited_seconds: Seconds
+    basis: dict[str, Basis]
 
 
-class WaitingShape(Shape):
+class WaitingShape(Shape, NumbersShape):
     """Describe a pod without a node."""
 
     namespace: str
@@ -64,9 +67,10 @@ class WaitingShape(Shape):
     units: float
     waiting_since: TimeOrNull
     unschedulable: bool
+    basis: dict[str, Basis]
 
 
-class FreeShape(Shape):
+class FreeShape(Shape, NumbersShape):
     """Describe units of a node that no pod has, and the reasons."""
 
     node: str
@@ -74,9 +78,10 @@ class FreeShape(Shape):
     units: float
     usable: bool
     reasons: list[str]
+    basis: dict[str, Basis]
 
 
-class IdleShape(Shape):
+class IdleShape(Shape, NumbersShape):
     """Describe a pod that has GPUs and has not used them for an hour or longer."""
 
     namespace: str
@@ -87,6 +92,7 @@ class IdleShape(Shape):
     gpu_count: int = take("gpus")
     idle_since: Time
     at_least: bool
+    basis: dict[str, Basis]
 
 
 class CurrentStateShape(Shape):

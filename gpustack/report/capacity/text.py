@@ -5,14 +5,23 @@ from typing import TypeVar
 
 from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, WaitingPod
 from gpustack.capacity.units import parse_profile
-from gpustack.capacity.usage import Hours, Queue, Row, Usage, sum_hours
+from gpustack.capacity.usage import HOURS_BASIS, Hours, Queue, Row, Usage, sum_hours
 from gpustack.capacity.window import Window
+from gpustack.report.basis import list_legend, mark_number
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration, format_minute
 
 EMPTY_CELL = "-"
-HEADINGS = ("TOTAL", "ALLOCATED", "ATTRIBUTED", "ACTIVE", "IDLE", "FREE", "UNUSABLE")
+COLUMNS = {
+    "total": "TOTAL",
+    "allocated": "ALLOCATED",
+    "attributed": "ATTRIBUTED",
+    "active": "ACTIVE",
+    "idle": "IDLE",
+    "free": "FREE",
+    "unoffered": "UNUSABLE",
+}
 MAX_ROWS = 20
 """A table of the current state has so many rows at most; the other forms have all of them."""
 Entry = TypeVar("Entry")
@@ -24,7 +33,10 @@ def render_human(console: Terminal, capacity: Capacity) -> None:
     console.print(
         f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%}); {usage.source}\n"
     )
-    console.print(draw_table(console, list_headings(capacity), map(format_cells, list_rows(capacity))))
+    headings, rows = list_headings(capacity), [format_cells(row) for row in list_rows(capacity)]
+    console.print(draw_table(console, headings, rows))
+    for line in list_legend(headings, rows):
+        console.print(line)
     for doubt in usage.doubts:
         console.print(console.clean(f"note: {doubt}"))
     for title, names, rows in list_parts(usage.queue, capacity.current_state):
@@ -36,7 +48,8 @@ def render_human(console: Terminal, capacity: Capacity) -> None:
 
 
 def list_headings(capacity: Capacity) -> tuple[str, ...]:
-    return (*(name.upper() for name in capacity.dimensions), *HEADINGS)
+    headings = (mark_number(heading, HOURS_BASIS[name]) for name, heading in COLUMNS.items())
+    return (*(name.upper() for name in capacity.dimensions), *headings)
 
 
 def list_rows(capacity: Capacity) -> list[Row]:
@@ -52,11 +65,13 @@ def format_span(usage: Usage) -> str:
 
 
 def format_cells(row: Row) -> tuple[str, ...]:
-    return (*(name or EMPTY_CELL for name in row.names), *map(format_hours, list_figures(row.hours)))
+    return (*(name or EMPTY_CELL for name in row.names), *(format_figure(row.hours, name) for name in COLUMNS))
 
 
-def list_figures(hours: Hours) -> tuple[float, ...]:
-    return (hours.total, hours.allocated, hours.attributed, hours.active, hours.idle, hours.free, hours.unoffered)
+def format_figure(hours: Hours, name: str) -> str:
+    """Format a figure, with a mark where its basis is not that of its column."""
+    basis = hours.basis.get(name)
+    return mark_number(format_hours(getattr(hours, name)), None if basis == HOURS_BASIS[name] else basis)
 
 
 def format_hours(hours: float) -> str:

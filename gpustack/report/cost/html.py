@@ -21,6 +21,7 @@ def render_html(bill: Bill, *, inventory: Inventory | None = None) -> str:
         headings=words.list_headings(bill),
         rows=words.list_rows(bill),
         name_count=len(bill.dimensions),
+        basis=words.BASIS,
         budgets=budgets,
         plots=build_plots(bill),
         code=bill.exit_status,

@@ -5,19 +5,19 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.cost.bill import CELLS, Bill
+from gpustack.cost.bill import MONEY, Bill
 from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape, UsageDocument
 from gpustack.report.csv_text import write_csv
 from gpustack.report.document import render_result
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import COST
-from gpustack.report.schema import Shape, take
+from gpustack.report.schema import NumbersShape, Shape, take
+from gpustack.vocabulary.basis import Basis
 
 Money = Annotated[str, BeforeValidator(lambda value: f"{value:.2f}")]
-MONEY = (*CELLS, "allocated_cost", "total_cost")
 
 
-class LineShape(Shape):
+class LineShape(Shape, NumbersShape):
     """Describe the cost of one value of each dimension. Used, idle and unmeasured cost add up to the allocated cost;
     with the free and unoffered cost they are the total cost."""
 
@@ -30,9 +30,10 @@ class LineShape(Shape):
     unoffered_cost: Money
     allocated_cost: Money
     total_cost: Money
+    basis: dict[str, Basis]
 
 
-class BudgetShape(Shape):
+class BudgetShape(Shape, NumbersShape):
     """Describe what a namespace may spend and has spent."""
 
     namespace: str
@@ -40,6 +41,7 @@ class BudgetShape(Shape):
     spent_amount: Money
     has_gpus: bool
     exceeded: bool
+    basis: dict[str, Basis]
 
 
 class CostDocument(UsageDocument):

@@ -8,6 +8,7 @@ from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
 HEADINGS = ("GPU-HOURS", "USED", "IDLE", "UNKNOWN", "FREE", "UNUSABLE", "TOTAL")
+BASIS = "all figures are derived: sums of GPU-hours, and hours times prices"
 
 
 def render_human(console: Terminal, bill: Bill) -> None:
@@ -17,6 +18,7 @@ def render_human(console: Terminal, bill: Bill) -> None:
         f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%}); {usage.source}\n"
     )
     console.print(draw_table(console, list_headings(bill), list_rows(bill)))
+    console.print(BASIS)
     for budget in bill.budgets:
         console.print(console.clean(format_budget(budget, bill.currency)))
     for doubt in bill.doubts:

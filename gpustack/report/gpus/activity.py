@@ -8,12 +8,14 @@ from rich.console import Group, RenderableType
 
 from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
 from gpustack.gpus.identity import GpuIdentity, Owner
+from gpustack.report.basis import list_legend, mark_number
 from gpustack.report.document import render_result
 from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format_user, list_unknown_users
 from gpustack.report.renderings import ACTIVITY
-from gpustack.report.schema import Document, Shape, TimeOrNull, take
+from gpustack.report.schema import Document, NumbersShape, Shape, TimeOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
+from gpustack.vocabulary.basis import Basis
 from gpustack.vocabulary.fields import find_fields
 
 if TYPE_CHECKING:
@@ -34,10 +36,10 @@ def render_human(console: Terminal, activity: Activity, *, pods: bool = False) -
 
 def draw_activity(console: Terminal, activity: Activity, *, pods: bool) -> RenderableType:
     """Draw the table, and notes below it on fields that no GPU of a model has."""
-    rows = map(format_pod_cells, activity.pods) if pods else map(format_gpu_cells, activity.gpus)
-    return Group(
-        draw_table(console, POD_HEADINGS if pods else GPU_HEADINGS, rows), *map(console.clean, list_notes(activity))
-    )
+    rows = [*map(format_pod_cells, activity.pods)] if pods else [*map(format_gpu_cells, activity.gpus)]
+    headings = POD_HEADINGS if pods else GPU_HEADINGS
+    notes = (*list_legend(headings, rows), *list_notes(activity))
+    return Group(draw_table(console, headings, rows), *map(console.clean, notes))
 
 
 def format_gpu_cells(gpu_activity: GpuActivity) -> tuple[str, ...]:
@@ -46,11 +48,11 @@ def format_gpu_cells(gpu_activity: GpuActivity) -> tuple[str, ...]:
         format_index(gpu_activity.gpu),
         format_user(gpu_activity),
         format_activity(gpu_activity),
-        format_share(gpu_activity.tensor),
-        format_share(gpu_activity.dram),
-        format_amount(gpu_activity.memory, gpu_activity.memory_total, GIB, "GiB"),
-        format_amount(gpu_activity.power, gpu_activity.power_limit, 1, "W"),
-        UNKNOWN if gpu_activity.temperature is None else f"{gpu_activity.temperature:.0f} C",
+        format_share(gpu_activity, "tensor"),
+        format_share(gpu_activity, "dram"),
+        format_amount(gpu_activity, ("memory", "memory_total"), GIB, "GiB"),
+        format_amount(gpu_activity, ("power", "power_limit"), 1, "W"),
+        format_amount(gpu_activity, ("temperature",), 1, "C"),
         UNKNOWN if gpu_activity.throttle_reasons is None else ", ".join(gpu_activity.throttle_reasons) or "nothing",
     )
 
@@ -60,10 +62,10 @@ def format_pod_cells(pod_activity: PodActivity) -> tuple[str, ...]:
         pod_activity.owner.path,
         f"{pod_activity.gpus} shared" if pod_activity.shared_gpus else str(pod_activity.gpus),
         format_activity(pod_activity),
-        format_share(pod_activity.tensor),
-        format_share(pod_activity.dram),
-        format_amount(pod_activity.memory, None, GIB, "GiB"),
-        format_amount(pod_activity.power, None, 1, "W"),
+        format_share(pod_activity, "tensor"),
+        format_share(pod_activity, "dram"),
+        format_amount(pod_activity, ("memory",), GIB, "GiB"),
+        format_amount(pod_activity, ("power",), 1, "W"),
     )
 
 
@@ -75,24 +77,30 @@ def find_stand_in(entry: GpuActivity | PodActivity) -> str | None:
 def format_activity(entry: GpuActivity | PodActivity) -> str:
     """Format the activity of SMs, or what stands for it, with its mark."""
     name = find_stand_in(entry)
-    return f"{format_share(getattr(entry, name))}{STAND_INS[name][0]}" if name else format_share(entry.sm)
+    return format_share(entry, name or "sm", STAND_INS[name][0] if name else "")
 
 
-def format_share(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{min(value, 1) * 100:.0f}%"
+def format_share(entry: GpuActivity | PodActivity, name: str, note: str = "") -> str:
+    share = getattr(entry, name)
+    return UNKNOWN if share is None else mark_number(f"{min(share, 1) * 100:.0f}%{note}", entry.basis.get(name))
 
 
-def format_amount(value: float | None, total: float | None, unit: int, name: str) -> str:
-    if value is None:
+def format_amount(entry: GpuActivity | PodActivity, names: tuple[str, ...], unit: int, label: str) -> str:
+    """Format an amount, and what it is a part of where that is known: `59/80 GiB`."""
+    figures = {name: getattr(entry, name) for name in names}
+    if figures[names[0]] is None:
         return UNKNOWN
-    return f"{value / unit:.0f} {name}" if total is None else f"{value / unit:.0f}/{total / unit:.0f} {name}"
+    texts = (
+        mark_number(f"{figure / unit:.0f}", entry.basis.get(name))
+        for name, figure in figures.items()
+        if figure is not None
+    )
+    return f"{'/'.join(texts)} {label}"
 
 
 def list_notes(activity: Activity) -> Iterable[str]:
     for name in dict.fromkeys(filter(None, (*map(find_stand_in, activity.gpus), *map(find_stand_in, activity.pods)))):
         yield " ".join(STAND_INS[name])
-    if any(gpu_activity.gpu.instance and gpu_activity.power is not None for gpu_activity in activity.gpus):
-        yield "note: power and temperature of a MIG instance are those of its whole board"
     yield from list_unknown_users(activity.gpus)
     for model, names in activity.lacking.items():
         (first, *_) = (field for name in names for field in find_fields(name))
@@ -101,7 +109,7 @@ def list_notes(activity: Activity) -> Iterable[str]:
         yield f"note: {doubt}"
 
 
-class GpuActivityShape(GpuIdentity):
+class GpuActivityShape(GpuIdentity, NumbersShape):
     """Describe the activity of a GPU, or of an instance of one in MIG mode. What its exporter does not send is null."""
 
     owners: list[Owner]
@@ -118,9 +126,10 @@ class GpuActivityShape(GpuIdentity):
     measured_at: TimeOrNull = take("time")
     in_use: bool | None
     utilisation_ratio: float | None = take("utilisation")
+    basis: dict[str, Basis]
 
 
-class PodActivityShape(Shape):
+class PodActivityShape(Shape, NumbersShape):
     """Describe the activity of a pod: the means of the ratios of its GPUs, the sums of their memory and power. A value
     is null where one of its GPUs has none, and power where other pods have MIG instances of the same board."""
 
@@ -135,6 +144,7 @@ class PodActivityShape(Shape):
     memory_used_bytes: float | None = take("memory")
     power_watts: float | None = take("power")
     utilisation_ratio: float | None = take("utilisation")
+    basis: dict[str, Basis]
 
 
 class ActivityDocument(Document):

@@ -10,13 +10,14 @@ from gpustack.report.csv_text import write_csv
 from gpustack.report.document import render_result
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import FLEET
-from gpustack.report.schema import Document, TimeOrNull, take
+from gpustack.report.schema import Document, NumbersShape, TimeOrNull, take
+from gpustack.vocabulary.basis import Basis
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
 
-class Card(GpuIdentity):
+class Card(GpuIdentity, NumbersShape):
     """Describe a GPU, or an instance of one in MIG mode. What its exporter does not send is null."""
 
     driver: str | None = take("gpu", "driver")
@@ -36,6 +37,7 @@ class Card(GpuIdentity):
     differences: list[str] = take("odd")
     measured_at: TimeOrNull = take("time")
     in_use: bool | None
+    basis: dict[str, Basis]
 
 
 class FleetDocument(Document):
@@ -52,7 +54,7 @@ def render_json(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:
 
 def render_csv(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:
     """Render a line for each GPU, with the names of the JSON document."""
-    names = [name for name in Card.model_fields if name != "owners"]
+    names = [name for name in Card.model_fields if name not in ("owners", "basis")]
     rows = []
     for card in fleet.cards:
         values = Card.model_validate(card).model_dump()

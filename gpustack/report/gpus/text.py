@@ -6,6 +6,7 @@ from gpustack.events import format_count
 from gpustack.gpus.activity import GpuActivity
 from gpustack.gpus.fleet import Card, Fleet
 from gpustack.metrics.gpus import Gpu
+from gpustack.report.basis import list_legend, mark_number
 from gpustack.report.format import format_locations
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
@@ -19,7 +20,10 @@ STALE_SECONDS = 60  # The age of a younger value is not shown.
 
 
 def render_human(console: Terminal, fleet: Fleet) -> None:
-    console.print(draw_table(console, HEADINGS, (format_cells(card, fleet.time) for card in fleet.cards)))
+    rows = [format_cells(card, fleet.time) for card in fleet.cards]
+    console.print(draw_table(console, HEADINGS, rows))
+    for line in list_legend(HEADINGS, rows):
+        console.print(line)
     console.print(f"\n{format_summary(fleet)}")
     for note in list_unknown_users(fleet.cards):
         console.print(console.clean(note))
@@ -37,7 +41,7 @@ def format_cells(card: Card, current_time: float) -> tuple[str, ...]:
         card.gpu.node,
         format_index(card.gpu),
         " ".join(filter(None, (card.gpu.model.removeprefix(VENDOR), card.gpu.profile))) or UNKNOWN,
-        f"{card.memory / GIB:.0f} GiB" if card.memory else UNKNOWN,
+        f"{mark_number(f'{card.memory / GIB:.0f}', card.basis.get('memory'))} GiB" if card.memory else UNKNOWN,
         format_link(card),
         {None: UNKNOWN, True: "on", False: "off"}[card.ecc],
         card.gpu.driver or UNKNOWN,
@@ -67,10 +71,10 @@ def format_link(card: Card) -> str:
     current_link, best_link = (card.generation, card.width), (card.most_generation, card.most_width)
     if None in current_link:
         return UNKNOWN
-    link_text = f"{current_link[0]} x{current_link[1]}"
+    link_text = mark_number(f"{current_link[0]} x{current_link[1]}", card.basis.get("width"))
     if None in best_link or current_link == best_link:
         return link_text
-    return f"{link_text} of {best_link[0]} x{best_link[1]}"
+    return mark_number(f"{link_text} of {best_link[0]} x{best_link[1]}", card.basis.get("most_width"))
 
 
 def describe_health(card: Card, current_time: float) -> str:

@@ -67,7 +67,7 @@ def test_a_share_of_a_gpu_is_a_part_of_it() -> None:
     usage = query_usage(world.build_source())
     rows = index_by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == rows["a",].attributed == pytest.approx(7.5)
-    assert usage.doubts[0].startswith("7.5 allocated hours are of GPUs that pods share")
+    assert usage.doubts[0].startswith("7.5 attributed hours are of GPUs that pods share")
     assert rows["",].total == pytest.approx(12.5)
 
 
