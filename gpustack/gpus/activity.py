@@ -10,6 +10,7 @@ from statistics import fmean
 
 from gpustack.gpus.contradictions import drop_contradictions
 from gpustack.gpus.device import ENGINE, UTILISATION, Device, list_devices
+from gpustack.gpus.own_values import judge_own_values
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Readings
 from gpustack.vocabulary.basis import Basis
@@ -47,7 +48,8 @@ class GpuActivity:
     that share it, `owner` is the first of them; `in_use` is None where nobody tells whether a pod has it.
     `throttle_reasons` are None where they are not known. `time` is that of its newest value. `divided` tells whether
     several pods have instances of its board, `contradictory` whether it lacks values because they excluded each
-    other. `basis` is that of its numbers, by attribute."""
+    other. `basis` is that of its numbers, by attribute. `own_values` are those of the processes of each pod that shares
+    it, by attribute and path of the pod."""
 
     gpu: Gpu
     engine: float | None
@@ -67,6 +69,7 @@ class GpuActivity:
     divided: bool = False
     contradictory: bool = False
     basis: Mapping[str, Basis] = field(default_factory=dict)
+    own_values: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     @property
     def owner(self) -> Owner | None:
@@ -76,9 +79,9 @@ class GpuActivity:
 @dataclass(frozen=True)
 class PodActivity:
     """Hold the activity of a pod: its number of GPUs, the mean of their shares and the sum of their memory and power.
-    `shared_gpus` of its GPUs belong to other pods as well, and count whole for each. The power of a board counts once,
-    whatever the number of its MIG instances, and is None where other pods have instances of it too. `basis` is that of
-    its numbers, by attribute."""
+    `shared_gpus` of its GPUs belong to other pods as well, and count whole for each, but for what the exporter knows of
+    the pod's own processes. The power of a board counts once, whatever the number of its MIG instances, and is None
+    where other pods have instances of it too. `basis` is that of its numbers, by attribute."""
 
     owner: Owner
     gpus: int
@@ -105,10 +108,11 @@ class Activity:
 
 def build_activity(readings: Readings, predicate: Callable[[GpuActivity], bool] = lambda work: True) -> Activity:
     """Build the activity of the GPUs that the predicate selects, by node and index."""
-    devices, doubts = drop_contradictions(list_devices(readings))
+    believed_devices, doubts = drop_contradictions(list_devices(readings))
+    devices, own_doubts = judge_own_values(believed_devices)
     chosen = tuple(filter(predicate, map(build_gpu_activity, devices)))
     lacking = find_missing_fields(work for work in chosen if not work.contradictory)
-    return Activity(chosen, tuple(group_by_pod(chosen)), lacking, (*readings.doubts, *doubts))
+    return Activity(chosen, tuple(group_by_pod(chosen)), lacking, (*readings.doubts, *doubts, *own_doubts))
 
 
 def build_gpu_activity(device: Device) -> GpuActivity:
@@ -130,6 +134,7 @@ def build_gpu_activity(device: Device) -> GpuActivity:
         throttle_reasons=None if bits is None else tuple(word for bit, word in BITS.items() if int(bits) & bit),
         time=device.time,
         basis={name: device.find_basis(source) for name, source in NUMBERS.items()},
+        own_values={name: device.own_values[source] for name, source in NUMBERS.items() if source in device.own_values},
     )
 
 
@@ -140,25 +145,34 @@ def group_by_pod(activities: Iterable[GpuActivity]) -> Iterator[PodActivity]:
         for pod in list_pods(activity):
             groups.setdefault(pod, []).append(activity)
     for (namespace, name), group in sorted(groups.items()):
+        owner = Owner(namespace, name)
         shares = {
-            share: combine_values(fmean, (getattr(member, share) for member in group))
+            share: combine_values(fmean, (find_pod_value(member, owner, share) for member in group))
             for share in (*SHARES, "utilisation")
         }
-        memory = combine_values(sum, (member.memory for member in group))
+        memory = combine_values(sum, (find_pod_value(member, owner, "memory") for member in group))
         powers = {member.gpu.key[0]: None if member.divided else member.power for member in group}
         power = combine_values(sum, powers.values())
-        shared = sum(len(list_pods(pod_gpu)) > 1 for pod_gpu in group)
-        basis: dict[str, Basis] = dict.fromkeys(NUMBERS, "copied" if shared else "measured")
-        basis |= dict.fromkeys(COUNTS, "allocated")
+        shared = [member for member in group if len(list_pods(member)) > 1]
+        copied = (name for name in NUMBERS if any(owner.path not in gpu.own_values.get(name, {}) for gpu in shared))
+        basis: dict[str, Basis] = {**dict.fromkeys(NUMBERS, "measured"), **dict.fromkeys(COUNTS, "allocated")}
+        basis |= dict.fromkeys(copied, "copied")
         yield PodActivity(
-            Owner(namespace, name),
+            owner,
             len(group),
             **shares,
             memory=memory,
             power=power,
-            shared_gpus=shared,
+            shared_gpus=len(shared),
             basis=basis,
         )
+
+
+def find_pod_value(activity: GpuActivity, owner: Owner, name: str) -> float | None:
+    """Find the value of the pod's own processes, or else that of the GPU."""
+    own_values = activity.own_values.get(name, {})
+    value: float | None = own_values[owner.path] if owner.path in own_values else getattr(activity, name)
+    return value
 
 
 def list_pods(activity: GpuActivity) -> set[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """GPUs and MIG instances with their newest readings and the pods that have them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
@@ -23,7 +23,8 @@ class Device:
     """Hold a GPU or MIG instance with its newest readings, by the names of the fields, and all pods that share it.
     `time` is that of its newest reading, in seconds since 1970. `maps_pods` tells whether the exporter of its node
     names a pod of any GPU. `divided` tells whether several pods have MIG instances of its board. `contradiction` names
-    two values that cannot both be true, of which it has neither."""
+    two values that cannot both be true, of which it has neither. `own_values` are those of pods' own processes, by the
+    name of the field and the path of the pod; None is unknown."""
 
     gpu: Gpu
     owners: tuple[Owner, ...]
@@ -32,6 +33,7 @@ class Device:
     maps_pods: bool = False
     divided: bool = False
     contradiction: str = ""
+    own_values: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -80,10 +82,14 @@ class Device:
 def list_devices(readings: Readings) -> list[Device]:
     """List all GPUs by node and index. The instances of a GPU follow it."""
     owners = group_owners(readings)
+    own_values = group_own_values(readings)
     devices = []
     for gpu_readings in group_readings(readings):
         newest = max(gpu_readings.values(), key=lambda reading: reading.time)
-        devices.append(Device(newest.gpu, owners.get(newest.gpu.key, ()), gpu_readings, newest.time))
+        key = newest.gpu.key
+        devices.append(
+            Device(newest.gpu, owners.get(key, ()), gpu_readings, newest.time, own_values=own_values.get(key, {}))
+        )
     mapped_nodes = {device.gpu.node for device in devices if device.owners}
     boards = list_divided_boards(devices)
     return sorted(
@@ -114,12 +120,22 @@ def group_readings(readings: Readings) -> Iterable[Mapping[str, Reading]]:
     by_gpu: dict[tuple[str, str], dict[str, Reading]] = {}
     for reading in readings.newest:
         gpu_readings = by_gpu.setdefault(reading.gpu.key, {})
-        if reading.time < newest[reading.gpu.key] - OLD:
+        if reading.is_own or reading.time < newest[reading.gpu.key] - OLD:
             continue
         other = gpu_readings.get(reading.field.name)
         if other is None or compute_weight(reading) > compute_weight(other):
             gpu_readings[reading.field.name] = reading
     return by_gpu.values()
+
+
+def group_own_values(readings: Readings) -> dict[tuple[str, str], dict[str, dict[str, float]]]:
+    """Group the values of pods' own processes by GPU, field and pod."""
+    values: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for reading in readings.newest:
+        if reading.is_own and reading.owner:
+            of_gpu = values.setdefault(reading.gpu.key, {})
+            of_gpu.setdefault(reading.field.name, {})[reading.owner.path] = reading.value
+    return values
 
 
 def compute_weight(reading: Reading) -> tuple[bool, bool, float]:
@@ -140,7 +156,9 @@ def group_owners(readings: Readings) -> dict[tuple[str, str], tuple[Owner, ...]]
     newest: dict[tuple[tuple[str, str], tuple[str, ...]], Reading] = {}
     ends: dict[tuple[str, str], float] = {}
     for reading in readings.newest:
-        key = (reading.gpu.key, () if reading.field.name == XID else reading.part)
+        # Without a number of its share, a pod is told from others by its path.
+        part = reading.part or ((reading.owner.path,) if reading.is_own and reading.owner else ())
+        key = (reading.gpu.key, () if reading.field.name == XID else part)
         ends[reading.gpu.key] = max(reading.time, ends.get(reading.gpu.key, 0.0))
         if reading.owner and (key not in newest or reading.time > newest[key].time):
             newest[key] = reading

@@ -33,7 +33,7 @@ APART = (
 class Reading:
     """Hold one value. `field` is the older one where several have the same meaning. `unit` is a base unit: ratio,
     bytes, watts, …; `time` is in seconds since 1970. `part` tells apart several values of one field, as an Xid by its
-    code."""
+    code. `is_own` tells whether it is of the processes of its owner, and not of the GPU."""
 
     gpu: Gpu
     field: Field
@@ -42,6 +42,10 @@ class Reading:
     time: float
     owner: Owner | None = None
     part: tuple[str, ...] = ()
+    is_own: bool = False
+
+
+Entry = tuple[Series, Reading]
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,7 @@ class Readings:
 def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Readings:
     """Build the newest reading of each field of each GPU. `helps` has the help texts of metrics whose name alone does
     not tell the field."""
-    newest: dict[tuple[object, ...], Reading] = {}
-    jobs_of: dict[tuple[object, ...], str] = {}
+    entries: list[Entry] = []
     targets: dict[tuple[str, str], set[str]] = {}
     doubts: dict[str, None] = {}
     for series in series_list:
@@ -78,7 +81,44 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
         if reading is None:
             continue
         targets.setdefault(gpu.key, set()).add(series.labels.get("job", ""))
-        key = (*gpu.key, reading.field, part)
+        entries.append((series, reading))
+    for jobs in sorted({tuple(sorted(jobs)) for jobs in targets.values() if len(jobs) > 1}):
+        doubts[f"GPUs are scraped by {len(jobs)} jobs, {', '.join(jobs)}: each is counted once"] = None
+    remaining_entries, own_readings = split_own_readings(entries)
+    return Readings((*select_newest(remaining_entries), *own_readings), tuple(doubts))
+
+
+def split_own_readings(entries: Iterable[Entry]) -> tuple[list[Entry], list[Reading]]:
+    """Split the readings that pods have of their own from all others. Such a one has an owner, and the same target
+    has one without an owner of the same GPU, field and time. Of several of a pod, as of its containers or slots, the
+    highest counts: each has the value of the whole pod (internal/pkg/transformation/kubernetes.go of exporter
+    4.8.2)."""
+    whole_times: dict[tuple[object, ...], float] = {}
+    for series, reading in entries:
+        if reading.owner is None:
+            source = identify_source(series, reading)
+            whole_times[source] = max(reading.time, whole_times.get(source, 0.0))
+    remaining_entries, own_readings = [], dict[tuple[object, ...], Reading]()
+    for series, reading in entries:
+        if reading.owner is None or reading.time != whole_times.get(identify_source(series, reading)):
+            remaining_entries.append((series, reading))
+            continue
+        key = (*reading.gpu.key, reading.field, reading.owner.path)
+        highest = own_readings.get(key)
+        if highest is None or (highest.time, highest.value) < (reading.time, reading.value):
+            own_readings[key] = replace(reading, is_own=True)
+    return remaining_entries, [*own_readings.values()]
+
+
+def identify_source(series: Series, reading: Reading) -> tuple[object, ...]:
+    return (*reading.gpu.key, reading.field, series.labels.get("job", ""), series.labels.get("instance", ""))
+
+
+def select_newest(entries: Iterable[Entry]) -> Iterable[Reading]:
+    newest: dict[tuple[object, ...], Reading] = {}
+    jobs_of: dict[tuple[object, ...], str] = {}
+    for series, reading in entries:
+        key = (*reading.gpu.key, reading.field, reading.part)
         other, job = newest.get(key), series.labels.get("job", "")
         if other is None:
             newest[key], jobs_of[key] = reading, job
@@ -87,9 +127,7 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
         # Of two jobs, one may not map pods: what the other says of the owner counts.
         owner = last.owner or (first.owner if job != jobs_of[key] else None)
         newest[key], jobs_of[key] = replace(last, owner=owner), job if last is reading else jobs_of[key]
-    for jobs in sorted({tuple(sorted(jobs)) for jobs in targets.values() if len(jobs) > 1}):
-        doubts[f"GPUs are scraped by {len(jobs)} jobs, {', '.join(jobs)}: each is counted once"] = None
-    return Readings(tuple(newest.values()), tuple(doubts))
+    return newest.values()
 
 
 def build_reading(series: Series, field: Field, gpu: Gpu, part: tuple[str, ...]) -> Reading | None:

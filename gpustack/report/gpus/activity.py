@@ -27,7 +27,7 @@ STAND_INS = {
     "engine": ("*", "the graphics or compute engine: the SMs are not measured"),
     "utilisation": ("**", "utilisation, the time with any kernel: no profiling field is measured"),
 }
-POD_HEADINGS = ("POD", "GPUS", "SM", "TENSOR", "DRAM", "MEMORY", "POWER")
+POD_HEADINGS = ("POD", "GPUS", "SM", "UTIL", "TENSOR", "DRAM", "MEMORY", "POWER")
 
 
 def render_human(console: Terminal, activity: Activity, *, pods: bool = False) -> None:
@@ -62,6 +62,7 @@ def format_pod_cells(pod_activity: PodActivity) -> tuple[str, ...]:
         pod_activity.owner.path,
         f"{pod_activity.gpus} shared" if pod_activity.shared_gpus else str(pod_activity.gpus),
         format_activity(pod_activity),
+        format_share(pod_activity, "utilisation"),
         format_share(pod_activity, "tensor"),
         format_share(pod_activity, "dram"),
         format_amount(pod_activity, ("memory",), GIB, "GiB"),
