@@ -7,6 +7,7 @@ compare a fortnight with a week.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import NormalDist, fmean
 
 from gpustack.forecast.demand import Day
@@ -47,29 +48,39 @@ def list_origins(days: Sequence[Day]) -> tuple[int, ...]:
 
 
 def compute_score(model: Model, days: Sequence[Day], begins: Sequence[int]) -> Score:
-    own, simple, weeks = [], [], []
+    """Score a model by the days of which the errors of both forecasts are known. A fold without one does not count."""
+    own: list[float] = []
+    simple: list[float] = []
+    weeks: list[float] = []
+    folds = 0
     for begin in begins:
         fit = fit_model(model, days[:begin])
         coming = {at - begin + 1: days[at] for at in range(begin, begin + HORIZON)}
-        own += [compute_error(day, fit.predict(after)) for after, day in coming.items()]
-        simple += [compute_error(day, predict_naive(days[:begin], after)) for after, day in coming.items()]
+        errors = [
+            (compute_error(day, fit.predict(after)), compute_error(day, predict_naive(days[:begin], after)))
+            for after, day in coming.items()
+        ]
+        known = [(mine, naive) for mine, naive in errors if mine is not None and naive is not None]
+        own += [mine for mine, _ in known]
+        simple += [naive for _, naive in known]
         weeks += list(compute_weekly_errors(fit, coming))
-    mine, naive = fmean(own or [0.0]), fmean(simple or [0.0])
-    return Score(model, mine / max(naive, NEARLY), compute_widening(weeks), len(begins))
+        folds += bool(known)
+    mase = fmean(own) / max(fmean(simple), NEARLY) if folds else inf
+    return Score(model, mase, compute_widening(weeks), folds)
 
 
-def compute_error(day: Day, prediction: float) -> float:
-    """Compute the error of a prediction. Where demand was `peak` or more, a prediction above it is not known to be
-    wrong."""
-    if day.peak is None or (day.bound and prediction >= day.peak):
-        return 0.0
-    return abs(prediction - day.peak)
+def compute_error(day: Day, prediction: float | None) -> float | None:
+    """Compute the error of a prediction, None where one of both is unknown. Where demand was `peak` or more, a
+    prediction above it is not known to be wrong."""
+    if day.peak is None or prediction is None:
+        return None
+    return 0.0 if day.bound and prediction >= day.peak else abs(prediction - day.peak)
 
 
-def predict_naive(days: Sequence[Day], after: int) -> float:
-    """Predict by the seasonal naive forecast: as on the last such weekday that is known."""
+def predict_naive(days: Sequence[Day], after: int) -> float | None:
+    """Predict by the seasonal naive forecast: as on the last such weekday that is known, None where none is."""
     indices = range(len(days) - 1 - (-after % WEEK), -1, -WEEK)
-    return next((peak for at in indices if (peak := days[at].peak) is not None), 0.0)
+    return next((peak for at in indices if (peak := days[at].peak) is not None), None)
 
 
 def compute_weekly_errors(fit: Fit, coming: dict[int, Day]) -> Iterator[float]:

@@ -52,12 +52,15 @@ def fold(demand: Demand) -> tuple[Day, ...]:
 
 
 def compute_demand(demand: Demand, hour: int) -> HourDemand | None:
+    """Compute the demand of an hour. Where a GPU is known to be free, nobody waits for one; else it may have been more
+    unless the queue is known."""
     allocated, queued, capacity = demand.allocated_gpus[hour], demand.queued_gpus[hour], demand.capacity[hour]
     if allocated is None:
         return None
-    full = capacity is not None and allocated >= CENSORED * capacity
-    known = queued is not None and (queued > 0 or demand.whole_queue)
-    return allocated + (queued or 0.0), full and not known
+    may_be_full = capacity is None or allocated >= CENSORED * capacity
+    if queued is None:
+        return allocated, may_be_full
+    return allocated + queued, may_be_full and not (queued > 0 or demand.whole_queue)
 
 
 def compute_course(days: Sequence[Sequence[HourDemand | None]]) -> list[float]:
@@ -73,7 +76,9 @@ def find_peak(day: Sequence[HourDemand | None], usual: Sequence[float]) -> Day:
         return Day(None)
     peak, bound = max(demand for demand, _ in known.values()), any(more for _, more in known.values())
     missing = [usual[hour] for hour in range(HOURS_A_DAY) if hour not in known]
-    if missing:
+    if any(missing):
         levels = [demand / usual[hour] for hour, (demand, _) in known.items() if usual[hour] > 0]
-        peak = max(peak, median(levels or [0.0]) * max(missing))
+        if not levels:
+            return Day(None)
+        peak = max(peak, median(levels) * max(missing))
     return Day(peak, bound)

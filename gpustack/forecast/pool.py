@@ -53,7 +53,7 @@ class Forecast:
     @property
     def exit_status(self) -> ExitStatus:
         orders = [pool.outlook.order if pool.outlook else None for pool in self.pools]
-        is_short = any((order or 0) > 0 for order in orders)
+        is_short = any(order is not None and order > 0 for order in orders)
         return select_status(differs=is_short, unknown=None in orders)
 
 
@@ -93,7 +93,7 @@ def find_refusal(days: Sequence[Day], limit: float | None, scores: Sequence[Scor
     if not any(peaks[-FEWEST_DAYS:]):
         return "no-demand", f"nobody asked for these GPUs in the last {FEWEST_DAYS} days"
     if bounds > MOST_BOUNDS:
-        why = "all GPUs were taken, and who waited for more is not known"
+        why = "all GPUs were taken, or may have been, and who waited for more is not known"
         return "hidden-demand", f"on {bounds} of the last {RECENT} days {why}"
     if scores[0].mase >= 1:
         errors = f"{scores[0].mase:.2f} times those of repeating the last week"
@@ -105,7 +105,7 @@ def list_notes(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook |
     """List notes that a reader needs beside the numbers."""
     bounds = sum(day.bound for day in days)
     if bounds:
-        why = "all GPUs were taken and who waited is not known: demand was that or more"
+        why = "all GPUs were taken, or may have been, and who waited is not known: demand was that or more"
         yield f"On {format_count(bounds, 'day')} {why}."
     unknown = sum(day.peak is None for day in days)
     if unknown:

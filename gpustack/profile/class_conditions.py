@@ -134,7 +134,7 @@ def list_imbalance_conditions(signals: Signals, limits: Limits) -> Iterable[Cond
     loaded."""
     yield expect_several_gpus(signals)
     signs = [expect_above("spread of activity across GPUs", signals.spread, limits.imbalance)]
-    if (signals.engine or 0.0) > limits.busy_engine:
+    if signals.engine is not None and signals.engine > limits.busy_engine:
         for name, value, least in (
             ("power", signals.least_power, limits.straggler_power),
             ("clock", signals.least_clock, limits.straggler_clock),
@@ -204,7 +204,7 @@ def list_unseen_conditions(signals: Signals, limits: Limits) -> Iterable[Conditi
     yield expect_below(FILL, signals.fill, limits.whole_fill)
     stall = expect_above("time in which kernels only wait", signals.stall, limits.stall)
     dense = expect_above("tensor cores while SMs work", signals.density, limits.density)
-    filled = (signals.fill or 0.0) >= limits.launch_fill
+    filled = signals.fill is not None and signals.fill >= limits.launch_fill
     yield stall if filled or signals.gpus == 1 or stall.holds else choose_any(stall, dense)
 
 

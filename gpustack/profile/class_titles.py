@@ -45,7 +45,7 @@ def describe_imbalance(signals: Signals) -> str:
 
 
 def describe_network(signals: Signals) -> str:
-    if signals.network is not None and signals.network > (signals.exchange or 0.0):
+    if signals.network is not None and (signals.exchange is None or signals.network > signals.exchange):
         share = format_value(signals.network, "ratio")
         return f"The GPUs wait for communication over the network: its busiest card moves {share} of its speed."
     return "The GPUs exchange data over PCIe: with other hosts over the network, or with each other where no NVLink is."

@@ -60,11 +60,11 @@ def describe_contradiction(job: Job) -> Disagreement | None:
             for name, value in zip(contradiction.names, contradiction.values, strict=True)
         )
         title = f"Activity was not measured: {pair}. Both cannot be true."
-        shown: list[Name] = [name for name in MEASURED_OTHERWISE if window.tracks.get(name)]
+        shown: list[Name] = [name for name in MEASURED_OTHERWISE if name not in contradiction.names]
         beside = [
-            f"{name} {format_side(window, name, window.compute_mean(name) or 0.0)}"
+            f"{name} {format_side(window, name, mean)}"
             for name in shown
-            if name not in contradiction.names
+            if (mean := window.compute_mean(name)) is not None
         ]
         remedy = (RESTART, RESTART_ALONE) if contradiction.dead_counters else (COMPARE,)
         return Disagreement(title, (f"{gpus}: {pair}", *beside), remedy)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from gpustack.profile.classify import Verdict, classify
 from gpustack.profile.limits import Limits
@@ -102,15 +103,14 @@ def describe_pauses(parts: Sequence[tuple[Job, bool]]) -> Iterator[str]:
     )
     busy, rest = (compute_copies([part for part, rests in parts if rests is which]) for which in (False, True))
     for way, work in WORK_BY_WAY.items():
-        if rest[way] > max(LEAST_COPIES, MANY_COPIES * busy[way]):
+        if way in rest and way in busy and rest[way] > max(LEAST_COPIES, MANY_COPIES * busy[way]):
             copies, usual = (format_value(values[way], "bytes_per_second") for values in (rest, busy))
             yield f"In the pauses {copies} go {work}, as it seems; {usual} between them."
 
 
 def compute_copies(parts: Sequence[Job]) -> dict[str, float]:
-    """Compute the mean of PCIe of all GPUs by direction; it is 0 where it was not measured."""
+    """Compute the mean of PCIe of all GPUs by direction. A direction that one of them does not measure is not there."""
     windows = join_jobs(parts).windows
-    return {
-        way: sum(window.compute_mean(f"pcie_{way}") or 0.0 for window in windows) / len(windows)
-        for way in ("transmit", "receive")
-    }
+    means = {way: [window.compute_mean(f"pcie_{way}") for window in windows] for way in WORK_BY_WAY}
+    known = {way: [mean for mean in way_means if mean is not None] for way, way_means in means.items()}
+    return {way: fmean(known[way]) for way in known if len(known[way]) == len(windows)}

@@ -86,7 +86,7 @@ def list_workload_notes(workload: Workload | None, signals: Signals) -> Iterator
     """List what the memory of a training and the temperature say."""
     least, hottest = ALWAYS["memory_used"][0], ALWAYS["temperature"][1]
     room = workload == "training" and signals.memory is not None and signals.memory < least
-    if room and (signals.tensor or 0.0) < SATURATED:
+    if room and signals.tensor is not None and signals.tensor < SATURATED:
         yield f"The batch may be too small: memory used is {signals.format_mean('memory_used')}."
-    if signals.means.get("temperature", 0.0) > hottest:
+    if "temperature" in signals.means and signals.means["temperature"] > hottest:
         yield f"The GPUs are hot: {signals.format_mean('temperature')}, usually below {hottest:g} °C."

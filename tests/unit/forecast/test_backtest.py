@@ -15,10 +15,26 @@ def test_the_last_week_is_repeated() -> None:
     assert predict_naive(past_days, 1) == 7
 
 
+def test_a_weekday_that_is_unknown_is_not_predicted_as_zero() -> None:
+    """A naive forecast of 0 would be far off, and make each model look good beside it."""
+    past_days = [Day(None) if day % 7 == 1 else Day(100.0) for day in range(14)]
+    assert [predict_naive(past_days, after) for after in (1, 2, 9)] == [100, None, None]
+    rng = random.Random(5)
+    days = [Day(100 + rng.gauss(0, 5)) for _ in range(42)]
+    gaps = [Day(None) if index in (1, 8) else day for index, day in enumerate(days)]
+    scores, scores_with_gaps = ({score.model.id: score.mase for score in backtest(lot)} for lot in (days, gaps))
+    assert scores_with_gaps["level"] == pytest.approx(scores["level"], rel=0.1)
+    assert scores_with_gaps["level"] > 1
+
+
+def test_a_time_without_known_days_scores_nothing() -> None:
+    assert backtest([*[Day(100.0 + number % 3) for number in range(14)], *[Day(None)] * 16]) == ()
+
+
 def test_above_a_bound_nothing_is_known_to_be_wrong() -> None:
     assert [compute_error(Day(8.0, bound=True), value) for value in (7.0, 9.0)] == [1, 0]
     assert [compute_error(Day(8.0), value) for value in (7.0, 9.0)] == [1, 1]
-    assert compute_error(Day(None), 3.0) == 0
+    assert compute_error(Day(None), 3.0) is None
 
 
 def test_origins_leave_two_weeks_on_either_side() -> None:

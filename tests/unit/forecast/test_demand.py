@@ -52,11 +52,28 @@ def test_the_highest_hours_may_be_among_the_missing_ones() -> None:
     assert fold(demand_without)[1] == Day(15.0)
 
 
+def test_a_day_that_is_known_at_quiet_hours_only_is_unknown() -> None:
+    """Demand is zero but from 9 to 15, and those six hours of one day are missing: zero is not its highest hour."""
+    hours = [20.0 if 9 <= hour < 15 else 0.0 for hour in range(HOURS_A_DAY)] * 9
+    demand = build_demand(days=9, allocated_gpus=hours)
+    assert fold(remove_hours(range(33, 39), demand))[1] == Day(None)
+    assert fold(remove_hours(range(24, 30), demand))[1] == Day(20.0)
+
+
 def test_all_taken_and_nobody_known_to_wait_is_a_bound() -> None:
     full = build_demand(capacity=31.0)
     assert fold(replace(full, whole_queue=False)) == (Day(30.0, bound=True),) * 5
     assert fold(full) == (Day(30.0),) * 5
     assert fold(replace(full, queued_gpus=[None] * 120)) == (Day(30.0, bound=True),) * 5
+
+
+def test_an_unknown_queue_of_an_unknown_capacity_is_a_bound() -> None:
+    """Nobody knows that no pod waited, since nobody knows that a GPU was free."""
+    demand = build_demand()
+    demand_of_unknown_size = replace(demand, queued_gpus=[None] * 120, capacity=[None] * 120)
+    assert fold(demand_of_unknown_size) == (Day(30.0, bound=True),) * 5
+    assert fold(replace(demand, queued_gpus=[None] * 120)) == (Day(30.0),) * 5
+    assert fold(replace(demand, capacity=[None] * 120)) == (Day(30.0),) * 5
 
 
 def test_who_waits_is_known_where_somebody_does() -> None:

@@ -11,7 +11,8 @@ from gpustack.profile.classify import classify
 from gpustack.profile.file import build_profile
 from gpustack.profile.limits import DEFAULT, set_limits
 from gpustack.profile.phases import count_phases, split_stretches
-from gpustack.profile.usual import ADVICE
+from gpustack.profile.signals import compute_signals
+from gpustack.profile.usual import ADVICE, list_workload_notes
 from gpustack.profile.window import Job
 from tests.worlds.prometheus.windows import COMPUTE, DECODE, build_window
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
@@ -85,6 +86,15 @@ def test_without_profiling_fields_what_is_known_is_noted() -> None:
     assert "Hardware slows" in " ".join(verdict.notes)
 
 
+def test_a_power_cap_without_power_is_no_proof_that_power_holds_no_clock_down() -> None:
+    """The power of a MIG instance is its board's, and not known of the instance."""
+    levels = DECODE | {"clock": 1.0e9}
+    shares = {"power_cap": 0.6, "sw_thermal": 0.0, "hw_thermal": 0.0, "power_brake": 0.0}
+    notes = " ".join(classify(Job((build_window(levels, throttle_shares=shares),))).notes)
+    assert "what holds it down is not measured" in notes
+    assert "neither power nor heat" not in notes
+
+
 def analyze_training(**fields: object) -> list[str]:
     levels = COMPUTE | {"tensor": 0.2, "memory_used": 12e9, "temperature": 62.0} | fields
     window = build_window(levels, memory_total=80e9)  # type: ignore[arg-type]
@@ -98,6 +108,12 @@ def test_a_training_with_most_memory_free_may_have_a_small_batch() -> None:
     assert "memory_used" in notes
     assert not any("batch" in note for note in analyze_training(tensor=0.7))
     assert not any("batch" in note for note in analyze_training(memory_used=60e9))
+
+
+def test_a_batch_is_not_called_small_where_tensor_cores_were_not_measured() -> None:
+    levels = {name: value for name, value in COMPUTE.items() if name != "tensor"} | {"memory_used": 12e9}
+    signals = compute_signals(Job((build_window(levels, memory_total=80e9),)), DEFAULT)
+    assert list(list_workload_notes("training", signals)) == []
 
 
 def test_hot_gpus_are_noted() -> None:

@@ -217,6 +217,17 @@ def test_one_gpu_with_dead_counters_is_named() -> None:
     assert verdict.reasons[0].startswith("GPU 5: engine is 0 %")
 
 
+def test_copies_in_pauses_are_not_counted_where_a_gpu_does_not_measure_them() -> None:
+    """The mean of the others is not that of all."""
+    (window,) = read_made_profile("pauses-of-30-s").job.windows
+    second_window = replace(window, gpu=replace(window.gpu, index="1", uuid="GPU-1"))
+    assert "4.0 GB/s go to the host" in list_texts(judge(Job((window, second_window))))
+    tracks = {name: track for name, track in second_window.tracks.items() if name != "pcie_transmit"}
+    texts = list_texts(judge(Job((window, replace(second_window, tracks=tracks)))))
+    assert "pause 2 times for 30 s" in texts
+    assert "go to the host" not in texts
+
+
 def test_counters_that_die_within_the_time_are_no_pause() -> None:
     dead = read_made_profile("dead-profiling-counters").job
     work = read_made_profile("pauses-of-30-s").job
