@@ -153,7 +153,8 @@ def find_doubts(
 def compare_peers(gpus: Sequence[BurnedGpu], unit: str) -> Iterable[BurnedGpu]:
     best: dict[str, float] = {}
     for burned_gpu in gpus:
-        best[burned_gpu.model] = max(burned_gpu.figure or 0.0, best.get(burned_gpu.model, 0.0))
+        if burned_gpu.figure is not None:
+            best[burned_gpu.model] = max(burned_gpu.figure, best.get(burned_gpu.model, 0.0))
     for burned_gpu in gpus:
         slow = (
             burned_gpu.model and burned_gpu.figure is not None and burned_gpu.figure < best[burned_gpu.model] * BEHIND

@@ -91,14 +91,14 @@ class Watcher:
             observation.gpu = temperature.gpu
         if observation.ended_at is None:
             if temperature and temperature.time > observation.started_at:
-                observation.temperature = max(temperature.value, observation.temperature or 0.0)
+                observation.temperature = choose_higher(temperature.value, observation.temperature)
             if (bits := readings.get(REASONS)) and bits.time > observation.started_at:
                 observation.throttle_reasons = (observation.throttle_reasons or set()) | {
                     word for bit, word in BITS.items() if int(bits.value) & bit
                 }
         value = readings.get(self.metric)
         if value and observation.started_at + LAG <= value.time <= (observation.ended_at or value.time) + LAG:
-            observation.highest_value = max(value.value, observation.highest_value or 0.0)
+            observation.highest_value = choose_higher(value.value, observation.highest_value)
             observation.samples.add(value.time)
 
     def find_stop_reason(self, uuid: str, readings: FieldReadings) -> str:
@@ -127,6 +127,10 @@ def open_watcher(
             if not blind:
                 raise build_heat_error(error.message) from error
         yield watcher
+
+
+def choose_higher(value: float, highest: float | None) -> float:
+    return value if highest is None else max(value, highest)
 
 
 def find_gpus(readings: Readings) -> dict[str, FieldReadings]:

@@ -71,7 +71,7 @@ def query_waiting_pods(source: Source) -> Iterator[WaitingPod]:
         for request_series in query_series(source, f"{units} * on ({ONE}) group_left () max by ({ONE}) ({phase} == 1)")
     ]
     yield from sorted(
-        waiting_pods, key=lambda pod: (pod.waiting_since is None, pod.waiting_since or 0.0, pod.namespace, pod.pod)
+        waiting_pods, key=lambda pod: (pod.waiting_since is None, pod.waiting_since, pod.namespace, pod.pod)
     )
 
 

@@ -127,7 +127,7 @@ def parse_counts(text: str) -> Counts:
             labels = ("receiver_name", "integration", *(("reason",) if sample.name == GIVEN_UP else ()))
             key = tuple(sample.labels.get(label, "") for label in labels)
             counters[sample.name][key] = counters[sample.name].get(key, 0.0) + sample.value
-    process = next((sample.value for sample in samples if sample.name == BEGAN), 0.0)
+    process = next((sample.value for sample in samples if sample.name == BEGAN), None)
     # Alertmanager has no counters of notifications while no receiver has an integration.
     if not process or not any(sample.name.startswith("alertmanager_") for sample in samples):
         raise NoAnswer("Alertmanager's counters have another shape")

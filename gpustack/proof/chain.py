@@ -121,7 +121,8 @@ def judge_node(place: Place, answers: ProofAnswers, named_uuids: set[str]) -> li
     for newest in find_untested_gpus(place, answers.series, named_uuids):
         row = Row(place.node, newest.uuid, reasons.explain_sample(newest), bus=newest.bus, model=place.model)
         rows.append(add_monitoring(row, answers, None, ()))
-    expected_count = max(place.gpus or 0, place.devices or 0 if place.gpus is not None else 0)
+    counts = [] if place.gpus is None else [count for count in (place.gpus, place.devices) if count is not None]
+    expected_count = max(counts, default=0)
     missing = max(expected_count - len(rows), len(reasons.failed_links) if not rows and not expected_count else 0)
     rows += [Row(place.node, "", reasons.take_reason(), model=place.model) for _ in range(missing)]
     return rows

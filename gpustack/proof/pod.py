@@ -34,9 +34,9 @@ ENDED = ("Succeeded", "Failed")
 
 
 class ApiRefused(Exception):
-    """Report that the API refused a request, with its message. `code` is the HTTP status, 0 without an answer."""
+    """Report that the API refused a request, with its message. `code` is the HTTP status, None without an answer."""
 
-    def __init__(self, reason: str, code: int = 0) -> None:
+    def __init__(self, reason: str, code: int | None = None) -> None:
         super().__init__(reason)
         self.code = code
 
@@ -49,7 +49,7 @@ def raise_refusals() -> Iterator[None]:
     try:
         yield
     except ApiException as error:
-        raise ApiRefused(parse_reason(error.body) or str(error.reason), error.status or 0) from error
+        raise ApiRefused(parse_reason(error.body) or str(error.reason), error.status) from error
     except (HTTPError, OSError) as error:
         raise ApiRefused(f"the API was not reached: {error}") from error
     except (ValueError, KeyError) as error:
