@@ -5,7 +5,7 @@ mapping to pods, how often values are new, and which fields are there for the co
 them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -30,7 +30,7 @@ from gpustack.metrics.exposition import Family, Page
 from gpustack.metrics.gpus import extract_gpu
 
 NO_READERS: Mapping[str, frozenset[str]] = MappingProxyType({})
-PAGE_CHECKS = (check_labels, check_hosts, check_instances, check_types, check_units, check_blanks, check_twice)
+PAGE_CHECKS = (check_instances, check_types, check_units, check_blanks, check_twice)
 VALUE_CHECKS = (check_profiling, check_contradictions, check_pods)
 
 
@@ -55,10 +55,17 @@ class Contract:
 
 
 def judge_exporter(
-    url: str, first: Page, later: Page | None, interval: float, commands: Readers = NO_READERS
+    url: str,
+    first: Page,
+    later: Page | None,
+    interval: float,
+    commands: Readers = NO_READERS,
+    *,
+    node_names: Collection[str] = (),
 ) -> Contract:
     """Judge an exporter. `later` are its metrics `interval` seconds after the first ones, None where it was asked
-    once. `commands` are the names of metrics that commands query."""
+    once. `commands` are the names of metrics that commands query. `node_names` are the nodes of the cluster, none where
+    no cluster was asked."""
     families = select_families(first)
     gpus = [gpu for family in families for series in family.series if (gpu := extract_gpu(series.labels))]
     counts = (len(first.families), len({gpu.key[0] for gpu in gpus}), len({gpu.key for gpu in gpus if gpu.instance}))
@@ -70,6 +77,7 @@ def judge_exporter(
     current = select_current(families)
     if not current:
         return Contract(url, *counts, tuple(verdicts))
+    verdicts += [*check_labels(current), *check_hosts(current, node_names)]
     verdicts += [verdict for check in PAGE_CHECKS for verdict in check(current)]
     newest = select_current(select_families(later or first))
     devices = list_page_devices(newest)

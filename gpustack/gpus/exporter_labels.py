@@ -2,7 +2,7 @@
 prints."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from gpustack.gpus.verdict import Verdict, build_verdict
 from gpustack.metrics.exposition import Family, Page
@@ -16,6 +16,7 @@ PREFIX = "DCGM_"
 # (exporters/prometheus-dcgm/dcgm-exporter of NVIDIA/gpu-monitoring-tools).
 OLDEST_PREFIX = "dcgm_"
 NEEDED = ("gpu", "UUID", "modelName")
+SHOWN = 3  # hosts and nodes by name
 
 
 def check_format(page: Page) -> Iterator[Verdict]:
@@ -70,17 +71,33 @@ def check_labels(families: Sequence[Family]) -> Iterator[Verdict]:
     )
 
 
-def check_hosts(families: Sequence[Family]) -> Iterator[Verdict]:
-    """Check that the host label names a node, by which alerts and panels join the GPU with Kubernetes."""
+def check_hosts(families: Sequence[Family], node_names: Collection[str]) -> Iterator[Verdict]:
+    """Check that the host label names a node, by which alerts and panels join the GPU with Kubernetes. `node_names` are
+    the nodes of the cluster, and there are none where no cluster was asked."""
     labels = [series.labels for family in families for series in family.series if extract_gpu(series.labels)]
     hosts = sorted({label_set[host] for label_set in labels for host in HOSTS if label_set.get(host)})
-    wrong = [host for host in hosts if NO_NODE_NAME.fullmatch(host)]
-    message = (
-        "The host label names the exporter's pod or container, or no host, in place of the node: GpuMetricsAbsent "
-        "fires. Set NODE_NAME of the exporter to spec.nodeName."
-    )
+    nameless = [host for host in hosts if NO_NODE_NAME.fullmatch(host)]
+    wrong = [host for host in hosts if host not in node_names] if node_names else nameless
+    what = "the exporter's pod or container, or no host, in place of the node" if nameless else "no node of the cluster"
+    message = f"The host label names {what}: GpuMetricsAbsent fires. Set NODE_NAME of the exporter to spec.nodeName."
     if hosts:
-        yield from build_verdict("hosts", wrong, message, ", ".join(hosts[:3]))
+        described_hosts = [describe_host(host, node_names) for host in wrong]
+        yield from build_verdict("hosts", described_hosts, message, ", ".join(hosts[:SHOWN]))
+
+
+def describe_host(host: str, node_names: Collection[str]) -> str:
+    """Describe a host that is no node, with the node that it may mean, or with some of the nodes."""
+    if not node_names:
+        return host
+    names = sorted(node_names)
+    if alike := [name for name in names if shorten_name(name) == shorten_name(host)]:
+        return f"{host} (the node is {', '.join(alike)})"
+    more = ", …" if len(names) > SHOWN else ""
+    return f"{host} (nodes are {', '.join(names[:SHOWN])}{more})"
+
+
+def shorten_name(name: str) -> str:
+    return name.partition(".")[0].lower()
 
 
 def check_instances(families: Sequence[Family]) -> Iterator[Verdict]:

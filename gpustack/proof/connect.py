@@ -18,6 +18,7 @@ from gpustack.errors import RolloutError, UsageError, describe_os_error
 from gpustack.events import Reporter
 from gpustack.metrics import prometheus
 from gpustack.metrics.web import Access as Address
+from gpustack.probes.kubernetes.nodes import NODES as KUBERNETES_NODES
 from gpustack.probes.proof import NODES, SERVICES
 from gpustack.probes.standalone.units import ALERTMANAGER, PROMETHEUS
 from gpustack.proof import credential
@@ -134,8 +135,31 @@ def open_part(part: Part, inventory: Inventory, report: Reporter) -> Iterator[tu
         with forward_standalone(inventory, part) as standalone:
             yield standalone
         return
+    with forward_cluster(part, gather_access(inventory, report)) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def open_exporter(inventory: Inventory, report: Reporter) -> Iterator[tuple[str, int, frozenset[str]]]:
+    """Forward an exporter as `open_part` does, with its errors, and yield the names of the cluster's nodes with its
+    address and port. There are none without Kubernetes."""
+    if not inventory.cluster_hosts:
+        with forward_standalone(inventory, "exporter") as standalone:
+            yield *standalone, frozenset()
+        return
+    snapshot = gather_access(inventory, report)
+    with forward_cluster("exporter", snapshot) as endpoint:
+        yield *endpoint, frozenset(node.name for node in View(snapshot, CLUSTER)[KUBERNETES_NODES])
+
+
+def gather_access(inventory: Inventory, report: Reporter) -> Snapshot:
     snapshot = gather(inventory, ACCESS_PROBES, report=report)
     require_reach(snapshot)
+    return snapshot
+
+
+@contextmanager
+def forward_cluster(part: Part, snapshot: Snapshot) -> Iterator[tuple[str, int]]:
     with forward_part(find_acting_host(snapshot), find_access(snapshot, part)) as (_, address, number):
         yield address, number
 

@@ -126,13 +126,13 @@ def check_exporter(
 
     Missing fields are listed with the commands, alerts and dashboards that read them. The command exits with 1 if a
     check failed."""
+    node_names: frozenset[str] = frozenset()
     with ExitStack() as stack:
         if not url:
-            from gpustack.proof.connect import open_part
+            from gpustack.proof.connect import open_exporter
             from gpustack.proof.services import SCHEME
 
-            part = open_part("exporter", session.open_inventory(), session.report)
-            address, number = stack.enter_context(part)
+            address, number, node_names = stack.enter_context(open_exporter(session.open_inventory(), session.report))
             url = f"{SCHEME}://{address}:{number}/metrics"
         from gpustack.gpus.contract import judge_exporter
         from gpustack.metrics.exposition import fetch_page
@@ -145,7 +145,7 @@ def check_exporter(
             time.sleep(interval)
             later = fetch_page(web)
 
-    return judge_exporter(url, first, later, interval, list_readers())
+    return judge_exporter(url, first, later, interval, list_readers(), node_names=node_names)
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from gpustack.metrics.web import Access
 from gpustack.proof import connect
 from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series
 
+PAGES = Path(__file__).parents[2] / "recorded" / "exporter-pages"
 HOSTS = Inventory(Path("hosts.yml"), (), Spec())
 
 
@@ -39,7 +40,14 @@ def inventories(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
         return () if expr.startswith("kube_") else tuple(chain(*[build_gpu_series("gpu1", 0, **BUSY)]))
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: HOSTS)
+
+    @contextmanager
+    def open_exporter(hosts: Inventory, report: object) -> Iterator[tuple[str, int, frozenset[str]]]:
+        with open_part("exporter", hosts, report) as (address, number):
+            yield address, number, frozenset({"gpu1"})
+
     monkeypatch.setattr(connect, "open_part", open_part)
+    monkeypatch.setattr(connect, "open_exporter", open_exporter)
     monkeypatch.setattr(Prometheus, "query_instant", query)
     monkeypatch.setattr(Prometheus, "fetch_time", lambda _: 1010.0)
     return opened_inventories
@@ -72,3 +80,14 @@ def test_the_exporter_of_the_cluster_is_checked(inventories: list[Inventory], mo
     error = run_gpu("check-exporter").exception
     assert isinstance(error, UnreachableError)
     assert (urls, inventories) == (["http://127.0.0.1:9400/metrics"], [HOSTS])
+
+
+def test_the_host_of_the_exporter_is_compared_with_the_nodes_of_the_cluster(
+    inventories: list[Inventory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = exposition.parse_page((PAGES / "l4.prom").read_text())
+    monkeypatch.setattr(exposition, "fetch_page", lambda _: page)
+    result = run_gpu("check-exporter")
+    assert (result.exit_code, inventories) == (1, [HOSTS])
+    assert "node1 (nodes are gpu1)" in result.stdout
+    assert "nodes are" not in run_gpu("check-exporter", "http://node1:9400/metrics").stdout

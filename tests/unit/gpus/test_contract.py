@@ -34,8 +34,9 @@ def format_metrics(*metrics: tuple[str, str, str, str], labels: str = LABELS) ->
     )
 
 
-def judge_texts(first: str, later: str | None = None) -> Contract:
-    return judge_exporter(URL, parse_page(first), None if later is None else parse_page(later), 40)
+def judge_texts(first: str, later: str | None = None, nodes: frozenset[str] = frozenset()) -> Contract:
+    later_page = None if later is None else parse_page(later)
+    return judge_exporter(URL, parse_page(first), later_page, 40, node_names=nodes)
 
 
 def list_outcomes(contract: Contract) -> dict[str, str]:
@@ -48,6 +49,28 @@ def test_a_good_exporter_passes() -> None:
     contract = judge_texts(good, good.replace(" 1000", " 2000"))
     assert {check for check, outcome in list_outcomes(contract).items() if outcome != "ok"} == {"fields"}
     assert (contract.kept, contract.families, contract.gpus) == (True, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("host", "nodes", "name"),
+    [
+        ("gpu1.example.org", {"gpu1", "kube1"}, "gpu1.example.org (the node is gpu1)"),
+        ("gpu1", {"gpu1.example.org", "kube1"}, "gpu1 (the node is gpu1.example.org)"),
+        ("GPU1", {"gpu1"}, "GPU1 (the node is gpu1)"),
+        ("worker-7", {"gpu1", "kube1"}, "worker-7 (nodes are gpu1, kube1)"),
+        ("nvidia-dcgm-exporter-x7k2p", {"gpu1"}, "nvidia-dcgm-exporter-x7k2p (nodes are gpu1)"),
+        ("localhost", {"b", "a", "d", "c"}, "localhost (nodes are a, b, c, …)"),
+    ],
+)
+def test_a_host_that_names_no_node_of_the_cluster_is_found(host: str, nodes: set[str], name: str) -> None:
+    page = format_metrics(TEMPERATURE, labels=LABELS.replace('Hostname="gpu1"', f'Hostname="{host}"'))
+    (verdict,) = [verdict for verdict in judge_texts(page, nodes=frozenset(nodes)).verdicts if verdict.check == "hosts"]
+    assert (verdict.outcome, verdict.names) == ("wrong", (name,))
+    assert "spec.nodeName" in verdict.message
+
+
+def test_a_host_that_names_a_node_of_the_cluster_is_right() -> None:
+    assert list_outcomes(judge_texts(format_metrics(TEMPERATURE), nodes=frozenset({"gpu1", "kube1"})))["hosts"] == "ok"
 
 
 def test_an_idle_exporter_that_was_asked_once_leaves_some_things_open() -> None:

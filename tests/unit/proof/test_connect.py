@@ -68,6 +68,15 @@ def test_the_prometheus_of_a_host_without_kubernetes_is_on_its_loopback(site: Si
     assert site.doors == [("gpu1", "127.0.0.1", 9090)]
 
 
+def test_an_exporter_comes_with_the_names_of_the_nodes(site: Site) -> None:
+    site.snapshot = build_snapshot([read_case(SERVICES, "two-hosts"), *ANSWERS[1:]])
+    with connect.open_exporter(site.snapshot.inventory, ignore_event) as (address, _, node_names):
+        assert (address, node_names) == ("127.0.0.1", frozenset({"k1", "k2"}))
+    with connect.open_exporter(Inventory(Path("hosts.yml"), (ALONE,), Spec()), ignore_event) as (_, _, node_names):
+        assert node_names == frozenset()
+    assert [number for *_, number in site.doors] == [9400, 9400]
+
+
 def refuse(inventory: Inventory, part: Any) -> GpustackError:
     with pytest.raises(GpustackError) as excinfo, connect.open_part(part, inventory, ignore_event):
         raise AssertionError
