@@ -154,6 +154,8 @@ class Trial:
         annotations = {
             "summary": f"A test of the cluster {self.cluster}: nothing is wrong",
             "description": "Sent by `gpustack alerts test`, to see whether alerts arrive. It ends by itself.",
+            "impact": "none: this is a test",
+            "runbook": "gpustack explain alerts-not-delivered",
         }
         return annotations | ({"runbook_url": self.runbook} if self.runbook else {})
 

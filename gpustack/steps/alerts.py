@@ -34,6 +34,8 @@ VENDOR = "https://docs.nvidia.com/deploy/xid-errors/index.html"
 TEAM = format_series_label(Capacity().team_label)
 """The rules in values/rules read this label."""
 ALERTS = "gpu-alerts"
+IMPACTS = {"critical": "work is lost or at risk now", "warning": "look within a day", "info": "for information"}
+"""What a severity means, in the words of docs/alerts.md."""
 
 
 @cache
@@ -45,7 +47,7 @@ def load_groups(runbooks: str, team: str = TEAM) -> Mapping[str, list[dict[str, 
         for path in sorted((locate_shipped_values() / "rules").glob("*.yaml"))
     }
     for group in chain.from_iterable(groups_by_file.values()):
-        group["rules"] = [replace_team_label(add_runbook(rule, runbooks), team) for rule in group["rules"]]
+        group["rules"] = [replace_team_label(add_annotations(rule, runbooks), team) for rule in group["rules"]]
     return groups_by_file
 
 
@@ -54,7 +56,7 @@ def build_groups(spec: Spec) -> Mapping[str, list[dict[str, Any]]]:
     shipped_groups = load_groups(spec.alerts.runbooks, format_series_label(spec.capacity.team_label))
     budget_groups = budget.build_groups(spec)
     for group in budget_groups:
-        group["rules"] = [add_runbook(rule, spec.alerts.runbooks) for rule in group["rules"]]
+        group["rules"] = [add_annotations(rule, spec.alerts.runbooks) for rule in group["rules"]]
     return {**shipped_groups, ALERTS: [*shipped_groups[ALERTS], *budget_groups]}
 
 
@@ -62,14 +64,16 @@ def replace_team_label(rule: dict[str, Any], team: str) -> dict[str, Any]:
     return rule | {"expr": rule["expr"].replace(TEAM, team)} if team != TEAM else rule
 
 
-def add_runbook(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
-    """Add to a rule an address that can be opened, and the command that says the same."""
+def add_annotations(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
+    """Add to a rule an address that can be opened, the command that says the same, and the impact of its severity where
+    it has none of its own."""
     annotations = rule.get("annotations", {})
     if "runbook_url" not in annotations:
         return rule
     anchor = annotations["runbook_url"].removeprefix(PAGE)
     url = f"{runbooks}#{anchor}" if runbooks else VENDOR
-    return rule | {"annotations": annotations | {"runbook_url": url, "runbook": f"gpustack explain alert-{anchor}"}}
+    added = {"runbook_url": url, "runbook": f"gpustack explain alert-{anchor}"}
+    return rule | {"annotations": {"impact": IMPACTS[rule["labels"]["severity"]], **annotations, **added}}
 
 
 def build_objects(view: View) -> list[Object]:

@@ -20,19 +20,22 @@ from tests.contract.promtool import find_program
 from tests.lab.witness import wait_until
 from tests.unit.config.specs import build_inventory
 
+TEMPLATES_FOLDER = "/etc/alertmanager/config"
+"""Where the operator puts the chart's templateFiles."""
 CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 
 
 def build_configuration(
     receivers: dict[str, Any], secrets: Path, proxy: dict[str, Any] | None = None, **alerts: Any
 ) -> str:
-    """Merge our values over the chart's own configuration. `secrets` is the folder with a file for each receiver, and
-    `alerts` are further settings of alerts."""
-    inventory = build_inventory(alerts={"receivers": receivers, **alerts}, proxy=proxy)
+    """Merge our values over the chart's own configuration. `secrets` is the folder with a file for each receiver, which
+    gets the templates as well. `alerts` are further settings of alerts."""
+    values = build_alertmanager_values(build_inventory(alerts={"receivers": receivers, **alerts}, proxy=proxy))
+    for name, text in values.get("templateFiles", {}).items():
+        (secrets / name).write_text(text)
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
-    return yaml.safe_dump(merge_values(of_chart, build_alertmanager_values(inventory).get("config", {}))).replace(
-        f"{SECRETS_FOLDER}/{OURS}", str(secrets)
-    )
+    rendered = yaml.safe_dump(merge_values(of_chart, values.get("config", {})))
+    return rendered.replace(f"{SECRETS_FOLDER}/{OURS}", str(secrets)).replace(TEMPLATES_FOLDER, str(secrets))
 
 
 def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":

@@ -1,4 +1,4 @@
-"""How many notifications Alertmanager itself sends for the alerts of many GPUs."""
+"""Alertmanager itself sends one notification for the alerts of many GPUs of a node."""
 
 import time
 from collections import Counter

@@ -149,6 +149,9 @@ def test_alertmanager_gets_its_configuration() -> None:
     ]
     config = yaml.safe_load(base64.b64decode(secret["data"]["alertmanager.yaml"]))
     assert (config["route"]["receiver"], config["receivers"]) == ("me", [{"name": "null"}])
+    templates = render_objects(RELEASE, r"alertmanager.templateFiles.a\.tmpl=text")
+    data = templates["Secret", "alertmanager-monitoring-alertmanager"]["data"]
+    assert base64.b64decode(data["a.tmpl"]) == b"text"
     assert ("Secret", "alertmanager-monitoring-alertmanager") not in render_objects(
         RELEASE, "alertmanager.alertmanagerSpec.useExistingSecret=true"
     )

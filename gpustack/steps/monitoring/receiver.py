@@ -16,6 +16,7 @@ from gpustack.config.sections.monitoring import Alerts
 from gpustack.config.sections.receiver import DEFAULT, SEVERITIES, Receiver, Receivers, locate_secret
 from gpustack.config.spec import Spec
 from gpustack.steps.chart_values import merge_values
+from gpustack.steps.monitoring.notification import FILE, MESSAGES, read_templates
 
 NULL_RECEIVER = "null"
 RECEIVER_METRICS = "receiver-name-in-metrics"
@@ -40,7 +41,13 @@ def build_alertmanager_values(inventory: Inventory) -> dict[str, Any]:
         return egress
     config = build_configuration(spec, format_secret_path)
     secrets = {place[0] for name, receiver in named_receivers.items() if (place := locate_secret(name, receiver))}
-    values = {"config": config, "enableFeatures": [RECEIVER_METRICS], "alertmanagerSpec": {"secrets": sorted(secrets)}}
+    values = {
+        # The chart puts these files where its own `templates` of the configuration finds them.
+        "config": config,
+        "templateFiles": {FILE: read_templates()},
+        "enableFeatures": [RECEIVER_METRICS],
+        "alertmanagerSpec": {"secrets": sorted(secrets)},
+    }
     return merge_values(values, egress)
 
 
@@ -72,11 +79,14 @@ def build_pod_environment(inventory: Inventory, consumer: Consumer) -> list[dict
     return env
 
 
-def build_alertmanager_configuration(spec: Spec, folder: str, http_config: Mapping[str, Any]) -> dict[str, Any]:
+def build_alertmanager_configuration(
+    spec: Spec, folder: str, http_config: Mapping[str, Any], templates: str
+) -> dict[str, Any]:
     """Build the whole configuration of an Alertmanager outside of a cluster, with each secret in a file of the folder,
-    by its receiver's name."""
+    by its receiver's name. `templates` is the path of those of notifications."""
     config = build_configuration(spec, lambda name, receiver: f"{folder}/{name}" if receiver.secret_file else "")
-    return {**({"global": {"http_config": dict(http_config)}} if http_config else {}), **config}
+    http = {"global": {"http_config": dict(http_config)}} if http_config else {}
+    return {**http, **config, "templates": [templates]}
 
 
 def build_configuration(spec: Spec, format_path: Callable[[str, Receiver], str]) -> dict[str, Any]:
@@ -162,14 +172,15 @@ def format_secret_path(name: str, target: Receiver) -> str:
 
 def build_receiver(target: Receiver, file: str) -> dict[str, Any]:
     """Build the configuration of one receiver, by its type; `file` holds its secret."""
+    common = {"send_resolved": True, **MESSAGES.get(target.type or "", {})}
     if target.type == "webhook":
-        return {"webhook_configs": [{"url_file": file, "send_resolved": True}]}
+        return {"webhook_configs": [{"url_file": file, **common}]}
     if target.type == "slack":
-        return {"slack_configs": [{"api_url_file": file, "channel": target.channel, "send_resolved": True}]}
+        return {"slack_configs": [{"api_url_file": file, "channel": target.channel, **common}]}
     if target.type == "msteams":
-        return {"msteamsv2_configs": [{"webhook_url_file": file, "send_resolved": True}]}
+        return {"msteamsv2_configs": [{"webhook_url_file": file, **common}]}
     if target.type == "pagerduty":
-        return {"pagerduty_configs": [{"routing_key_file": file, "send_resolved": True}]}
+        return {"pagerduty_configs": [{"routing_key_file": file, **common}]}
     login = {"auth_username": target.user, "auth_password_file": file} if target.user else {}
-    mail = {"to": target.to, "from": target.sender, "smarthost": target.smarthost, "send_resolved": True}
+    mail = {"to": target.to, "from": target.sender, "smarthost": target.smarthost, **common}
     return {"email_configs": [mail | login]}

@@ -22,6 +22,7 @@ from gpustack.probes.standalone.units import (
 )
 from gpustack.steps.gpu.count import list_gpus
 from gpustack.steps.gpu.exporter import format_scrape_timeout, render_counters
+from gpustack.steps.monitoring.notification import read_templates
 from gpustack.steps.monitoring.receiver import FROM_ENVIRONMENT, build_alertmanager_configuration
 from gpustack.steps.monitoring.values import format_size_limit
 from gpustack.steps.standalone.rules import derive_rules
@@ -100,7 +101,8 @@ def build_monitoring(view: View) -> list[Service]:
     spec = view.spec
     rules = build_file("rules", "yaml", render_yaml(derive_rules(view)))
     settings = build_file("prometheus", "yaml", render_yaml(build_prometheus_configuration(view, rules.path)))
-    configuration = build_alertmanager_configuration(spec, RECEIVERS, build_http_config(view))
+    templates = build_file("notifications", "tmpl", read_templates())
+    configuration = build_alertmanager_configuration(spec, RECEIVERS, build_http_config(view), templates.path)
     receivers = build_file("alertmanager", "yaml", render_yaml(configuration))
     watch = [
         "/usr/bin/prometheus", f"--config.file={settings.path}", "--storage.tsdb.path=/var/lib/prometheus/metrics2",
@@ -114,7 +116,7 @@ def build_monitoring(view: View) -> list[Service]:
         f"--web.listen-address={LOOPBACK}:{UNIT_PORTS[ALERTMANAGER]}",
     ]  # fmt: skip
     return [
-        Service(ALERTMANAGER, " ".join(tell), (receivers,), ENVIRONMENT if spec.proxy else ""),
+        Service(ALERTMANAGER, " ".join(tell), (templates, receivers), ENVIRONMENT if spec.proxy else ""),
         Service(PROMETHEUS, " ".join(watch), (rules, settings)),
     ]
 

@@ -4,6 +4,7 @@ itself."""
 from typing import Any
 
 from gpustack.config.sections.receiver import Receiver
+from gpustack.steps.monitoring.notification import MESSAGES, read_templates
 from gpustack.steps.monitoring.receiver import build_alertmanager_values, build_receiver, format_secret_path
 from tests.unit.config.specs import build_inventory
 
@@ -30,6 +31,7 @@ def test_a_default_receiver_gets_all_severities() -> None:
     values = build_values(default=[HOOK])
     assert values["alertmanagerSpec"] == {"secrets": ["gpustack-receivers"]}
     assert values["enableFeatures"] == ["receiver-name-in-metrics"]
+    assert values["templateFiles"] == {"gpustack.tmpl": read_templates()}
     assert [receiver["name"] for receiver in values["config"]["receivers"]] == ["null", "default-webhook"]
     nobody_route, test, *rest = values["config"]["route"]["routes"]
     assert nobody_route == {"matchers": ['alertname =~ "Watchdog|InfoInhibitor"'], "receiver": "null"}
@@ -54,14 +56,17 @@ def test_each_severity_goes_to_all_its_receivers() -> None:
 def test_a_secret_is_a_file_and_its_end_is_reported() -> None:
     assert render_receiver(**HOOK) == {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
     slack = {"api_url_file": "/etc/alertmanager/secrets/ours/slack", "channel": "#gpus", "send_resolved": True}
-    assert render_receiver(**SLACK) == {"slack_configs": [slack]}
+    assert render_receiver(**SLACK) == {"slack_configs": [{**slack, **MESSAGES["slack"]}]}
     teams = {"webhook_url_file": FILE, "send_resolved": True}
-    assert render_receiver(type="msteams", secret_file="/s") == {"msteamsv2_configs": [teams]}
-    pager = {"routing_key_file": FILE, "send_resolved": True}
-    assert render_receiver(type="pagerduty", secret_file="/s") == {"pagerduty_configs": [pager]}
-    mail = {"to": "ops@example.com", "from": "k8s@example.com", "smarthost": "mail.example.com:587"}
-    assert render_receiver(**MAIL) == {"email_configs": [{**mail, "send_resolved": True}]}
-    login = {"auth_username": "k8s", "auth_password_file": FILE}
-    assert render_receiver(**MAIL, user="k8s", secret_file="/s") == {
-        "email_configs": [{**mail, "send_resolved": True, **login}]
+    assert render_receiver(type="msteams", secret_file="/s") == {
+        "msteamsv2_configs": [{**teams, **MESSAGES["msteams"]}]
     }
+    pager = {"routing_key_file": FILE, "send_resolved": True}
+    assert render_receiver(type="pagerduty", secret_file="/s") == {
+        "pagerduty_configs": [{**pager, **MESSAGES["pagerduty"]}]
+    }
+    mail = {"to": "ops@example.com", "from": "k8s@example.com", "smarthost": "mail.example.com:587"}
+    mail_config = {**mail, "send_resolved": True, **MESSAGES["email"]}
+    assert render_receiver(**MAIL) == {"email_configs": [mail_config]}
+    login = {"auth_username": "k8s", "auth_password_file": FILE}
+    assert render_receiver(**MAIL, user="k8s", secret_file="/s") == {"email_configs": [mail_config | login]}

@@ -159,10 +159,12 @@ def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
 
 
 def test_everything_listens_on_loopback_and_every_file_is_in_a_command() -> None:
+    """A file that a configuration names is in the command by the digest of that configuration."""
     for component in build_monitoring(build_view()):
         assert "--web.listen-address=127.0.0.1:" in component.command
     part = build_variables(build_installation(build_view()))
-    used_texts = " ".join(command["command"] for command in part["commands"]) + build_texts()["prometheus"].text
+    used_texts = " ".join(command["command"] for command in part["commands"])
+    used_texts += "".join(build_texts()[name].text for name in ("prometheus", "alertmanager"))
     assert [file["path"] for file in part["files"] if file["path"] not in used_texts] == []
 
 
