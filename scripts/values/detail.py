@@ -12,7 +12,7 @@ from scripts.values.grafana import (
 
 THESE = 'node=~"$node",UUID=~"$UUID"'
 BY = "node, UUID, gpu, GPU_I_ID, GPU_I_PROFILE"
-GPU = "{{node}} GPU {{gpu}} {{GPU_I_PROFILE}}"
+GPU = "{{node}} GPU {{gpu}} {{GPU_I_PROFILE}} {{GPU_I_ID}}"
 UNREPORTED = "not told by these GPUs"
 
 

@@ -14,6 +14,7 @@ from scripts.values.grafana import (
 JOBS = "gpustack:gpu_active:ratio"
 PODS = 'workload_namespace="$namespace",workload_pod=~"$pod"'
 OWN = 'namespace="$namespace",pod=~"$pod"'
+BOARD = "{{node}} GPU {{gpu}}"
 LEGEND = f"{{{{workload_pod}}}} {GPU}"
 # What is there of every pod, and what is recorded; the rest is the application's.
 OTHERS = "up|ALERTS.*|(DCGM|container|go|kube|kubelet|prober|process|promhttp|python|scrape)_.+"
@@ -26,8 +27,9 @@ def select_pod_series(name: str, *labels: str) -> str:
 
 
 def select_gpu_series(name: str, *labels: str, condition: str = "") -> str:
-    """Select a figure of the board, whoever uses it. A MIG instance has that of the whole GPU."""
-    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}){condition} and on (node, UUID) {JOBS}{{{PODS}}}"
+    """Select a figure of the board, whoever uses it. Each of its MIG instances has it, so it is one line for all."""
+    by = ", ".join(("node, UUID, gpu", *labels))
+    return f"max by ({by}) (gpustack:{name}){condition} and on (node, UUID) {JOBS}{{{PODS}}}"
 
 
 def build_metric_panels() -> list[Panel]:
@@ -72,8 +74,8 @@ def build_metric_panels() -> list[Panel]:
         build_lines(
             "Power",
             "watt",
-            build_query(select_gpu_series("gpu_power:watts"), f"{GPU} draw"),
-            build_query(select_gpu_series("gpu_power_limit:watts"), f"{GPU} limit"),
+            build_query(select_gpu_series("gpu_power:watts"), f"{BOARD} draw"),
+            build_query(select_gpu_series("gpu_power_limit:watts"), f"{BOARD} limit"),
             description="Draw and the limit in force, of whole boards.",
             empty=UNREPORTED,
         ),
@@ -117,14 +119,16 @@ def build_gpu_panels() -> list[Panel]:
         build_lines(
             "Slowed by",
             "none",
-            build_query(select_gpu_series("gpu_throttle_reason:bool", "reason", condition=" > 0"), GPU + " {{reason}}"),
+            build_query(
+                select_gpu_series("gpu_throttle_reason:bool", "reason", condition=" > 0"), BOARD + " {{reason}}"
+            ),
             description="What holds clocks down now. The power limit is normal under full load.",
             empty="not throttled, or not told by these GPUs",
         ),
         build_lines(
             "Xid errors",
             "none",
-            build_query(select_gpu_series("gpu_xid_errors:count5m", "xid", condition=" > 0"), GPU + " Xid {{xid}}"),
+            build_query(select_gpu_series("gpu_xid_errors:count5m", "xid", condition=" > 0"), BOARD + " Xid {{xid}}"),
             description="Of its GPUs within five minutes, by code; another pod's on the same GPU, too.",
             empty="no Xid in this time",
         ),
