@@ -56,9 +56,16 @@ class Alertmanager:
 
     web: Web
 
-    def fetch_integrations(self) -> Integrations:
+    def fetch_configuration(self) -> Mapping[str, Any]:
+        """Fetch the configuration that Alertmanager runs with, in which it hides secrets."""
         try:
-            answer = parse_yaml_mapping(self.get("/api/v2/status")["config"]["original"])
+            return parse_yaml_mapping(self.get("/api/v2/status")["config"]["original"])
+        except UNREADABLE as error:
+            raise NoAnswer("Alertmanager answered its configuration in another shape") from error
+
+    def fetch_integrations(self) -> Integrations:
+        answer = self.fetch_configuration()
+        try:
             integrations = {
                 str(receiver["name"]): list_integrations(receiver) for receiver in answer.get("receivers", ())
             }

@@ -29,6 +29,7 @@ from gpustack.proof.delivery import Deliveries, Trial, run_trials
 from gpustack.proof.grafana import Grafana
 from gpustack.proof.http import Web
 from gpustack.proof.inventory import locate_exporters
+from gpustack.proof.message import PodAmtool
 from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.prove import Proof, Prover
@@ -102,10 +103,21 @@ def send_test_alerts(
     anything is sent."""
     spec = snapshot.inventory.spec
     tested_severities = [severity for severity in severities if spec.alerts.receivers.list_names(severity)]
-    with forward_part(find_acting_host(snapshot), access) as (_, address, number):
+    acting = find_acting_host(snapshot)
+    amtool = PodAmtool(acting, access.service.namespace)
+    with forward_part(acting, access) as (_, address, number):
         alertmanager = Alertmanager(Web("Alertmanager", address, number))
         trials = [
-            Trial(alertmanager, report, find_stop_reason, spec.cluster_name, severity, spec.alerts.runbooks, timeout)
+            Trial(
+                alertmanager,
+                report,
+                find_stop_reason,
+                spec.cluster_name,
+                severity,
+                spec.alerts.runbooks,
+                timeout,
+                amtool,
+            )
             for severity in tested_severities
         ]
         return run_trials(trials, [severity for severity in severities if severity not in tested_severities])

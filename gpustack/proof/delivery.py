@@ -19,6 +19,7 @@ from gpustack.events import Event, Reporter
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.proof.alertmanager import Alertmanager, Counts, Integrations, RoutedAlert, build_alert, compute_end
 from gpustack.proof.http import NoAnswer
+from gpustack.proof.message import Amtool, Message, build_notification, render_messages
 from gpustack.rollout.next_command import build_command
 from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, TEST, TEST_LABEL
 
@@ -45,6 +46,7 @@ class Arrival:
     integration: str
     outcome: Outcome
     reason: str = ""
+    message: Message = field(default_factory=Message)
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class Trial:
     severity: str
     runbook: str = ""
     limit: float = LIMIT
+    amtool: Amtool | None = None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     began: datetime | None = field(default=None, init=False)
@@ -144,8 +147,21 @@ class Trial:
         finally:
             unresolved_reason = self.end_alert(labels, sent_at)
         delivery = replace(delivery, seconds=self.clock() - start, unresolved_reason=unresolved_reason)
+        delivery = replace(delivery, arrivals=self.add_messages(delivery.arrivals, labels))
         self.report(Event("done", "alert", f"{self.severity} {delivery.outcome}"))
         return delivery
+
+    def add_messages(self, arrivals: tuple[Arrival, ...], labels: Mapping[str, str]) -> tuple[Arrival, ...]:
+        """Add to each arrival the text that the receiver gets, where Alertmanager has shown the alert."""
+        if not (self.amtool and self.began and arrivals):
+            return arrivals
+        notification = build_notification(labels, self.build_annotations(), self.began, ["alertname", TEST_LABEL])
+        messages = render_messages(self.alertmanager, self.amtool, notification)
+        unread = messages.get(("", ""), Message(reason="Alertmanager has no such receiver any more"))
+        return tuple(
+            replace(arrival, message=messages.get((arrival.receiver, arrival.integration), unread))
+            for arrival in arrivals
+        )
 
     def build_delivery(self, outcome: Outcome, reason: str = "", seconds: float = 0.0) -> Delivery:
         return Delivery(self.severity, outcome, reason, seconds=seconds)

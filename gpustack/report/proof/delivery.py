@@ -29,6 +29,8 @@ class ArrivalShape(Shape):
     integration: str
     outcome: Outcome
     reason: TextOrNull
+    text: TextOrNull = take("message", "text")
+    text_unknown_reason: TextOrNull = take("message", "reason")
 
 
 class DeliveryShape(Shape):
@@ -64,11 +66,15 @@ def render_human(console: Terminal, deliveries: Deliveries, inventory: Inventory
 
 
 def list_lines(delivery: Delivery) -> Iterator[tuple[str, str]]:
-    """List a line for each receiver, or one where no receiver is known, each with its style."""
+    """List a line for each receiver with the text that it gets, or one where no receiver is known, each with its
+    style."""
     for arrival in delivery.arrivals:
         word, style = OUTCOME_TEXTS[arrival.outcome]
         detail = f": {arrival.reason}" if arrival.reason else f" in {format_duration(delivery.seconds)}"
         yield f"{delivery.severity}: {word} to {arrival.receiver} by {arrival.integration}{detail}", style
+        yield from ((f"    {line}".rstrip(), "") for line in arrival.message.text.splitlines())
+        if arrival.message.reason:
+            yield f"    no text: {arrival.message.reason}", ""
     if not delivery.arrivals:
         word, style = OUTCOME_TEXTS[delivery.outcome]
         yield f"{delivery.severity}: {word} in {format_duration(delivery.seconds)}: {delivery.reason}", style

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.proof.delivery import Arrival, Deliveries, Delivery
+from gpustack.proof.message import WEBHOOK, Message
 from gpustack.report import error_document, human, json, junit
 from gpustack.report.autoscale import json as suggestions_json
 from gpustack.report.autoscale import text as suggestions
@@ -60,11 +61,20 @@ def strip_counts(draw: Callable[[Terminal], None]) -> str:
     return re.sub(r"\b\d+ facts", "N facts", print_screen(draw))
 
 
-ARRIVAL = Arrival("critical-pagerduty", "pagerduty", "delivered")
+SHOWN_TEXT = (
+    "[FIRING:1] critical GpustackTest, cluster demo\n1 firing\n\nGpustackTest, critical\nImpact: none: this is a test"
+)
+ARRIVAL = Arrival("critical-pagerduty", "pagerduty", "delivered", message=Message(SHOWN_TEXT))
 DELIVERIES = Deliveries(
     (
         Delivery("critical", "delivered", "", (ARRIVAL, Arrival("critical-slack", "slack", "delivered")), 1.12),
-        Delivery("warning", "delivered", "", (Arrival("default-webhook", "webhook", "delivered"),), 1.3),
+        Delivery(
+            "warning",
+            "delivered",
+            "",
+            (Arrival("default-webhook", "webhook", "delivered", message=Message(reason=WEBHOOK)),),
+            1.3,
+        ),
     ),
     ("info",),
 )
