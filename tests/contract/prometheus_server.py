@@ -34,12 +34,17 @@ def build_command(folder: Path) -> tuple[list[str], int]:
     current_time = int(time.time())
     (folder / "series.txt").write_text(render_openmetrics(current_time - 600, current_time, 60))
     assert run_promtool("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
+    write_rules(folder)
+    return build_data_command(folder, {"rule_files": ["rules.yaml"]}, {"query.lookback-delta": SPAN})
+
+
+def write_rules(folder: Path) -> None:
+    """Write our recording rules and the budget's as `rules.yaml`, evaluated every two seconds."""
     rules = yaml.safe_load(re.sub(r"\[\d+[mh]\]", f"[{SPAN}]", (RULES / "gpu-recording.yaml").read_text()))
     rules["groups"] += budget.build_groups(PRICED_SPEC)
     for group in rules["groups"]:
         group["interval"] = "2s"
     (folder / "rules.yaml").write_text(yaml.safe_dump(rules))
-    return build_data_command(folder, {"rule_files": ["rules.yaml"]}, {"query.lookback-delta": SPAN})
 
 
 def find_free_port() -> int:
