@@ -77,7 +77,7 @@ def find_unread_files(
         keys = parse_keys(path, text) if SPEC_KEY in text or path.stem == SPEC_KEY else None
         if keys is None:
             continue
-        is_own = any(key in OWN_KEYS or key.startswith(PREFIX) for key in keys)
+        is_own = any(key in OWN_KEYS or key.startswith(PREFIX if source else (PREFIX, "ansible_")) for key in keys)
         # A misspelt key has a complaint of its own.
         if keys and not is_own and path.stem == SPEC_KEY and not any(map(find_own_key, keys)):
             rule = f"`{SPEC_KEY}:` with the spec, or variables that begin with {PREFIX}"
