@@ -1,4 +1,4 @@
-"""Alertmanager itself sends one notification for the alerts of many GPUs of a node."""
+"""Tests that Alertmanager itself sends one notification for the alerts of many GPUs of a node."""
 
 import time
 from collections import Counter

@@ -14,11 +14,13 @@ from gpustack.steps.alerts import build_groups
 from gpustack.steps.gpu.count import list_gpus
 
 HOST_SERIES = 'label_replace(vector(1), "node", "{host}", "", "")'
+NO_SERIES = "vector(1) < 0"
 # Recorded series by name, with what they are without Kubernetes: the label `node` is that of the scrape job.
 REPLACEMENTS: Mapping[str, str] = {
     "gpustack:node_gpu_exporter:up": 'max by (node) (up{job=~".*dcgm.*"})',
     "gpustack:node_gpu_exporter_scrape:seconds": 'max by (node) (scrape_duration_seconds{job=~".*dcgm.*"})',
     "gpustack:node_ready:bool": HOST_SERIES,
+    "gpustack:node_gpu_driver_starting:bool": NO_SERIES,  # The driver is the host's own.
 }
 EXPECTED_GPUS = "gpustack:node_gpu_expected:bool"
 # Of components that are on no such host.
