@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from gpustack.config.ansible.inventory_files import VARIABLES, locate_inventory_dir
+from gpustack.config.ansible.origins import compose_document, list_pairs, locate_in_file
 from gpustack.config.complaint import Complaint, find_nearest, fold_spelling
 from gpustack.config.host import GROUPS, IGNORED, HostSpec
+from gpustack.config.spec import Spec
 from gpustack.config.yaml_files import ENDINGS, parse_keys
 
 SPEC_KEY = "gpustack"
@@ -32,7 +34,7 @@ def find_misspellings(
     its groups. `inventory` is what an operator calls it."""
     return [
         *find_misspelt_variables(inventory, variables, texts),
-        *find_unread_files(source, groups, texts),
+        *find_unread_files(source, groups, texts, has_spec=any(host.get(SPEC_KEY) for host in variables.values())),
         *(find_misnamed_files(source, variables, texts) if source else ()),
         *(find_misnamed_folders(source) if source else ()),
         *(find_misspelt_groups(inventory, groups, texts) if source else ()),
@@ -66,17 +68,23 @@ def find_own_key(name: str) -> str:
 
 
 def find_unread_files(
-    source: Path | None, groups: Mapping[str, Sequence[str]], texts: Mapping[Path, str]
+    source: Path | None, groups: Mapping[str, Sequence[str]], texts: Mapping[Path, str], *, has_spec: bool
 ) -> list[Complaint]:
     """Return a complaint for each file of the spec's name without a key of gpustack, and for each file with such a key
-    in variables of a group or a host that the inventory does not have."""
+    that is not read, or in variables of a group or a host that the inventory does not have."""
     complaints = []
     hosts = {host for members in groups.values() for host in members}
     for path, text in texts.items():
         # A file without the word has no key of gpustack, and needs no parser.
         keys = parse_keys(path, text) if SPEC_KEY in text or path.stem == SPEC_KEY else None
+        if path.stem == SPEC_KEY or (SPEC_KEY in (keys or ()) and not has_spec):
+            complaints += judge_spec_file(path, text)
         if keys is None:
             continue
+        if source and (first := find_preferred_file(path)) and (own := find_first_own(keys, has_spec=has_spec)):
+            rule = f"variables in {first}: Ansible reads it alone of the two"
+            place = locate_in_file(str(path), own)
+            complaints.append(Complaint(place, own, "a setting in a file that is not read", rule, REFERENCE))
         is_own = any(key in OWN_KEYS or key.startswith(PREFIX if source else (PREFIX, "ansible_")) for key in keys)
         # A misspelt key has a complaint of its own.
         if keys and not is_own and path.stem == SPEC_KEY and not any(map(find_own_key, keys)):
@@ -88,6 +96,33 @@ def find_unread_files(
             near = find_nearest(name, known)
             complaints.append(Complaint(str(path), name, f"variables of no {kind}", rule, REFERENCE, near))
     return complaints
+
+
+def judge_spec_file(path: Path, text: str) -> list[Complaint]:
+    """Return a complaint for a file of the spec that is no mapping, and for keys of the spec beside `gpustack:`."""
+    document = compose_document(text)
+    if document is not None and document.id != "mapping" and not document.tag.endswith(":null"):
+        return [Complaint(f"{path}:1", "", "no mapping", f"`{SPEC_KEY}:` with the spec below it", REFERENCE)]
+    pairs, rule = list(list_pairs(document)), f"a place below `{SPEC_KEY}:`, with two blanks before it"
+    return [
+        Complaint(f"{path}:{line}", key, f"a key of the spec beside `{SPEC_KEY}:`", rule, REFERENCE)
+        for key, line, _ in pairs
+        if key in Spec.model_fields and any(other == SPEC_KEY for other, _, _ in pairs)
+    ]
+
+
+def find_preferred_file(path: Path) -> Path | None:
+    """Find the directory or file of variables of the same group or host that Ansible reads alone, before this one."""
+    if path.parent.name not in VARIABLES or path.suffix not in ENDINGS:
+        return None
+    earlier = (path.with_suffix(ending) for ending in ("", *ENDINGS[: ENDINGS.index(path.suffix)]))
+    return next((other for other in earlier if other.exists()), None)
+
+
+def find_first_own(keys: Sequence[str], *, has_spec: bool) -> str:
+    """Find the first key of gpustack. A spec that is not the only one has a complaint of its own."""
+    known = [key for key in OWN_KEYS if key != SPEC_KEY or not has_spec]
+    return next((key for key in keys if key in known or key.startswith(PREFIX)), "")
 
 
 def find_misnamed_files(

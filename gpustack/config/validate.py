@@ -54,9 +54,11 @@ def judge_inventory(
     misplaced_specs = find_misplaced_specs(origins)
     spec, of_spec = (Spec(), []) if misplaced_specs else build_cluster_spec(source, names, variables, hosts)
     stated = variables.get(names[0], {}).get(KEY) if names and not misplaced_specs else None
+    templates = find_templates("", KEY, stated)
+    template_keys = {complaint.key for complaint in templates}
     of_spec = [
         replace(complaint, file=locate_spec_key(origins, local_spec, complaint.key, is_stated=stated is not None))
-        for complaint in (*find_templates("", KEY, stated), *of_spec)
+        for complaint in (*templates, *(wrong for wrong in of_spec if wrong.key not in template_keys))
     ]
     about_hosts = [replace(complaint, file=format_hosts(place, where)) for (place, complaint), where in wrong.items()]
     return (
@@ -79,7 +81,7 @@ def build_host(
     """Build a host. Complaints have no file yet: one that is the same for many hosts is reported once."""
     membership = frozenset(group for group in GROUPS if name in groups.get(group, ()))
     flat = {key: value for key, value in variables.items() if key.startswith("gpustack_") and key != IGNORED}
-    complaints = [wrong for key in (*READ, *flat) for wrong in judge_variable(key, variables.get(key))]
+    complaints = [wrong for key in (*READ, *flat) for wrong in find_templates("", key, variables.get(key))]
     if variables.get(IGNORED, False) is not False:
         names = ", ".join(group for group in GROUPS if group in membership)
         rule = f"a host in no group of gpustack: take the host out of {names}, or remove the variable"
@@ -108,16 +110,12 @@ def format_hosts(file: str, names: Sequence[str]) -> str:
     return f"{file}, host{'s' if len(names) > 1 else ''} {shown}{more}"
 
 
-def judge_variable(key: str, value: Any) -> list[Complaint]:
-    """Judge a variable. ansible-inventory leaves Jinja unexpanded, and single vaulted values encrypted."""
-    if isinstance(value, Mapping) and "__ansible_vault" in value:
-        rule = "a plain value in a vaulted file, or -K" if is_secret(key) else "a plain value"
-        return [Complaint("", key, "a single vaulted value", rule, "become-vaulted-value")]
-    return find_templates("", key, value)
-
-
 def find_templates(file: str, key: str, document: Any) -> list[Complaint]:
-    """Return a complaint for Jinja, which would be taken literally."""
+    """Return a complaint for Jinja, which ansible-inventory leaves unexpanded and which would be taken literally, and
+    for a single vaulted value, which it leaves encrypted."""
+    if isinstance(document, Mapping) and "__ansible_vault" in document:
+        rule = "a plain value; for a password a file that is vaulted as a whole, or -K"
+        return [Complaint(file, key, "a single vaulted value", rule, "become-vaulted-value")]
     if isinstance(document, Mapping):
         return [wrong for name, inner in document.items() for wrong in find_templates(file, f"{key}.{name}", inner)]
     if isinstance(document, list):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpustack.config.ansible.inventory_files import locate_inventory_dir
+from gpustack.config.ansible.inventory_files import VARIABLES, locate_inventory_dir
 from gpustack.config.complaint import Complaint
 from gpustack.errors import describe_os_error
 from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
@@ -13,6 +13,15 @@ from gpustack.files.yaml_text import Rules, parse_yaml
 ENDINGS = (".yml", ".yaml", ".json")
 VAULT = "$ANSIBLE_VAULT"
 """The first word of a file that ansible-vault encrypted."""
+REASONS = {
+    "found character that cannot start any token": "a tab, or another character that needs quotes",
+    "found unhashable key": "a mapping in place of a text; one that begins with {{ needs quotes",
+    "but found another document": "a second document after ---",
+    "mapping values are not allowed in this context": "a colon in a text without quotes, or wrong indentation",
+    "did not find expected key": "wrong indentation, or a missing colon or quote",
+    "could not find expected ':'": "a key without a colon, or wrong indentation",
+}
+"""What the parsers of YAML say, in words of an operator."""
 ANSIBLE = Rules(aliases=True, tags=True, unique=True, plain=False)
 
 
@@ -39,9 +48,11 @@ def judge_yaml_file(path: Path) -> Complaint | None:
     if wrong or text.startswith(VAULT):
         return wrong
     try:
-        parse_yaml(text, ANSIBLE)
+        document = parse_yaml(text, ANSIBLE)
     except DocumentError as error:
         return describe_error(path, error)
+    if document is not None and not isinstance(document, dict) and {*path.parts} & {*VARIABLES}:
+        return Complaint(f"{path}:1", "", "no mapping", "variables, each as `name: value`", "config-not-yaml")
     return None
 
 
@@ -49,7 +60,9 @@ def read_yaml_text(path: Path) -> tuple[str, Complaint | None]:
     try:
         return read_text(path, YAML_TEXT), None
     except UnicodeDecodeError as error:
-        return "", Complaint(str(path), "", f"no YAML ({error})", "YAML in UTF-8", "config-not-yaml")
+        line = error.object.count(b"\n", 0, error.start) + 1
+        actual = f"no YAML (byte 0x{error.object[error.start]:02X}, which is no UTF-8)"
+        return "", Complaint(f"{path}:{line}", "", actual, "YAML in UTF-8", "config-not-yaml")
     except OSError as error:
         reference = "config-file-limit" if error.errno in LIMITS else "config-not-yaml"
         rule = f"a regular file of at most {YAML_TEXT} bytes"
@@ -60,7 +73,7 @@ def describe_error(path: Path, error: DocumentError) -> Complaint:
     where = f"{path}:{error.line}:{error.column}" if error.line else str(path)
     if isinstance(error, LimitError):
         return Complaint(where, "", error.reason, "a document within the limits", "config-file-limit")
-    return Complaint(where, "", f"no YAML ({error.reason})", "YAML", "config-not-yaml")
+    return Complaint(where, "", f"no YAML ({REASONS.get(error.reason, error.reason)})", "YAML", "config-not-yaml")
 
 
 def parse_keys(path: Path, text: str) -> list[str] | None:

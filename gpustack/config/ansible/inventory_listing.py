@@ -99,6 +99,7 @@ def start_listing(source: Path) -> Listing:
 
 def finish_listing(listing: Listing) -> dict[str, Any]:
     """Return the groups, and below `_meta` the variables of hosts. Raise ConfigError with Ansible's words."""
+    from gpustack.config.ansible.shapes import find_misshapen_groups
     from gpustack.config.complaint import refuse
     from gpustack.config.yaml_files import find_broken_files
 
@@ -111,10 +112,12 @@ def finish_listing(listing: Listing) -> dict[str, Any]:
         reason = f"ansible-inventory did not read {listing.source} in {READ_LIMIT} s."
         raise ConfigError("inventory-slow", reason, "", typed) from error
     if listing.process.returncode != 0:
-        refuse(find_broken_files(listing.source))
+        refuse([*find_broken_files(listing.source), *find_misshapen_groups(listing.source)])
         raise ConfigError(
             "inventory-unreadable", f"Ansible cannot read {listing.source}.", pick_errors(listing.source, err), typed
         )
+    if "unexpected" in err:  # a key of a group, which Ansible skips with a warning
+        refuse(find_misshapen_groups(listing.source))
     document: dict[str, Any] = json.loads(out)
     if SURROGATE.search(out):
         refuse_surrogates(listing, document)

@@ -76,7 +76,7 @@ def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
 
 
 def test_what_is_yaml_and_no_inventory_is_reported_in_ansibles_words(site: Site) -> None:
-    error = expect_refusal(site("kube_node:\n  hosts: [h1]\n"))
+    error = expect_refusal(site("kube_node:\n  hosts: 3\n"))
     assert error.reference == "inventory-unreadable"
     assert "requires a dictionary" in error.reason
     assert "ini" not in error.reason
