@@ -34,8 +34,8 @@ def build_configuration(
     for name, text in values.get("templateFiles", {}).items():
         (secrets / name).write_text(text)
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
-    rendered = yaml.safe_dump(merge_values(of_chart, values.get("config", {})))
-    return rendered.replace(f"{SECRETS_FOLDER}/{OURS}", str(secrets)).replace(TEMPLATES_FOLDER, str(secrets))
+    config_text = yaml.safe_dump(merge_values(of_chart, values.get("config", {})))
+    return config_text.replace(f"{SECRETS_FOLDER}/{OURS}", str(secrets)).replace(TEMPLATES_FOLDER, str(secrets))
 
 
 def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":

@@ -32,7 +32,7 @@ KINDS: Mapping[str, dict[str, str]] = {
     "pagerduty": {},
 }
 """The kinds that Alertmanager speaks to over HTTP. Mail needs a server of its own, and is rendered by amtool alone."""
-BEGAN, ENDED = datetime(2026, 11, 28, 10, 0, tzinfo=UTC), datetime(2026, 11, 28, 10, 20, tzinfo=UTC)
+START, END = datetime(2026, 11, 28, 10, 0, tzinfo=UTC), datetime(2026, 11, 28, 10, 20, tzinfo=UTC)
 """The times in what is returned. Alertmanager gets those of the run: it sends the group of an older alert at once."""
 TIME, SHOWN_TIME = "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S UTC"
 LABEL = re.compile(r"\{\{ \$labels\.(\w+) \}\}")
@@ -87,22 +87,22 @@ def collect_notifications(folder: Path) -> dict[str, list[dict[str, Any]]]:
         config = yaml.safe_load(build_configuration({"default": receivers}, folder))
         config["global"]["pagerduty_url"] = hooks["pagerduty"].url
         alertmanager = stack.enter_context(run_alertmanager(folder, yaml.safe_dump(config)))
-        groups, began = list_alerts(), datetime.now(UTC).replace(microsecond=0)
-        alerts = [alert | {"startsAt": began.strftime(TIME)} for group in groups.values() for alert in group]
-        ended = began + timedelta(seconds=1)
+        groups, start = list_alerts(), datetime.now(UTC).replace(microsecond=0)
+        alerts = [alert | {"startsAt": start.strftime(TIME)} for group in groups.values() for alert in group]
+        end = start + timedelta(seconds=1)
         time.sleep(1)
-        gone = alerts[NUMBERS["one node"] - 1] | {"endsAt": ended.strftime(TIME)}
-        for posted in (alerts, [gone]):
-            status, answer = alertmanager.web.post("/api/v2/alerts", posted)
+        resolved_alert = alerts[NUMBERS["one node"] - 1] | {"endsAt": end.strftime(TIME)}
+        for batch in (alerts, [resolved_alert]):
+            status, answer = alertmanager.web.post("/api/v2/alerts", batch)
             assert status == 200, answer
         wait_until("all groups", lambda: all(len(hook.bodies) >= len(groups) for hook in hooks.values()), limit=90)
         bodies = {kind: sort_bodies(hook, list(groups.values())) for kind, hook in hooks.items()}
     text = json.dumps(bodies)
-    for actual, shown in ((began, BEGAN), (ended, ENDED)):
+    for actual, stable in ((start, START), (end, END)):
         for form in (TIME, SHOWN_TIME):
-            text = text.replace(actual.strftime(form), shown.strftime(form))
-    fixed: dict[str, list[dict[str, Any]]] = json.loads(text)
-    return fixed
+            text = text.replace(actual.strftime(form), stable.strftime(form))
+    notifications: dict[str, list[dict[str, Any]]] = json.loads(text)
+    return notifications
 
 
 def sort_bodies(hook: Webhook, groups: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:

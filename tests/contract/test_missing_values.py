@@ -36,7 +36,7 @@ def is_none_test(node: ast.expr) -> bool:
     )
 
 
-def puts_zero_for_missing(node: ast.AST) -> bool:
+def is_zero_for_missing(node: ast.AST) -> bool:
     """Tell whether a node is one of these: `x or 0`, `0 if x is None else x`, `next(xs, 0)`, and `xs.get("name", 0)`. A
     `get` of another key is of a sum that grows, such as the hours of a namespace."""
     match node:
@@ -52,7 +52,7 @@ def puts_zero_for_missing(node: ast.AST) -> bool:
 
 
 def find_zeros(text: str) -> list[str]:
-    return [ast.unparse(node) for node in ast.walk(ast.parse(text)) if puts_zero_for_missing(node)]
+    return [ast.unparse(node) for node in ast.walk(ast.parse(text)) if is_zero_for_missing(node)]
 
 
 def test_no_reader_of_metrics_writes_zero_for_what_is_missing() -> None:

@@ -27,7 +27,7 @@ PODS = {
     "b": {"DCGM_FI_DEV_GPU_UTIL": 20.0, "DCGM_FI_DEV_FB_USED": 2000.0},
 }
 # Each group of rules begins at its own moment.
-RECORDED = ("gpu:info", "gpu_memory_used:bytes", "gpu_utilisation:ratio", "gpu_power:watts", "gpu_active:ratio")
+SERIES_NAMES = ("gpu:info", "gpu_memory_used:bytes", "gpu_utilisation:ratio", "gpu_power:watts", "gpu_active:ratio")
 MIB = 2**20
 PATIENCE = 120
 STEP = 30
@@ -77,7 +77,7 @@ def server(
     with prometheus_server.run_prometheus(folder, command) as prometheus:
         deadline = time.monotonic() + PATIENCE
         while (
-            any(not prometheus.answer(name) for name in map("gpustack:{}".format, RECORDED))
+            any(not prometheus.answer(name) for name in map("gpustack:{}".format, SERIES_NAMES))
             and time.monotonic() < deadline
         ):
             time.sleep(0.5)
