@@ -20,6 +20,8 @@ TARGET = ("job", "instance", "namespace", "pod")
 HEARD_OF = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_FB_USED")
 """A GPU of which an exporter tells anything has one of these: the guest of a vGPU has no temperature
 (tests/recorded/exporter-pages/vgpu-guest-a100-10c.prom)."""
+SCRAPE_TIME = " or ".join(f"timestamp({name})" for name in HEARD_OF)
+"""When a GPU was heard of. `timestamp` has the time of the scrape only of a plain selector."""
 SHARE = "vgpu"
 """The number of a pod's share of a GPU, where the exporter runs with --kubernetes-virtual-gpus. Such a series repeats
 the value of the GPU, but for utilisation and memory in use, which since exporter 4.8.2 are of the pod's own processes

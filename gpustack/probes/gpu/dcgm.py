@@ -10,7 +10,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
 from gpustack.probes.monitoring.workloads import build_query, list_samples
-from gpustack.vocabulary.labels import HEARD_OF
+from gpustack.vocabulary.labels import SCRAPE_TIME
 
 EXPORTER = "nvidia-dcgm-exporter"
 APP = {"app": EXPORTER}
@@ -98,10 +98,8 @@ MONITORS = Probe(
     parse_monitors,
     exit_codes=(0, 1),
 )
-HEARD = " or ".join(f"timestamp({name})" for name in HEARD_OF)
-"""`timestamp` tells when a sample was scraped only of a plain selector."""
 SERIES = Probe(
     "dcgm.series",
-    build_query(f"max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) ({HEARD})"),
+    build_query(f"max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) ({SCRAPE_TIME})"),
     parse_gpu_series,
 )

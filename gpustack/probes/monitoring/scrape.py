@@ -11,7 +11,7 @@ from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects
 from gpustack.probes.monitoring.workloads import build_query, list_samples, parse_by_label
-from gpustack.vocabulary.labels import HEARD_OF, HOSTS
+from gpustack.vocabulary.labels import HEARD_OF, HOSTS, SCRAPE_TIME
 
 NO_NUMBER = ("NaN", "+Inf", "-Inf")
 
@@ -110,7 +110,7 @@ def parse_targets(answer: Answer) -> tuple[Target, ...]:
 
 
 HEARD = f'__name__=~"{"|".join(HEARD_OF)}"'
-LAST = f"({' or '.join(f'timestamp({name})' for name in HEARD_OF)})"
+LAST = f"({SCRAPE_TIME})"
 FIRST = f"min_over_time({LAST}[5m:15s])"
 SOURCE = "UUID, job, instance"
 STALE_SECONDS = 120
