@@ -102,7 +102,7 @@ def test_what_has_no_price_is_named_with_its_days() -> None:
         ({"prices": [{"per_gpu_hour": 1}]}, "a currency"),
         ({"budgets": {"a": 1}}, "prices, where there are budgets"),
         ({"currency": "EUR", "prices": [{"per_gpu_hour": -1}]}, "greater than or equal"),
-        ({"currency": "euro"}, "pattern"),
+        ({"currency": "euro"}, "such as EUR"),
     ],
 )
 def test_a_wrong_spec_is_refused(spec: dict[str, object], word: str) -> None:
