@@ -1,6 +1,5 @@
 """Errors of pydantic as complaints: file, key, actual value, rule, nearest spelling."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, get_args
@@ -9,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from gpustack.config.complaint import Complaint, find_nearest
+from gpustack.files.json_text import dump_json
 
 # What pydantic calls by Python's names, as an operator would.
 ALLOWED = {
@@ -101,9 +101,12 @@ def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequen
 
 def format_input(value: Any) -> str:
     """Format a value as an operator writes it: `true` and `null` are words of YAML, `True` and `None` are Python's."""
-    if isinstance(value, date):
-        value = value.isoformat()
-    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
+    value = value.isoformat() if isinstance(value, date) else value
+    try:
+        text = dump_json(value, ensure_ascii=False, default=str, skipkeys=True)
+    except ValueError:  # YAML has words for numbers that are not finite, and JSON has none.
+        text = str(value)
+    text = repr(value) if isinstance(value, str) else text
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -21,5 +21,5 @@ def find_program(name: str = "promtool", part: str = "prometheus") -> str:
 def run_promtool(*arguments: str | Path, stdin: str = "") -> str:
     """Return the complaints of promtool, empty where it ends well. Skip the test where there is none."""
     command = [find_program(), *arguments]
-    process = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=100, check=False)
+    process = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300, check=False)
     return process.stdout + process.stderr if process.returncode else ""

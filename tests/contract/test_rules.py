@@ -55,6 +55,7 @@ def test_prometheus_accepts_the_rules() -> None:
     assert run_promtool("check", "rules", "--lint=all", "--lint-fatal", *files) == ""
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: file.stem)
 def test_each_alert_fires_and_is_silent(file: Path) -> None:
     assert run_promtool("test", "rules", file) == ""
@@ -67,6 +68,7 @@ def apply_honor_labels(series: re.Match[str]) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     "file", [file for file in TESTS if "exported_pod" in file.read_text()], ids=lambda file: file.stem
 )

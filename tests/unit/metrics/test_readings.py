@@ -33,7 +33,7 @@ def build_series(name: str, *values: float, **labels: str) -> Series:
         ("DCGM_FI_PROF_HOSTMEM_CACHE_HIT", 50, 0.5, "ratio"),
         ("DCGM_FI_DEV_GPU_TEMP_LIMIT", -2, -2, "celsius"),
         ("DCGM_FI_DEV_GPU_TEMP_CELSIUS", 65, 65, "celsius"),
-        ("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", 12, 12e6, "bytes_per_second"),
+        ("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", 12, 12.288e6, "bytes_per_second"),
         ("DCGM_FI_DEV_XID_ERRORS", 79, 79, "count"),
     ],
 )
