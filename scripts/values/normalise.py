@@ -57,7 +57,12 @@ def normalize_field(name: str, matchers: str = "") -> str:
     )
 
 
-HEARD = " or ".join(normalize_field(name) for name in HEARD_OF)
+def select_heard(matchers: str = "") -> str:
+    """Select the GPUs of which an exporter tells anything, each by a field that it has."""
+    return " or ".join(normalize_field(name, matchers) for name in HEARD_OF)
+
+
+HEARD = select_heard()
 
 
 def select_held(*fields: str) -> str:

@@ -11,7 +11,7 @@ from gpustack.vocabulary.usage_series import format_series_label
 from scripts.values.cluster_rules import GPUS
 from scripts.values.contradiction_rules import build_contradicting_rule, replace_dead_counters
 from scripts.values.gpu_rules import DEV, PROF
-from scripts.values.normalise import Rule, label_node, normalize_field, pad_lines, replace_label, select_held
+from scripts.values.normalise import Rule, label_node, pad_lines, replace_label, select_heard, select_held
 
 TEAM_LABEL = format_series_label(Capacity().team_label)
 """The label of pods, else of their namespaces; the spec can name another one (gpustack/steps/alerts.py)."""
@@ -68,10 +68,7 @@ def build_unit_rule() -> Rule:
     offered, mig = f"max by (node, resource) (kube_node_status_capacity{{{WHOLE}}} > 0)", "kube_node_status_capacity"
     whole = f"1 / clamp_min(round(\n  {offered}\n  / on (node) group_left () sum by (node) ({series.GPUS})\n), 1)"
     # Not the recorded number of instances: these expressions are also sent to servers without the rules of gpustack.
-    instance = '{GPU_I_ID!=""}'
-    instances = label_node(
-        f"{normalize_field(f'{DEV}GPU_TEMP', instance)} or {normalize_field(f'{DEV}FB_USED', instance)}"
-    )
+    instances = label_node(select_heard('{GPU_I_ID!=""}'))
     plain = (
         f"({offered}) * 0 + 1\nand on (node) gpustack:node_gpu_unshared:bool\n"
         f"unless on (node) max by (node) (\n{pad_lines(instances)}\n)"
