@@ -27,7 +27,7 @@ PLANE_PORTS = {
     10259: "kube-scheduler's",
 }
 UNIT_PORTS = {"prometheus": 9090, "prometheus-alertmanager": 9093}
-"""Of hosts without Kubernetes, by the unit that listens."""
+"""These are the ports of hosts without Kubernetes, by the unit that listens."""
 
 
 def find_port_collisions(file: str, spec: Spec, hosts: Sequence[Host]) -> Iterator[tuple[set[str], Complaint]]:

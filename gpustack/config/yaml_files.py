@@ -21,7 +21,7 @@ REASONS = {
     "did not find expected key": "wrong indentation, or a missing colon or quote",
     "could not find expected ':'": "a key without a colon, or wrong indentation",
 }
-"""What the parsers of YAML say, in words of an operator."""
+"""An operator reads these words in place of those of the parsers of YAML."""
 ANSIBLE = Rules(aliases=True, tags=True, unique=True, plain=False)
 
 

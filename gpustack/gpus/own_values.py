@@ -1,4 +1,4 @@
-"""Values of the processes of each pod, of GPUs that several pods share.
+"""Judge the values that an exporter sends of each pod's processes on GPUs that several pods share.
 
 Exporter 4.8.2 and later has utilisation and memory in use of each pod beside those of the GPU, where it runs with
 --kubernetes-virtual-gpus. A pod of whose processes it knows none has 0, and without hostPID it knows none of any pod

@@ -34,7 +34,7 @@ SETTINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "pagerduty": (("description",), ("details", "firing")),
     "email": (("headers", "Subject"), ("text",)),
 }
-"""What of an integration people read, in the keys of Alertmanager's configuration."""
+"""People read these settings of an integration. They have the keys of Alertmanager's configuration."""
 NO_FILE = "/etc/alertmanager/config/none"
 """A pattern of no file: amtool asks for one, and has Alertmanager's own templates besides."""
 WEBHOOK = "a webhook gets Alertmanager's JSON, with labels and annotations"

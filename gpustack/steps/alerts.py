@@ -35,7 +35,7 @@ TEAM = format_series_label(Capacity().team_label)
 """The rules in values/rules read this label."""
 ALERTS = "gpu-alerts"
 IMPACTS = {"critical": "work is lost or at risk now", "warning": "look within a day", "info": "for information"}
-"""What a severity means, in the words of docs/alerts.md."""
+"""Each severity has the meaning that docs/alerts.md gives it, in the same words."""
 
 
 @cache

@@ -21,7 +21,7 @@ from tests.lab.witness import wait_until
 from tests.unit.config.specs import build_inventory
 
 TEMPLATES_FOLDER = "/etc/alertmanager/config"
-"""Where the operator puts the chart's templateFiles."""
+"""The operator puts the files of templateFiles of the chart here."""
 CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 
 

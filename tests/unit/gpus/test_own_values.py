@@ -1,4 +1,4 @@
-"""Values of each pod's own processes beside those of the GPU that pods share.
+"""Tests of the values of each pod's own processes beside those of the GPU that pods share.
 
 The page is that of a T4 at full load (tests/recorded/exporter-pages). Its lines for pods are constructed as exporter
 4.8.2 writes them with --kubernetes-virtual-gpus (internal/pkg/transformation/kubernetes.go): utilisation and memory in
