@@ -1,10 +1,13 @@
 """Mistakes in files of the operator, and one error that lists all of them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gpustack.errors import ConfigError
+
+PLACE = re.compile(r"(?P<file>.+?):(?P<line>[0-9]+)(:[0-9]+)?(, hosts? .*)?")
 
 
 @dataclass(frozen=True)
@@ -59,5 +62,19 @@ def refuse(complaints: Sequence[Complaint]) -> None:
     raise ConfigError(
         reference,
         f"{count} in the configuration; nothing was asked or changed.",
-        "\n".join(str(complaint) for complaint in complaints),
+        "\n".join(str(complaint) for complaint in order_complaints(complaints)),
     )
+
+
+def order_complaints(complaints: Sequence[Complaint]) -> list[Complaint]:
+    """Order complaints as a reader goes through the files: one file after the other, in each from top to bottom."""
+    places = [split_place(complaint.file) for complaint in complaints]
+    files = list(dict.fromkeys(file for file, _ in places))
+    ranks = [(files.index(file), line) for file, line in places]
+    return [complaint for _, complaint in sorted(zip(ranks, complaints, strict=True), key=lambda pair: pair[0])]
+
+
+def split_place(place: str) -> tuple[str, int]:
+    """Split `FILE:LINE` or `FILE:LINE, host NAME`. A place without a line is all of its file, line 0."""
+    match = PLACE.fullmatch(place)
+    return (match["file"], int(match["line"])) if match else (place, 0)

@@ -37,7 +37,10 @@ def validate_version_set(name: str) -> str:
 def build_size_validator(widest: int, narrowest: int, reason: str) -> Callable[[IPv4Network], IPv4Network]:
     def validate_size(network: IPv4Network) -> IPv4Network:
         if not widest <= network.prefixlen <= narrowest:
-            raise ValueError(f"a network of /{widest} to /{narrowest}: {reason}")
+            nearest = IPv4Network(
+                (network.network_address, min(max(network.prefixlen, widest), narrowest)), strict=False
+            )
+            raise ValueError(f"a network of /{widest} to /{narrowest}, such as {nearest}: {reason}")
         return network
 
     return validate_size

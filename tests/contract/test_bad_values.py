@@ -75,7 +75,7 @@ def test_a_bad_word_is_answered_with_the_right_one(line: str, text: str) -> None
         (int, "9" * 5000, "a whole number of at most 4300 digits"),
         (float, "x", "a number"),
         (bool, "x", "true or false"),
-        (list[int], 1, "a list"),
+        (list[int], 1, "a list such as [first, second]"),
         (dict[str, int], 1, "a mapping"),
         (Annotated[int, Field(ge=1)], 0, "1 or more"),
         (Annotated[float, Field(lt=1)], 2, "less than 1"),

@@ -81,7 +81,7 @@ def test_settings_of_a_host_are_read() -> None:
     )
     assert complaint.file == "nowhere/site/hosts.yml, host h1"
     (complaint,) = list_complaints(h1={"gpustack_node_ip": "10.9.0"})
-    assert complaint.rule == "an IPv4 address"
+    assert complaint.rule == "an IPv4 address such as 192.0.2.11"
 
 
 def test_a_host_to_ignore_leaves_its_group() -> None:

@@ -89,7 +89,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"kubernetes": {"cert_sans": "a.b"}}, "kubernetes.cert_sans", "'a.b'", "a list"),
         ({"kubernetes": {"pod_cidr": "10.244.0.1/16"}}, "kubernetes.pod_cidr", "10.244.0.1/16", "no bit set"),
         ({"kubernetes": {"pod_cidr": "10.244.0.0/24"}}, "kubernetes.pod_cidr", "/24", "every node takes a /24"),
-        ({"kubernetes": {"service_cidr": "10.0.0.0/8"}}, "kubernetes.service_cidr", "10.0.0.0/8", "/12 to /28"),
+        ({"kubernetes": {"service_cidr": "10.0.0.0/8"}}, "kubernetes.service_cidr", "10.0.0.0/8", "as 10.0.0.0/12"),
         ({"kubernetes": {"endpoint": "kube:70000"}}, "kubernetes.endpoint", "'kube:70000'", "1 to 65535"),
         ({"kubernetes": {"endpoint": "kube"}}, "kubernetes.endpoint", "'kube'", "name:port"),
         ({"containerd": {"version": "1.7.29"}}, "containerd.version", "'1.7.29'", "2.x"),
