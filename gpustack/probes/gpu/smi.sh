@@ -5,21 +5,21 @@ seconds=$((25 * ${TIMEOUT_FACTOR:-1}))
 ask() {
   timeout -s KILL "$seconds" nvidia-smi "$1" --format=csv,noheader 2>&1 &
   looks=0
-  while [ -e "/proc/$!" ] && [ "$looks" -lt $((seconds * 10 + 5)) ]; do
+  while [ -e "/proc/$!" ] && [ "$looks" -lt $((seconds * 50 + 25)) ]; do
     read -r _ _ state _ <"/proc/$!/stat" || break
     [ "$state" != Z ] || break
-    sleep 0.1
+    sleep 0.02
     looks=$((looks + 1))
   done 2>/dev/null
   echo
-  [ "$looks" -lt $((seconds * 10 + 5)) ] || return 124
+  [ "$looks" -lt $((seconds * 50 + 25)) ] || return 124
   wait "$!"
 }
 ask --query-gpu=pci.bus_id
 rc=$?
 case $rc in 124) echo hangs; exit 0 ;; 137) exit 124 ;; esac
 # A second slow answer would not fit.
-[ "$rc" != 0 ] || [ "$looks" -gt 35 ] || {
+[ "$rc" != 0 ] || [ "$looks" -gt 175 ] || {
   echo rows
   ask --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure
 }
