@@ -1,4 +1,8 @@
-"""Dashboard of single GPUs: activity, memory, clocks, heat, power, links, errors. A line is a GPU or MIG instance."""
+"""Dashboard of single GPUs: activity, memory, clocks, heat, power, links, errors.
+
+A line is a GPU or MIG instance. What only the board has (heat, power, clocks, links, errors) is one line of the board:
+the exporter repeats it for each instance.
+"""
 
 from scripts.values.grafana import (
     Panel,
@@ -13,30 +17,43 @@ from scripts.values.grafana import (
 THESE = 'node=~"$node",UUID=~"$UUID"'
 BY = "node, UUID, gpu, GPU_I_ID, GPU_I_PROFILE"
 GPU = "{{node}} GPU {{gpu}} {{GPU_I_PROFILE}} {{GPU_I_ID}}"
+BOARD_BY = "node, UUID, gpu"
+BOARD = "{{node}} GPU {{gpu}}"
 UNREPORTED = "not told by these GPUs"
 
 
-def select_series(name: str, *labels: str, matchers: str = "", selection: str = THESE) -> str:
+def select_series(name: str, *labels: str, matchers: str = "", selection: str = THESE, grouping: str = BY) -> str:
     """Select a recorded name without the pod, so that a line goes on when the pod changes."""
-    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}{{{selection}{matchers}}})"
+    return f"max by ({', '.join((grouping, *labels))}) (gpustack:{name}{{{selection}{matchers}}})"
+
+
+def select_board_series(name: str, *labels: str) -> str:
+    return select_series(name, *labels, grouping=BOARD_BY)
 
 
 def build_figure_panel(
-    title: str, unit: str, name: str, description: str, *, top: float | None = None, empty: str = UNREPORTED
+    title: str,
+    unit: str,
+    name: str,
+    description: str,
+    *,
+    top: float | None = None,
+    empty: str = UNREPORTED,
+    board: bool = False,
 ) -> Panel:
-    return build_lines(
-        title, unit, build_query(select_series(name), GPU), description=description, top=top, empty=empty
-    )
+    query = build_query(select_board_series(name), BOARD) if board else build_query(select_series(name), GPU)
+    return build_lines(title, unit, query, description=description, top=top, empty=empty)
 
 
 def build_figures_panel(
-    title: str, unit: str, description: str, *figures: tuple[str, str], empty: str = UNREPORTED
+    title: str, unit: str, description: str, *figures: tuple[str, str], empty: str = UNREPORTED, board: bool = False
 ) -> Panel:
-    """Build a panel of several figures of each GPU: (word, recorded name)."""
+    """Build a panel of several figures of each GPU, or of each board: (word, recorded name)."""
+    grouping, legend = (BOARD_BY, BOARD) if board else (BY, GPU)
     return build_lines(
         title,
         unit,
-        *(build_query(select_series(name), f"{GPU} {word}") for word, name in figures),
+        *(build_query(select_series(name, grouping=grouping), f"{legend} {word}") for word, name in figures),
         description=description,
         empty=empty,
     )
@@ -128,6 +145,7 @@ def build_board_panels() -> list[Panel]:
             ("slowdown at", "gpu_temperature_slowdown:celsius"),
             ("shutdown at", "gpu_temperature_shutdown:celsius"),
             empty="no data",
+            board=True,
         ),
         build_figures_panel(
             "Power",
@@ -136,11 +154,14 @@ def build_board_panels() -> list[Panel]:
             ("draw", "gpu_power:watts"),
             ("limit", "gpu_power_limit:watts"),
             empty="no data",
+            board=True,
         ),
         build_lines(
             "Energy of the time shown",
             "joule",
-            build_query(f"increase(gpustack:gpu_energy:joules_total{{{THESE}}}[$__range])", GPU),
+            build_query(
+                f"max by ({BOARD_BY}) (increase(gpustack:gpu_energy:joules_total{{{THESE}}}[$__range]))", BOARD
+            ),
             description="1 kWh is 3.6 MJ. A reload of the driver begins the counter anew, which is accounted for.",
             empty=UNREPORTED,
         ),
@@ -151,14 +172,20 @@ def build_board_panels() -> list[Panel]:
             ("now", "gpu_sm_clock:hertz"),
             ("highest", "gpu_sm_clock_max:hertz"),
             empty="no data",
+            board=True,
         ),
         build_figure_panel(
-            "Memory clock", "hertz", "gpu_memory_clock:hertz", "Nearly constant under load.", empty="no data"
+            "Memory clock",
+            "hertz",
+            "gpu_memory_clock:hertz",
+            "Nearly constant under load.",
+            empty="no data",
+            board=True,
         ),
         build_lines(
             "Throttling",
             "percentunit",
-            build_query(select_series("gpu_throttled:ratio_rate5m", "reason"), GPU + " {{reason}}"),
+            build_query(select_board_series("gpu_throttled:ratio_rate5m", "reason"), BOARD + " {{reason}}"),
             description="Share of time with lowered clocks, by reason. The power limit is normal under full load.",
             top=1,
             empty=UNREPORTED,
@@ -166,7 +193,7 @@ def build_board_panels() -> list[Panel]:
         build_lines(
             "Throttle reasons now",
             "none",
-            build_query(select_series("gpu_throttle_reason:bool", "reason") + " > 0", GPU + " {{reason}}"),
+            build_query(select_board_series("gpu_throttle_reason:bool", "reason") + " > 0", BOARD + " {{reason}}"),
             description="1 while the driver names the reason; for GPUs that do not count the time.",
             empty="not throttled, or not told by these GPUs",
         ),
@@ -181,6 +208,7 @@ def build_link_panels() -> list[Panel]:
             "From the GPU's view: transmit goes to the host. With headers.",
             ("transmit", "gpu_pcie_transmit:bytes_per_second"),
             ("receive", "gpu_pcie_receive:bytes_per_second"),
+            board=True,
         ),
         build_figures_panel(
             "NVLink",
@@ -190,6 +218,7 @@ def build_link_panels() -> list[Panel]:
             ("receive", "gpu_nvlink_receive:bytes_per_second"),
             ("both", "gpu_nvlink_traffic:bytes_per_second"),
             empty="these GPUs have no NVLink",
+            board=True,
         ),
     ]
 
@@ -199,14 +228,14 @@ def build_error_panels() -> list[Panel]:
         build_lines(
             "ECC errors",
             "none",
-            build_query(select_series("gpu_ecc_errors:total", "kind"), GPU + " {{kind}}"),
+            build_query(select_board_series("gpu_ecc_errors:total", "kind"), BOARD + " {{kind}}"),
             description="Since the driver was loaded.",
             empty="these GPUs have no ECC",
         ),
         build_lines(
             "Xid errors",
             "none",
-            build_query(select_series("gpu_xid_errors:count5m", "xid") + " > 0", GPU + " Xid {{xid}}"),
+            build_query(select_board_series("gpu_xid_errors:count5m", "xid") + " > 0", BOARD + " Xid {{xid}}"),
             description="Within five minutes, by code.",
             empty="no Xid in this time",
         ),

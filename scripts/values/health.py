@@ -1,6 +1,6 @@
 """Dashboard of health: memory repairs, links, drivers' verdicts, and the state of Kubernetes and the operator."""
 
-from scripts.values.detail import GPU, THESE, build_figure_panel, build_figures_panel, select_series
+from scripts.values.detail import BOARD, BOARD_BY, THESE, build_figure_panel, build_figures_panel, select_board_series
 from scripts.values.grafana import (
     Panel,
     build_heading,
@@ -19,14 +19,14 @@ def build_memory_panels() -> list[Panel]:
         build_lines(
             "ECC errors in the life of the board",
             "none",
-            build_query(select_series("gpu_ecc_errors_lifetime:total", "kind"), GPU + " {{kind}}"),
+            build_query(select_board_series("gpu_ecc_errors_lifetime:total", "kind"), BOARD + " {{kind}}"),
             description="An old number is history; what counts is growth.",
             empty="these GPUs have no ECC",
         ),
         build_lines(
             "Remapped rows",
             "none",
-            build_query(select_series("gpu_remapped_rows:total", "kind"), GPU + " {{kind}}"),
+            build_query(select_board_series("gpu_remapped_rows:total", "kind"), BOARD + " {{kind}}"),
             description="Ampere and later. After a reset a remapped row is a repaired one.",
             empty="not told by these GPUs, or by GPUs with MIG instances",
         ),
@@ -39,22 +39,29 @@ def build_memory_panels() -> list[Panel]:
             ("unrepairable", "gpu_memory_unrepairable:bool"),
             ("SRAM threshold passed", "gpu_sram_threshold_passed:bool"),
             ("page retirement pending", "gpu_page_retirement_pending:bool"),
+            board=True,
         ),
         build_figure_panel(
             "Banks without a spare row",
             "none",
             "gpu_banks_without_spare_rows:number",
             "The next fault in such a bank cannot be remapped.",
+            board=True,
         ),
         build_lines(
             "Retired pages",
             "none",
-            build_query(select_series("gpu_retired_pages:total", "kind"), GPU + " {{kind}}"),
+            build_query(select_board_series("gpu_retired_pages:total", "kind"), BOARD + " {{kind}}"),
             description="Before Ampere; 64 is the end.",
             empty="Ampere and later remap rows instead",
         ),
         build_figure_panel(
-            "ECC on", "none", "gpu_ecc_on:bool", "0 where errors go unseen.", empty="these GPUs have no ECC"
+            "ECC on",
+            "none",
+            "gpu_ecc_on:bool",
+            "0 where errors go unseen.",
+            empty="these GPUs have no ECC",
+            board=True,
         ),
     ]
 
@@ -64,7 +71,9 @@ def build_link_panels() -> list[Panel]:
         build_lines(
             "PCIe replays per minute",
             "none",
-            build_query(f"rate(gpustack:gpu_pcie_replays:total{{{THESE}}}[$__rate_interval]) * 60", GPU),
+            build_query(
+                f"max by ({BOARD_BY}) (rate(gpustack:gpu_pcie_replays:total{{{THESE}}}[$__rate_interval])) * 60", BOARD
+            ),
             description="A few are normal; how many depends on generation and lanes.",
             empty="not told by these GPUs",
         ),
@@ -76,11 +85,12 @@ def build_link_panels() -> list[Panel]:
             ("of", "gpu_pcie_generation_max:number"),
             ("lanes", "gpu_pcie_lanes:number"),
             ("lanes of", "gpu_pcie_lanes_max:number"),
+            board=True,
         ),
         build_lines(
             "NVLink errors",
             "none",
-            build_query(select_series("gpu_nvlink_errors:total", "kind"), GPU + " {{kind}}"),
+            build_query(select_board_series("gpu_nvlink_errors:total", "kind"), BOARD + " {{kind}}"),
             description="A new replay or recovery is a fault to DCGM; so are 100 CRC errors per second.",
             empty="these GPUs have no NVLink",
         ),
@@ -89,6 +99,7 @@ def build_link_panels() -> list[Panel]:
             "none",
             "gpu_fabric_manager:state",
             "1 not started, 2 in progress, 3 success, 4 failure; 0 where there is no NVSwitch.",
+            board=True,
         ),
     ]
 
@@ -100,12 +111,14 @@ def build_verdict_panels() -> list[Panel]:
             "none",
             "gpu_recovery_action:code",
             "What the driver asks for: 0 nothing, 1 reset, 2 reboot, 3 drain peer-to-peer work, 4 drain and reset.",
+            board=True,
         ),
         build_figure_panel(
             "Distance to slowdown",
             "celsius",
             "gpu_temperature_margin:celsius",
             "To the nearest threshold, not a limit itself.",
+            board=True,
         ),
         build_lines(
             "Exporter answers",

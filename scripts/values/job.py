@@ -1,6 +1,6 @@
 """Dashboard of a job: its GPUs beside the application's own metrics, and beside its containers."""
 
-from scripts.values.detail import BY, GPU, UNREPORTED
+from scripts.values.detail import BOARD, BOARD_BY, BY, GPU, UNREPORTED
 from scripts.values.grafana import (
     Panel,
     build_heading,
@@ -14,7 +14,6 @@ from scripts.values.grafana import (
 JOBS = "gpustack:gpu_active:ratio"
 PODS = 'workload_namespace="$namespace",workload_pod=~"$pod"'
 OWN = 'namespace="$namespace",pod=~"$pod"'
-BOARD = "{{node}} GPU {{gpu}}"
 LEGEND = f"{{{{workload_pod}}}} {GPU}"
 # What is there of every pod, and what is recorded; the rest is the application's.
 OTHERS = "up|ALERTS.*|(DCGM|container|go|kube|kubelet|prober|process|promhttp|python|scrape)_.+"
@@ -28,7 +27,7 @@ def select_pod_series(name: str, *labels: str) -> str:
 
 def select_gpu_series(name: str, *labels: str, condition: str = "") -> str:
     """Select a figure of the board, whoever uses it. Each of its MIG instances has it, so it is one line for all."""
-    by = ", ".join(("node, UUID, gpu", *labels))
+    by = ", ".join((BOARD_BY, *labels))
     return f"max by ({by}) (gpustack:{name}){condition} and on (node, UUID) {JOBS}{{{PODS}}}"
 
 
@@ -109,10 +108,10 @@ def build_gpu_panels() -> list[Panel]:
         build_lines(
             "PCIe and NVLink",
             "Bps",
-            build_query(select_pod_series("gpu_pcie_transmit:bytes_per_second"), f"{LEGEND} PCIe transmit"),
-            build_query(select_pod_series("gpu_pcie_receive:bytes_per_second"), f"{LEGEND} PCIe receive"),
-            build_query(select_pod_series("gpu_nvlink_transmit:bytes_per_second"), f"{LEGEND} NVLink transmit"),
-            build_query(select_pod_series("gpu_nvlink_receive:bytes_per_second"), f"{LEGEND} NVLink receive"),
+            build_query(select_gpu_series("gpu_pcie_transmit:bytes_per_second"), f"{BOARD} PCIe transmit"),
+            build_query(select_gpu_series("gpu_pcie_receive:bytes_per_second"), f"{BOARD} PCIe receive"),
+            build_query(select_gpu_series("gpu_nvlink_transmit:bytes_per_second"), f"{BOARD} NVLink transmit"),
+            build_query(select_gpu_series("gpu_nvlink_receive:bytes_per_second"), f"{BOARD} NVLink receive"),
             description="From the GPU's view: transmit leaves it.",
             empty=UNREPORTED,
         ),

@@ -1,6 +1,6 @@
 """Dashboard of nodes: their GPUs beside the load of the host, from node-exporter."""
 
-from scripts.values.detail import GPU, select_series
+from scripts.values.detail import BOARD, BOARD_BY, BY, GPU, select_series
 from scripts.values.grafana import (
     Panel,
     build_heading,
@@ -54,12 +54,20 @@ def build_total_panels() -> list[Panel]:
 
 def build_gpu_panels() -> list[Panel]:
     def build_figure_panel(
-        title: str, unit: str, name: str, description: str, empty: str = "no data", top: float | None = None
+        title: str,
+        unit: str,
+        name: str,
+        description: str,
+        empty: str = "no data",
+        top: float | None = None,
+        *,
+        board: bool = False,
     ) -> Panel:
+        grouping, legend = (BOARD_BY, BOARD) if board else (BY, GPU)
         return build_lines(
             title,
             unit,
-            build_query(select_series(name, selection=THESE), GPU),
+            build_query(select_series(name, selection=THESE, grouping=grouping), legend),
             description=description,
             empty=empty,
             top=top,
@@ -76,8 +84,8 @@ def build_gpu_panels() -> list[Panel]:
             "Used of used and free. Frameworks reserve ahead: a full memory alone is no shortage.",
             top=1,
         ),
-        build_figure_panel("Temperature", "celsius", "gpu_temperature:celsius", "Of the core."),
-        build_figure_panel("Power", "watt", "gpu_power:watts", "Draw of the boards."),
+        build_figure_panel("Temperature", "celsius", "gpu_temperature:celsius", "Of the core.", board=True),
+        build_figure_panel("Power", "watt", "gpu_power:watts", "Draw of the boards.", board=True),
         build_table(
             "Who has the GPUs",
             (
