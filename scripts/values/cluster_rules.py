@@ -21,11 +21,12 @@ LINKS = ("gpu_pcie_lanes", "gpu_pcie_generation")
 CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 
 
-def join_exporter_node(metric: str) -> str:
+def join_exporter_node(metric: str, condition: str = "") -> str:
     """Join a metric of each exporter with its node: Prometheus knows its pod, kube-state-metrics the node."""
+    selected = f"({metric}{{{EXPORTER}}}{condition})" if condition else f"{metric}{{{EXPORTER}}}"
     return (
         "max by (node) (\n"
-        f"  {metric}{{{EXPORTER}}}\n"
+        f"  {selected}\n"
         "  * on (namespace, pod) group_left (node)\n"
         '  max by (namespace, pod, node) (kube_pod_info{node!=""})\n)'
     )
@@ -49,6 +50,12 @@ def build_node_rules() -> list[Rule]:
             comment="1 when a scrape of the node's exporter succeeded.",
         ),
         Rule("gpustack:node_gpu_exporter_scrape:seconds", join_exporter_node("scrape_duration_seconds")),
+        Rule(
+            "gpustack:node_gpu_exporter_speaks:bool",
+            join_exporter_node("up", f"\n  and on (job, instance) (\n{pad_lines(pad_lines(HEARD))}\n  )") + " == 1",
+            comment="The exporter on the node tells of a GPU, whatever host its labels name: its own pod where "
+            "NODE_NAME is not set.",
+        ),
         Rule(
             "gpustack:node_gpu_driver:info",
             "max by (node, modelName, driver) (\n"

@@ -19,6 +19,7 @@ NO_SERIES = "vector(1) < 0"
 REPLACEMENTS: Mapping[str, str] = {
     "gpustack:node_gpu_exporter:up": 'max by (node) (up{job=~".*dcgm.*"})',
     "gpustack:node_gpu_exporter_scrape:seconds": 'max by (node) (scrape_duration_seconds{job=~".*dcgm.*"})',
+    "gpustack:node_gpu_exporter_speaks:bool": NO_SERIES,  # One host: its name is in every label.
     "gpustack:node_ready:bool": HOST_SERIES,
     "gpustack:node_gpu_driver_starting:bool": NO_SERIES,  # The driver is the host's own.
 }
