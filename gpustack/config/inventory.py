@@ -20,13 +20,14 @@ from gpustack.config.dashboards.files import read_dashboards
 from gpustack.config.dashboards.json_model import Dashboard
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.pydantic_errors import format_input
+from gpustack.config.receiver_values import find_lost_entries
 from gpustack.config.secrets.secret_file import read_secret
 from gpustack.config.sections.cluster_spec import LOCAL_SPEC
 from gpustack.config.sections.receiver import read_secrets
 from gpustack.config.sections.sources import Mirror, Proxy
 from gpustack.config.spec import Spec
 from gpustack.config.validate import judge_inventory
-from gpustack.config.values import find_unknown_files, read_operator_values
+from gpustack.config.values import ENDING, find_unknown_files, locate_values_folder, read_operator_values
 from gpustack.config.versions import read_version_set
 from gpustack.config.yaml_files import describe_error, read_yaml_text
 from gpustack.errors import ConfigError
@@ -196,6 +197,9 @@ def read_release_values(source: Path | None, spec: Spec) -> tuple[dict[str, dict
     for release, chart in charts.items():
         values, wrong = read_operator_values(source, release, chart)
         complaints += wrong
+        if release == spec.monitoring.release:
+            path = locate_values_folder(source) / f"{release}{ENDING}"
+            complaints += find_lost_entries(str(path), values, spec.alerts.receivers)
         if values:
             values_by_release[release] = values
     return values_by_release, complaints

@@ -22,6 +22,8 @@ SEVERITIES = ("critical", "warning", "info")
 # Nobody may have meant that these go to nobody: they have a receiver, or say that they have none.
 NEVER_FORGOTTEN = ("critical", "warning")
 DEFAULT = "default"
+NULL_RECEIVER = "null"
+"""The receiver of Alertmanager that tells nobody."""
 OURS = "gpustack-receivers"
 """The Secret that gpustack writes, with the content of the files of all receivers, each under its name."""
 

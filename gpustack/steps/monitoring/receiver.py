@@ -13,12 +13,11 @@ from gpustack.ask.egress import LOGIN, list_proxy_variables
 from gpustack.ask.pod_egress import Consumer, list_authorities, list_consumers
 from gpustack.config.inventory import Inventory
 from gpustack.config.sections.monitoring import Alerts
-from gpustack.config.sections.receiver import DEFAULT, SEVERITIES, Receiver, Receivers, locate_secret
+from gpustack.config.sections.receiver import DEFAULT, NULL_RECEIVER, SEVERITIES, Receiver, Receivers, locate_secret
 from gpustack.config.spec import Spec
 from gpustack.steps.chart_values import merge_values
 from gpustack.steps.monitoring.notification import FILE, MESSAGES, read_templates
 
-NULL_RECEIVER = "null"
 RECEIVER_METRICS = "receiver-name-in-metrics"
 # The alert of `gpustack alerts test`. Each is a group of its own, sent at once; Alertmanager gives a failing receiver
 # up after group_interval, at least ten seconds, and only then says so.

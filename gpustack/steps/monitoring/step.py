@@ -23,7 +23,7 @@ from gpustack.ask.judge import Result, build_ok_result, expect, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.dashboards.json_model import DATA_SOURCE
-from gpustack.config.sections.receiver import locate_secret
+from gpustack.config.sections.receiver import NULL_RECEIVER, locate_secret
 from gpustack.config.versions import parse_minor
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
@@ -44,7 +44,6 @@ from gpustack.probes.monitoring.workloads import (
 from gpustack.probes.network.addresses import LISTENERS
 from gpustack.steps.egress_files import find_object_mismatch
 from gpustack.steps.kubernetes.versions import parse_version
-from gpustack.steps.monitoring.receiver import NULL_RECEIVER
 from gpustack.steps.monitoring.values import (
     CONTROL_PLANE,
     GRAFANA_RESOURCES,

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
+from gpustack.config.receiver_values import find_lost_entries
+from gpustack.config.sections.receiver import Receivers
 from gpustack.config.values import (
     find_unknown_files,
     locate_values_folder,
@@ -117,3 +119,22 @@ def test_files_of_no_release_are_reported(site: Path) -> None:
         ("monitoring.yml", "values-stranger"),
     ]
     assert find_unknown_files(site / "nowhere" / "hosts.yml", ["monitoring"]) == []
+
+
+@pytest.mark.parametrize(
+    ("lists", "lost"),
+    [
+        ("templates: [/etc/own/*.tmpl]", ["/etc/alertmanager/config/*.tmpl"]),
+        ("templates: [/etc/own/*.tmpl, /etc/alertmanager/config/*.tmpl]", []),
+        ("receivers: [{name: 'null'}, {name: own}]", ["default-webhook"]),
+        ("receivers: [{name: 'null'}, {name: own}, {name: default-webhook}]", []),
+        ("global: {resolve_timeout: 5m}", []),
+    ],
+)
+def test_lists_that_receivers_of_the_spec_need_are_kept(site: Path, lists: str, lost: list[str]) -> None:
+    values, wrong = read(site, f"alertmanager: {{config: {{{lists}}}}}\n")
+    assert wrong == []
+    receivers = Receivers.model_validate({"default": [{"type": "webhook", "secret": "alerts/webhook"}]})
+    complaints = find_lost_entries("monitoring.yaml", values, receivers)
+    assert [complaint.rule for complaint in complaints] == [f"a list that also has {word}, or none" for word in lost]
+    assert find_lost_entries("monitoring.yaml", values, Receivers()) == []

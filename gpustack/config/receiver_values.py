@@ -1,0 +1,29 @@
+"""Lists of Alertmanager in the operator's values that would take from it what the receivers of the spec need."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpustack.config.chart_actions import find_value
+from gpustack.config.complaint import Complaint
+from gpustack.config.sections.receiver import NULL_RECEIVER, Receivers
+
+# The default of the chart, which mounts the files of `templateFiles` there (kube-prometheus-stack, values.yaml).
+TEMPLATES = "/etc/alertmanager/config/*.tmpl"
+
+
+def find_lost_entries(file: str, values: Mapping[str, Any], receivers: Receivers) -> list[Complaint]:
+    """Return a complaint for each list that replaces gpustack's and lacks entries of it. Alertmanager would send
+    messages without a text, or refuse the configuration and go on with the one before."""
+    names = list(receivers.name_receivers())
+    wanted = {"templates": [TEMPLATES], "receivers": [NULL_RECEIVER, *names]} if names else {}
+    complaints = []
+    for key, entries in wanted.items():
+        stated = find_value(values, ("alertmanager", "config", key))
+        if isinstance(stated, list):
+            known = [entry.get("name") if isinstance(entry, Mapping) else entry for entry in stated]
+            if lost := [entry for entry in entries if entry not in known]:
+                rule = f"a list that also has {', '.join(lost)}, or none"
+                complaints.append(
+                    Complaint(file, f"alertmanager.config.{key}", "a list that replaces gpustack's", rule)
+                )
+    return complaints
