@@ -1,8 +1,8 @@
 """`gpu check-exporter` judges whether the metrics of an exporter can be relied on.
 
 It checks the format, names, labels, types, units, blanks, duplicate series, profiling fields, contradictions, the
-mapping to pods, how often values are new, and which fields are there for the commands, alerts and dashboards that read
-them.
+mapping to pods, how often values are new, which fields are there for the commands, alerts and dashboards that read
+them, and which alerts cannot fire.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,6 +25,7 @@ from gpustack.gpus.exporter_labels import (
 )
 from gpustack.gpus.exporter_values import check_blanks, check_types, check_units
 from gpustack.gpus.field_states import FieldState, judge_fields, list_field_states
+from gpustack.gpus.silent_alerts import SilentAlert, judge_alerts, list_silent_alerts
 from gpustack.gpus.verdict import Verdict
 from gpustack.metrics.exposition import Family, Page
 from gpustack.metrics.gpus import extract_gpu
@@ -44,6 +45,7 @@ class Contract:
     instances: int
     verdicts: tuple[Verdict, ...]
     fields: tuple[FieldState, ...] = ()
+    silent_alerts: tuple[SilentAlert, ...] = ()
 
     @property
     def kept(self) -> bool:
@@ -84,7 +86,8 @@ def judge_exporter(
     verdicts += [verdict for check in VALUE_CHECKS for verdict in check(devices)]
     verdicts += check_cadence(current, newest if later else None, interval)
     fields = list_field_states(newest, list_dependents(commands), verdicts)
-    return Contract(url, *counts, (*verdicts, judge_fields(fields)), fields)
+    alerts = list_silent_alerts(newest, verdicts)
+    return Contract(url, *counts, (*verdicts, judge_fields(fields), judge_alerts(alerts)), fields, alerts)
 
 
 def select_families(page: Page) -> list[Family]:

@@ -10,6 +10,7 @@ from scripts.values.cost import render_cost
 from scripts.values.detail import render_detail
 from scripts.values.health import render_health
 from scripts.values.job import render_job
+from scripts.values.needs import render_alert_needs
 from scripts.values.node import render_node
 from scripts.values.overview import render_overview
 from scripts.values.rule_file import render_rule_file
@@ -44,6 +45,7 @@ def render_files() -> dict[Path, str]:
         dashboards / "gpu-health.json": render_health(),
         dashboards / "gpu-job.json": render_job(),
         dashboards / "gpu-node.json": render_node(),
+        ROOT / "gpustack" / "versions" / "alert-needs.csv": render_alert_needs(),
         ROOT / "scripts" / "upstream.list": render_list(),
     }
 

@@ -9,6 +9,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.contract import Contract
 from gpustack.gpus.field_states import FieldState, State
+from gpustack.gpus.silent_alerts import SilentAlert, format_lack
 from gpustack.gpus.verdict import Outcome
 from gpustack.report.document import render_result
 from gpustack.report.format import format_locations
@@ -18,6 +19,7 @@ from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
 INDENT = 26  # columns of an outcome and a check
+LISTED_CHECKS = ("fields", "alerts")  # what they are about is listed below, with reasons
 
 
 def render_human(console: Terminal, contract: Contract) -> None:
@@ -26,9 +28,9 @@ def render_human(console: Terminal, contract: Contract) -> None:
     console.print(console.clean(f"{contract.url}: {', '.join(counts)}"))
     for verdict in contract.verdicts:
         console.print(console.clean(f"  {verdict.outcome:8} {verdict.check:14} {verdict.message}"))
-        if verdict.names and verdict.check != "fields":
+        if verdict.names and verdict.check not in LISTED_CHECKS:
             console.print(console.clean(f"{' ' * INDENT}{format_locations(verdict.names)}"))
-    for line in list_missing_fields(contract):
+    for line in (*list_missing_fields(contract), *list_silent_alerts(contract)):
         console.print(console.clean(line))
 
 
@@ -43,6 +45,18 @@ def list_missing_fields(contract: Contract) -> Iterator[str]:
     others = [state for state in missing if not state.dependents.commands]
     if others:
         yield f"    and {format_count(len(others), 'field')} that only alerts and dashboards read: see -o json"
+
+
+def list_silent_alerts(contract: Contract) -> Iterator[str]:
+    """List the alerts that cannot fire, together those that lack the same."""
+    by_lack: dict[tuple[tuple[str, ...], str, bool], list[SilentAlert]] = {}
+    for alert in contract.silent_alerts:
+        by_lack.setdefault((alert.models, format_lack(alert), alert.certain), []).append(alert)
+    if by_lack:
+        yield "  alerts that cannot fire, and what is missing:"
+    for (models, lack, certain), alerts in by_lack.items():
+        doubt = "" if certain else " (one of them is sent only after the first event)"
+        yield f"    {', '.join(alert.name for alert in alerts)} of {', '.join(models)}: {lack}{doubt}"
 
 
 def format_dependents(state: FieldState) -> str:
@@ -80,6 +94,15 @@ class FieldRow(Shape):
     problems: list[str]
 
 
+class SilentAlertRow(Shape):
+    """Describe an alert that cannot fire for some GPUs of the exporter."""
+
+    name: str
+    models: list[str]
+    missing_inputs: list[str]
+    certain: bool
+
+
 class ContractDocument(Document):
     """Describe the result of `gpustack gpu check-exporter`."""
 
@@ -91,6 +114,7 @@ class ContractDocument(Document):
     compliant: bool = take("kept")
     checks: list[VerdictRow] = take("verdicts")
     fields: list[FieldRow]
+    silent_alerts: list[SilentAlertRow]
 
 
 def render_json(contract: Contract, *, inventory: Inventory | None = None) -> str:

@@ -47,7 +47,7 @@ def test_a_good_exporter_passes() -> None:
     labels_of_pod = f'{LABELS},pod="train-0",namespace="team-a",container="main"'
     good = format_metrics(TEMPERATURE, ENERGY, ENGINE, labels=labels_of_pod)
     contract = judge_texts(good, good.replace(" 1000", " 2000"))
-    assert {check for check, outcome in list_outcomes(contract).items() if outcome != "ok"} == {"fields"}
+    assert {check for check, outcome in list_outcomes(contract).items() if outcome != "ok"} == {"fields", "alerts"}
     assert (contract.kept, contract.families, contract.gpus) == (True, 3, 1)
 
 
@@ -76,7 +76,12 @@ def test_a_host_that_names_a_node_of_the_cluster_is_right() -> None:
 def test_an_idle_exporter_that_was_asked_once_leaves_some_things_open() -> None:
     contract = judge_texts(format_metrics(TEMPERATURE, ENERGY, ENGINE))
     outcomes = list_outcomes(contract)
-    assert {check for check, outcome in outcomes.items() if outcome == "unknown"} == {"pods", "cadence", "fields"}
+    assert {check for check, outcome in outcomes.items() if outcome == "unknown"} == {
+        "pods",
+        "cadence",
+        "fields",
+        "alerts",
+    }
     assert contract.kept
 
 
@@ -158,7 +163,7 @@ def test_json_and_junit_agree() -> None:
     assert document["compliant"] is False
     assert document["exit"]["code"] == 1
     suite = fromstring(report.render_junit(contract).partition("\n")[2])
-    assert (suite.get("failures"), suite.get("errors")) == ("1", "4")
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "5")
     assert len(document["checks"]) == int(suite.get("tests", "0"))
 
 

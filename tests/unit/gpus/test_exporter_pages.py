@@ -11,10 +11,10 @@ from tests.unit.gpus.exporter_faults import FAULTS, PAGES, D, Fault, P, read_pag
 
 CHECKS = {
     "order", "names", "labels", "hosts", "instances", "types", "units", "blanks", "duplicates", "profiling",
-    "contradictions", "pods", "cadence", "fields",
+    "contradictions", "pods", "cadence", "fields", "alerts",
 }  # fmt: skip
-# One answer does not tell whether values are new, and no page has all fields.
-ASKED_ONCE: dict[str, Sequence[str]] = {"cadence": (), "fields": ()}
+# One answer does not tell whether values are new, and no page has all fields, nor those of all alerts.
+ASKED_ONCE: dict[str, Sequence[str]] = {"cadence": (), "fields": (), "alerts": ()}
 IDLE = ASKED_ONCE | {"pods": ()}
 A30 = ("GPU-190f02a4-0000-4000-8000-000000000000", "GPU-835bf014-0000-4000-8000-000000000001")
 
@@ -100,7 +100,7 @@ def test_a_recorded_page_is_judged_as_it_is(name: str) -> None:
     expected, contract = EXPECTATIONS[name], judge_page(read_page(name))
     assert (contract.families, contract.gpus, contract.instances) == expected.counts
     unknown = list_names(contract, "unknown")
-    assert unknown | {"fields": ()} == {check: tuple(names) for check, names in expected.unknown.items()}
+    assert unknown | {"fields": (), "alerts": ()} == {check: tuple(names) for check, names in expected.unknown.items()}
     assert list_names(contract, "wrong") == expected.wrong
     assert list_names(contract, "ok").keys() == CHECKS - expected.unknown.keys() - expected.wrong.keys()
     assert contract.kept is not bool(expected.wrong)

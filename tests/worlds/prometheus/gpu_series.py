@@ -8,6 +8,7 @@ from gpustack.gpus.dependents import Dependents
 from gpustack.gpus.field_states import FieldState
 from gpustack.gpus.fleet import Fleet, build_fleet
 from gpustack.gpus.series import Metric, Metrics
+from gpustack.gpus.silent_alerts import SilentAlert
 from gpustack.gpus.verdict import Verdict
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import build_readings
@@ -132,5 +133,9 @@ CONTRACT = Contract(
         FieldState(
             ENGINE, "missing", Dependents(("gpu top", "profile"), ("GpuIdleAllocated",), ("GPU detail", "GPU job"))
         ),
+    ),
+    (
+        SilentAlert("GpuHwThermalSlowdown", ("NVIDIA H100 80GB HBM3",), (("DCGM_A",), ("DCGM_B", "{pod}"))),
+        SilentAlert("GpuXidCritical", ("NVIDIA H100 80GB HBM3",), (("DCGM_FI_DEV_XID_ERRORS",),), certain=False),
     ),
 )

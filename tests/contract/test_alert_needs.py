@@ -1,0 +1,65 @@
+"""Tests that the table of what alerts need has each alert, and that it calls none silent that fires in a test."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.vocabulary.alert_needs import find_missing_words, load_alert_needs
+from gpustack.vocabulary.fields import find_fields, find_original
+from gpustack.vocabulary.labels import DRIVERS
+from tests.contract.promql import RULES, read_rules
+
+HEAT = "DCGM_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS"
+CASES = [
+    (f"{file.stem}-{number}", case)
+    for file in sorted((RULES / "tests").glob("*.yaml"))
+    for number, case in enumerate(yaml.safe_load(file.read_text())["tests"])
+]
+
+
+def list_words(series: str) -> Iterator[str]:
+    """List the words of the table that stand for an input series of a test, and for its labels."""
+    name, _, rest = series.partition("{")
+    labels = dict(re.findall(r'(\w+)="([^"]+)"', rest))
+    yield find_original(found[0]).name if (found := find_fields(name)) else name
+    yield from (f"{name}{{{label}}}" for label in labels)
+    yield from ("{pod}" for label in ("exported_pod", "pod") if label in labels and name.startswith("DCGM_"))
+    yield from ("{GPU_I_ID}" for label in labels if label == "GPU_I_ID")
+    yield from ("DCGM_FI_DRIVER_VERSION" for label in labels if label in DRIVERS)
+    yield "{node}"
+
+
+def list_fired_alerts(case: dict[str, Any]) -> set[str]:
+    samples = [sample["labels"] for probe in case["promql_expr_test"] for sample in probe.get("exp_samples", [])]
+    return {name for labels in samples for name in re.findall(r'alertname="(\w+)"', labels)}
+
+
+@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[name for name, _ in CASES])
+def test_an_alert_that_fires_has_what_it_needs(case: dict[str, Any]) -> None:
+    words = {word for entry in case["input_series"] for word in list_words(entry["series"])}
+    needs = load_alert_needs()
+    fired = {alert: find_missing_words(needs[alert], words) for alert in list_fired_alerts(case) & needs.keys()}
+    assert {alert: missing for alert, missing in fired.items() if missing} == {}
+
+
+def test_every_alert_is_resolved_to_its_sources() -> None:
+    needs = load_alert_needs()
+    assert needs.keys() == {rule["alert"] for rule in read_rules("gpu-alerts.yaml")}
+    assert [word for each in needs.values() for words in each for word in words if word.startswith("gpustack:")] == []
+
+
+@pytest.mark.parametrize(
+    ("alert", "alternatives"),
+    [
+        ("GpuMonitoringBlind", [""]),
+        ("GpuHwThermalSlowdown", [HEAT, "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS"]),
+        ("GpuSbeStorm", ["DCGM_FI_DEV_ECC_SBE_VOL_TOTAL"]),
+        ("GpuMemoryGrowth", ["DCGM_FI_DEV_FB_FREE DCGM_FI_DEV_FB_USED {pod}"]),
+    ],
+)  # fmt: skip
+def test_alternatives_are_those_of_the_expression(alert: str, alternatives: list[str]) -> None:
+    """The label of a selector chooses among rules of one name, also behind a rule that passes all labels on."""
+    assert sorted(" ".join(sorted(words)) for words in load_alert_needs()[alert]) == sorted(alternatives)
