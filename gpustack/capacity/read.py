@@ -55,7 +55,8 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
     for labels, hourly in source.query_hours("sum_over_time", series.ALLOCATED, "node, namespace, team, resource"):
         table.add_allocated(labels, hourly)
     for name, column in MEASURED.items():
-        for labels, hourly in source.query_hours("sum_over_time", name, "node, GPU_I_PROFILE, namespace, team"):
+        grouping = f"node, GPU_I_PROFILE, namespace, team, {series.SCOPE}"
+        for labels, hourly in source.query_hours("sum_over_time", name, grouping):
             table.add_measured(column, labels, hourly)
     window = source.window
     usage = Usage(

@@ -9,6 +9,7 @@ from gpustack.capacity.units import find_share, format_resource, parse_profile
 from gpustack.capacity.usage import Hours, Key
 from gpustack.metrics.prometheus import require_label
 from gpustack.times import format_day
+from gpustack.vocabulary import usage_series as series
 
 WHOLE = ("nvidia_com_gpu", "nvidia_com_gpu_shared")
 """Resources of a GPU that is not partitioned; the second is that of shared GPUs with a renamed resource."""
@@ -68,13 +69,17 @@ class UsageTable:
             row(hour, parse_profile(resource)).allocated += count * unit * self.clock.requests.get(hour, 0.0)
 
     def add_measured(self, column: str, labels: Mapping[str, str], hourly: Hourly) -> None:
+        """Add hours of pods by the shares of GPUs that they have. What a pod's own processes use is no share."""
         node, profile, find_row = labels.get("node", ""), labels.get("GPU_I_PROFILE", ""), self.build_row_finder(labels)
+        of_pod = labels.get(series.SCOPE) == series.OF_POD
         for hour, count in hourly.items():
             offered, share = self.compute_share(node, profile, hour)
             row = find_row(hour, offered)
-            gpu_hours = count * share * self.clock.rules.get(hour, 0.0)
+            factor = 1.0 if of_pod and column == "active" else share
+            gpu_hours = count * factor * self.clock.rules.get(hour, 0.0)
             setattr(row, column, getattr(row, column) + gpu_hours)
-            row.shared_hours += gpu_hours if column == "attributed" and share < 1 and not profile else 0.0
+            copied = column == "attributed" and share < 1 and not profile and not of_pod
+            row.shared_hours += gpu_hours if copied else 0.0
 
     def compute_share(self, node: str, profile: str, hour: int) -> tuple[str, float]:
         """Compute the profile by which a MIG instance is offered, and the GPUs that it is. Where all instances of a

@@ -35,7 +35,8 @@ class Key(NamedTuple):
 
 @dataclass
 class Hours:
-    """Hold GPU-hours. `shared_hours` are the attributed hours of GPUs that pods share."""
+    """Hold GPU-hours. `shared_hours` are the attributed hours of GPUs that pods share and of which each
+    pod has the activity of the whole."""
 
     allocated: float = 0.0
     attributed: float = 0.0

@@ -91,7 +91,7 @@ def build_history_panels() -> list[Panel]:
             build_query(f"sum({series.ACTIVE}{{{WHOSE}}})", "active"),
             build_query(f"sum({series.IDLE}{{{WHOSE}}})", "idle"),
             description="As exporters see them. Active is the time in which the engine was busy, idle is less than "
-            "5 % of it.",
+            "5 % of it. Of shared GPUs without profiling fields, active is what the pods' own processes use.",
             empty=UNMEASURED,
         ),
         build_lines(

@@ -52,10 +52,10 @@ def label_witness(expr: str, witness: str) -> str:
 
 def replace_dead_counters(activity: str, utilisation: str) -> str:
     """Replace what dead counters say by utilisation where it shows work, else by nothing. Both expressions have the
-    same labels."""
+    same labels, but for that of the scope."""
     return (
         f"{activity}\nunless on ({GPU_LABELS}) {series.CONTRADICTION}\n"
-        f"or\n{utilisation}\nand on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
+        f"or ignoring ({series.SCOPE})\n{utilisation}\nand on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
     )
 
 

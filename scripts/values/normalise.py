@@ -79,6 +79,15 @@ def select_held(*fields: str) -> str:
     return f"{renamed}\nor\n(\n{pad_lines(honoured)}\n) unless on ({', '.join(TARGET)}) up"
 
 
+def select_without_pod(name: str, matcher: str = "") -> str:
+    """Select a field of GPUs by its series that name no pod. Free GPUs have them, and those whose pods have the values
+    of their own processes beside them."""
+    matchers = ",".join(filter(None, (f'{WORKLOAD_PREFIX}pod=""', matcher)))
+    without = normalize_field(name, f'{{{matchers},pod=~"(.*{EXPORTER}.*)?"}}')
+    honoured = normalize_field(name, f'{{{matchers},pod!=""}}')
+    return f"{without}\nor\n(\n{pad_lines(honoured)}\n) and on ({', '.join(TARGET)}) up"
+
+
 def group_by_gpu(expr: str, *labels: str) -> str:
     """Group an expression to one series for each GPU or MIG instance (and `labels`); this is for figures of the board,
     whoever uses it."""

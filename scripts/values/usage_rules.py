@@ -9,14 +9,29 @@ from gpustack.config.sections.usage import Capacity
 from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
 from scripts.values.cluster_rules import GPUS
-from scripts.values.contradiction_rules import build_contradicting_rule, replace_dead_counters
+from scripts.values.contradiction_rules import (
+    GPU_LABELS,
+    UTILISATION,
+    build_contradicting_rule,
+    replace_dead_counters,
+)
 from scripts.values.gpu_rules import DEV, PROF
-from scripts.values.normalise import Rule, label_node, pad_lines, replace_label, select_heard, select_held
+from scripts.values.normalise import (
+    SAME_GPU,
+    Rule,
+    label_node,
+    pad_lines,
+    replace_label,
+    select_heard,
+    select_held,
+    select_without_pod,
+)
 
 TEAM_LABEL = format_series_label(Capacity().team_label)
 """The label of pods, else of their namespaces; the spec can name another one (gpustack/steps/alerts.py)."""
 ONE = "namespace, pod, uid"
 WHOLE = 'resource=~"nvidia_com_(gpu|gpu_shared)"'
+SAME_SERIES = ", ".join(("job", "instance", *SAME_GPU))
 HELD_BY = "node, UUID, gpu, modelName, GPU_I_ID, GPU_I_PROFILE, namespace, pod"
 BOUND, UNBOUND = 'node!=""', 'node=""'
 REQUESTS = "kube_pod_container_resource_requests"
@@ -91,18 +106,55 @@ def format_resource(profile: str) -> str:
     return profile.replace(r"\.", "_")
 
 
-def build_held_rules() -> list[Rule]:
-    measured, utilisation = (
-        join_team(f"max by ({HELD_BY}) (\n{pad_lines(label_node(select_held(*fields)))}\n)")
-        for fields in ((f"{PROF}GR_ENGINE_ACTIVE", f"{DEV}GPU_UTIL"), (f"{DEV}GPU_UTIL",))
+def group_by_holder(expr: str) -> str:
+    return f"max by ({HELD_BY}) (\n{pad_lines(label_node(expr))}\n)"
+
+
+def build_processes_rule() -> Rule:
+    held, whole = select_held(f"{DEV}GPU_UTIL"), select_without_pod(f"{DEV}GPU_UTIL", 'GPU_I_ID=""')
+    return Rule(
+        series.HELD_PROCESSES,
+        group_by_holder(f"(\n{pad_lines(held)}\n)\nand on ({SAME_SERIES}) (\n{pad_lines(whole)}\n)"),
+        comment="Utilisation of a pod's own processes, which exporter 4.8.2 has beside the GPU's. Of MIG it has none.",
     )
-    by = "node, modelName, GPU_I_PROFILE, namespace, team"
+
+
+def build_utilisation() -> str:
+    """Build the utilisation of GPUs that pods hold: of each pod's own processes where an exporter has that, else
+    of the GPU. It is unknown where no process of a busy GPU is known, but for a pod that is alone: it has the GPU's."""
+    held, whole = select_held(f"{DEV}GPU_UTIL"), select_without_pod(f"{DEV}GPU_UTIL")
+    copied = group_by_holder(f"(\n{pad_lines(held)}\n)\nunless on ({SAME_SERIES}) (\n{pad_lines(whole)}\n)")
+    processes = series.HELD_PROCESSES
+    known = (
+        f"{processes}\nunless on ({GPU_LABELS}) (\n"
+        f"  max by ({GPU_LABELS}) ({processes}) == 0 and on ({GPU_LABELS}) {UTILISATION} > {series.IDLE_BELOW}\n)"
+    )
+    alone = (
+        f"{processes} + on ({GPU_LABELS}) group_left () max by ({GPU_LABELS}) ({UTILISATION})\n"
+        f"and on ({GPU_LABELS}) count by ({GPU_LABELS}) ({processes}) == 1"
+    )
+    scoped = replace_scope(f"{known}\nor\n{alone}")
+    return f"{copied}\nor\n{scoped}"
+
+
+def replace_scope(expr: str) -> str:
+    return f'label_replace(\n{pad_lines(expr)},\n  "{series.SCOPE}", "{series.OF_POD}", "", ""\n)'
+
+
+def build_held_rules() -> list[Rule]:
+    engine, utilisation = (
+        join_team(group_by_holder(select_held(f"{PROF}GR_ENGINE_ACTIVE"))),
+        join_team(build_utilisation()),
+    )
+    measured = f"{engine}\nor ignoring ({series.SCOPE}) (\n{pad_lines(utilisation)}\n)"
+    by = f"node, modelName, GPU_I_PROFILE, namespace, team, {series.SCOPE}"
     return [
+        build_processes_rule(),
         Rule(
             series.HELD,
             replace_dead_counters(f"(\n{pad_lines(measured)}\n)", f"(\n{pad_lines(utilisation)}\n)"),
             comment="Share of time that the engine is busy, of GPUs that the kubelet gave to a pod; of dead counters, "
-            "utilisation.",
+            "utilisation. With a scope it is of the pod's own processes.",
         ),
         Rule(series.ATTRIBUTED, f"count by ({by}) ({series.HELD})"),
         Rule(series.ACTIVE, f"sum by ({by}) (clamp_max({series.HELD}, 1))"),

@@ -82,6 +82,22 @@ def test_four_pods_with_a_quarter_each_have_one_gpu() -> None:
     assert (hours.total, hours.free) == pytest.approx((1, 0))
 
 
+def test_what_the_processes_of_a_pod_use_is_no_share_of_a_share() -> None:
+    """The exporter has the utilisation of each pod's own processes: 60 % and 20 % of one GPU."""
+    world = Recorder(10)
+    world.record_node("s", 0, 600, 1, gpu=4)
+    world.record_pod("s", "a", 0, 600, 1, active=0.6, scope=series.OF_POD)
+    world.record_pod("s", "b", 0, 600, 1, active=0.2, scope=series.OF_POD)
+    world.record_pod("s", "c", 0, 600, 1, active=0.01, scope=series.OF_POD)
+    usage = query_usage(world.build_source())
+    rows = index_by_name(group_hours(usage, ("namespace",)))
+    assert [rows[name,].active for name in "abc"] == pytest.approx([6, 2, 0.1])
+    assert [rows[name,].attributed for name in "abc"] == pytest.approx([2.5] * 3)
+    assert [rows[name,].idle for name in "abc"] == pytest.approx([0, 0, 2.5])
+    assert {rows[name,].basis["active"] for name in "abc"} == {"measured"}
+    assert usage.doubts == ()
+
+
 def test_a_short_gap_is_as_the_rest_of_its_hour_and_a_long_one_is_none() -> None:
     world = Recorder(100)
     world.record_node("n", 0, 6000, 8)

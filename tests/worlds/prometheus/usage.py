@@ -53,11 +53,12 @@ class Recorder:
     def record_pod(
         self, node: str, namespace: str, first: int, last: int, gpus: float, active: float = 0.9, **labels: str
     ) -> None:
-        """`resource`, `profile`, `team` are in the labels. It is idle where it is active below 5 %."""
+        """`resource`, `profile`, `team`, `scope` are in the labels. It is idle where it is active below 5 %."""
         resource, profile = labels.pop("resource", "nvidia_com_gpu"), labels.pop("profile", "")
+        scope = labels.pop(series.SCOPE, "")
         labels_of_pod = {"node": node, "namespace": namespace, **labels}
         self.put(series.ALLOCATED, first, last, gpus, resource=resource, **labels_of_pod)
-        labels_of_gpu = {"modelName": "NVIDIA H100", "GPU_I_PROFILE": profile, **labels_of_pod}
+        labels_of_gpu = {"modelName": "NVIDIA H100", "GPU_I_PROFILE": profile, series.SCOPE: scope, **labels_of_pod}
         self.put(series.ATTRIBUTED, first, last, gpus, **labels_of_gpu)
         self.put(series.ACTIVE, first, last, gpus * active, **labels_of_gpu)
         self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **labels_of_gpu)
