@@ -78,6 +78,7 @@ def render_outcome(console: Terminal, outcome: Outcome, *, verbose: bool = False
     print_text(console, f"\n{hosts}: {state}", style)
     print_text(console, f"{playbooks}, {changes}, {format_duration(outcome.seconds)}; verified: {facts}", style)
     print_gpus(console, plan, style)
+    print_warnings(console, plan)
     if not plan.converged:
         for step, names in groupby(sorted(outcome.stopped_hosts, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
             problem = "not reached" if step == "reach" else f"stopped at step {step}"

@@ -16,13 +16,14 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.endpoint import resolve_endpoint
 from gpustack.config.resolution import resolve_kubernetes_version
-from gpustack.probes.control_plane.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF
+from gpustack.probes.control_plane.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF, SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.flannel import FLANNELD
+from gpustack.steps.control_plane.settings import FIXED_HINT
 from gpustack.steps.flannel import find_flanneld_mismatch
 from gpustack.steps.other_cluster import build_reset_command
 from gpustack.steps.own_node import address, find_node
@@ -36,11 +37,19 @@ def node_joined(view: View) -> Result | None:
     if not files.lacks(ADMIN) or not files.lacks(CA_KEY):
         foreign = "a control plane on this host"
     if foreign:
-        hint = build_reset_command(view, foreign=True, note="takes the host out of the cluster it is in")
+        reset_command = build_reset_command(view, foreign=True, note="takes the host out of the cluster it is in")
+        hint = FIXED_HINT if foreign == find_made_server(view) else reset_command
         return Result("cluster of this host", expected_server, foreign, cure="operator", hint=hint)
     if not files.lacks(KUBELET_CONF):
         return None
     return Result("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "an interrupted join")
+
+
+def find_made_server(view: View) -> str:
+    """Find the API server that the hosts of this cluster have used since it was made; no name where the API does not
+    answer. A host that has another one than the spec names, and this one, is no foreign host: the spec is wrong."""
+    cluster = view[SETTINGS].cluster if view.has_fact(SETTINGS) else None
+    return f"https://{(cluster or {}).get('controlPlaneEndpoint', '')}"
 
 
 def kubelet(view: View) -> Result | None:
@@ -84,7 +93,7 @@ def leftovers(view: View) -> Result | None:
 STEP = Step(
     "workers",
     scope="host",
-    probes=(FILES, UNITS, HEALTH, IDENTITY, NODES, FLANNELD, ADDRESS),
+    probes=(FILES, UNITS, HEALTH, IDENTITY, NODES, FLANNELD, ADDRESS, SETTINGS),
     checks=(node_joined, kubelet, node, address, version, pod_network, leftovers),
     needs=("kubernetes", "control-plane"),
     predecessors=("flannel",),

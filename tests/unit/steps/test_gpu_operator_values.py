@@ -211,6 +211,7 @@ def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
         "KUBERNETES_VIRTUAL_GPUS": "true",
     }
     assert (values["enablePodLabels"], values["enablePodUID"]) == (True, True)
+    assert values["hostPID"] is True
     assert values["podLabelAllowlistRegex"] == ["^app$", "^team$"]
     assert build_values()["dcgmExporter"].keys() == {"config", "env", "serviceMonitor"}
 
