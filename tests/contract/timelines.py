@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isnan, nan
 from pathlib import Path
 
 from tests.contract.promql import RULES
@@ -23,7 +24,9 @@ POWER = "DCGM_FI_DEV_POWER_USAGE"
 Labels = Mapping[str, str]
 StoredSeries = Sequence[tuple[Labels, float]]
 Pieces = Sequence[tuple[float, float | None, float]]
-"""From each minute on: the value at that minute (None: nothing is scraped), and its rise a minute."""
+"""From each minute on: the value at that minute, and its rise a minute. None: a scrape does not find the series, which
+leaves a stale marker; NO_SCRAPE: nothing is scraped, because Prometheus is away."""
+NO_SCRAPE = nan
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ def render_values(pieces: Pieces, minutes: int) -> str:
         count = last - first
         if count <= 0:
             continue
-        if value is None:
+        if value is not None and isnan(value):
+            words.append(f"_x{count}")
+        elif value is None:
             words += ["stale", *([f"_x{count - 1}"] if count > 1 else [])] if alive else [f"_x{count}"]
         else:
             words.append(f"{value!r}+{rise * STEP / 60!r}x{count - 1}")

@@ -1,0 +1,52 @@
+"""Transitions of nodes and of what watches them are quiet, but for alerts that are right."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.healthy_states import State, build_pages
+from tests.contract.scraped_pages import store_pages
+from tests.contract.timelines import NO_SCRAPE, Labels, Pieces, build_pieces, find_firings
+from tests.contract.transitions import END, TRANSITIONS, Span, hold_value
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
+KUBE_STATE = "kube-state-metrics"
+
+
+def test_transitions_of_nodes_are_quiet(tmp_path: Path) -> None:
+    pages = build_pages([transition.state for transition in TRANSITIONS], tmp_path)
+    series = [
+        changed_series
+        for labels, pieces in build_pieces(store_pages(tmp_path, pages, honour=False))
+        for changed_series in change_series(labels, pieces)
+    ]
+    firings = find_firings(tmp_path, series, END)
+    loud_alerts = {(firing.node, firing.alert) for firing in firings if firing.severity != "info"}
+    assert loud_alerts == {(transition.node, alert) for transition in TRANSITIONS for alert in transition.expected}
+
+
+def change_series(labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
+    """Change a series by the transition of the node that it tells of."""
+    told_of = {labels.get("node"), labels.get("pod", "").removeprefix("nvidia-dcgm-exporter-")}
+    for transition in TRANSITIONS:
+        if transition.node in told_of or labels.get("pod", "").endswith(f"daemonset-{transition.node}"):
+            yield from transition.change_series(labels, pieces)
+            return
+    yield labels, pieces
+
+
+def test_watchers_may_be_away(tmp_path: Path) -> None:
+    """kube-state-metrics is away for 2 minutes, Prometheus for 12, and kube-state-metrics for 15, which is told."""
+    pages = build_pages([State("usual", "l4"), State("mig", "a800-mig")], tmp_path)
+    series = []
+    for labels, steady_pieces in build_pieces(store_pages(tmp_path, pages, honour=False)):
+        pieces: Pieces = steady_pieces
+        spans: dict[Span, float | None] = {(20, 22): None, (70, 85): None} if labels["job"] == KUBE_STATE else {}
+        for span, value in {**spans, (40, 52): NO_SCRAPE}.items():
+            pieces = hold_value(pieces, span, value)
+        series.append((labels, pieces))
+    firings = find_firings(tmp_path, series, 100)
+    assert [(firing.alert, firing.minute) for firing in firings if firing.severity != "info"] == [
+        ("GpuMonitoringBlind", 81)
+    ]

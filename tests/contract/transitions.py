@@ -1,0 +1,141 @@
+"""Healthy transitions: what nodes, exporters and boards go through, as changes of stored series over time."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tests.contract.healthy_states import LINKS_DOWN, State
+from tests.contract.page_changes import add_fields, remove_lines, rename_model
+from tests.contract.timelines import Labels, Pieces
+from tests.unit.gpus.exporter_faults import Change, D
+
+Span = tuple[float, float]
+BEGIN = 30
+"""The minute at which each transition begins, after half an hour in which all is well."""
+FABRIC = f"{D}FABRIC_MANAGER_STATUS"
+HGX = (
+    rename_model("NVIDIA H100 80GB HBM3"),
+    add_fields({FABRIC: 3, LINKS_DOWN: 20, f"{D}NVLINK_BANDWIDTH_TOTAL": 900}),
+)
+OWN_DRIVER = (remove_lines("nvidia-driver-daemonset-"),)
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A transition of one node. Spans are minutes: without exporter, not Ready, with a driver in a container that
+    starts, without allocatable GPUs. `life`: the node is there. `expected` alerts are right, and have their reason."""
+
+    node: str
+    silent: Span | None = None
+    unready: Span | None = None
+    driver: Span | None = None
+    unallocatable: Span | None = None
+    life: Span | None = None
+    restarts: bool = False
+    replaces_gpu: bool = False
+    repeats_job: bool = False
+    values: Mapping[str, Pieces] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    kubernetes: tuple[Change, ...] = ()
+    expected: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def state(self) -> State:
+        return State(self.node, "l4", self.changes, self.kubernetes)
+
+    def change_series(self, labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
+        """Change a stored series of this node to what becomes of it."""
+        name = labels["__name__"]
+        if name.startswith(("DCGM_", "up", "scrape_")):
+            yield from self.change_exporter(labels, self.values.get(name, pieces))
+            return
+        if name == "kube_node_status_condition" and labels["status"] == "true" and self.unready:
+            pieces = hold_value(pieces, self.unready, 0)
+        if (
+            name == "kube_pod_status_ready"
+            and "driver" in labels["pod"]
+            and labels["condition"] == "true"
+            and self.driver
+        ):
+            pieces = hold_value(pieces, self.driver, 0)
+        if name == "kube_node_status_allocatable" and "gpu" in labels["resource"] and self.unallocatable:
+            pieces = hold_value(pieces, self.unallocatable, 0)
+        if name == "kube_node_status_capacity" and "gpu" in labels["resource"] and self.life and self.silent:
+            pieces = [(self.silent[1], *pieces[0][1:])]
+        yield labels, limit_life(pieces, self.life)
+
+    def change_exporter(self, labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
+        if self.silent:
+            pieces = interrupt(pieces, self.silent, self.restarts)
+        pieces = limit_life(pieces, self.life)
+        if self.replaces_gpu and "UUID" in labels and self.silent:
+            yield labels, pieces[:2]
+            yield {**labels, "UUID": f"{labels['UUID']}-new"}, pieces[2:]
+            return
+        yield labels, pieces
+        if self.repeats_job:
+            yield {**labels, "job": "gpustack-dcgm"}, [(BEGIN, *pieces[0][1:])]
+
+
+def find_pod(labels: Labels) -> str:
+    return f"{labels['pod'].removeprefix('nvidia-')}:{labels['condition']}"
+
+
+def evaluate_pieces(pieces: Pieces, minute: float) -> tuple[float, float | None, float]:
+    """Find the piece that goes on at a minute, begun there."""
+    begin, value, rise = next(piece for piece in reversed(pieces) if piece[0] <= minute)
+    return minute, None if value is None else value + rise * (minute - begin), rise
+
+
+def hold_value(pieces: Pieces, span: Span, value: float | None) -> Pieces:
+    """Hold another value in a span; afterwards it is as if nothing had been."""
+    first, last = span
+    earlier, later = (
+        [piece for piece in pieces if piece[0] < first],
+        [piece for piece in pieces if piece[0] > last],
+    )
+    return [*earlier, (first, value, 0), evaluate_pieces(pieces, last), *later]
+
+
+def interrupt(pieces: Pieces, span: Span, restarts: bool) -> Pieces:
+    """End a series for a span. What counts begins anew where the driver was loaded meanwhile."""
+    parts = hold_value(pieces, span, None)
+    return [
+        (minute, 0, rise) if restarts and rise and minute == span[1] else (minute, value, rise)
+        for minute, value, rise in parts
+    ]
+
+
+def limit_life(pieces: Pieces, life: Span | None) -> Pieces:
+    if life is None:
+        return pieces
+    first, last = life
+    parts = [piece for piece in pieces if first < piece[0] < last]
+    earlier = [piece for piece in pieces if piece[0] <= first]
+    return [*([(first, *earlier[-1][1:])] if earlier else []), *parts, (last, None, 0)]
+
+
+END = 90
+NODE_DOWN = {"GpuNodeDown": "a node that is away for twenty minutes is down"}
+BOOT = {FABRIC: [(0, 3, 0), (BEGIN, 1, 0), (BEGIN + 4, 2, 0), (BEGIN + 7, 3, 0)]}
+TRANSITIONS = (
+    Transition("usual"),
+    Transition("exporter-restart", silent=(30, 32)),
+    Transition("boot-4", (30, 34), (30, 33), restarts=True, unallocatable=(30, 34), kubernetes=OWN_DRIVER),
+    Transition("boot-4-container", (30, 34), (30, 33), (30, 34), (30, 34), restarts=True),
+    Transition(
+        "boot-9", (30, 39), (30, 33), restarts=True, unallocatable=(30, 39), kubernetes=OWN_DRIVER,
+        expected={"GpuMetricsAbsent": "a host's own driver has nothing to compile: the node is Ready and silent"},
+    ),
+    Transition("boot-9-container", (30, 39), (30, 33), (30, 39), (30, 39), restarts=True),
+    Transition("new-node", (0, 40), driver=(0, 40), unallocatable=(0, 40), life=(30, END + 1)),
+    Transition("removed-node", life=(0, 30)),
+    Transition("replaced-board", (30, 50), (30, 50), restarts=True, replaces_gpu=True, expected=NODE_DOWN),
+    Transition(
+        "second-exporter", repeats_job=True,
+        expected={"GpuScrapedTwice": "two jobs scrape one exporter, and sums of its metrics are doubled"},
+    ),
+    Transition(
+        "hgx-boot", (30, 32), (30, 32), restarts=True, changes=HGX,
+        values={**BOOT, "DCGM_EXP_GPU_HEALTH_STATUS": [(0, None, 0), (32, 20, 0), (36, None, 0)]},
+    ),
+)  # fmt: skip
