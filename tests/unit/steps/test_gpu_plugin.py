@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -101,19 +99,6 @@ def test_an_existing_host_engine_is_used_over_the_host_network() -> None:
         if manifest["metadata"]["name"] == EXPORTER
     ]
     assert exporter["spec"]["template"]["spec"]["hostNetwork"] is True
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_an_exporter_that_tells_pods_apart_sees_the_processes_of_the_host(shared: bool) -> None:
-    """Without hostPID the exporter sends 0 for each pod (internal/pkg/transformation/pidmapper.go, 4.8.2)."""
-    (exporter,) = [
-        manifest
-        for manifest in build_objects(View(build_snapshot({"metrics": {"shared_gpus": shared}}), CLUSTER))
-        if manifest["metadata"]["name"] == EXPORTER
-    ]
-    pod = exporter["spec"]["template"]["spec"]
-    variables = {variable["name"]: variable.get("value") for variable in pod["containers"][0]["env"]}
-    assert (variables.get("KUBERNETES_VIRTUAL_GPUS") == "true", pod.get("hostPID", False)) == (shared, shared)
 
 
 def test_a_host_engine_of_another_version_is_for_the_operator() -> None:
