@@ -63,6 +63,7 @@ def build_exporter_values(view: View) -> dict[str, Any]:
         "config": {"name": COUNTERS, "create": True, "data": render_counters(view)},
         "env": [{"name": name, "value": value} for name, value in build_environment(view.spec).items()],
         **({"hostNetwork": True} if view.spec.gpu.dcgm == "host" else {}),
+        **({"hostPID": True} if metrics.shared_gpus else {}),
         **({"enablePodLabels": True, "podLabelAllowlistRegex": list(metrics.pod_labels)} if metrics.pod_labels else {}),
         **({"enablePodUID": True} if metrics.pod_uid else {}),
         "serviceMonitor": {

@@ -146,7 +146,8 @@ def build_plugin_pod(view: View, mode: str, replicas: int) -> Manifest:
 
 def build_exporter_pod(view: View) -> Manifest:
     """Build the exporter's pod. It asks the kubelet which pod has which GPU. DCGM measures what only an administrator
-    may."""
+    may. Which pod a process is of, the exporter reads below /proc of the host (internal/pkg/transformation/pidmapper.go
+    of exporter 4.8.2)."""
     version = view.versions.components["dcgm-exporter"]
     folder, metrics = "/etc/dcgm-exporter", view.spec.gpu.metrics
     values = {
@@ -183,7 +184,14 @@ def build_exporter_pod(view: View) -> Manifest:
         {"name": "pod-resources", "hostPath": {"path": "/var/lib/kubelet/pod-resources", "type": "Directory"}},
     ]
     containers = [container, *([build_engine_container(view)] if view.spec.gpu.dcgm == "standalone" else [])]
-    return {**build_placement(), **build_pod_network(view), "containers": containers, "volumes": volumes}
+    host_processes = {"hostPID": True} if metrics.shared_gpus else {}
+    return {
+        **build_placement(),
+        **build_pod_network(view),
+        **host_processes,
+        "containers": containers,
+        "volumes": volumes,
+    }
 
 
 def build_pod_network(view: View) -> Manifest:
