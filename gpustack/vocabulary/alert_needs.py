@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
 from gpustack.config.versions import read_rows
+from gpustack.vocabulary.fields import find_fields
 
 Words = frozenset[str]
 """What is needed together: the names of fields and metrics, and labels in braces."""
-LATE_FIELDS = frozenset({"DCGM_FI_DEV_XID_ERRORS", "kube_pod_status_unschedulable"})
+XID_COUNT, LAST_XID = "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_FI_DEV_XID_ERRORS"
+LATE_FIELDS = frozenset({LAST_XID, "kube_pod_status_unschedulable"})
 """Metrics that have no series until there is something to tell: the first Xid, a pod that no node can take."""
 
 
@@ -35,3 +37,34 @@ def find_missing_words(alternatives: Iterable[Words], present_words: Collection[
         return ()
     smallest = (each for each in missing_sets if not any(other < each for other in missing_sets))
     return tuple(sorted(smallest, key=lambda words: (len(words), sorted(words))))
+
+
+@cache
+def list_needed_labels() -> Words:
+    """List the labels of the exporter's series that alerts need, and fields that it sends as a label."""
+    words = {word for each in load_alert_needs().values() for words in each for word in words}
+    return frozenset(
+        word for word in words if word[0] == "{" or any(field.kind == "label" for field in find_fields(word))
+    )
+
+
+def describe_sources_of_xids(fields: Collection[str]) -> str:
+    """Describe what tells of the Xids of GPUs with these fields. The last Xid has no series before the first one, and
+    images of dcgm-exporter 4.5.3-4.8.2 without an operating system may lose it (NVIDIA/dcgm-exporter#646, #700)."""
+    if sources := [source for source in (XID_COUNT, LAST_XID) if source in fields]:
+        return f"from {' and '.join(sources)}"
+    return f"no {XID_COUNT}; {LAST_XID} begins with the first Xid, and dcgm-exporter 4.5.3-4.8.2 may lose it"
+
+
+def list_silent_groups(present_words: Collection[str]) -> dict[str, list[str]]:
+    """List the alerts that cannot fire with these words, by what is missing, as `A and B, or C`. A field that is sent
+    only after an event counts as present."""
+    groups: dict[str, list[str]] = {}
+    for alert, alternatives in load_alert_needs().items():
+        if missing := find_missing_words(alternatives, {*present_words, *LATE_FIELDS}):
+            groups.setdefault(format_missing(missing), []).append(alert)
+    return groups
+
+
+def format_missing(missing: Iterable[Words]) -> str:
+    return ", or ".join(" and ".join(sorted(words)) for words in missing)

@@ -7,6 +7,7 @@ from gpustack.vocabulary.usage_series import INTERVAL
 from scripts.values import cluster_rules, gpu_rules, usage_rules, workload_rules
 from scripts.values.capacity import render_capacity
 from scripts.values.cost import render_cost
+from scripts.values.coverage import PAGE, render_page
 from scripts.values.detail import render_detail
 from scripts.values.health import render_health
 from scripts.values.job import render_job
@@ -47,6 +48,7 @@ def render_files() -> dict[Path, str]:
         dashboards / "gpu-node.json": render_node(),
         ROOT / "gpustack" / "versions" / "alert-needs.csv": render_alert_needs(),
         ROOT / "scripts" / "upstream.list": render_list(),
+        PAGE: render_page(),
     }
 
 

@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 import yaml
 
+from gpustack.gpus.contract import judge_exporter
+from gpustack.metrics.exposition import parse_page
 from gpustack.vocabulary.alert_needs import find_missing_words, load_alert_needs
 from gpustack.vocabulary.fields import find_fields, find_original
 from gpustack.vocabulary.labels import DRIVERS
-from tests.contract.promql import RULES, read_rules
+from tests.contract.promql import ROOT, RULES, read_rules
+from tests.unit.gpus.exporter_faults import read_page
 
+BEGIN = "## Which alert can fire where"
+BOARD_PAGES = {"T4": "t4-idle", "MIG board": "a800-mig", "vGPU guest": "vgpu-guest-a100-10c"}
 HEAT = "DCGM_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS"
 CASES = [
     (f"{file.stem}-{number}", case)
@@ -63,3 +68,19 @@ def test_every_alert_is_resolved_to_its_sources() -> None:
 def test_alternatives_are_those_of_the_expression(alert: str, alternatives: list[str]) -> None:
     """The label of a selector chooses among rules of one name, also behind a rule that passes all labels on."""
     assert sorted(" ".join(sorted(words)) for words in load_alert_needs()[alert]) == sorted(alternatives)
+
+
+def test_the_table_of_boards_agrees_with_the_pages() -> None:
+    """What the table says of a board by its recorded page is what `gpu check-exporter` says of that page."""
+    head, *rows = re.findall(r"(?m)^\| (.+) \|$", (ROOT / "docs" / "alerts.md").read_text().partition(BEGIN)[2])
+    column = {name: number for number, name in enumerate(head.split(" | "))}
+    linked_rows = [row.split(" | ") for row in rows if row.startswith("[")]
+    cells_by_alert = {cells[0][1:].partition("]")[0]: cells for cells in linked_rows}
+    assert cells_by_alert.keys() == load_alert_needs().keys()
+    for board, page in BOARD_PAGES.items():
+        silent = {alert.name for alert in judge_exporter("", parse_page(read_page(page)), None, 0).silent_alerts}
+        marked = {alert for alert, cells in cells_by_alert.items() if cells[column[board]] == "page"}
+        assert not marked & silent, board
+        assert load_alert_needs().keys() - silent - marked == {
+            alert for alert, cells in cells_by_alert.items() if cells[column[board]] == "all"
+        }

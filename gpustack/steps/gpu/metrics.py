@@ -8,9 +8,10 @@ There are never both: each GPU would be counted twice in every sum. Without the 
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
 
-from gpustack.ask.judge import Result, format_value
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.probes.gpu.alert_inputs import ALERT_INPUTS
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
@@ -25,6 +26,12 @@ from gpustack.steps.gpu.hosts import build_hosts_result, count_host_gpus, map_gp
 from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, select_monitor
 from gpustack.steps.step import Step, check_where
 from gpustack.times import parse_duration
+from gpustack.vocabulary.alert_needs import (
+    XID_COUNT,
+    describe_sources_of_xids,
+    list_needed_labels,
+    list_silent_groups,
+)
 
 
 def csv(view: View) -> Result | None:
@@ -94,6 +101,21 @@ def series(view: View) -> Result | None:
     return build_hosts_result("GPUs in Prometheus", "all, each once", wrong, passing=True)
 
 
+def silent_alerts(view: View) -> Result | None:
+    """Prometheus has what each alert needs to fire, of each model of GPU. An alert that lacks a field or a label is as
+    quiet as a healthy one; boards differ in what they have, so it is named, and is no failure."""
+    inputs = view[ALERT_INPUTS]
+    if not inputs.fields:
+        return Result("fields of alerts", "those of each GPU", "no series of a GPU", passing=True)
+    words = []
+    for model, fields in inputs.fields.items():
+        if XID_COUNT not in fields:
+            words.append(f"Xids of {model}: {describe_sources_of_xids(fields)}")
+        groups = list_silent_groups(fields | inputs.others | list_needed_labels())
+        words += [f"{', '.join(alerts)} of {model}: no {missing}" for missing, alerts in groups.items()]
+    return build_ok_result("alerts that cannot fire", "; ".join(words)) if words else None
+
+
 def temporary(view: View) -> Result | None:
     """The GPUs have no temporary change, by `--for` or as profiling that is paused: what gpustack changes so stands on
     the node with a deadline and the values before, and the first command of `gpustack gpu` that asks host engines after
@@ -117,8 +139,8 @@ def temporary(view: View) -> Result | None:
 STEP = Step(
     "gpu-metrics",
     scope="cluster",
-    probes=(COUNTERS_FACT, MONITORS, SERVICE_MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, MARKS),
-    checks=check_where(count_host_gpus, csv, monitor, monitor_content, series, temporary),
+    probes=(COUNTERS_FACT, MONITORS, SERVICE_MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, ALERT_INPUTS, MARKS),
+    checks=check_where(count_host_gpus, csv, monitor, monitor_content, series, silent_alerts, temporary),
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle_seconds=180,
     is_enabled=lambda inventory: inventory.spec.monitoring.enabled,

@@ -18,7 +18,7 @@ from tests.worlds.snapshots.cluster import K1
 from tests.worlds.snapshots.gpus import build_devices, build_snapshot, edit_answer, judge, place_list, read_answers
 from tests.worlds.snapshots.judge import find_unknown, list_failures
 
-COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
+COUNTERS, MONITORS, SERIES, INPUTS = "dcgm.counters", "dcgm.monitors", "dcgm.series", "dcgm.alert-inputs"
 OWN_MONITOR = {"gpu": {"metrics": {"service_monitor": "ours"}}}
 NAME = "gpustack-dcgm-counters"
 
@@ -200,7 +200,14 @@ def test_a_temporary_change_is_named(remaining: timedelta, says: str, hint: str)
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     alone: Answers = {**build_devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
-    assert find_unknown(judge(STEP, alone)) == {"csv", "monitor", "monitor-content", "series", "temporary"}
+    assert find_unknown(judge(STEP, alone)) == {
+        "csv",
+        "monitor",
+        "monitor-content",
+        "series",
+        "silent-alerts",
+        "temporary",
+    }
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
@@ -267,3 +274,21 @@ def test_the_counters_have_our_label_where_no_release_of_helm_brings_them(stack:
     """A person who edits the only field of an object takes it from us: then the label alone says that it is ours."""
     config_map = build_config_map(View(build_snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
     assert config_map["metadata"].get("labels") == labels
+
+
+def test_alerts_without_their_fields_are_named_and_fail_nothing() -> None:
+    (judgement,) = [
+        each for each in judge(STEP, load_case(INPUTS, "default-list")).values() if each.id == "silent-alerts"
+    ]
+    assert judgement.outcome == "ok"
+    assert judgement.result is not None
+    words = judgement.result.actual.split("; ")
+    assert "GpuHealthFail, GpuHealthWarn of Tesla T4: no DCGM_EXP_GPU_HEALTH_STATUS" in words
+    assert "GpuRowRemapFailed of Tesla T4: no DCGM_FI_DEV_ROW_REMAP_FAILURE" in words
+    assert not [text for text in words if "GpuRowRemapFailed" in text and "L40S" in text], "it has the field"
+    assert [text for text in words if text.startswith("Xids of NVIDIA L40S: no DCGM_EXP_XID_ERRORS_COUNT")]
+
+
+def test_who_cannot_be_asked_about_fields_makes_it_unknown() -> None:
+    assert find_unknown(judge(STEP, load_case(INPUTS, "error"))) == {"silent-alerts"}
+    assert list_failures(judge(STEP, load_case(INPUTS, "none"))) == {"silent-alerts": ("no series of a GPU", "install")}

@@ -80,7 +80,7 @@ def add_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tu
             edited_answers[probe, host] = read_case(probe, f"prepared-{system}")
         for probe in ASKED_OF_HOSTS:
             edited_answers[probe, host] = read_case(probe, f"two-hosts-{system}")
-    for probe in ("gpu.nodes", "dcgm.series", *PROBES, *QUERIED_PROBES):
+    for probe in ("gpu.nodes", "dcgm.series", "dcgm.alert-inputs", *PROBES, *QUERIED_PROBES):
         edited_answers |= read_answers(probe)
     for probe in ("grafana.response", "monitoring.rights"):
         edited_answers[probe, "k1"] = read_case(probe, "two-hosts")

@@ -1,0 +1,78 @@
+"""What Prometheus has of the series that alerts read: fields by model of GPU, and names and labels of Kubernetes."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Probe
+from gpustack.probes.monitoring.workloads import build_query, list_samples
+from gpustack.vocabulary.alert_needs import load_alert_needs
+from gpustack.vocabulary.fields import find_fields, find_original
+
+TARGETS = ("up", "scrape_duration_seconds")
+"""Series that Prometheus writes of each target, here of the exporters."""
+NAME = "metric"
+"""The label of the answer that has the name of a metric."""
+
+
+@dataclass(frozen=True)
+class AlertInputs:
+    """Hold the fields of each model of GPU by the model's name, and the words of all other metrics and their labels as
+    the table of needs spells them."""
+
+    fields: Mapping[str, frozenset[str]]
+    others: frozenset[str]
+
+
+def list_other_names() -> list[str]:
+    """List the metrics of other programs that alerts need."""
+    words = {word for each in load_alert_needs().values() for words in each for word in words}
+    return sorted(words for words in words if re.fullmatch(r"[a-z]\w+", words))
+
+
+def list_other_labels() -> dict[str, list[str]]:
+    """List the labels of such metrics that alerts need, by the metric."""
+    words = {word for each in load_alert_needs().values() for words in each for word in words}
+    labels: dict[str, list[str]] = {}
+    for word in sorted(words):
+        if found := re.fullmatch(r"(\w+)\{(\w+)\}", word):
+            labels.setdefault(found[1], []).append(found[2])
+    return labels
+
+
+def build_expression() -> str:
+    """Build an expression with a sample for each field of each model, and for each other name and set of labels. The
+    name is a label of its own, since `or` compares series without their names."""
+    labels = list_other_labels()
+    plain = [name for name in list_other_names() if name not in labels and name not in TARGETS]
+    parts = [
+        'group by (__name__, modelName) ({__name__=~"DCGM_(FI|EXP)_.+"})',
+        f'group by (__name__) ({{__name__=~"{"|".join(plain)}"}})',
+    ]
+    for name, names in labels.items():
+        matchers = '{job=~".*dcgm.*"}' if name in TARGETS else ""
+        parts.append(f"group by ({', '.join(('__name__', *names))}) ({name}{matchers})")
+    return " or ".join(f'label_replace({part}, "{NAME}", "$1", "__name__", "(.+)")' for part in parts)
+
+
+def parse_inputs(answer: Answer) -> AlertInputs:
+    """Parse the inputs. Raise ValueError where the answer is none to an instant query."""
+    fields: dict[str, set[str]] = {}
+    others: set[str] = set()
+    for sample in list_samples(answer):
+        labels = dict(sample["metric"])
+        labels.pop("__name__", "")
+        name = labels.pop(NAME)
+        if name.startswith("DCGM_"):
+            fields.setdefault(labels.get("modelName", ""), set()).update(list_words(name))
+        else:
+            others |= {name, *(f"{name}{{{label}}}" for label, value in labels.items() if value)}
+    return AlertInputs({model: frozenset(names) for model, names in sorted(fields.items())}, frozenset(others))
+
+
+def list_words(name: str) -> Iterator[str]:
+    """List the words of the table of needs for the name of a metric of the exporter."""
+    yield find_original(found[0]).name if (found := find_fields(name)) else name
+
+
+ALERT_INPUTS = Probe("dcgm.alert-inputs", build_query(build_expression()), parse_inputs)
