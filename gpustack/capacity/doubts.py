@@ -75,8 +75,8 @@ def find_share_doubts(usage: Usage) -> Iterator[str]:
     shared = sum(hours.shared_hours for hours in usage.hours.values())
     if shared >= FEW:
         yield (
-            f"{shared:.1f} attributed hours are of GPUs that pods share: active and idle are of the whole GPU there, "
-            "for what each pod did is not measured"
+            f"{shared:.1f} attributed hours are of GPUs that pods share: active and idle are of the whole GPU or "
+            "MIG instance, for what each pod did is not measured"
         )
 
 

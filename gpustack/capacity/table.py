@@ -1,11 +1,11 @@
 """Hours by day: samples of an hour times the time that a sample stands for and the GPUs that a unit is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from gpustack.capacity.clock import Clock
 from gpustack.capacity.hourly import HourlyValues, HourlyWords
 from gpustack.capacity.source import Hourly
-from gpustack.capacity.units import find_share, format_resource, parse_profile
+from gpustack.capacity.units import SHARED, find_share, format_resource, parse_profile
 from gpustack.capacity.usage import Hours, Key
 from gpustack.metrics.prometheus import require_label
 from gpustack.times import format_day
@@ -75,20 +75,29 @@ class UsageTable:
         for hour, count in hourly.items():
             offered, share = self.compute_share(node, profile, hour)
             row = find_row(hour, offered)
-            factor = 1.0 if of_pod and column == "active" else share
-            gpu_hours = count * factor * self.clock.rules.get(hour, 0.0)
+            gpu_hours = count * (1.0 if of_pod and column == "active" else share) * self.clock.rules.get(hour, 0.0)
             setattr(row, column, getattr(row, column) + gpu_hours)
-            copied = column == "attributed" and share < 1 and not profile and not of_pod
+            copied = column == "attributed" and self.is_part(share, profile) and not of_pod
             row.shared_hours += gpu_hours if copied else 0.0
 
     def compute_share(self, node: str, profile: str, hour: int) -> tuple[str, float]:
         """Compute the profile by which a MIG instance is offered, and the GPUs that it is. Where all instances of a
         node are alike, they are offered as nvidia.com/gpu (strategy single)."""
-        own = self.units.find_value((node, format_resource(profile)), hour) if profile else None
+        instance = format_resource(profile)
+        own = self.find_first_unit(node, (instance, f"{instance}{SHARED}") if profile else (), hour)
         if own is not None:
             return profile, own
-        whole = next((unit for name in WHOLE if (unit := self.units.find_value((node, name), hour)) is not None), None)
+        whole = self.find_first_unit(node, WHOLE, hour)
         return ("", whole) if whole is not None else (profile, find_share(profile) or 1.0)
+
+    def find_first_unit(self, node: str, resources: Iterable[str], hour: int) -> float | None:
+        units = (self.units.find_value((node, resource), hour) for resource in resources)
+        return next((unit for unit in units if unit is not None), None)
+
+    @staticmethod
+    def is_part(share: float, profile: str) -> bool:
+        """Tell whether this many GPUs are a part of a GPU, or of a MIG instance of the profile."""
+        return share < (find_share(profile) or 1.0 if profile else 1.0) * 0.99
 
     def find_unit(self, node: str, resource: str, hour: int) -> float | None:
         """Find the GPUs that one unit is. Return None where neither the node nor an exporter says it, and the resource

@@ -33,6 +33,7 @@ ONE = "namespace, pod, uid"
 WHOLE = 'resource=~"nvidia_com_(gpu|gpu_shared)"'
 SAME_SERIES = ", ".join(("job", "instance", *SAME_GPU))
 HELD_BY = "node, UUID, gpu, modelName, GPU_I_ID, GPU_I_PROFILE, namespace, pod"
+INSTANCE, INSTANCE_LABELS = '{GPU_I_ID!=""}', "UUID, gpu, GPU_I_ID, GPU_I_PROFILE"
 BOUND, UNBOUND = 'node!=""', 'node=""'
 REQUESTS = "kube_pod_container_resource_requests"
 INIT = "kube_pod_init_container_resource_requests"
@@ -83,7 +84,7 @@ def build_unit_rule() -> Rule:
     offered, mig = f"max by (node, resource) (kube_node_status_capacity{{{WHOLE}}} > 0)", "kube_node_status_capacity"
     whole = f"1 / clamp_min(round(\n  {offered}\n  / on (node) group_left () sum by (node) ({series.GPUS})\n), 1)"
     # Not the recorded number of instances: these expressions are also sent to servers without the rules of gpustack.
-    instances = label_node(select_heard('{GPU_I_ID!=""}'))
+    instances = label_node(select_heard(INSTANCE))
     plain = (
         f"({offered}) * 0 + 1\nand on (node) gpustack:node_gpu_unshared:bool\n"
         f"unless on (node) max by (node) (\n{pad_lines(instances)}\n)"
@@ -94,11 +95,31 @@ def build_unit_rule() -> Rule:
         for share, profile in table.items()
     }
     shares = [f"max by (node, resource) ({mig}{matcher} > 0) * 0 + {share:.9g}" for matcher, share in matchers.items()]
+    share, replicas = "\nor\n".join(shares), pad_lines(count_replicas())
     return Rule(
         series.UNIT,
-        "\nor\n".join([plain, whole, *shares]),
+        "\nor\n".join([plain, whole, f"(\n{pad_lines(share)}\n)\n/ on (node, resource) (\n{replicas}\n)"]),
         comment="GPUs that one unit is: less than 1 for MIG instances (compute slices), and where pods share a GPU.",
     )
+
+
+def count_replicas() -> str:
+    """Build how often each MIG instance is offered: once, unless there are more units than instances of that
+    size, because pods share them by time."""
+    offered = 'max by (node, resource) (kube_node_status_capacity{resource=~"nvidia_com_mig_.+"} > 0)'
+    units = label_slices(offered, "resource", "nvidia_com_mig_([0-9]+g)_([0-9]+gb).*")
+    heard = pad_lines(label_node(select_heard(INSTANCE)))
+    slices = label_slices(
+        f"max by (node, {INSTANCE_LABELS}) (\n{heard}\n)", "GPU_I_PROFILE", "([0-9]+g)[.]([0-9]+gb).*"
+    )
+    instances = f"count by (node, slices) (\n{pad_lines(slices)}\n)"
+    quotient = f"{units}\n/ on (node, slices) group_left ()\n{instances}"
+    replicas = f"max by (node, resource) (\n  clamp_min(round(\n{pad_lines(pad_lines(quotient))}\n  ), 1)\n)"
+    return f"{replicas}\nor\n{offered} * 0 + 1"
+
+
+def label_slices(expr: str, source: str, pattern: str) -> str:
+    return f'label_replace(\n{pad_lines(expr)},\n  "slices", "$1_$2", "{source}", "{pattern}"\n)'
 
 
 def format_resource(profile: str) -> str:

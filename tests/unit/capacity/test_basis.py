@@ -1,10 +1,13 @@
 """The basis of the figures of a report of usage."""
 
 import json
+from typing import Any
+
+import pytest
 
 from gpustack.capacity.read import query_usage
 from gpustack.capacity.state import Capacity, CurrentState
-from gpustack.capacity.usage import Usage, group_hours
+from gpustack.capacity.usage import Usage, group_hours, sum_hours
 from gpustack.report.capacity import json as capacity_json
 from gpustack.report.capacity import text as capacity_text
 from gpustack.vocabulary import usage_series as series
@@ -46,6 +49,23 @@ def test_the_activity_of_gpus_that_pods_share_is_copied() -> None:
     assert "TOTAL~" in text
     assert "^ copied: of a whole device" in text
     assert "; ~ derived:" in text.replace("\n", " ")
+
+
+@pytest.mark.parametrize("resource", ["mig_1g_10gb", "mig_1g_10gb_shared"])
+def test_the_activity_of_instances_that_pods_share_is_copied(resource: str) -> None:
+    """Time slicing of one MIG instance: the exporter repeats its activity for each of four pods."""
+    world = Recorder(28)
+    units: Any = {resource: 4}
+    world.record_node("m", 0, 28 * 60, 1, **units, unit=1 / 28)
+    for number in range(4):
+        name = f"nvidia_com_{resource}"
+        world.record_pod("m", f"n{number}", 0, 28 * 60, 1, active=0.8, resource=name, profile="1g.10gb")
+    usage = query_usage(world.build_source())
+    hours = sum_hours(group_hours(usage, ()))
+    assert (hours.allocated, hours.attributed, hours.active) == pytest.approx((4, 4, 3.2))
+    rows = index_by_name(group_hours(usage, ("profile", "namespace")))
+    assert (rows["1g.10gb", "n0"].basis["active"], rows["1g.10gb", "n0"].basis["attributed"]) == ("copied", "measured")
+    assert usage.doubts[0].startswith("4.0 attributed hours are of GPUs that pods share")
 
 
 def test_what_no_exporter_measured_has_no_basis() -> None:

@@ -39,16 +39,24 @@ class Recorder:
         self.lost_minutes += [(name, first, last) for name in names or ("",)]
 
     def record_node(
-        self, node: str, first: int, last: int, gpus: int, model: str = "NVIDIA H100", **units: float
+        self,
+        node: str,
+        first: int,
+        last: int,
+        gpus: int,
+        model: str = "NVIDIA H100",
+        unit: float = 0,
+        **units: float,
     ) -> None:
-        """`units` are units by resource, without nvidia_com_; a GPU each where there are none."""
+        """`units` are units by resource, without nvidia_com_; a GPU each where there are none. `unit` is what all of
+        them are; 0 is what follows from their names and number."""
         self.put(series.GPUS, first, last, gpus, node=node, modelName=model)
         for resource, count in (units or {"gpu": gpus}).items():
             name = f"nvidia_com_{resource}"
             self.put(series.OFFERED, first, last, count, node=node, resource=name)
             slices = re.match(r"mig_(\d)g", resource)
-            unit = int(slices[1]) / 7 if slices else 1 / max(1, round(count / gpus))
-            self.put(series.UNIT, first, last, unit, node=node, resource=name)
+            usual = int(slices[1]) / 7 if slices else 1 / max(1, round(count / gpus))
+            self.put(series.UNIT, first, last, unit or usual, node=node, resource=name)
 
     def record_pod(
         self, node: str, namespace: str, first: int, last: int, gpus: float, active: float = 0.9, **labels: str
