@@ -39,6 +39,26 @@ def test_a_host_of_another_cluster_is_left_alone(case: str) -> None:
     assert list_failures(judge(STEP, answers))["node-joined"] == ("https://192.0.2.9:6443", "operator")
 
 
+@pytest.mark.parametrize("endpoint", ["kube.example.com:6443", "192.0.2.9:6443"])
+def test_a_wrong_endpoint_in_the_spec_takes_no_host_out_of_its_cluster(endpoint: str) -> None:
+    result = judge(STEP, spec={"kubernetes": {"version": "1.36.4", "endpoint": endpoint}})["node-joined"].result
+    assert result
+    assert (result.expected, result.cure) == (f"https://{endpoint}", "operator")
+    assert "correct gpustack.kubernetes" in result.hint
+    assert "reset" not in result.hint
+
+
+def test_a_host_of_another_cluster_is_taken_out_by_reset() -> None:
+    foreign_host = place_answers(
+        "k2", read_case(FILES, "worker", ("https://10.78.0.11:6443", "https://192.0.2.9:6443"))
+    )
+    no_settings = {("kubeadm.settings", CLUSTER): make_answer("kubeadm.settings", "", 1)}
+    for answers in ({}, no_settings):
+        result = judge(STEP, foreign_host | answers)["node-joined"].result
+        assert result
+        assert "reset --limit k2 --foreign" in result.hint
+
+
 def test_a_control_plane_is_not_made_a_worker() -> None:
     assert (
         list_failures(judge(STEP, place_answers("k2", read_case(FILES, "control-plane"))))["node-joined"][1]
