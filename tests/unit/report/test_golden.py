@@ -264,6 +264,13 @@ def test_nothing_secret_and_no_escape_is_shown(name: str) -> None:
     assert "\x1b" not in text
 
 
+def test_an_install_ends_with_what_is_true_of_hosts_that_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = "kube2: no ordinary pod gets its 2 allocatable GPUs: the node is cordoned"
+    monkeypatch.setattr("gpustack.rollout.plan.list_warnings", lambda snapshot: (sentence,))
+    assert sentence in RENDERINGS["install-good.txt"]()
+    assert sentence in RENDERINGS["install-failed.txt"]()
+
+
 def test_columns_of_zero_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """rich would print nothing."""
     file = io.StringIO()
