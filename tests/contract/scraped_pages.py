@@ -104,20 +104,27 @@ def serve_pages(pages: Sequence[Page]) -> Iterator[str]:
         server.server_close()
 
 
-def store_pages(folder: Path, pages: Sequence[Page], honour: bool) -> list[tuple[dict[str, str], float]]:
+def store_pages(
+    folder: Path, pages: Sequence[Page], honour: bool, refused: int = 0
+) -> list[tuple[dict[str, str], float]]:
     """Let Prometheus scrape each page, and return labels and value of each series that it stored. `honour` counts for
-    targets of GPUs; others do what their ServiceMonitor says."""
+    targets of GPUs; others do what their ServiceMonitor says. So many pages are `refused` for what is in them."""
     with serve_pages(pages) as proxy:
         jobs = [
             build_scrape_config(page, honour if "dcgm" in page.monitor["metadata"]["name"] else None)
             | {"proxy_url": proxy}
             for page in pages
         ]
-        config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": jobs}
+        config = {"global": {"scrape_interval": "5s", "scrape_timeout": "5s"}, "scrape_configs": jobs}
         with run_prometheus(folder, build_data_command(folder, config, {})) as server:
             deadline = time.monotonic() + PATIENCE
-            while len(server.answer("up")) < len(pages):
+            answer: list[dict[str, Any]] = []
+            while sum(is_scraped(series) for series in answer) < len(pages) - refused:
                 assert time.monotonic() < deadline, server.answer("up")
-                time.sleep(0.3)
-            answer = server.answer('{__name__=~".+",__name__!~"scrape_(samples|series).+"}')
+                time.sleep(1)
+                answer = server.answer('{__name__=~".+",__name__!~"scrape_(samples|series).+"}')
     return [(series["metric"], float(series["value"][1])) for series in answer]
+
+
+def is_scraped(series: Mapping[str, Any]) -> bool:
+    return bool(series["metric"]["__name__"] == "up" and series["value"][1] == "1")

@@ -1,14 +1,13 @@
 """Transitions of nodes and of what watches them are quiet, but for alerts that are right."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.contract.healthy_states import State, build_pages
 from tests.contract.scraped_pages import store_pages
-from tests.contract.timelines import NO_SCRAPE, Labels, Pieces, build_pieces, find_firings
-from tests.contract.transitions import END, TRANSITIONS, Span, hold_value
+from tests.contract.timelines import NO_SCRAPE, Pieces, build_pieces, find_firings
+from tests.contract.transitions import END, TRANSITIONS, Span, change_series, hold_value
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 KUBE_STATE = "kube-state-metrics"
@@ -19,21 +18,11 @@ def test_transitions_of_nodes_are_quiet(tmp_path: Path) -> None:
     series = [
         changed_series
         for labels, pieces in build_pieces(store_pages(tmp_path, pages, honour=False))
-        for changed_series in change_series(labels, pieces)
+        for changed_series in change_series(TRANSITIONS, labels, pieces)
     ]
     firings = find_firings(tmp_path, series, END)
     loud_alerts = {(firing.node, firing.alert) for firing in firings if firing.severity != "info"}
     assert loud_alerts == {(transition.node, alert) for transition in TRANSITIONS for alert in transition.expected}
-
-
-def change_series(labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
-    """Change a series by the transition of the node that it tells of."""
-    told_of = {labels.get("node"), labels.get("pod", "").removeprefix("nvidia-dcgm-exporter-")}
-    for transition in TRANSITIONS:
-        if transition.node in told_of or labels.get("pod", "").endswith(f"daemonset-{transition.node}"):
-            yield from transition.change_series(labels, pieces)
-            return
-    yield labels, pieces
 
 
 def test_watchers_may_be_away(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def find_gpu(labels: Labels) -> tuple[str, ...]:
 
 def render_values(pieces: Pieces, minutes: int) -> str:
     """Render promtool's notation. A series that ends has a stale marker, as after a failed or an empty scrape."""
-    words, steps = [], [round(begin * 60 / STEP) for begin, *_ in pieces] + [minutes * 60 // STEP + 1]
+    last_step = minutes * 60 // STEP + 1
+    words, steps = [], [*(min(round(begin * 60 / STEP), last_step) for begin, *_ in pieces), last_step]
     alive = False
     for (first, last), (_, value, rise) in zip(pairwise(steps), pieces, strict=True):
         count = last - first

@@ -1,6 +1,6 @@
 """Healthy transitions: what nodes, exporters and boards go through, as changes of stored series over time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tests.contract.healthy_states import LINKS_DOWN, State
@@ -22,9 +22,11 @@ OWN_DRIVER = (remove_lines("nvidia-driver-daemonset-"),)
 @dataclass(frozen=True)
 class Transition:
     """A transition of one node. Spans are minutes: without exporter, not Ready, with a driver in a container that
-    starts, without allocatable GPUs. `life`: the node is there. `expected` alerts are right, and have their reason."""
+    starts, without allocatable GPUs. `life`: the node is there; `lost_gpu`: the end of the UUID that is lost.
+    `expected` alerts are right, and have their reason."""
 
     node: str
+    source: str = "l4"
     silent: Span | None = None
     unready: Span | None = None
     driver: Span | None = None
@@ -32,6 +34,7 @@ class Transition:
     life: Span | None = None
     restarts: bool = False
     replaces_gpu: bool = False
+    lost_gpu: str = ""
     repeats_job: bool = False
     values: Mapping[str, Pieces] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
@@ -40,7 +43,7 @@ class Transition:
 
     @property
     def state(self) -> State:
-        return State(self.node, "l4", self.changes, self.kubernetes)
+        return State(self.node, self.source, self.changes, self.kubernetes)
 
     def change_series(self, labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
         """Change a stored series of this node to what becomes of it."""
@@ -48,6 +51,8 @@ class Transition:
         if name.startswith(("DCGM_", "up", "scrape_")):
             yield from self.change_exporter(labels, self.values.get(name, pieces))
             return
+        if name in self.values and "gpu" in labels["resource"]:
+            pieces = self.values[name]
         if name == "kube_node_status_condition" and labels["status"] == "true" and self.unready:
             pieces = hold_value(pieces, self.unready, 0)
         if (
@@ -66,6 +71,8 @@ class Transition:
     def change_exporter(self, labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
         if self.silent:
             pieces = interrupt(pieces, self.silent, self.restarts)
+        if self.lost_gpu and labels.get("UUID", "").endswith(self.lost_gpu):
+            pieces = limit_life(pieces, (0, BEGIN))
         pieces = limit_life(pieces, self.life)
         if self.replaces_gpu and "UUID" in labels and self.silent:
             yield labels, pieces[:2]
@@ -74,6 +81,17 @@ class Transition:
         yield labels, pieces
         if self.repeats_job:
             yield {**labels, "job": "gpustack-dcgm"}, [(BEGIN, *pieces[0][1:])]
+
+
+def change_series(transitions: Iterable[Transition], labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
+    """Change a series by the transition of the node that it tells of."""
+    pod = labels.get("pod", "")
+    told_of = {labels.get("node"), pod.removeprefix("nvidia-dcgm-exporter-")}
+    for transition in transitions:
+        if transition.node in told_of or pod.endswith(f"daemonset-{transition.node}"):
+            yield from transition.change_series(labels, pieces)
+            return
+    yield labels, pieces
 
 
 def find_pod(labels: Labels) -> str:
@@ -120,22 +138,22 @@ BOOT = {FABRIC: [(0, 3, 0), (BEGIN, 1, 0), (BEGIN + 4, 2, 0), (BEGIN + 7, 3, 0)]
 TRANSITIONS = (
     Transition("usual"),
     Transition("exporter-restart", silent=(30, 32)),
-    Transition("boot-4", (30, 34), (30, 33), restarts=True, unallocatable=(30, 34), kubernetes=OWN_DRIVER),
-    Transition("boot-4-container", (30, 34), (30, 33), (30, 34), (30, 34), restarts=True),
+    Transition("boot-4", "l4", (30, 34), (30, 33), restarts=True, unallocatable=(30, 34), kubernetes=OWN_DRIVER),
+    Transition("boot-4-container", "l4", (30, 34), (30, 33), (30, 34), (30, 34), restarts=True),
     Transition(
-        "boot-9", (30, 39), (30, 33), restarts=True, unallocatable=(30, 39), kubernetes=OWN_DRIVER,
+        "boot-9", "l4", (30, 39), (30, 33), restarts=True, unallocatable=(30, 39), kubernetes=OWN_DRIVER,
         expected={"GpuMetricsAbsent": "a host's own driver has nothing to compile: the node is Ready and silent"},
     ),
-    Transition("boot-9-container", (30, 39), (30, 33), (30, 39), (30, 39), restarts=True),
-    Transition("new-node", (0, 40), driver=(0, 40), unallocatable=(0, 40), life=(30, END + 1)),
+    Transition("boot-9-container", "l4", (30, 39), (30, 33), (30, 39), (30, 39), restarts=True),
+    Transition("new-node", "l4", (0, 40), driver=(0, 40), unallocatable=(0, 40), life=(30, END + 1)),
     Transition("removed-node", life=(0, 30)),
-    Transition("replaced-board", (30, 50), (30, 50), restarts=True, replaces_gpu=True, expected=NODE_DOWN),
+    Transition("replaced-board", "l4", (30, 50), (30, 50), restarts=True, replaces_gpu=True, expected=NODE_DOWN),
     Transition(
         "second-exporter", repeats_job=True,
         expected={"GpuScrapedTwice": "two jobs scrape one exporter, and sums of its metrics are doubled"},
     ),
     Transition(
-        "hgx-boot", (30, 32), (30, 32), restarts=True, changes=HGX,
+        "hgx-boot", "l4", (30, 32), (30, 32), restarts=True, changes=HGX,
         values={**BOOT, "DCGM_EXP_GPU_HEALTH_STATUS": [(0, None, 0), (32, 20, 0), (36, None, 0)]},
     ),
 )  # fmt: skip

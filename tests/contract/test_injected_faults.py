@@ -1,0 +1,57 @@
+"""Each injected fault is told within its time, by a real Prometheus' series and all rules together."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.healthy_states import STATES, build_pages
+from tests.contract.injected_faults import FAULTS
+from tests.contract.promql import ROOT
+from tests.contract.scraped_pages import store_pages
+from tests.contract.timelines import Labels, Pieces, build_pieces, find_firings
+from tests.contract.transitions import BEGIN, TRANSITIONS, change_series
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
+END = 70
+REQUESTS = "apiserver_client_certificate_expiration_seconds_bucket"
+MONTH = 2.592e6
+CONSEQUENCES = {("stuck-driver", "GpuCapacityGone")}
+CERTIFICATE = ("", "ClusterCertificateExpiring", 17)
+"""Somebody speaks to the API with a certificate that ends within the month."""
+
+
+def change_requests(labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
+    """Let a request a second come from the fault on, with a certificate that ends within the month."""
+    if labels["__name__"] == REQUESTS and float(labels["le"]) >= MONTH:
+        yield labels, [*pieces, (BEGIN, pieces[0][1], 60)]
+        return
+    yield from change_series([fault.transition for fault in FAULTS], labels, pieces)
+
+
+def test_each_fault_is_told_within_its_time(tmp_path: Path) -> None:
+    pages = build_pages([fault.transition.state for fault in FAULTS], tmp_path)
+    stored_series = build_pieces(store_pages(tmp_path, pages, honour=False))
+    series = [changed for labels, pieces in stored_series for changed in change_requests(labels, pieces)]
+    firings = find_firings(tmp_path, series, END)
+    first_minutes: dict[tuple[str, str], float] = {}
+    for firing in firings:
+        first_minutes.setdefault((firing.node, firing.alert), firing.minute - BEGIN)
+    expected = [(fault.transition.node, fault.alert, fault.minutes) for fault in FAULTS] + [CERTIFICATE]
+    late = [
+        (node, alert, first_minutes.get((node, alert)))
+        for node, alert, minutes in expected
+        if not 0 <= first_minutes.get((node, alert), -1) <= minutes
+    ]
+    assert late == []
+    loud_alerts = {(firing.node, firing.alert) for firing in firings if firing.severity != "info"}
+    assert loud_alerts - {(node, alert) for node, alert, _ in expected} == CONSEQUENCES
+
+
+def test_the_page_has_the_figures() -> None:
+    text = re.sub(r"\s+", " ", (ROOT / "docs" / "alerts.md").read_text())
+    count = len(FAULTS) + 1
+    assert f"of {count} injected faults {count} fire within their time" in text
+    assert f"{len(STATES)} healthy states" in text
+    assert f"{len(TRANSITIONS)} transitions" in text
