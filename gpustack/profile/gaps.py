@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gpustack.command import Command
 from gpustack.profile.limits import Limits
 from gpustack.profile.peers import name_gpus
-from gpustack.profile.signals import Signals, read_nvlink
-from gpustack.profile.window import NEEDED, GpuWindow, Job
+from gpustack.profile.signals import Signals
+from gpustack.profile.window import NEEDED, WAYS, GpuWindow, Job
 from gpustack.vocabulary.amounts import format_level, format_value
 from gpustack.vocabulary.contradiction import Contradiction, Name, find_contradiction
 
@@ -77,14 +77,17 @@ def describe_contradiction(job: Job) -> Disagreement | None:
 
 
 def judge_window(window: GpuWindow) -> Contradiction | None:
-    links = (window.compute_link_share("pcie", window.pcie_peak), read_nvlink(window), window.compute_mean("dram"))
+    peaks = {"pcie": window.pcie_peak, "nvlink": window.nvlink_peak}
+    # One direction alone shows copies, too.
+    ways = [(window.compute_mean(f"{link}_{way}"), peak) for link, peak in peaks.items() for way in WAYS]
+    ways.append((window.compute_mean("dram"), 1.0))
     return find_contradiction(
         engine=window.compute_mean("engine"),
         utilisation=window.compute_mean("utilisation"),
         power=window.power_share,
         sm=window.compute_mean("sm"),
         clock=window.compute_ratio("clock", "clock_max"),
-        copies=max((share for share in links if share is not None), default=None),
+        copies=max((mean / peak for mean, peak in ways if mean is not None and peak), default=None),
     )
 
 

@@ -106,7 +106,8 @@ def compute_signals(job: Job, limits: Limits) -> Signals:
     nvlink = compute_median(read_nvlink)
     means = {name: compute_mean(name) for name in QUANTITIES} | {
         "pipe": compute_median(find_busiest_pipe),
-        **{link: compute_median(build_link_reader(link)) for link in ("pcie", "nvlink")},
+        "pcie": compute_median(lambda window: window.compute_link_rate("pcie")),
+        "nvlink": compute_median(lambda window: window.compute_link_rate("nvlink")),
     }
     references = {
         "tensor": limits.tensor_reachable,
@@ -177,16 +178,6 @@ def compute_activity(windows: Sequence[GpuWindow]) -> float | None:
     shares = [window.power_share if share is None else share for window, share in zip(windows, shares, strict=True)]
     known = [share for share in shares if share is not None]
     return max(known) if known and len(known) == len(shares) else None
-
-
-def build_link_reader(link: str) -> Reader:
-    """Build a reader of the busier direction of a link."""
-
-    def read(window: GpuWindow) -> float | None:
-        means = [window.compute_mean(f"{link}_{way}") for way in ("receive", "transmit")]
-        return max((mean for mean in means if mean is not None), default=None)
-
-    return read
 
 
 def read_nvlink(window: GpuWindow) -> float | None:

@@ -30,6 +30,7 @@ QUANTITIES = {
     "memory_used": f"{DEV}FB_USED",
     "temperature": f"{DEV}GPU_TEMP",
 }
+WAYS = ("receive", "transmit")
 # Without these no mechanism can be told, only whether a GPU is busy.
 NEEDED = ("engine", "sm", "tensor", "dram")
 
@@ -85,10 +86,16 @@ class GpuWindow:
         track = sorted(self.tracks.get(name, ()))
         return track[min(len(track) - 1, int(share * len(track)))] if track else None
 
+    def compute_link_rate(self, name: str) -> float | None:
+        """Compute the bytes a second of the busier direction of a link. Return None where a direction is not measured:
+        that one may be the busier."""
+        known = [mean for way in WAYS if (mean := self.compute_mean(f"{name}_{way}")) is not None]
+        return max(known) if len(known) == len(WAYS) else None
+
     def compute_link_share(self, name: str, peak: float | None) -> float | None:
         """Compute the share of the busier direction in the peak of the link."""
-        ways = [mean for way in ("receive", "transmit") if (mean := self.compute_mean(f"{name}_{way}")) is not None]
-        return max(ways) / peak if ways and peak else None
+        rate = self.compute_link_rate(name)
+        return rate / peak if rate is not None and peak else None
 
     def compute_ratio(self, name: str, reference: str) -> float | None:
         mean, whole = self.compute_mean(name), self.compute_mean(reference)

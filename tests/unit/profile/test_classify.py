@@ -13,6 +13,8 @@ from gpustack.profile.window import NEEDED, GpuWindow, Job
 from tests.worlds.prometheus.windows import CLOCKS, COMPUTE, DECODE, build_window
 from tests.worlds.prometheus.workloads import MECHANISMS, PCIE, make_job
 
+PCIE_WAYS = ("pcie_receive", "pcie_transmit")
+
 
 def test_memory_is_asked_before_how_many_sms_are_resident() -> None:
     verdict = classify(Job((build_window(DECODE),)))
@@ -45,7 +47,7 @@ def test_several_phases_make_less_sure() -> None:
 
 
 def test_idle_is_sure_after_half_an_hour() -> None:
-    idle_levels = dict.fromkeys(DECODE, 0.001) | {"power": 70.0, "power_limit": 700.0, "pcie_receive": 1e8}
+    idle_levels = dict.fromkeys(DECODE, 0.001) | {"power": 70.0, "power_limit": 700.0} | dict.fromkeys(PCIE_WAYS, 1e8)
     pause, idle = (classify(Job((build_window(idle_levels, samples, pcie_peak=PCIE),))) for samples in (90, 130))
     assert (pause.id, pause.confidence) == ("idle", "medium")
     assert dict(pause.alternatives).keys() == {"pause"}
@@ -55,7 +57,7 @@ def test_idle_is_sure_after_half_an_hour() -> None:
 
 def test_a_gpu_that_only_copies_is_not_idle() -> None:
     """Copy engines are no compute engine."""
-    idle_levels = dict.fromkeys(DECODE, 0.001) | {"pcie_receive": 0.9 * PCIE}
+    idle_levels = dict.fromkeys(DECODE, 0.001) | dict(zip(PCIE_WAYS, (0.9 * PCIE, 1e8), strict=True))
     assert classify(Job((build_window(idle_levels, 130, pcie_peak=PCIE),))).id == "pcie-bound"
 
 
@@ -83,11 +85,23 @@ def test_what_is_loaded_and_does_nothing_is_noted() -> None:
 
 
 def test_a_link_without_a_known_peak_rules_nothing_in() -> None:
-    levels = {"engine": 0.2, "sm": 0.1, "tensor": 0.02, "dram": 0.1, "pcie_receive": 0.8 * PCIE}
+    levels = {"engine": 0.2, "sm": 0.1, "tensor": 0.02, "dram": 0.1, "pcie_receive": 0.8 * PCIE, "pcie_transmit": 1e8}
     assert classify(Job((build_window(levels, pcie_peak=PCIE),))).id == "pcie-bound"
     unknown = classify(Job((build_window(levels),)))
     assert "pcie-bound" not in dict(unknown.ruled_out)
     assert dict(unknown.alternatives)["pcie-bound"].startswith("PCIe not measured: DCGM_FI_PROF_PCIE_*_BYTES, ")
+
+
+def test_one_direction_of_a_link_is_not_the_link() -> None:
+    """The direction that an exporter does not send may be the busier one."""
+    levels = {"engine": 0.2, "sm": 0.1, "tensor": 0.02, "dram": 0.1, "pcie_receive": 0.02 * PCIE}
+    gpu_window = build_window(levels, pcie_peak=PCIE)
+    assert gpu_window.compute_link_share("pcie", PCIE) is None
+    verdict = classify(Job((gpu_window,)))
+    assert "pcie-bound" not in dict(verdict.ruled_out)
+    assert "pcie" not in verdict.signals.means
+    both = classify(Job((build_window(levels | {"pcie_transmit": 1e8}, pcie_peak=PCIE),)))
+    assert "pcie-bound" in dict(both.ruled_out)
 
 
 def test_thresholds_are_settings() -> None:
