@@ -100,8 +100,8 @@ def test_one_direction_of_a_link_is_not_the_link() -> None:
     verdict = classify(Job((gpu_window,)))
     assert "pcie-bound" not in dict(verdict.ruled_out)
     assert "pcie" not in verdict.signals.means
-    both = classify(Job((build_window(levels | {"pcie_transmit": 1e8}, pcie_peak=PCIE),)))
-    assert "pcie-bound" in dict(both.ruled_out)
+    complete_verdict = classify(Job((build_window(levels | {"pcie_transmit": 1e8}, pcie_peak=PCIE),)))
+    assert "pcie-bound" in dict(complete_verdict.ruled_out)
 
 
 def test_thresholds_are_settings() -> None:
