@@ -32,6 +32,17 @@ def join_exporter_node(metric: str, condition: str = "") -> str:
     )
 
 
+def join_node_of_gpus(metric: str) -> str:
+    """Join a metric of each exporter with its node. A target without a pod, as one of a static list, has the node of
+    the GPUs that it tells of."""
+    return (
+        f"{join_exporter_node(metric)}\nor\nmax by (node) (\n"
+        f"  max by (job, instance, node) (\n{pad_lines(pad_lines(label_node(f'({HEARD}) * 0 + 1')))}\n  )\n"
+        "  * on (job, instance) group_left ()\n"
+        f'  max by (job, instance) ({metric}{{{EXPORTER},pod=""}})\n)'
+    )
+
+
 def build_node_rules() -> list[Rule]:
     return [
         Rule(
@@ -46,10 +57,10 @@ def build_node_rules() -> list[Rule]:
         ),
         Rule(
             "gpustack:node_gpu_exporter:up",
-            join_exporter_node("up"),
+            join_node_of_gpus("up"),
             comment="1 when a scrape of the node's exporter succeeded.",
         ),
-        Rule("gpustack:node_gpu_exporter_scrape:seconds", join_exporter_node("scrape_duration_seconds")),
+        Rule("gpustack:node_gpu_exporter_scrape:seconds", join_node_of_gpus("scrape_duration_seconds")),
         Rule(
             "gpustack:node_gpu_exporter_speaks:bool",
             join_exporter_node("up", f"\n  and on (job, instance) (\n{pad_lines(pad_lines(HEARD))}\n  )") + " == 1",
@@ -132,6 +143,11 @@ def build_node_rules() -> list[Rule]:
             "gpustack:node_gpu_unshared:bool",
             'max by (node) (kube_node_labels{label_nvidia_com_gpu_sharing_strategy="none"})',
             comment="Where known that one unit of nvidia.com/gpu is one GPU. Needs the label in metricLabelsAllowlist.",
+        ),
+        Rule(
+            "gpustack:node_gpu_shared:bool",
+            'max by (node) (kube_node_labels{label_nvidia_com_gpu_sharing_strategy=~"time-slicing|mps"})',
+            comment="Where known that one unit of nvidia.com/gpu is a share of a GPU.",
         ),
         Rule(
             "gpustack:node_gpu_present:bool",

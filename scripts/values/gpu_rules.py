@@ -29,9 +29,11 @@ from scripts.values.normalise import (
     group_by_workload,
     normalize_field,
     normalize_metric,
+    pad_lines,
 )
 
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
+LAST_XID, MIG = "gpustack:gpu_last_xid:code", "gpustack:node_gpu_mig_instances:count"
 UTIL = normalize_field(f"{DEV}GPU_UTIL")
 ENGINE = normalize_field(f"{PROF}GR_ENGINE_ACTIVE")
 USED = normalize_field(f"{DEV}FB_USED")
@@ -172,11 +174,6 @@ def build_board_rules() -> list[Rule]:
         group_by_gpu(f"({HEARD}) * 0 + 1"),
         comment="Always 1: the GPU or MIG instance is heard of.",
     )
-    xid = Rule(
-        "gpustack:gpu_xid_errors:count5m",
-        group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid"),
-        comment="By code, within the exporter's window of 300 s. Falls to 0 by itself, whatever the GPU's state.",
-    )
     sums = (" + ".join(f"({normalize_field(name, select_whole(names))})" for name in names) for names in SUMS)
     memory = Rule(
         "gpustack:gpu_memory_total:bytes",
@@ -202,4 +199,23 @@ def build_board_rules() -> list[Rule]:
         Rule("gpustack:gpu_below_base_clocks:ratio_rate5m", "rate(gpustack:gpu_below_base_clocks:seconds_total[5m])"),
         Rule("gpustack:gpu_energy:watts_rate5m", "rate(gpustack:gpu_energy:joules_total[5m])"),
     ]
-    return [info, memory, xid, health, *plain, *labelled, *bits, *rates]
+    return [info, memory, health, *plain, build_xid_rule(), *labelled, *bits, *rates]
+
+
+def build_xid_rule() -> Rule:
+    """Build the rule of Xids. The exporter reads the Xids of instances where a board has some, and prints one of
+    instance 3 of the first board as one of the fourth board (internal/pkg/collector/expcollector.go of dcgm-exporter
+    looks the number of an instance up as that of a GPU)."""
+    counted = group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid")
+    last_codes = (
+        f'count_values by ({GPU}) (\n  "xid",\n'
+        f"  {LAST_XID} > 0 unless last_over_time({LAST_XID}[6h] offset 5m) == {LAST_XID}\n)\n"
+        "unless on (UUID) DCGM_EXP_XID_ERRORS_COUNT"
+    )
+    both = f"(\n{pad_lines(counted)}\n  or\n{pad_lines(last_codes)}\n)"
+    return Rule(
+        "gpustack:gpu_xid_errors:count5m",
+        f"{both} unless on (node) {MIG}\nor\n"
+        f'label_replace(\n{pad_lines(f"{both} and on (node) {MIG}")},\n  "attribution", "uncertain", "", ""\n)',
+        comment="By code, within 300 s. The last code stands for a count that is missing; with MIG the GPU is unsure.",
+    )

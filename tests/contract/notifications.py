@@ -36,6 +36,8 @@ START, END = datetime(2026, 11, 28, 10, 0, tzinfo=UTC), datetime(2026, 11, 28, 1
 """The times in what is returned. Alertmanager gets those of the run: it sends the group of an older alert at once."""
 TIME, SHOWN_TIME = "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S UTC"
 LABEL = re.compile(r"\{\{ \$labels\.(\w+) \}\}")
+CONDITION = re.compile(r"\{\{ if .*?\{\{ end \}\}")
+"""Words about a label that no alert has here."""
 MODEL = {"modelName": "NVIDIA H100 80GB HBM3", "cluster": "demo"}
 IDENTIFIER = "GPU-604a1c2d-7e8f-4a5b-9c0d-{:012d}"
 FOREIGN_TEXTS = {
@@ -53,7 +55,7 @@ def expand_annotations(name: str, labels: tuple[tuple[str, str], ...]) -> dict[s
     annotations = next(rule["annotations"] for rule in rules if rule["alert"] == name)
     return {
         key: re.sub(r"\{\{ \$value[^}]*\}\}", "1", LABEL.sub(lambda match: dict(labels).get(match[1], ""), text))
-        for key, text in annotations.items()
+        for key, text in ((key, CONDITION.sub("", text)) for key, text in annotations.items())
     }
 
 
