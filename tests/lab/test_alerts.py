@@ -101,8 +101,10 @@ def list_keep_firing(running_lab: lab.Lab) -> set[float]:
 
 def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack: Run) -> None:
     process = gpustack("alerts", "test", "-i", inventory)
-    for severity, line in zip(("critical", "warning", "info"), process.stdout.splitlines(), strict=True):
+    lines = process.stdout.splitlines()
+    for severity, line, text in zip(("critical", "warning", "info"), lines[::2], lines[1::2], strict=True):
         assert line.startswith(f"{severity}: delivered to default-webhook by webhook in ")
+        assert text == "    no text: a webhook gets Alertmanager's JSON, with labels and annotations"
     assert SECRET not in process.stdout + process.stderr
     witness.wait_until(
         "their end arrives", lambda: sorted(list_statuses(hook)) == ["firing"] * 3 + ["resolved"] * 3, limit=60
@@ -165,8 +167,25 @@ def test_another_address_is_found_and_applied(
         witness.wait_until("Alertmanager has it", lambda: send_test(inventory, gpustack) == code, limit=240)  # noqa: B023
 
 
-def send_test(inventory: Path, gpustack: Run) -> int:
-    return gpustack("alerts", "test", "-q", "-i", inventory, "--severity", "info", code=None).returncode
+def send_test(inventory: Path, gpustack: Run, severity: str = "info") -> int:
+    return gpustack("alerts", "test", "-q", "-i", inventory, "--severity", severity, code=None).returncode
+
+
+def test_a_person_gets_the_text_that_a_test_prints(inventory: Path, hook: Webhook, secret: Path, gpustack: Run) -> None:
+    """The text is rendered by amtool in Alertmanager's pod, and the message by Alertmanager."""
+    webhook = {"type": "webhook", "secret_file": str(secret)}
+    slack = {"type": "slack", "channel": "#gpus", "secret_file": str(secret)}
+    roads.merge_into(inventory, {"alerts": {"receivers": {"default": [webhook], "critical": [slack]}}})
+    gpustack("install", "-i", inventory, "--only", "monitoring", "--yes")
+    witness.wait_until(
+        "Alertmanager has it", lambda: send_test(inventory, gpustack, severity="critical") == 0, limit=240
+    )
+    process = gpustack("alerts", "test", "-i", inventory, "--severity", "critical")
+    title, *text = [line.strip() for line in process.stdout.splitlines() if line.startswith("    ")]
+    (message,) = next(body["attachments"] for body in reversed(hook.bodies) if "FIRING" in json.dumps(body))
+    assert message["title"].startswith("[FIRING:1] critical GpustackTest")
+    assert join_lines(message["title"]).startswith(title)
+    assert {"*Node:*", "*What:*", "*Since:*", "*Impact:*"} & {line.split(" ")[0] for line in text}
 
 
 def test_a_receiver_outside_is_reached_through_the_proxy(

@@ -29,7 +29,7 @@ class Webhook(ThreadingHTTPServer):
 
     def list_alerts(self, **labels: str) -> list[dict[str, Any]]:
         """List the alerts with these labels, in the order in which they came."""
-        alerts = [alert for body in list(self.bodies) for alert in body["alerts"]]
+        alerts = [alert for body in list(self.bodies) for alert in body.get("alerts", ())]
         return [alert for alert in alerts if labels.items() <= alert["labels"].items()]
 
 
@@ -44,6 +44,8 @@ class Request(BaseHTTPRequestHandler):
             self.server.strays.append(self.path)
         self.send_response(self.server.status if self.path == SECRET else 404)
         self.end_headers()
+        # The answer of Slack, without which Alertmanager takes 200 for an error (notify/slack/slack.go).
+        self.wfile.write(b"ok")
 
     def log_message(self, *_: object) -> None:
         """Silence."""
