@@ -19,6 +19,7 @@ from gpustack.steps.monitoring.history import describe_short_history
 from gpustack.steps.monitoring.values import describe_lost_history
 from gpustack.steps.no_proxy import describe_missing_exceptions
 from gpustack.steps.prereqs.rotating_disk import describe_rotating_disk
+from gpustack.steps.renamed_host import describe_renamed_host
 
 
 def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
@@ -31,6 +32,7 @@ def list_warnings(snapshot: Snapshot) -> tuple[str, ...]:
         describe_missing_exceptions(snapshot),
         describe_missing_sources(cluster),
         *list_actions(snapshot),
+        *list_by_host(snapshot, describe_renamed_host),
         *list_by_host(snapshot, describe_rotating_disk),
         *list_by_host(snapshot, describe_overwritten_runc),
         *list_by_host(snapshot, describe_owner_driver),
