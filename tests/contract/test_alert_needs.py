@@ -29,7 +29,7 @@ def list_words(series: str) -> Iterator[str]:
     """List the words of the table that stand for an input series of a test, and for its labels."""
     name, _, rest = series.partition("{")
     labels = dict(re.findall(r'(\w+)="([^"]+)"', rest))
-    yield find_original(found[0]).name if (found := find_fields(name)) else name
+    yield find_original(fields[0]).name if (fields := find_fields(name)) else name
     yield from (f"{name}{{{label}}}" for label in labels)
     yield from ("{pod}" for label in ("exported_pod", "pod") if label in labels and name.startswith("DCGM_"))
     yield from ("{GPU_I_ID}" for label in labels if label == "GPU_I_ID")
@@ -46,14 +46,22 @@ def list_fired_alerts(case: dict[str, Any]) -> set[str]:
 def test_an_alert_that_fires_has_what_it_needs(case: dict[str, Any]) -> None:
     words = {word for entry in case["input_series"] for word in list_words(entry["series"])}
     needs = load_alert_needs()
-    fired = {alert: find_missing_words(needs[alert], words) for alert in list_fired_alerts(case) & needs.keys()}
-    assert {alert: missing for alert, missing in fired.items() if missing} == {}
+    words_missing_by_alert = {
+        alert: find_missing_words(needs[alert], words) for alert in list_fired_alerts(case) & needs.keys()
+    }
+    assert {alert: missing for alert, missing in words_missing_by_alert.items() if missing} == {}
 
 
 def test_every_alert_is_resolved_to_its_sources() -> None:
     needs = load_alert_needs()
     assert needs.keys() == {rule["alert"] for rule in read_rules("gpu-alerts.yaml")}
-    assert [word for each in needs.values() for words in each for word in words if word.startswith("gpustack:")] == []
+    assert [
+        word
+        for alert_needs in needs.values()
+        for words in alert_needs
+        for word in words
+        if word.startswith("gpustack:")
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +79,7 @@ def test_alternatives_are_those_of_the_expression(alert: str, alternatives: list
 
 
 def test_the_table_of_boards_agrees_with_the_pages() -> None:
-    """What the table says of a board by its recorded page is what `gpu check-exporter` says of that page."""
+    """The table says the same of a board by its recorded page as `gpu check-exporter` says of that page."""
     head, *rows = re.findall(r"(?m)^\| (.+) \|$", (ROOT / "docs" / "alerts.md").read_text().partition(BEGIN)[2])
     column = {name: number for number, name in enumerate(head.split(" | "))}
     linked_rows = [row.split(" | ") for row in rows if row.startswith("[")]
@@ -79,8 +87,8 @@ def test_the_table_of_boards_agrees_with_the_pages() -> None:
     assert cells_by_alert.keys() == load_alert_needs().keys()
     for board, page in BOARD_PAGES.items():
         silent = {alert.name for alert in judge_exporter("", parse_page(read_page(page)), None, 0).silent_alerts}
-        marked = {alert for alert, cells in cells_by_alert.items() if cells[column[board]] == "page"}
-        assert not marked & silent, board
-        assert load_alert_needs().keys() - silent - marked == {
+        marked_alerts = {alert for alert, cells in cells_by_alert.items() if cells[column[board]] == "page"}
+        assert not marked_alerts & silent, board
+        assert load_alert_needs().keys() - silent - marked_alerts == {
             alert for alert, cells in cells_by_alert.items() if cells[column[board]] == "all"
         }

@@ -1,4 +1,4 @@
-"""What Prometheus has of the series that alerts read: fields by model of GPU, and names and labels of Kubernetes."""
+"""Series that alerts read, as Prometheus has them: fields by model of GPU, and names and labels of Kubernetes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,18 +21,22 @@ class AlertInputs:
     the table of needs spells them."""
 
     fields: Mapping[str, frozenset[str]]
-    others: frozenset[str]
+    other_words: frozenset[str]
+
+
+def list_words_of_needs() -> set[str]:
+    return {word for needs in load_alert_needs().values() for words in needs for word in words}
 
 
 def list_other_names() -> list[str]:
     """List the metrics of other programs that alerts need."""
-    words = {word for each in load_alert_needs().values() for words in each for word in words}
-    return sorted(words for words in words if re.fullmatch(r"[a-z]\w+", words))
+    words = list_words_of_needs()
+    return sorted(word for word in words if re.fullmatch(r"[a-z]\w+", word))
 
 
 def list_other_labels() -> dict[str, list[str]]:
     """List the labels of such metrics that alerts need, by the metric."""
-    words = {word for each in load_alert_needs().values() for words in each for word in words}
+    words = list_words_of_needs()
     labels: dict[str, list[str]] = {}
     for word in sorted(words):
         if found := re.fullmatch(r"(\w+)\{(\w+)\}", word):
@@ -58,7 +62,7 @@ def build_expression() -> str:
 def parse_inputs(answer: Answer) -> AlertInputs:
     """Parse the inputs. Raise ValueError where the answer is none to an instant query."""
     fields: dict[str, set[str]] = {}
-    others: set[str] = set()
+    other_words: set[str] = set()
     for sample in list_samples(answer):
         labels = dict(sample["metric"])
         labels.pop("__name__", "")
@@ -66,8 +70,8 @@ def parse_inputs(answer: Answer) -> AlertInputs:
         if name.startswith("DCGM_"):
             fields.setdefault(labels.get("modelName", ""), set()).update(list_words(name))
         else:
-            others |= {name, *(f"{name}{{{label}}}" for label, value in labels.items() if value)}
-    return AlertInputs({model: frozenset(names) for model, names in sorted(fields.items())}, frozenset(others))
+            other_words |= {name, *(f"{name}{{{label}}}" for label, value in labels.items() if value)}
+    return AlertInputs({model: frozenset(names) for model, names in sorted(fields.items())}, frozenset(other_words))
 
 
 def list_words(name: str) -> Iterator[str]:

@@ -122,7 +122,7 @@ def test_files_of_no_release_are_reported(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lists", "lost"),
+    ("lists", "missing_entries"),
     [
         ("templates: [/etc/own/*.tmpl]", ["/etc/alertmanager/config/*.tmpl"]),
         ("templates: [/etc/own/*.tmpl, /etc/alertmanager/config/*.tmpl]", []),
@@ -131,10 +131,12 @@ def test_files_of_no_release_are_reported(site: Path) -> None:
         ("global: {resolve_timeout: 5m}", []),
     ],
 )
-def test_lists_that_receivers_of_the_spec_need_are_kept(site: Path, lists: str, lost: list[str]) -> None:
+def test_lists_that_receivers_of_the_spec_need_are_kept(site: Path, lists: str, missing_entries: list[str]) -> None:
     values, wrong = read(site, f"alertmanager: {{config: {{{lists}}}}}\n")
     assert wrong == []
     receivers = Receivers.model_validate({"default": [{"type": "webhook", "secret": "alerts/webhook"}]})
     complaints = find_lost_entries("monitoring.yaml", values, receivers)
-    assert [complaint.rule for complaint in complaints] == [f"a list that also has {word}, or none" for word in lost]
+    assert [complaint.rule for complaint in complaints] == [
+        f"a list that also has {word}, or none" for word in missing_entries
+    ]
     assert find_lost_entries("monitoring.yaml", values, Receivers()) == []

@@ -23,8 +23,8 @@ def list_lacks(text: str) -> dict[str, str]:
 def test_a_missing_field_silences_its_alerts_alone() -> None:
     text = read_page("l4")
     shorter = re.sub(r"(?m)^.*DCGM_FI_DEV_ROW_REMAP_FAILURE.*\n", "", text)
-    added = list_lacks(shorter).items() - list_lacks(text).items()
-    assert added == {("GpuRowRemapFailed", "DCGM_FI_DEV_ROW_REMAP_FAILURE")}
+    added_lacks = list_lacks(shorter).items() - list_lacks(text).items()
+    assert added_lacks == {("GpuRowRemapFailed", "DCGM_FI_DEV_ROW_REMAP_FAILURE")}
 
 
 def test_a_page_without_the_name_of_the_node_silences_what_is_joined_with_kubernetes() -> None:
@@ -73,4 +73,4 @@ def test_the_fewest_missing_words_come_first(present: set[str], expected: list[l
 
 def test_every_alert_has_its_needs() -> None:
     assert load_alert_needs()["GpuMonitoringBlind"] == (frozenset(),), "it fires where all is missing"
-    assert all(words for alert, each in load_alert_needs().items() if alert != "GpuMonitoringBlind" for words in each)
+    assert all(words for alert, needs in load_alert_needs().items() if alert != "GpuMonitoringBlind" for words in needs)

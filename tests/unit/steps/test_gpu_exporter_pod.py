@@ -10,7 +10,7 @@ from tests.worlds.snapshots.host_stack import build_snapshot
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_an_exporter_that_tells_pods_apart_sees_the_processes_of_the_host(shared: bool) -> None:
-    """Without hostPID the exporter sends 0 for each pod (internal/pkg/transformation/pidmapper.go, 4.8.2)."""
+    """The exporter sends 0 for each pod without hostPID (internal/pkg/transformation/pidmapper.go, 4.8.2)."""
     (exporter,) = [
         manifest
         for manifest in build_objects(View(build_snapshot({"metrics": {"shared_gpus": shared}}), CLUSTER))

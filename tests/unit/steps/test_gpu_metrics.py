@@ -276,13 +276,17 @@ def test_the_counters_have_our_label_where_no_release_of_helm_brings_them(stack:
     assert config_map["metadata"].get("labels") == labels
 
 
-def test_alerts_without_their_fields_are_named_and_fail_nothing() -> None:
-    (judgement,) = [
-        each for each in judge(STEP, load_case(INPUTS, "default-list")).values() if each.id == "silent-alerts"
-    ]
+def read_silent_alerts(case: str) -> str:
+    """Read which alerts cannot fire. The check is ok all the same."""
+    judgements = judge(STEP, load_case(INPUTS, case)).values()
+    (judgement,) = [judgement for judgement in judgements if judgement.id == "silent-alerts"]
     assert judgement.outcome == "ok"
     assert judgement.result is not None
-    words = judgement.result.actual.split("; ")
+    return judgement.result.actual
+
+
+def test_alerts_without_their_fields_are_named_and_fail_nothing() -> None:
+    words = read_silent_alerts("default-list").split("; ")
     assert "GpuHealthFail, GpuHealthWarn of Tesla T4: no DCGM_EXP_GPU_HEALTH_STATUS" in words
     assert "GpuRowRemapFailed of Tesla T4: no DCGM_FI_DEV_ROW_REMAP_FAILURE" in words
     assert not [text for text in words if "GpuRowRemapFailed" in text and "L40S" in text], "it has the field"
@@ -291,4 +295,4 @@ def test_alerts_without_their_fields_are_named_and_fail_nothing() -> None:
 
 def test_who_cannot_be_asked_about_fields_makes_it_unknown() -> None:
     assert find_unknown(judge(STEP, load_case(INPUTS, "error"))) == {"silent-alerts"}
-    assert list_failures(judge(STEP, load_case(INPUTS, "none"))) == {"silent-alerts": ("no series of a GPU", "install")}
+    assert read_silent_alerts("none") == "all that read a GPU: Prometheus has no series of one"
