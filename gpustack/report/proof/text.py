@@ -56,7 +56,7 @@ def print_node(console: Terminal, node: str, rows: Sequence[Row]) -> None:
     console.print(Text(f"  {'gpu':<5}{'uuid':<42}{heads}".rstrip(), style="dim"), soft_wrap=True)
     for row in rows:
         cells = [(f"{marks[link.outcome]:<{WIDTH}}", STYLES[link.outcome]) for _, link in row.links]
-        index, uuid = console.clean(row.index or row.bus) or "-", console.clean(row.uuid) or "unknown"
+        index, uuid = console.clean(row.index) or "-", console.clean(row.uuid or row.bus) or "unknown"
         line = Text.assemble(f"  {index:<5}{uuid:<42}", *cells)
         line.rstrip()
         console.print(line, soft_wrap=True)

@@ -32,7 +32,7 @@ def make_mixed_proof() -> Proof:
     no_panel = Link("unknown", "Grafana did not answer within 15 s")
     rows = (
         build_row("gpu1", 0, series=swapped_gpu, panel=no_panel),
-        build_row("gpu1", 1, Link("skipped", "in use by default/train-0"), panel=no_panel),
+        replace(build_row("gpu1", 1, Link("skipped", "in use by default/train-0"), panel=no_panel), index=""),
         build_row("gpu2", 2, stuck, Link("ok", note="the exporter names no pod that uses it"), no_panel),
         Row("gpu2", "", Link("failed", "the kubelet offers one GPU less than it has: unhealthy, or lost"), model=MODEL),
     )
