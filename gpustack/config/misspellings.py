@@ -18,6 +18,8 @@ from gpustack.config.yaml_files import ENDINGS, parse_keys
 SPEC_KEY = "gpustack"
 PREFIX = f"{SPEC_KEY}_"
 OWN_KEYS = (SPEC_KEY, *HostSpec.model_fields)
+CONNECTION_KEYS = ("ansible_host", "ansible_user", "ansible_port")
+"""Variables of Ansible without which another host, login or port is taken."""
 EDITS = 2
 """Letters that may differ between a name and the one that was meant."""
 REFERENCE = "config-misspelt"
@@ -45,15 +47,20 @@ def find_misspellings(
 def find_misspelt_variables(
     inventory: str, variables: Mapping[str, Mapping[str, object]], texts: Mapping[Path, str]
 ) -> list[Complaint]:
-    """Return a complaint for each variable that is nearly the spec's or a host setting's. One that begins with
-    `gpustack_` is judged as a setting of its host."""
+    """Return a complaint for each variable that is nearly the spec's, a host setting's or one of the connection.
+    One that begins with `gpustack_` is judged as a setting of its host."""
     names = dict.fromkeys(name for host in variables.values() for name in host)
     rule = "a key of gpustack, or a name that does not look like one"
     return [
         Complaint(locate_word(name, texts) or inventory, name, "a variable that nothing reads", rule, REFERENCE, near)
         for name in names
-        if not name.startswith(PREFIX) and (near := find_own_key(name))
+        if not name.startswith(PREFIX) and (near := find_own_key(name) or find_connection_key(name))
     ]
+
+
+def find_connection_key(name: str) -> str:
+    """Find the variable of a connection that a misspelt name stands for; empty for one that is right, or like none."""
+    return "" if name in CONNECTION_KEYS else find_within_edits(name, CONNECTION_KEYS)
 
 
 def find_own_key(name: str) -> str:

@@ -59,6 +59,8 @@ def read_refusal(site: Path) -> tuple[str, list[str]]:
             "group_vars/kube_nodes/gpus.yml: kube_nodes: variables of no group",
         ),
         ("host_vars/c.yml", "gpustack_gpus: 0\n", "host_vars/c.yml: c: variables of no host"),
+        ("host_vars/a.yml", "ansible_hots: 192.0.2.1\n", "host_vars/a.yml:1: ansible_hots: a variable"),
+        ("group_vars/all.yml", "ansible_prt: 2222\n", "group_vars/all.yml:1: ansible_prt: a variable"),
     ],
 )
 def test_a_misspelt_key_or_file_is_refused(tmp_path: Path, path: str, text: str, line: str) -> None:
