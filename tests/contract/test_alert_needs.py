@@ -24,6 +24,9 @@ CASES = [
     for number, case in enumerate(yaml.safe_load(file.read_text())["tests"])
 ]
 
+SCRAPED = {name: case for name, case in CASES if "gpustack:" not in str(case["input_series"])}
+"""Cases whose input is scraped: what a rule has recorded does not show of which fields it was made."""
+
 
 def list_words(series: str) -> Iterator[str]:
     """List the words of the table that stand for an input series of a test, and for its labels."""
@@ -42,7 +45,7 @@ def list_fired_alerts(case: dict[str, Any]) -> set[str]:
     return {name for labels in samples for name in re.findall(r'alertname="(\w+)"', labels)}
 
 
-@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[name for name, _ in CASES])
+@pytest.mark.parametrize("case", SCRAPED.values(), ids=SCRAPED)
 def test_an_alert_that_fires_has_what_it_needs(case: dict[str, Any]) -> None:
     words = {word for entry in case["input_series"] for word in list_words(entry["series"])}
     needs = load_alert_needs()

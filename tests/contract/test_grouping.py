@@ -47,3 +47,27 @@ def test_hot_gpus_of_a_node_are_one_notification(
     tmp_path: Path, alerts: dict[str, Any], expected_counts: dict[str, int]
 ) -> None:
     assert count_notifications(tmp_path, **alerts) == expected_counts
+
+
+def test_xids_of_one_gpu_are_one_notification(tmp_path: Path) -> None:
+    """A fault of a GPU comes with the Xids of the programs that it ends."""
+    xids = {"63": "GpuXidWarning", "92": "GpuXidWarning", "31": "GpuXidApplication", "43": "GpuXidApplication"}
+    severities = {"GpuXidWarning": "warning", "GpuXidApplication": "info"}
+    receiver = {"type": "webhook", "secret_file": "/s"}
+    with run_webhook(port=0) as hook:
+        (tmp_path / "default-webhook").write_text(hook.url)
+        text = build_configuration({"default": [receiver], "warning": [receiver], "info": [receiver]}, tmp_path)
+        for name in ("warning-webhook", "info-webhook"):
+            (tmp_path / name).write_text(hook.url)
+        with run_alertmanager(tmp_path, text) as alertmanager:
+            labels = {"node": "gpu1", "UUID": "GPU-a"}
+            alerts = [
+                build_alert({"alertname": name, "severity": severities[name], "xid": xid, **labels}, {"summary": "x"})
+                for xid, name in xids.items()
+            ]
+            status, answer = alertmanager.web.post("/api/v2/alerts", alerts)
+            assert status == 200, answer
+            wait_until("the faults are in a notification", lambda: len(hook.list_alerts()) >= 2, limit=60)
+            time.sleep(3)  # for one too many
+            assert [body["groupLabels"]["alertname"] for body in hook.bodies] == ["GpuXidWarning"]
+            assert sorted(alert["labels"]["xid"] for alert in hook.bodies[0]["alerts"]) == ["63", "92"]

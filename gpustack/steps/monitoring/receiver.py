@@ -142,9 +142,10 @@ def build_receiver_routes(matchers: list[str], names: tuple[str, ...]) -> list[d
 
 def build_inhibit_rules() -> list[dict[str, Any]]:
     """Build the rules by which a critical alert silences warning and info: of the same GPU, of its node if it is about
-    the node itself, and of the same name. A label that neither alert has counts as equal (inhibit/inhibit.go), so both
-    have to have it. The rule about names is the chart's, and narrower: there, one host silences the others. The chart's
-    rule that holds back info without a warning beside it is left out: the spec says who gets info."""
+    the node itself, and of the same name. Xids of one GPU are one incident, so that of a fault silences a program's. A
+    label that neither alert has counts as equal (inhibit/inhibit.go), so both have to have it. The rule about names is
+    the chart's, and narrower: there, one host silences the others. The chart's rule that holds back info without a
+    warning beside it is left out: the spec says who gets info."""
     critical, lower = 'severity = "critical"', 'severity =~ "warning|info"'
     same = ["alertname", "namespace", "node", "instance", "UUID"]
     return [
@@ -157,6 +158,11 @@ def build_inhibit_rules() -> list[dict[str, Any]]:
             "source_matchers": [critical, 'node != ""', 'UUID = ""'],
             "target_matchers": [lower, 'node != ""'],
             "equal": ["node"],
+        },
+        {
+            "source_matchers": ['alertname = "GpuXidWarning"'],
+            "target_matchers": ['alertname = "GpuXidApplication"'],
+            "equal": ["node", "UUID"],
         },
         {"source_matchers": [critical], "target_matchers": [lower], "equal": same},
         {"source_matchers": ['severity = "warning"'], "target_matchers": ['severity = "info"'], "equal": same},
