@@ -5,6 +5,7 @@ Only what an exporter sends is judged: a page says nothing about kube-state-metr
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from gpustack.gpus.field_states import find_boards, find_labelled_boards, has_value, list_boards
 from gpustack.gpus.verdict import Verdict
@@ -22,14 +23,14 @@ Lack = tuple[Words, ...]
 
 @dataclass(frozen=True)
 class SilentAlert:
-    """Name an alert that cannot fire for the GPUs `models`. `missing` has for each way to make it fire the fields and
-    labels that are not there. It is not `certain` where one of them is sent only after an event, such as the first
+    """Name an alert that cannot fire for the GPUs of a model. `missing` has for each way to make it fire the fields and
+    labels that are not there. The outcome is `unknown` where one of them is sent only after an event, such as the first
     Xid."""
 
     name: str
-    models: tuple[str, ...]
+    model: str
     missing: tuple[tuple[str, ...], ...]
-    certain: bool = True
+    outcome: Literal["silent", "unknown"] = "silent"
 
     @property
     def missing_inputs(self) -> list[str]:
@@ -37,26 +38,19 @@ class SilentAlert:
 
 
 def list_silent_alerts(families: Sequence[Family], verdicts: Sequence[Verdict]) -> tuple[SilentAlert, ...]:
-    """List the alerts that cannot fire for any GPU of a model, by name; those that lack the same for several models
-    once."""
+    """List the alerts that cannot fire for any GPU of a model, by name and model."""
     models = index_models(families)
     lacks_by_model: dict[str, list[dict[str, Lack]]] = {}
     for board, words in list_board_words(families, verdicts).items():
         lacks_by_model.setdefault(models[board], []).append(list_lacks(words))
-    models_by_lack: dict[tuple[str, Lack], list[str]] = {}
-    for model, lacks in sorted(lacks_by_model.items()):
+    silent_alerts = []
+    for model, lacks in lacks_by_model.items():
         for alert in set(lacks[0]).intersection(*lacks[1:]):
             least = min((each[alert] for each in lacks), key=lambda lack: len(lack[0]))
-            models_by_lack.setdefault((alert, least), []).append(model)
-    return tuple(
-        SilentAlert(
-            alert,
-            tuple(names),
-            tuple(tuple(sorted(words)) for words in lack),
-            not any(words <= LATE_FIELDS for words in lack),
-        )
-        for (alert, lack), names in sorted(models_by_lack.items(), key=lambda entry: (entry[0][0], entry[1]))
-    )
+            is_late = any(words <= LATE_FIELDS for words in least)
+            missing = tuple(tuple(sorted(words)) for words in least)
+            silent_alerts.append(SilentAlert(alert, model, missing, "unknown" if is_late else "silent"))
+    return tuple(sorted(silent_alerts, key=lambda alert: (alert.name, alert.model)))
 
 
 def list_lacks(words: Iterable[str]) -> dict[str, Lack]:

@@ -9,7 +9,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.contract import Contract
 from gpustack.gpus.field_states import FieldState, State
-from gpustack.gpus.silent_alerts import SilentAlert, format_lack
+from gpustack.gpus.silent_alerts import format_lack
 from gpustack.gpus.verdict import Outcome
 from gpustack.report.document import render_result
 from gpustack.report.format import format_locations
@@ -49,14 +49,14 @@ def list_missing_fields(contract: Contract) -> Iterator[str]:
 
 def list_silent_alerts(contract: Contract) -> Iterator[str]:
     """List the alerts that cannot fire, together those that lack the same."""
-    by_lack: dict[tuple[tuple[str, ...], str, bool], list[SilentAlert]] = {}
+    by_lack: dict[tuple[str, str, str], list[str]] = {}
     for alert in contract.silent_alerts:
-        by_lack.setdefault((alert.models, format_lack(alert), alert.certain), []).append(alert)
+        by_lack.setdefault((alert.model, format_lack(alert), alert.outcome), []).append(alert.name)
     if by_lack:
         yield "  alerts that cannot fire, and what is missing:"
-    for (models, lack, certain), alerts in by_lack.items():
-        doubt = "" if certain else " (one of them is sent only after the first event)"
-        yield f"    {', '.join(alert.name for alert in alerts)} of {', '.join(models)}: {lack}{doubt}"
+    for (model, lack, outcome), names in by_lack.items():
+        doubt = " (one of them is sent only after the first event)" if outcome == "unknown" else ""
+        yield f"    {', '.join(names)} of {model}: {lack}{doubt}"
 
 
 def format_dependents(state: FieldState) -> str:
@@ -95,12 +95,12 @@ class FieldRow(Shape):
 
 
 class SilentAlertRow(Shape):
-    """Describe an alert that cannot fire for some GPUs of the exporter."""
+    """Describe an alert that cannot fire for a model of GPU; `unknown` where a field is sent only after an event."""
 
     name: str
-    models: list[str]
+    model: TextOrNull
+    outcome: Literal["silent", "unknown"]
     missing_inputs: list[str]
-    certain: bool
 
 
 class ContractDocument(Document):

@@ -135,7 +135,7 @@ CONTRACT = Contract(
         ),
     ),
     (
-        SilentAlert("GpuHwThermalSlowdown", ("NVIDIA H100 80GB HBM3",), (("DCGM_A",), ("DCGM_B", "{pod}"))),
-        SilentAlert("GpuXidCritical", ("NVIDIA H100 80GB HBM3",), (("DCGM_FI_DEV_XID_ERRORS",),), certain=False),
+        SilentAlert("GpuHwThermalSlowdown", "NVIDIA H100 80GB HBM3", (("DCGM_A",), ("DCGM_B", "{pod}"))),
+        SilentAlert("GpuXidCritical", "NVIDIA H100 80GB HBM3", (("DCGM_FI_DEV_XID_ERRORS",),), "unknown"),
     ),
 )
