@@ -1,4 +1,4 @@
-"""StoredSeries series over time as promtool's input, and what the rules say of them."""
+"""Stored series over time as promtool's input, and what the rules say of them."""
 
 import json
 import re
