@@ -26,7 +26,7 @@ class Fault:
     minutes: float
 
 
-def turn(value: float, faulty_value: float | None, rise: float = 0) -> Pieces:
+def build_change(value: float, faulty_value: float | None, rise: float = 0) -> Pieces:
     """Turn a value into that of the fault."""
     return [(0, value, 0), (BEGIN, faulty_value, rise)]
 
@@ -35,11 +35,13 @@ def begin(value: float) -> Pieces:
     return [(0, None, 0), (BEGIN, value, 0)]
 
 
-def turn_field(alert: str, minutes: float, name: str, value: float, faulty_value: float, **fields: float) -> Fault:
+def build_field_fault(
+    alert: str, minutes: float, name: str, value: float, faulty_value: float, **fields: float
+) -> Fault:
     """Turn one field of the exporter; `fields` are constant and needed beside it."""
     all_fields = {f"{D}{name}": value, **{f"{D}{key}": constant for key, constant in fields.items()}}
     transition = Transition(
-        f"{alert}-{name}".lower().replace("_", "-"), values={f"{D}{name}": turn(value, faulty_value)},
+        f"{alert}-{name}".lower().replace("_", "-"), values={f"{D}{name}": build_change(value, faulty_value)},
         changes=(add_fields(all_fields),),
     )  # fmt: skip
     return Fault(transition, alert, minutes)
@@ -53,7 +55,7 @@ FAULTS = (
         )
         for xid, alert in ((79, "GpuXidCritical"), (63, "GpuXidWarning"), (31, "GpuXidApplication"))
     ),
-    turn_field("GpuEccUncorrected", 2, "ECC_DBE_VOL_TOTAL", 0, 1),
+    build_field_fault("GpuEccUncorrected", 2, "ECC_DBE_VOL_TOTAL", 0, 1),
     Fault(
         Transition(
             "error-behind-boot", silent=(30, 33), kubernetes=OWN_DRIVER,
@@ -62,10 +64,10 @@ FAULTS = (
         ),
         "GpuEccUncorrected", 5,
     ),
-    turn_field("GpuRowRemapPending", 17, "ROW_REMAP_PENDING", 0, 1),
-    turn_field("GpuRecoveryActionRequired", 3, "GET_GPU_RECOVERY_ACTION", 0, 1),
-    Fault(Transition("remap-failed", values={f"{D}ROW_REMAP_FAILURE": turn(0, 1)}), "GpuRowRemapFailed", 2),
-    Fault(Transition("remap", values={f"{D}UNCORRECTABLE_REMAPPED_ROWS": turn(0, 1)}), "GpuRemapsGrowing", 2),
+    build_field_fault("GpuRowRemapPending", 17, "ROW_REMAP_PENDING", 0, 1),
+    build_field_fault("GpuRecoveryActionRequired", 3, "GET_GPU_RECOVERY_ACTION", 0, 1),
+    Fault(Transition("remap-failed", values={f"{D}ROW_REMAP_FAILURE": build_change(0, 1)}), "GpuRowRemapFailed", 2),
+    Fault(Transition("remap", values={f"{D}UNCORRECTABLE_REMAPPED_ROWS": build_change(0, 1)}), "GpuRemapsGrowing", 2),
     Fault(
         Transition("memory-health", values={HEALTH: begin(20)}, changes=(add_fields({MEMORY_FAILS: 20}),)),
         "GpuHealthFail", 4,
@@ -77,48 +79,57 @@ FAULTS = (
         ),
         "GpuHealthFail", 10,
     ),
-    turn_field("GpuNvlinkErrors", 3, "NVLINK_REPLAY_ERROR_COUNT_TOTAL", 0, 5),
-    turn_field("GpuFabricManagerFailed", 3, "FABRIC_MANAGER_STATUS", 3, 4),
+    build_field_fault("GpuNvlinkErrors", 3, "NVLINK_REPLAY_ERROR_COUNT_TOTAL", 0, 5),
+    build_field_fault("GpuFabricManagerFailed", 3, "FABRIC_MANAGER_STATUS", 3, 4),
     Fault(
         Transition(
-            "hot-counter", values={f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": turn(0, 0, SECONDS)},
+            "hot-counter", values={f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": build_change(0, 0, SECONDS)},
             changes=(add_fields({f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": 0}),),
         ),
         "GpuHwThermalSlowdown", 4,
     ),
-    turn_field(
+    build_field_fault(
         "GpuHwThermalSlowdown", 4, "CLOCK_THROTTLE_REASONS", 1, HOT, CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS=0
     ),
-    turn_field("GpuNearSlowdown", 12, "GPU_TEMP_LIMIT", 40, 2),
+    build_field_fault("GpuNearSlowdown", 12, "GPU_TEMP_LIMIT", 40, 2),
     Fault(
-        Transition("shutdown", values={f"{D}GPU_TEMP": turn(60, 94)}, changes=(add_fields({f"{D}SHUTDOWN_TEMP": 96}),)),
+        Transition(
+            "shutdown",
+            values={f"{D}GPU_TEMP": build_change(60, 94)},
+            changes=(add_fields({f"{D}SHUTDOWN_TEMP": 96}),),
+        ),
         "GpuNearShutdown", 3,
     ),
     Fault(
         Transition(
             "lowered-limit",
-            values={f"{D}CLOCK_THROTTLE_REASONS": turn(1, POWER_CAP), f"{D}ENFORCED_POWER_LIMIT": turn(72, 40)},
+            values={
+                f"{D}CLOCK_THROTTLE_REASONS": build_change(1, POWER_CAP),
+                f"{D}ENFORCED_POWER_LIMIT": build_change(72, 40),
+            },
             changes=(limit_power(72, 885, 2040),),
         ),
         "GpuPowerCappedHard", 36,
     ),
-    turn_field("GpuPcieDegradedWidth", 12, "PCIE_LINK_WIDTH", 16, 8, PCIE_MAX_LINK_WIDTH=16),
+    build_field_fault("GpuPcieDegradedWidth", 12, "PCIE_LINK_WIDTH", 16, 8, PCIE_MAX_LINK_WIDTH=16),
     Fault(
         Transition(
-            "slow-link", values={f"{D}PCIE_LINK_GEN": turn(4, 1)}, changes=(BUSY, limit_link(16, 16, 4, 4))
+            "slow-link", values={f"{D}PCIE_LINK_GEN": build_change(4, 1)}, changes=(BUSY, limit_link(16, 16, 4, 4))
         ),
         "GpuPcieDegradedGen", 28,
     ),
     Fault(
         Transition(
             "dead-counters", "t4-full-load",
-            values={f"{P}{name}": turn(0.2, 0) for name in ("GR_ENGINE_ACTIVE", "PIPE_TENSOR_ACTIVE", "DRAM_ACTIVE")},
+            values={
+                f"{P}{name}": build_change(0.2, 0) for name in ("GR_ENGINE_ACTIVE", "PIPE_TENSOR_ACTIVE", "DRAM_ACTIVE")
+            },
         ),
         "GpuCountersDead", 25,
     ),
     Fault(
         Transition(
-            "no-profiling", values={f"{P}SM_ACTIVE": turn(0.5, None)},
+            "no-profiling", values={f"{P}SM_ACTIVE": build_change(0.5, None)},
             changes=(rename_model("NVIDIA L40"), add_fields({f"{P}SM_ACTIVE": 0.5})),
         ),
         "GpuProfilingMissing", 17,
@@ -126,7 +137,7 @@ FAULTS = (
     Fault(Transition("frozen", values={ENERGY: [(0, 1e6, 1e6), (BEGIN, 31e6, 0)]}), "GpuTelemetryFrozen", 17),
     Fault(
         Transition(
-            "unlicensed", "vgpu-guest-a100-10c", values={f"{D}VGPU_LICENSE_STATUS": turn(1, 0)},
+            "unlicensed", "vgpu-guest-a100-10c", values={f"{D}VGPU_LICENSE_STATUS": build_change(1, 0)},
             changes=(add_fields({f"{D}VIRTUAL_MODE": 2}),),
         ),
         "GpuVgpuUnlicensed", 17,
@@ -136,7 +147,10 @@ FAULTS = (
     Fault(
         Transition("stuck-driver", silent=(0, 1000), driver=(0, 1000), life=FOREVER), "GpuMetricsAbsent", 27
     ),
-    Fault(Transition("no-plugin", values={CAPACITY: turn(1, 0), ALLOCATABLE: turn(1, 0)}), "GpuCapacityGone", 12),
+    Fault(
+        Transition("no-plugin", values={CAPACITY: build_change(1, 0), ALLOCATABLE: build_change(1, 0)}),
+        "GpuCapacityGone", 12,
+    ),
     Fault(Transition("withheld", unallocatable=FOREVER), "GpuAllocatableBelowCapacity", 12),
     Fault(Transition("unready", unready=FOREVER), "GpuNodeDown", 7),
     Fault(Transition("twice", repeats_job=True), "GpuScrapedTwice", 12),

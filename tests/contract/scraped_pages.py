@@ -105,10 +105,10 @@ def serve_pages(pages: Sequence[Page]) -> Iterator[str]:
 
 
 def store_pages(
-    folder: Path, pages: Sequence[Page], honour: bool, refused: int = 0
+    folder: Path, pages: Sequence[Page], honour: bool, refused_pages: int = 0
 ) -> list[tuple[dict[str, str], float]]:
     """Let Prometheus scrape each page, and return labels and value of each series that it stored. `honour` counts for
-    targets of GPUs; others do what their ServiceMonitor says. So many pages are `refused` for what is in them."""
+    targets of GPUs; others do what their ServiceMonitor says. `refused_pages` are refused for what is in them."""
     with serve_pages(pages) as proxy:
         jobs = [
             build_scrape_config(page, honour if "dcgm" in page.monitor["metadata"]["name"] else None)
@@ -119,7 +119,7 @@ def store_pages(
         with run_prometheus(folder, build_data_command(folder, config, {})) as server:
             deadline = time.monotonic() + PATIENCE
             answer: list[dict[str, Any]] = []
-            while sum(is_scraped(series) for series in answer) < len(pages) - refused:
+            while sum(is_scraped(series) for series in answer) < len(pages) - refused_pages:
                 assert time.monotonic() < deadline, server.answer("up")
                 time.sleep(1)
                 answer = server.answer('{__name__=~".+",__name__!~"scrape_(samples|series).+"}')

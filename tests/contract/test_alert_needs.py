@@ -24,7 +24,7 @@ CASES = [
     for number, case in enumerate(yaml.safe_load(file.read_text())["tests"])
 ]
 
-SCRAPED = {name: case for name, case in CASES if "gpustack:" not in str(case["input_series"])}
+SCRAPED_CASES = {name: case for name, case in CASES if "gpustack:" not in str(case["input_series"])}
 """Cases whose input is scraped: what a rule has recorded does not show of which fields it was made."""
 
 
@@ -45,7 +45,7 @@ def list_fired_alerts(case: dict[str, Any]) -> set[str]:
     return {name for labels in samples for name in re.findall(r'alertname="(\w+)"', labels)}
 
 
-@pytest.mark.parametrize("case", SCRAPED.values(), ids=SCRAPED)
+@pytest.mark.parametrize("case", SCRAPED_CASES.values(), ids=SCRAPED_CASES)
 def test_an_alert_that_fires_has_what_it_needs(case: dict[str, Any]) -> None:
     words = {word for entry in case["input_series"] for word in list_words(entry["series"])}
     needs = load_alert_needs()

@@ -1,4 +1,4 @@
-"""What an alert leaves out is of the same thing, and what stands for a GPU is more than one field."""
+"""An alert leaves out only what is of the same thing, and more than one field stands for a GPU."""
 
 import re
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ def test_each_recorded_page_is_a_state() -> None:
 
 @pytest.mark.parametrize("honour", [False, True], ids=["exported_pod", "pod"])
 def test_healthy_states_are_quiet(tmp_path: Path, honour: bool) -> None:
-    series = store_pages(tmp_path, build_pages(STATES, tmp_path), honour, refused=1)
+    series = store_pages(tmp_path, build_pages(STATES, tmp_path), honour, refused_pages=1)
     pods = {labels["pod"] for labels, _ in series if labels["__name__"] == "DCGM_FI_DEV_GPU_TEMP"}
     assert ("pod-1" in pods) is honour
     assert {labels.get("le") for labels, _ in series} >= BOUNDS

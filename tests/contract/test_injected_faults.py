@@ -1,4 +1,4 @@
-"""Each injected fault is told within its time, by a real Prometheus' series and all rules together."""
+"""The alerts tell of each injected fault within its time: a real Prometheus' series and all rules together."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def change_requests(labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pi
 def test_each_fault_is_told_within_its_time(tmp_path: Path) -> None:
     pages = build_pages([fault.transition.state for fault in FAULTS], tmp_path)
     stored_series = build_pieces(store_pages(tmp_path, pages, honour=False))
-    series = [changed for labels, pieces in stored_series for changed in change_requests(labels, pieces)]
+    series = [changed_series for labels, pieces in stored_series for changed_series in change_requests(labels, pieces)]
     firings = find_firings(tmp_path, series, END)
     first_minutes: dict[tuple[str, str], float] = {}
     for firing in firings:
