@@ -32,7 +32,8 @@ ANY_ADDRESSES = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - what ss(8) calls any ad
 
 
 def endpoint(view: View) -> Result | None:
-    """The cluster's endpoint is that of the spec."""
+    """The cluster's endpoint is that of the spec. It stands in all kubeconfigs and certificates since the cluster was
+    made. Correct `kubernetes.endpoint` where the spec is wrong; another endpoint needs another cluster."""
     cluster = view[SETTINGS].cluster or {}
     expected_endpoint = resolve_endpoint(view.snapshot.inventory)
     actual_endpoint = cluster.get("controlPlaneEndpoint", "")
