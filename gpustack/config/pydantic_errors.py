@@ -1,5 +1,6 @@
 """Errors of pydantic as complaints: file, key, actual value, rule, nearest spelling."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, get_args
@@ -42,6 +43,9 @@ ALLOWED = {
     "unexpected_keyword_argument": "no key of this name",
     "extra_forbidden": "no key of this name",
 }
+
+
+LIST_EXAMPLE = re.compile(r"\bas (\[[^]]+\])")
 
 
 BOUNDS = {
@@ -96,7 +100,17 @@ def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequen
     if kind == "value_error":
         _, _, rule = str(context["error"]).rpartition("allowed: ")
         return rule
+    if kind in ("tuple_type", "list_type") and (example := find_list_example(find_field(model, path))):
+        return f"a list such as {example}"
     return describe_kind(entry)
+
+
+def find_list_example(field: FieldInfo | None) -> str:
+    """Find the example of a list: that of the field, or the one in its description; empty without one."""
+    if field is None:
+        return ""
+    match = LIST_EXAMPLE.search(field.description or "")
+    return str((field.examples or [match[1] if match else ""])[0])
 
 
 def format_input(value: Any) -> str:
