@@ -12,7 +12,14 @@ from gpustack.gpus.verdict import Verdict
 from gpustack.metrics.exposition import Family
 from gpustack.metrics.gpus import extract_gpu
 from gpustack.metrics.readings import resolve_field
-from gpustack.vocabulary.alert_needs import LATE_FIELDS, Words, find_missing_words, load_alert_needs
+from gpustack.vocabulary.alert_needs import (
+    LATE_FIELDS,
+    Words,
+    find_missing_words,
+    is_of_exporter,
+    list_needed_words,
+    load_alert_needs,
+)
 from gpustack.vocabulary.fields import find_fields, find_original
 from gpustack.vocabulary.labels import HOSTS, NO_NODE_NAME
 
@@ -56,21 +63,15 @@ def list_silent_alerts(families: Sequence[Family], verdicts: Sequence[Verdict]) 
 def list_lacks(words: Iterable[str]) -> dict[str, Lack]:
     """List what each alert lacks that cannot fire for a board with these fields and labels."""
     needs = load_alert_needs()
-    others = {word for each in needs.values() for words in each for word in words if not is_of_exporter(word)}
-    present_words = {*words, *others}
+    present_words = {*words, *(word for word in list_needed_words() if not is_of_exporter(word))}
     lacks = {alert: find_missing_words(alternatives, present_words) for alert, alternatives in needs.items()}
     return {alert: missing for alert, missing in lacks.items() if missing}
-
-
-def is_of_exporter(word: str) -> bool:
-    return word.startswith(("DCGM_", "{"))
 
 
 def list_board_words(families: Sequence[Family], verdicts: Sequence[Verdict]) -> dict[str, set[str]]:
     """List the fields that have a value, and the labels, of each board of a page. Its MIG instances count with it."""
     words: dict[str, set[str]] = {board: set() for board in sorted(list_boards(families))}
-    label_names = [word for each in load_alert_needs().values() for words in each for word in words]
-    labels = {name for name in label_names if (found := find_fields(name)) and found[0].kind == "label"}
+    labels = {name for name in list_needed_words() if (found := find_fields(name)) and found[0].kind == "label"}
     for name, boards in find_labelled_boards(families, labels).items():
         for board in boards:
             words[board].add(name)

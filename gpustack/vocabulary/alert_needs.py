@@ -11,7 +11,9 @@ from gpustack.config.versions import read_rows
 from gpustack.vocabulary.fields import find_fields
 
 Words = frozenset[str]
-"""What is needed together: the names of fields and metrics, and labels in braces."""
+"""These words are needed together: names of fields and metrics, and labels in braces."""
+TARGET_SERIES = ("up", "scrape_duration_seconds")
+"""Prometheus writes these series of each target, with the labels of the target alone."""
 XID_COUNT, LAST_XID = "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_FI_DEV_XID_ERRORS"
 LATE_FIELDS = frozenset({LAST_XID, "kube_pod_status_unschedulable"})
 """Metrics that have no series until there is something to tell: the first Xid, a pod that no node can take."""
@@ -40,11 +42,23 @@ def find_missing_words(alternatives: Iterable[Words], present_words: Collection[
 
 
 @cache
+def list_needed_words() -> Words:
+    """List the words that any alert needs."""
+    return frozenset(word for alternatives in load_alert_needs().values() for words in alternatives for word in words)
+
+
+def is_of_exporter(word: str) -> bool:
+    """Tell whether a word is a field or a label of the exporter, and not a metric of another program."""
+    return word.startswith(("DCGM_", "{"))
+
+
+@cache
 def list_needed_labels() -> Words:
     """List the labels of the exporter's series that alerts need, and fields that it sends as a label."""
-    words = {word for each in load_alert_needs().values() for words in each for word in words}
     return frozenset(
-        word for word in words if word[0] == "{" or any(field.kind == "label" for field in find_fields(word))
+        word
+        for word in list_needed_words()
+        if word[0] == "{" or any(field.kind == "label" for field in find_fields(word))
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from gpustack.config.resources import locate_shipped_values, read_own_counters
 from gpustack.gpus.silent_alerts import list_board_words
 from gpustack.metrics.exposition import parse_page
-from gpustack.vocabulary.alert_needs import Words, find_missing_words
+from gpustack.vocabulary.alert_needs import Words, find_missing_words, is_of_exporter
 from gpustack.vocabulary.fields import find_fields, find_original, load_fields
 from scripts.values.needs import Needs, build_alert_needs, list_rules
 
@@ -25,7 +25,7 @@ BEGIN, END = "<!-- written by `make values`: what each alert needs -->", "<!-- e
 DEFAULT_LIST = ("t4-full-load", "l4", "l40s")
 """Whole pages of exporters with the list of counters that they have by default."""
 LABELS = ("{pod}", "{node}", "DCGM_FI_DRIVER_VERSION")
-"""What every exporter sends that is set up as gpustack does it."""
+"""Every exporter sends these that is set up as gpustack does it."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,6 @@ def judge_board(board: Board, needs: Needs) -> str:
     possible = words | {name for name in list_counters() if not is_absent(board, name)}
     possible |= {"{GPU_I_ID}"} if board.instances else set()
     return "-" if find_missing_words(needs, possible) else "yes" if board.documented else "?"
-
-
-def is_of_exporter(word: str) -> bool:
-    return word.startswith(("DCGM_", "{"))
 
 
 def list_other_words(needs: Needs) -> set[str]:

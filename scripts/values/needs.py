@@ -1,4 +1,4 @@
-"""What each alert needs so that it can fire: the source fields of its expression, through all recording rules.
+"""Resolve what each alert needs so that it can fire: the source fields of its expression, through all recording rules.
 
 `or` needs one of its sides, `unless` its left one, `absent` nothing, and everything else each of its operands. The
 result has the alternatives of an alert, each a set of words. A word is a field of DCGM by the name that all exporters
@@ -14,6 +14,7 @@ from typing import Any
 import promql_parser
 
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
+from gpustack.vocabulary.alert_needs import TARGET_SERIES
 from gpustack.vocabulary.fields import find_fields, find_original
 
 Needs = frozenset[frozenset[str]]
@@ -29,8 +30,6 @@ OPTIONAL_LABELS = {
     "driver": "DCGM_FI_DRIVER_VERSION",
 }
 """Labels that a GPU's series may lack, with their words."""
-TARGETS = ("up", "scrape_duration_seconds")
-"""Series that Prometheus writes of a target: they have the labels of the target alone."""
 HEAD = """\
 # What each alert needs to fire: alternatives, separated by `|`, of fields and labels that are needed together, joined
 # by `&`.
@@ -111,7 +110,7 @@ def find_binary_needs(tree: Any, outer: Matchers) -> Needs:
 def list_joined_words(tree: Any, labels: Sequence[str]) -> Iterator[str]:
     """List the labels that targets must have, so that a series of them is joined with another."""
     for side in (tree.lhs, tree.rhs):
-        if isinstance(side, promql_parser.VectorSelector) and side.name in TARGETS:
+        if isinstance(side, promql_parser.VectorSelector) and side.name in TARGET_SERIES:
             yield from (f"{side.name}{{{label}}}" for label in labels)
 
 

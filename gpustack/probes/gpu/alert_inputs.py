@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Probe
 from gpustack.probes.monitoring.workloads import build_query, list_samples
-from gpustack.vocabulary.alert_needs import load_alert_needs
+from gpustack.vocabulary.alert_needs import TARGET_SERIES, list_needed_words
 from gpustack.vocabulary.fields import find_fields, find_original
 
-TARGETS = ("up", "scrape_duration_seconds")
-"""Series that Prometheus writes of each target, here of the exporters."""
 NAME = "metric"
 """The label of the answer that has the name of a metric."""
 
@@ -24,21 +22,15 @@ class AlertInputs:
     other_words: frozenset[str]
 
 
-def list_words_of_needs() -> set[str]:
-    return {word for needs in load_alert_needs().values() for words in needs for word in words}
-
-
 def list_other_names() -> list[str]:
     """List the metrics of other programs that alerts need."""
-    words = list_words_of_needs()
-    return sorted(word for word in words if re.fullmatch(r"[a-z]\w+", word))
+    return sorted(word for word in list_needed_words() if re.fullmatch(r"[a-z]\w+", word))
 
 
 def list_other_labels() -> dict[str, list[str]]:
     """List the labels of such metrics that alerts need, by the metric."""
-    words = list_words_of_needs()
     labels: dict[str, list[str]] = {}
-    for word in sorted(words):
+    for word in sorted(list_needed_words()):
         if found := re.fullmatch(r"(\w+)\{(\w+)\}", word):
             labels.setdefault(found[1], []).append(found[2])
     return labels
@@ -48,13 +40,13 @@ def build_expression() -> str:
     """Build an expression with a sample for each field of each model, and for each other name and set of labels. The
     name is a label of its own, since `or` compares series without their names."""
     labels = list_other_labels()
-    plain = [name for name in list_other_names() if name not in labels and name not in TARGETS]
+    plain = [name for name in list_other_names() if name not in labels and name not in TARGET_SERIES]
     parts = [
         'group by (__name__, modelName) ({__name__=~"DCGM_(FI|EXP)_.+"})',
         f'group by (__name__) ({{__name__=~"{"|".join(plain)}"}})',
     ]
     for name, names in labels.items():
-        matchers = '{job=~".*dcgm.*"}' if name in TARGETS else ""
+        matchers = '{job=~".*dcgm.*"}' if name in TARGET_SERIES else ""
         parts.append(f"group by ({', '.join(('__name__', *names))}) ({name}{matchers})")
     return " or ".join(f'label_replace({part}, "{NAME}", "$1", "__name__", "(.+)")' for part in parts)
 
