@@ -40,8 +40,10 @@ def build_figure_panel(
     top: float | None = None,
     empty: str = UNREPORTED,
     board: bool = False,
+    selection: str = THESE,
 ) -> Panel:
-    query = build_query(select_board_series(name), BOARD) if board else build_query(select_series(name), GPU)
+    grouping, legend = (BOARD_BY, BOARD) if board else (BY, GPU)
+    query = build_query(select_series(name, selection=selection, grouping=grouping), legend)
     return build_lines(title, unit, query, description=description, top=top, empty=empty)
 
 

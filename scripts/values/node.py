@@ -1,6 +1,8 @@
 """Dashboard of nodes: their GPUs beside the load of the host, from node-exporter."""
 
-from scripts.values.detail import BOARD, BOARD_BY, BY, GPU, select_series
+from functools import partial
+
+from scripts.values.detail import build_figure_panel, select_series
 from scripts.values.grafana import (
     Panel,
     build_heading,
@@ -53,39 +55,25 @@ def build_total_panels() -> list[Panel]:
 
 
 def build_gpu_panels() -> list[Panel]:
-    def build_figure_panel(
-        title: str,
-        unit: str,
-        name: str,
-        description: str,
-        empty: str = "no data",
-        top: float | None = None,
-        *,
-        board: bool = False,
-    ) -> Panel:
-        grouping, legend = (BOARD_BY, BOARD) if board else (BY, GPU)
-        return build_lines(
-            title,
-            unit,
-            build_query(select_series(name, selection=THESE, grouping=grouping), legend),
-            description=description,
-            empty=empty,
-            top=top,
-        )
-
+    build_node_panel = partial(build_figure_panel, selection=THESE, empty="no data")
     return [
-        build_figure_panel(
-            "SM activity", "percentunit", "gpu_sm_active:ratio", "Share of the SMs that have work.", UNMEASURED, 1
+        build_node_panel(
+            "SM activity",
+            "percentunit",
+            "gpu_sm_active:ratio",
+            "Share of the SMs that have work.",
+            empty=UNMEASURED,
+            top=1,
         ),
-        build_figure_panel(
+        build_node_panel(
             "Memory utilisation",
             "percentunit",
             "gpu_memory_utilisation:ratio",
             "Used of used and free. Frameworks reserve ahead: a full memory alone is no shortage.",
             top=1,
         ),
-        build_figure_panel("Temperature", "celsius", "gpu_temperature:celsius", "Of the core.", board=True),
-        build_figure_panel("Power", "watt", "gpu_power:watts", "Draw of the boards.", board=True),
+        build_node_panel("Temperature", "celsius", "gpu_temperature:celsius", "Of the core.", board=True),
+        build_node_panel("Power", "watt", "gpu_power:watts", "Draw of the boards.", board=True),
         build_table(
             "Who has the GPUs",
             (
