@@ -68,10 +68,13 @@ def refuse(complaints: Sequence[Complaint]) -> None:
 
 def order_complaints(complaints: Sequence[Complaint]) -> list[Complaint]:
     """Order complaints as a reader goes through the files: one file after the other, in each from top to bottom."""
-    places = [split_place(complaint.file) for complaint in complaints]
-    files = list(dict.fromkeys(file for file, _ in places))
-    ranks = [(files.index(file), line) for file, line in places]
-    return [complaint for _, complaint in sorted(zip(ranks, complaints, strict=True), key=lambda pair: pair[0])]
+    files = list(dict.fromkeys(split_place(complaint.file)[0] for complaint in complaints))
+
+    def compute_rank(complaint: Complaint) -> tuple[int, int]:
+        file, line = split_place(complaint.file)
+        return files.index(file), line
+
+    return sorted(complaints, key=compute_rank)
 
 
 def split_place(place: str) -> tuple[str, int]:

@@ -27,7 +27,7 @@ from gpustack.config.sections.receiver import read_secrets
 from gpustack.config.sections.sources import Mirror, Proxy
 from gpustack.config.spec import Spec
 from gpustack.config.validate import judge_inventory
-from gpustack.config.values import ENDING, find_unknown_files, locate_values_folder, read_operator_values
+from gpustack.config.values import find_unknown_files, locate_values_file, read_operator_values
 from gpustack.config.versions import read_version_set
 from gpustack.config.yaml_files import describe_error, read_yaml_text
 from gpustack.errors import ConfigError
@@ -198,8 +198,8 @@ def read_release_values(source: Path | None, spec: Spec) -> tuple[dict[str, dict
         values, wrong = read_operator_values(source, release, chart)
         complaints += wrong
         if release == spec.monitoring.release:
-            path = locate_values_folder(source) / f"{release}{ENDING}"
-            complaints += find_lost_entries(str(path), values, spec.alerts.receivers)
+            file = str(locate_values_file(source, release))
+            complaints += find_lost_entries(file, values, spec.alerts.receivers)
         if values:
             values_by_release[release] = values
     return values_by_release, complaints

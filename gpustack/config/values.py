@@ -28,10 +28,14 @@ def locate_values_folder(source: Path | None) -> Path:
     return locate_inventory_dir(source) / "values" if source else LOCAL
 
 
+def locate_values_file(source: Path | None, release: str) -> Path:
+    return locate_values_folder(source) / f"{release}{ENDING}"
+
+
 def read_operator_values(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any], list[Complaint]]:
     """Read the operator's values, and return them with complaints; with a complaint they are not to be used. Without a
     file there are no values. `chart` is name and version, such as kube-prometheus-stack-88.5.3."""
-    path = locate_values_folder(source) / f"{release}{ENDING}"
+    path = locate_values_file(source, release)
     if not path.exists():
         return {}, []
     text, wrong = read_yaml_text(path)
