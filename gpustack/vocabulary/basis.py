@@ -14,4 +14,4 @@ BASES: Mapping[Basis, str] = {
     "derived": "computed from other quantities",
 }
 MARKS: Mapping[Basis, str] = {"copied": "^", "derived": "~"}
-"""One of these stands behind a number that is neither plainly measured nor allocated."""
+"""A mark stands behind a number that is neither plainly measured nor allocated."""

@@ -24,8 +24,8 @@ POWER = "DCGM_FI_DEV_POWER_USAGE"
 Labels = Mapping[str, str]
 StoredSeries = Sequence[tuple[Labels, float]]
 Pieces = Sequence[tuple[float, float | None, float]]
-"""From each minute on: the value at that minute, and its rise a minute. None: a scrape does not find the series, which
-leaves a stale marker; NO_SCRAPE: nothing is scraped, because Prometheus is away."""
+"""Each piece begins at a minute, with the value at that minute and its rise a minute. None: a scrape does not find the
+series, which leaves a stale marker; NO_SCRAPE: nothing is scraped, because Prometheus is away."""
 NO_SCRAPE = nan
 
 
