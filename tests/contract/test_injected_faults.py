@@ -30,9 +30,10 @@ def change_requests(labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pi
     yield from change_series([fault.transition for fault in FAULTS], labels, pieces)
 
 
-def test_each_fault_is_told_within_its_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("honour", [False, True], ids=["exported_pod", "pod"])
+def test_each_fault_is_told_within_its_time(tmp_path: Path, honour: bool) -> None:
     pages = build_pages([fault.transition.state for fault in FAULTS], tmp_path)
-    stored_series = build_pieces(store_pages(tmp_path, pages, honour=False))
+    stored_series = build_pieces(store_pages(tmp_path, pages, honour))
     series = [changed_series for labels, pieces in stored_series for changed_series in change_requests(labels, pieces)]
     firings = find_firings(tmp_path, series, END)
     first_minutes: dict[tuple[str, str], float] = {}

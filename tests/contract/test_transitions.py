@@ -13,11 +13,12 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 KUBE_STATE = "kube-state-metrics"
 
 
-def test_transitions_of_nodes_are_quiet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("honour", [False, True], ids=["exported_pod", "pod"])
+def test_transitions_of_nodes_are_quiet(tmp_path: Path, honour: bool) -> None:
     pages = build_pages([transition.state for transition in TRANSITIONS], tmp_path)
     series = [
         changed_series
-        for labels, pieces in build_pieces(store_pages(tmp_path, pages, honour=False))
+        for labels, pieces in build_pieces(store_pages(tmp_path, pages, honour))
         for changed_series in change_series(TRANSITIONS, labels, pieces)
     ]
     firings = find_firings(tmp_path, series, END)
@@ -25,11 +26,12 @@ def test_transitions_of_nodes_are_quiet(tmp_path: Path) -> None:
     assert loud_alerts == {(transition.node, alert) for transition in TRANSITIONS for alert in transition.expected}
 
 
-def test_watchers_may_be_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize("honour", [False, True], ids=["exported_pod", "pod"])
+def test_watchers_may_be_away(tmp_path: Path, honour: bool) -> None:
     """kube-state-metrics is away for 2 minutes, Prometheus for 12, and kube-state-metrics for 15, which is told."""
     pages = build_pages([State("usual", "l4"), State("mig", "a800-mig")], tmp_path)
     series = []
-    for labels, steady_pieces in build_pieces(store_pages(tmp_path, pages, honour=False)):
+    for labels, steady_pieces in build_pieces(store_pages(tmp_path, pages, honour)):
         pieces: Pieces = steady_pieces
         spans: dict[Span, float | None] = {(20, 22): None, (70, 85): None} if labels["job"] == KUBE_STATE else {}
         for span, value in {**spans, (40, 52): NO_SCRAPE}.items():
