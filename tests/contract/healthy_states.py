@@ -52,7 +52,7 @@ class State:
         return page
 
     def render_kubernetes_page(self) -> str:
-        page = (KUBERNETES / "kube-state-metrics.prom").read_text().replace("node1", self.node)
+        page = read_kubernetes_page("kube-state-metrics").replace("node1", self.node)
         page = page.replace('uid="', f'uid="{crc32(self.node.encode()):08x}')
         gpus = len(set(re.findall(r'UUID="([^"]+)"', self.render_exporter_page())))
         page = replace(r'^(kube_node_status_\w+\{.*resource="nvidia_com_gpu".*\}) .*$', rf"\1 {gpus}")(page)
@@ -126,7 +126,8 @@ def build_exporter_monitor() -> dict[str, Any]:
 
 
 def build_pages(states: Sequence[State], folder: Path) -> list[Page]:
-    """Build the pages of a cluster with these nodes: an exporter on each, kube-state-metrics and kube-apiserver."""
+    """Build the pages of a cluster with these nodes: an exporter and a kubelet on each, kube-state-metrics and
+    kube-apiserver."""
     monitor = build_exporter_monitor()
     stack = render_simulated("kube-prometheus-stack", folder)
     exporters = [
@@ -137,20 +138,40 @@ def build_pages(states: Sequence[State], folder: Path) -> list[Page]:
             "gpu-operator",
             "nvidia-dcgm-exporter",
             f"nvidia-dcgm-exporter-{state.node}",
-            {"app": "nvidia-dcgm-exporter"},
+            labels={"app": "nvidia-dcgm-exporter"},
         )
         for number, state in enumerate(states)
         if state.answers
     ]
+    kubelets = [
+        Page(
+            f"10.0.{number}.1:10250",
+            read_kubernetes_page("kubelet"),
+            stack["ServiceMonitor", "monitoring-kubelet"],
+            "kube-system",
+            "monitoring-kubelet",
+            node=state.node,
+            labels={"k8s-app": "kubelet"},
+        )
+        for number, state in enumerate(states)
+    ]
     lines = (line for state in states for line in state.render_kubernetes_page().splitlines() if line[0] != "#")
-    state_page, api_page = "\n".join([*dict.fromkeys(lines), ""]), (KUBERNETES / "kube-apiserver.prom").read_text()
+    state_page, api_page = "\n".join([*dict.fromkeys(lines), ""]), read_kubernetes_page("kube-apiserver")
     return [
         *exporters,
+        *kubelets,
         *(
-            Page(f"{name}:8080", text, stack["ServiceMonitor", f"monitoring-{name}"], "monitoring", name, name, labels)
+            Page(
+                f"{name}:8080", text, stack["ServiceMonitor", f"monitoring-{name}"], "monitoring", name, name,
+                labels=labels,
+            )
             for name, labels, text in (
                 ("kube-state-metrics", {"app.kubernetes.io/name": "kube-state-metrics"}, state_page),
                 ("apiserver", {"component": "apiserver"}, api_page),
             )
         ),
-    ]
+    ]  # fmt: skip
+
+
+def read_kubernetes_page(name: str) -> str:
+    return (KUBERNETES / f"{name}.prom").read_text()

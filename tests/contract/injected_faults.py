@@ -14,16 +14,24 @@ HEALTH, XIDS = "DCGM_EXP_GPU_HEALTH_STATUS", "DCGM_EXP_XID_ERRORS_COUNT"
 MEMORY_FAILS = f'{HEALTH}{{health_watch="MEM",health_error_code="DCGM_FR_VOLATILE_DBE_DETECTED"}}'
 HOT, POWER_CAP = 64, 4
 SECONDS = 60e9
+STUCK_DRIVER = Transition("stuck-driver", silent=(0, 1000), driver=(0, 1000), life=FOREVER)
+"""The driver's container on a node that joins compiles for ever."""
+KUBELET_CERTIFICATE = "kubelet_certificate_manager_client_ttl_seconds"
 CAPACITY, ALLOCATABLE = "kube_node_status_capacity", "kube_node_status_allocatable"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`alert` fires for the node at most `minutes` after the fault."""
+    """`alert` fires for the node at most `minutes` after the fault where it names one."""
 
     transition: Transition
     alert: str
     minutes: float
+    names_node: bool = True
+
+    @property
+    def node(self) -> str:
+        return self.transition.node if self.names_node else ""
 
 
 def build_change(value: float, faulty_value: float | None, rise: float = 0) -> Pieces:
@@ -144,14 +152,17 @@ FAULTS = (
     ),
     Fault(Transition("lost", "a800-mig", lost_gpu="3"), "GpuLost", 7),
     Fault(Transition("silent", silent=FOREVER, kubernetes=OWN_DRIVER), "GpuMetricsAbsent", 7),
-    Fault(
-        Transition("stuck-driver", silent=(0, 1000), driver=(0, 1000), life=FOREVER), "GpuMetricsAbsent", 27
-    ),
+    Fault(STUCK_DRIVER, "GpuOperandNotReady", 17, names_node=False),
+    Fault(STUCK_DRIVER, "GpuMetricsAbsent", 27),
     Fault(
         Transition("no-plugin", values={CAPACITY: build_change(1, 0), ALLOCATABLE: build_change(1, 0)}),
         "GpuCapacityGone", 12,
     ),
     Fault(Transition("withheld", unallocatable=FOREVER), "GpuAllocatableBelowCapacity", 12),
     Fault(Transition("unready", unready=FOREVER), "GpuNodeDown", 7),
+    Fault(
+        Transition("certificate", values={KUBELET_CERTIFICATE: build_change(31e6, 2.5e6)}),
+        "KubeletCertificateExpiring", 12,
+    ),
     Fault(Transition("twice", repeats_job=True), "GpuScrapedTwice", 12),
 )  # fmt: skip

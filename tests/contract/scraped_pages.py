@@ -15,6 +15,7 @@ from tests.contract.prometheus_server import build_data_command, run_prometheus
 PATIENCE = 120
 # What prometheus-operator 0.93 makes of a ServiceMonitor (pkg/prometheus, promcfg.go); `kept` labels of the discovery.
 DISCOVERED_LABELS = {
+    "node": "__meta_kubernetes_endpoint_address_target_name",
     "namespace": "__meta_kubernetes_namespace",
     "service": "__meta_kubernetes_service_name",
     "pod": "__meta_kubernetes_pod_name",
@@ -26,14 +27,16 @@ CAMEL = {"sourceLabels": "source_labels", "targetLabel": "target_label"}
 
 @dataclass(frozen=True)
 class Page:
-    """The page of a target. `labels` are those of its Service, which `jobLabel` of a ServiceMonitor names."""
+    """The page of a target. `labels` are those of its Service, which `jobLabel` of a ServiceMonitor names; a target
+    that is a node, as a kubelet is, has `node` and no pod."""
 
     address: str
     text: str
     monitor: Mapping[str, Any]
     namespace: str
     service: str
-    pod: str
+    pod: str = ""
+    node: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -46,7 +49,8 @@ def build_scrape_config(page: Page, honour: bool | None) -> dict[str, Any]:
         "__meta_kubernetes_namespace": page.namespace,
         "__meta_kubernetes_service_name": page.service,
         "__meta_kubernetes_pod_name": page.pod,
-        "__meta_kubernetes_pod_container_name": page.service,
+        "__meta_kubernetes_pod_container_name": page.service if page.pod else "",
+        "__meta_kubernetes_endpoint_address_target_name": page.node,
         **{f"__meta_kubernetes_service_label_{format_label(name)}": text for name, text in page.labels.items()},
     }
     relabelings: list[dict[str, Any]] = [

@@ -1,6 +1,6 @@
 """Healthy transitions: what nodes, exporters and boards go through, as changes of stored series over time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.contract.healthy_states import LINKS_DOWN, State
@@ -51,7 +51,7 @@ class Transition:
         if name.startswith(("DCGM_", "up", "scrape_")):
             yield from self.change_exporter(labels, self.values.get(name, pieces))
             return
-        if name in self.values and "gpu" in labels["resource"]:
+        if name in self.values and labels.get("resource") != "cpu":
             pieces = self.values[name]
         if name == "kube_node_status_condition" and labels["status"] == "true" and self.unready:
             pieces = hold_value(pieces, self.unready, 0)
@@ -83,8 +83,11 @@ class Transition:
             yield {**labels, "job": "gpustack-dcgm"}, [(BEGIN, *pieces[0][1:])]
 
 
-def change_series(transitions: Iterable[Transition], labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
-    """Change a series by the transition of the node that it tells of."""
+def change_series(transitions: Sequence[Transition], labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
+    """Change a series by the transition of the node that it tells of, or by what all nodes' drivers do."""
+    if labels["__name__"] == "kube_daemonset_status_number_ready" and "driver" in labels["daemonset"]:
+        yield labels, hold_value(pieces, find_driver_span(transitions), 0)
+        return
     pod = labels.get("pod", "")
     told_of = {labels.get("node"), pod.removeprefix("nvidia-dcgm-exporter-")}
     for transition in transitions:
@@ -92,6 +95,16 @@ def change_series(transitions: Iterable[Transition], labels: Labels, pieces: Pie
             yield from transition.change_series(labels, pieces)
             return
     yield labels, pieces
+
+
+def find_driver_span(transitions: Sequence[Transition]) -> Span:
+    """Find the time in which the driver's container of any node that is there is not ready."""
+    spans = [
+        (max(transition.driver[0], transition.life[0] if transition.life else 0), transition.driver[1])
+        for transition in transitions
+        if transition.driver
+    ]
+    return min(first for first, _ in spans), max(last for _, last in spans)
 
 
 def find_pod(labels: Labels) -> str:
