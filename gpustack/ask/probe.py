@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.type_check import fits, resolve_return_type
 
 Fact = TypeVar("Fact")
@@ -149,5 +150,5 @@ class Probe(Generic[Fact]):
 def describe_unexpected_answer(answer: Answer) -> str:
     """Describe an answer by its first line of error output, else of output; headings of sections are left out."""
     lines = [line.strip() for line in (answer.stderr or answer.stdout).splitlines() if not line.startswith(HEADING)]
-    excerpt = next((f": {line[:120]}" for line in lines if line), "")
+    excerpt = next((f": {shorten_message(line)}" for line in lines if line), "")
     return f"unexpected answer (rc {answer.rc}){excerpt}"

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from gpustack.ask.message import shorten_message
 from gpustack.files.number import parse_number
 
 Ending = Literal["passed", "failed", "none"]
@@ -39,7 +40,7 @@ TARGET = re.compile(rf"{WORKER}(?:\w+: target|SmOccupancy generated) ", re.MULTI
 END = re.compile(r"^GPU \d+, TestField (?P<id>\d+) test(?:ing)? (PASSED|FAILED)\.", re.MULTILINE)
 CAPABILITY = re.compile(r"COMPUTE_CAPABILITY_MAJOR: (\d{1,3})\n.*COMPUTE_CAPABILITY_MINOR: (\d{1,3})$", re.MULTILINE)
 REASON = re.compile(r"error|fail|wrong version|skipping test|not been implemented|returned", re.IGNORECASE)
-KEPT, REASONS = 300, 3
+REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,6 @@ def read_numbers(lines: Sequence[Sequence[str]]) -> list[tuple[float, ...]]:
 
 def find_reasons(text: str) -> list[str]:
     """Find the first lines with a word of an error, each once, or else the last line."""
-    lines = [" ".join(line.split())[:KEPT] for line in text.splitlines() if line.strip()]
+    lines = [shorten_message(" ".join(line.split())) for line in text.splitlines() if line.strip()]
     reasons = list(dict.fromkeys(line for line in lines if REASON.search(line)))
     return reasons[:REASONS] or lines[-1:]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.pool import ThreadPool
 
 from gpustack.ask.answers import parse_answers
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.script import build_last_line, render_script
 from gpustack.ask.transport.execute import run_script
@@ -50,7 +51,7 @@ class Reply:
         lines = [line.strip() for line in f"{self.stdout}\n{self.stderr}".splitlines()]
         shown = [line for line in lines if line.startswith(("Error", "error", "ERROR"))] or [*filter(None, lines)]
         who = "DCGM" if self.status < 0 else "the command"
-        return f"{who} returned {self.status}{f': {shown[0][:300]}' if shown else ''}"
+        return f"{who} returned {self.status}{f': {shorten_message(shown[0])}' if shown else ''}"
 
 
 def call_engines(

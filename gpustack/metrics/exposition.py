@@ -11,6 +11,7 @@ from http import HTTPStatus
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from gpustack.ask.message import shorten_message
 from gpustack.command import Command
 from gpustack.errors import UnreachableError
 from gpustack.metrics.prometheus import Series
@@ -76,7 +77,7 @@ def fetch_page(web: Web) -> Page:
     try:
         return parse_page(content.decode())
     except ValueError as error:  # of all lines, or of the encoding
-        raise refuse_answer(web, str(error)[:200]) from None
+        raise refuse_answer(web, shorten_message(str(error))) from None
 
 
 def refuse_answer(web: Web, reason: str) -> UnreachableError:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.redact.redact import redact
 from gpustack.config.spec import Spec
 from gpustack.errors import MissingDataError, UsageError, describe_os_error
@@ -107,11 +108,11 @@ def read_answers(path: Path) -> Recording:
             web = RecordedWeb(Access(str(header["url"])), {answer.question: answer for answer in answers})
             return Recording(web, Spec.model_validate({name: header["spec"][name] for name in SECTIONS}))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = describe_os_error(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"[:200]
+        reason = describe_os_error(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise UsageError(
             "metrics-recording",
             f"{path} is no recording of queries that this release can read.",
-            reason,
+            shorten_message(reason),
         ) from None
 
 

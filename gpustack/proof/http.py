@@ -8,6 +8,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlencode
 
+from gpustack.ask.message import shorten_message
 from gpustack.errors import describe_os_error
 from gpustack.files.json_text import dump_json, load_json
 
@@ -41,7 +42,7 @@ class Web:
         try:
             return status, load_json(content)
         except (ValueError, RecursionError):
-            return status, content[:300]
+            return status, shorten_message(content)
 
     def request_text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
         """Send a request, and return the status and the body as text. Raise NoAnswer."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from gpustack.ask.message import shorten_message
 from gpustack.probes.gpu.cluster import REFUSED
 from gpustack.probes.kubernetes.taints import CORDON_TOLERATION, USER_TOLERATIONS
 from gpustack.probes.proof import GPU, PROCESS, PROOF_NAMESPACE, RUN
@@ -32,7 +33,6 @@ GPU_ID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{8,}")
 # The kubelet retries a first failed pull after ten seconds. These reasons do not end by themselves.
 STUCK = {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
 UNSCHEDULABLE = "Unschedulable"
-KEPT = 300
 
 
 def build_namespace() -> dict[str, Any]:
@@ -178,7 +178,7 @@ def explain_wait(status: Mapping[str, Any], states: Mapping[str, Mapping[str, An
 
 def join_words(reason: str, message: str) -> str:
     text = " ".join(message.split())
-    return f"{reason}: {text}"[:KEPT] if text and reason else (text or reason)[:KEPT]
+    return shorten_message(f"{reason}: {text}" if text and reason else text or reason)
 
 
 def judge_output(pod: PodResult, kernel: str | None, gpu_list: str | None) -> PodResult:
@@ -189,9 +189,9 @@ def judge_output(pod: PodResult, kernel: str | None, gpu_list: str | None) -> Po
         return replace(pod, reason="its output could not be read")
     if PASSED not in kernel:
         reason = f"vectorAdd did not say that it passed: {join_words('', kernel) or 'nothing'}"
-        return replace(pod, reason=reason[:KEPT], ran=False)
+        return replace(pod, reason=reason, ran=False)
     if not gpus:
-        return replace(pod, reason=f"nvidia-smi named no GPU: {join_words('', gpu_list) or 'nothing'}"[:KEPT])
+        return replace(pod, reason=f"nvidia-smi named no GPU: {join_words('', gpu_list) or 'nothing'}")
     if len(gpus) > 1:
         return replace(pod, reason=f"the pod asked for one GPU and sees {len(gpus)}", ran=False)
     return replace(pod, ran=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.script import PROXY_REMOVAL
 from gpustack.ask.transport.execute import run_script
 from gpustack.ask.transport.refusal import HostRefused
@@ -119,7 +120,7 @@ class Copies:
         except HostRefused as refused:
             raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.reason, NO_HINT) from refused
         if DONE not in lines:
-            reason = "\n".join(line for line in lines if line.strip())[-600:] or "no output"
+            reason = shorten_message("\n".join(line for line in lines if line.strip())) or "no output"
             raise RolloutError(
                 "fix-copies",
                 f"The copies on {name} could not be used ({action}).",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.events import Event, Reporter
@@ -136,7 +137,7 @@ class Lines:
         """Print the first line of a failure; the report has the whole of it."""
         # It is redacted before it is cut, since half a secret is not recognized.
         first, _, _ = redact(event.message.strip(), self.secrets).partition("\n")
-        self.print_line(f"{event.subject}: {first[:300]}")
+        self.print_line(f"{event.subject}: {shorten_message(first)}")
 
     def report_waiting(self, event: Event) -> None:
         text, current_time = f"{event.subject}: waiting: {event.message}", time.monotonic()

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from gpustack.ask.message import shorten_message
 from gpustack.command import Command
 from gpustack.config.ansible.cfg import build_environment, read_ansible_cfg
 from gpustack.config.ansible.inventory_listing import build_ignore_pattern
@@ -24,6 +25,8 @@ from gpustack.rollout.watcher import kill_all
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
+LONGEST = 4000
+"""Characters of a failure, which may list the output of a whole play."""
 # Keep a host from choosing for the controller, and secrets out of its journal, also when a play is repeated by hand.
 SAFEGUARDS = {
     # Any module's answer may hold facts, which would win over variables of the inventory: a host would say which of the
@@ -136,7 +139,7 @@ def format_failure(event_data: dict[str, Any]) -> str:
     if "censored" in result:
         parts.append("its output is kept secret, because it may hold a password")
     messages = [part.strip() for part in (*parts, *loops) if part.strip()]
-    return "\n".join(dict.fromkeys(messages))[:4000] or "the task failed without a message"
+    return shorten_message("\n".join(dict.fromkeys(messages)), LONGEST) or "the task failed without a message"
 
 
 def build_command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> Command:
@@ -164,8 +167,8 @@ def play(name: str, hosts: Sequence[str], ansible: Ansible) -> PlaybookRun:
     bad = {failure.host for failure in tally.failures}
     if not tally.ok and not bad and not ansible.find_stop_reason():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
-        path, reason = str(locate_playbooks() / f"{name}.yml"), output.strip()[-2000:] or f"ended with {rc}"
-        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, reason))
+        path, reason = str(locate_playbooks() / f"{name}.yml"), shorten_message(output.strip(), LONGEST)
+        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, reason or f"ended with {rc}"))
         bad = set(hosts)
     return PlaybookRun(
         name,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from queue import Queue
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport import ssh
 from gpustack.ask.transport.channel import ChannelIO, InputQueue
@@ -90,7 +91,7 @@ def execute_command(host: Host, command: Command, peer_callback: PeerCallback = 
         if not began and (refusal := parse_sudo_refusal(host, errors, talk.rc)):
             raise refusal
         if not began and talk.rc > 0:
-            reason = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
+            reason = f"the shell ended with {talk.rc}: {shorten_message(errors.strip())}"
             raise HostRefused(
                 Reach(host.name, "host-no-shell", reason, NO_HINT if local else build_login_command(host))
             )

@@ -2,6 +2,7 @@
 
 import re
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.snapshot import Reach
 from gpustack.command import NO_HINT, Hint, Prose
 from gpustack.config.host import Host
@@ -35,7 +36,7 @@ def parse_sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
         reason = f"{host.become_exe} asks for more than a password, and nothing was run"
         hint = Prose("let sudo ask this login for the password alone, or for nothing (NOPASSWD)")
     elif rc > 0 and (denied := DENIED.search(errors)):
-        reason = denied[0].strip()[:200]
+        reason = shorten_message(denied[0].strip())
         hint = Prose("let this login use {} (visudo), or log in as root", host.become_exe)
     elif rc > 0 and "sudo:" in errors:
         reason = next(line for line in errors.splitlines() if "sudo:" in line).strip()

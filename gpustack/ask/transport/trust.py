@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.transport.host_key import HostKey, build_host_key, parse_host_key
 from gpustack.ask.transport.refusal import CONNECT_LIMIT
 from gpustack.ask.transport.ssh import UnknownHostKey, connect
@@ -63,7 +64,7 @@ def require_certified(host: Host, key: HostKey) -> None:
         raise UnreachableError(
             "host-key-unverified",
             f"ssh did not connect to {host.name} by its certificate; nothing was written.",
-            reason[-1][:300] if reason else f"ssh ended with {ended}.",
+            shorten_message(reason[-1]) if reason else f"ssh ended with {ended}.",
         )
     try:
         answer = parse_host_key(stdout.decode("ascii"))

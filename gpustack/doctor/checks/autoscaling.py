@@ -3,6 +3,7 @@
 import re
 
 from gpustack.ask.judge import Result
+from gpustack.ask.message import shorten_message
 from gpustack.ask.view import View
 from gpustack.doctor.check import build_names, check
 from gpustack.probes.kubernetes.autoscaling import SCALINGS, Scaling
@@ -43,9 +44,8 @@ def describe_scalings(scalings: list[Scaling]) -> str:
 
 
 def shorten_reason(reason: str) -> str:
-    """Drop the selector of a metric, which Go prints in full before it says what is wrong. Return at most 240
-    characters."""
-    return SELECTOR.sub(":", reason)[:240]
+    """Drop the selector of a metric, which Go prints in full before the cause, and shorten the remainder."""
+    return shorten_message(SELECTOR.sub(":", reason))
 
 
 @check("hpa-target-missing", SCALINGS)

@@ -44,7 +44,7 @@ def format_pulls(pulls: list[Pull]) -> str:
     pod, container = pulls[0]
     more = f" (and {len(pulls) - 1} more)" if len(pulls) > 1 else ""
     problem = container.message or container.reason
-    return f"{pod.namespace}/{pod.name} cannot pull {container.image}: {problem}"[:400] + more
+    return f"{pod.namespace}/{pod.name} cannot pull {container.image}: {problem}{more}"
 
 
 @check("st-image-pull-fails", STARTING_PODS, NODES, IDENTITY)

@@ -58,7 +58,7 @@ def format_pods(unscheduled_pods: list[UnscheduledPod]) -> str:
     if not unscheduled_pods:
         return "none"
     names = format_value([f"{pod.namespace}/{pod.name}" for pod in unscheduled_pods[:5]])
-    return f"{names}: {unscheduled_pods[0].reason[:200]}"
+    return f"{names}: {unscheduled_pods[0].reason}"
 
 
 @check("st-pods-pending", UNSCHEDULED_PODS, NODES)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.containerd.daemon import SOCKET
@@ -127,7 +128,7 @@ def parse_last_logs(answer: Answer) -> Mapping[str, str]:
     matches = [WORDS.fullmatch(line) for line in lines]
     if end != "end" or None in matches:
         raise ValueError(answer.stdout)
-    return {match[1]: strip_prefix(match[4] or "") for match in matches if match and not match[2]}
+    return {match[1]: shorten_message(strip_prefix(match[4] or "")) for match in matches if match and not match[2]}
 
 
 def parse_authorities(answer: Answer) -> Authorities:

@@ -20,6 +20,6 @@ $name
     sort -n | tail -n 1 | cut -d ' ' -f 2-)
   [ -n "$output" ] || [ -z "$log" ] || output=$(tail -n 200 "$log" | cut -d ' ' -f 4- |
     grep -E 'REFUSALS' | tail -n 1)
-  if [ -n "$output" ]; then echo "$name said $output" | cut -c 1-400; else echo "$name silent"; fi
+  if [ -n "$output" ]; then echo "$name said $output"; else echo "$name silent"; fi
 done
 echo end

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
@@ -119,7 +120,7 @@ def parse_smi(answer: Answer) -> Smi:
     shown, remapped = [line.strip() for line in lines[:end]], lines[end + 1 :]
     gpus = tuple(line.lower()[4:] for line in shown if BUS.fullmatch(line))
     others = [line for line in shown if not BUS.fullmatch(line)]
-    return Smi("ended", parse_integer(rc), gpus, others[0][:120] if others else "", parse_rows(remapped))
+    return Smi("ended", parse_integer(rc), gpus, shorten_message(others[0]) if others else "", parse_rows(remapped))
 
 
 def parse_rows(lines: Sequence[str]) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ host.
 import re
 from dataclasses import dataclass
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
@@ -70,7 +71,7 @@ def parse_logs(answer: Answer) -> tuple[LogLine, ...]:
         kind = next((name for name, pattern in PATTERNS.items() if re.search(pattern, line)), None)
         if kind is None:
             raise ValueError(text[:80])
-        log_lines.append(LogLine(pod, container, kind, strip_prefix(line.strip())[:300]))
+        log_lines.append(LogLine(pod, container, kind, shorten_message(strip_prefix(line.strip()))))
     return tuple(dict.fromkeys(log_lines))
 
 
@@ -87,7 +88,7 @@ def parse_kernel_log(answer: Answer) -> KernelLog:
 
 
 def select_last_line(lines: list[str]) -> str:
-    return lines[-1].strip()[:300] if lines else ""
+    return shorten_message(lines[-1].strip()) if lines else ""
 
 
 REFUSED = "Loading of .*module.* rejected|Key was rejected by service"
@@ -111,7 +112,7 @@ KERNEL_LOG = Probe(
         + rf"""echo '== kernel'
 output=$(dmesg) || exit
 output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|{REFUSED}|{ADAPTER}')
-[ -z "$output" ] || printf '%s\n' "$output" | tr -cd '\11\12\40-\176' | tail -n 100 | cut -c 1-400
+[ -z "$output" ] || printf '%s\n' "$output" | tr -cd '\11\12\40-\176' | tail -n 100
 exit 0"""
     ),
     parse_kernel_log,

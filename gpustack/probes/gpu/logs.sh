@@ -16,7 +16,7 @@ output=
     grep -E '^==> .+[.]log <==$|PATTERNS' | awk '
       $1 == "==>" {split($2, path, "/"); split(path[1], pod, "_"); of = pod[2] " " path[2]; next}
       !(of in count) {order[++many] = of}
-      {line[of, ++count[of]] = substr($0, 1, 500)}
+      {line[of, ++count[of]] = $0}
       END {
         for (at = 1; at <= many; at++) for (by = 4; by; by--) {
           of = order[at]

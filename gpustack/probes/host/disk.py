@@ -4,6 +4,7 @@ about it."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.parsing import parse_integer
@@ -37,7 +38,7 @@ def parse_disk(answer: Answer) -> Disk:
     if not set(states.values()) <= {"ro", "rw"} or not all(line.startswith("| ") for line in errors):
         raise ValueError(answer.stdout)
     readonly = tuple(path for path, state in states.items() if state == "ro")
-    return Disk(rooms_by_path, readonly, tuple(line.removeprefix("| ") for line in errors))
+    return Disk(rooms_by_path, readonly, tuple(shorten_message(line.removeprefix("| ")) for line in errors))
 
 
 def parse_room(size: str, free: str, inodes: str, free_inodes: str) -> Room:

@@ -33,5 +33,5 @@ done
 output=$(journalctl -k -b -n 3000 -o cat --no-pager 2>/dev/null |
   grep -E "(I/O error|EXT4-fs|XFS|BTRFS|Aborting journal).*\b(${names#|})\b" |
   grep -E 'I/O error|EXT4-fs error|[Rr]emounting filesystem read-only|[Cc]orruption|[Ss]hut|forced readonly|Aborting')
-[ -z "$output" ] || printf '%s\n' "$output" | tail -n 3 | cut -c1-200 | sed 's/^/| /'
+[ -z "$output" ] || printf '%s\n' "$output" | tail -n 3 | sed 's/^/| /'
 exit 0

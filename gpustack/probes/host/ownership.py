@@ -4,6 +4,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.config.resources import locate_playbooks
 from gpustack.files.json_text import load_json
@@ -54,7 +55,9 @@ class Ownership:
 def parse_ownership(answer: Answer) -> Ownership:
     """Parse the lines of `read`. Raise ValueError where the answer has another shape."""
     if answer.rc != 0:
-        return Ownership(None, error=answer.stderr.strip()[:400] or f"the record could not be read (rc {answer.rc})")
+        return Ownership(
+            None, error=shorten_message(answer.stderr.strip()) or f"the record could not be read (rc {answer.rc})"
+        )
     head, *lines = (load_json(line) for line in answer.stdout.splitlines()[: MAX_THINGS + 2])
     if len(lines) > MAX_THINGS:
         raise ValueError(f"more than {MAX_THINGS} records")

@@ -64,7 +64,7 @@ DENIALS = Probe(
     Lines(r"""command -v journalctl >/dev/null || exit
 output=$(journalctl -k -b -n 3000 -o short-unix --no-pager |
   grep 'apparmor="DENIED" operation="signal".* profile="[^"]*".* peer="')
-[ -z "$output" ] || printf '%s\n' "$output" | tail -n 5 | cut -c1-600
+[ -z "$output" ] || printf '%s\n' "$output" | tail -n 5
 exit 0"""),
     parse_denials,
     manual_command="journalctl -k -b | grep -i denied",

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import parse_sections
 
@@ -45,7 +46,7 @@ def parse_start(answer: Answer) -> Start | None:
         return None
     if not all(line.startswith("| ") for line in messages) or not all(line.startswith("/") for line in files):
         raise ValueError(answer.stdout)
-    line = messages[-1].removeprefix("| ") if messages else ""
+    line = shorten_message(messages[-1].removeprefix("| ")) if messages else ""
     has_config = {"yes": True, "no": False}[config[0]]
     return Start(words["ActiveState"], words["Result"], words["UnitFileState"], line, tuple(files), has_config)
 
@@ -65,7 +66,7 @@ START = Probe(
 systemctl show kubelet -p LoadState,ActiveState,Result,UnitFileState || exit
 echo '== said'
 output=$(journalctl -u kubelet -n 200 -o cat --no-pager 2>/dev/null |
-  awk '/"command failed"|[Ff]ailed to (run|load) [Kk]ubelet|unknown flag/ {line = $0} END {print substr(line, 1, 500)}')
+  awk '/"command failed"|[Ff]ailed to (run|load) [Kk]ubelet|unknown flag/ {line = $0} END {print line}')
 [ -z "$output" ] || echo "| $output"
 echo '== files'
 flag=

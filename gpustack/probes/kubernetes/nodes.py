@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from gpustack.ask.api import ABSENT
 from gpustack.ask.api_list import read_items
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.ask.type_check import resolve_return_type
 from gpustack.files.json_text import load_json
@@ -97,7 +98,7 @@ def parse_readiness(answer: Answer) -> Readiness:
     text = (answer.stderr or answer.stdout).strip()
     if answer.rc in (126, 127) or "no such file" in text or not text:
         raise ValueError(text)
-    return Readiness(ready=False, reason=text.splitlines()[-1][:300])
+    return Readiness(ready=False, reason=shorten_message(text.splitlines()[-1]))
 
 
 def parse_server_version(answer: Answer) -> str:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Api, Probe
 from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.parsing import parse_integer
 
-LONGEST = 600
 APP = ("app", "app.kubernetes.io/name")
 
 
@@ -80,7 +80,7 @@ def parse_pod_state(entry: Any) -> PodState:
         spec.get("nodeName", ""),
         status.get("phase", ""),
         conditions.get("Ready", {}).get("status") == "True",
-        str(placed.get("message", ""))[:LONGEST] if placed.get("status") == "False" else "",
+        shorten_message(str(placed.get("message", ""))) if placed.get("status") == "False" else "",
         tuple(parse_containers(status)),
         sum(count_gpus(container) for container in spec.get("containers", ())),
         spec.get("hostUsers") is False,
@@ -99,9 +99,9 @@ def parse_containers(status: Any) -> Iterator[Container]:
                 init,
                 container_status.get("ready", False),
                 state_details.get("reason", ""),
-                str(state_details.get("message", ""))[:LONGEST],
+                shorten_message(str(state_details.get("message", ""))),
                 last.get("reason", ""),
-                str(last.get("message", ""))[:LONGEST],
+                shorten_message(str(last.get("message", ""))),
                 datetime.fromisoformat(ended_at) if ended_at else None,
                 datetime.fromisoformat(started_at) if started_at else None,
             )

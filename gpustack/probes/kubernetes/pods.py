@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
 
 # What the kubelet says of containers before there is a sandbox: kubelet_pods.go, convertToAPIContainerStatuses.
-BEFORE, LONGEST = ("ContainerCreating", "PodInitializing"), 600
+BEFORE = ("ContainerCreating", "PodInitializing")
 # app.kubernetes.io/name of the chart kube-prometheus-stack.
 PROMETHEUS, OPERATOR = "prometheus", "kube-prometheus-stack-prometheus-operator"
 
@@ -64,7 +65,7 @@ def list_waiting_containers(containers: Any) -> Iterator[WaitingContainer]:
     for container in containers:
         if waiting_state := container["state"].get("waiting"):
             yield WaitingContainer(
-                container["image"], waiting_state.get("reason", ""), waiting_state.get("message", "")[:LONGEST]
+                container["image"], waiting_state.get("reason", ""), shorten_message(waiting_state.get("message", ""))
             )
 
 
@@ -74,7 +75,7 @@ def parse_sandbox_failures(answer: Answer) -> Mapping[str, str]:
     for entry in list_objects(answer):
         uid, timestamp = str(entry["involvedObject"]["uid"]), str(entry.get("lastTimestamp") or "")
         last_messages[uid] = max(last_messages.get(uid, ("", "")), (timestamp, str(entry["message"])))
-    return {uid: message for uid, (_, message) in last_messages.items()}
+    return {uid: shorten_message(message) for uid, (_, message) in last_messages.items()}
 
 
 def parse_nodes_by_app(answer: Answer) -> Mapping[str, tuple[str, ...]]:

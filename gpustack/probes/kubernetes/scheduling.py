@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
 
@@ -52,7 +53,7 @@ def parse_unscheduled_pods(answer: Answer) -> tuple[UnscheduledPod, ...]:
                 UnscheduledPod(
                     name,
                     space,
-                    str(placed.get("message", "")),
+                    shorten_message(str(placed.get("message", ""))),
                     pending_since,
                     any(GPU in limits for limits in container_limits),
                 )
@@ -70,7 +71,9 @@ def parse_evicted_pods(answer: Answer) -> tuple[EvictedPod, ...]:
             times = [parse_timestamp(condition["lastTransitionTime"]) for condition in status.get("conditions", ())]
             evicted_at = max(times) if times else parse_timestamp(status["startTime"])
             name, space = entry["metadata"]["name"], entry["metadata"]["namespace"]
-            evicted_pods.append(EvictedPod(name, space, entry["spec"]["nodeName"], message[:200], evicted_at))
+            evicted_pods.append(
+                EvictedPod(name, space, entry["spec"]["nodeName"], shorten_message(message), evicted_at)
+            )
     return tuple(evicted_pods)
 
 

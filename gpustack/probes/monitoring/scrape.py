@@ -6,6 +6,7 @@ them.
 
 from dataclasses import dataclass
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
@@ -60,7 +61,7 @@ def parse_rejected_objects(answer: Answer) -> tuple[RejectedObject, ...]:
     for entry in list_objects(answer):
         regards = entry["involvedObject"]
         place = str(regards["kind"]), str(regards["namespace"]), str(regards["name"])
-        rejected_objects[place] = RejectedObject(*place, str(entry["message"])[:300])
+        rejected_objects[place] = RejectedObject(*place, shorten_message(str(entry["message"])))
     return tuple(rejected_objects[place] for place in sorted(rejected_objects))
 
 
@@ -100,10 +101,11 @@ def parse_targets(answer: Answer) -> tuple[Target, ...]:
     """Parse the targets. Raise ValueError where the answer is none of /api/v1/targets."""
     body = load_json(answer.stdout)
     if body["status"] != "success":
-        raise ValueError(answer.stdout[:200])
+        raise ValueError(shorten_message(answer.stdout))
     return tuple(
         Target(
-            str(target["labels"].get("node") or target["labels"].get("instance", "")), str(target["lastError"])[:300]
+            str(target["labels"].get("node") or target["labels"].get("instance", "")),
+            shorten_message(str(target["lastError"])),
         )
         for target in body["data"]["activeTargets"]
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
@@ -98,7 +99,7 @@ def list_samples(answer: Answer) -> list[Any]:
     """
     body = load_json(answer.stdout)
     if body["status"] != "success" or body["data"]["resultType"] != "vector":
-        raise ValueError(answer.stdout[:200])
+        raise ValueError(shorten_message(answer.stdout))
     samples: list[Any] = body["data"]["result"]
     return samples
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Literal
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import index_sections, split_sections
 
@@ -31,7 +32,7 @@ def parse_cni_programs(answer: Answer) -> Mapping[str, frozenset[str]]:
     """Parse by folder the programs that this machine can run. Raise ValueError where a name was not asked for."""
     programs = {folder: frozenset(lines) for folder, lines in index_sections(split_sections(answer.stdout)).items()}
     if tuple(programs) != FOLDERS or not frozenset().union(*programs.values()) <= set(PROGRAMS):
-        raise ValueError(answer.stdout[:200])
+        raise ValueError(shorten_message(answer.stdout))
     return programs
 
 

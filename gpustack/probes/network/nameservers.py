@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import split_sections
 
@@ -19,7 +20,7 @@ def parse_nameservers(answer: Answer) -> Nameservers:
     """Parse the file and its name servers. Raise ValueError where the answer has any number of files but one."""
     ((file, lines),) = split_sections(answer.stdout)
     if not file.startswith("/"):
-        raise ValueError(answer.stdout[:200])
+        raise ValueError(shorten_message(answer.stdout))
     return Nameservers(file, tuple(str(ip_address(line)) for line in lines))
 
 

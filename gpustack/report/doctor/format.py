@@ -8,14 +8,12 @@ from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Branch, Diagnosis, Peers, RecentChange
 from gpustack.doctor.graph import load_graph
 from gpustack.events import format_count
-from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, cut, format_locations
+from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, format_locations
 from gpustack.times import format_duration
 
 API_TEXTS = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
 MAX_ENTRIES = 4
 """Lists are cut behind so many entries; -v shows the others."""
-REASON_WIDTH = 90
-"""A reason is cut behind so many characters."""
 
 
 def format_remediation(fault: Fault) -> str:
@@ -111,14 +109,10 @@ def join_reasons(judgements: Iterable[Judgement], clean: Clean) -> str:
 
 
 def list_reason_counts(judgements: Iterable[Judgement], clean: Clean) -> list[str]:
-    """List why checks are unknown, with counts, the most frequent reason first. The JSON form has each reason whole."""
+    """List why checks are unknown, with counts, the most frequent reason first."""
     counts: dict[str, int] = {}
     for judgement in judgements:
-        reason = (
-            OLDER_RECORDING
-            if judgement.reason.startswith(MISSING_PREFIX)
-            else cut(clean(judgement.reason), REASON_WIDTH)
-        )
+        reason = OLDER_RECORDING if judgement.reason.startswith(MISSING_PREFIX) else clean(judgement.reason)
         counts[reason] = counts.get(reason, 0) + 1
     return [f"{text} ({number})" for text, number in sorted(counts.items(), key=lambda pair: -pair[1])]
 

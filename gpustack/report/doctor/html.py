@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
@@ -49,8 +50,8 @@ def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     environment, clean = build_environment(), build_cleaner(diagnosis.snapshot.inventory)
     code = diagnosis.exit_status
     return environment.get_template("doctor.html.j2").render(
-        clean=build_shortener(clean, TEXT_LIMIT),
-        shorten_answer=build_shortener(clean, ANSWER_LIMIT),
+        clean=lambda text: shorten_message(clean(text), TEXT_LIMIT),
+        shorten_answer=build_shortener(clean),
         diagnosis=diagnosis,
         inventory=diagnosis.snapshot.inventory,
         verbose=verbose,
@@ -71,8 +72,13 @@ def build_environment() -> Environment:
     return environment
 
 
-def build_shortener(clean: Clean, length: int) -> Clean:
-    return lambda output: clean(output) if len(output) <= length else f"{clean(output[:READ_LIMIT])[:length]}…"
+def build_shortener(clean: Clean) -> Clean:
+    """Return a cleaner of answers that keeps the beginning of a long one."""
+
+    def shorten_answer(output: str) -> str:
+        return clean(output) if len(output) <= ANSWER_LIMIT else f"{clean(output[:READ_LIMIT])[:ANSWER_LIMIT]}…"
+
+    return shorten_answer
 
 
 def format_command_line(entry: Evidence) -> str:

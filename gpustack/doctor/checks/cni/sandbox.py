@@ -45,7 +45,7 @@ def sandbox_fails(view: View) -> Result:
         return build_ok_result(subject, "no pod of this node without one")
     more = f" (and {len(pods) - 1} more)" if len(pods) > 1 else ""
     first = pods[0]
-    return Result(subject, "created", f"{first.namespace}/{first.name}{more}: {failed[first.uid][:300]}")
+    return Result(subject, "created", f"{first.namespace}/{first.name}{more}: {failed[first.uid]}")
 
 
 @check("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)

@@ -36,7 +36,7 @@ def driver_image(view: View) -> Result:
     if not failed_pulls:
         return build_ok_result("image of the driver", "not missing on this host")
     pod, words = failed_pulls[0]
-    return Result("image of the driver", "present", words[:300], person=explain_driver_pod(view, pod))
+    return Result("image of the driver", "present", words, person=explain_driver_pod(view, pod))
 
 
 def explain_driver_pod(view: View, pod: PodState) -> Hint:

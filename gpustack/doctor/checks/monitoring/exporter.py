@@ -1,6 +1,7 @@
 """Faults of the layer `monitoring` in the GPU exporter: its log, its pods, and its values."""
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
+from gpustack.ask.message import shorten_message
 from gpustack.ask.view import View
 from gpustack.config.versions import read_dcgm_fields
 from gpustack.doctor.check import check, expect_none
@@ -127,7 +128,7 @@ def find_odd_line(counters_text: str) -> str:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if len(parts) < 3 or (parts[0] not in read_dcgm_fields() and not parts[0].startswith("DCGM_EXP_")):
-            return line[:120]
+            return shorten_message(line)
     return ""
 
 

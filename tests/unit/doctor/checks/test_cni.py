@@ -182,6 +182,12 @@ def test_pods_without_a_sandbox_confirm_the_state() -> None:
     assert judge_at("st-sandbox-fails", waiting, read_case("pods.sandbox-failures", "none")).outcome == "ok"
 
 
+def test_the_cause_at_the_end_of_a_message_is_shown() -> None:
+    waiting, failures = read_case("pods.starting", "waiting"), read_case("pods.sandbox-failures", "apparmor-complain")
+    _, actual = summarize(judge_at("st-sandbox-fails", waiting, failures))
+    assert actual.endswith("unable to start container process: namespace NEWIPC is not supported: unknown")
+
+
 def test_kube_proxy_waits_for_its_sandbox() -> None:
     id, failures = "containerd-cgroup-driver -> kube-proxy-down", read_case("pods.sandbox-failures", "no-subnet-file")
     waiting = read_case("pods.starting", "waiting", ("coredns-1", "kube-proxy-1"))
