@@ -194,6 +194,9 @@ def test_the_running_lab_is_an_inventory(tmp_path: Path, monkeypatch: pytest.Mon
     assert session.resolve_inventory_path(None) is None
     monkeypatch.setenv("GPUSTACK_INVENTORY", "lab")
     assert session.resolve_inventory_path(None) == made_record.state / "inventory"
+    Path("lab").mkdir()
+    assert session.resolve_inventory_path(Path("lab")) == made_record.state / "inventory"
     assert session.resolve_inventory_path(Path("mine")) == Path("mine")
-    (tmp_path / "lab").mkdir()
+    Path("lab").rmdir()
+    Path("lab").touch()
     assert session.resolve_inventory_path(None) is None
