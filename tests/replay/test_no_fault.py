@@ -20,6 +20,7 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.report.doctor.text import render_human
 from gpustack.report.terminal import Terminal
 from tests.snapshots.fixture import HEALTHY
+from tests.worlds.snapshots.answers import read_case
 
 Edit = Callable[[list[Any]], None]
 OPERANDS = ("nvidia-container-toolkit", "gpu-feature-discovery", "nvidia-operator-validator", "nvidia-mig-manager")
@@ -206,3 +207,11 @@ def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
         render_human(console, diagnosis)
     assert "host2 is cordoned; 2 of its GPUs accept no new pods" in capture.get()
     assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in capture.get()
+
+
+def test_alerts_that_no_board_can_fire_are_no_difference() -> None:
+    """The step only names them: an H100 has no counter of retired pages."""
+    recording = read_recording(HEALTHY)
+    key = ("dcgm.alert-inputs", CLUSTER)
+    answers = {**recording.answers, key: read_case(key[0], "lab-hosts", location=CLUSTER)}
+    assert list_new_drift(diagnose(replace(recording, answers=answers))) == []

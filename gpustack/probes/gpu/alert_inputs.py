@@ -28,8 +28,8 @@ def list_other_names() -> list[str]:
 
 
 def list_other_labels() -> dict[str, list[str]]:
-    """List the labels of such metrics that alerts need, by the metric."""
-    labels: dict[str, list[str]] = {}
+    """List the labels of such metrics that alerts need, by the metric. Series of targets are listed without any."""
+    labels: dict[str, list[str]] = {name: [] for name in TARGET_SERIES if name in list_needed_words()}
     for word in sorted(list_needed_words()):
         if found := re.fullmatch(r"(\w+)\{(\w+)\}", word):
             labels.setdefault(found[1], []).append(found[2])
