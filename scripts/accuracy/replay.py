@@ -1,0 +1,117 @@
+"""Measures of the doctor from recordings, without a lab: `python -m scripts.accuracy.replay`.
+
+- Known: a recording is judged by the whole catalogue. Counted are exact roots, and those of which all are certain.
+- Unknown (leave one out): a recording of one fault is judged by a catalogue without that fault, its guard and edges.
+- Hidden: a harmless fact of host2 is laid over a recording of an unknown fault. Counted are recordings in which a state
+  that was shown before is not shown any more.
+- Ablation: the confirmed faults are taken for the roots, without the graph.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from gpustack.ask.recording import read_recording
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.finding import Diagnosis, filter_judgements
+from gpustack.doctor.graph import load_graph
+from scripts.accuracy.unknown_faults import HARMLESS_FACTS, add_harmless_fact, forget_fault
+from tests.snapshots.fixture import FOLDER, restore_recording
+
+ANSWERS = ("evidence", "drift", "silent", "other root, likely", "other root, certain")
+
+
+def main() -> int:
+    recordings = dict(read_recordings())
+    singles = {name: recording for name, recording in recordings.items() if "+" not in name}
+    sys.stdout.write("".join(f"- {line}\n" for line in (*measure_known(recordings), *measure_unknown(singles))))
+    return 0
+
+
+def read_recordings() -> Iterator[tuple[str, Snapshot]]:
+    """Read the recordings of faults, by the name of the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "recording")
+        for fixture in sorted(FOLDER.glob("*.jsonl")):
+            if not fixture.name.startswith("healthy"):
+                path.write_text(restore_recording(fixture))
+                yield fixture.stem, read_recording(path)
+
+
+def list_faults(name: str) -> set[str]:
+    """List the injected faults of a recording."""
+    return {part.partition("--")[0] for part in name.split("+")}
+
+
+def measure_known(recordings: Mapping[str, Snapshot]) -> Iterator[str]:
+    diagnoses = {name: diagnose(recording) for name, recording in recordings.items()}
+    faults = {name: list_faults(name) for name in recordings}
+    exact = [name for name, diagnosis in diagnoses.items() if find_roots(diagnosis, faults[name]) == faults[name]]
+    certain = [name for name in exact if all(root.certainty == "certain" for root in diagnoses[name].roots)]
+    without_graph = [name for name, diagnosis in diagnoses.items() if list_confirmed(diagnosis) == faults[name]]
+    yield format_share("Known faults, exact", exact, recordings)
+    yield format_share("Known faults, exact and certain", certain, recordings)
+    yield format_share("Known faults, exact without the graph", without_graph, recordings)
+
+
+def find_roots(diagnosis: Diagnosis, faults: set[str]) -> set[str]:
+    correlated_ids = {cause.id for root in diagnosis.roots for cause in root.correlated_causes}
+    return {root.id for root in diagnosis.roots} | (correlated_ids & faults)
+
+
+def list_confirmed(diagnosis: Diagnosis) -> set[str]:
+    """List the confirmed faults that may be roots, whatever explains them."""
+    faults = load_graph().faults
+    failures = filter_judgements(diagnosis.judgements, "failed")
+    return {
+        failure.id
+        for failure in failures
+        if failure.id in faults and faults[failure.id].role in ("fault", "conditional")
+    }
+
+
+def measure_unknown(singles: Mapping[str, Snapshot]) -> Iterator[str]:
+    answers: dict[str, str] = {}
+    hidden, shown = [], []
+    for name, recording in singles.items():
+        (fault,) = list_faults(name)
+        with forget_fault(fault):
+            diagnosis = diagnose(recording)
+            answers[name] = classify_answer(diagnosis)
+            if not (states := list_states(diagnosis)):
+                continue
+            shown.append(name)
+            if any(states - list_states(diagnose(add_harmless_fact(recording, fact))) for fact in HARMLESS_FACTS):
+                hidden.append(name)
+    for answer in ANSWERS:
+        names = [name for name, given in answers.items() if given == answer]
+        list_of_names = f": {', '.join(names)}" if answer not in ("evidence", "drift") and names else ""
+        yield format_share(f"Unknown faults, {answer}", names, singles) + list_of_names
+    yield (
+        format_share("Unknown faults of which a harmless fact hides a state", hidden, shown) + f": {', '.join(hidden)}"
+    )
+
+
+def classify_answer(diagnosis: Diagnosis) -> str:
+    """Classify what the doctor says of a fault that it does not know."""
+    if list_states(diagnosis):
+        return "evidence"
+    if diagnosis.roots:
+        certainties = {root.certainty for root in diagnosis.roots}
+        return f"other root, {'certain' if 'certain' in certainties else 'likely'}"
+    return "drift" if diagnosis.drift else "silent"
+
+
+def list_states(diagnosis: Diagnosis) -> set[tuple[str, str]]:
+    """List the places of the states that are shown as unexplained."""
+    return {judgement.place for symptom in diagnosis.unexplained_symptoms for judgement in symptom.judgements}
+
+
+def format_share(title: str, part: Sequence[str], whole: Mapping[str, object] | Sequence[str]) -> str:
+    return f"{title}: {len(part)} of {len(whole)} ({len(part) / max(len(whole), 1):.0%})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
