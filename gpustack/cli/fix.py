@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gpustack.ask import gather
 from gpustack.ask.snapshot import Snapshot
+from gpustack.cli.doctor_wait import gather_when_started
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.questions import agree_on_places, confirm
 from gpustack.config.inventory import Inventory
@@ -24,10 +25,12 @@ from gpustack.rollout.run import Run
 
 
 def run_fix(session: LockSession, hosts: Inventory, faults: Collection[str], yes_to: Collection[str]) -> FixResult:
-    """Fix the root causes that have an automatic fix. Raise RolloutError where all fixes were declined, or none can
-    start."""
+    """Fix the root causes that have an automatic fix, once no host is starting. Raise RolloutError where
+    all fixes were declined, or none can start."""
     require_faults([*faults, *yes_to])
-    before = add_commands(diagnose(gather.gather(hosts, list_probes(), report=session.report)))
+    probes = list_probes()
+    snapshot = gather_when_started(lambda: gather.gather(hosts, probes, report=session.report), session.report)
+    before = add_commands(diagnose(snapshot))
     require_roots(faults, before)
     session.show_preview(before)
     chosen_offers = [offer for offer in build_offers(before) if not faults or offer.id in faults]

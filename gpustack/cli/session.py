@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 def resolve_inventory_path(option: Path | None) -> Path | None:
     """Return the path of -i. The word `lab`, in -i or GPUSTACK_INVENTORY, stands for the inventory of the running lab,
-    unless a file has that name. A folder has to be written `./lab`, because the checkout has one. Raise UsageError for it where the lab distribution is not installed."""
+    unless a file has that name. A folder has to be written `./lab`, because the checkout has one. Raise
+    UsageError for it where the lab distribution is not installed."""
     from gpustack.config.ansible.inventory_listing import NAMED
 
     if str(option or os.environ.get(NAMED, "")) == "lab" and not Path("lab").is_file():

@@ -1,6 +1,6 @@
 """The diagnosis of a snapshot: all checks are judged on recorded answers. A recording gives the same diagnosis."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from gpustack.doctor.peers import group_peers
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_recent_changes
+from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -40,17 +41,23 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     verdict = build_verdict(
         PlacedGraph(graph, hosts, judgements, {name: pair(cluster) for name, pair in PAIRS.items()})
     )
-    verdict = add_surroundings(verdict, snapshot, judgements)
+    starts = find_starts(snapshot)
+    verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
-    return Diagnosis(snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS))
+    return Diagnosis(snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts)
 
 
-def add_surroundings(verdict: Verdict, snapshot: Snapshot, judgements: Judgements) -> Verdict:
-    """Return the verdict with the recent changes and the healthy hosts of each root cause."""
-    roots = (
-        replace(root, changes=find_recent_changes(root, snapshot), healthy_hosts=group_peers(root, judgements))
-        for root in verdict.roots
-    )
+def add_surroundings(
+    verdict: Verdict, snapshot: Snapshot, judgements: Judgements, starts: Collection[Start]
+) -> Verdict:
+    """Return the verdict with the recent changes and the healthy hosts of each root cause. Where one of its hosts is
+    starting, it is likely and not certain."""
+    roots = []
+    for root in verdict.roots:
+        own_starts = select_starts(starts, root.locations, snapshot)
+        certainty = "likely" if own_starts else root.certainty
+        changes, peers = find_recent_changes(root, snapshot), group_peers(root, judgements)
+        roots.append(replace(root, certainty=certainty, changes=changes, healthy_hosts=peers, starts=own_starts))
     return replace(verdict, roots=tuple(roots))
 
 
@@ -129,7 +136,7 @@ def find_drift(step_plan: Plan, judgements: Judgements, *, quiet: bool) -> Itera
     }
     for state in step_plan.states:
         for judgement in state.judgements if not state.after else ():
-            mismatch = judgement.result
+            mismatch = judgement.result if judgement.outcome == "failed" else None
             if not mismatch or (quiet and mismatch.passing) or confirmed_answers & collect_answers(judgement.evidence):
                 continue
             key = (state.step, judgement.id, str(mismatch))

@@ -9,6 +9,7 @@ from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import NO_HINT, Hint
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.starting import Start
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.rollout.next_command import build_command
 
@@ -70,6 +71,7 @@ class Finding:
     `impact` is what is folded below it; of that, `caused_faults` are faults that it probably caused. `ruled_out` are
     other causes that were refuted, `uncertain` possible ones that are unknown. `hidden_checks` is the number of checks
     that need this host. `changes` are the recent ones on its hosts, and `healthy_hosts` are without the fault.
+    `starts` are units of its hosts that were started a moment ago, so that it may pass.
     `commands` are added by gpustack/remedy/commands.py."""
 
     id: str
@@ -85,6 +87,7 @@ class Finding:
     hidden_checks: int = 0
     changes: tuple[RecentChange, ...] = ()
     healthy_hosts: tuple[Peers, ...] = ()
+    starts: tuple[Start, ...] = ()
     commands: Commands = Commands()
 
     @property
@@ -132,13 +135,14 @@ class Verdict:
 @dataclass(frozen=True)
 class Diagnosis:
     """Hold a verdict with what it rests on. `judgements` has every judgement at every place. `unchecked_faults` counts
-    the faults that have no check yet."""
+    the faults that have no check yet. `starts` are units that were started a moment ago."""
 
     snapshot: Snapshot
     verdict: Verdict
     drift: tuple[Drift, ...]
     judgements: Judgements
     unchecked_faults: int
+    starts: tuple[Start, ...] = ()
 
     @property
     def roots(self) -> tuple[Finding, ...]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.command import NO_HINT, Hint, Template, quote_word
+from gpustack.command import NO_HINT, Hint, Prose, Template, quote_word
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Commands, Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.starting import USUAL_SECONDS
 from gpustack.remedy.offer import ITS_OWN, Offer, build_offer, list_manual_reasons
 from gpustack.rollout.next_command import build_command
 from gpustack.rollout.plan import StepState, plan
@@ -33,7 +34,10 @@ def add_commands(diagnosis: Diagnosis) -> Diagnosis:
 
 def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
     """Build the commands for a finding. With several hosts, HOST and NODE stay as they are, because each host needs its
-    own command; so does a word whose value differs between hosts."""
+    own command; so does a word whose value differs between hosts. While a host is starting there are none, because what
+    is found may pass."""
+    if finding.starts:
+        return Commands(manual=tuple(advise_waiting(finding, snapshot.inventory)))
     offer, states = build_offer(snapshot, finding), judge_named_steps(finding, snapshot)
     lines = (adapt_install(line, offer, states) for line in load_graph().faults[finding.id].fix.commands)
     limit = ",".join(location for location in finding.locations if location != CLUSTER)
@@ -51,6 +55,12 @@ def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
     )
     fix = NO_HINT if offer.obstacle else build_command(snapshot.inventory, "doctor", "--fix", finding.id)
     return Commands(repairs, fix, tuple(dict.fromkeys([*list_manual_reasons(finding), *describe_refusals(states)])))
+
+
+def advise_waiting(finding: Finding, inventory: Inventory) -> Iterator[str]:
+    yield from (f"{start.location}: {start}" for start in finding.starts)
+    command = build_command(inventory, "doctor", "--wait")
+    yield Prose("pods usually work {} s after it, so this may pass: {}", str(USUAL_SECONDS), command)
 
 
 def fill_line(line: str, inventory: Inventory, names: Mapping[str, str]) -> Hint:

@@ -30,6 +30,9 @@ MetricsOption = Annotated[
         help="Write the findings as metrics to this file, for the textfile collector of node-exporter.",
     ),
 ]
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Check again until no host is starting any more, for at most five minutes.")
+]
 WatchOption = Annotated[
     bool, typer.Option("--watch", help="Check repeatedly, and print only changes after the first report.")
 ]
@@ -89,6 +92,7 @@ def doctor(
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Roll back the last fix.")] = False,
     metrics: MetricsOption = None,
+    wait: WaitOption = False,
     watch: WatchOption = False,
     interval: EveryOption = 60,
     verbose: options.VerboseOption = False,
@@ -98,7 +102,7 @@ def doctor(
 
     The command is read-only without --fix and --undo.
     """
-    refuse_invalid_options(session, fault, recording, yes_to, fix=fix, undo=undo, watch=watch)
+    refuse_invalid_options(session, fault, recording, yes_to, fix=fix, undo=undo, watch=watch, wait=wait)
     if metrics:
         from gpustack.report.doctor.metrics import require_writable
 
@@ -110,7 +114,7 @@ def doctor(
         if undo:
             return run_undo(session, hosts)
         return run_fix(session, hosts, split_words(None if fault is None else [fault]), split_words(yes_to))
-    read = make_reader(session, recording)
+    read = make_reader(session, recording, wait=wait)
     from gpustack.cli.doctor_watch import Watcher, make_check, run_rounds
 
     check = make_check(read, Watcher(session.output, verbose=verbose), metrics)
@@ -126,6 +130,7 @@ def refuse_invalid_options(
     fix: bool,
     undo: bool,
     watch: bool,
+    wait: bool,
 ) -> None:
     """Raise UsageError for options that exclude each other, or that require another option."""
     changes, read_only = fix or undo, "Without --fix or --undo, doctor is read-only."
@@ -135,6 +140,7 @@ def refuse_invalid_options(
     refusals: tuple[tuple[object, str, str, str, Hint], ...] = (
         (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, watch_command),
         (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", WATCH_READS, help_command),
+        (recording and wait, "invalid-options", "--wait and --from are mutually exclusive.", FIXED, help_command),
         (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, fix_command),
         (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", help_command),
         (
@@ -159,13 +165,20 @@ def refuse_invalid_options(
             raise UsageError(reference, message, reason, hint)
 
 
-def make_reader(session: DoctorSession, recording: Path | None) -> "Callable[[], Snapshot]":
-    """Return a function that gathers the answers of the hosts, or reads the recording. It raises no error for hosts
-    that are unreachable, because doctor reports them."""
+def make_reader(session: DoctorSession, recording: Path | None, *, wait: bool) -> "Callable[[], Snapshot]":
+    """Return a function that gathers the answers of the hosts, with `wait` once no host is starting, or reads the
+    recording. It raises no error for hosts that are unreachable, because doctor reports them."""
     if recording:
         return lambda: session.load_recording(recording)
     hosts = session.open_inventory()
     from gpustack.ask.gather import gather
     from gpustack.doctor.diagnose import list_probes
 
-    return lambda: gather(hosts, list_probes(), report=session.report)
+    def read() -> "Snapshot":
+        return gather(hosts, list_probes(), report=session.report)
+
+    if not wait:
+        return read
+    from gpustack.cli.doctor_wait import gather_when_started
+
+    return lambda: gather_when_started(read, session.report)

@@ -20,7 +20,7 @@ class Unit:
     `file` is the unit file's state (enabled, masked, …), `active_since` when it became active, in seconds of the epoch,
     and `age` how many seconds ago that was by the host's own clock (None in recordings of earlier releases). `moving`:
     it is being started or stopped, for the first time or because it ended a moment ago; not again and again after it
-    failed.
+    failed. `restarts` counts how often systemd started it again because it had ended, since somebody else started it.
     """
 
     active: bool
@@ -28,6 +28,7 @@ class Unit:
     active_since: int | None
     moving: bool = False
     age: int | None = None
+    restarts: int = 0
 
 
 def parse_units(answer: Answer) -> Mapping[str, Unit | None]:
@@ -60,12 +61,11 @@ def build_unit(properties: Mapping[str, str], current_time: int | None) -> Unit 
         return None
     active_since, state = parse_systemd_time(properties["ActiveEnterTimestamp"]), properties["ActiveState"]
     failed = properties.get("SubState") in (None, "auto-restart") and properties.get("Result") != "success"
-    restarted = properties.get("NRestarts", "0") != "0" and not is_recent(
-        properties.get("ActiveExitTimestamp", ""), current_time
-    )
+    restarts = parse_integer(properties.get("NRestarts", "0"))
+    restarted = restarts > 0 and not is_recent(properties.get("ActiveExitTimestamp", ""), current_time)
     moving = state in ("activating", "deactivating") and not failed and not restarted
     age = current_time - active_since if current_time is not None and active_since is not None else None
-    return Unit(state == "active", properties["UnitFileState"], active_since, moving, age)
+    return Unit(state == "active", properties["UnitFileState"], active_since, moving, age, restarts)
 
 
 def is_unsettled(text: str) -> bool:

@@ -120,6 +120,14 @@ class Drift(Shape):
     actual: str | None = take("result", "actual")
 
 
+class Start(Shape):
+    """Describe a unit of a host that was started a moment ago. No root cause there is certain, and none has a fix."""
+
+    location: str
+    service: str
+    seconds_ago: Seconds
+
+
 class DoctorDocument(Document):
     """Describe the result of `gpustack doctor`. `judgements` are the confirmed and unknown ones, with -v all."""
 
@@ -130,6 +138,7 @@ class DoctorDocument(Document):
     probe_count: int
     inventory: TextOrNull
     hosts: list[Host]
+    starts: list[Start]
     roots: list[Root]
     unexplained_symptoms: list[UnexplainedSymptom]
     harmless_judgements: list[Judgement]

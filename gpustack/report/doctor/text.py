@@ -38,6 +38,8 @@ INDENT = 14
 def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console.hide_secrets(diagnosis.snapshot.inventory)
     print_text(console, format_heading(diagnosis))
+    for start in diagnosis.starts:
+        print_text(console, f"{start.location} is starting: {start}", "yellow")
     if diagnosis.healthy and not diagnosis.verdict.notes:
         print_text(console, describe_health(diagnosis), "green")
         print_text(console, "healthy", "green")
@@ -80,11 +82,12 @@ def print_root_cause(console: Terminal, finding: Finding, *, verbose: bool) -> N
 
 def print_fix(console: Terminal, finding: Finding) -> None:
     fault = load_graph().faults[finding.id]
-    print_detail(console, "fix", f"{fault.fix.do} ({format_remediation(fault)}: {fault.reason})")
+    if not finding.starts:
+        print_detail(console, "fix", f"{fault.fix.do} ({format_remediation(fault)}: {fault.reason})")
     for line in finding.commands.hints:
         print_command(console, line, INDENT)
     for reason in finding.commands.manual:
-        print_detail(console, "manual", reason, "yellow")
+        print_detail(console, "starting" if finding.starts else "manual", reason, "yellow")
 
 
 def print_judgements(console: Terminal, judgements: Sequence[Judgement], *, verbose: bool) -> None:

@@ -65,7 +65,7 @@ def make_diagnosis(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unr
     answers = index_answers([RULES, *RECENT, *identity, *addresses])
     snapshot = build(INVENTORY.hosts, answers, reach=reach, inventory="site/hosts.yml", taken_at=TAKEN_AT, seconds=4.2)
     verdict = build_verdict(PlacedGraph(load_graph(), HOSTS, judgements, joins))
-    return add_commands(Diagnosis(snapshot, add_surroundings(verdict, snapshot, judgements), drift, judgements, 42))
+    return add_commands(Diagnosis(snapshot, add_surroundings(verdict, snapshot, judgements, ()), drift, judgements, 42))
 
 
 def report_address(host: Host) -> Answer:

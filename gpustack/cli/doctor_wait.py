@@ -1,0 +1,28 @@
+"""Waiting of `gpustack doctor` until no host is starting."""
+
+import time
+from collections.abc import Callable
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.starting import find_starts
+from gpustack.events import Event, Reporter
+
+LIMIT = 300.0
+"""Seconds after which the hosts are diagnosed as they are."""
+SHORTEST_PAUSE = 5.0
+
+
+def gather_when_started(
+    gather: Callable[[], Snapshot], report: Reporter, pause: Callable[[float], None] = time.sleep
+) -> Snapshot:
+    """Gather again until no host is starting, or LIMIT seconds have passed."""
+    deadline = time.monotonic() + LIMIT
+    while True:
+        snapshot = gather()
+        starts = find_starts(snapshot)
+        remaining = min(max((start.remaining_seconds for start in starts), default=0), deadline - time.monotonic())
+        if not starts or remaining <= 0:
+            return snapshot
+        for start in starts:
+            report(Event("waiting", start.location, f"{start}; it is asked again in {remaining:.0f} s"))
+        pause(max(remaining, SHORTEST_PAUSE))
