@@ -30,8 +30,12 @@ class Start:
     def remaining_seconds(self) -> int:
         return USUAL_SECONDS - self.seconds_ago
 
+    @property
+    def description(self) -> str:
+        return f"{self.service} was started"
+
     def __str__(self) -> str:
-        return f"{self.service} was started {self.seconds_ago} s ago"
+        return f"{self.description} {self.seconds_ago} s ago"
 
 
 def find_starts(snapshot: Snapshot) -> tuple[Start, ...]:

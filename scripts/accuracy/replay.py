@@ -17,8 +17,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, filter_judgements
 from gpustack.doctor.graph import load_graph
-from scripts.accuracy.unknown_faults import HARMLESS_FACTS, add_harmless_fact, forget_fault
 from tests.snapshots.fixture import FOLDER, restore_recording
+from tests.snapshots.unknown_faults import HARMLESS_FACTS, add_harmless_fact, forget_fault
 
 ANSWERS = ("evidence", "drift", "silent", "other root, likely", "other root, certain")
 
@@ -26,7 +26,9 @@ ANSWERS = ("evidence", "drift", "silent", "other root, likely", "other root, cer
 def main() -> int:
     recordings = dict(read_recordings())
     singles = {name: recording for name, recording in recordings.items() if "+" not in name}
-    sys.stdout.write("".join(f"- {line}\n" for line in (*measure_known(recordings), *measure_unknown(singles))))
+    sys.stdout.write(
+        "".join(f"- {line}\n" for line in (*evaluate_known_faults(recordings), *evaluate_unknown_faults(singles)))
+    )
     return 0
 
 
@@ -45,7 +47,7 @@ def list_faults(name: str) -> set[str]:
     return {part.partition("--")[0] for part in name.split("+")}
 
 
-def measure_known(recordings: Mapping[str, Snapshot]) -> Iterator[str]:
+def evaluate_known_faults(recordings: Mapping[str, Snapshot]) -> Iterator[str]:
     diagnoses = {name: diagnose(recording) for name, recording in recordings.items()}
     faults = {name: list_faults(name) for name in recordings}
     exact = [name for name, diagnosis in diagnoses.items() if find_roots(diagnosis, faults[name]) == faults[name]]
@@ -72,7 +74,7 @@ def list_confirmed(diagnosis: Diagnosis) -> set[str]:
     }
 
 
-def measure_unknown(singles: Mapping[str, Snapshot]) -> Iterator[str]:
+def evaluate_unknown_faults(singles: Mapping[str, Snapshot]) -> Iterator[str]:
     answers: dict[str, str] = {}
     hidden, shown = [], []
     for name, recording in singles.items():
@@ -109,8 +111,8 @@ def list_states(diagnosis: Diagnosis) -> set[tuple[str, str]]:
     return {judgement.place for symptom in diagnosis.unexplained_symptoms for judgement in symptom.judgements}
 
 
-def format_share(title: str, part: Sequence[str], whole: Mapping[str, object] | Sequence[str]) -> str:
-    return f"{title}: {len(part)} of {len(whole)} ({len(part) / max(len(whole), 1):.0%})"
+def format_share(title: str, part: Sequence[str], total: Mapping[str, object] | Sequence[str]) -> str:
+    return f"{title}: {len(part)} of {len(total)} ({len(part) / max(len(total), 1):.0%})"
 
 
 if __name__ == "__main__":

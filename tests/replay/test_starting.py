@@ -39,8 +39,8 @@ def read_clock(recording: Snapshot) -> int:
 
 
 def set_clock(recording: Snapshot, seconds_later: int) -> Snapshot:
-    now = read_clock(recording)
-    return edit_units(recording, f"Now={now}", f"Now={now + seconds_later}")
+    current_time = read_clock(recording)
+    return edit_units(recording, f"Now={current_time}", f"Now={current_time + seconds_later}")
 
 
 def test_what_fails_on_a_starting_host_is_likely_and_has_no_fix(recording: Snapshot) -> None:

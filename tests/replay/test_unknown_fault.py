@@ -10,8 +10,8 @@ import pytest
 from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from scripts.accuracy.unknown_faults import HARMLESS_FACTS, add_harmless_fact, forget_fault
 from tests.snapshots.fixture import restore_recording
+from tests.snapshots.unknown_faults import HARMLESS_FACTS, add_harmless_fact, forget_fault
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 UNKNOWN = (

@@ -120,16 +120,9 @@ class Drift(Shape):
     actual: str | None = take("result", "actual")
 
 
-class Start(Shape):
-    """Describe a unit of a host that was started a moment ago. No root cause there is certain, and none has a fix."""
-
-    location: str
-    service: str
-    seconds_ago: Seconds
-
-
 class DoctorDocument(Document):
-    """Describe the result of `gpustack doctor`. `judgements` are the confirmed and unknown ones, with -v all."""
+    """Describe the result of `gpustack doctor`. `changes` are services that were started a moment ago: nothing on
+    their hosts is certain. `judgements` are the confirmed and unknown ones, with -v all."""
 
     kind: Literal["gpustack/doctor/v1"] = Field("gpustack/doctor/v1", alias="schema")
     healthy: bool
@@ -138,7 +131,7 @@ class DoctorDocument(Document):
     probe_count: int
     inventory: TextOrNull
     hosts: list[Host]
-    starts: list[Start]
+    changes: list[Change] = take("starts")
     roots: list[Root]
     unexplained_symptoms: list[UnexplainedSymptom]
     harmless_judgements: list[Judgement]

@@ -1,4 +1,4 @@
-"""What the doctor does not know, made of recordings: a catalogue without one fault, and harmless facts of host2."""
+"""Catalogues without one fault, and recordings of which host2 has a harmless fact more."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
