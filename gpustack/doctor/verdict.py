@@ -9,7 +9,8 @@ id.
 4. What is confirmed and below a root is folded, where nothing between is refuted.
 5. Independent roots stand side by side; those of a correlated group are one finding.
 6. A confirmed entry that may not be a root, without a confirmed fault above, is unexplained.
-7. An unknown ancestor lowers the certainty and is named. An id without a check does not count, as it was never asked.
+7. An unknown ancestor lowers the certainty and is named. So does evidence that fits other causes as well. An id
+   without a check does not count, as it was never asked.
 8. What is unknown neither sets nor clears.
 """
 
@@ -92,10 +93,13 @@ def build_finding(
     symptoms, faults = find_impact(placed_graph, classification, {id: set(locations)})
     ancestors = placed_graph.find_ancestors({id: locations})
     uncertain = select_by_outcome(placed_graph, "unknown", ancestors)
+    judgements = list_judgements(placed_graph, {id: set(locations)})
     return Finding(
         id,
-        list_judgements(placed_graph, {id: set(locations)}),
-        "likely" if uncertain else "certain",
+        judgements,
+        "likely"
+        if uncertain or not all(judgement.result and judgement.result.certain for judgement in judgements)
+        else "certain",
         impact=list_judgements(placed_graph, merge_reaches(symptoms, faults)),
         caused_faults=list_judgements(placed_graph, faults),
         ruled_out=find_ruled_out_causes(placed_graph, {id: set(locations)}, symptoms),
@@ -195,7 +199,7 @@ def merge_findings(first: Finding, second: Finding, correlation: str) -> Finding
     return Finding(
         first.id,
         first.judgements,
-        "likely" if first.uncertain or second.uncertain else "certain",
+        "likely" if "likely" in (first.certainty, second.certainty) else "certain",
         combine_field("impact"),
         combine_field("caused_faults"),
         combine_field("ruled_out"),

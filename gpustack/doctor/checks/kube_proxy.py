@@ -5,17 +5,20 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.check import check
+from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.doctor.checks.startup import require_settled_api
 from gpustack.probes.control_plane.control_plane import STATIC_PODS
 from gpustack.probes.control_plane.kubeadm import FILES, UNFINISHED
 from gpustack.probes.firewall.service_rules import PROXY, PROXY_SET, Proxy
+from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubelet.join_endpoint import API_PATHS
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES, READYZ
+from gpustack.probes.kubernetes.proxy_pods import PROXY_ERROR, PROXY_PODS
 
 
-@check("kube-proxy-down", PROXY, LEFTOVERS, FILES, HEALTH, READYZ, PROXY_SET, NODES)
+@check("kube-proxy-down", PROXY, LEFTOVERS, FILES, HEALTH, READYZ, PROXY_SET, NODES, IDENTITY, PROXY_PODS, PROXY_ERROR)
 def kube_proxy_down(view: View) -> Result:
     """Check that kube-proxy listens and has its rules. Raise FactUnavailable if nothing could have started it."""
     proxy, subject = view[PROXY], "kube-proxy"
@@ -23,13 +26,35 @@ def kube_proxy_down(view: View) -> Result:
         return build_ok_result(subject, "the host is not in a cluster yet")
     if not view[FILES].lacks(UNFINISHED):
         raise FactUnavailable("kubeadm, which adds it at its end, has not finished")
-    if missing_rules := find_missing_rules(proxy, view.spec.kube_proxy.mode):
-        return Result("rules of kube-proxy", "in the kernel", missing_rules)
-    if not proxy.listening and (view[HEALTH] != "ok" or not view[READYZ].ready):
-        raise FactUnavailable("the kubelet or the API, which start it, are down")
+    missing_rules = find_missing_rules(proxy, view.spec.kube_proxy.mode)
     if proxy.listening:
-        return build_ok_result(subject, "listening on port 10256")
-    return Result(subject, "listening on port 10256", "not listening", person=explain_absence(view))
+        return Result("rules of kube-proxy", "in the kernel", missing_rules or "in the kernel", ok=not missing_rules)
+    if not missing_rules and (view[HEALTH] != "ok" or not view[READYZ].ready):
+        raise FactUnavailable("the kubelet or the API, which start it, are down")
+    return judge_silence(view, f"not listening, {missing_rules}" if missing_rules else "not listening")
+
+
+def judge_silence(view: View, silence: str) -> Result:
+    """Judge a kube-proxy that does not listen. A restart is the remedy of one that hangs. One that ended by itself ends
+    again, for a reason that its last error names."""
+    subject, expected = "kube-proxy", "listening on port 10256"
+    if absence := explain_absence(view):
+        return Result(subject, expected, silence, person=absence)
+    if not (view.has_fact(PROXY_PODS) and view.has_fact(PROXY_ERROR)):
+        return Result(subject, expected, silence, certain=False)
+    pods = list_own_node_entries(view, PROXY_PODS)
+    problems = [text for pod in pods if (text := pod.ending or pod.waiting)] if pods else ["no pod of it on this node"]
+    last_error = view[PROXY_ERROR] if pods else ""
+    if not problems and not last_error:
+        return Result(subject, expected, silence)
+    reasons = Command("kubectl", "-n", "kube-system", "describe", "pods,daemonset", "-l", "k8s-app=kube-proxy")
+    return Result(
+        subject,
+        expected,
+        "; ".join(filter(None, (silence, *problems, last_error))),
+        person=Prose("no restart corrects what ends or is missing by itself: {} and its log name the reason", reasons),
+        certain=False,
+    )
 
 
 def explain_absence(view: View) -> Hint:

@@ -21,6 +21,7 @@ class Unit:
     and `age` how many seconds ago that was by the host's own clock (None in recordings of earlier releases). `moving`:
     it is being started or stopped, for the first time or because it ended a moment ago; not again and again after it
     failed. `restarts` counts how often systemd started it again because it had ended, since somebody else started it.
+    `ended`: its last run ended by itself and not well, or it is started again and again.
     """
 
     active: bool
@@ -29,6 +30,7 @@ class Unit:
     moving: bool = False
     age: int | None = None
     restarts: int = 0
+    ended: bool = False
 
 
 def parse_units(answer: Answer) -> Mapping[str, Unit | None]:
@@ -65,7 +67,8 @@ def build_unit(properties: Mapping[str, str], current_time: int | None) -> Unit 
     restarted = restarts > 0 and not is_recent(properties.get("ActiveExitTimestamp", ""), current_time)
     moving = state in ("activating", "deactivating") and not failed and not restarted
     age = current_time - active_since if current_time is not None and active_since is not None else None
-    return Unit(state == "active", properties["UnitFileState"], active_since, moving, age, restarts)
+    ended = properties.get("Result", "success") != "success" or (state == "activating" and (failed or restarted))
+    return Unit(state == "active", properties["UnitFileState"], active_since, moving, age, restarts, ended)
 
 
 def is_unsettled(text: str) -> bool:

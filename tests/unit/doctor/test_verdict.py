@@ -1,5 +1,7 @@
 """The root rule, clause by clause, on graphs of a handful of ids."""
 
+from dataclasses import replace
+
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import build_verdict
 from tests.worlds.results.graphs import build_graph, judge_graph, list_names, list_roots, make_judgements
@@ -220,6 +222,18 @@ def test_five_thousand_hosts_are_no_hardship() -> None:
         PlacedGraph(build_graph(["a -> b *", "b -> st-c *"]), hosts, values, {"all": [(hosts, hosts)]})
     )
     assert [(root.id, len(root.judgements), len(root.impact)) for root in verdict.roots] == [("a", 5000, 10000)]
+
+
+def test_evidence_that_fits_other_causes_is_not_certain() -> None:
+    judgements = make_judgements({"a@one + a@two": "!yes"})
+    first, second = judgements.values()
+    assert first.result
+    vague = {first.place: replace(first, result=replace(first.result, certain=False)), second.place: second}
+    certainties = [
+        build_verdict(PlacedGraph(CHAIN, ("one", "two"), values, {})).roots[0].certainty
+        for values in (judgements, vague)
+    ]
+    assert certainties == ["certain", "likely"]
 
 
 def test_nothing_is_folded_through_what_is_refuted() -> None:

@@ -94,7 +94,14 @@ def fabric_manager(view: View) -> Result:
     if plugin_files is None or not plugin_files.switches:
         return build_ok_result("nvidia-fabricmanager", "no NVSwitch on this host")
     unit = "not installed" if plugin_files.fabric_manager == "none" else plugin_files.fabric_manager
-    return Result(f"nvidia-fabricmanager, for {plugin_files.switches} switches", "active", unit, ok=unit == "active")
+    # One that ended by itself has a cause of its own, as a driver of another version.
+    return Result(
+        f"nvidia-fabricmanager, for {plugin_files.switches} switches",
+        "active",
+        unit,
+        ok=unit == "active",
+        certain=unit in ("inactive", "not installed"),
+    )
 
 
 @check("gpu-none-on-node", GPU_DEVICES, GPU_NODES, IDENTITY)

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
+NO_SPACE = "failed to listen on /run/containerd/containerd.sock: mkdir /run/containerd: no space left on device"
 SILENT = make_answer("containerd.runtime", "", 1)
 
 
@@ -52,6 +53,23 @@ def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: st
     answers = {"units.services": read_case("units.services", "prepared-debian-12", state), "containerd.runtime": SILENT}
     assert judge_host("containerd-not-running", answers).outcome == outcome
     assert judge_host("st-runtime-down", answers).outcome == outcome
+
+
+@pytest.mark.parametrize("case", ["failed-just-now", "fails-again-and-again", "starts-in-vain"])
+def test_a_containerd_that_ended_by_itself_is_not_started(case: str) -> None:
+    history = {"containerd.last-error": read_case("containerd.last-error", "no-space")}
+    services = {"units.services": read_case("units.services", case), "containerd.runtime": SILENT}
+    result = judge_host("containerd-not-running", services | history).result
+    assert result
+    assert (result.certain, bool(result.person)) == (False, True)
+    assert result.actual == f"not active, enabled; ended by itself; {NO_SPACE}"
+
+
+def test_a_containerd_that_somebody_stopped_is_started() -> None:
+    services = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=inactive"))
+    result = judge_host("containerd-not-running", {"units.services": services, "containerd.runtime": SILENT}).result
+    assert result
+    assert (result.certain, bool(result.person)) == (True, False)
 
 
 def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:

@@ -26,11 +26,11 @@ def build_rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str
 @pytest.mark.parametrize(
     ("health", "nft", "expected"),
     [
-        (0, "2 15 105", ("ok", "listening on port 10256")),
+        (0, "2 15 105", ("ok", "in the kernel")),
         (0, "2 0 90", ("failed", "no rule in KUBE-SERVICES")),
         (0, "1 15 104", ("failed", "1 of 2 jumps into KUBE-SERVICES")),
         (7, "2 15 105", ("failed", "not listening")),
-        (28, "2 15 105", ("ok", "listening on port 10256")),
+        (28, "2 15 105", ("ok", "in the kernel")),
     ],
 )
 def test_missing_rules_fail_unless_kube_proxy_listens(health: int, nft: str, expected: tuple[str, str]) -> None:
@@ -54,6 +54,44 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
     assert result
     assert person in result.person
     assert bool(person) == bool(result.person)
+
+
+NO_HISTORY = {("kube-proxy.pods", CLUSTER): Answer("kube-proxy.pods", CLUSTER, -1, "", missing_reason="not asked")}
+
+
+@pytest.mark.parametrize(
+    ("health", "nft", "pods", "error", "certain", "end"),
+    [
+        (7, "2 15 105", "two-hosts", "usual", True, "not listening"),
+        (0, "2 0 90", "conntrack", "conntrack", True, "no rule in KUBE-SERVICES"),
+        (7, "2 15 105", "conntrack", "conntrack", False, 'nf_conntrack_max: permission denied"'),
+        (7, "2 0 90", "conntrack", "conntrack", False, 'nf_conntrack_max: permission denied"'),
+        (7, "2 15 105", "conntrack", "usual", False, "ended with exit code 1 (Error), 7 restarts"),
+        (7, "2 15 105", "two-hosts", "wrong-api-address", False, 'i/o timeout" logger="UnhandledError"'),
+        (7, "2 15 105", "none", "usual", False, "no pod of it on this node"),
+    ],
+)
+def test_a_restart_is_offered_to_one_that_did_not_end_by_itself(
+    health: int, nft: str, pods: str, error: str, certain: bool, end: str
+) -> None:
+    """kubernetes/kubernetes#141943 ends again after each restart, and so does one with a wrong address of the API."""
+    member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
+    history = place_answers("k1", read_case("kube-proxy.last-error", error))
+    history |= place_answers(CLUSTER, read_case("kube-proxy.pods", pods))
+    snapshot = cluster.build_snapshot(member | build_rules(health, nft) | history)
+    result = evaluate("kube-proxy-down", snapshot, "k1").result
+    assert result
+    assert (result.certain, not result.person) == (certain, certain)
+    assert result.actual.endswith(end)
+
+
+def test_a_silent_kube_proxy_without_its_history_is_not_certain() -> None:
+    member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
+    result = evaluate(
+        "kube-proxy-down", cluster.build_snapshot(member | build_rules(7, "2 15 105") | NO_HISTORY), "k1"
+    ).result
+    assert result
+    assert not result.certain
 
 
 def test_a_kube_proxy_that_nobody_could_start_is_unknown() -> None:
