@@ -33,7 +33,7 @@ class ProxyPod:
 
 
 def parse_proxy_pod(entry: Any) -> ProxyPod:
-    status = next(iter(entry.get("status", {}).get("containerStatuses", ())), {})
+    status: Any = next(iter(entry.get("status", {}).get("containerStatuses", ())), {})
     state = status.get("state", {})
     ended_run = state.get("terminated") or status.get("lastState", {}).get("terminated") or {}
     return ProxyPod(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import load_json
@@ -131,6 +132,11 @@ def parse_links(answer: Answer) -> tuple[Link, ...]:
     return tuple(links)
 
 
+def parse_node_routes(answer: Answer) -> frozenset[str]:
+    """Parse the networks to which the main table has a route, the default route and the bridge's left out."""
+    return frozenset(str(IPv4Network(line)) for line in answer.stdout.splitlines())
+
+
 # 8081 is the port of the manifest's --healthz-port.
 SCRIPT = """
 [ ! -f /run/flannel/subnet.env ] || cat /run/flannel/subnet.env
@@ -167,4 +173,10 @@ LINKS = Probe(
 done"""),
     parse_links,
     manual_command="ip -d link show type vxlan",
+)
+NODE_ROUTES = Probe(
+    "flannel.routes",
+    Lines(r"ip -4 route show table main | awk '$1 ~ /^[0-9.]+\/[0-9]+$/ && !/ dev cni/ {print $1}' | sort -u"),
+    parse_node_routes,
+    manual_command="ip -4 route show dev flannel.1",
 )

@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.doctor.check import check
+from gpustack.doctor.checks.cni.node_routes import describe_missing_routes
 from gpustack.doctor.checks.cni.pod_network import find_deliveries, format_deliveries, has_success
 from gpustack.probes.firewall.live_rules import FIREWALL
 from gpustack.probes.firewall.packet_filter import Packet, Stop
+from gpustack.probes.host.recent_changes import PACKAGES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.checksums import CHECKSUMS
-from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, FlannelAnnotations
+from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, NODE_ROUTES, FlannelAnnotations
 from gpustack.probes.network.pod_network import POD_PATHS
 from gpustack.steps.firewall.packets import list_blocked_inbound, map_peer_addresses
 from gpustack.steps.node_address import find_node_address
@@ -66,7 +69,18 @@ def wrong_interface(view: View) -> Result:
     return build_ok_result(subject, f"{announced.address}, on a separate network")
 
 
-@check("vxlan-port-blocked", FIREWALL, ADDRESS, POD_PATHS, FLANNEL_ANNOTATIONS, LINKS, NODES, IDENTITY)
+@check(
+    "vxlan-port-blocked",
+    FIREWALL,
+    ADDRESS,
+    POD_PATHS,
+    FLANNEL_ANNOTATIONS,
+    LINKS,
+    NODES,
+    IDENTITY,
+    NODE_ROUTES,
+    PACKAGES,
+)
 def vxlan_blocked(view: View) -> Result:
     """Look for a rule of this host that blocks vxlan, or for a loss between the hosts that neither end explains."""
     if view.spec.flannel.backend != "vxlan":
@@ -80,8 +94,13 @@ def vxlan_blocked(view: View) -> Result:
         return build_ok_result(subject, f"allowed on this host; {format_deliveries(deliveries)}")
     if reason := next(explain_silence(view), ""):
         return build_ok_result(subject, reason)
+    # What is left when the known causes are refuted is a guess: the packets may be lost between the hosts.
     return Result(
-        subject, "allowed between the hosts", f"{format_deliveries(deliveries)}, with both ends configured correctly"
+        subject,
+        "allowed between the hosts",
+        f"{format_deliveries(deliveries)}, with both ends configured correctly",
+        person=Prose("no rule of these hosts blocks it: allow {} in the network between them", subject),
+        certain=False,
     )
 
 
@@ -116,12 +135,14 @@ def explain_silence(view: View) -> Iterator[str]:
 
 
 def find_end_faults(view: View, announcements: Mapping[str, FlannelAnnotations]) -> Iterator[str]:
-    """Yield what is wrong with Flannel's link or the firewall at one end."""
+    """Yield what is wrong with Flannel's link, its routes or the firewall at one end."""
     links = view[LINKS]
     if not links or not links[0].is_up:
         yield f"Flannel's link of {view.location} is down"
     elif links[0].mac not in {announcement.mac for announcement in announcements.values()}:
         yield f"Flannel's link of {view.location} has a different MAC address"
+    elif reason := describe_missing_routes(view):
+        yield reason
     if find_vxlan_stops(view):
         yield f"{view.location} blocks it"
 

@@ -10,10 +10,12 @@ from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
+from gpustack.doctor.checks.cni.node_routes import describe_missing_routes
+from gpustack.probes.host.recent_changes import PACKAGES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pods import MONITORING_PODS, OPERATOR
-from gpustack.probes.network.flannel import FLANNELD
+from gpustack.probes.network.flannel import FLANNELD, NODE_ROUTES
 from gpustack.probes.network.pod_network import POD_PATHS, NetworkPath, NetworkPaths, Peer
 from gpustack.steps.own_node import find_node
 
@@ -70,11 +72,15 @@ def format_deliveries(deliveries: Mapping[str, Delivery]) -> str:
     return "no other node"
 
 
-@check("st-pod-net-broken", POD_PATHS)
+@check("st-pod-net-broken", POD_PATHS, NODES, IDENTITY, NODE_ROUTES, PACKAGES)
 def pod_net_broken(view: View) -> Result:
-    """Judge the deliveries from pods of this host, or from the host itself if it has none."""
+    """Judge the deliveries from pods of this host, or from the host itself if it has none. A route that is missing is
+    named."""
     deliveries = require_deliveries(view)
-    return Result(WHAT, "delivered", format_deliveries(deliveries), ok=not (set(deliveries.values()) - {"all"}))
+    if not set(deliveries.values()) - {"all"}:
+        return build_ok_result(WHAT, format_deliveries(deliveries))
+    routes = describe_missing_routes(view)
+    return Result(WHAT, "delivered", "; ".join(filter(None, (format_deliveries(deliveries), routes))))
 
 
 @check("mtu-too-large", POD_PATHS)

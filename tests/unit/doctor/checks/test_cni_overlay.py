@@ -23,6 +23,13 @@ LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
 NO_VXLAN = packets.OPEN + "-A INPUT -p udp --dport 8472 -j DROP\n"
 SHUT = make_paths(LOST_PATHS, LOST_PATHS)
 Answers = Mapping[tuple[str, str], Answer]
+ROUTE_LOST = {
+    **place_answers("k1", read_case("flannel.routes", "control-plane")),
+    **place_answers(
+        "k2", read_case("flannel.routes", "route-lost"), make_answer("recent.packages", "1200 upgrade libc6 systemd\n")
+    ),
+}
+"""k0sproject/k0s#5623: an upgrade of systemd took the route of Flannel away on one host."""
 
 
 def build_annotations(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] = MACS) -> Answers:
@@ -105,6 +112,7 @@ def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it(
             build_annotations(macs=dict.fromkeys(MACS, OTHER_ADDRESS)),
             "two nodes announce the same address or MAC",
         ),
+        (SHUT, ROUTE_LOST, "k2 has no route to 10.244.0.0/24; apt: upgrade systemd 20 min ago"),
         # The host itself gets there: then it is what forwards for pods.
         (make_paths({}, LOST_PATHS), {}, "the overlay addresses of other nodes respond to this host"),
     ],
@@ -113,9 +121,34 @@ def test_another_explanation_refutes_a_blocked_port(answer: Answer, changes: Ans
     assert summarize(judge_at("vxlan-port-blocked", answer, changes)) == ("ok", reason)
 
 
+def test_a_port_that_nothing_is_seen_to_block_is_a_guess() -> None:
+    """The firewall of these hosts has no rule to change, so that its step is not offered."""
+    result = judge_at("vxlan-port-blocked", SHUT).result
+    assert result
+    assert (result.certain, bool(result.person)) == (False, True)
+
+
+def test_a_lost_route_is_no_blocked_port() -> None:
+    diagnosis = diagnose(build_snapshot(SHUT, ROUTE_LOST))
+    assert "vxlan-port-blocked" not in [root.id for root in diagnosis.roots]
+    kept_route = place_answers("k2", read_case("flannel.routes", "worker"))
+    assert judge_at("vxlan-port-blocked", SHUT, ROUTE_LOST, kept_route).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("routes", "end"),
+    [("control-plane", "dropped to 10.244.1.0/24"), ("route-lost", "k1 has no route to 10.244.1.0/24")],
+)
+def test_a_missing_route_stands_beside_the_packets_that_are_lost(routes: str, end: str) -> None:
+    answers = place_answers("k1", read_case("flannel.routes", routes))
+    assert summarize(judge_at("st-pod-net-broken", SHUT, answers))[1].endswith(end)
+
+
 def test_a_rule_of_this_host_is_named() -> None:
     judgement = judge_at("vxlan-port-blocked", SHUT, build_rules("k1", NO_VXLAN))
     assert judgement.outcome == "failed"
+    assert judgement.result
+    assert judgement.result.certain
     assert "is blocked by chain ip filter INPUT" in summarize(judgement)[1]
     # As soon as the rule is there, whether somebody has noticed or not.
     assert judge_at("vxlan-port-blocked", make_paths({}, {}), build_rules("k1", NO_VXLAN)).outcome == "failed"
