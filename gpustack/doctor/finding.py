@@ -94,6 +94,13 @@ class Finding:
     def locations(self) -> tuple[str, ...]:
         return tuple(judgement.location for judgement in self.judgements)
 
+    @property
+    def has_remedy(self) -> bool:
+        """Tell whether the remedy of the catalogue may help: not where a check says what a person has to do in its
+        place, because the evidence fits other causes as well."""
+        results = [judgement.result for judgement in self.judgements if judgement.result]
+        return all(result.certain or not result.person for result in results)
+
 
 @dataclass(frozen=True)
 class UnexplainedSymptom:

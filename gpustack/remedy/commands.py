@@ -39,7 +39,8 @@ def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
     if finding.starts:
         return Commands(manual=tuple(advise_waiting(finding, snapshot.inventory)))
     offer, states = build_offer(snapshot, finding), judge_named_steps(finding, snapshot)
-    lines = (adapt_install(line, offer, states) for line in load_graph().faults[finding.id].fix.commands)
+    catalogue_lines = load_graph().faults[finding.id].fix.commands if finding.has_remedy else ()
+    lines = (adapt_install(line, offer, states) for line in catalogue_lines)
     limit = ",".join(location for location in finding.locations if location != CLUSTER)
     is_single = len(finding.locations) == 1 and finding.locations != (CLUSTER,)
     view = View(snapshot, finding.locations[0]) if is_single else None

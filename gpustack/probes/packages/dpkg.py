@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.packages.software import SHOW_KEYS, parse_primary_keys
@@ -14,6 +15,7 @@ from gpustack.probes.sections import index_sections, parse_sections, split_secti
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 # dpkg-query(1): half-installed, unpacked, half-configured; R wants to be installed anew.
 UNFINISHED = re.compile(r"[a-z](?:[UFH].|[a-zA-Z]R)")
+HALF_CONFIGURED = re.compile(r"[a-z]F[^R]")
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,22 @@ class Holder:
 @dataclass(frozen=True)
 class Dpkg:
     """Describe dpkg. `updates` counts records of interrupted work; `unfinished_packages` are neither installed nor
-    removed."""
+    removed; of these, `half_configured` are those whose script began: it failed, or it was interrupted."""
 
     holders: tuple[Holder, ...]
     updates: int
     unfinished_packages: tuple[str, ...]
+    half_configured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BuildError:
+    """Hold a line of the log of a DKMS build that failed. `module` is name/version; `kernel` is the one it was built
+    for, empty where the log does not say."""
+
+    module: str
+    kernel: str
+    line: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +93,21 @@ def parse_dpkg(answer: Answer) -> Dpkg | None:
     packages = [line.split("|") for line in unfinished]
     if odd := [words for words in packages if not UNFINISHED.fullmatch(words[0]) or not PACKAGE.fullmatch(words[1])]:
         raise ValueError(str(odd))
-    return Dpkg(tuple(map(parse_holder, locks)), parse_integer(count), tuple(name for _, name in packages))
+    return Dpkg(
+        tuple(map(parse_holder, locks)),
+        parse_integer(count),
+        tuple(name for _, name in packages),
+        tuple(name for status, name in packages if HALF_CONFIGURED.fullmatch(status)),
+    )
+
+
+def parse_build_errors(answer: Answer) -> tuple[BuildError, ...]:
+    """Parse lines `MODULE KERNEL LINE`, - for a kernel that is not known. Raise ValueError for other lines."""
+    build_errors = []
+    for text in answer.stdout.splitlines():
+        module, kernel, line = text.split(" ", 2)
+        build_errors.append(BuildError(module, kernel.removeprefix("-"), shorten_message(line.strip())))
+    return tuple(build_errors)
 
 
 def parse_holder(line: str) -> Holder:
@@ -131,6 +158,13 @@ DPKG = Probe(
     Lines(read_script(__file__, "dpkg.sh")),
     parse_dpkg,
     manual_command="ls /var/lib/dpkg/updates; fuser -v /var/lib/dpkg/lock*",
+)
+# A build that succeeds leaves its log beside the module; that of one that fails stays where it was built (dkms(8)).
+BUILD_ERRORS = Probe(
+    "packages.build-errors",
+    Lines(read_script(__file__, "build_errors.sh")),
+    parse_build_errors,
+    manual_command="tail /var/lib/dkms/*/*/build/make.log",
 )
 # sources.list(5): what stands in brackets or in a field of these makes apt take a source without a valid signature.
 UNSIGNED = "trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure"

@@ -37,9 +37,9 @@ def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:
         "layer": fault.layer,
         "cause": fault.cause,
         "fix": {
-            "remediation": fault.remediation,
+            "remediation": fault.remediation if finding.has_remedy else "manual",
             "reason": fault.reason,
-            "do": fault.fix.do,
+            "do": fault.fix.do if finding.has_remedy else "",
             "commands": finding.commands.repairs,
             "repair_step": fault.remedy and fault.remedy.step,
         },

@@ -82,7 +82,7 @@ def print_root_cause(console: Terminal, finding: Finding, *, verbose: bool) -> N
 
 def print_fix(console: Terminal, finding: Finding) -> None:
     fault = load_graph().faults[finding.id]
-    if not finding.starts:
+    if not finding.starts and finding.has_remedy:
         print_detail(console, "fix", f"{fault.fix.do} ({format_remediation(fault)}: {fault.reason})")
     for line in finding.commands.hints:
         print_command(console, line, INDENT)

@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
@@ -149,6 +151,16 @@ def test_what_the_remedy_does_not_fix_as_it_was_found_is_for_a_person() -> None:
     assert build_commands(other_finding, snapshot).manual == ("it is not ours to change",)
     assert not any("install" in line or "--fix" in line for line in build_commands(other_finding, snapshot).hints)
     assert build_offer(snapshot, other_finding).obstacle == "manual: it is not ours to change"
+
+
+@pytest.mark.parametrize(("certain", "has_repairs"), [(True, True), (False, False)])
+def test_the_catalogue_gives_no_command_that_fails_again(certain: bool, has_repairs: bool) -> None:
+    """kubernetes/kubernetes#141943: a kube-proxy that is started again ends again."""
+    result = Result("kube-proxy", "listening", "not listening", person=Prose("it ended by itself"), certain=certain)
+    finding = Finding("kube-proxy-down", (Judgement("kube-proxy-down", "k2", "failed", result),), "likely")
+    commands = build_commands(finding, gpus.build_snapshot())
+    assert (bool(commands.repairs), commands.manual) == (has_repairs, ("it ended by itself",))
+    assert build_offer(gpus.build_snapshot(), finding).obstacle == "manual: it ended by itself"
 
 
 def test_no_command_of_the_catalogue_is_cut_by_a_comment_of_yaml() -> None:

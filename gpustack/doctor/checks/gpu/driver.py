@@ -4,6 +4,7 @@ import re
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.doctor.check import build_names, check
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines, list_own_pods
 from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
@@ -15,6 +16,7 @@ from gpustack.probes.gpu.settings import SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS
+from gpustack.probes.packages.dpkg import BUILD_ERRORS
 from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.mode import LIBRARIES, MODULES
 
@@ -85,7 +87,7 @@ def headers(view: View) -> Result:
     return build_ok_result(subject, "present" if running.headers else "not needed")
 
 
-@check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
+@check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, BUILD_ERRORS)
 def not_loaded(view: View) -> Result:
     """Check that an installed driver is loaded, where no underlying cause is known."""
     if not list_gpus(view):
@@ -96,12 +98,16 @@ def not_loaded(view: View) -> Result:
     if reason := find_hindrance(view):
         return build_ok_result(MODULE, reason)
     running = view[GPU_KERNELS].running
-    state = (
-        f"not loaded, although built ({running.module})"
-        if running.module
-        else f"not built for the kernel {running.release}"
-    )
-    return Result(MODULE, "loaded", state)
+    if running.module:
+        return Result(MODULE, "loaded", f"not loaded, although built ({running.module})")
+    state = f"not built for the kernel {running.release}"
+    errors = view[BUILD_ERRORS] if view.has_fact(BUILD_ERRORS) else ()
+    lines = [error.line for error in errors if error.module.startswith("nvidia") and error.kernel == running.release]
+    if not lines:
+        return Result(MODULE, "loaded", state)
+    log = Command("less", "/var/lib/dkms/nvidia/*/build/make.log")
+    person = Prose("a build of the module failed and fails again until its error is corrected: {}", log)
+    return Result(MODULE, "loaded", f"{state}: {'; '.join(lines)}", person=person, certain=False)
 
 
 @check("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)

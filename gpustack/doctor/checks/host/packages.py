@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.resolution import build_apt_repositories
 from gpustack.doctor.check import check, expect_none
 from gpustack.probes.host.system import OS
-from gpustack.probes.packages.dpkg import DPKG, SOURCES, Sources
+from gpustack.probes.packages.dpkg import BUILD_ERRORS, DPKG, SOURCES, Sources
 from gpustack.steps.apt_repository import resolve_repository
 
 # The repository that was shut down in 2024 (kubernetes.io, blog 2023-08-31).
@@ -25,16 +26,38 @@ def apt_lock(view: View) -> Result:
     return Result("apt locks", "free", f"held: {format_value(names)}")
 
 
-@check("host-dpkg-interrupted", DPKG)
+@check("host-dpkg-interrupted", DPKG, BUILD_ERRORS)
 def dpkg_interrupted(view: View) -> Result:
-    """Look for an interrupted dpkg. While the lock is held, dpkg is in progress."""
+    """Look for an interrupted dpkg. While the lock is held, dpkg is in progress. A package that is only half-configured
+    may have a script that fails, and that would fail again."""
     dpkg, subject = view[DPKG], "dpkg run"
     if dpkg is None:
         return build_ok_result(subject, "no dpkg")
     if dpkg.holders:
         return build_ok_result(subject, f"in progress: {dpkg.holders[0].process} holds {dpkg.holders[0].file}")
+    if dpkg.half_configured and not dpkg.updates and dpkg.half_configured == dpkg.unfinished_packages:
+        return judge_half_configured(view, dpkg.half_configured)
     broken = [*([f"unfinished records: {dpkg.updates}"] if dpkg.updates else []), *dpkg.unfinished_packages]
     return expect_none(subject, "finished", broken, "finished")
+
+
+def judge_half_configured(view: View, packages: tuple[str, ...]) -> Result:
+    """Judge packages whose script began and did not end well, with the words of a DKMS build that failed."""
+    errors = view[BUILD_ERRORS] if view.has_fact(BUILD_ERRORS) else ()
+    texts = [f"half-configured: {format_value(packages)}"]
+    if errors:
+        first = errors[0]
+        kernel = f" for kernel {first.kernel}" if first.kernel else ""
+        lines = "; ".join(
+            error.line for error in errors if (error.module, error.kernel) == (first.module, first.kernel)
+        )
+        texts.append(f"{first.module} does not build{kernel}: {lines}")
+        person = Prose(
+            "correct the build, or remove that kernel, and do not reboot into it: the running one has its module"
+        )
+    else:
+        person = Prose("their script failed or was interrupted: {} shows which", Command("dpkg", "--configure", "-a"))
+    return Result("dpkg run", "finished", "; ".join(texts), person=person, certain=False)
 
 
 @check("host-apt-repo-key", SOURCES, OS)

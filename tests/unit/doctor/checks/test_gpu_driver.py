@@ -50,6 +50,18 @@ def test_faults_of_the_driver_are_judged(id: str, cases: dict[str, str], outcome
 
 
 @pytest.mark.parametrize(
+    ("errors", "certain", "end"),
+    [("pahole", False, "nvidia-drm.ko] Error 126"), ("usual", True, "not built for the kernel 6.12.96+deb13-amd64")],
+)
+def test_a_build_that_failed_is_not_started_again(errors: str, certain: bool, end: str) -> None:
+    cases = {"gpu__driver": "simulated-fresh-debian-12", "gpu__kernels": "not-built"}
+    result = judge_gpu_cluster("gpu-driver-not-loaded", "k1", packages__build_errors=errors, **cases).result
+    assert result
+    assert (result.certain, not result.person) == (certain, certain)
+    assert result.actual.endswith(end)
+
+
+@pytest.mark.parametrize(
     ("cases", "roots"),
     [
         ({}, set()),

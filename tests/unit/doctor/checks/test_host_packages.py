@@ -27,6 +27,30 @@ def test_a_lock_and_interrupted_work_fail(output: str, lock: str, interruption: 
     assert judge_host("host-dpkg-interrupted", answers).outcome == interruption
 
 
+@pytest.mark.parametrize(
+    ("errors", "end"),
+    [("pahole", "nvidia-drm.ko] Error 126"), ("usual", "linux-image-6.12.96+deb13-amd64, linux-image-amd64")],
+)
+def test_a_package_whose_script_fails_was_not_interrupted(errors: str, end: str) -> None:
+    """NVIDIA/open-gpu-kernel-modules#1258: what configures the packages again fails again."""
+    answers = {"packages.dpkg": read_case("packages.dpkg", "half-configured")}
+    answers["packages.build-errors"] = read_case("packages.build-errors", errors)
+    result = judge_host("host-dpkg-interrupted", answers).result
+    assert result
+    assert (result.certain, bool(result.person)) == (False, True)
+    assert result.actual.endswith(end)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [CLEAN.replace("updates\n0", "updates\n1") + "iF |curl\n", CLEAN + "iU |wget\niF |curl\n", CLEAN + "iHR|curl\n"],
+)
+def test_an_interrupted_run_is_certain(output: str) -> None:
+    result = judge_host("host-dpkg-interrupted", {"packages.dpkg": make_answer("packages.dpkg", output)}).result
+    assert result
+    assert (result.certain, bool(result.person)) == (True, False)
+
+
 def test_who_holds_the_lock_is_named() -> None:
     summary = summarize(judge_host("host-apt-lock", {"packages.dpkg": make_answer("packages.dpkg", HELD_LOCK)}))
     assert summary[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
