@@ -50,15 +50,19 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
 def add_surroundings(
     verdict: Verdict, snapshot: Snapshot, judgements: Judgements, starts: Collection[Start]
 ) -> Verdict:
-    """Return the verdict with the recent changes and the healthy hosts of each root cause. Where one of its hosts is
-    starting, it is likely and not certain."""
+    """Return the verdict with the recent changes and the healthy hosts of each root cause, and what is starting there.
+    Where one of its hosts is starting, a root cause is likely and not certain."""
     roots = []
     for root in verdict.roots:
         own_starts = select_starts(starts, root.locations, snapshot)
         certainty = "likely" if own_starts else root.certainty
         changes, peers = find_recent_changes(root, snapshot), group_peers(root, judgements)
         roots.append(replace(root, certainty=certainty, changes=changes, healthy_hosts=peers, starts=own_starts))
-    return replace(verdict, roots=tuple(roots))
+    symptoms = tuple(
+        replace(symptom, starts=select_starts(starts, symptom.locations, snapshot))
+        for symptom in verdict.unexplained_symptoms
+    )
+    return replace(verdict, roots=tuple(roots), unexplained_symptoms=symptoms)
 
 
 def merge_judgements(

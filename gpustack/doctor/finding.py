@@ -105,7 +105,7 @@ class Finding:
 @dataclass(frozen=True)
 class UnexplainedSymptom:
     """Hold a confirmed entry that no confirmed fault explains. `suspects` are unknown causes, `next_check` is the
-    command to type next."""
+    command to type next, `starts` are units of its hosts that were started a moment ago."""
 
     id: str
     judgements: tuple[Judgement, ...]
@@ -113,6 +113,7 @@ class UnexplainedSymptom:
     ruled_out: tuple[Judgement, ...]
     impact: tuple[Judgement, ...]
     next_check: str
+    starts: tuple[Start, ...] = ()
 
     @property
     def locations(self) -> tuple[str, ...]:

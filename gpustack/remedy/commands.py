@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.command import NO_HINT, Hint, Prose, Template, quote_word
+from gpustack.command import NO_HINT, Hint, Template, quote_word
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Commands, Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
@@ -34,10 +34,12 @@ def add_commands(diagnosis: Diagnosis) -> Diagnosis:
 
 def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
     """Build the commands for a finding. With several hosts, HOST and NODE stay as they are, because each host needs its
-    own command; so does a word whose value differs between hosts. While a host is starting there are none, because what
-    is found may pass."""
+    own command; so does a word whose value differs between hosts. While a host is starting there is none but to wait,
+    because what is found may pass."""
     if finding.starts:
-        return Commands(manual=tuple(advise_waiting(finding, snapshot.inventory)))
+        reasons = [f"{start.location}: {start}" for start in finding.starts]
+        advice = f"it may pass, because pods usually work {USUAL_SECONDS} s after the start"
+        return Commands((build_command(snapshot.inventory, "doctor", "--wait"),), manual=(*reasons, advice))
     offer, states = build_offer(snapshot, finding), judge_named_steps(finding, snapshot)
     catalogue_lines = load_graph().faults[finding.id].fix.commands if finding.has_remedy else ()
     lines = (adapt_install(line, offer, states) for line in catalogue_lines)
@@ -56,12 +58,6 @@ def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
     )
     fix = NO_HINT if offer.obstacle else build_command(snapshot.inventory, "doctor", "--fix", finding.id)
     return Commands(repairs, fix, tuple(dict.fromkeys([*list_manual_reasons(finding), *describe_refusals(states)])))
-
-
-def advise_waiting(finding: Finding, inventory: Inventory) -> Iterator[str]:
-    yield from (f"{start.location}: {start}" for start in finding.starts)
-    command = build_command(inventory, "doctor", "--wait")
-    yield Prose("pods usually work {} s after it, so this may pass: {}", str(USUAL_SECONDS), command)
 
 
 def fill_line(line: str, inventory: Inventory, names: Mapping[str, str]) -> Hint:

@@ -132,7 +132,8 @@ def print_impact(console: Terminal, finding: Finding, *, verbose: bool) -> None:
 
 
 def print_symptom(console: Terminal, symptom: UnexplainedSymptom, *, verbose: bool) -> None:
-    print_heading(console, "UNEXPLAINED", symptom.id, symptom.locations, "no confirmed cause", "bold yellow")
+    detail = "it may pass: starting" if symptom.starts else "no confirmed cause"
+    print_heading(console, "UNEXPLAINED", symptom.id, symptom.locations, detail, "bold yellow")
     print_paragraph(console, load_graph()[symptom.id].title)
     print_judgements(console, symptom.judgements, verbose=verbose)
     print_ruled_out(console, symptom.ruled_out, verbose=verbose)
