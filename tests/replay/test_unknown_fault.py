@@ -15,6 +15,7 @@ from tests.snapshots.unknown_faults import HARMLESS_FACTS, add_harmless_fact, fo
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 UNKNOWN = (
+    "containerd-not-running", "host-port-in-use", "kubelet-client-cert-expired--fixed", "kubelet-unknown-flag",
     "cni-plugin-binaries-missing", "containerd-cni-status-stale", "control-plane-settings-refused--flag",
     "etcd-nospace", "flannel-cidr-mismatch--another", "flannel-wrong-interface", "forward-policy-drop",
     "gpu-driver-not-loaded", "gpu-fell-off-bus", "gpu-host-driver-conflict--helm",

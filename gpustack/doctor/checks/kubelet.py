@@ -13,6 +13,8 @@ from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.monitoring.workloads import TARGETS
 from gpustack.steps.own_node import find_node
 
+SWAP_ERROR = "running with swap on is not supported"
+
 
 @check("kubelet-no-config-yet", START, NODES)
 def no_config_yet(view: View) -> Result:
@@ -82,6 +84,15 @@ def client_certificate(view: View) -> Result:
     return Result(
         "certificate of the kubelet", "valid", actual, ok=certificate.expires_at >= view.started_at, quote="notAfter="
     )
+
+
+@check("host-swap-on -> st-kubelet-down", START)
+def kubelet_refuses_swap(view: View) -> Result:
+    """Judge the last error of the kubelet by its words for swap (kubernetes/kubernetes
+    pkg/kubelet/cm/container_manager_linux.go)."""
+    start = view[START]
+    message = start.message if start else ""
+    return Result("last error of the kubelet", "of another cause", message or "none", ok=SWAP_ERROR not in message)
 
 
 @check("st-kubelet-down -> st-target-down", TARGETS)

@@ -8,6 +8,7 @@ from gpustack.doctor.check import build_names, check, expect_none
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.probes.host.disk import DISK
 from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubelet.start import START
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.scheduling import EVICTED_PODS, PRESSURES, EvictedPod
 from gpustack.steps.own_node import find_node
@@ -15,6 +16,7 @@ from gpustack.steps.own_node import find_node
 # Free space and inodes in per cent. The kubelet evicts below 10 (15 where images are; 5 of inodes).
 FULL, AMPLE = (5, 2), (15, 5)
 RECENT = timedelta(minutes=15)
+DISK_ERRORS = ("read-only file system", "input/output error")
 
 
 @check("host-disk-pressure", DISK, NODES, IDENTITY, PRESSURES)
@@ -74,3 +76,19 @@ def prometheus_evicted(view: View) -> Result:
         pod.name for pod in list_recent_evictions(view) if pod.namespace == space and pod.name.startswith("prometheus-")
     ]
     return expect_none("Prometheus", "evicted", evicted_pods, "not evicted")
+
+
+@check("host-root-readonly-or-io-errors -> st-runtime-down", DISK)
+def runtime_cannot_write(view: View) -> Result:
+    return expect_none("read-only paths of containerd", "none", view[DISK].readonly, "none")
+
+
+@check("host-root-readonly-or-io-errors -> st-kubelet-down", DISK, START)
+def kubelet_cannot_write(view: View) -> Result:
+    """Judge the paths of the kubelet, and its last error by the words of errno(3) in Go's package syscall."""
+    start = view[START]
+    message = start.message if start else ""
+    about_disk = [message] if any(words in message for words in DISK_ERRORS) else []
+    return expect_none(
+        "disk of the kubelet", "failing", [*view[DISK].readonly, *about_disk], "writable, without an error"
+    )

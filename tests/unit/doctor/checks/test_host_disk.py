@@ -44,6 +44,13 @@ def test_a_read_only_or_broken_disk_fails() -> None:
     assert judge_cluster("host-root-readonly-or-io-errors", disk)[0] == "failed"
 
 
+@pytest.mark.parametrize(("mounts", "outcome"), [("/var rw\n", "ok"), ("/var rw\n/var/lib/containerd ro\n", "failed")])
+def test_containerd_ends_where_it_cannot_write(mounts: str, outcome: str) -> None:
+    errors = "| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n"
+    disk = build_disk("10 9 0 0", mounts, errors)
+    assert judge_cluster("host-root-readonly-or-io-errors -> st-runtime-down", disk)[0] == outcome
+
+
 @pytest.mark.parametrize(
     ("case", "eviction", "prometheus"),
     [

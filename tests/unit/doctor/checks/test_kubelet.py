@@ -17,6 +17,15 @@ def judge_at(id: str, answers: Mapping[tuple[str, str], Answer], location: str =
     return judge_cluster(id, member | dict(answers), location)
 
 
+FLAG_ERROR = 'err="failed to parse kubelet flag: unknown flag: --container-runtime"'
+# Of kubernetes/kubernetes pkg/kubelet/cm/container_manager_linux.go, v1.36.
+SWAP_ERROR = (
+    'err="failed to run Kubelet: running with swap on is not supported, please disable swap or set --fail-swap-on '
+    'flag to false"'
+)
+READ_ONLY_ERROR = 'err="failed to run Kubelet: mkdir /var/lib/kubelet/pods: read-only file system"'
+
+
 def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     return place_answers("k1", read_case("kubelet.start", "control-plane", *edits))
 
@@ -90,3 +99,13 @@ def test_targets_of_the_kubelets_that_are_down_fail(value: str, outcome: str) ->
     stdout = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'
     answers = place_answers(CLUSTER, make_answer("monitoring.targets", stdout))
     assert judge_at("st-kubelet-down -> st-target-down", answers)[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("error", "swap", "disk"),
+    [(FLAG_ERROR, "ok", "ok"), (SWAP_ERROR, "failed", "ok"), (READ_ONLY_ERROR, "ok", "failed")],
+)
+def test_swap_and_the_disk_stop_a_kubelet_that_says_so(error: str, swap: str, disk: str) -> None:
+    answers = place_answers("k1", read_case("kubelet.start", "unknown-flag", (FLAG_ERROR, error)))
+    assert judge_at("host-swap-on -> st-kubelet-down", answers)[0] == swap
+    assert judge_at("host-root-readonly-or-io-errors -> st-kubelet-down", answers)[0] == disk
