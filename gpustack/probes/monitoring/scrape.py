@@ -46,6 +46,15 @@ class Target:
 
 
 @dataclass(frozen=True)
+class TargetError:
+    """Hold the last error of a target that does not answer, in Prometheus' words."""
+
+    job: str
+    instance: str
+    error: str
+
+
+@dataclass(frozen=True)
 class RejectedObject:
     """Describe an object that the Prometheus operator rejects, and its reason."""
 
@@ -109,6 +118,20 @@ def parse_targets(answer: Answer) -> tuple[Target, ...]:
         )
         for target in body["data"]["activeTargets"]
     )
+
+
+def parse_target_errors(answer: Answer) -> tuple[TargetError, ...]:
+    """Parse the errors of targets that have one. Raise ValueError where the answer is none of /api/v1/targets."""
+    body = load_json(answer.stdout)
+    if body["status"] != "success":
+        raise ValueError(shorten_message(answer.stdout))
+    errors = (
+        TargetError(labels.get("job", ""), labels.get("instance", ""), shorten_message(target["lastError"]))
+        for target in body["data"]["activeTargets"]
+        for labels in (target["labels"],)
+        if target.get("lastError")
+    )
+    return tuple(sorted(errors, key=lambda error: (error.job, error.instance)))
 
 
 HEARD = f'__name__=~"{"|".join(HEARD_OF)}"'
@@ -185,4 +208,12 @@ KUBELETS = Probe(
         ("status", "data.activeTargets.labels", "data.activeTargets.lastError"),
     ),
     parse_targets,
+)
+TARGET_ERRORS = Probe(
+    "scrape.target-errors",
+    Api(
+        "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy/api/v1/targets?state=active",
+        ("status", "data.activeTargets.labels", "data.activeTargets.lastError"),
+    ),
+    parse_target_errors,
 )

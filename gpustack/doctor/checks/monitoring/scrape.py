@@ -1,6 +1,7 @@
 """States of the layer `monitoring`, and targets that do not answer Prometheus."""
 
 import re
+from collections.abc import Sequence
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
@@ -24,12 +25,18 @@ from gpustack.probes.monitoring.scrape import (
     DUPLICATE_JOBS,
     JOBS,
     KUBELETS,
+    TARGET_ERRORS,
     ScrapeJob,
 )
 from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.own_node import find_node
 
+# A connection that was not made, as Go says it (net/net.go, net/dial.go). That a deadline is exceeded says nothing of
+# where the time went: a slow program answers as late as a lost packet.
+UNCONNECTED = re.compile(r"dial tcp \S+: (?:connect: |i/o timeout)|no route to host|network is unreachable")
+DEADLINE = "context deadline exceeded"
+MOST_ERRORS = 3
 REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
 # Jobs of the control plane, and the ports on which kubeadm makes them listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
@@ -53,7 +60,7 @@ def loopback(view: View) -> Result:
     return Result("targets that listen on 127.0.0.1 only", "none", format_value(loopback_jobs), ok=not loopback_jobs)
 
 
-@check("mon-target-down-network", DOWN_TARGETS, NODES, IDENTITY, LISTENERS, PROGRAMS)
+@check("mon-target-down-network", DOWN_TARGETS, NODES, IDENTITY, LISTENERS, PROGRAMS, TARGET_ERRORS)
 def network(view: View) -> Result:
     """Look for a node-exporter that listens on the host, but that Prometheus cannot reach. Another program on its port
     is another fault."""
@@ -67,7 +74,17 @@ def network(view: View) -> Result:
         return build_ok_result(subject, "not running")
     if view.has_fact(PROGRAMS) and (others := list_units_on_port(view, port)):
         return build_ok_result(subject, f"port used by {format_value(others)}")
-    return Result(subject, "reachable", "listening, but not reachable for Prometheus")
+    error = find_target_error(view, f"{node.address}:{port}")
+    if UNCONNECTED.search(error):
+        return Result(subject, "reachable", f"listening, but not reachable for Prometheus: {error}")
+    if not error or DEADLINE in error:
+        raise FactUnavailable(f"{error or 'no error of Prometheus'}: a slow program or a lost packet")
+    return build_ok_result(subject, f"reached, with an error: {error}")
+
+
+def find_target_error(view: View, instance: str) -> str:
+    """Return the last error of a target, empty where Prometheus has none any more."""
+    return next((target.error for target in view[TARGET_ERRORS] if target.instance == instance), "")
 
 
 @check("mon-clock-skew-empty-graphs", CLOCKS)
@@ -99,7 +116,7 @@ def target_missing(view: View) -> Result:
     return Result("targets of the GPU exporter", "present", format_value(jobs), ok=bool(jobs))
 
 
-@check("st-target-down", JOBS, STATIC_PODS, GPU_PODS, UNITS)
+@check("st-target-down", JOBS, STATIC_PODS, GPU_PODS, UNITS, TARGET_ERRORS)
 def target_down(view: View) -> Result:
     """Look for targets that are down. Many targets authenticate Prometheus through the API, so they fail while it
     restarts. A target that is starting does not count."""
@@ -109,7 +126,20 @@ def target_down(view: View) -> Result:
     started = [find_recent_start(view, job) for job in down_jobs]
     if down_jobs and all(started):
         raise FactUnavailable(f"{started[0]} has just started, and {ASKED_NOT}")
-    return Result("targets", "up", f"down: {format_value(down_jobs)}" if down_jobs else "up", ok=not down_jobs)
+    if not down_jobs:
+        return build_ok_result("targets", "up")
+    return Result("targets", "up", f"down: {format_value(down_jobs)}{describe_target_errors(view, down_jobs)}")
+
+
+def describe_target_errors(view: View, jobs: Sequence[str]) -> str:
+    """Describe the different errors of the targets of some jobs, as Prometheus reports them. Return an empty text where
+    they are not known."""
+    errors = view[TARGET_ERRORS] if view.has_fact(TARGET_ERRORS) else ()
+    texts = {
+        target.error: f"; {target.job} {target.instance}: {target.error}" for target in errors if target.job in jobs
+    }
+    more = f"; and {len(texts) - MOST_ERRORS} other errors" if len(texts) > MOST_ERRORS else ""
+    return "".join([*list(texts.values())[:MOST_ERRORS], more])
 
 
 def find_recent_start(view: View, job: str) -> str:

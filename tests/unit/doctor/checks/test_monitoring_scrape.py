@@ -22,7 +22,7 @@ LOOPBACK = "mon-control-plane-targets-loopback"
         (
             "mon-target-down-network",
             "k2",
-            {"scrape__down_targets": "one-node"},
+            {"scrape__down_targets": "one-node", "scrape__target_errors": "refused"},
             "failed",
             "not reachable for Prometheus",
         ),
@@ -41,6 +41,34 @@ def test_faults_of_targets_are_judged(id: str, location: str, cases: dict[str, s
     result = summarize(judge_gpu_cluster(id, location, **cases))
     assert result[0] == outcome, result
     assert actual in result[1]
+
+
+@pytest.mark.parametrize(
+    ("errors", "outcome", "end"),
+    [
+        ("refused", "failed", "connect: connection refused"),
+        ("no-route", "failed", "connect: no route to host"),
+        # beclab/Olares#3638, and what the program answers in place of metrics.
+        ("deadline", "unknown", "context deadline exceeded: a slow program or a lost packet"),
+        ("content-type", "ok", "no fallback_scrape_protocol specified for target"),
+        ("usual", "unknown", "a slow program or a lost packet"),
+    ],
+)
+def test_the_network_is_blamed_for_connections_that_fail(errors: str, outcome: str, end: str) -> None:
+    cases = {"scrape__down_targets": "one-node", "scrape__target_errors": errors}
+    result = summarize(judge_gpu_cluster("mon-target-down-network", "k2", **cases))
+    assert result[0] == outcome
+    assert result[1].endswith(end)
+
+
+def test_the_error_of_a_target_is_shown_as_prometheus_words_it() -> None:
+    cases = {"scrape__jobs": "exporter-down", "scrape__target_errors": "content-type"}
+    outcome, actual = summarize(judge_gpu_cluster("st-target-down", CLUSTER, **cases))
+    assert (outcome, actual.partition(": non")[0]) == (
+        "failed",
+        "down: nvidia-dcgm-exporter; nvidia-dcgm-exporter 10.244.1.5:9400",
+    )
+    assert actual.endswith("sending blank Content-Type and no fallback_scrape_protocol specified for target")
 
 
 def test_control_plane_targets_on_loopback_fail() -> None:
