@@ -16,6 +16,9 @@ RESOURCE = "nvidia.com/gpu"
 RESOURCES = "nvidia.com/"  # MIG instances have names of their own
 REFUSED = "UnexpectedAdmissionError"
 RELEASE = "meta.helm.sh/release-name"
+GPU_LABELS = tuple(f"feature.node.kubernetes.io/pci-{part}.present" for part in ("10de", "0302_10de", "0300_10de"))
+"""Labels of NFD by which the operator knows a node with GPUs; it compares whole keys, and the value `true`
+(NVIDIA/gpu-operator controllers/state_manager.go, gpuNodeLabels)."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from gpustack.doctor.checks.gpu.driver import NO_GPU, find_gpu_node
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines, list_own_pods
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.doctor.checks.startup import is_new
-from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES
+from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_LABELS, GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER
 from gpustack.probes.gpu.logs import KERNEL_LOG, LOGS
@@ -45,11 +45,17 @@ def not_labelled(view: View) -> Result:
     node = find_gpu_node(view)
     if not list_gpus(view) or not view[SETTINGS] or node is None:
         return build_ok_result("label of the node", "not needed" if view[SETTINGS] else "no operator")
-    labels = [name for name in node.labels if "10de" in name and name.endswith(".present")]
-    subject = f"NFD's label of {node.name}"
+    labels = [name for name in GPU_LABELS if node.labels.get(name) == "true"]
+    subject, expected = f"NFD's label of {node.name}", f"one of {format_value(GPU_LABELS)}"
     if labels:
         return build_ok_result(subject, format_value(labels))
-    return Result(subject, "…pci-10de.present", "nothing", person=explain_absence(view))
+    unread_labels = [f"{name}={value}" for name, value in node.labels.items() if "10de" in name]
+    if not unread_labels:
+        return Result(subject, expected, "nothing", person=explain_absence(view))
+    # NVIDIA/gpu-operator#1469: the fields of the key are those of deviceLabelFields.
+    person = Prose("set sources.pci.deviceLabelFields in nfd-worker.conf to vendor, or to class and vendor")
+    actual = f"{format_value(unread_labels)}, from other deviceLabelFields of nfd-worker.conf"
+    return Result(subject, expected, actual, person=person)
 
 
 def explain_absence(view: View) -> Hint:
