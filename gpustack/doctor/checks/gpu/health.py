@@ -3,6 +3,7 @@
 import re
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import LOST, NO_GPU, find_gpu_node
@@ -17,6 +18,7 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS
 from gpustack.probes.monitoring.scrape import ROW_REMAP, XIDS
 from gpustack.steps.gpu.count import count_gpus, list_gpus
+from gpustack.steps.gpu.fabric import list_nvlink_devices
 from gpustack.steps.gpu.hosts import PRESENT
 
 OFF_THE_BUS = 79
@@ -87,12 +89,17 @@ def row_remap(view: View) -> Result:
     return Result("rows of GPU memory to remap", "none", format_value(pending_rows), ok=not pending_rows)
 
 
-@check("gpu-fabricmanager-down", PLUGIN_FILES)
+@check("gpu-fabricmanager-down", PLUGIN_FILES, GPU_DEVICES)
 def fabric_manager(view: View) -> Result:
-    """Check that the fabric manager is running. It stops by itself without NVSwitches, and is not needed there."""
+    """Check that the fabric manager is running. It stops by itself without NVSwitches, and is not needed there. The
+    switches of NVLink 5 are on no bus of the host, and its GPUs may be joined or not."""
     plugin_files = view[PLUGIN_FILES]
-    if plugin_files is None or not plugin_files.switches:
-        return build_ok_result("nvidia-fabricmanager", "no NVSwitch on this host")
+    if plugin_files is None:
+        return build_ok_result("nvidia-fabricmanager", NO_GPU)
+    if not plugin_files.switches and plugin_files.fabric_manager != "active" and (gpus := list_nvlink_devices(view)):
+        raise FactUnavailable(f"switches of NVLink 5 are on no bus of the host (10de:{format_value(gpus)})")
+    if not plugin_files.switches:
+        return build_ok_result("nvidia-fabricmanager", "no NVSwitch on the bus")
     unit = "not installed" if plugin_files.fabric_manager == "none" else plugin_files.fabric_manager
     # One that ended by itself has a cause of its own, as a driver of another version.
     return Result(

@@ -5,6 +5,7 @@ import pytest
 from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, summarize
 
 CRITICAL, LOST_GPU = "gpu-xid-critical", "gpu-fell-off-bus"
+FABRIC = "gpu-fabricmanager-down"
 ROWS = "gpu-ecc-row-remap-pending"
 
 
@@ -25,9 +26,13 @@ ROWS = "gpu-ecc-row-remap-pending"
         (ROWS, {"gpu__smi": "rows-pending", "scrape__row_remap": "error"}, "failed", "0000:1f:00.0: pending"),
         (ROWS, {"gpu__smi": "rows-unknown", "scrape__row_remap": "error"}, "unknown", ""),
         (ROWS, {"gpu__smi": "rows-unknown", "scrape__row_remap": "pending"}, "failed", "ROW_REMAP_PENDING"),
-        ("gpu-fabricmanager-down", {"gpu__plugin_files": "fabric-down"}, "failed", "failed"),
-        ("gpu-fabricmanager-down", {"gpu__plugin_files": "no-gpu"}, "ok", "no NVSwitch on this host"),
-        ("gpu-fabricmanager-down", {"gpu__plugin_files": "odd"}, "unknown", ""),
+        (FABRIC, {"gpu__plugin_files": "fabric-down"}, "failed", "failed"),
+        (FABRIC, {"gpu__plugin_files": "no-gpu"}, "ok", "the host has no GPU"),
+        (FABRIC, {"gpu__plugin_files": "switchless-down"}, "ok", "no NVSwitch on the bus"),
+        # The NVSwitches of a B200 are on no bus of the host.
+        (FABRIC, {"gpu__plugin_files": "switchless-down", "gpu__devices": "b200"}, "unknown", "10de:2901"),
+        (FABRIC, {"gpu__plugin_files": "switchless-active", "gpu__devices": "b200"}, "ok", "no NVSwitch"),
+        (FABRIC, {"gpu__plugin_files": "odd"}, "unknown", ""),
         ("gpu-none-on-node", {"gpu__devices": "none"}, "failed", "node k1 has them"),
         ("gpu-none-on-node", {"gpu__devices": "none", "gpu__nodes": "no-labels"}, "failed", "has them"),
         ("gpu-none-on-node", {}, "ok", "2"),
