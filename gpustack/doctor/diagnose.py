@@ -18,6 +18,8 @@ from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.doctor.starting import Start, find_starts, select_starts
+from gpustack.doctor.states.observers import OBSERVERS
+from gpustack.doctor.states.state import Observer, observe_all
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -27,9 +29,10 @@ ANYWHERE = ("host", "gpu-host")
 
 
 def list_probes() -> tuple[Probe[Any], ...]:
-    """List the probes that the steps, the doctor's checks and the search for changes read."""
-    check_probes = (probe for check in CHECKS for probe in check.probes)
-    return tuple({probe.id: probe for probe in (*PROBES, *check_probes, *CHANGE_PROBES)}.values())
+    """List the probes that the steps, the doctor's checks and observers, and the search for changes read."""
+    readers: tuple[Check | Observer, ...] = (*CHECKS, *OBSERVERS)
+    read_probes = (probe for reader in readers for probe in reader.probes)
+    return tuple({probe.id: probe for probe in (*PROBES, *read_probes, *CHANGE_PROBES)}.values())
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:
@@ -44,7 +47,10 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     starts = find_starts(snapshot)
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
-    return Diagnosis(snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts)
+    states, unknown_observations = observe_all(OBSERVERS, snapshot)
+    return Diagnosis(
+        snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts, states, unknown_observations
+    )
 
 
 def add_surroundings(

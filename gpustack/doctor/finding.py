@@ -10,6 +10,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.command import NO_HINT, Hint
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.starting import Start
+from gpustack.doctor.states.state import AbnormalState, select_states
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.rollout.next_command import build_command
 
@@ -143,7 +144,8 @@ class Verdict:
 @dataclass(frozen=True)
 class Diagnosis:
     """Hold a verdict with what it rests on. `judgements` has every judgement at every place. `unchecked_faults` counts
-    the faults that have no check yet. `starts` are units that were started a moment ago."""
+    the faults that have no check yet. `starts` are units that were started a moment ago. `abnormal_states` are found
+    without the catalogue, the broken ones first, and `unknown_observations` are the observers that could not look."""
 
     snapshot: Snapshot
     verdict: Verdict
@@ -151,6 +153,8 @@ class Diagnosis:
     judgements: Judgements
     unchecked_faults: int
     starts: tuple[Start, ...] = ()
+    abnormal_states: tuple[AbnormalState, ...] = ()
+    unknown_observations: tuple[Judgement, ...] = ()
 
     @property
     def roots(self) -> tuple[Finding, ...]:
@@ -162,22 +166,27 @@ class Diagnosis:
 
     @property
     def unknown(self) -> tuple[Judgement, ...]:
-        return tuple(filter_judgements(self.judgements, "unknown"))
+        return (*filter_judgements(self.judgements, "unknown"), *self.unknown_observations)
+
+    @property
+    def broken_states(self) -> tuple[AbnormalState, ...]:
+        return tuple(select_states(self.abnormal_states, "broken"))
 
     @property
     def reported_judgements(self) -> tuple[Judgement, ...]:
         """Return the judgements of documents: those of faults and states, and everything that is unknown. A guard or
         the condition of an edge also holds on a healthy cluster, so that it says nothing alone unless it is unknown."""
         graph = load_graph()
-        return tuple(
+        judgements = (
             judgement
             for judgement in self.judgements.values()
             if judgement.id in graph or judgement.outcome == "unknown"
         )
+        return (*judgements, *self.unknown_observations)
 
     @property
     def healthy(self) -> bool:
-        return not (self.roots or self.unexplained_symptoms or self.drift or self.unknown)
+        return not (self.roots or self.unexplained_symptoms or self.broken_states or self.drift or self.unknown)
 
     @property
     def next_command(self) -> Hint:
@@ -185,9 +194,13 @@ class Diagnosis:
         differs."""
         if self.roots:
             return build_command(self.snapshot.inventory, "doctor")
+        if self.broken_states:
+            return self.broken_states[0].next_command
         return build_command(self.snapshot.inventory, "plan") if self.drift else NO_HINT
 
     @property
     def exit_status(self) -> ExitStatus:
         """Return the status of the diagnosis. A host that was not reached is a root cause."""
-        return select_status(differs=self.roots or self.drift, unknown=self.unexplained_symptoms or self.unknown)
+        return select_status(
+            differs=self.roots or self.broken_states or self.drift, unknown=self.unexplained_symptoms or self.unknown
+        )

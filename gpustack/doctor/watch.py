@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.states.state import AbnormalState
 
-Kind = Literal["root", "unexplained", "drift", "unknown"]
+Kind = Literal["root", "unexplained", "broken", "drift", "unknown"]
 Turn = Literal["new", "resolved", "changed"]
 
 
 @dataclass(frozen=True)
 class Line:
     """Hold one statement of a diagnosis: `id` is one of the catalogue or step/check, `detail` its certainty or what
-    differs."""
+    differs. A broken state has its kind and its objects as id, and its message as detail."""
 
     kind: Kind
     id: str
@@ -34,10 +35,16 @@ def list_lines(diagnosis: Diagnosis) -> Iterator[Line]:
         yield Line("root", root.id, root.locations, root.certainty)
     for symptom in diagnosis.unexplained_symptoms:
         yield Line("unexplained", symptom.id, symptom.locations)
+    for state in diagnosis.broken_states:
+        yield Line("broken", build_state_id(state), state.locations, state.message)
     for drift in diagnosis.drift:
         yield Line("drift", f"{drift.step}/{drift.check}", drift.locations, str(drift.result))
     for location in sorted({judgement.location for judgement in diagnosis.unknown}):
         yield Line("unknown", location, (location,))
+
+
+def build_state_id(state: AbnormalState) -> str:
+    return f"{state.kind} {', '.join(state.subjects)}"
 
 
 def compare_diagnoses(before: Diagnosis, after: Diagnosis) -> tuple[Change, ...]:

@@ -220,4 +220,4 @@ def test_a_description_of_the_shape_stays() -> None:
     schema = {"properties": {"seconds": {"type": "number", "description": "own"}, "id": {"type": "string"}}}
     properties = describe_properties(schema, "undo")["properties"]
     assert properties["seconds"]["description"] == "own"
-    assert properties["id"]["description"] == "Id of a fault, a symptom, a class of load or a fix."
+    assert properties["id"]["description"] == "Id of a fault, a symptom, a kind of state, a class of load or a fix."

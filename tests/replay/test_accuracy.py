@@ -21,6 +21,7 @@ def test_a_healthy_cluster_has_no_finding(path: Path, tmp_path: Path) -> None:
     diagnosis = diagnose(read_recording(recording))
     assert [root.id for root in diagnosis.verdict.roots] == []
     assert diagnosis.verdict.unexplained_symptoms == ()
+    assert diagnosis.broken_states == ()
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)

@@ -4,8 +4,8 @@ Waiting and ended containers: https://kubernetes.io/docs/concepts/workloads/pods
 scheduled, pulls an image, or runs its init containers has the phase Pending.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +23,9 @@ class Container:
 
     `reason` is why it waits or ended (empty while it runs), `last_reason` that of its run before; `message` and
     `last_message` are the kubelet's words for these. `ended_at` is when that last run ended, `started_at` when the
-    present one started.
+    present one started. `last_started_at` is when the run that ended had started, `exit_code` and `signal` are how it
+    ended (None and 0 where nothing ended), `restarts` is how often the container was restarted. `probed`: its startup
+    probe has succeeded, or it has none. `ended`: it neither runs nor waits.
     """
 
     name: str
@@ -35,6 +37,12 @@ class Container:
     last_message: str
     ended_at: datetime | None
     started_at: datetime | None = None
+    last_started_at: datetime | None = None
+    exit_code: int | None = None
+    signal: int = 0
+    restarts: int = 0
+    probed: bool = True
+    ended: bool = False
 
     @property
     def words(self) -> str:
@@ -50,7 +58,9 @@ class PodState:
     """Describe a pod.
 
     `app` is its label app or app.kubernetes.io/name. `unscheduled_reason` is why no node accepts it. `gpus` counts the
-    nvidia.com/… that it requests; `own_users`: it requests a user namespace (hostUsers false).
+    nvidia.com/… that it requests; `own_users`: it requests a user namespace (hostUsers false). `owner` is its
+    controller as `kind/name`, empty without one. `reason` and `message` are those of the pod as a whole.
+    `unready_since` is when its condition Ready became false; `deleted`: its deletion was requested.
     """
 
     namespace: str
@@ -63,6 +73,13 @@ class PodState:
     containers: tuple[Container, ...]
     gpus: int = 0
     own_users: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""
+    reason: str = ""
+    message: str = ""
+    created_at: datetime | None = None
+    unready_since: datetime | None = None
+    deleted: bool = False
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -72,19 +89,36 @@ def parse_pod_state(entry: Any) -> PodState:
     metadata, spec, status = entry["metadata"], entry.get("spec", {}), entry.get("status", {})
     labels = metadata.get("labels", {})
     conditions = {condition["type"]: condition for condition in status.get("conditions", ())}
-    placed = conditions.get("PodScheduled", {})
+    placed, ready = conditions.get("PodScheduled", {}), conditions.get("Ready", {})
     return PodState(
         metadata["namespace"],
         metadata["name"],
         next((str(labels[name]) for name in APP if name in labels), ""),
         spec.get("nodeName", ""),
         status.get("phase", ""),
-        conditions.get("Ready", {}).get("status") == "True",
+        ready.get("status") == "True",
         shorten_message(str(placed.get("message", ""))) if placed.get("status") == "False" else "",
         tuple(parse_containers(status)),
         sum(count_gpus(container) for container in spec.get("containers", ())),
         spec.get("hostUsers") is False,
+        labels=labels,
+        owner=find_controller(metadata),
+        reason=status.get("reason", ""),
+        message=shorten_message(status.get("message", "")),
+        created_at=parse_optional_time(metadata.get("creationTimestamp")),
+        unready_since=parse_optional_time(ready.get("lastTransitionTime")) if ready.get("status") == "False" else None,
+        deleted="deletionTimestamp" in metadata,
     )
+
+
+def find_controller(metadata: Any) -> str:
+    """Find the controller of an object, as `kind/name`; empty where it has none."""
+    owners = (owner for owner in metadata.get("ownerReferences", ()) if owner.get("controller"))
+    return next((f"{owner['kind']}/{owner['name']}" for owner in owners), "")
+
+
+def parse_optional_time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def parse_containers(status: Any) -> Iterator[Container]:
@@ -92,8 +126,7 @@ def parse_containers(status: Any) -> Iterator[Container]:
         for container_status in status.get(part, ()):
             state, last = container_status.get("state", {}), container_status.get("lastState", {}).get("terminated", {})
             state_details = state.get("waiting") or state.get("terminated") or {}
-            ended_at = last.get("finishedAt") or state.get("terminated", {}).get("finishedAt")
-            started_at = state.get("running", {}).get("startedAt")
+            ended = state.get("terminated") or last
             yield Container(
                 container_status["name"],
                 init,
@@ -102,8 +135,14 @@ def parse_containers(status: Any) -> Iterator[Container]:
                 shorten_message(str(state_details.get("message", ""))),
                 last.get("reason", ""),
                 shorten_message(str(last.get("message", ""))),
-                datetime.fromisoformat(ended_at) if ended_at else None,
-                datetime.fromisoformat(started_at) if started_at else None,
+                parse_optional_time(last.get("finishedAt") or state.get("terminated", {}).get("finishedAt")),
+                parse_optional_time(state.get("running", {}).get("startedAt")),
+                parse_optional_time(ended.get("startedAt")),
+                ended.get("exitCode"),
+                ended.get("signal", 0),
+                container_status.get("restartCount", 0),
+                container_status.get("started", True),
+                "terminated" in state,
             )
 
 
@@ -113,26 +152,27 @@ def count_gpus(container: Any) -> int:
 
 
 KEEP = (
-    "metadata.name", "metadata.namespace", "metadata.labels", "spec.nodeName", "spec.hostUsers",
-    "spec.containers.resources.limits", "status.phase", "status.conditions.type", "status.conditions.status",
-    "status.conditions.message",
+    "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp",
+    "metadata.deletionTimestamp", "metadata.ownerReferences.kind", "metadata.ownerReferences.name",
+    "metadata.ownerReferences.controller", "spec.nodeName", "spec.hostUsers", "spec.containers.resources.limits",
+    "status.phase", "status.reason", "status.message", "status.conditions.type", "status.conditions.status",
+    "status.conditions.message", "status.conditions.lastTransitionTime",
     *(
-        f"status.{part}.{field}"
+        f"status.{part}.{name}"
         for part in ("initContainerStatuses", "containerStatuses")
-        for field in ("name", "ready", "state", "lastState")
+        for name in ("name", "ready", "state", "lastState", "restartCount", "started")
     ),
 )  # fmt: skip
-GPU_PODS = Probe("gpu.pods", Api("/api/v1/namespaces/$GPU_NAMESPACE/pods", KEEP), parse_each(parse_pod_state))
-# node-exporter has one on every node, and its DaemonSet says how many run.
-MONITORING_PODS = Probe(
-    "monitoring.pods",
-    Api(
-        "/api/v1/namespaces/$MONITORING/pods"
-        "?labelSelector=app.kubernetes.io/name%21%3Dprometheus-node-exporter%2Capp%21%3Dprometheus-node-exporter",
-        KEEP,
-    ),
-    parse_each(parse_pod_state),
-)
-PENDING_PODS = Probe(
-    "pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending", KEEP), parse_each(parse_pod_state)
-)
+
+
+def build_probe(id: str, path: str) -> Probe[tuple[PodState, ...]]:
+    return Probe(id, Api(path, KEEP), parse_each(parse_pod_state))
+
+
+GPU_PODS = build_probe("gpu.pods", "/api/v1/namespaces/$GPU_NAMESPACE/pods")
+MONITORING_PODS = build_probe("monitoring.pods", "/api/v1/namespaces/$MONITORING/pods")
+SYSTEM_PODS = build_probe("pods.system", "/api/v1/namespaces/kube-system/pods")
+FLANNEL_PODS = build_probe("pods.flannel", "/api/v1/namespaces/kube-flannel/pods")
+STORAGE_PODS = build_probe("pods.storage", "/api/v1/namespaces/local-path-storage/pods")
+KEDA_PODS = build_probe("pods.keda", "/api/v1/namespaces/$KEDA/pods")
+PENDING_PODS = build_probe("pods.pending", "/api/v1/pods?fieldSelector=status.phase%3DPending")

@@ -8,6 +8,7 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
 from gpustack.events import format_count
 from gpustack.report.doctor.format import format_heading
+from gpustack.report.doctor.states import format_subject
 from gpustack.report.format import Clean, build_cleaner, format_locations
 
 MAX_CAUSES = 10
@@ -34,3 +35,5 @@ def list_lines(diagnosis: Diagnosis, clean: Clean) -> Iterator[str]:
         yield clean(
             f"unexplained {symptom.id} on {format_locations(symptom.locations)}: {load_graph()[symptom.id].title}"
         )
+    for state in diagnosis.broken_states:
+        yield clean(f"broken {format_subject(state)} on {format_locations(state.locations)}: {state.message}")

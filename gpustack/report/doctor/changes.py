@@ -6,16 +6,22 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.watch import Change
+from gpustack.doctor.watch import Change, build_state_id
 from gpustack.report.doctor.format import format_summary
-from gpustack.report.doctor.text import print_root_cause, print_symptom
+from gpustack.report.doctor.text import print_root_cause, print_state, print_symptom
 from gpustack.report.format import format_locations
 
 if TYPE_CHECKING:
     from gpustack.doctor.finding import Diagnosis
     from gpustack.report.terminal import Terminal
 
-KINDS = {"root": "root cause", "unexplained": "unexplained", "drift": "drift", "unknown": "unknown checks"}
+KINDS = {
+    "root": "root cause",
+    "unexplained": "unexplained",
+    "broken": "broken",
+    "drift": "drift",
+    "unknown": "unknown checks",
+}
 STYLES = {"new": "red", "resolved": "green", "changed": "yellow"}
 
 
@@ -37,9 +43,12 @@ def print_changes(
     for root in diagnosis.roots:
         if ("root", root.id) in new_findings:
             print_root_cause(console, root, verbose=verbose)
-    for state in diagnosis.unexplained_symptoms:
-        if ("unexplained", state.id) in new_findings:
-            print_symptom(console, state, verbose=verbose)
+    for symptom in diagnosis.unexplained_symptoms:
+        if ("unexplained", symptom.id) in new_findings:
+            print_symptom(console, symptom, verbose=verbose)
+    for state in diagnosis.broken_states:
+        if ("broken", build_state_id(state)) in new_findings:
+            print_state(console, state, diagnosis, verbose=verbose)
     if diagnosis.healthy:
         console.print(Text("healthy", "green"))
 

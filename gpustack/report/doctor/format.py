@@ -40,6 +40,7 @@ def format_summary(diagnosis: Diagnosis) -> str:
     """Format the counts of all findings: `2 root causes, 1 unexplained`."""
     parts = [format_count(len(diagnosis.roots), "root cause")] if diagnosis.roots else []
     parts += [f"{len(diagnosis.unexplained_symptoms)} unexplained"] if diagnosis.unexplained_symptoms else []
+    parts += [f"{len(diagnosis.broken_states)} broken"] if diagnosis.broken_states else []
     parts += [f"{format_count(len(diagnosis.drift), 'difference')} from the spec"] if diagnosis.drift else []
     return ", ".join(parts) or "no root cause found"
 

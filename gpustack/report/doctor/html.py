@@ -35,6 +35,7 @@ from gpustack.report.doctor.format import (
     list_refutations,
     list_titles,
 )
+from gpustack.report.doctor.states import build_explain_command, format_onset, format_subject, format_times
 from gpustack.report.evidence import format_command, quote_answer
 from gpustack.report.format import Clean, build_cleaner, cut, format_location, format_locations
 from gpustack.report.page import make_environment, read_style
@@ -105,11 +106,15 @@ def list_unreachable_hosts(diagnosis: Diagnosis) -> list[tuple[Reach, int]]:
 
 # Templates call these by their names, with arguments and as filters.
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    build_explain_command,
     describe_health,
     format_command_line,
     format_heading,
+    format_onset,
     format_remediation,
+    format_subject,
     format_summary,
+    format_times,
     format_title,
     quote_answer,
 )

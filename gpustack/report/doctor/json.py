@@ -6,7 +6,9 @@ from gpustack.ask.judge import Outcome
 from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.states.state import AbnormalState
 from gpustack.report.doctor.shape import DoctorDocument
+from gpustack.report.doctor.states import build_explain_command
 from gpustack.report.document import render_result
 from gpustack.report.json import drop_evidence, select_snapshot
 from gpustack.report.renderings import DIAGNOSIS
@@ -25,6 +27,7 @@ def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
         **select_snapshot(diagnosis.snapshot),
         roots=[build_root(finding, verbose=verbose) for finding in diagnosis.roots],
         unexplained_symptoms=[select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],
+        abnormal_states=[build_state(state, verbose=verbose) for state in diagnosis.abnormal_states],
         harmless_judgements=drop_evidence(diagnosis.verdict.notes),
         judgements=judgements if verbose else drop_evidence(judgements),
     )
@@ -44,6 +47,15 @@ def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:
             "repair_step": fault.remedy and fault.remedy.step,
         },
         "explain": Command("gpustack", "explain", finding.id),
+    }
+
+
+def build_state(state: AbnormalState, *, verbose: bool) -> dict[str, Any]:
+    return {
+        **vars(state),
+        "times": state.count or None,
+        "explain": build_explain_command(state),
+        "evidence": state.evidence if verbose else (),
     }
 
 

@@ -1,5 +1,6 @@
-"""A diagnosis for CI systems, with a suite per layer and a case per fault or state and location. Root causes and
-unexplained symptoms are failures, unknown checks are errors, and consequences are skipped and name their root cause."""
+"""A diagnosis for CI systems, with a suite per layer and a case per fault or state and location. Root causes,
+unexplained symptoms and broken objects are failures, unknown checks are errors, and consequences are skipped and name
+their root cause."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -8,6 +9,7 @@ from xml.etree.ElementTree import Element
 from gpustack.ask.judge import Judgement
 from gpustack.doctor.finding import Diagnosis, Place
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.states.observers import TITLES
 from gpustack.report.junit import add_result, build_entry, build_suite, format_evidence, render_junit_document
 
 
@@ -16,7 +18,7 @@ def render_junit(diagnosis: Diagnosis) -> str:
     timestamp = snapshot.started_at.strftime("%Y-%m-%dT%H:%M:%S")
     reasons = dict(list_consequences(diagnosis))
     guilty = {judgement.place for root in diagnosis.roots for judgement in (*root.judgements, *root.correlated_causes)}
-    sorted_judgements = sorted(diagnosis.reported_judgements, key=find_layer)
+    sorted_judgements = sorted(diagnosis.reported_judgements, key=find_suite)
     suites = [
         build_suite(
             layer,
@@ -26,15 +28,20 @@ def render_junit(diagnosis: Diagnosis) -> str:
             ],
             timestamp,
         )
-        for layer, judgements in groupby(sorted_judgements, key=find_layer)
+        for layer, judgements in groupby(sorted_judgements, key=find_suite)
     ]
+    if diagnosis.broken_states:
+        suites.append(build_suite("objects", list(build_state_cases(diagnosis)), timestamp))
     if diagnosis.drift:
         suites.append(build_suite("spec", list(build_drift_cases(diagnosis)), timestamp))
     return render_junit_document("gpustack doctor", suites, snapshot.seconds, snapshot.inventory)
 
 
-def find_layer(judgement: Judgement) -> str:
-    """Find the layer of a judgement. The condition of an edge belongs to its cause."""
+def find_suite(judgement: Judgement) -> str:
+    """Find the suite of a judgement: the layer of its entry, and `observers` where the catalogue has none. The
+    condition of an edge belongs to its cause."""
+    if judgement.id in TITLES:
+        return "observers"
     return load_graph().list_subjects(judgement.id)[0].layer
 
 
@@ -49,7 +56,7 @@ def list_consequences(diagnosis: Diagnosis) -> Iterator[tuple[Place, str]]:
 
 def build_case(judgement: Judgement, guilty: bool, reason: str) -> Element:  # noqa: FBT001 - two kinds of confirmed
     element = build_entry(
-        f"{find_layer(judgement)}.{judgement.id}",
+        f"{find_suite(judgement)}.{judgement.id}",
         judgement.location,
         sum(entry.answer.seconds for entry in judgement.evidence),
     )
@@ -61,6 +68,15 @@ def build_case(judgement: Judgement, guilty: bool, reason: str) -> Element:  # n
     elif judgement.outcome == "failed":
         add_result(element, "failure", str(judgement.result), "root cause" if guilty else "unexplained", output)
     return element
+
+
+def build_state_cases(diagnosis: Diagnosis) -> Iterator[Element]:
+    for state in diagnosis.broken_states:
+        for subject in state.subjects:
+            element = build_entry(f"objects.{state.kind}", subject, 0.0)
+            output = "\n".join(format_evidence(entry) for entry in state.evidence)
+            add_result(element, "failure", state.message, "broken", output)
+            yield element
 
 
 def build_drift_cases(diagnosis: Diagnosis) -> Iterator[Element]:

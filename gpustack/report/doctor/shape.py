@@ -9,12 +9,25 @@ from gpustack.ask.judge import Outcome
 from gpustack.doctor.entry import Remediation
 from gpustack.doctor.finding import Certainty
 from gpustack.doctor.graph import load_graph
-from gpustack.report.schema import Document, Evidence, Host, Seconds, Shape, TextOrNull, Time, take, take_optional
+from gpustack.doctor.states.observers import TITLES
+from gpustack.doctor.states.state import Severity
+from gpustack.report.schema import (
+    Document,
+    Evidence,
+    Host,
+    Seconds,
+    Shape,
+    TextOrNull,
+    Time,
+    TimeOrNull,
+    take,
+    take_optional,
+)
 
 
 def find_title(before: dict[str, Any]) -> str:
-    """Find the title of the fault, state or edge whose `id` was validated before."""
-    return load_graph().format_title(before["id"])
+    """Find the title of the fault, state, edge or observer whose `id` was validated before."""
+    return TITLES.get(before["id"]) or load_graph().format_title(before["id"])
 
 
 Title = Annotated[str, Field(default_factory=find_title)]
@@ -22,7 +35,8 @@ Title = Annotated[str, Field(default_factory=find_title)]
 
 class Judgement(Shape):
     """Describe a fault or symptom that was judged at one location: `failed` is confirmed, `ok` is refuted. Guards and
-    conditions of edges, whose ids are `id guard` and `cause -> effect`, are listed where they are unknown.
+    conditions of edges, whose ids are `id guard` and `cause -> effect`, and the observers of abnormal states are
+    listed where they are unknown.
     `subject`, `expected` and `actual` are null where it is unknown, and `reason` says why; `expected` is null also
     where it was refuted. Without -v, only judgements of root causes and unexplained symptoms have evidence."""
 
@@ -109,6 +123,22 @@ class UnexplainedSymptom(Shape):
     next: TextOrNull = take("next_check")
 
 
+class AbnormalState(Shape):
+    """Describe objects that are not as they should be, whatever the cause. `id` is the kind of the state, and
+    `description` what the program that reports it says. Without -v there is no evidence."""
+
+    id: str = take("kind")
+    severity: Severity
+    locations: list[str]
+    subjects: list[str]
+    description: TextOrNull = take("message")
+    abnormal_since: TimeOrNull = take("onset")
+    occurrence_count: int | None = take("times")
+    next: TextOrNull = take("next_command")
+    explain: str
+    evidence: list[Evidence]
+
+
 class Drift(Shape):
     """Describe a check of a step that differs and confirms no fault."""
 
@@ -135,6 +165,7 @@ class DoctorDocument(Document):
     roots: list[Root]
     unexplained_symptoms: list[UnexplainedSymptom]
     harmless_judgements: list[Judgement]
+    abnormal_states: list[AbnormalState]
     drift: list[Drift]
     judgements: list[Judgement]
     unchecked_fault_count: int = take("unchecked_faults")

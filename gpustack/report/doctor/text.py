@@ -8,6 +8,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.command import Command, Prose
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.states.state import AbnormalState, Severity
 from gpustack.events import format_count
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
@@ -26,11 +27,13 @@ from gpustack.report.doctor.format import (
     list_refutations,
     list_titles,
 )
+from gpustack.report.doctor.states import build_explain_command, format_onset, format_subject, format_times
 from gpustack.report.evidence import list_commands
 from gpustack.report.findings import print_command, print_evidence, print_field, print_text, print_unwrapped, wrap_text
 from gpustack.report.format import cut, format_locations
 from gpustack.report.terminal import Terminal
 
+SEVERITY_STYLES: dict[Severity, str] = {"broken": "bold red", "risk": "bold yellow", "note": "dim"}
 INDENT = 14
 """Texts of a finding begin behind the names of its parts."""
 
@@ -40,7 +43,7 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
     print_text(console, format_heading(diagnosis))
     for start in diagnosis.starts:
         print_text(console, f"{start.location} is starting: {start}", "yellow")
-    if diagnosis.healthy and not diagnosis.verdict.notes:
+    if diagnosis.healthy and not (diagnosis.verdict.notes or diagnosis.abnormal_states):
         print_text(console, describe_health(diagnosis), "green")
         print_text(console, "healthy", "green")
         return
@@ -48,6 +51,8 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
         print_root_cause(console, root, verbose=verbose)
     for symptom in diagnosis.unexplained_symptoms:
         print_symptom(console, symptom, verbose=verbose)
+    for state in diagnosis.abnormal_states:
+        print_state(console, state, diagnosis, verbose=verbose)
     for note in diagnosis.verdict.notes:
         print_heading(console, "INFO", note.id, (note.location,), "harmless", "dim")
         print_paragraph(console, load_graph()[note.id].title)
@@ -147,6 +152,23 @@ def print_symptom(console: Terminal, symptom: UnexplainedSymptom, *, verbose: bo
             f"{join_first(names, MAX_ENTRIES)} (unknown: {join_reasons(symptom.suspects, console.clean)})",
         )
     print_detail(console, "next check", symptom.next_check, "cyan")
+
+
+def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *, verbose: bool) -> None:
+    """Print an abnormal state: the objects, what the program says of them, since when, and what to type next."""
+    subject = format_subject(state)
+    print_heading(
+        console, state.severity.upper(), subject, state.locations, state.kind, SEVERITY_STYLES[state.severity]
+    )
+    print_paragraph(console, state.message)
+    print_list(console, "objects", state.subjects if len(state.subjects) > 1 else (), verbose=verbose)
+    if onset := format_onset(state, diagnosis.snapshot.started_at):
+        print_detail(console, "since", onset)
+    if times := format_times(state):
+        print_detail(console, "restarts" if state.kind.startswith("container") else "seen", times)
+    print_detail(console, "next", "")
+    print_command(console, state.next_command, INDENT)
+    print_detail(console, "more", build_explain_command(state), "cyan")
 
 
 def print_drift(console: Terminal, drift: Sequence[Drift]) -> None:

@@ -121,7 +121,9 @@ def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, e
     spec = snapshot.inventory.spec.model_copy(update={"monitoring": monitoring})
     # What is asked since it was recorded.
     newer_answers = place_answers(
-        CLUSTER, read_case("gpu.quotas", "control-plane"), read_case("gpu.quota-refusals", "control-plane")
+        CLUSTER,
+        *(read_case(probe, "control-plane") for probe in ("gpu.quotas", "gpu.quota-refusals")),
+        *(read_case(probe, "two-hosts") for probe in ("pods.system", "pods.flannel", "pods.storage")),
     )
     inventory, answers = replace(snapshot.inventory, spec=spec), {**snapshot.answers, **newer_answers}
     diagnosis = diagnose(replace(snapshot, inventory=inventory, answers=answers))

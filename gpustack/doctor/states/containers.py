@@ -1,0 +1,173 @@
+"""Containers that do not run, run and are not ready, or are restarted again and again."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from gpustack.ask.probe import Probe
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.config.spec import Spec
+from gpustack.doctor.checks.startup import STARTS
+from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.ownership import is_platform_pod
+from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
+from gpustack.probes.kubernetes.pod_states import (
+    FLANNEL_PODS,
+    GPU_PODS,
+    KEDA_PODS,
+    MONITORING_PODS,
+    STORAGE_PODS,
+    SYSTEM_PODS,
+    Container,
+    PodState,
+)
+from gpustack.probes.kubernetes.pods import BEFORE
+
+MANY_RESTARTS = 3
+SHORT_RUN = timedelta(minutes=10)
+"""The kubelet restarts a container that has run for so long at once again (pkg/kubelet, twice MaxContainerBackOff)."""
+LONG_START = timedelta(minutes=10)
+"""A pod that waits longer for its sandbox, volumes, image or init containers is reported. The largest image of the
+platform is that of NVIDIA's driver, of 1 to 2 GB."""
+RESTARTING = "CrashLoopBackOff"
+"""The kubelet's message beside this reason only says how long it waits, and in which pod."""
+ENDED_WELL = "Completed"
+
+
+def build_observer(
+    probe: Probe[tuple[PodState, ...]], namespace: str, is_needed: Callable[[Spec], bool] = lambda _: True
+) -> Observer:
+    name = f"containers-of-{probe.id.replace('.', '-')}"
+    return Observer(name, f"Containers in {namespace}", build_function(probe), (probe,), is_needed=is_needed)
+
+
+def build_function(probe: Probe[tuple[PodState, ...]]) -> Callable[[View], Iterator[AbnormalState]]:
+    """Build the function that observes the containers of the pods of a probe. Pods that ended or are being deleted have
+    none."""
+
+    def observe_containers(view: View) -> Iterator[AbnormalState]:
+        for pod in view[probe]:
+            if pod.phase in ("Pending", "Running") and not pod.deleted:
+                yield from list_states(view, pod)
+
+    return observe_containers
+
+
+def list_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
+    """List the states of a pod's containers. Those that wait for an init container are not reported beside it."""
+    failed: Severity = "broken" if is_platform_pod(view, pod) else "note"
+    waiting_long = bool(pod.unready_since and view.started_at - pod.unready_since > LONG_START)
+    for container in pod.containers:
+        if is_stopped(container):
+            message = describe_stop(container)
+            yield build_state(view, pod, container, "container-not-running", failed, message, pod.unready_since)
+        elif is_restarted_often(view, container):
+            severity: Severity = "risk" if container.ready and failed == "broken" else failed
+            yield build_state(
+                view, pod, container, "container-restarts", severity, describe_end(container), container.ended_at
+            )
+        elif is_never_ready(view, container):
+            message = "It runs, and its readiness probe does not succeed."
+            yield build_state(view, pod, container, "container-not-ready", failed, message, pod.unready_since)
+    if waiting_long and (awaited := find_awaited(pod)):
+        message = describe_wait(awaited)
+        yield build_state(view, pod, awaited, "container-not-started", failed, message, pod.unready_since)
+
+
+def is_stopped(container: Container) -> bool:
+    """Tell whether a container waits for another reason than a normal start, or ended with an error."""
+    if container.ready or container.started_at or container.reason in BEFORE:
+        return False
+    return bool(container.reason) and container.reason != ENDED_WELL
+
+
+def is_restarted_often(view: View, container: Container) -> bool:
+    """Tell whether a container runs that was restarted often, and whose last run was short and ended not long ago."""
+    if not container.started_at or container.restarts < MANY_RESTARTS:
+        return False
+    if not (container.ended_at and container.last_started_at):
+        return False
+    is_recent = view.started_at - container.ended_at < SHORT_RUN
+    return is_recent and container.ended_at - container.last_started_at < SHORT_RUN
+
+
+def is_never_ready(view: View, container: Container) -> bool:
+    """Tell whether a container has been running for long enough to be ready, and is not. While its startup probe goes
+    on, it is starting: the kubelet restarts it where that fails."""
+    if container.init or container.ready or not container.probed or not container.started_at:
+        return False
+    return (view.started_at - container.started_at).total_seconds() > STARTS
+
+
+def find_awaited(pod: PodState) -> Container | None:
+    """Find the container for which a pod waits: an init container that runs, or else the first that was not started."""
+    running = (container for container in pod.containers if container.init and container.started_at)
+    created = (container for container in pod.containers if container.reason in BEFORE)
+    if any(is_stopped(container) for container in pod.containers):
+        return None
+    return next(running, None) or next(created, None)
+
+
+def describe_stop(container: Container) -> str:
+    """Describe why a container does not run: how its last run ended, or the kubelet's reason and words."""
+    if container.ended:
+        return describe_end(container)
+    if container.reason == RESTARTING:
+        return f"{RESTARTING}: {describe_end(container)}"
+    return f"{container.reason}: {container.message.strip()}" if container.message else container.reason
+
+
+def describe_end(container: Container) -> str:
+    """Describe how the last run of a container ended: `exit code 1 (Error)`, and its last words where it left any."""
+    reason, words = container.last_reason, container.last_message
+    if container.ended:
+        reason, words = container.reason, container.message
+    status = f"exit code {container.exit_code}" + (f", signal {container.signal}" if container.signal else "")
+    return f"{status} ({reason})" + (f": {words.strip()}" if words else "")
+
+
+def describe_wait(container: Container) -> str:
+    if container.started_at:
+        return "This init container runs, and the others wait until it ends."
+    return f"{container.reason}: {container.message}" if container.message else container.reason
+
+
+def build_state(
+    view: View,
+    pod: PodState,
+    container: Container,
+    kind: Kind,
+    severity: Severity,
+    message: str,
+    onset: datetime | None,
+) -> AbnormalState:
+    part = "init container" if container.init else "container"
+    return AbnormalState(
+        kind,
+        severity,
+        (locate_node(view, pod.node),),
+        (f"pod {pod}, {part} {container.name}",),
+        message,
+        build_next_command(pod, container),
+        onset,
+        container.restarts,
+    )
+
+
+def build_next_command(pod: PodState, container: Container) -> Command:
+    """Build the command that shows the log of the run that ended, or the events of a pod of which nothing ended."""
+    kubectl = Command("kubectl", "-n", pod.namespace)
+    if container.exit_code is None:
+        return kubectl.extend("describe", "pod", pod.name)
+    logs = kubectl.extend("logs", pod.name, "-c", container.name)
+    return logs if container.ended else logs.extend("--previous")
+
+
+OBSERVERS = (
+    build_observer(SYSTEM_PODS, "kube-system"),
+    build_observer(FLANNEL_PODS, "kube-flannel"),
+    build_observer(STORAGE_PODS, "local-path-storage"),
+    build_observer(GPU_PODS, "the namespace of the GPU operator"),
+    build_observer(MONITORING_PODS, "the namespace of monitoring", lambda spec: spec.monitoring.enabled),
+    build_observer(KEDA_PODS, "the namespace of KEDA", lambda spec: spec.autoscaling.enabled),
+)

@@ -1,0 +1,123 @@
+"""Abnormal states of objects: what is not as it should be, whatever its cause. They need no entry in the catalogue.
+
+A state is read from a field of the API, the state of a unit or an exit code, and never recognized by the words of a
+message. The message is what the program said, whole.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from gpustack.ask.judge import Judgement, describe_error
+from gpustack.ask.probe import CLUSTER, UNREADABLE, Evidence, FactUnavailable, Probe, Scope
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.command import Hint
+from gpustack.config.spec import Spec
+
+Severity = Literal["broken", "risk", "note"]
+"""What does not work is broken; what is true and harms nothing yet is a risk; anything else is a note."""
+SEVERITIES: tuple[Severity, ...] = ("broken", "risk", "note")
+Kind = Literal[
+    "container-not-running",
+    "container-not-ready",
+    "container-not-started",
+    "container-restarts",
+]
+
+
+@dataclass(frozen=True)
+class AbnormalState:
+    """Hold the state of one or more objects (`subjects`, such as `pod kube-system/kube-proxy-x, container kube-proxy`)
+    at `locations`, hosts or @cluster.
+
+    `message` is the sentence of the program that reports the state. `onset` is when it began, None where nothing says
+    so. `count` is how often it happened, 0 where that is not counted. `next_command` shows more of the first object.
+    """
+
+    kind: Kind
+    severity: Severity
+    locations: tuple[str, ...]
+    subjects: tuple[str, ...]
+    message: str
+    next_command: Hint
+    onset: datetime | None = None
+    count: int = 0
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Hold a function that finds abnormal states, with the probes that it reads. `id` and `title` are its names where
+    it could not find any, because an answer is unknown."""
+
+    id: str
+    title: str
+    function: Callable[[View], Iterable[AbnormalState]]
+    probes: tuple[Probe[Any], ...]
+    scope: Scope = "cluster"
+    is_needed: Callable[[Spec], bool] = lambda _: True
+
+
+def observe(observer: Observer, snapshot: Snapshot, location: str) -> tuple[tuple[AbnormalState, ...], Judgement]:
+    """Let an observer look at one location. Each one looks alone: where an answer that it reads is unavailable or has
+    another shape, its judgement is unknown, with the reason, and it finds no state."""
+    view = View(snapshot, location)
+    try:
+        states = tuple(observer.function(view))
+    except (FactUnavailable, *UNREADABLE) as error:
+        return (), Judgement(observer.id, location, "unknown", None, describe_error(error), view.evidence)
+    found = tuple(replace(state, evidence=view.evidence) for state in states)
+    return found, Judgement(observer.id, location, "failed" if found else "ok", None, "", view.evidence)
+
+
+def observe_all(
+    observers: Iterable[Observer], snapshot: Snapshot
+) -> tuple[tuple[AbnormalState, ...], tuple[Judgement, ...]]:
+    """Let all observers look at their locations. Return the states, equal ones as one, and the unknown judgements."""
+    found: list[AbnormalState] = []
+    unknown: list[Judgement] = []
+    for observer in observers:
+        for location in list_locations(observer, snapshot):
+            states, judgement = observe(observer, snapshot, location)
+            found += states
+            unknown += [judgement] if judgement.outcome == "unknown" else []
+    return merge_states(found), tuple(unknown)
+
+
+def list_locations(observer: Observer, snapshot: Snapshot) -> tuple[str, ...]:
+    hosts = snapshot.inventory.cluster_hosts if observer.is_needed(snapshot.inventory.spec) else ()
+    if observer.scope == "cluster":
+        return (CLUSTER,) if hosts else ()
+    return tuple(host.name for host in hosts)
+
+
+def merge_states(states: Iterable[AbnormalState]) -> tuple[AbnormalState, ...]:
+    """Merge states of one kind and severity with the same message, of the same part of their objects, and sort the
+    broken ones to the front. A merged state began with the first of them."""
+    merged_states: dict[tuple[str, ...], AbnormalState] = {}
+    for state in states:
+        key = (state.kind, state.severity, state.message, find_part(state.subjects[0]))
+        merged_states[key] = join_states(merged_states[key], state) if key in merged_states else state
+    return tuple(sorted(merged_states.values(), key=lambda state: SEVERITIES.index(state.severity)))
+
+
+def find_part(subject: str) -> str:
+    """Find the part of an object that a subject names behind the object, such as a container."""
+    return subject.partition(", ")[2]
+
+
+def join_states(first: AbnormalState, second: AbnormalState) -> AbnormalState:
+    times = [state.onset for state in (first, second) if state.onset]
+    return replace(
+        first,
+        locations=tuple(dict.fromkeys((*first.locations, *second.locations))),
+        subjects=tuple(dict.fromkeys((*first.subjects, *second.subjects))),
+        onset=min(times, default=None),
+        count=max(first.count, second.count),
+    )
+
+
+def select_states(states: Iterable[AbnormalState], severity: Severity) -> Iterator[AbnormalState]:
+    return (state for state in states if state.severity == severity)
