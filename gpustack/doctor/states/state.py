@@ -24,6 +24,7 @@ Kind = Literal[
     "container-not-ready",
     "container-not-started",
     "container-restarts",
+    "unit-failed",
 ]
 
 

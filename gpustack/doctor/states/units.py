@@ -1,0 +1,38 @@
+"""Units of systemd that failed, or that it starts again and again."""
+
+from collections.abc import Iterator
+
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.probes.host.failed_units import FAILED_UNITS, FailedUnit
+
+PLATFORM_UNITS = frozenset({
+    "containerd", "kubelet", "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex", "nvidia-dcgm", "nftables",
+    "systemd-modules-load", "systemd-networkd", "systemd-resolved", "systemd-sysctl", "systemd-timesyncd", "chrony",
+})  # fmt: skip
+"""Services on which nodes and GPUs rest. The others are the site's."""
+
+
+def observe_units(view: View) -> Iterator[AbnormalState]:
+    for unit in view[FAILED_UNITS]:
+        name = unit.name.removesuffix(".service")
+        yield AbnormalState(
+            "unit-failed",
+            "broken" if name in PLATFORM_UNITS else "note",
+            (view.location,),
+            (f"unit {unit.name}",),
+            describe_failure(unit),
+            Command("journalctl", "-u", unit.name),
+            unit.changed_at,
+            unit.restarts,
+        )
+
+
+def describe_failure(unit: FailedUnit) -> str:
+    """Describe how the unit ended, and the last words of its processes, each once."""
+    words = dict.fromkeys(filter(None, (unit.result, unit.ending, *unit.messages)))
+    return ": ".join(words)
+
+
+OBSERVERS = (Observer("failed-units", "Units of systemd", observe_units, (FAILED_UNITS,), scope="host"),)
