@@ -1,3 +1,4 @@
+#!/bin/sh
 # Print each unit that failed, or that systemd starts again and again, with the last lines of its own processes.
 units=$(systemctl list-units --state=failed,auto-restart --plain --no-legend --no-pager | awk '{print $1}' | head -n 20)
 for unit in $units; do

@@ -2,8 +2,8 @@
 
 from gpustack.doctor.states.state import AbnormalState, observe
 from gpustack.doctor.states.units import OBSERVERS
-from tests.worlds.snapshots.hosts import build_snapshot
 from tests.worlds.snapshots.answers import place_answers, read_case
+from tests.worlds.snapshots.hosts import build_snapshot
 
 (OBSERVER,) = OBSERVERS
 
@@ -31,8 +31,8 @@ def test_a_unit_of_the_platform_is_broken() -> None:
 
 
 def test_a_process_that_was_killed_is_reported_with_the_signal() -> None:
-    killed, _ = observe_case("two-units", ("ExecMainCode=1\nExecMainStatus=3", "ExecMainCode=2\nExecMainStatus=9"))
-    assert "signal 9" in killed.message
+    unit, _ = observe_case("two-units", ("ExecMainCode=1\nExecMainStatus=3", "ExecMainCode=2\nExecMainStatus=9"))
+    assert "signal 9" in unit.message
 
 
 def test_a_host_without_failed_units_has_no_state() -> None:
