@@ -4,9 +4,12 @@ count."""
 import re
 
 from gpustack.ask.judge import Result, build_ok_result
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
+from gpustack.probes.host.egress import DAEMONS
 from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubelet.join_endpoint import SOURCE
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pods import STARTING_PODS, PendingPod, WaitingContainer
 from gpustack.steps.own_node import find_node
@@ -19,6 +22,8 @@ FAILING = re.compile(
     r"(unexpected status|HTTP status)[^:]*(: | )\"?5[0-9][0-9]|50[0234] (Internal|Bad|Service|Gateway)"
 )
 DOWN = re.compile(r"dial tcp [0-9.:]+: connect: connection refused")
+# A connection that was not made, to a registry or to a proxy (Go, net/dial.go).
+UNCONNECTED = re.compile(r"dial tcp [^ ]+: (?:i/o timeout|connect: )|dial tcp: lookup |context deadline exceeded")
 Pull = tuple[PendingPod, WaitingContainer]
 
 
@@ -91,6 +96,25 @@ def registry_fails(view: View) -> Result:
 
 def is_registry_failure(message: str) -> bool:
     return bool(FAILING.search(message) or (DOWN.search(message) and "proxyconnect" not in message))
+
+
+@check("containerd-proxy-missing", DAEMONS, SOURCE, STARTING_PODS, NODES, IDENTITY)
+def proxy_missing(view: View) -> Result:
+    """Look for a pull that failed on a direct connection, where containerd runs without the proxy of the spec. Raise
+    FactUnavailable where nothing goes through the proxy either: then containerd is not at fault alone."""
+    subject, spec_proxy = "proxy of the running containerd", view.spec.proxy
+    if spec_proxy is None or (state := view[DAEMONS].get("containerd", "same")) == "same":
+        return build_ok_result(subject, "that of the spec" if spec_proxy else "none in the spec")
+    failed_pulls = [
+        pull for pull in select_on_own_node(view, list_waiting_pulls(view)) if UNCONNECTED.search(pull[1].message)
+    ]
+    if not failed_pulls:
+        return build_ok_result(subject, "not that of the spec, and no pull fails for it")
+    connection = view[SOURCE]
+    if connection.curl_rc:
+        raise FactUnavailable(f"the proxy of the spec does not lead to {connection.place}: {connection.reason}")
+    actual = "none" if state == "none" else "a different one"
+    return Result(subject, "that of the spec", f"{actual}; {format_pulls(failed_pulls)}")
 
 
 def judge_image_wait(view: View, part: str) -> Result:

@@ -67,8 +67,7 @@ def up_to_date(view: View) -> Result | None:
 
 def proxy(view: View) -> Result | None:
     """The running daemon pulls images through the proxy of the spec, if it has one."""
-    result = find_daemon_mismatch(view, "containerd")
-    return replace(result, fault="containerd-proxy-missing") if result else None
+    return find_daemon_mismatch(view, "containerd")
 
 
 def authorities(view: View) -> Result | None:

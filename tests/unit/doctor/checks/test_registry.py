@@ -4,9 +4,9 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.evaluation import evaluate
+from tests.unit.doctor.checks.evaluation import evaluate, summarize
 from tests.worlds.snapshots import cluster
-from tests.worlds.snapshots.answers import read_case
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 STATE, LIMITED_PULL, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
@@ -52,6 +52,36 @@ def test_without_an_answer_all_is_unknown() -> None:
     lost_answer = Answer("pods.starting", CLUSTER, -1, "", missing_reason="no API")
     assert {judge_at(id, lost_answer).outcome for id in (STATE, LIMITED_PULL)} == {"unknown"}
     assert judge_at(ABSENT, lost_answer, CLUSTER).outcome == "unknown"
+
+
+REACHED, PROXY_REFUSES = "0 0.000538 ", "56 0.000538 CONNECT tunnel failed, response 403"
+
+
+@pytest.mark.parametrize(
+    ("daemon", "pulls", "source", "outcome", "actual"),
+    [
+        ("none", "time-out", REACHED, "failed", "none; kube-flannel/p cannot pull"),
+        ("other", "time-out", REACHED, "failed", "a different one; kube-flannel/p"),
+        ("same", "time-out", REACHED, "ok", "that of the spec"),
+        # An install that failed before containerd was configured.
+        ("none", "control-plane", PROXY_REFUSES, "ok", "no pull fails for it"),
+        ("none", "failing", REACHED, "ok", "no pull fails for it"),
+        ("none", "time-out", PROXY_REFUSES, "unknown", "response 403"),
+    ],
+)
+def test_a_missing_proxy_is_a_cause_of_pulls_that_fail_without_it(
+    daemon: str, pulls: str, source: str, outcome: str, actual: str
+) -> None:
+    answers = {("pods.starting", CLUSTER): read_case("pods.starting", pulls)}
+    answers |= place_answers(
+        "k2",
+        make_answer("egress.daemons", f"containerd {daemon}\nkubelet same\n"),
+        make_answer("reach.source", f"https://pkgs.k8s.io/ {source}\n"),
+    )
+    snapshot = cluster.build_snapshot(answers, {"proxy": {"http": "http://10.0.0.9:3128"}})
+    judgement = evaluate("containerd-proxy-missing", snapshot, "k2")
+    assert judgement.outcome == outcome
+    assert actual in summarize(judgement)[1]
 
 
 @pytest.mark.parametrize(
