@@ -8,6 +8,7 @@ from gpustack.ask.redact.redact import redact
 
 LIMIT = 800
 """Characters of a message that is not shortened. An event of Kubernetes has at most 1024 (pkg/apis/core/validation)."""
+READ_LIMIT = 64_000
 MARK = "…"
 
 
@@ -16,8 +17,15 @@ def shorten_message(message: str, limit: int = LIMIT) -> str:
     redacted first, since half a secret is not recognized."""
     if len(message) <= limit:
         return message
-    message = redact(message)
-    if len(message) <= limit:
-        return message
-    end = limit // 4
-    return f"{message[: limit - end - len(MARK)]}{MARK}{message[-end:]}"
+    return drop_middle(redact(bound_message(message)), limit, limit // 4)
+
+
+def bound_message(message: str) -> str:
+    """Keep of a very long message what is worth a search for secrets: much more than is shown at either end."""
+    return drop_middle(message, READ_LIMIT, READ_LIMIT // 2)
+
+
+def drop_middle(text: str, limit: int, end: int) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - end - len(MARK)]}{MARK}{text[-end:]}"

@@ -1,5 +1,7 @@
 """A long message loses its middle and keeps its end, where programs written in Go name the cause."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,3 +37,9 @@ def test_half_a_secret_does_not_stay() -> None:
     assert "kx7Qz" not in text
     text = shorten_message(f"{'x' * LIMIT} password={password}")
     assert "kx7Qz" not in text
+
+
+def test_a_message_of_many_megabytes_costs_no_more_than_a_long_one() -> None:
+    began = time.process_time()
+    assert shorten_message("spam <b> " * 1_000_000 + RUNC).endswith(RUNC[-END:])
+    assert time.process_time() - began < 2
