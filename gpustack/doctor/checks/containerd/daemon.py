@@ -24,7 +24,7 @@ def cri_disabled(view: View) -> Result:
         return build_ok_result("containerd.service", "not installed" if unit is None else "not active")
     files = [file for file, plugins in view[CONFIGURATION].disabled_plugins.items() if CRI & set(plugins)]
     reason = f"disabled by disabled_plugins in {format_value(files)}" if files else "failed to load"
-    return Result("CRI v1 of the running containerd", "responding", f"not responding: {reason}")
+    return Result("CRI v1 of the running containerd", "responding", f"not responding: {reason}", certain=bool(files))
 
 
 @check("containerd-not-running", UNITS, CONFIGURATION, REFUSAL, DAEMON_ERROR)

@@ -3,6 +3,7 @@
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.config.endpoint import API_PORT
 from gpustack.doctor.check import check
 from gpustack.probes.control_plane.control_plane import AUTHORITIES
@@ -75,7 +76,11 @@ def endpoint(view: View) -> Result:
     if view.has_fact(FROM_PODS) and any((path.kind, path.result) == ("api", "ok") for path in view[FROM_PODS].host):
         return build_ok_result(subject, "established, but without a response")
     reason = connection.reason or f"exit status {connection.curl_rc} of curl"
-    return Result(subject, "established", "; ".join([reason, *find_blocking_rules(view)]))
+    if rules := find_blocking_rules(view):
+        return Result(subject, "established", "; ".join([reason, *rules]))
+    # The packets may be lost on the other host, in the network between them, or for a full table of connections.
+    person = Prose("no rule of this host blocks it: look at {} and at the network between them", view.acting_host)
+    return Result(subject, "established", reason, person=person, certain=False)
 
 
 def find_blocking_rules(view: View) -> list[str]:

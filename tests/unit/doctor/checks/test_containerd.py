@@ -17,8 +17,13 @@ def test_cri_that_is_turned_off_fails() -> None:
     assert summarize(judge_host("containerd-cri-disabled", vendor)) == (
         "failed", "not responding: disabled by disabled_plugins in config.toml",
     )  # fmt: skip
-    judgement = judge_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
-    assert summarize(judgement) == ("failed", "not responding: failed to load")
+    disabled, silent = (
+        judge_host("containerd-cri-disabled", answers) for answers in (vendor, {"containerd.runtime": SILENT})
+    )
+    assert summarize(silent) == ("failed", "not responding: failed to load")
+    assert disabled.result
+    assert silent.result
+    assert (disabled.result.certain, silent.result.certain) == (True, False)
     assert judge_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 

@@ -184,6 +184,18 @@ def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
     )
 
 
+@pytest.mark.parametrize("is_filtered", [True, False])
+def test_a_connection_that_no_rule_stops_is_a_guess(is_filtered: bool) -> None:
+    drop = "-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n" if is_filtered else ""
+    route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
+    answers = build_paths(LATE, LATE) | place_answers(
+        "k1", make_answer("firewall.live", format_rules(OPEN + drop)), make_answer("network.address", route)
+    )
+    result = evaluate("join-endpoint-unreachable", cluster.build_snapshot(answers), "k1").result
+    assert result
+    assert (result.certain, not result.person) == (is_filtered, is_filtered)
+
+
 def test_a_broken_service_explains_webhooks_on_control_planes_alone() -> None:
     assert judge_proxy("st-service-ip-broken -> mon-admission-webhook-down", {})[0] == "failed"
     worker = place_answers("k1", read_case("kubeadm.files", "worker"))

@@ -54,19 +54,19 @@ def test_without_an_answer_all_is_unknown() -> None:
     assert judge_at(ABSENT, lost_answer, CLUSTER).outcome == "unknown"
 
 
-REACHED, PROXY_REFUSES = "0 0.000538 ", "56 0.000538 CONNECT tunnel failed, response 403"
+WORKING_PROXY, REFUSING_PROXY = "0 0.000538 ", "56 0.000538 CONNECT tunnel failed, response 403"
 
 
 @pytest.mark.parametrize(
     ("daemon", "pulls", "source", "outcome", "actual"),
     [
-        ("none", "time-out", REACHED, "failed", "none; kube-flannel/p cannot pull"),
-        ("other", "time-out", REACHED, "failed", "a different one; kube-flannel/p"),
-        ("same", "time-out", REACHED, "ok", "that of the spec"),
+        ("none", "time-out", WORKING_PROXY, "failed", "none; kube-flannel/p cannot pull"),
+        ("other", "time-out", WORKING_PROXY, "failed", "a different one; kube-flannel/p"),
+        ("same", "time-out", WORKING_PROXY, "ok", "that of the spec"),
         # An install that failed before containerd was configured.
-        ("none", "control-plane", PROXY_REFUSES, "ok", "no pull fails for it"),
-        ("none", "failing", REACHED, "ok", "no pull fails for it"),
-        ("none", "time-out", PROXY_REFUSES, "unknown", "response 403"),
+        ("none", "control-plane", REFUSING_PROXY, "ok", "no pull fails for it"),
+        ("none", "failing", WORKING_PROXY, "ok", "no pull fails for it"),
+        ("none", "time-out", REFUSING_PROXY, "unknown", "response 403"),
     ],
 )
 def test_a_missing_proxy_is_a_cause_of_pulls_that_fail_without_it(
