@@ -7,5 +7,6 @@ for unit in $units; do
   printf '%s\n' "$shown" | grep -v '^StateChangeTimestamp='
   changed=$(printf '%s\n' "$shown" | sed -n 's/^StateChangeTimestamp=//p')
   [ -z "$changed" ] || date -d "$changed" +ChangedAt=%s || exit
-  journalctl -b "_SYSTEMD_UNIT=$unit" -n 3 -o cat --no-pager 2>/dev/null | cut -c-2000 | sed 's/^/| /'
+  journalctl -b "_SYSTEMD_UNIT=$unit" -n 3 -o cat --no-pager 2>/dev/null |
+    sed -E 's/^(.{1500}).{3,}(.{500})$/\1...\2/; s/^/| /'
 done
