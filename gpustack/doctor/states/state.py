@@ -24,6 +24,10 @@ Kind = Literal[
     "container-not-ready",
     "container-not-started",
     "container-restarts",
+    "node-label",
+    "pod-failed",
+    "pod-unscheduled",
+    "sandbox-not-created",
     "unit-failed",
 ]
 

@@ -176,3 +176,4 @@ FLANNEL_PODS = build_probe("pods.flannel", "/api/v1/namespaces/kube-flannel/pods
 STORAGE_PODS = build_probe("pods.storage", "/api/v1/namespaces/local-path-storage/pods")
 KEDA_PODS = build_probe("pods.keda", "/api/v1/namespaces/$KEDA/pods")
 PENDING_PODS = build_probe("pods.pending", "/api/v1/pods?fieldSelector=status.phase%3DPending")
+FAILED_PODS = build_probe("pods.failed", "/api/v1/pods?fieldSelector=status.phase%3DFailed&limit=500")

@@ -1,0 +1,53 @@
+"""Labels of nodes by which NVIDIA's components talk to each other: what is excluded, paused, or was given up.
+
+Labels and values: gpu-operator controllers/state_manager.go (gpu.deploy.*), mig-parted deployments/container
+(paused-for-mig-change, mig.config.state), k8s-operator-libs pkg/upgrade/consts.go (driver-upgrade-state).
+"""
+
+from collections.abc import Iterator
+
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.state import AbnormalState, Observer, Severity
+from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
+
+DEPLOY = "nvidia.com/gpu.deploy."
+EXCLUDED, PAUSED = "false", "paused-"
+MIG_STATE, UPGRADE_STATE = "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"
+FAILED_STATES = ("failed", "upgrade-failed")
+FINISHED_STATES = ("", "success", "upgrade-done")
+
+
+def observe_labels(view: View) -> Iterator[AbnormalState]:
+    for node in view[GPU_NODES]:
+        for label, value in sorted(node.labels.items()):
+            if severity := judge_label(node, label, value):
+                yield build_state(view, node, label, value, severity)
+
+
+def judge_label(node: GpuNode, label: str, value: str) -> Severity | None:
+    """Judge a label; None for one that is as it should be. A component that is paused or busy takes a moment: it is
+    broken where the node offers no GPU meanwhile. Somebody may have excluded the node on purpose."""
+    offers_none = not node.allocatable and not any(node.slices.values())
+    if label.startswith(DEPLOY):
+        if value == EXCLUDED:
+            return "note"
+        return ("broken" if offers_none else "risk") if value.startswith(PAUSED) else None
+    if label not in (MIG_STATE, UPGRADE_STATE) or value in FINISHED_STATES:
+        return None
+    return "broken" if value in FAILED_STATES or offers_none else "risk"
+
+
+def build_state(view: View, node: GpuNode, label: str, value: str, severity: Severity) -> AbnormalState:
+    return AbnormalState(
+        "node-label",
+        severity,
+        (locate_node(view, node.name),),
+        (f"node {node.name}",),
+        f"{label}={value}",
+        Command("kubectl", "get", "node", node.name, "-L", label),
+    )
+
+
+OBSERVERS = (Observer("node-labels", "Labels of NVIDIA's components", observe_labels, (GPU_NODES,)),)

@@ -1,0 +1,63 @@
+"""Pods that wait for a node, in the scheduler's words, and pods without a sandbox, in those of the kubelet."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.ownership import is_platform_pod
+from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
+from gpustack.probes.gpu.cluster import GPU_NODES
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
+from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
+from gpustack.probes.kubernetes.taints import CORDON
+
+A_WHILE = timedelta(seconds=60)
+
+
+def list_waiting_pods(view: View) -> Iterator[PodState]:
+    """List the pods that were created more than a minute ago and have not started."""
+    for pod in view[PENDING_PODS]:
+        if pod.created_at and view.started_at - pod.created_at > A_WHILE and not pod.deleted:
+            yield pod
+
+
+def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
+    """List pods of the platform and pods with GPUs that have no node. A user's pod may wait until a GPU is free; it is
+    broken while a cordoned node keeps GPUs from it."""
+    gpus = {node.name: node.allocatable for node in view[GPU_NODES]}
+    cordoned = [node.name for node in view[NODES] if any(taint.startswith(CORDON) for taint in node.taints)]
+    keeps_gpus = any(gpus.get(name) for name in cordoned)
+    for pod in list_waiting_pods(view):
+        is_broken = is_platform_pod(view, pod) or (pod.gpus > 0 and keeps_gpus)
+        if pod.unscheduled_reason and (is_broken or pod.gpus):
+            severity: Severity = "broken" if is_broken else "note"
+            yield build_state(pod, "pod-unscheduled", severity, CLUSTER, pod.unscheduled_reason)
+
+
+def observe_sandboxes(view: View) -> Iterator[AbnormalState]:
+    """List pods whose sandbox fails, with the kubelet's last message."""
+    failures = view[SANDBOX_FAILURES]
+    messages = {
+        (pod.namespace, pod.name): failures[pod.uid]
+        for pod in view[STARTING_PODS]
+        if pod.uid in failures and not pod.begun
+    }
+    for pod in list_waiting_pods(view):
+        if message := messages.get((pod.namespace, pod.name)):
+            severity: Severity = "broken" if is_platform_pod(view, pod) else "note"
+            yield build_state(pod, "sandbox-not-created", severity, locate_node(view, pod.node), message)
+
+
+def build_state(pod: PodState, kind: Kind, severity: Severity, location: str, message: str) -> AbnormalState:
+    command = Command("kubectl", "-n", pod.namespace, "describe", "pod", pod.name)
+    return AbnormalState(kind, severity, (location,), (f"pod {pod}",), message, command, pod.created_at)
+
+
+OBSERVERS = (
+    Observer("unscheduled-pods", "Pods without a node", observe_unscheduled_pods, (PENDING_PODS, GPU_NODES, NODES)),
+    Observer("sandboxes", "Sandboxes of pods", observe_sandboxes, (PENDING_PODS, STARTING_PODS, SANDBOX_FAILURES)),
+)
