@@ -27,6 +27,7 @@ Kind = Literal[
     "node-label",
     "pod-failed",
     "pod-unscheduled",
+    "pods-refused",
     "sandbox-not-created",
     "unit-failed",
 ]

@@ -1,7 +1,7 @@
 """Workloads of a namespace: Deployments, DaemonSets and StatefulSets, as their controllers report them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
@@ -19,6 +19,7 @@ class Workload:
     ready: int
     current: bool
     refusal: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def runs(self) -> bool:
@@ -33,15 +34,15 @@ def parse_workloads(answer: Answer) -> Mapping[str, Workload]:
 def parse_workload(entry: Any) -> Workload:
     """Parse a Deployment or StatefulSet (spec.replicas), or a DaemonSet."""
     status = entry["status"]
+    labels = entry["metadata"].get("labels", {})
     observed = status.get("observedGeneration") == entry["metadata"]["generation"]
     if "replicas" in entry.get("spec", {}):
         desired_pods: int = entry["spec"]["replicas"]
         current = observed and status.get("updatedReplicas", 0) >= desired_pods
-        return Workload(desired_pods, status.get("readyReplicas", 0), current, find_pod_refusal(status))
+        return Workload(desired_pods, status.get("readyReplicas", 0), current, find_pod_refusal(status), labels)
     desired_pods = status.get("desiredNumberScheduled", 0)
-    return Workload(
-        desired_pods, status.get("numberReady", 0), observed and status.get("updatedNumberScheduled", 0) >= desired_pods
-    )
+    current = observed and status.get("updatedNumberScheduled", 0) >= desired_pods
+    return Workload(desired_pods, status.get("numberReady", 0), current, labels=labels)
 
 
 def build_probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:

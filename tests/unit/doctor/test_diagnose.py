@@ -123,7 +123,10 @@ def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, e
     newer_answers = place_answers(
         CLUSTER,
         *(read_case(probe, "control-plane") for probe in ("gpu.quotas", "gpu.quota-refusals")),
-        *(read_case(probe, "two-hosts") for probe in ("pods.system", "pods.flannel", "pods.storage", "pods.failed")),
+        *(
+            read_case(probe, "two-hosts")
+            for probe in ("pods.system", "pods.flannel", "pods.storage", "pods.failed", "pods.refused")
+        ),
     )
     for host in snapshot.inventory.hosts:
         newer_answers |= place_answers(host.name, read_case("units.failed", "none"))
