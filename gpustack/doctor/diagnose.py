@@ -16,7 +16,7 @@ from gpustack.doctor.graph import Graph, load_graph
 from gpustack.doctor.peers import group_peers
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
-from gpustack.doctor.recent_changes import find_recent_changes
+from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import OBSERVERS
 from gpustack.doctor.states.state import Observer, observe_all
@@ -48,6 +48,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
+    states = tuple(replace(state, changes=find_preceding_changes(state, snapshot)) for state in states)
     return Diagnosis(
         snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts, states, unknown_observations
     )

@@ -9,6 +9,7 @@ from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import NO_HINT, Hint
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.recent_change import RecentChange
 from gpustack.doctor.starting import Start
 from gpustack.doctor.states.state import AbnormalState, select_states
 from gpustack.exit_status import ExitStatus, select_status
@@ -32,16 +33,6 @@ class Branch:
     id: str
     locations: tuple[str, ...]
     branches: tuple["Branch", ...] = ()
-
-
-@dataclass(frozen=True)
-class RecentChange:
-    """Hold one change on a host. `seconds_ago` counts back from the moment at which the host was asked, by its own
-    clock."""
-
-    location: str
-    seconds_ago: int
-    description: str
 
 
 @dataclass(frozen=True)

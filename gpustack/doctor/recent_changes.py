@@ -1,21 +1,25 @@
 """Recent changes near a root cause, within a day and on its hosts: packages that apt changed, daemons that started, and
 their files. They are a hint and no evidence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpustack.ask.judge import Judgement, format_value
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.finding import Finding, RecentChange
+from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.recent_change import RecentChange
+from gpustack.doctor.states.state import AbnormalState
 from gpustack.probes.host.recent_changes import PACKAGES, TIMES
 from gpustack.probes.host.units import UNITS
 
 PROBES: tuple[Probe[Any], ...] = (PACKAGES, TIMES)
 """Probes that nothing else reads."""
-DAY = 24 * 3600
+DAY, HOUR = 24 * 3600, 3600
+CLOCK_TOLERANCE = 60
+"""Seconds between the clock of a host and ours, half of which a slow answer may take."""
 MAX_HOSTS = 10
 """The number of hosts of one root cause that are searched."""
 Fact = TypeVar("Fact")
@@ -60,28 +64,55 @@ def find_recent_changes(root: Finding, snapshot: Snapshot) -> tuple[RecentChange
 
 
 def find_host_changes(judgement: Judgement, snapshot: Snapshot) -> Iterator[RecentChange]:
+    """Find the changes on the host of a judgement in what its fault and its probes are about."""
     read = {
         entry.answer.probe.partition(".")[0]
         for entry in judgement.evidence
         if entry.answer.location == judgement.location
     }
     parts = [part for subject, part in PARTS.items() if subject in {*read, load_graph()[judgement.id].layer}]
+    yield from list_changes(snapshot, judgement.location, parts)
+
+
+def find_preceding_changes(state: AbnormalState, snapshot: Snapshot) -> tuple[RecentChange, ...]:
+    """Find the changes on the hosts of a state within HOUR before it began, the last one first. There are none where
+    nothing says when it began, or where the clock of the host differs from ours: then the order is unknown."""
+    if state.onset is None:
+        return ()
+    seconds_ago = (snapshot.started_at - state.onset).total_seconds()
+    changes = [
+        change
+        for location in state.locations[:MAX_HOSTS]
+        if location != CLUSTER and has_our_time(snapshot, location)
+        for change in list_changes(snapshot, location, tuple(PARTS.values()))
+        if seconds_ago <= change.seconds_ago <= seconds_ago + HOUR
+    ]
+    return tuple(sorted(set(changes), key=lambda change: (change.seconds_ago, change.location, change.description)))
+
+
+def has_our_time(snapshot: Snapshot, location: str) -> bool:
+    times = find_fact(snapshot, TIMES, location)
+    return times is not None and abs(times.current_time - snapshot.started_at.timestamp()) < CLOCK_TOLERANCE
+
+
+def list_changes(snapshot: Snapshot, location: str, parts: Sequence[Part]) -> Iterator[RecentChange]:
+    """List the changes of the packages, files and units of these parts on a host."""
     packages = tuple(name for part in parts for name in part.packages)
-    for apt in find_fact(snapshot, PACKAGES, judgement.location) or ():
+    for apt in find_fact(snapshot, PACKAGES, location) or ():
         if names := [name for name in apt.packages if name.startswith(packages)]:
-            yield RecentChange(judgement.location, apt.seconds_ago, f"apt: {apt.action} {shorten_names(names)}")
-    if (times := find_fact(snapshot, TIMES, judgement.location)) is None:
+            yield RecentChange(location, apt.seconds_ago, f"apt: {apt.action} {shorten_names(names)}")
+    if (times := find_fact(snapshot, TIMES, location)) is None:
         return
-    units = find_fact(snapshot, UNITS, judgement.location) or {}
+    units = find_fact(snapshot, UNITS, location) or {}
     for part in dict.fromkeys(parts):
         unit = units.get(part.unit)
         started_at = unit.active_since if unit else None
         if started_at is not None and times.current_time - started_at < DAY:
-            yield RecentChange(judgement.location, max(times.current_time - started_at, 0), f"{part.unit} started")
+            yield RecentChange(location, max(times.current_time - started_at, 0), f"{part.unit} started")
         for path, written_at in times.modified_files:
             if path.startswith(part.files):
                 late = f", after {part.unit} had started" if started_at is not None and started_at < written_at else ""
-                yield RecentChange(judgement.location, max(times.current_time - written_at, 0), f"{path} written{late}")
+                yield RecentChange(location, max(times.current_time - written_at, 0), f"{path} written{late}")
 
 
 def find_fact(snapshot: Snapshot, probe: Probe[Fact], location: str) -> Fact | None:

@@ -15,6 +15,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Hint
 from gpustack.config.spec import Spec
+from gpustack.doctor.recent_change import RecentChange
 
 Severity = Literal["broken", "risk", "note"]
 """What does not work is broken; what is true and harms nothing yet is a risk; anything else is a note."""
@@ -39,7 +40,8 @@ class AbnormalState:
     at `locations`, hosts or @cluster.
 
     `message` is the sentence of the program that reports the state. `onset` is when it began, None where nothing says
-    so. `count` is how often it happened, 0 where that is not counted. `next_command` shows more of the first object.
+    so, and `changes` are those on its hosts before. `count` is how often it happened, 0 where that is not counted.
+    `next_command` shows more of the first object.
     """
 
     kind: Kind
@@ -51,6 +53,7 @@ class AbnormalState:
     onset: datetime | None = None
     count: int = 0
     evidence: tuple[Evidence, ...] = ()
+    changes: tuple[RecentChange, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Fault
-from gpustack.doctor.finding import Branch, Diagnosis, Peers, RecentChange
+from gpustack.doctor.finding import Branch, Diagnosis, Peers
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.recent_change import RecentChange
 from gpustack.events import format_count
 from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, format_locations
 from gpustack.times import format_duration

@@ -136,6 +136,7 @@ class AbnormalState(Shape):
     occurrence_count: int | None = take("times")
     next: TextOrNull = take("next_command")
     explain: str
+    changes: list[Change]
     evidence: list[Evidence]
 
 

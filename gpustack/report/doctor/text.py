@@ -164,6 +164,7 @@ def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *
     print_list(console, "objects", state.subjects if len(state.subjects) > 1 else (), verbose=verbose)
     if onset := format_onset(state, diagnosis.snapshot.started_at):
         print_detail(console, "since", onset)
+    print_list(console, "before it", describe_changes(state.changes, console.clean), verbose=verbose)
     if times := format_times(state):
         print_detail(console, "restarts" if state.kind.startswith("container") else "seen", times)
     print_detail(console, "next", "")
