@@ -17,10 +17,10 @@ def shorten_message(message: str, limit: int = LIMIT) -> str:
     redacted first, since half a secret is not recognized."""
     if len(message) <= limit:
         return message
-    return drop_middle(redact(bound_message(message)), limit, limit // 4)
+    return drop_middle(redact(cut_message(message)), limit, limit // 4)
 
 
-def bound_message(message: str) -> str:
+def cut_message(message: str) -> str:
     """Keep of a very long message what is worth a search for secrets: much more than is shown at either end."""
     return drop_middle(message, READ_LIMIT, READ_LIMIT // 2)
 

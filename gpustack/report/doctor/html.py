@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from gpustack.ask.message import bound_message, shorten_message
+from gpustack.ask.message import shorten_message, cut_message
 from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
@@ -51,7 +51,7 @@ def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     environment, clean = build_environment(), build_cleaner(diagnosis.snapshot.inventory)
     code = diagnosis.exit_status
     return environment.get_template("doctor.html.j2").render(
-        clean=lambda text: shorten_message(clean(bound_message(text)), TEXT_LIMIT),
+        clean=lambda text: shorten_message(clean(cut_message(text)), TEXT_LIMIT),
         shorten_answer=build_shortener(clean),
         diagnosis=diagnosis,
         inventory=diagnosis.snapshot.inventory,
