@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from gpustack.ask.message import shorten_message, cut_message
+from gpustack.ask.message import cut_message, shorten_message
 from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
