@@ -5,8 +5,10 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Prose
 from gpustack.doctor.check import check
+from gpustack.doctor.checks.last_words import find_last_words
 from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
-from gpustack.probes.containerd.refusal import DAEMON_ERROR, REFUSAL
+from gpustack.probes.containerd.refusal import REFUSAL
+from gpustack.probes.host.failed_units import FAILED_UNITS
 from gpustack.probes.host.units import UNITS, Unit
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}
@@ -27,7 +29,7 @@ def cri_disabled(view: View) -> Result:
     return Result("CRI v1 of the running containerd", "responding", f"not responding: {reason}", certain=bool(files))
 
 
-@check("containerd-not-running", UNITS, CONFIGURATION, REFUSAL, DAEMON_ERROR)
+@check("containerd-not-running", UNITS, CONFIGURATION, REFUSAL, FAILED_UNITS)
 def not_running(view: View) -> Result:
     """Check that an installed containerd is running. Files that it cannot read, or refuses in words of its own, are
     reported as the reason."""
@@ -52,9 +54,9 @@ def not_running(view: View) -> Result:
 
 
 def judge_ending(view: View, unit: Unit) -> Result:
-    """Judge a containerd that ended by itself: a start repeats the end, for a reason that its last error names."""
-    last_error = view[DAEMON_ERROR] if view.has_fact(DAEMON_ERROR) else ""
-    actual = "; ".join(filter(None, (f"not active, {unit.file}", "ended by itself", last_error)))
+    """Judge a containerd that ended by itself: a start repeats the end, for a reason that its last words name."""
+    last_words = find_last_words(view, "containerd.service")
+    actual = "; ".join(filter(None, (f"not active, {unit.file}", "ended by itself", last_words)))
     journal = Command("journalctl", "-u", "containerd", "-b")
     person = Prose("no start corrects what made it end by itself: {} names the reason", journal)
     return Result("containerd.service", "active", actual, person=person, certain=False)

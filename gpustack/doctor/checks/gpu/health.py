@@ -7,6 +7,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import LOST, NO_GPU, find_gpu_node
+from gpustack.doctor.checks.last_words import find_last_words
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines
 from gpustack.doctor.checks.node_lookup import list_node_entries
 from gpustack.probes.gpu.cluster import GPU_NODES
@@ -14,6 +15,7 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_SMI
 from gpustack.probes.gpu.logs import KERNEL_LOG, LOGS
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
+from gpustack.probes.host.failed_units import FAILED_UNITS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS
 from gpustack.probes.monitoring.scrape import ROW_REMAP, XIDS
@@ -89,7 +91,7 @@ def row_remap(view: View) -> Result:
     return Result("rows of GPU memory to remap", "none", format_value(pending_rows), ok=not pending_rows)
 
 
-@check("gpu-fabricmanager-down", PLUGIN_FILES, GPU_DEVICES)
+@check("gpu-fabricmanager-down", PLUGIN_FILES, GPU_DEVICES, FAILED_UNITS)
 def fabric_manager(view: View) -> Result:
     """Check that the fabric manager is running. It stops by itself without NVSwitches, and is not needed there. The
     switches of NVLink 5 are on no bus of the host, and its GPUs may be joined or not."""
@@ -102,10 +104,11 @@ def fabric_manager(view: View) -> Result:
         return build_ok_result("nvidia-fabricmanager", "no NVSwitch on the bus")
     unit = "not installed" if plugin_files.fabric_manager == "none" else plugin_files.fabric_manager
     # One that ended by itself has a cause of its own, as a driver of another version.
+    last_words = find_last_words(view, "nvidia-fabricmanager.service") if unit == "failed" else ""
     return Result(
         f"nvidia-fabricmanager, for {plugin_files.switches} switches",
         "active",
-        unit,
+        "; ".join(filter(None, (unit, last_words))),
         ok=unit == "active",
         certain=unit in ("inactive", "not installed"),
     )

@@ -190,11 +190,15 @@ def test_a_wrong_announced_address_fails(addresses: dict[str, str], answer: Answ
 
 
 def test_an_address_of_a_separate_network_is_a_guess() -> None:
-    separate = judge_at("flannel-wrong-interface", SHUT, build_annotations({"k1": "10.0.2.15", "k2": ADDRESSES["k2"]}))
-    shared = judge_at("flannel-wrong-interface", SHUT, build_annotations(dict.fromkeys(ADDRESSES, "10.0.2.15")))
-    assert separate.result
-    assert shared.result
-    assert (separate.result.certain, shared.result.certain) == (False, True)
+    separate_address = judge_at(
+        "flannel-wrong-interface", SHUT, build_annotations({"k1": "10.0.2.15", "k2": ADDRESSES["k2"]})
+    )
+    doubled_address = judge_at(
+        "flannel-wrong-interface", SHUT, build_annotations(dict.fromkeys(ADDRESSES, "10.0.2.15"))
+    )
+    assert separate_address.result
+    assert doubled_address.result
+    assert (separate_address.result.certain, doubled_address.result.certain) == (False, True)
 
 
 def test_wrong_checksums_at_both_ends_fail() -> None:

@@ -17,13 +17,13 @@ def test_cri_that_is_turned_off_fails() -> None:
     assert summarize(judge_host("containerd-cri-disabled", vendor)) == (
         "failed", "not responding: disabled by disabled_plugins in config.toml",
     )  # fmt: skip
-    disabled, silent = (
+    with_files, silent = (
         judge_host("containerd-cri-disabled", answers) for answers in (vendor, {"containerd.runtime": SILENT})
     )
     assert summarize(silent) == ("failed", "not responding: failed to load")
-    assert disabled.result
+    assert with_files.result
     assert silent.result
-    assert (disabled.result.certain, silent.result.certain) == (True, False)
+    assert (with_files.result.certain, silent.result.certain) == (True, False)
     assert judge_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 
@@ -62,7 +62,7 @@ def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: st
 
 @pytest.mark.parametrize("case", ["failed-just-now", "fails-again-and-again", "starts-in-vain"])
 def test_a_containerd_that_ended_by_itself_is_not_started(case: str) -> None:
-    history = {"containerd.last-error": read_case("containerd.last-error", "no-space")}
+    history = {"units.failed": read_case("units.failed", "containerd")}
     services = {"units.services": read_case("units.services", case), "containerd.runtime": SILENT}
     result = judge_host("containerd-not-running", services | history).result
     assert result

@@ -27,6 +27,7 @@ ROWS = "gpu-ecc-row-remap-pending"
         (ROWS, {"gpu__smi": "rows-unknown", "scrape__row_remap": "error"}, "unknown", ""),
         (ROWS, {"gpu__smi": "rows-unknown", "scrape__row_remap": "pending"}, "failed", "ROW_REMAP_PENDING"),
         (FABRIC, {"gpu__plugin_files": "fabric-down"}, "failed", "failed"),
+        (FABRIC, {"gpu__plugin_files": "fabric-down", "units__failed": "fabric-manager"}, "failed", "530.41.03"),
         (FABRIC, {"gpu__plugin_files": "no-gpu"}, "ok", "the host has no GPU"),
         (FABRIC, {"gpu__plugin_files": "switchless-down"}, "ok", "no NVSwitch on the bus"),
         # The NVSwitches of a B200 are on no bus of the host.
