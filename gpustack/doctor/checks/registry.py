@@ -103,7 +103,8 @@ def proxy_missing(view: View) -> Result:
     """Look for a pull that failed on a direct connection, where containerd runs without the proxy of the spec. Raise
     FactUnavailable where nothing goes through the proxy either: then containerd is not at fault alone."""
     subject, spec_proxy = "proxy of the running containerd", view.spec.proxy
-    if spec_proxy is None or (state := view[DAEMONS].get("containerd", "same")) == "same":
+    state = view[DAEMONS].get("containerd", "same")
+    if spec_proxy is None or state == "same":
         return build_ok_result(subject, "that of the spec" if spec_proxy else "none in the spec")
     failed_pulls = [
         pull for pull in select_on_own_node(view, list_waiting_pulls(view)) if UNCONNECTED.search(pull[1].message)
