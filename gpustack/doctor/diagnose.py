@@ -19,7 +19,7 @@ from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import OBSERVERS
-from gpustack.doctor.states.state import Observer, observe_all
+from gpustack.doctor.states.state import AbnormalState, Observer, merge_states, observe_all
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -48,6 +48,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
+    states = merge_states(reduce_severity(state, starts, snapshot) for state in states)
     states = tuple(replace(state, changes=find_preceding_changes(state, snapshot)) for state in states)
     return Diagnosis(
         snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts, states, unknown_observations
@@ -70,6 +71,15 @@ def add_surroundings(
         for symptom in verdict.unexplained_symptoms
     )
     return replace(verdict, roots=tuple(roots), unexplained_symptoms=symptoms)
+
+
+def reduce_severity(state: AbnormalState, starts: Collection[Start], snapshot: Snapshot) -> AbnormalState:
+    """Return a broken state as a risk where one of its hosts is starting: it may work in a moment. A failed pod stays
+    failed."""
+    if state.severity != "broken" or state.kind == "pod-failed":
+        return state
+    hosts = [location for location in state.locations if location != CLUSTER]
+    return replace(state, severity="risk") if select_starts(starts, hosts, snapshot) else state
 
 
 def merge_judgements(

@@ -3,13 +3,16 @@
 The messages are quoted from public reports, which are named beside them.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from gpustack.doctor.diagnose import diagnose
 from tests.unit.doctor.states.objects import (
     build_healthy,
+    build_snapshot,
     diagnose_items,
     find_item,
     format_time,
@@ -20,6 +23,7 @@ from tests.unit.doctor.states.objects import (
     read_items,
     render,
 )
+from tests.worlds.snapshots.answers import read_case
 
 GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
 PROMETHEUS = {
@@ -156,3 +160,15 @@ def test_a_list_that_is_missing_leaves_the_others() -> None:
     diagnosis = diagnose_items(monitoring__pods=[pod], pods__system=[{"metadata": {}}])
     assert [judgement.id for judgement in diagnosis.unknown_observations] == ["containers-of-pods-system"]
     assert len(list_states(diagnosis)) == 1
+
+
+def test_a_container_of_a_host_that_is_starting_is_a_risk() -> None:
+    """constructed from a recording five seconds after a power cut: containerd gives exit code 255 to what it lost."""
+    pod = make_pod("gpu-operator", "nvidia-dcgm-exporter-cxhsn", EXPORTER)
+    end = {"terminated": {"exitCode": 255, "reason": "Unknown"}}
+    pod["status"]["containerStatuses"] = [make_container("nvidia-dcgm-exporter", end)]
+    calm = build_snapshot(gpu__pods=[pod])
+    units = read_case("units.services", "starting", location="k2")
+    moment = replace(calm, answers={**calm.answers, ("units.services", "k2"): units})
+    severities = [[state.severity for state in list_states(diagnose(snapshot))] for snapshot in (calm, moment)]
+    assert severities == [["broken"], ["risk"]]
