@@ -48,7 +48,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
-    states = merge_states(reduce_severity(state, starts, snapshot) for state in states)
+    states = merge_states(limit_severity(state, starts, snapshot) for state in states)
     states = tuple(replace(state, changes=find_preceding_changes(state, snapshot)) for state in states)
     return Diagnosis(
         snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts, states, unknown_observations
@@ -73,7 +73,7 @@ def add_surroundings(
     return replace(verdict, roots=tuple(roots), unexplained_symptoms=symptoms)
 
 
-def reduce_severity(state: AbnormalState, starts: Collection[Start], snapshot: Snapshot) -> AbnormalState:
+def limit_severity(state: AbnormalState, starts: Collection[Start], snapshot: Snapshot) -> AbnormalState:
     """Return a broken state as a risk where one of its hosts is starting: it may work in a moment. A failed pod stays
     failed."""
     if state.severity != "broken" or state.kind == "pod-failed":
