@@ -33,20 +33,25 @@ def list_short_workloads(
     view: View, space: str, deployments: Probe[Workloads], daemon_sets: Probe[Workloads]
 ) -> Iterator[AbnormalState]:
     """List the Deployments and DaemonSets of the platform in a namespace that lack pods because they are refused. A
-    Deployment says so itself; a DaemonSet that lacks none has got its pods since the event."""
+    Deployment says so itself. Events stay for an hour: a DaemonSet whose pods exist has got them since, and where they
+    do not work the reason is another."""
     for name, workload in view[deployments].items():
         if workload.refusal and lacks_pods(view, space, workload):
             yield build_state(RefusedPod("Deployment", space, name, workload.refusal, None, None, 0))
     sets = view[daemon_sets]
     for refusal in view[REFUSED_PODS]:
         is_known = (refusal.namespace, refusal.kind) == (space, "DaemonSet") and refusal.name in sets
-        if is_known and lacks_pods(view, space, sets[refusal.name]):
+        if is_known and lacks_pods(view, space, sets[refusal.name]) and has_missing_pods(sets[refusal.name]):
             yield build_state(refusal)
 
 
 def lacks_pods(view: View, space: str, workload: Workload) -> bool:
     """Tell whether a workload of a namespace belongs to the platform and has fewer pods than it is to have."""
     return not workload.runs and is_platform_label_set(view.spec, space, workload.labels)
+
+
+def has_missing_pods(daemon_set: Workload) -> bool:
+    return daemon_set.created_pods < daemon_set.desired_pods
 
 
 def list_stateful_sets(view: View) -> tuple[str, ...]:

@@ -12,14 +12,15 @@ KEEP = ("metadata.name", "metadata.labels", "metadata.generation", "spec.replica
 
 @dataclass(frozen=True)
 class Workload:
-    """Describe a workload: `desired_pods` and `ready` count pods; `current`: all of them are of the present template;
-    `refusal` is as `find_pod_refusal` returns it."""
+    """Describe a workload: `desired_pods`, `created_pods` and `ready` count pods, and those of a DaemonSet are counted
+    by nodes; `current`: all of them are of the present template; `refusal` is as `find_pod_refusal` returns it."""
 
     desired_pods: int
     ready: int
     current: bool
     refusal: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    created_pods: int = 0
 
     @property
     def runs(self) -> bool:
@@ -39,10 +40,12 @@ def parse_workload(entry: Any) -> Workload:
     if "replicas" in entry.get("spec", {}):
         desired_pods: int = entry["spec"]["replicas"]
         current = observed and status.get("updatedReplicas", 0) >= desired_pods
-        return Workload(desired_pods, status.get("readyReplicas", 0), current, find_pod_refusal(status), labels)
+        ready, created_pods = status.get("readyReplicas", 0), status.get("replicas", 0)
+        return Workload(desired_pods, ready, current, find_pod_refusal(status), labels, created_pods)
     desired_pods = status.get("desiredNumberScheduled", 0)
     current = observed and status.get("updatedNumberScheduled", 0) >= desired_pods
-    return Workload(desired_pods, status.get("numberReady", 0), current, labels=labels)
+    created_pods = status.get("currentNumberScheduled", 0)
+    return Workload(desired_pods, status.get("numberReady", 0), current, labels=labels, created_pods=created_pods)
 
 
 def build_probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:

@@ -31,17 +31,22 @@ def make_event(kind: str, namespace: str, name: str, message: str) -> dict[str, 
     return {"involvedObject": reference, "message": message, **times}
 
 
-@pytest.mark.parametrize("ready", [0, 2], ids=["short", "complete-since"])
-def test_a_daemon_set_that_lacks_pods_has_the_words_of_the_api_server(ready: int) -> None:
+@pytest.mark.parametrize(
+    ("created_pods", "ready", "count"),
+    [(1, 1, 1), (2, 0, 0), (2, 2, 0)],
+    ids=["short", "not-ready-since", "complete-since"],
+)
+def test_a_daemon_set_that_lacks_pods_has_the_words_of_the_api_server(
+    created_pods: int, ready: int, count: int
+) -> None:
     sets = read_items("gpu.daemon-sets")
-    find_item(sets, "nvidia-dcgm-exporter")["status"] |= {"numberReady": ready}
+    counts = {"currentNumberScheduled": created_pods, "numberReady": ready}
+    find_item(sets, "nvidia-dcgm-exporter")["status"] |= counts
     event = make_event("DaemonSet", "gpu-operator", "nvidia-dcgm-exporter", POD_SECURITY)
     diagnosis = diagnose_items(gpu__daemon_sets=sets, pods__refused=[event])
     states = list_states(diagnosis, "pods-refused")
-    assert [(state.severity, state.message, state.count) for state in states] == [("broken", POD_SECURITY, 14)] * (
-        not ready
-    )
-    assert ("BROKEN  daemonset gpu-operator/nvidia-dcgm-exporter" in render(diagnosis)) is not bool(ready)
+    assert [(state.severity, state.message, state.count) for state in states] == [("broken", POD_SECURITY, 14)] * count
+    assert ("BROKEN  daemonset gpu-operator/nvidia-dcgm-exporter" in render(diagnosis)) is bool(count)
 
 
 def test_a_stateful_set_without_pods_has_the_words_of_the_api_server() -> None:
