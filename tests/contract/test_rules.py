@@ -61,24 +61,6 @@ def test_each_alert_fires_and_is_silent(file: Path) -> None:
     assert run_promtool("test", "rules", file) == ""
 
 
-def apply_honor_labels(series: re.Match[str]) -> str:
-    """Write a series of a GPU as Prometheus stores it where it honours the labels of the exporter."""
-    text = re.sub(r'(?<=[{,])\s*(?:namespace|pod|container)="[^"]*",?', "", series[0])
-    return re.sub(r"\bexported_(namespace|pod|container)=", r"\1=", text)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    "file", [file for file in TESTS if "exported_pod" in file.read_text()], ids=lambda file: file.stem
-)
-def test_each_alert_fires_with_the_labels_of_the_exporter_as_they_are(file: Path, tmp_path: Path) -> None:
-    """The input is that of the other shape (honorLabels false), but for the names of its labels."""
-    text = re.sub(r'\bDCGM_\w+\{[^}]*exported_pod="[^}]*\}', apply_honor_labels, file.read_text())
-    (tmp_path / file.name).write_text(text.replace("../", f"{RULES}/"))
-    assert run_promtool("test", "rules", tmp_path / file.name) == ""
-
-
 def test_a_quiet_cluster_has_every_counter() -> None:
     """The last Xid is the exception: a quiet cluster has none."""
     quiet = yaml.safe_load((RULES / "tests" / "quiet.yaml").read_text())["tests"]
