@@ -42,7 +42,7 @@ CONSTRUCTED_METRICS = {
     "up": "Prometheus itself: targets of a static list have fewer labels",
 }
 STATIC_TARGETS = "targets"
-"""Its targets have no pod on purpose."""
+"""The targets of this file have no pod on purpose."""
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 Shapes = Mapping[bool, StoredSeries]

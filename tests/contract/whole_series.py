@@ -15,7 +15,7 @@ JOBS = {
 }
 """The job whose targets have the metrics with this beginning."""
 WORKLOAD = ("namespace", "pod", "container")
-"""What the exporter says of a pod that has a GPU, and Prometheus of the exporter's own."""
+"""The exporter names the pod that has a GPU by these labels, and Prometheus names the exporter's own pod by them."""
 WRITTEN_SERIES = re.compile(r"(series:\s*(?:>-\s*)?['\"]?)([\w:]+\{[^}]*\})")
 INPUT = re.compile(r"(?m)^( +)input_series:\n")
 Targets = Mapping[str, Labels]

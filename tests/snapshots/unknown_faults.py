@@ -37,7 +37,7 @@ HARMLESS_FACTS = {
 }
 
 
-"""By the id of the fault that the doctor calls it: the probe, and how its answer changes."""
+"""Each harmless fact has the id of the fault that the doctor calls it, its probe, and the change of the answer."""
 
 
 def remove_fault(fault: str) -> tuple[Graph, list[Check]]:

@@ -15,13 +15,13 @@ from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
 from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
 from gpustack.probes.kubernetes.taints import CORDON
 
-A_WHILE = timedelta(seconds=60)
+USUAL_START = timedelta(seconds=60)
 
 
 def list_waiting_pods(view: View) -> Iterator[PodState]:
     """List the pods that were created more than a minute ago and have not started."""
     for pod in view[PENDING_PODS]:
-        if pod.created_at and view.started_at - pod.created_at > A_WHILE and not pod.deleted:
+        if pod.created_at and view.started_at - pod.created_at > USUAL_START and not pod.deleted:
             yield pod
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from gpustack.ask.judge import Judgement, describe_error
+from gpustack.ask.judge import Judgement, Outcome, describe_error
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Evidence, FactUnavailable, Probe, Scope
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -18,7 +18,7 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.recent_change import RecentChange
 
 Severity = Literal["broken", "risk", "note"]
-"""What does not work is broken; what is true and harms nothing yet is a risk; anything else is a note."""
+"""A state is `broken` where something does not work, a `risk` where nothing suffers from it yet, and else a `note`."""
 SEVERITIES: tuple[Severity, ...] = ("broken", "risk", "note")
 Kind = Literal[
     "container-not-running",
@@ -77,22 +77,23 @@ def observe(observer: Observer, snapshot: Snapshot, location: str) -> tuple[tupl
         states = tuple(observer.function(view))
     except (FactUnavailable, *UNREADABLE) as error:
         return (), Judgement(observer.id, location, "unknown", None, describe_error(error), view.evidence)
-    found = tuple(replace(state, evidence=view.evidence) for state in states)
-    return found, Judgement(observer.id, location, "failed" if found else "ok", None, "", view.evidence)
+    outcome: Outcome = "failed" if states else "ok"
+    judgement = Judgement(observer.id, location, outcome, None, "", view.evidence)
+    return tuple(replace(state, evidence=view.evidence) for state in states), judgement
 
 
 def observe_all(
     observers: Iterable[Observer], snapshot: Snapshot
 ) -> tuple[tuple[AbnormalState, ...], tuple[Judgement, ...]]:
     """Let all observers look at their locations. Return the states, equal ones as one, and the unknown judgements."""
-    found: list[AbnormalState] = []
-    unknown: list[Judgement] = []
+    all_states: list[AbnormalState] = []
+    unknown_judgements: list[Judgement] = []
     for observer in observers:
         for location in list_locations(observer, snapshot):
             states, judgement = observe(observer, snapshot, location)
-            found += states
-            unknown += [judgement] if judgement.outcome == "unknown" else []
-    return merge_states(found), tuple(unknown)
+            all_states += states
+            unknown_judgements += [judgement] if judgement.outcome == "unknown" else []
+    return merge_states(all_states), tuple(unknown_judgements)
 
 
 def list_locations(observer: Observer, snapshot: Snapshot) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ them.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
@@ -106,28 +107,30 @@ def parse_measurements(answer: Answer) -> tuple[Measurement, ...]:
     )
 
 
-def parse_targets(answer: Answer) -> tuple[Target, ...]:
-    """Parse the targets. Raise ValueError where the answer is none of /api/v1/targets."""
+def list_targets(answer: Answer) -> list[Any]:
+    """Return the active targets. Raise ValueError where the answer is none of /api/v1/targets."""
     body = load_json(answer.stdout)
     if body["status"] != "success":
         raise ValueError(shorten_message(answer.stdout))
+    targets: list[Any] = body["data"]["activeTargets"]
+    return targets
+
+
+def parse_targets(answer: Answer) -> tuple[Target, ...]:
     return tuple(
         Target(
             str(target["labels"].get("node") or target["labels"].get("instance", "")),
             shorten_message(str(target["lastError"])),
         )
-        for target in body["data"]["activeTargets"]
+        for target in list_targets(answer)
     )
 
 
 def parse_target_errors(answer: Answer) -> tuple[TargetError, ...]:
-    """Parse the errors of targets that have one. Raise ValueError where the answer is none of /api/v1/targets."""
-    body = load_json(answer.stdout)
-    if body["status"] != "success":
-        raise ValueError(shorten_message(answer.stdout))
+    """Parse the errors of targets that have one."""
     errors = (
         TargetError(labels.get("job", ""), labels.get("instance", ""), shorten_message(target["lastError"]))
-        for target in body["data"]["activeTargets"]
+        for target in list_targets(answer)
         for labels in (target["labels"],)
         if target.get("lastError")
     )
