@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from gpustack.ask.answers import parse_answers
+from gpustack.ask.api import NO_VARIABLES
 from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.script import build_last_line, render_script
 from gpustack.ask.snapshot import Reach, Snapshot, index_answers
@@ -42,10 +43,12 @@ def gather(
     probes: Sequence[Probe[Any]],
     *,
     hosts: Sequence[str] = (),
+    variables: Mapping[str, str] = NO_VARIABLES,
     ask: Ask = run_script,
     report: Reporter = ignore_event,
 ) -> Snapshot:
-    """Ask the hosts, all or those named in `hosts`, and return their answers.
+    """Ask the hosts, all or those named in `hosts`, and return their answers. Scripts may read `variables` beside those
+    of all probes.
 
     Probes of the cluster are asked of every control plane among them; the answers of the first one reached count.
     """
@@ -55,7 +58,9 @@ def gather(
     report(Event("ask", "", f"{format_count(len(unique), 'probe')} on {format_count(len(asked_hosts), 'host')}"))
     # Its threads are daemons: on Ctrl-C nobody waits for a host that is silent.
     with ThreadPool(min(MAX_THREADS, max(1, len(asked_hosts)))) as pool:
-        results = pool.map(lambda host: ask_host(inventory, host, unique, ask, report), asked_hosts, chunksize=1)
+        results = pool.map(
+            lambda host: ask_host(inventory, host, unique, ask, report, variables), asked_hosts, chunksize=1
+        )
     answers: dict[tuple[str, str], Answer] = {}
     for _, host_answers in reversed(results):
         answers.update(host_answers)
@@ -75,12 +80,17 @@ def require_reach(snapshot: Snapshot, names: Sequence[str] = ()) -> None:
 
 
 def ask_host(
-    inventory: Inventory, host: Host, probes: Sequence[Probe[Any]], ask: Ask, report: Reporter
+    inventory: Inventory,
+    host: Host,
+    probes: Sequence[Probe[Any]],
+    ask: Ask,
+    report: Reporter,
+    variables: Mapping[str, str],
 ) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
     start_time = time.monotonic()
     host_probes = [probe for probe in probes if probe.scope == "host" or host.control_plane]
     marker = secrets.token_hex(16)
-    script = render_script(host_probes, marker, build_probe_variables(inventory, host))
+    script = render_script(host_probes, marker, {**build_probe_variables(inventory, host), **variables})
     answers: list[Answer] = []
     peers: list[str] = []
     try:

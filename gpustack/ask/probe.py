@@ -1,7 +1,7 @@
 """Probes: read-only questions, each with an id and a pure parser. The reply to one is an Answer, which is kept raw."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -86,6 +86,11 @@ class Evidence:
     command: str
     answer: Answer
     manual_command: str = ""
+
+
+def collect_answers(evidence: Iterable[Evidence]) -> set[tuple[str, str]]:
+    """Return the answers that evidence rests on: ids of probes, and the location where each was read."""
+    return {(entry.answer.probe, entry.location) for entry in evidence}
 
 
 @dataclass(frozen=True)

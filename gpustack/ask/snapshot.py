@@ -90,6 +90,12 @@ class Snapshot:
             self.seconds + newer_snapshot.seconds,
         )
 
+    def add_answers(self, later_snapshot: "Snapshot") -> "Snapshot":
+        """Return this snapshot with the answers of a later round beside its own. Its time and the reach of its hosts
+        stay, as ages are counted from the former."""
+        answers = MappingProxyType({**later_snapshot.answers, **self.answers})
+        return Snapshot(self.started_at, self.inventory, self.reach, answers, self.seconds + later_snapshot.seconds)
+
 
 def parse_fact(probe: Probe[Fact], answer: Answer) -> Fact | FactUnavailable:
     try:

@@ -8,8 +8,9 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.cli.doctor_wait import gather_when_started
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.questions import agree_on_places, confirm
+from gpustack.cli.rounds import gather_rounds
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.diagnose import diagnose, list_probes
+from gpustack.doctor.diagnose import diagnose
 from gpustack.errors import RolloutError
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import IDENTITY, OS
@@ -28,8 +29,7 @@ def run_fix(session: LockSession, hosts: Inventory, faults: Collection[str], yes
     """Fix the root causes that have an automatic fix, once no host is starting. Raise RolloutError where
     all fixes were declined, or none can start."""
     require_faults([*faults, *yes_to])
-    probes = list_probes()
-    snapshot = gather_when_started(lambda: gather.gather(hosts, probes, report=session.report), session.report)
+    snapshot = gather_when_started(lambda: gather_rounds(hosts, session.report), session.report)
     before = add_commands(diagnose(snapshot))
     require_roots(faults, before)
     session.show_preview(before)

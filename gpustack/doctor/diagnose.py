@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpustack.ask.judge import Judgement, build_ok_result, judge
-from gpustack.ask.probe import CLUSTER, Evidence, Probe
+from gpustack.ask.probe import CLUSTER, Probe, collect_answers
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor.check import Check
@@ -17,6 +17,7 @@ from gpustack.doctor.peers import group_peers
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
+from gpustack.doctor.second_round import add_last_lines
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import OBSERVERS
 from gpustack.doctor.states.state import AbnormalState, Observer, merge_states, observe_all
@@ -49,7 +50,9 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
     states = merge_states(limit_severity(state, starts, snapshot) for state in states)
-    states = tuple(replace(state, changes=find_preceding_changes(state, snapshot)) for state in states)
+    states = tuple(
+        add_last_lines(replace(state, changes=find_preceding_changes(state, snapshot)), snapshot) for state in states
+    )
     return Diagnosis(
         snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts, states, unknown_observations
     )
@@ -135,11 +138,6 @@ def derive_judgement(id: str, state: StepState, judgement: Judgement) -> Judgeme
         return Judgement(id, state.location, "failed", judgement.result, "", judgement.evidence)
     reason = judgement.reason or f"{name} failed otherwise: {judgement.result}"
     return Judgement(id, state.location, "unknown", None, reason, judgement.evidence)
-
-
-def collect_answers(evidence: Iterable[Evidence]) -> set[tuple[str, str]]:
-    """Return the answers that evidence rests on: ids of probes, and the location where each was read."""
-    return {(entry.answer.probe, entry.location) for entry in evidence}
 
 
 def find_drift(step_plan: Plan, judgements: Judgements, *, quiet: bool) -> Iterable[Drift]:

@@ -171,11 +171,10 @@ def make_reader(session: DoctorSession, recording: Path | None, *, wait: bool) -
     if recording:
         return lambda: session.load_recording(recording)
     hosts = session.open_inventory()
-    from gpustack.ask.gather import gather
-    from gpustack.doctor.diagnose import list_probes
+    from gpustack.cli.rounds import gather_rounds
 
     def read() -> "Snapshot":
-        return gather(hosts, list_probes(), report=session.report)
+        return gather_rounds(hosts, session.report)
 
     if not wait:
         return read

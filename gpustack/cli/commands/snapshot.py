@@ -59,15 +59,11 @@ def snapshot(
     """Record the answers of the hosts in a file, for `--from` of other commands and for support.
 
     Secrets are never recorded."""
-    from gpustack.doctor.diagnose import list_probes
     from gpustack.rollout.anonymize import remove_secrets
 
     if path and path != Path("-"):
         require_writable(path)
-    if recording:
-        current_snapshot = session.load_recording(recording)
-    else:
-        current_snapshot = session.gather(session.open_inventory(), list_probes())
+    current_snapshot = session.load_recording(recording) if recording else gather_answers(session)
     current_snapshot = pseudonymize(current_snapshot) if redaction else remove_secrets(current_snapshot)
     if list_answers:
         from gpustack.report.snapshot_listing import render_listing
@@ -78,6 +74,17 @@ def snapshot(
             current_snapshot,
             path or Path(format_name(current_snapshot.inventory.spec.cluster_name, current_snapshot.started_at)),
         )
+
+
+def gather_answers(session: Session) -> "Snapshot":
+    """Gather the answers of a diagnosis. Raise UnreachableError where no host was reached."""
+    inventory = session.open_inventory()
+    from gpustack.ask.gather import require_reach
+    from gpustack.cli.rounds import gather_rounds
+
+    current_snapshot = gather_rounds(inventory, session.report)
+    require_reach(current_snapshot)
+    return current_snapshot
 
 
 def require_writable(path: Path) -> None:

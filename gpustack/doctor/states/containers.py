@@ -11,6 +11,7 @@ from gpustack.doctor.checks.startup import STARTS
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
+from gpustack.probes.kubernetes.container_logs import ContainerLog
 from gpustack.probes.kubernetes.pod_states import (
     FLANNEL_PODS,
     GPU_PODS,
@@ -32,6 +33,8 @@ platform is that of NVIDIA's driver, of 1 to 2 GB."""
 RESTARTING = "CrashLoopBackOff"
 """The kubelet's message beside this reason only says how long it waits, and in which pod."""
 ENDED_WELL = "Completed"
+ENDED_KINDS: tuple[Kind, ...] = ("container-not-running", "container-restarts")
+"""Kinds of states of a container that are about a run that ended."""
 
 
 def build_observer(
@@ -142,25 +145,34 @@ def build_state(
     onset: datetime | None,
 ) -> AbnormalState:
     part = "init container" if container.init else "container"
+    log = find_log(pod, container, kind)
+    describe = Command("kubectl", "-n", pod.namespace, "describe", "pod", pod.name)
     return AbnormalState(
         kind,
         severity,
         (locate_node(view, pod.node),),
         (f"pod {pod}, {part} {container.name}",),
         message,
-        build_next_command(pod, container),
+        log.command if log and kind in ENDED_KINDS else describe,
         onset,
         container.restarts,
+        log=None if kind in ENDED_KINDS and has_words(container) else log,
     )
 
 
-def build_next_command(pod: PodState, container: Container) -> Command:
-    """Build the command that shows the log of the run that ended, or the events of a pod of which nothing ended."""
-    kubectl = Command("kubectl", "-n", pod.namespace)
-    if container.exit_code is None:
-        return kubectl.extend("describe", "pod", pod.name)
-    logs = kubectl.extend("logs", pod.name, "-c", container.name)
-    return logs if container.ended else logs.extend("--previous")
+def find_log(pod: PodState, container: Container, kind: Kind) -> ContainerLog | None:
+    """Find the log of the run that ended last, or that of a run that goes on where that is what is reported. Return
+    None where there was no such run."""
+    if kind in ENDED_KINDS:
+        exists, is_previous = container.exit_code is not None, not container.ended
+    else:
+        exists, is_previous = container.started_at is not None, False
+    return ContainerLog(pod.namespace, pod.name, container.name, is_previous) if exists else None
+
+
+def has_words(container: Container) -> bool:
+    """Tell whether the kubelet has words of the run that ended last, or of its start."""
+    return bool(container.message if container.ended else container.last_message)
 
 
 OBSERVERS = (

@@ -16,6 +16,7 @@ from gpustack.ask.view import View
 from gpustack.command import Hint
 from gpustack.config.spec import Spec
 from gpustack.doctor.recent_change import RecentChange
+from gpustack.probes.kubernetes.container_logs import ContainerLog
 
 Severity = Literal["broken", "risk", "note"]
 """A state is `broken` where something does not work, a `risk` where nothing suffers from it yet, and else a `note`."""
@@ -41,7 +42,8 @@ class AbnormalState:
 
     `message` is the sentence of the program that reports the state. `onset` is when it began, None where nothing says
     so, and `changes` are those on its hosts before. `count` is how often it happened, 0 where that is not counted.
-    `next_command` shows more of the first object.
+    `next_command` shows more of the first object. `log` is that of its container, None where it has none or where
+    `message` has its words; `last_lines` are those of this log, empty where nobody asked for it.
     """
 
     kind: Kind
@@ -54,6 +56,8 @@ class AbnormalState:
     count: int = 0
     evidence: tuple[Evidence, ...] = ()
     changes: tuple[RecentChange, ...] = ()
+    log: ContainerLog | None = None
+    last_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,7 @@ class AbnormalState(Shape):
     locations: list[str]
     subjects: list[str]
     description: TextOrNull = take("message")
+    last_lines: list[str]
     abnormal_since: TimeOrNull = take("onset")
     occurrence_count: int | None = take("times")
     next: TextOrNull = take("next_command")

@@ -161,12 +161,16 @@ def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *
         console, state.severity.upper(), subject, state.locations, state.kind, SEVERITY_STYLES[state.severity]
     )
     print_paragraph(console, state.message)
+    if state.last_lines:
+        print_detail(console, "last lines", "\n".join(state.last_lines))
     print_list(console, "objects", state.subjects if len(state.subjects) > 1 else (), verbose=verbose)
     if onset := format_onset(state, diagnosis.snapshot.started_at):
         print_detail(console, "since", onset)
     print_list(console, "before it", describe_changes(state.changes, console.clean), verbose=verbose)
     if times := format_times(state):
         print_detail(console, "restarts" if state.kind.startswith("container") else "seen", times)
+    for entry in state.evidence if verbose else ():
+        print_evidence(console, entry)
     print_detail(console, "next", "")
     print_command(console, state.next_command, INDENT)
     print_detail(console, "more", build_explain_command(state), "cyan")

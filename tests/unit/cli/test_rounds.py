@@ -1,0 +1,57 @@
+"""A diagnosis asks all hosts once, and the control plane a second time only for what is unexplained."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask import gather as gathering
+from gpustack.ask.probe import Probe
+from gpustack.ask.recording import read_recording
+from gpustack.ask.snapshot import Snapshot
+from gpustack.cli.rounds import gather_rounds
+from gpustack.events import ignore_event
+from gpustack.probes.kubernetes.container_logs import LAST_LINES
+from tests.snapshots.fixture import FOLDER, restore_recording
+
+CRASHING = "no-proxy-missing-cluster-cidrs"
+"""In this recording containers crash, and the root cause is far from them."""
+Call = dict[str, Any]
+
+
+def read_fixture(name: str, folder: Path) -> Snapshot:
+    path = folder / "recording.jsonl"
+    path.write_text(restore_recording(FOLDER / f"{name}.jsonl"))
+    return read_recording(path)
+
+
+def record_rounds(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> tuple[Snapshot, list[Call]]:
+    """Gather the rounds from hosts that answer as the snapshot has it, and without words in a second round."""
+    calls: list[Call] = []
+
+    def gather(inventory: Any, probes: Sequence[Probe[Any]], **options: Any) -> Snapshot:
+        calls.append({"probes": [probe.id for probe in probes], **options})
+        return snapshot if len(calls) == 1 else replace(snapshot, answers={})
+
+    monkeypatch.setattr(gathering, "gather", gather)
+    return gather_rounds(snapshot.inventory, ignore_event), calls
+
+
+@pytest.mark.parametrize("name", ["healthy", "op-operator-oom", "mon-dcgm-exporter-oom", "cni-plugin-binaries-missing"])
+def test_what_is_healthy_or_explained_is_asked_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, calls = record_rounds(read_fixture(name, tmp_path), monkeypatch)
+    assert len(calls) == 1
+    assert LAST_LINES.id not in calls[0]["probes"]
+
+
+def test_the_control_plane_alone_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = read_fixture(CRASHING, tmp_path)
+    merged_snapshot, calls = record_rounds(snapshot, monkeypatch)
+    _, second = calls
+    assert (second["probes"], second["hosts"]) == ([LAST_LINES.id], ["host1"])
+    logs = second["variables"]["LOGS"].split()
+    assert "gpu-operator/gpu-feature-discovery-qxwpx/gpu-feature-discovery" in logs
+    assert "monitoring/monitoring-kube-state-metrics-68548c846f-zrjgw/kube-state-metrics/previous" in logs
+    assert merged_snapshot.answers == snapshot.answers
