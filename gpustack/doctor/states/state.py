@@ -4,7 +4,7 @@ A state is read from a field of the API, the state of a unit or an exit code, an
 message. The message is what the program said, whole.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -29,9 +29,11 @@ Kind = Literal[
     "node-label",
     "pod-failed",
     "pod-unscheduled",
+    "pods-missing",
     "pods-refused",
     "sandbox-not-created",
     "unit-failed",
+    "workload-stalled",
 ]
 
 
@@ -43,7 +45,8 @@ class AbnormalState:
     `message` is the sentence of the program that reports the state. `onset` is when it began, None where nothing says
     so, and `changes` are those on its hosts before. `count` is how often it happened, 0 where that is not counted.
     `next_command` shows more of the first object. `log` is that of its container, None where it has none or where
-    `message` has its words; `last_lines` are those of this log, empty where nobody asked for it.
+    `message` has its words; `last_lines` are those of this log, empty where nobody asked for it. `members` are objects
+    on which it rests: where one of them has a state of its own, that says more.
     """
 
     kind: Kind
@@ -58,6 +61,7 @@ class AbnormalState:
     changes: tuple[RecentChange, ...] = ()
     log: ContainerLog | None = None
     last_lines: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,13 @@ def observe_all(
             states, judgement = observe(observer, snapshot, location)
             all_states += states
             unknown_judgements += [judgement] if judgement.outcome == "unknown" else []
-    return merge_states(all_states), tuple(unknown_judgements)
+    return merge_states(select_exact_states(all_states)), tuple(unknown_judgements)
+
+
+def select_exact_states(states: Collection[AbnormalState]) -> Iterator[AbnormalState]:
+    """Select the states of which no member has a state of its own."""
+    objects = {subject.partition(", ")[0] for state in states for subject in state.subjects}
+    return (state for state in states if objects.isdisjoint(state.members))
 
 
 def list_locations(observer: Observer, snapshot: Snapshot) -> tuple[str, ...]:

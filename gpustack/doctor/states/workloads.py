@@ -1,95 +1,163 @@
-"""Workloads of the platform whose pods the API server refuses: by Pod Security, a webhook or a quota."""
+"""Workloads of the platform that lack pods: because the API server refuses them (Pod Security, a webhook, a quota), or
+for another reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
 
 from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.config.spec import Spec
 from gpustack.doctor.states.ownership import is_platform_label_set
-from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_DEPLOYMENTS
-from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
-from gpustack.probes.kubernetes.refused_pods import REFUSED_PODS, RefusedPod
-from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS, Workload
+from gpustack.probes.kubernetes import workloads
+from gpustack.probes.kubernetes.pod_states import (
+    FLANNEL_PODS,
+    GPU_PODS,
+    KEDA_PODS,
+    MONITORING_PODS,
+    STORAGE_PODS,
+    SYSTEM_PODS,
+    PodState,
+)
+from gpustack.probes.kubernetes.refused_pods import REFUSED_PODS
+from gpustack.probes.kubernetes.storage import PROVISIONER
+from gpustack.probes.kubernetes.workloads import Workload
 
 Workloads = Mapping[str, Workload]
+USUAL_REPLACEMENT = timedelta(seconds=60)
+"""The time in which the pod of a Deployment is usually replaced, measured from the loss of its availability."""
 
 
-def observe_gpu_workloads(view: View) -> Iterator[AbnormalState]:
-    space = view.spec.gpu.namespace
-    yield from list_short_workloads(view, space, GPU_DEPLOYMENTS, GPU_DAEMON_SETS)
+@dataclass(frozen=True)
+class Shortage:
+    """Describe why a workload lacks pods: the `message` of what says it, and since when and how often it said it."""
+
+    kind: Kind
+    severity: Severity
+    message: str
+    onset: datetime | None = None
+    count: int = 0
 
 
-def observe_monitoring_workloads(view: View) -> Iterator[AbnormalState]:
-    space = view.spec.monitoring.namespace
-    yield from list_short_workloads(view, space, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS)
+@dataclass(frozen=True)
+class Group:
+    """Hold the probes of the workloads of a namespace, by their kind, and of its pods."""
+
+    id: str
+    title: str
+    choose_namespace: Callable[[Spec], str]
+    probes: Mapping[str, Probe[Workloads]]
+    pods: Probe[tuple[PodState, ...]]
+    is_needed: Callable[[Spec], bool] = field(default=lambda _: True)
+
+
+def build_observer(group: Group) -> Observer:
+    def observe_workloads(view: View) -> Iterator[AbnormalState]:
+        namespace = group.choose_namespace(view.spec)
+        for kind, probe in group.probes.items():
+            for name, workload in view[probe].items():
+                is_ours = is_platform_label_set(view.spec, namespace, workload.labels)
+                if is_ours and (shortage := find_shortage(view, namespace, kind, name, workload)):
+                    pods = [pod for pod in view[group.pods] if find_workload(pod) == f"{kind}/{name}"]
+                    yield build_state(namespace, kind, name, shortage, pods)
+
+    probes: tuple[Probe[Any], ...] = (*group.probes.values(), REFUSED_PODS, group.pods)
+    return Observer(f"workloads-of-{group.id}", group.title, observe_workloads, probes, is_needed=group.is_needed)
+
+
+def find_workload(pod: PodState) -> str:
+    """Return the workload of a pod as `kind/name`. Pods of a Deployment have a ReplicaSet as their controller, with its
+    name and a digest."""
+    kind, _, name = pod.owner.partition("/")
+    return f"Deployment/{name.rpartition('-')[0]}" if kind == "ReplicaSet" else pod.owner
+
+
+def find_shortage(view: View, namespace: str, kind: str, name: str, workload: Workload) -> Shortage | None:
+    """Find why a workload lacks pods; None where it has them, or has not been without them for long.
+
+    A Deployment says itself that they are refused. Of the others events say it, which stay for an hour: a DaemonSet
+    whose pods exist has got them since, and where they do not work the reason is another.
+    """
+    if workload.runs:
+        return None
+    if workload.refusal:
+        return Shortage("pods-refused", "broken", workload.refusal)
+    if stall := workload.stall:
+        is_recent = bool(stall.onset and view.started_at - stall.onset < USUAL_REPLACEMENT)
+        severity: Severity = "risk" if stall.available else "broken"
+        return None if is_recent else Shortage("workload-stalled", severity, stall.message, stall.onset)
+    if kind == "Deployment" or workload.created_pods >= workload.desired_pods:
+        return None
     for refusal in view[REFUSED_PODS]:
-        is_stateful_set = (refusal.namespace, refusal.kind) == (space, "StatefulSet")
-        if is_stateful_set and refusal.name in list_stateful_sets(view) and not has_pods(view, refusal.name):
-            yield build_state(refusal)
+        if (refusal.kind, refusal.namespace, refusal.name) == (kind, namespace, name):
+            return Shortage("pods-refused", "broken", refusal.message, refusal.first_at, refusal.count)
+    return Shortage("pods-missing", "broken", f"{workload.created_pods} of {workload.desired_pods} pods exist")
 
 
-def list_short_workloads(
-    view: View, space: str, deployments: Probe[Workloads], daemon_sets: Probe[Workloads]
-) -> Iterator[AbnormalState]:
-    """List the Deployments and DaemonSets of the platform in a namespace that lack pods because they are refused. A
-    Deployment says so itself. Events stay for an hour: a DaemonSet whose pods exist has got them since, and where they
-    do not work the reason is another."""
-    for name, workload in view[deployments].items():
-        if workload.refusal and lacks_pods(view, space, workload):
-            yield build_state(RefusedPod("Deployment", space, name, workload.refusal, None, None, 0))
-    sets = view[daemon_sets]
-    for refusal in view[REFUSED_PODS]:
-        is_known = (refusal.namespace, refusal.kind) == (space, "DaemonSet") and refusal.name in sets
-        if is_known and lacks_pods(view, space, sets[refusal.name]) and has_missing_pods(sets[refusal.name]):
-            yield build_state(refusal)
-
-
-def lacks_pods(view: View, space: str, workload: Workload) -> bool:
-    """Tell whether a workload of a namespace belongs to the platform and has fewer pods than it is to have."""
-    return not workload.runs and is_platform_label_set(view.spec, space, workload.labels)
-
-
-def has_missing_pods(daemon_set: Workload) -> bool:
-    return daemon_set.created_pods < daemon_set.desired_pods
-
-
-def list_stateful_sets(view: View) -> tuple[str, ...]:
-    """List the StatefulSets that the Prometheus operator makes for the release."""
-    release = view.spec.monitoring.release
-    return tuple(f"{program}-{release}-{program}" for program in ("prometheus", "alertmanager"))
-
-
-def has_pods(view: View, stateful_set: str) -> bool:
-    return any(pod.owner == f"StatefulSet/{stateful_set}" for pod in view[MONITORING_PODS])
-
-
-def build_state(refusal: RefusedPod) -> AbnormalState:
-    kind = refusal.kind.lower()
+def build_state(namespace: str, kind: str, name: str, shortage: Shortage, pods: Iterable[PodState]) -> AbnormalState:
+    """Build the state of a workload. A Deployment is stalled because of pods that exist, and these may have a state of
+    their own."""
+    members = tuple(f"pod {pod}" for pod in pods) if shortage.kind == "workload-stalled" else ()
     return AbnormalState(
-        "pods-refused",
-        "broken",
+        shortage.kind,
+        shortage.severity,
         (CLUSTER,),
-        (f"{kind} {refusal.namespace}/{refusal.name}",),
-        refusal.message,
-        Command("kubectl", "-n", refusal.namespace, "describe", kind, refusal.name),
-        refusal.first_at,
-        refusal.count,
+        (f"{kind.lower()} {namespace}/{name}",),
+        shortage.message,
+        Command("kubectl", "-n", namespace, "describe", kind.lower(), name),
+        shortage.onset,
+        shortage.count,
+        members=members,
     )
 
 
-OBSERVERS = (
-    Observer(
-        "workloads-of-gpus",
-        "Workloads of GPUs",
-        observe_gpu_workloads,
-        (GPU_DEPLOYMENTS, GPU_DAEMON_SETS, REFUSED_PODS),
+SYSTEM = {"Deployment": workloads.SYSTEM_DEPLOYMENTS, "DaemonSet": workloads.SYSTEM_DAEMON_SETS}
+GPU = {"Deployment": GPU_DEPLOYMENTS, "DaemonSet": GPU_DAEMON_SETS}
+MONITORING = {"Deployment": workloads.MONITORING_DEPLOYMENTS, "DaemonSet": workloads.MONITORING_DAEMON_SETS}
+GROUPS = (
+    Group("kube-system", "Workloads of kube-system", lambda _: "kube-system", SYSTEM, SYSTEM_PODS),
+    Group(
+        "flannel",
+        "Workloads of Flannel",
+        lambda _: "kube-flannel",
+        {"DaemonSet": workloads.FLANNEL_DAEMON_SETS},
+        FLANNEL_PODS,
     ),
-    Observer(
-        "workloads-of-monitoring",
+    Group(
+        "storage",
+        "Workloads of local-path-storage",
+        lambda _: "local-path-storage",
+        {"Deployment": PROVISIONER},
+        STORAGE_PODS,
+    ),
+    Group("gpus", "Workloads of GPUs", lambda spec: spec.gpu.namespace, GPU, GPU_PODS),
+    Group(
+        "monitoring",
         "Workloads of monitoring",
-        observe_monitoring_workloads,
-        (MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, REFUSED_PODS, MONITORING_PODS),
-        is_needed=lambda spec: spec.monitoring.enabled,
+        lambda spec: spec.monitoring.namespace,
+        MONITORING,
+        MONITORING_PODS,
+        lambda spec: spec.monitoring.enabled,
+    ),
+    Group(
+        "prometheus-operator",
+        "StatefulSets of monitoring",
+        lambda spec: spec.monitoring.namespace,
+        {"StatefulSet": workloads.MONITORING_STATEFUL_SETS},
+        MONITORING_PODS,
+        lambda spec: spec.monitoring.enabled,
+    ),
+    Group(
+        "keda",
+        "Workloads of KEDA",
+        lambda spec: spec.autoscaling.namespace,
+        {"Deployment": workloads.KEDA_DEPLOYMENTS},
+        KEDA_PODS,
+        lambda spec: spec.autoscaling.enabled,
     ),
 )
+OBSERVERS = tuple(build_observer(group) for group in GROUPS)

@@ -139,5 +139,5 @@ STRANDED_PODS = Probe(
     ),
     parse_stranded_pods,
 )
-GPU_DAEMON_SETS = workloads("gpu.daemon-sets", "daemonsets", "GPU_NAMESPACE")
-GPU_DEPLOYMENTS = workloads("gpu.deployments", "deployments", "GPU_NAMESPACE")
+GPU_DAEMON_SETS = workloads("gpu.daemon-sets", "daemonsets", "$GPU_NAMESPACE")
+GPU_DEPLOYMENTS = workloads("gpu.deployments", "deployments", "$GPU_NAMESPACE")

@@ -4,7 +4,8 @@ The reason is that of kubernetes/kubernetes pkg/controller/controller_utils.go, 
 event for an hour.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +17,7 @@ from gpustack.probes.kubernetes.pod_states import parse_optional_time
 
 @dataclass(frozen=True)
 class RefusedPod:
-    """Describe the last refusal of a controller's pods: its `kind`, such as DaemonSet, the API server's words, when it
+    """Describe the refusals of a controller's pods: its `kind`, such as DaemonSet, the API server's last words, when it
     was refused first and last, and how often."""
 
     kind: str
@@ -29,10 +30,19 @@ class RefusedPod:
 
 
 def parse_refused_pods(answer: Answer) -> tuple[RefusedPod, ...]:
-    """Parse the newest refusal of each controller."""
-    refusals = sorted(map(parse_refused_pod, list_objects(answer)), key=lambda refusal: str(refusal.last_at or ""))
-    newest = {(refusal.kind, refusal.namespace, refusal.name): refusal for refusal in refusals}
-    return tuple(newest[key] for key in sorted(newest))
+    """Parse the refusals of each controller. The names of the refused pods differ, so that each of the first ten has an
+    event of its own (client-go tools/record/events_cache.go)."""
+    refusals: dict[tuple[str, str, str], list[RefusedPod]] = {}
+    for refusal in map(parse_refused_pod, list_objects(answer)):
+        refusals.setdefault((refusal.kind, refusal.namespace, refusal.name), []).append(refusal)
+    return tuple(combine_refusals(refusals[key]) for key in sorted(refusals))
+
+
+def combine_refusals(refusals: Sequence[RefusedPod]) -> RefusedPod:
+    """Combine the refusals of one controller to the last one, with the time of the first and the number of all."""
+    newest = max(refusals, key=lambda refusal: str(refusal.last_at or ""))
+    first_times = [refusal.first_at for refusal in refusals if refusal.first_at]
+    return replace(newest, first_at=min(first_times, default=None), count=sum(refusal.count for refusal in refusals))
 
 
 def parse_refused_pod(entry: Any) -> RefusedPod:

@@ -2,18 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import find_pod_refusal, list_objects
+from gpustack.probes.kubernetes.pod_states import parse_optional_time
 
-KEEP = ("metadata.name", "metadata.labels", "metadata.generation", "spec.replicas", "status")
+KEEP = (
+    "metadata.name", "metadata.labels", "metadata.generation", "spec.replicas", "spec.selector.matchLabels", "status",
+)  # fmt: skip
+ROLLED_OUT = "NewReplicaSetAvailable"
+"""The reason of the condition Progressing after a rollout (kubernetes/kubernetes pkg/controller/deployment/util)."""
+
+
+@dataclass(frozen=True)
+class Stall:
+    """Describe why a Deployment has too few pods: the controller's `message`, and the `onset`. `available`: the pods
+    that it has are enough to serve."""
+
+    message: str
+    onset: datetime | None
+    available: bool
 
 
 @dataclass(frozen=True)
 class Workload:
     """Describe a workload: `desired_pods`, `created_pods` and `ready` count pods, and those of a DaemonSet are counted
-    by nodes; `current`: all of them are of the present template; `refusal` is as `find_pod_refusal` returns it."""
+    by nodes; `current`: all of them are of the present template; `labels` are its own and those by which it selects its
+    pods; `refusal` is as `find_pod_refusal` returns it, and `stall` as `find_stall`."""
 
     desired_pods: int
     ready: int
@@ -21,6 +39,7 @@ class Workload:
     refusal: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     created_pods: int = 0
+    stall: Stall | None = None
 
     @property
     def runs(self) -> bool:
@@ -35,23 +54,44 @@ def parse_workloads(answer: Answer) -> Mapping[str, Workload]:
 def parse_workload(entry: Any) -> Workload:
     """Parse a Deployment or StatefulSet (spec.replicas), or a DaemonSet."""
     status = entry["status"]
-    labels = entry["metadata"].get("labels", {})
+    labels = {**entry.get("spec", {}).get("selector", {}).get("matchLabels", {}), **entry["metadata"].get("labels", {})}
     observed = status.get("observedGeneration") == entry["metadata"]["generation"]
     if "replicas" in entry.get("spec", {}):
         desired_pods: int = entry["spec"]["replicas"]
         current = observed and status.get("updatedReplicas", 0) >= desired_pods
         ready, created_pods = status.get("readyReplicas", 0), status.get("replicas", 0)
-        return Workload(desired_pods, ready, current, find_pod_refusal(status), labels, created_pods)
+        refusal = find_pod_refusal(status)
+        return Workload(desired_pods, ready, current, refusal, labels, created_pods, find_stall(status))
     desired_pods = status.get("desiredNumberScheduled", 0)
     current = observed and status.get("updatedNumberScheduled", 0) >= desired_pods
     created_pods = status.get("currentNumberScheduled", 0)
     return Workload(desired_pods, status.get("numberReady", 0), current, labels=labels, created_pods=created_pods)
 
 
+def find_stall(status: Any) -> Stall | None:
+    """Find why a Deployment gets no further, or lost pods after its rollout; None where it has what it needs or is on
+    its way. The controllers of DaemonSets and StatefulSets set no such condition."""
+    conditions = {condition["type"]: condition for condition in status.get("conditions", ())}
+    progressing, available = conditions.get("Progressing", {}), conditions.get("Available", {})
+    is_available = available.get("status") == "True"
+    if progressing.get("status") == "False":
+        stalled = progressing
+    elif available.get("status") == "False" and progressing.get("reason") == ROLLED_OUT:
+        stalled = available
+    else:
+        return None
+    onset = parse_optional_time(stalled.get("lastTransitionTime"))
+    return Stall(shorten_message(str(stalled.get("message", ""))), onset, is_available)
+
+
 def build_probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:
-    return Probe(id, Api(f"/apis/apps/v1/namespaces/${namespace}/{kind}", KEEP), parse_workloads)
+    return Probe(id, Api(f"/apis/apps/v1/namespaces/{namespace}/{kind}", KEEP), parse_workloads)
 
 
-MONITORING_DEPLOYMENTS = build_probe("monitoring.deployments", "deployments", "MONITORING")
-KEDA_DEPLOYMENTS = build_probe("autoscaling.deployments", "deployments", "KEDA")
-MONITORING_DAEMON_SETS = build_probe("monitoring.daemon-sets", "daemonsets", "MONITORING")
+SYSTEM_DEPLOYMENTS = build_probe("workloads.system-deployments", "deployments", "kube-system")
+SYSTEM_DAEMON_SETS = build_probe("workloads.system-daemon-sets", "daemonsets", "kube-system")
+FLANNEL_DAEMON_SETS = build_probe("workloads.flannel-daemon-sets", "daemonsets", "kube-flannel")
+MONITORING_DEPLOYMENTS = build_probe("monitoring.deployments", "deployments", "$MONITORING")
+MONITORING_DAEMON_SETS = build_probe("monitoring.daemon-sets", "daemonsets", "$MONITORING")
+MONITORING_STATEFUL_SETS = build_probe("monitoring.stateful-sets", "statefulsets", "$MONITORING")
+KEDA_DEPLOYMENTS = build_probe("autoscaling.deployments", "deployments", "$KEDA")

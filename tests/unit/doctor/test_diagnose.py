@@ -127,6 +127,14 @@ def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, e
             read_case(probe, "two-hosts")
             for probe in ("pods.system", "pods.flannel", "pods.storage", "pods.failed", "pods.refused")
         ),
+        *(
+            read_case(probe, "usual")
+            for probe in (
+                "workloads.system-deployments",
+                "workloads.system-daemon-sets",
+                "workloads.flannel-daemon-sets",
+            )
+        ),
     )
     for host in snapshot.inventory.hosts:
         newer_answers |= place_answers(host.name, read_case("units.failed", "none"))
