@@ -23,10 +23,11 @@ SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!
 # timed PART,COMMAND: says at its end how long it took.
 timed = @TIMEFORMAT='── %lR  $(1)'; time $(2)
 
-.PHONY: help demo test quick $(QUICK) folders $(FOLDERS) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+.PHONY: help tour demo test quick $(QUICK) folders $(FOLDERS) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
     upstream env go lock values rights sbom audit clean
 
 help:
+	@echo "make tour      the commands that read recordings, on those in examples/ (a minute; neither root nor hosts nor Go)"
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
 	@echo "               KEEP=yes leaves them, to break something and ask the doctor"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 45 minutes, then under 20)"
@@ -50,6 +51,9 @@ $(ENV): requirements/dev.txt requirements/uv.txt requirements/debian.txt pyproje
 	@echo "make env: about a minute the first time" >&2
 	@scripts/env
 	@touch $@
+
+tour: $(ENV)
+	@scripts/tour
 
 demo:
 	@echo "make demo: about 45 minutes the first time (30 of them compile the bundle), then about 10" >&2

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "values").rglob("*.md")})
+DOCUMENTS = sorted(
+    {
+        *ROOT.glob("*.md"),
+        *(ROOT / "examples").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "values").rglob("*.md"),
+    }
+)
 SHELLS = ("bash", "sh", "console")
 
 

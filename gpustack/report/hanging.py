@@ -28,6 +28,11 @@ def print_rows(console: Terminal, rows: Iterable[Row]) -> None:
             console.print(line, soft_wrap=True)
 
 
+def print_notes(console: Terminal, notes: Iterable[str]) -> None:
+    """Print each text as a note, below what it is about."""
+    print_rows(console, (Row(note, "note: ") for note in notes))
+
+
 def wrap_text(text: str, heading: str, width: int) -> list[str]:
     """Wrap a text behind its heading. A text of no words is one line too."""
     room = max(LEAST_WIDTH, width - len(heading))

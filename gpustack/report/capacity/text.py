@@ -8,6 +8,8 @@ from gpustack.capacity.units import parse_profile
 from gpustack.capacity.usage import HOURS_BASIS, Hours, Queue, Row, Usage, sum_hours
 from gpustack.capacity.window import Window
 from gpustack.report.basis import list_legend, mark_number
+from gpustack.report.hanging import Row as TextRow
+from gpustack.report.hanging import print_notes, print_rows
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration, format_minute
@@ -30,15 +32,13 @@ Entry = TypeVar("Entry")
 def render_human(console: Terminal, capacity: Capacity) -> None:
     usage = capacity.usage
     console.print(f"GPU-hours, {format_span(usage)}")
-    console.print(
-        f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%}); {usage.source}\n"
-    )
+    covered_hours = f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%})"
+    print_rows(console, [TextRow(f"{covered_hours}; {usage.source}"), TextRow()])
     headings, rows = list_headings(capacity), [format_cells(row) for row in list_rows(capacity)]
     console.print(draw_table(console, headings, rows))
     for line in list_legend(headings, rows):
         console.print(line)
-    for doubt in usage.doubts:
-        console.print(console.clean(f"note: {doubt}"))
+    print_notes(console, usage.doubts)
     for title, names, rows in list_parts(usage.queue, capacity.current_state):
         console.print(f"\n{title}")
         if rows:

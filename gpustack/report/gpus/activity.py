@@ -102,7 +102,7 @@ def format_amount(entry: GpuActivity | PodActivity, names: tuple[str, ...], unit
 def list_notes(activity: Activity) -> Iterable[str]:
     for name in dict.fromkeys(filter(None, (*map(find_stand_in, activity.gpus), *map(find_stand_in, activity.pods)))):
         yield " ".join(STAND_INS[name])
-    yield from list_unknown_users(activity.gpus)
+    yield from (f"note: {note}" for note in list_unknown_users(activity.gpus))
     for model, names in activity.lacking.items():
         (first, *_) = (field for name in names for field in find_fields(name))
         yield f"note: {model.removeprefix(VENDOR)} gives no {', '.join(names)}. Absent on: {first.absent}"

@@ -10,6 +10,7 @@ from gpustack.events import format_count
 from gpustack.gpus.series import Metric, Metrics
 from gpustack.report.document import render_result
 from gpustack.report.gpus.text import UNKNOWN
+from gpustack.report.hanging import print_notes
 from gpustack.report.renderings import METRICS
 from gpustack.report.schema import Document, Shape, TextOrNull, take, take_optional
 from gpustack.report.terminal import Terminal
@@ -36,8 +37,7 @@ def render_human(console: Terminal, metrics: Metrics) -> None:
         if metric and metric.field:
             console.print(Padding(console.clean(extract_sentence(metric.field)), (0, 0, 0, 2)))
     console.print(f"\n{format_count(len(metrics.metrics), 'metric')}; what one means: gpustack explain metric NAME")
-    for doubt in metrics.doubts:
-        console.print(console.clean(f"note: {doubt}"))
+    print_notes(console, metrics.doubts)
 
 
 def select_unit(metric: Metric) -> str:

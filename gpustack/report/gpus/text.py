@@ -8,6 +8,7 @@ from gpustack.gpus.fleet import Card, Fleet
 from gpustack.metrics.gpus import Gpu
 from gpustack.report.basis import list_legend, mark_number
 from gpustack.report.format import format_locations
+from gpustack.report.hanging import print_notes
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration
@@ -25,10 +26,7 @@ def render_human(console: Terminal, fleet: Fleet) -> None:
     for line in list_legend(HEADINGS, rows):
         console.print(line)
     console.print(f"\n{format_summary(fleet)}")
-    for note in list_unknown_users(fleet.cards):
-        console.print(console.clean(note))
-    for doubt in fleet.doubts:
-        console.print(console.clean(f"note: {doubt}"))
+    print_notes(console, [*list_unknown_users(fleet.cards), *fleet.doubts])
 
 
 def format_index(gpu: Gpu) -> str:
@@ -60,7 +58,7 @@ def list_unknown_users(entries: Iterable[Card | GpuActivity]) -> Iterator[str]:
     nodes = sorted({entry.gpu.node for entry in entries if entry.in_use is None})
     if nodes:
         yield (
-            f"note: no GPU of {format_locations(nodes)} has a pod: the exporter may not ask the kubelet, and only an "
+            f"no GPU of {format_locations(nodes)} has a pod: the exporter may not ask the kubelet, and only an "
             "idle GPU counts as free there"
         )
 
