@@ -27,6 +27,7 @@ class Result:
     `quote` are words that all stand on the line of an answer that shows it. For the remediation of the catalogue,
     `names` are what stands for its words (see `build_names()` in gpustack/doctor/check.py), and `person` says why it
     does not apply here, and what a person has to do. `certain` is False where the evidence fits other causes as well.
+    `latent`: nothing suffers yet from what was found, and something may later.
     """
 
     subject: str
@@ -41,6 +42,7 @@ class Result:
     names: Names = ()
     person: Hint = NO_HINT
     certain: bool = True
+    latent: bool = False
 
     def __str__(self) -> str:
         if self.ok or not self.expected:

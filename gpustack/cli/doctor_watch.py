@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from gpustack.ask.snapshot import Snapshot
@@ -43,12 +44,14 @@ class Watcher:
             changes.print_changes(build_console(), diagnosis, diagnosis_changes, verbose=self.verbose)
 
 
-def make_check(read: Callable[[], Snapshot], watcher: Watcher, file: Path | None) -> Callable[[], int]:
+def make_check(
+    read: Callable[[], Snapshot], watcher: Watcher, file: Path | None, *, strict: bool = False
+) -> Callable[[], int]:
     """Return the function of one round, which reads, diagnoses and shows, and returns the exit status. The metrics are
-    written to `file`."""
+    written to `file`; with `strict`, risks and notes count for the exit status."""
 
     def check() -> int:
-        diagnosis = add_commands(diagnose.diagnose(read()))
+        diagnosis = replace(add_commands(diagnose.diagnose(read())), strict=strict)
         if file:
             metrics.write_metrics(diagnosis, file)
         watcher.show(diagnosis)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpustack.doctor.states.state import Severity
+
 Scope = Literal["host", "cluster"]
 Role = Literal["fault", "conditional", "pointer", "info"]
 Remediation = Literal["automatic", "needs-confirmation", "manual"]
@@ -92,7 +94,7 @@ class Remedy:
 class Fault:
     """Describe one thing that can be wrong. The role `fault` may be a root cause; `conditional` may be one only while
     its guard holds, and is a symptom otherwise; `pointer` is a visible symptom and never a root cause; `info` is true
-    and harmless.
+    and harmless. `severity` is that of the fault alone, as long as none of its effects is confirmed.
 
     `checked_by` names the check of a step (step/check) that finds the fault, so that it needs no check of its own.
     `reason` explains the value of `remediation`. `alias_of` is the state of which a pointer is another name.
@@ -111,6 +113,7 @@ class Fault:
     reason: str
     fidelity: Fidelity
     sources: tuple[str, ...]
+    severity: Severity = "broken"
     guard: str = ""
     alias_of: str = ""
     remedy: Remedy | None = None

@@ -11,9 +11,8 @@ from gpustack.command import NO_HINT, Hint
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.recent_change import RecentChange
 from gpustack.doctor.starting import Start
-from gpustack.doctor.states.state import AbnormalState, select_states
+from gpustack.doctor.states.state import AbnormalState, Severity, select_states
 from gpustack.exit_status import ExitStatus, select_status
-from gpustack.rollout.next_command import build_command
 
 Certainty = Literal["certain", "likely"]
 Place = tuple[str, str]
@@ -63,8 +62,8 @@ class Finding:
     `impact` is what is folded below it; of that, `caused_faults` are faults that it probably caused. `ruled_out` are
     other causes that were refuted, `uncertain` possible ones that are unknown. `hidden_checks` is the number of checks
     that need this host. `changes` are the recent ones on its hosts, and `healthy_hosts` are without the fault.
-    `starts` are units of its hosts that were started a moment ago, so that it may pass.
-    `commands` are added by gpustack/remedy/commands.py."""
+    `starts` are units of its hosts that were started a moment ago, so that it may pass. `severity` is `broken` where it
+    or something that it explains does not work. `commands` are added by gpustack/remedy/commands.py."""
 
     id: str
     judgements: tuple[Judgement, ...]
@@ -80,6 +79,7 @@ class Finding:
     changes: tuple[RecentChange, ...] = ()
     healthy_hosts: tuple[Peers, ...] = ()
     starts: tuple[Start, ...] = ()
+    severity: Severity = "broken"
     commands: Commands = Commands()
 
     @property
@@ -97,7 +97,8 @@ class Finding:
 @dataclass(frozen=True)
 class UnexplainedSymptom:
     """Hold a confirmed entry that no confirmed fault explains. `suspects` are unknown causes, `next_check` is the
-    command to type next, `starts` are units of its hosts that were started a moment ago."""
+    line of the catalogue to type next, and `next_command` the same with the names of its host, added by
+    gpustack/remedy/commands.py. `starts` are units of its hosts that were started a moment ago."""
 
     id: str
     judgements: tuple[Judgement, ...]
@@ -106,6 +107,7 @@ class UnexplainedSymptom:
     impact: tuple[Judgement, ...]
     next_check: str
     starts: tuple[Start, ...] = ()
+    next_command: Hint = NO_HINT
 
     @property
     def locations(self) -> tuple[str, ...]:
@@ -136,7 +138,8 @@ class Verdict:
 class Diagnosis:
     """Hold a verdict with what it rests on. `judgements` has every judgement at every place. `unchecked_faults` counts
     the faults that have no check yet. `starts` are units that were started a moment ago. `abnormal_states` are found
-    without the catalogue, the broken ones first, and `unknown_observations` are the observers that could not look."""
+    without the catalogue, the broken ones first, and `unknown_observations` are the observers that could not look.
+    `strict`: risks and notes count for the exit status, too."""
 
     snapshot: Snapshot
     verdict: Verdict
@@ -146,10 +149,15 @@ class Diagnosis:
     starts: tuple[Start, ...] = ()
     abnormal_states: tuple[AbnormalState, ...] = ()
     unknown_observations: tuple[Judgement, ...] = ()
+    strict: bool = False
 
     @property
     def roots(self) -> tuple[Finding, ...]:
         return self.verdict.roots
+
+    def select_roots(self, *severities: Severity) -> tuple[Finding, ...]:
+        """Select the root causes of these severities."""
+        return tuple(root for root in self.roots if root.severity in severities)
 
     @property
     def unexplained_symptoms(self) -> tuple[UnexplainedSymptom, ...]:
@@ -176,22 +184,26 @@ class Diagnosis:
         return (*judgements, *self.unknown_observations)
 
     @property
-    def healthy(self) -> bool:
-        return not (self.roots or self.unexplained_symptoms or self.broken_states or self.drift or self.unknown)
+    def is_broken(self) -> bool:
+        """Tell whether something does not work now. A symptom on a host that is starting may pass."""
+        lasting_symptoms = [symptom for symptom in self.unexplained_symptoms if not symptom.starts]
+        return bool(self.select_roots("broken") or lasting_symptoms or self.broken_states)
 
     @property
-    def next_command(self) -> Hint:
-        """Return the command to type next, after the fix where there is a root cause. It is empty where nothing
-        differs."""
-        if self.roots:
-            return build_command(self.snapshot.inventory, "doctor")
-        if self.broken_states:
-            return self.broken_states[0].next_command
-        return build_command(self.snapshot.inventory, "plan") if self.drift else NO_HINT
+    def has_warnings(self) -> bool:
+        """Tell whether there is a risk or a note."""
+        states = [state for state in self.abnormal_states if state.severity != "broken"]
+        return bool(self.select_roots("risk", "note") or self.verdict.notes or states)
+
+    @property
+    def healthy(self) -> bool:
+        return not (self.is_broken or self.unexplained_symptoms or self.drift or self.unknown)
 
     @property
     def exit_status(self) -> ExitStatus:
-        """Return the status of the diagnosis. A host that was not reached is a root cause."""
+        """Return the status of the diagnosis. A host that was not reached is a root cause, and drift may be the only
+        sign of a fault that the catalogue lacks."""
         return select_status(
-            differs=self.roots or self.broken_states or self.drift, unknown=self.unexplained_symptoms or self.unknown
+            differs=self.is_broken or self.drift or (self.strict and self.has_warnings),
+            unknown=self.unexplained_symptoms or self.unknown,
         )

@@ -21,6 +21,8 @@ from gpustack.ask.judge import Judgement, Outcome
 from gpustack.doctor.finding import Finding, Place, UnexplainedSymptom, Verdict, filter_judgements
 from gpustack.doctor.impact_tree import build_chain
 from gpustack.doctor.placed_graph import HOLDS, MAY_HOLD, PlacedGraph, Reach
+from gpustack.doctor.severity import judge_severity, select_worst
+from gpustack.doctor.states.state import SEVERITIES
 
 UNMANAGED = "st-host-unmanaged"
 """The state that hides all other checks of a host."""
@@ -52,7 +54,7 @@ def build_verdict(placed_graph: PlacedGraph) -> Verdict:
     unexplained_symptoms = {id: locations - descendants[id] for id, locations in uncovered_symptoms.items()}
     notes = {id: locations - descendants[id] for id, locations in classification.info.items()}
     return Verdict(
-        tuple(group_findings(placed_graph, findings)),
+        tuple(sorted(group_findings(placed_graph, findings), key=lambda root: SEVERITIES.index(root.severity))),
         tuple(
             build_unexplained_symptom(placed_graph, classification, id, locations)
             for id, locations in unexplained_symptoms.items()
@@ -94,18 +96,20 @@ def build_finding(
     ancestors = placed_graph.find_ancestors({id: locations})
     uncertain = select_by_outcome(placed_graph, "unknown", ancestors)
     judgements = list_judgements(placed_graph, {id: set(locations)})
+    impact = list_judgements(placed_graph, merge_reaches(symptoms, faults))
     return Finding(
         id,
         judgements,
         "likely"
         if uncertain or not all(judgement.result and judgement.result.certain for judgement in judgements)
         else "certain",
-        impact=list_judgements(placed_graph, merge_reaches(symptoms, faults)),
+        impact=impact,
         caused_faults=list_judgements(placed_graph, faults),
         ruled_out=find_ruled_out_causes(placed_graph, {id: set(locations)}, symptoms),
         uncertain=uncertain,
         chain=build_chain(placed_graph, {id: set(locations)}, merge_reaches(symptoms, faults)),
         hidden_checks=count_hidden_checks(placed_graph, id, locations),
+        severity=judge_severity(placed_graph.graph, judgements, impact),
     )
 
 
@@ -208,6 +212,7 @@ def merge_findings(first: Finding, second: Finding, correlation: str) -> Finding
         correlation,
         first.chain,
         first.hidden_checks + second.hidden_checks,
+        severity=select_worst((first.severity, second.severity)),
     )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.states.state import AbnormalState
 
-Kind = Literal["root", "unexplained", "broken", "drift", "unknown"]
+Kind = Literal["root", "risk", "note", "unexplained", "broken", "drift", "unknown"]
 Turn = Literal["new", "resolved", "changed"]
 
 
@@ -32,7 +32,7 @@ class Change:
 
 def list_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     for root in diagnosis.roots:
-        yield Line("root", root.id, root.locations, root.certainty)
+        yield Line(find_root_kind(root), root.id, root.locations, root.certainty)
     for symptom in diagnosis.unexplained_symptoms:
         yield Line("unexplained", symptom.id, symptom.locations)
     for state in diagnosis.broken_states:
@@ -41,6 +41,11 @@ def list_lines(diagnosis: Diagnosis) -> Iterator[Line]:
         yield Line("drift", f"{drift.step}/{drift.check}", drift.locations, str(drift.result))
     for location in sorted({judgement.location for judgement in diagnosis.unknown}):
         yield Line("unknown", location, (location,))
+
+
+def find_root_kind(root: Finding) -> Kind:
+    """Find the kind of a root cause: one that harms nothing yet is a risk, and no root cause of anything."""
+    return "root" if root.severity == "broken" else root.severity
 
 
 def build_state_id(state: AbnormalState) -> str:

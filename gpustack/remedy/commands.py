@@ -10,7 +10,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Hint, Template, quote_word
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.finding import Commands, Diagnosis, Finding
+from gpustack.doctor.finding import Commands, Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.starting import USUAL_SECONDS
 from gpustack.remedy.offer import ITS_OWN, Offer, build_offer, list_manual_reasons
@@ -27,9 +27,24 @@ LONG = 200
 
 
 def add_commands(diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the commands of each root cause."""
-    roots = tuple(replace(root, commands=build_commands(root, diagnosis.snapshot)) for root in diagnosis.roots)
-    return replace(diagnosis, verdict=replace(diagnosis.verdict, roots=roots))
+    """Return the diagnosis with the commands of each root cause, and the next one of each unexplained symptom."""
+    snapshot = diagnosis.snapshot
+    roots = tuple(replace(root, commands=build_commands(root, snapshot)) for root in diagnosis.roots)
+    symptoms = tuple(
+        replace(symptom, next_command=fill_next_check(symptom, snapshot)) for symptom in diagnosis.unexplained_symptoms
+    )
+    return replace(diagnosis, verdict=replace(diagnosis.verdict, roots=roots, unexplained_symptoms=symptoms))
+
+
+def fill_next_check(symptom: UnexplainedSymptom, snapshot: Snapshot) -> Hint:
+    """Return the next check of a symptom with the names of its host, as far as it has one."""
+    view = select_single_host(symptom.locations, snapshot)
+    return fill_host_line(symptom.next_check, snapshot.inventory, view, find_node_name(view) if view else {})
+
+
+def select_single_host(locations: Sequence[str], snapshot: Snapshot) -> View | None:
+    is_single = len(locations) == 1 and CLUSTER not in locations
+    return View(snapshot, locations[0]) if is_single else None
 
 
 def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
@@ -44,20 +59,20 @@ def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
     catalogue_lines = load_graph().faults[finding.id].fix.commands if finding.has_remedy else ()
     lines = (adapt_install(line, offer, states) for line in catalogue_lines)
     limit = ",".join(location for location in finding.locations if location != CLUSTER)
-    is_single = len(finding.locations) == 1 and finding.locations != (CLUSTER,)
-    view = View(snapshot, finding.locations[0]) if is_single else None
+    view = select_single_host(finding.locations, snapshot)
     names = {
         **find_shared_names(finding),
         **(find_node_name(view) if view else {}),
         **({"LIMIT": limit} if limit else {}),
     }
-    repairs = tuple(
-        fill_line(line, snapshot.inventory, {**names, **({"HOST": format_host_address(view, line)} if view else {})})
-        for line in lines
-        if line
-    )
+    repairs = tuple(fill_host_line(line, snapshot.inventory, view, names) for line in lines if line)
     fix = NO_HINT if offer.obstacle else build_command(snapshot.inventory, "doctor", "--fix", finding.id)
     return Commands(repairs, fix, tuple(dict.fromkeys([*list_manual_reasons(finding), *describe_refusals(states)])))
+
+
+def fill_host_line(line: str, inventory: Inventory, view: View | None, names: Mapping[str, str]) -> Hint:
+    """Return a line of the catalogue with these names, and with the address of the host where it is of one host."""
+    return fill_line(line, inventory, {**names, **({"HOST": format_host_address(view, line)} if view else {})})
 
 
 def fill_line(line: str, inventory: Inventory, names: Mapping[str, str]) -> Hint:

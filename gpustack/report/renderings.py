@@ -212,9 +212,9 @@ DIAGNOSIS = Rendering(
     schema="doctor",
     commands="`gpustack doctor`",
     meanings={
-        ExitStatus.OK: "healthy",
-        ExitStatus.DIFFERS: "a root cause was found, or something differs from the spec",
-        ExitStatus.UNKNOWN: "unknown: a symptom without a confirmed cause, or some checks could not be evaluated",
+        ExitStatus.OK: "nothing is broken and nothing differs from the spec; there may be risks and notes",
+        ExitStatus.DIFFERS: "something is broken or differs from the spec; with --strict, a risk or note, too",
+        ExitStatus.UNKNOWN: "unknown: some checks could not be evaluated, or a host is still starting",
     },
 )
 FIX_OFFER = Rendering("remedy.offer:Offer", human="fix.text:render_offer")

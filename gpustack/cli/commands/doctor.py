@@ -36,12 +36,16 @@ WaitOption = Annotated[
 WatchOption = Annotated[
     bool, typer.Option("--watch", help="Check repeatedly, and print only changes after the first report.")
 ]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit with 1 also if there are only risks or notes, which harm nothing yet.")
+]
 EveryOption = Annotated[
     int, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds between two checks of --watch.")
 ]
 
 FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
 WATCH_READS = "--watch is read-only."
+JUDGES = "It decides the exit status of a diagnosis."
 FORMATS = "--fix and --undo support -o human and -o json only."
 
 
@@ -95,6 +99,7 @@ def doctor(
     wait: WaitOption = False,
     watch: WatchOption = False,
     interval: EveryOption = 60,
+    strict: StrictOption = False,
     verbose: options.VerboseOption = False,
     session: DoctorSession,
 ) -> "FixResult | Rollback | None":
@@ -102,7 +107,7 @@ def doctor(
 
     The command is read-only without --fix and --undo.
     """
-    refuse_invalid_options(session, fault, recording, yes_to, fix=fix, undo=undo, watch=watch, wait=wait)
+    refuse_invalid_options(session, fault, recording, yes_to, fix=fix, undo=undo, watch=watch, wait=wait, strict=strict)
     if metrics:
         from gpustack.report.doctor.metrics import require_writable
 
@@ -117,7 +122,7 @@ def doctor(
     read = make_reader(session, recording, wait=wait)
     from gpustack.cli.doctor_watch import Watcher, make_check, run_rounds
 
-    check = make_check(read, Watcher(session.output, verbose=verbose), metrics)
+    check = make_check(read, Watcher(session.output, verbose=verbose), metrics, strict=strict)
     raise typer.Exit(run_rounds(interval, check) if watch else check())
 
 
@@ -131,6 +136,7 @@ def refuse_invalid_options(
     undo: bool,
     watch: bool,
     wait: bool,
+    strict: bool,
 ) -> None:
     """Raise UsageError for options that exclude each other, or that require another option."""
     changes, read_only = fix or undo, "Without --fix or --undo, doctor is read-only."
@@ -142,6 +148,7 @@ def refuse_invalid_options(
         (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", WATCH_READS, help_command),
         (recording and wait, "invalid-options", "--wait and --from are mutually exclusive.", FIXED, help_command),
         (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, fix_command),
+        (changes and strict, "invalid-options", "--strict excludes --fix and --undo.", JUDGES, help_command),
         (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", help_command),
         (
             (fault or yes_to) and not fix,

@@ -30,7 +30,8 @@ def render_brief(diagnosis: Diagnosis, path: Path) -> str:
 def list_lines(diagnosis: Diagnosis, clean: Clean) -> Iterator[str]:
     for root in diagnosis.roots:
         title = load_graph()[root.id].title
-        yield clean(f"root cause {root.id} on {format_locations(root.locations)} ({root.certainty}): {title}")
+        kind = "root cause" if root.severity == "broken" else root.severity
+        yield clean(f"{kind} {root.id} on {format_locations(root.locations)} ({root.certainty}): {title}")
     for symptom in diagnosis.unexplained_symptoms:
         yield clean(
             f"unexplained {symptom.id} on {format_locations(symptom.locations)}: {load_graph()[symptom.id].title}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.watch import Change, build_state_id
+from gpustack.doctor.watch import Change, build_state_id, find_root_kind
 from gpustack.report.doctor.format import format_summary
 from gpustack.report.doctor.text import print_root_cause, print_state, print_symptom
 from gpustack.report.format import format_locations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 KINDS = {
     "root": "root cause",
+    "risk": "risk",
+    "note": "note",
     "unexplained": "unexplained",
     "broken": "broken",
     "drift": "drift",
@@ -41,7 +43,7 @@ def print_changes(
         )
     new_findings = {(change.line.kind, change.line.id) for change in changes if change.turn == "new"}
     for root in diagnosis.roots:
-        if ("root", root.id) in new_findings:
+        if (find_root_kind(root), root.id) in new_findings:
             print_root_cause(console, root, verbose=verbose)
     for symptom in diagnosis.unexplained_symptoms:
         if ("unexplained", symptom.id) in new_findings:

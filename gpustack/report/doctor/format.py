@@ -1,5 +1,6 @@
 """Words that all forms of a diagnosis share."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.judge import Judgement
@@ -38,11 +39,21 @@ def describe_health(diagnosis: Diagnosis) -> str:
 
 
 def format_summary(diagnosis: Diagnosis) -> str:
-    """Format the counts of all findings: `2 root causes, 1 unexplained`."""
-    parts = [format_count(len(diagnosis.roots), "root cause")] if diagnosis.roots else []
-    parts += [f"{len(diagnosis.unexplained_symptoms)} unexplained"] if diagnosis.unexplained_symptoms else []
-    parts += [f"{len(diagnosis.broken_states)} broken"] if diagnosis.broken_states else []
-    parts += [f"{format_count(len(diagnosis.drift), 'difference')} from the spec"] if diagnosis.drift else []
+    """Format the counts of all findings: `2 root causes, 1 unexplained, 3 risks`."""
+    states = Counter(state.severity for state in diagnosis.abnormal_states)
+    counts = (
+        (len(diagnosis.select_roots("broken")), "root cause", ""),
+        (len(diagnosis.unexplained_symptoms), "", "unexplained"),
+        (states["broken"], "", "broken"),
+        (len(diagnosis.drift), "difference", "from the spec"),
+        (len(diagnosis.select_roots("risk")) + states["risk"], "risk", ""),
+        (len(diagnosis.select_roots("note")) + states["note"] + len(diagnosis.verdict.notes), "note", ""),
+    )
+    parts = [
+        " ".join(filter(None, (format_count(count, noun) if noun else str(count), suffix)))
+        for count, noun, suffix in counts
+        if count
+    ]
     return ", ".join(parts) or "no root cause found"
 
 

@@ -19,7 +19,9 @@ from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.states.state import SEVERITIES, Severity, select_states
 from gpustack.events import format_count
+from gpustack.report.doctor.first_action import find_first_action, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
@@ -44,6 +46,8 @@ from gpustack.report.renderings import DIAGNOSIS
 # Characters that the page shows of a text, of a line and of an answer, and lines of an answer. More is cleaned than
 # shown, since a secret that was cut is not recognized: the cut is then behind the end of what is shown.
 TEXT_LIMIT, LINE_LIMIT, ANSWER_LIMIT, MAX_LINES, READ_LIMIT = 2_000, 400, 8_000, 60, 32_000
+SEVERITY_CLASSES: dict[Severity, str] = {"broken": "root", "risk": "unexplained", "note": "note"}
+"""The classes of doctor.css for findings of a severity."""
 
 
 def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
@@ -54,6 +58,8 @@ def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
         clean=lambda text: shorten_message(clean(cut_message(text)), TEXT_LIMIT),
         shorten_answer=build_shortener(clean),
         diagnosis=diagnosis,
+        action=find_first_action(diagnosis),
+        next_hint=suggest_next(diagnosis),
         inventory=diagnosis.snapshot.inventory,
         verbose=verbose,
         code=code,
@@ -68,7 +74,12 @@ def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
 def build_environment() -> Environment:
     environment = make_environment()
     environment.globals |= {function.__name__: function for function in FUNCTIONS}
-    environment.globals |= {"graph": load_graph(), "max_entries": MAX_ENTRIES}
+    environment.globals |= {
+        "graph": load_graph(),
+        "max_entries": MAX_ENTRIES,
+        "severities": SEVERITIES,
+        "classes": SEVERITY_CLASSES,
+    }
     environment.filters |= {function.__name__: function for function in FILTERS}
     return environment
 
@@ -130,4 +141,5 @@ FILTERS: tuple[Callable[..., Any], ...] = (
     list_reason_counts,
     list_refutations,
     list_titles,
+    select_states,
 )

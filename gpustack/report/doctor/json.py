@@ -7,6 +7,7 @@ from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import AbnormalState
+from gpustack.report.doctor.first_action import find_first_action
 from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.doctor.states import build_explain_command
 from gpustack.report.document import render_result
@@ -19,12 +20,14 @@ BRIEF_FIELDS = ("suspects", "ruled_out", "impact", "caused_faults", "uncertain")
 def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     outcomes: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
     judgements = [judgement for judgement in diagnosis.reported_judgements if judgement.outcome in outcomes]
+    action = find_first_action(diagnosis)
     return render_result(
         DIAGNOSIS,
         DoctorDocument,
         diagnosis,
         diagnosis.snapshot.inventory,
         **select_snapshot(diagnosis.snapshot),
+        next=action.command if action else None,
         roots=[build_root(finding, verbose=verbose) for finding in diagnosis.roots],
         unexplained_symptoms=[select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],
         abnormal_states=[build_state(state, verbose=verbose) for state in diagnosis.abnormal_states],

@@ -1,6 +1,6 @@
 """A diagnosis for CI systems, with a suite per layer and a case per fault or state and location. Root causes,
-unexplained symptoms and broken objects are failures, unknown checks are errors, and consequences are skipped and name
-their root cause."""
+unexplained symptoms and broken objects are failures, unknown checks are errors, consequences are skipped and name their
+root cause, and risks are skipped as well."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -17,7 +17,8 @@ def render_junit(diagnosis: Diagnosis) -> str:
     snapshot = diagnosis.snapshot
     timestamp = snapshot.started_at.strftime("%Y-%m-%dT%H:%M:%S")
     reasons = dict(list_consequences(diagnosis))
-    guilty = {judgement.place for root in diagnosis.roots for judgement in (*root.judgements, *root.correlated_causes)}
+    broken_roots = diagnosis.select_roots("broken", *(("risk", "note") if diagnosis.strict else ()))
+    guilty = {judgement.place for root in broken_roots for judgement in (*root.judgements, *root.correlated_causes)}
     sorted_judgements = sorted(diagnosis.reported_judgements, key=find_suite)
     suites = [
         build_suite(
@@ -51,6 +52,10 @@ def list_consequences(diagnosis: Diagnosis) -> Iterator[tuple[Place, str]]:
     for symptom in diagnosis.unexplained_symptoms:
         yield from ((effect.place, f"caused by {symptom.id}") for effect in symptom.impact)
     for root in diagnosis.roots:
+        yield from (
+            (judgement.place, f"{root.severity}: {judgement.result}")
+            for judgement in (*root.judgements, *root.correlated_causes)
+        )
         yield from ((effect.place, f"caused by {root.id}") for effect in root.impact)
 
 

@@ -29,7 +29,7 @@ def render_metrics(diagnosis: Diagnosis) -> str:
     def declare(name: str, *labels: str) -> Gauge:
         return Gauge(name, DOCTOR_METRICS[name], labels, registry=registry)
 
-    finding = declare("gpustack_finding", "fault", "host", "layer", "certainty")
+    finding = declare("gpustack_finding", "fault", "host", "layer", "certainty", "class")
     for values in causes[:SERIES]:
         finding.labels(*values).set(1)
     unexplained = declare("gpustack_unexplained", "state", "host", "layer")
@@ -50,9 +50,13 @@ def render_metrics(diagnosis: Diagnosis) -> str:
 
 def list_causes(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
     """List the labels of each root cause and of each fault of the same act, once for each host."""
-    roots = [(*labels, root.certainty) for root in diagnosis.roots for labels in list_labels(root.id, root.locations)]
+    roots = [
+        (*labels, root.certainty, root.severity)
+        for root in diagnosis.roots
+        for labels in list_labels(root.id, root.locations)
+    ]
     correlated = [
-        (*labels, root.certainty)
+        (*labels, root.certainty, root.severity)
         for root in diagnosis.roots
         for judgement in root.correlated_causes
         for labels in list_labels(judgement.id, (judgement.location,))

@@ -87,10 +87,11 @@ class Change(Shape):
 
 class Root(Shape):
     """Describe a root cause and all `locations` where it is confirmed. `changes` are changes on its first ten hosts
-    within a day."""
+    within a day. Of a `risk` nothing suffers yet."""
 
     id: str
     layer: str
+    severity: Severity
     title: Title
     cause: str
     certainty: Certainty
@@ -120,7 +121,7 @@ class UnexplainedSymptom(Shape):
     uncertain_causes: list[Judgement] = take("suspects")
     ruled_out: list[Judgement]
     impact: list[Judgement]
-    next: TextOrNull = take("next_check")
+    next: TextOrNull = take("next_command")
 
 
 class AbnormalState(Shape):
@@ -154,10 +155,12 @@ class Drift(Shape):
 
 class DoctorDocument(Document):
     """Describe the result of `gpustack doctor`. `changes` are services that were started a moment ago: nothing on
-    their hosts is certain. `judgements` are the confirmed and unknown ones, with -v all."""
+    their hosts is certain. `next` is the command to type first. `judgements` are the confirmed and unknown ones, with
+    -v all."""
 
     kind: Literal["gpustack/doctor/v1"] = Field("gpustack/doctor/v1", alias="schema")
     healthy: bool
+    next: TextOrNull
     started_at: Time
     seconds: Seconds
     probe_count: int

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from gpustack.ask.judge import Judgement
-from gpustack.command import Command, Prose
+from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.states.state import AbnormalState, Severity
+from gpustack.doctor.states.state import SEVERITIES, AbnormalState, Severity, select_states
 from gpustack.events import format_count
+from gpustack.report.doctor.first_action import find_first_action, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
@@ -43,27 +44,38 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
     print_text(console, format_heading(diagnosis))
     for start in diagnosis.starts:
         print_text(console, f"{start.location} is starting: {start}", "yellow")
-    if diagnosis.healthy and not (diagnosis.verdict.notes or diagnosis.abnormal_states):
+    if diagnosis.healthy and not diagnosis.has_warnings:
         print_text(console, describe_health(diagnosis), "green")
         print_text(console, "healthy", "green")
         return
-    for root in diagnosis.roots:
-        print_root_cause(console, root, verbose=verbose)
-    for symptom in diagnosis.unexplained_symptoms:
-        print_symptom(console, symptom, verbose=verbose)
-    for state in diagnosis.abnormal_states:
-        print_state(console, state, diagnosis, verbose=verbose)
+    print_first_action(console, diagnosis)
+    for severity in SEVERITIES:
+        for root in diagnosis.select_roots(severity):
+            print_root_cause(console, root, verbose=verbose)
+        for symptom in diagnosis.unexplained_symptoms if severity == "broken" else ():
+            print_symptom(console, symptom, verbose=verbose)
+        for state in select_states(diagnosis.abnormal_states, severity):
+            print_state(console, state, diagnosis, verbose=verbose)
+        if severity == "broken":
+            print_drift(console, diagnosis.drift)
     for note in diagnosis.verdict.notes:
-        print_heading(console, "INFO", note.id, (note.location,), "harmless", "dim")
+        print_heading(console, "NOTE", note.id, (note.location,), "harmless", "dim")
         print_paragraph(console, load_graph()[note.id].title)
         print_judgements(console, (note,), verbose=verbose)
-    print_drift(console, diagnosis.drift)
     print_summary(console, diagnosis, verbose=verbose)
 
 
+def print_first_action(console: Terminal, diagnosis: Diagnosis) -> None:
+    """Print the most important thing to do now. The command is never wrapped."""
+    if action := find_first_action(diagnosis):
+        print_field(console, "do first", action.title, INDENT, "bold")
+        print_command(console, action.command, INDENT)
+
+
 def print_root_cause(console: Terminal, finding: Finding, *, verbose: bool) -> None:
-    fault = load_graph().faults[finding.id]
-    print_heading(console, "ROOT CAUSE", finding.id, finding.locations, finding.certainty, "bold red")
+    fault, style = load_graph().faults[finding.id], SEVERITY_STYLES[finding.severity]
+    label = "ROOT CAUSE" if finding.severity == "broken" else finding.severity.upper()
+    print_heading(console, label, finding.id, finding.locations, finding.certainty, style)
     print_paragraph(console, fault.title, "bold")
     print_paragraph(console, fault.cause)
     for cause in {judgement.id: judgement for judgement in finding.correlated_causes}.values():
@@ -151,7 +163,7 @@ def print_symptom(console: Terminal, symptom: UnexplainedSymptom, *, verbose: bo
             "possible",
             f"{join_first(names, MAX_ENTRIES)} (unknown: {join_reasons(symptom.suspects, console.clean)})",
         )
-    print_detail(console, "next check", symptom.next_check, "cyan")
+    print_detail(console, "next check", symptom.next_command, "cyan")
 
 
 def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *, verbose: bool) -> None:
@@ -196,8 +208,7 @@ def print_summary(console: Terminal, diagnosis: Diagnosis, *, verbose: bool) -> 
         if verbose:
             print_unwrapped(console, "\n".join(list_ids(diagnosis.unknown)), 2, "")
     print_text(console, format_summary(diagnosis), "bold")
-    if command := diagnosis.next_command:
-        print_command(console, Prose("after the fix: {}" if diagnosis.roots else "next: {}", command), 0)
+    print_command(console, suggest_next(diagnosis), 0)
 
 
 def print_heading(console: Terminal, kind: str, id: str, locations: Sequence[str], detail: str, style: str) -> None:

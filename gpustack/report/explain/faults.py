@@ -6,6 +6,7 @@ from textwrap import fill, wrap
 from gpustack.command import Command
 from gpustack.doctor.entry import Edge, Fault, State
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.states.state import Severity
 from gpustack.report.doctor.format import format_remediation
 
 WIDTH = 80
@@ -13,6 +14,11 @@ ROLES = {
     "fault": "It can be a root cause.",
     "pointer": "It is never the cause itself: it points to one.",
     "info": "It is true and harmless.",
+}
+SEVERITIES: Mapping[Severity, str] = {
+    "broken": "",
+    "risk": "It is a risk as long as nothing suffers from it. ",
+    "note": "It is a note as long as nothing suffers from it. ",
 }
 SCOPES = {"host": "Scope: host.", "cluster": "Scope: cluster."}
 
@@ -29,7 +35,8 @@ def render_fault(fault: Fault) -> Iterator[str]:
     yield f"{fault.id}: {fault.title}\n"
     yield wrap_text(fault.cause)
     role = ROLES.get(fault.role) or f"It is a root cause only if {fault.guard}; else it is a symptom."
-    yield f"\n{wrap_text(f'{role} {SCOPES[fault.scope]} Layer: {fault.layer}.')}"
+    severity = "" if fault.role == "info" else SEVERITIES[fault.severity]
+    yield f"\n{wrap_text(f'{role} {severity}{SCOPES[fault.scope]} Layer: {fault.layer}.')}"
     if fault.alias_of:
         yield f"\n{wrap_text(f'Another name for the state {fault.alias_of}.')}"
     yield from render_list("Symptoms", fault.symptoms)

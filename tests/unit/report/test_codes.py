@@ -8,6 +8,7 @@ import pytest
 
 from gpustack import errors
 from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.doctor.starting import Start
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.report.renderings import RENDERINGS
 from gpustack.report.schema import ExitCode
@@ -107,6 +108,25 @@ def test_a_diagnosis_ends_with_its_outcome() -> None:
     assert diagnoses.make_healthy_diagnosis().exit_status == 0
     assert diagnoses.make_ufw_diagnosis().exit_status == 1
     open_one = diagnoses.make_unexplained_diagnosis()
-    assert open_one.exit_status == 1
-    assert replace(open_one, drift=()).exit_status == 8
+    assert open_one.exit_status == replace(open_one, drift=()).exit_status == 1
+    assert diagnoses.make_diagnosis({}, open_one.drift).exit_status == 1
     assert diagnoses.make_diagnosis({"host-ip-forward-off@cp1": "?it hung"}).exit_status == 8
+
+
+@pytest.mark.parametrize("id", ["host-swap-on", "dns-nameserver-limit", "mon-dcgm-profiling-unsupported"])
+def test_what_harms_nothing_yet_fails_only_a_strict_diagnosis(id: str) -> None:
+    diagnosis = diagnoses.make_diagnosis({f"{id}@gpu1": "!1"})
+    assert (diagnosis.exit_status, replace(diagnosis, strict=True).exit_status) == (0, 1)
+    assert replace(diagnoses.make_healthy_diagnosis(), strict=True).exit_status == 0
+    unsure = diagnoses.make_diagnosis({f"{id}@gpu1": "!1", "host-ip-forward-off@cp1": "?it hung"})
+    assert unsure.exit_status == 8
+
+
+def test_a_symptom_of_a_host_that_is_starting_is_unknown() -> None:
+    diagnosis = diagnoses.make_unexplained_diagnosis()
+    verdict = diagnosis.verdict
+    symptoms = tuple(
+        replace(symptom, starts=(Start("gpu1", "kubelet", 20),)) for symptom in verdict.unexplained_symptoms
+    )
+    starting = replace(diagnosis, drift=(), verdict=replace(verdict, unexplained_symptoms=symptoms))
+    assert starting.exit_status == 8

@@ -33,12 +33,9 @@ def test_a_healthy_diagnosis_writes_no_finding() -> None:
 
 def test_roots_and_unknown_checks_are_written() -> None:
     series = parse_series(diagnoses.make_ufw_diagnosis())
-    ufw = 'gpustack_finding{certainty="certain",fault="host-ufw-blocks-pods",host="gpu1",layer="host"}'
-    assert (
-        series[ufw]
-        == series['gpustack_finding{certainty="certain",fault="host-ssh-unreachable",host="gpu2",layer="host"}']
-        == 1
-    )
+    for fault, host in (("host-ufw-blocks-pods", "gpu1"), ("host-ssh-unreachable", "gpu2")):
+        labels = f'certainty="certain",class="broken",fault="{fault}",host="{host}",layer="host"'
+        assert series[f"gpustack_finding{{{labels}}}"] == 1
     assert (series["gpustack_doctor_findings"], series["gpustack_doctor_unknown_checks"]) == (2, 3)
     assert series["gpustack_doctor_healthy"] == 0
 

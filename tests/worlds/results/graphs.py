@@ -16,7 +16,7 @@ HOSTS = ("one", "two", "three")
 def build_fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
     guard = "it is so" if role == "conditional" else ""
     questions = (Question(f"ask {id}", "it"),)
-    return Fault(id, "host", scope, role, id, id, (), questions, Fix("fix it"), "manual", "", "real", (), guard)
+    return Fault(id, "host", scope, role, id, id, (), questions, Fix("fix it"), "manual", "", "real", (), guard=guard)
 
 
 def build_entry(name: str) -> Fault | State:

@@ -36,7 +36,8 @@ def disk_pressure(view: View) -> Result:
 
 @check("host-root-readonly-or-io-errors", DISK)
 def disk_fails(view: View) -> Result:
-    """Check the paths to which Kubernetes writes and the devices below them. Another disk does not count."""
+    """Check the paths to which Kubernetes writes and the devices below them. Another disk does not count. After errors
+    of a disk that is still written to, nothing suffers yet."""
     disk = view[DISK]
     wrong = [*(f"{path} is read-only" for path in disk.readonly), *disk.errors]
     if not wrong:
@@ -48,6 +49,7 @@ def disk_fails(view: View) -> Result:
         format_value(wrong),
         quote=line,
         names=build_names(MOUNT=disk.readonly),
+        latent=not disk.readonly,
     )
 
 
