@@ -23,7 +23,7 @@ from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, ru
 from tests.worlds.life import blocks
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES, RECORDED = ROOT / "examples", ROOT / "tests" / "recorded" / "h100"
+EXAMPLES, WORKLOAD_FOLDER = ROOT / "examples", ROOT / "tests" / "recorded" / "h100"
 BEGIN, INTERVAL = 1_795_651_200.0, 0.5
 """The day on which tests/recorded/h100 was recorded, in seconds since 1970, and the seconds between two of its rows."""
 LABELS = {
@@ -46,7 +46,7 @@ REPORTS = {
 def write_profiles(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, workload in WORKLOADS.items():
-        with (RECORDED / f"{workload}.csv").open() as file:
+        with (WORKLOAD_FOLDER / f"{workload}.csv").open() as file:
             rows = list(csv.DictReader(file))
         times = [BEGIN + float(row["seconds"]) for row in rows]
         series = [
