@@ -22,7 +22,7 @@ def compare(
     *,
     output: Output,
 ) -> None:
-    """Compare two profiles: useful work per GPU-hour, changes outside noise, and the machine.
+    """Compare two profiles: useful work per GPU-hour, changes outside noise, and the hosts and GPUs.
 
     The command exits with 1 for a change that --fail-if names, and with 8 if such a change cannot be judged."""
     from gpustack.profile.compare import compare_profiles
