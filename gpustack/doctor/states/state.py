@@ -22,6 +22,7 @@ Severity = Literal["broken", "risk", "note"]
 """A state is `broken` where something does not work, a `risk` where nothing suffers from it yet, and else a `note`."""
 SEVERITIES: tuple[Severity, ...] = ("broken", "risk", "note")
 Kind = Literal[
+    "api-unavailable",
     "container-not-running",
     "container-not-ready",
     "container-not-started",
@@ -33,6 +34,7 @@ Kind = Literal[
     "pods-refused",
     "sandbox-not-created",
     "unit-failed",
+    "webhook-unanswered",
     "workload-stalled",
 ]
 

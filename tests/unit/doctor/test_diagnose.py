@@ -133,6 +133,8 @@ def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, e
                 "workloads.system-deployments",
                 "workloads.system-daemon-sets",
                 "workloads.flannel-daemon-sets",
+                "api-services.unavailable",
+                "api-services.endpoints",
             )
         ),
     )

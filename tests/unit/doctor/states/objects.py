@@ -16,6 +16,7 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.states.state import AbnormalState
 from gpustack.report.doctor.text import render_human
 from gpustack.report.terminal import Terminal
+from tests.worlds.snapshots.answers import read_case
 from tests.worlds.snapshots.healthy import build_healthy_snapshot
 
 
@@ -32,6 +33,12 @@ def format_time(minutes_ago: float) -> str:
 def read_items(probe: str) -> list[Any]:
     items: list[Any] = json.loads(build_healthy().answers[probe, CLUSTER].stdout)["items"]
     return deepcopy(items)
+
+
+def read_recorded_items(probe: str, case: str) -> list[Any]:
+    """Read the objects of a recorded answer."""
+    items: list[Any] = json.loads(read_case(probe, case).stdout)["items"]
+    return items
 
 
 def find_item(items: Iterable[Any], name: str) -> Any:

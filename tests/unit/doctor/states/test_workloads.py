@@ -1,6 +1,5 @@
 """Workloads whose pods the API server refuses, in its words."""
 
-import json
 from typing import Any
 
 import pytest
@@ -13,9 +12,9 @@ from tests.unit.doctor.states.objects import (
     make_crash_loop,
     make_pod,
     read_items,
+    read_recorded_items,
     render,
 )
-from tests.worlds.snapshots.answers import read_case
 
 # The words of k8s.io/pod-security-admission, as flannel-io/flannel#2232 and the GPU operator's documentation have them.
 POD_SECURITY = (
@@ -51,11 +50,6 @@ def test_a_daemon_set_that_lacks_pods_has_the_words_of_the_api_server(
     states = list_states(diagnosis, "pods-refused")
     assert [(state.severity, state.message, state.count) for state in states] == [("broken", POD_SECURITY, 14)] * count
     assert ("BROKEN  daemonset gpu-operator/nvidia-dcgm-exporter" in render(diagnosis)) is bool(count)
-
-
-def read_recorded_items(probe: str, case: str) -> list[Any]:
-    items: list[Any] = json.loads(read_case(probe, case).stdout)["items"]
-    return items
 
 
 def test_a_stateful_set_without_pods_has_the_words_of_the_api_server() -> None:
