@@ -8,5 +8,6 @@ the total is the sum of the other three (nvml.h).
 from gpustack.vocabulary.fields import DEV
 
 TOTAL, USED, FREE, RESERVED = MEMORY = tuple(f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
-SUMS = ((TOTAL,), (USED, FREE, RESERVED), (USED, FREE))
+PARTS = USED, FREE, RESERVED
+SUMS = ((TOTAL,), PARTS, (USED, FREE))
 """The fields whose sum is the size: the first of these of which all are known."""

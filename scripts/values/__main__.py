@@ -30,7 +30,10 @@ def render_files() -> dict[Path, str]:
             "gpustack-nodes": ("30s", cluster_rules.build_node_rules()),
             "gpustack-gpu-jobs": ("1m", [*workload_rules.build_pod_rules(), *workload_rules.build_job_rules()]),
             "gpustack-day": ("1m", [*cluster_rules.build_day_rules(), *workload_rules.build_day_rules()]),
-            "gpustack-week": ("30m", cluster_rules.build_week_rules()),
+            "gpustack-half-hours": (
+                "30m",
+                [*cluster_rules.build_half_hour_rules(), *workload_rules.build_half_hour_rules()],
+            ),
             "gpustack-usage": (f"{INTERVAL}s", usage_rules.build_usage_rules()),
             "gpustack-operands": ("30s", cluster_rules.build_operand_rules()),
             "gpustack-certificates": ("30s", cluster_rules.build_certificate_rules()),

@@ -179,11 +179,6 @@ def build_day_rules() -> list[Rule]:
     return [
         *siblings,
         Rule(
-            "gpustack:gpu_seen:max1d",
-            "max by (node, UUID, modelName) (\n  max_over_time(gpustack:gpu:info[1d])\n)",
-            comment="GPUs heard of within a day.",
-        ),
-        Rule(
             "gpustack:cluster_gpu_demand:count",
             "sum by (resource) (gpustack:node_gpu_requested:count or gpustack:node_gpu_allocatable:count * 0)\n"
             "+ on (resource) (\n"
@@ -262,9 +257,9 @@ def build_certificate_rules() -> list[Rule]:
     return [*within, kubelet]
 
 
-def build_week_rules() -> list[Rule]:
-    """Build what alerts compare with a week. The group is evaluated each half hour: an alert takes the maximum of a
-    week over 336 samples of a GPU in place of 20,160."""
+def build_half_hour_rules() -> list[Rule]:
+    """Build what alerts compare with a day or a week. The group is evaluated each half hour: an alert takes the maximum
+    of a week over 336 samples of a GPU in place of 20,160."""
     links = [
         Rule(
             f"gpustack:{name}:max30m",
@@ -279,4 +274,9 @@ def build_week_rules() -> list[Rule]:
         "  or max_over_time(gpustack:gpu_nvlink_transmit:bytes_per_second[30m])\n)",
         comment="A GPU that has NVLinks without a bridge has no traffic, ever.",
     )
-    return [*links, traffic]
+    heard = Rule(
+        "gpustack:gpu_heard:max30m",
+        "max by (node, UUID, modelName) (\n  max_over_time(gpustack:gpu:info[30m])\n)",
+        comment="GPUs heard of within half an hour.",
+    )
+    return [*links, traffic, heard]

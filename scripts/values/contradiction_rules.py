@@ -50,12 +50,13 @@ def label_witness(expr: str, witness: str) -> str:
     return f'label_replace(\n{pad_lines(expr)},\n  "{series.WITNESS}", "{witness}", "", ""\n)'
 
 
-def replace_dead_counters(activity: str, utilisation: str) -> str:
-    """Replace what dead counters say by utilisation where it shows work, else by nothing. Both expressions have the
-    same labels, but for that of the scope."""
+def replace_dead_counters(activity: str, utilisation: str, matching: str) -> str:
+    """Replace what dead counters say by utilisation where it shows work, else by nothing. Utilisation also stands for
+    activity that is not there, `matching` says on which labels. Each expression is evaluated once."""
+    unknown = f"{series.CONTRADICTION} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
     return (
         f"{activity}\nunless on ({GPU_LABELS}) {series.CONTRADICTION}\n"
-        f"or ignoring ({series.SCOPE})\n{utilisation}\nand on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
+        f"or {matching} (\n{pad_lines(utilisation)}\n)\nunless on ({GPU_LABELS}) ({unknown})"
     )
 
 

@@ -1,12 +1,11 @@
 """Recording rules of one GPU, from the exporter's counters (values/dcgm/counters.csv)."""
 
-from collections.abc import Sequence
-
 from gpustack.vocabulary.contradiction import STILL
 from gpustack.vocabulary.labels import SHARE
-from gpustack.vocabulary.memory import SUMS
+from gpustack.vocabulary.memory import PARTS, TOTAL
 from gpustack.vocabulary.units import find_unit
 from scripts.values import contradiction_rules
+from scripts.values.contradiction_rules import GPU_LABELS
 from scripts.values.normalise import (
     BIG,
     BYTES_PER_SECOND,
@@ -20,20 +19,20 @@ from scripts.values.normalise import (
     MEMORY_CELSIUS,
     PERCENT,
     RATIO,
-    SAME_GPU,
     SMALL,
     WATTS,
     Rule,
-    choose_field,
     group_by_gpu,
     group_by_workload,
     normalize_field,
     normalize_metric,
-    pad_lines,
 )
 
+WHOLE = f'{{{SHARE}=""}}'
+"""The matcher that leaves shares of GPUs out where what a pod uses is summed."""
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
 LAST_XID, MIG = "gpustack:gpu_last_xid:code", "gpustack:node_gpu_mig_instances:count"
+XID_REPORTS = "gpustack:gpu_xid_reports:count5m"
 UTIL = normalize_field(f"{DEV}GPU_UTIL")
 ENGINE = normalize_field(f"{PROF}GR_ENGINE_ACTIVE")
 USED = normalize_field(f"{DEV}FB_USED")
@@ -133,17 +132,16 @@ REASONS = normalize_metric(f"{DEV}CLOCK_THROTTLE_REASONS", COUNT)
 
 
 def build_usage_rules() -> list[Rule]:
+    engine = Rule(contradiction_rules.ENGINE, group_by_workload(ENGINE))
     utilisation = Rule(
-        "gpustack:gpu_utilisation:ratio",
-        group_by_workload(choose_field(UTIL, ENGINE)),
+        contradiction_rules.UTILISATION,
+        f"{group_by_workload(UTIL)}\nor\n{engine.record} unless on (UUID, GPU_I_ID) ({UTIL})",
         comment="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
     )
-    working = f"on ({', '.join(SAME_GPU)}) ({ENGINE}) > {STILL}"
+    idle = f"{utilisation.record} unless on ({GPU_LABELS}) {engine.record} > {STILL}"
     active = Rule(
         "gpustack:gpu_active:ratio",
-        contradiction_rules.replace_dead_counters(
-            group_by_workload(choose_field(ENGINE, UTIL)), group_by_workload(f"({UTIL}) unless {working}")
-        ),
+        contradiction_rules.replace_dead_counters(engine.record, idle, f"on ({GPU_LABELS})"),
         comment="Share of time the engine is busy: the same meaning for GPUs and MIG instances. Utilisation stands for "
         "counters that are dead.",
     )
@@ -157,15 +155,9 @@ def build_usage_rules() -> list[Rule]:
             comment="Used of used and free, of the whole GPU even if pods share it; without the driver's reservation.",
         ),
     ]
-    engine = Rule(contradiction_rules.ENGINE, group_by_workload(ENGINE))
     usage = [Rule(f"gpustack:{name}", group_by_workload(normalize_metric(*source))) for name, *source in USAGE]
     power, contradiction = contradiction_rules.build_power_rule(), contradiction_rules.build_contradiction_rule()
-    return [utilisation, *memory, engine, *usage, power, contradiction, active]
-
-
-def select_whole(names: Sequence[str]) -> str:
-    """Build the matcher that leaves shares of GPUs out where what a pod uses is summed."""
-    return f'{{{SHARE}=""}}' if f"{DEV}FB_USED" in names else ""
+    return [engine, utilisation, *memory, *usage, power, contradiction, active]
 
 
 def build_board_rules() -> list[Rule]:
@@ -174,10 +166,10 @@ def build_board_rules() -> list[Rule]:
         group_by_gpu(f"({HEARD}) * 0 + 1"),
         comment="Always 1: the GPU or MIG instance is heard of.",
     )
-    sums = (" + ".join(f"({normalize_field(name, select_whole(names))})" for name in names) for names in SUMS)
+    total, (used, free, reserved) = normalize_field(TOTAL), (normalize_field(name, WHOLE) for name in PARTS)
     memory = Rule(
         "gpustack:gpu_memory_total:bytes",
-        group_by_gpu("\nor\n".join(sums)),
+        group_by_gpu(f"{total}\nor\n({used}) + ({free}) + ({reserved} or ({free}) * 0)"),
         comment="The sum of its parts where the exporter sends no total; what one pod uses of a shared GPU is none.",
     )
     health = Rule(
@@ -199,11 +191,11 @@ def build_board_rules() -> list[Rule]:
         Rule("gpustack:gpu_below_base_clocks:ratio_rate5m", "rate(gpustack:gpu_below_base_clocks:seconds_total[5m])"),
         Rule("gpustack:gpu_energy:watts_rate5m", "rate(gpustack:gpu_energy:joules_total[5m])"),
     ]
-    return [info, memory, health, *plain, build_xid_rule(), *labelled, *bits, *rates]
+    return [info, memory, health, *plain, *build_xid_rules(), *labelled, *bits, *rates]
 
 
-def build_xid_rule() -> Rule:
-    """Build the rule of Xids. The exporter reads the Xids of instances where a board has some, and prints one of
+def build_xid_rules() -> list[Rule]:
+    """Build the rules of Xids. The exporter reads the Xids of instances where a board has some, and prints one of
     instance 3 of the first board as one of the fourth board (internal/pkg/collector/expcollector.go of dcgm-exporter
     looks the number of an instance up as that of a GPU)."""
     counted = group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid")
@@ -212,10 +204,16 @@ def build_xid_rule() -> Rule:
         f"  {LAST_XID} > 0 unless last_over_time({LAST_XID}[6h] offset 5m) == {LAST_XID}\n)\n"
         "unless on (UUID) DCGM_EXP_XID_ERRORS_COUNT"
     )
-    both = f"(\n{pad_lines(counted)}\n  or\n{pad_lines(last_codes)}\n)"
-    return Rule(
-        "gpustack:gpu_xid_errors:count5m",
-        f"{both} unless on (node) {MIG}\nor\n"
-        f'label_replace(\n{pad_lines(f"{both} and on (node) {MIG}")},\n  "attribution", "uncertain", "", ""\n)',
-        comment="By code, within 300 s. The last code stands for a count that is missing; with MIG the GPU is unsure.",
-    )
+    return [
+        Rule(
+            XID_REPORTS,
+            f"{counted}\nor\n{last_codes}",
+            comment="By code, within 300 s. The last code stands for a count that is missing.",
+        ),
+        Rule(
+            "gpustack:gpu_xid_errors:count5m",
+            f"{XID_REPORTS} unless on (node) {MIG}\nor\n"
+            f'label_replace({XID_REPORTS} and on (node) {MIG}, "attribution", "uncertain", "", "")',
+            comment="With MIG the GPU is unsure.",
+        ),
+    ]

@@ -112,12 +112,6 @@ def label_workload(expr: str, prefix: str = "") -> str:
     )
 
 
-def choose_field(first: str, second: str) -> str:
-    """Choose the first of two fields that a GPU has. Their labels may differ: exporters since 4.8.2 have series of a
-    GPU and of each of its pods of some fields, and of the pods alone of others."""
-    return f"{first} or (\n{pad_lines(second)}\n) unless on ({', '.join(SAME_GPU)}) (\n{pad_lines(first)}\n)"
-
-
 def label_node(expr: str) -> str:
     """Set `node` from the exporter's host label."""
     return fill_label(expr, "node", HOSTS)

@@ -163,17 +163,14 @@ def replace_scope(expr: str) -> str:
 
 
 def build_held_rules() -> list[Rule]:
-    engine, utilisation = (
-        join_team(group_by_holder(select_held(f"{PROF}GR_ENGINE_ACTIVE"))),
-        join_team(build_utilisation()),
-    )
-    measured = f"{engine}\nor ignoring ({series.SCOPE}) (\n{pad_lines(utilisation)}\n)"
+    engine = group_by_holder(select_held(f"{PROF}GR_ENGINE_ACTIVE"))
+    activity = replace_dead_counters(engine, build_utilisation(), f"ignoring ({series.SCOPE})")
     by = f"node, modelName, GPU_I_PROFILE, namespace, team, {series.SCOPE}"
     return [
         build_processes_rule(),
         Rule(
             series.HELD,
-            replace_dead_counters(f"(\n{pad_lines(measured)}\n)", f"(\n{pad_lines(utilisation)}\n)"),
+            join_team(activity),
             comment="Share of time that the engine is busy, of GPUs that the kubelet gave to a pod; of dead counters, "
             "utilisation. With a scope it is of the pod's own processes.",
         ),

@@ -5,6 +5,7 @@ from scripts.values.normalise import SMALL, Rule, group_by_workload, normalize_m
 # Owners of pods that work on one thing together. Replicas of a service do not: each has its own requests.
 JOBS = 'owner_kind=~".*Job",owner_is_controller="true"'
 JOB = "workload_namespace, job_name, modelName, signal"
+IDLE_POWER_OF_HALF_HOURS = "gpustack:model_idle_power:min30m"
 USED = '{workload_pod!="",GPU_I_ID=""}'
 # Whole GPUs that a pod has, means of ten minutes. A clock says something of a busy GPU only.
 SIGNALS = {
@@ -74,16 +75,26 @@ def join_job(expr: str) -> str:
     )
 
 
+def build_half_hour_rules() -> list[Rule]:
+    return [
+        Rule(
+            "gpustack:gpu_profiled:max30m",
+            "max by (node, UUID, modelName) (\n  present_over_time(gpustack:gpu_sm_active:ratio[30m])\n)",
+            comment="GPUs, or their MIG instances, that had profiling fields within half an hour.",
+        ),
+        Rule(
+            IDLE_POWER_OF_HALF_HOURS,
+            'min by (modelName) (\n  min_over_time(gpustack:gpu_power:watts{modelName!=""}[30m])\n)',
+        ),
+    ]
+
+
 def build_day_rules() -> list[Rule]:
     return [
         Rule(
-            "gpustack:gpu_profiled:max1d",
-            "max by (node, UUID, modelName) (\n  present_over_time(gpustack:gpu_sm_active:ratio[1d])\n)",
-            comment="GPUs, or their MIG instances, that had profiling fields within a day.",
-        ),
-        Rule(
             "gpustack:model_idle_power:watts",
-            'min by (modelName) (\n  min_over_time(gpustack:gpu_power:watts{modelName!=""}[1d])\n)',
+            'min by (modelName) (\n  min_over_time(gpustack:gpu_power:watts{modelName!=""}[30m])\n'
+            f"  or\n  min_over_time({IDLE_POWER_OF_HALF_HOURS}[1d])\n)",
             comment="The least that a GPU of this model drew within a day.",
         ),
     ]
