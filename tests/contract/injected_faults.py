@@ -75,7 +75,7 @@ FAULTS = (
     build_field_fault("GpuRowRemapPending", 17, "ROW_REMAP_PENDING", 0, 1),
     build_field_fault("GpuRecoveryActionRequired", 3, "GET_GPU_RECOVERY_ACTION", 0, 1),
     Fault(Transition("remap-failed", values={f"{D}ROW_REMAP_FAILURE": build_change(0, 1)}), "GpuRowRemapFailed", 2),
-    Fault(Transition("remap", values={f"{D}UNCORRECTABLE_REMAPPED_ROWS": build_change(0, 1)}), "GpuRemapsGrowing", 2),
+    Fault(Transition("remap", values={f"{D}UNCORRECTABLE_REMAPPED_ROWS": build_change(0, 1)}), "GpuRemapsGrowing", 5),
     Fault(
         Transition("memory-health", values={HEALTH: begin(20)}, changes=(add_fields({MEMORY_FAILS: 20}),)),
         "GpuHealthFail", 4,
