@@ -17,6 +17,7 @@ from typing import Any
 
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
 from gpustack.config.sections.usage import Capacity
 from gpustack.config.spec import Spec
@@ -34,6 +35,8 @@ VENDOR = "https://docs.nvidia.com/deploy/xid-errors/index.html"
 TEAM = format_series_label(Capacity().team_label)
 """The rules in values/rules read this label."""
 ALERTS = "gpu-alerts"
+PREFIX = "gpustack-"
+"""The names of gpustack's PrometheusRules and of its groups begin so."""
 IMPACTS = {"critical": "work is lost or at risk now", "warning": "look within a day", "info": "for information"}
 """Each severity has the meaning that docs/alerts.md gives it, in the same words."""
 
@@ -80,7 +83,7 @@ def build_objects(view: View) -> list[Object]:
     """Build a PrometheusRule for each file: two files may have a group of the same name, one object may not."""
     space, api = view.spec.monitoring.namespace, "monitoring.coreos.com/v1"
     return [
-        build_object("PrometheusRule", api, space, f"gpustack-{file}", {}, {"spec": {"groups": groups}})
+        build_object("PrometheusRule", api, space, f"{PREFIX}{file}", {}, {"spec": {"groups": groups}})
         for file, groups in build_groups(view.spec).items()
     ]
 
@@ -94,23 +97,59 @@ def rules(view: View) -> Result | None:
     return find_object_mismatch("PrometheusRules", build_objects(view), view[RULES])
 
 
+def list_files(view: View) -> tuple[str, ...]:
+    """List how the names of the files begin that the operator writes for gpustack's PrometheusRules."""
+    return tuple(f"{view.spec.monitoring.namespace}-{PREFIX}{file}-" for file in build_groups(view.spec))
+
+
 def rules_loaded(view: View) -> Result | None:
     """Prometheus has loaded every group of gpustack's rules, with all rules in it."""
-    expected_counts: Counter[str] = Counter()
+    expected_counts, loaded_counts = Counter[str](), Counter[str]()
     for group in chain.from_iterable(build_groups(view.spec).values()):
         expected_counts[group["name"]] += len(group["rules"])
-    rule_counts = view[RULE_GROUPS]
-    missing = [name for name, count in expected_counts.items() if rule_counts.get(name) != count]
+    for loaded_group in view[RULE_GROUPS]:
+        if loaded_group.file.startswith(list_files(view)):
+            loaded_counts[loaded_group.name] += len(loaded_group.rules)
+    missing = [name for name, count in expected_counts.items() if loaded_counts[name] != count]
     if missing:
         return Result("rule groups in Prometheus", "all loaded", f"no {format_value(missing)}", passing=True)
     return None
+
+
+def rules_once(view: View) -> Result | None:
+    """The PrometheusRules of gpustack alone record its series and define its alerts.
+
+    Rules of another release may have other names: all rules of a group count whose name begins with gpustack.
+    """
+    own_names = {
+        rule.get("record") or rule["alert"]
+        for group in chain.from_iterable(build_groups(view.spec).values())
+        for rule in group["rules"]
+    }
+    repeats: dict[str, set[str]] = {}
+    for loaded_group in view[RULE_GROUPS]:
+        names = set(loaded_group.rules)
+        if not loaded_group.name.startswith(PREFIX):
+            names &= own_names
+        if names and not loaded_group.file.startswith(list_files(view)):
+            repeats.setdefault(loaded_group.file, set()).update(names)
+    if not repeats:
+        return None
+    return Result(
+        "rules of gpustack in Prometheus",
+        "in its own PrometheusRules alone",
+        "; ".join(f"{len(names)} in {file}, such as {min(names)}" for file, names in sorted(repeats.items())),
+        cure="operator",
+        fault="mon-rules-twice",
+        hint=Command("kubectl", "get", "prometheusrules", "--all-namespaces"),
+    )
 
 
 STEP = Step(
     "alerts",
     scope="cluster",
     probes=(RULES, RULE_GROUPS),
-    checks=(rules, rules_loaded),
+    checks=(rules, rules_loaded, rules_once),
     needs=("monitoring",),
     settle_seconds=180,
     is_enabled=lambda inventory: inventory.spec.monitoring.enabled and inventory.spec.alerts.enabled,

@@ -1,27 +1,38 @@
 """Rules and receivers that Prometheus and Alertmanager work with, as they report them."""
 
-from collections import Counter
-from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
 
+from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import dump_json, load_json
-from gpustack.files.number import parse_number
 from gpustack.probes.host.egress import parse_comparisons
-from gpustack.probes.monitoring.workloads import build_query, list_samples
+from gpustack.probes.monitoring.workloads import PROMETHEUS
 from gpustack.probes.parsing import parse_yaml_mapping
 
 
-def parse_rule_groups(answer: Answer) -> Mapping[str, int]:
-    """Parse the number of rules by group, of those in gpustack's PrometheusRules.
+@dataclass(frozen=True)
+class RuleGroup:
+    """Describe a group of rules that Prometheus evaluates: the `file` that it was read from, and the `rules` by the
+    series that each records or the alert that it defines."""
 
-    Prometheus calls a group FILE;NAME, and the operator calls the file NAMESPACE-NAME-UID.yaml. Raise ValueError where
-    the answer is none to an instant query.
+    file: str
+    name: str
+    rules: tuple[str, ...]
+
+
+def parse_rule_groups(answer: Answer) -> tuple[RuleGroup, ...]:
+    """Parse the groups of rules. The Prometheus operator calls the file of an object NAMESPACE-NAME-UID.yaml.
+
+    Raise ValueError where the answer is none of /api/v1/rules.
     """
-    rule_counts: Counter[str] = Counter()
-    for sample in list_samples(answer):
-        _, _, name = str(sample["metric"]["rule_group"]).rpartition(";")
-        rule_counts[name] += int(parse_number(sample["value"][1], 0))
-    return dict(rule_counts)
+    body = load_json(answer.stdout)
+    if body["status"] != "success":
+        raise ValueError(shorten_message(answer.stdout))
+    return tuple(
+        RuleGroup(PurePath(group["file"]).name, group["name"], tuple(rule["name"] for rule in group["rules"]))
+        for group in body["data"]["groups"]
+    )
 
 
 def parse_receivers(answer: Answer) -> tuple[str, ...]:
@@ -38,8 +49,11 @@ def prune_receivers(text: str) -> str:
 
 
 RULE_GROUPS = Probe(
-    "alerting.rule-groups",
-    build_query('max by (rule_group) (prometheus_rule_group_rules{rule_group=~".+-gpustack-gpu-.+"})'),
+    "alerting.rules",
+    Api(
+        f"{PROMETHEUS}/api/v1/rules?exclude_alerts=true",
+        ("status", "data.groups.file", "data.groups.name", "data.groups.rules.name"),
+    ),
     parse_rule_groups,
 )
 RECEIVERS = Probe(

@@ -12,7 +12,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.monitoring.workloads import build_query, list_samples, parse_by_label
+from gpustack.probes.monitoring.workloads import PROMETHEUS, build_query, list_samples, parse_by_label
 from gpustack.vocabulary.labels import HEARD_OF, HOSTS, SCRAPE_TIME
 
 NO_NUMBER = ("NaN", "+Inf", "-Inf")
@@ -206,8 +206,7 @@ ROW_REMAP = Probe(
 KUBELETS = Probe(
     "scrape.kubelets",
     Api(
-        "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
-        "/api/v1/targets?state=active&scrapePool=serviceMonitor/$MONITORING/$RELEASE-kubelet/0",
+        f"{PROMETHEUS}/api/v1/targets?state=active&scrapePool=serviceMonitor/$MONITORING/$RELEASE-kubelet/0",
         ("status", "data.activeTargets.labels", "data.activeTargets.lastError"),
     ),
     parse_targets,
@@ -215,7 +214,7 @@ KUBELETS = Probe(
 TARGET_ERRORS = Probe(
     "scrape.target-errors",
     Api(
-        "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy/api/v1/targets?state=active",
+        f"{PROMETHEUS}/api/v1/targets?state=active",
         ("status", "data.activeTargets.labels", "data.activeTargets.lastError"),
     ),
     parse_target_errors,

@@ -17,6 +17,8 @@ from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
 
 GROUP = "monitoring.coreos.com"
+PROMETHEUS = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
+"""The path at the API server to the cluster's Prometheus. The port's name is that of the chart."""
 VERSION = "operator.prometheus.io/version"
 SELECTED = ("serviceMonitor", "podMonitor", "probe", "rule", "scrapeConfig")
 SELECTORS = tuple(f"{prefix}{suffix}" for prefix in SELECTED for suffix in ("Selector", "NamespaceSelector"))
@@ -85,10 +87,8 @@ def parse_sample_rate(answer: Answer) -> float:
 
 
 def build_query(expression: str) -> Api:
-    """Build an instant query of the cluster's Prometheus through the API server. The port's name is that of the
-    chart."""
-    service = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
-    return Api(f"{service}/api/v1/query?query={quote(expression, safe='')}")
+    """Build an instant query of the cluster's Prometheus through the API server."""
+    return Api(f"{PROMETHEUS}/api/v1/query?query={quote(expression, safe='')}")
 
 
 def list_samples(answer: Answer) -> list[Any]:

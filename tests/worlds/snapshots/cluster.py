@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from typing import Any
 
 from gpustack.ask.judge import Judgement
@@ -111,10 +110,21 @@ def mark_answers(answers: Answers) -> dict[tuple[str, str], Answer]:
         marked_answers[probe, CLUSTER] = replace(
             marked_answers[probe, CLUSTER], stdout=json.dumps(document, separators=(",", ":"))
         )
-    rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(load_groups("").values())]
-    result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
-    loaded_rules = {"status": "success", "data": {"resultType": "vector", "result": result}}
-    return marked_answers | place_answers(CLUSTER, make_answer("alerting.rule-groups", json.dumps(loaded_rules)))
+    return marked_answers | place_answers(CLUSTER, make_answer("alerting.rules", json.dumps(build_loaded_rules())))
+
+
+def build_loaded_rules() -> dict[str, Any]:
+    """Build what Prometheus says of gpustack's rules. The operator writes a file for each object."""
+    groups = [
+        {
+            "file": f"/etc/prometheus/rules/monitoring-gpustack-{file}-x.yaml",
+            "name": group["name"],
+            "rules": [{"name": rule.get("record") or rule["alert"]} for rule in group["rules"]],
+        }
+        for file, file_groups in load_groups("").items()
+        for group in file_groups
+    ]
+    return {"status": "success", "data": {"groups": groups}}
 
 
 def list_new_objects(items: list[dict[str, Any]], desired_objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
