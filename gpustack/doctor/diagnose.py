@@ -19,7 +19,7 @@ from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
 from gpustack.doctor.second_round import add_last_lines
 from gpustack.doctor.starting import Start, find_starts, select_starts
-from gpustack.doctor.states.observers import OBSERVERS
+from gpustack.doctor.states.observers import LATER_OBSERVERS, OBSERVERS
 from gpustack.doctor.states.state import AbnormalState, Observer, merge_states, observe_all
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
@@ -49,7 +49,8 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
-    states = merge_states(limit_severity(state, starts, snapshot) for state in states)
+    later_states, _ = observe_all(LATER_OBSERVERS, snapshot)
+    states = merge_states(limit_severity(state, starts, snapshot) for state in (*states, *later_states))
     states = tuple(
         add_last_lines(replace(state, changes=find_preceding_changes(state, snapshot)), snapshot) for state in states
     )

@@ -1,49 +1,97 @@
-"""Questions of a second round: the logs of containers in abnormal states that no certain root cause explains.
+"""Questions of a second round, which depend on the answers of the first one: of what is abnormal and no certain root
+cause explains.
 
-They depend on the answers of the first round. A recording without a second round is diagnosed as before, and what a
-second round does not answer says nothing.
+A recording without a second round is diagnosed as before, and what a second round does not answer says nothing.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
 
-from gpustack.ask.probe import CLUSTER, FactUnavailable, collect_answers
+from gpustack.ask.addresses import is_address
+from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe, collect_answers
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.config.resolution import resolve_mirror
 from gpustack.config.spec import Spec
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import AbnormalState
-from gpustack.probes.kubernetes.container_logs import LAST_LINES, ContainerLog
+from gpustack.probes.kubernetes.container_logs import LAST_LINES, LOGS, ContainerLog
+from gpustack.probes.network.outside_name import NAME_VARIABLE, OUTSIDE_NAME
 
-MAX_LOGS = 8
-"""The most logs that one round asks for."""
+MAX_LOGS, MAX_HOSTS = 8, 4
+"""The most logs that one round asks for, and the most hosts beside the acting one."""
+REGISTRY = "https://registry.k8s.io"
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Hold what to ask: the probes, the hosts to send them to, and the variables of their scripts."""
+
+    probes: tuple[Probe[Any], ...]
+    hosts: tuple[str, ...]
+    variables: Mapping[str, str]
+
+
+def build_questions(diagnosis: Diagnosis) -> Questions | None:
+    """Build the questions of the second round; None where nothing is unexplained, or nothing more can be asked."""
+    logs, name = select_logs(diagnosis), find_outside_name(diagnosis.snapshot.inventory.spec)
+    hosts = select_hosts(diagnosis)
+    probes: list[Probe[Any]] = [LAST_LINES] if logs else []
+    probes += [OUTSIDE_NAME] if name else []
+    if not hosts or not probes:
+        return None
+    return Questions(tuple(probes), hosts if name else hosts[:1], {LOGS: " ".join(map(str, logs)), NAME_VARIABLE: name})
+
+
+def list_unexplained_states(diagnosis: Diagnosis) -> Iterator[AbnormalState]:
+    """List what is broken or a risk and has no certain root cause. A note is for users, and a root cause from which
+    nothing suffers explains nothing."""
+    spec = diagnosis.snapshot.inventory.spec
+    roots = [root for root in diagnosis.select_roots("broken") if root.certainty == "certain"]
+    for state in diagnosis.abnormal_states:
+        if state.severity != "note" and not any(is_explained(state, root, spec) for root in roots):
+            yield state
+
+
+def select_hosts(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Select the acting host, and after it at most MAX_HOSTS others on which something is unexplained; none where
+    nothing is. A host that was not reached is not asked again."""
+    places = [state.locations for state in list_unexplained_states(diagnosis)]
+    places += [symptom.locations for symptom in diagnosis.unexplained_symptoms]
+    if not places or not diagnosis.snapshot.inventory.cluster_hosts:
+        return ()
+    hosts = [location for locations in places for location in locations if location != CLUSTER]
+    views = [View(diagnosis.snapshot, host) for host in (View(diagnosis.snapshot, CLUSTER).acting_host, *hosts)]
+    return tuple(dict.fromkeys(view.location for view in views if view.reached))[: MAX_HOSTS + 1]
+
+
+def find_outside_name(spec: Spec) -> str:
+    """Find the name of the registry from which images come, empty where the spec has its address."""
+    name = urlsplit(resolve_mirror(spec) or REGISTRY).hostname or ""
+    return "" if is_address(name) else name
 
 
 def select_logs(diagnosis: Diagnosis) -> tuple[ContainerLog, ...]:
     """Select the logs to ask for, at most MAX_LOGS: those of broken containers first, and of the state that most pods
     have. The logs of users are not read."""
-    states = [
-        state
-        for state in diagnosis.abnormal_states
-        if state.severity != "note" and not is_explained(state, diagnosis.roots, diagnosis.snapshot.inventory.spec)
-    ]
-    states.sort(key=lambda state: (state.severity != "broken", -len(state.subjects)))
+    states = sorted(
+        list_unexplained_states(diagnosis), key=lambda state: (state.severity != "broken", -len(state.subjects))
+    )
     logs = dict.fromkeys(state.log for state in states if state.log and state.log.has_valid_names)
     return tuple(logs)[:MAX_LOGS]
 
 
-def is_explained(state: AbnormalState, roots: Iterable[Finding], spec: Spec) -> bool:
-    """Tell whether a certain root cause explains a state: it or its impact rests on the same answer, or it has an
-    impact on a host of the state and concerns its namespace."""
-    answers = collect_answers(state.evidence)
-    for root in roots:
-        evidence = [entry for judgement in (*root.judgements, *root.impact) for entry in judgement.evidence]
-        has_impact = any(judgement.location in state.locations for judgement in root.impact)
-        is_near = has_impact and state.log is not None and covers_namespace(root, state.log.namespace, spec)
-        if root.certainty == "certain" and (is_near or answers & collect_answers(evidence)):
-            return True
-    return False
+def is_explained(state: AbnormalState, root: Finding, spec: Spec) -> bool:
+    """Tell whether a root cause explains a state: it or its impact rests on the same answer, or it has an impact on a
+    host of the state and covers its namespace."""
+    evidence = [entry for judgement in (*root.judgements, *root.impact) for entry in judgement.evidence]
+    if collect_answers(evidence) & collect_answers(state.evidence):
+        return True
+    has_impact = any(judgement.location in state.locations for judgement in root.impact)
+    return has_impact and state.log is not None and covers_namespace(root, state.log.namespace, spec)
 
 
 def covers_namespace(root: Finding, namespace: str, spec: Spec) -> bool:

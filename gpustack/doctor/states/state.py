@@ -27,6 +27,7 @@ Kind = Literal[
     "container-not-ready",
     "container-not-started",
     "container-restarts",
+    "name-not-resolved",
     "node-label",
     "pod-failed",
     "pod-unscheduled",

@@ -114,6 +114,7 @@ def parse_path(line: str) -> NetworkPath:
 # `plan` reads what the host knows and prints whom to ask; `ask` asks them. A node that the overlay knows and to which
 # no route is left is asked all the same. 10 is IP_MTU_DISCOVER, 2 IP_PMTUDISC_DO.
 PROGRAM = read_script(__file__, "pod_paths.pl")
+POD_SPACES = read_script(__file__, "pod_spaces.sh")
 
 # In its nftables mode kube-proxy writes the pods of a service into the service's chain, and one chain for each of those
 # that a client is to come back to.
@@ -127,8 +128,8 @@ service != "" && / dnat ip to / { while (match($0, /[0-9.]+ \. [0-9]+/)) {
 """
 # Of a host that runs no pod, and of one without Flannel, the host's own part is all there is. A namespace whose link is
 # gone (its pod ended) has no address that is up, and is passed over; so is one that goes while it is asked.
-SCRIPT = (
-    read_script(__file__, "pod_paths.sh").replace("PROGRAM", PROGRAM.strip()).replace("ENDPOINTS", ENDPOINTS.strip())
+SCRIPT = POD_SPACES + read_script(__file__, "pod_paths.sh").replace("PROGRAM", PROGRAM.strip()).replace(
+    "ENDPOINTS", ENDPOINTS.strip()
 )
 
 POD_PATHS = Probe(

@@ -52,13 +52,13 @@ sub echo { my ($id, $size) = @_; my $data = 'g' x ($size - 28);
   pack 'CCnnna*', 8, 0, sum(pack 'CCnnna*', 8, 0, 0, $id, 1, $data), $id, 1, $data }
 sub why { $!{ECONNREFUSED} ? 'refused' : $!{EMSGSIZE} ? 'too-large' : $!{ETIMEDOUT} ? 'timeout' : 'unreachable' }
 sub ask {
-  my ($mtu, $domain) = @with; my (@all, $id); $id = $$ & 0x7fff;
+  my ($mtu, $name) = @with; my (@all, $id); $id = $$ & 0x7fff;
   while (defined(my $line = readline STDIN)) {
     my ($word, $kind, $to) = split ' ', $line; next if !defined $word or $word ne 'ask';
     my ($host, $port) = split /:/, $to; my %t = ('kind', $kind, 'to', $to); push @all, \%t;
     if ($kind eq 'dns') {
       socket $t{s}, PF_INET, SOCK_DGRAM, 17 or exit 3; $port = 53; $id++;
-      $t{id} = $id & 0x7fff; my $name = "kubernetes.default.svc.$domain";
+      $t{id} = $id & 0x7fff;
       my $labels = join '', map { chr(length) . $_ } split /\./, $name;
       $t{say} = pack('n6', $t{id}, 0x100, 1, 0, 0, 0) . $labels . pack 'Cnn', 0, 1, 1;
     } elsif (defined $port) { socket $t{s}, PF_INET, SOCK_STREAM, 6 or exit 3

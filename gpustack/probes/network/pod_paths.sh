@@ -22,18 +22,15 @@ plan=$(know | perl -e "$code" plan "$api:${API##*:}" "$POD_CIDR" "$SERVICE_CIDR"
 echo '== known'
 echo "$plan" | grep -v '^ask '
 asked() {
-  output=$(echo "$plan" | nsenter --net="$2" perl -e "$code" ask "$3" "$DNS_DOMAIN") || exit 0
+  output=$(echo "$plan" | nsenter --net="$2" perl -e "$code" ask "$3" "kubernetes.default.svc.$DNS_DOMAIN") || exit 0
   printf '== %s\n%s\n' "$1" "$output"
 }
-pods=0
-for space in /run/netns/cni-* /run/containerd/io.containerd.grpc.v1.cri/netns/cni-*; do
-  [ -e "$space" ] && [ "$pods" -lt 2 ] || continue
-  output=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue
-  case $output in *LOWER_UP*'inet '*) ;; *) continue ;; esac
-  address=${output#*inet }; mtu=${output#*mtu }
-  asked "pod ${address%%/*}" "$space" "${mtu%% *}" &
-  pods=$((pods + 1))
-done
+spaces=$(pod_spaces 2)
+while read -r space address mtu; do
+  [ -z "$space" ] || asked "pod $address" "$space" "$mtu" &
+done <<S
+$spaces
+S
 mtu=$(sed -n 's/^FLANNEL_MTU=//p' /run/flannel/subnet.env 2>/dev/null)
 asked host /proc/1/ns/net "${mtu:-1450}"
 wait

@@ -12,6 +12,9 @@ from gpustack.ask.probe import Probe
 from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli.rounds import gather_rounds
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.second_round import select_logs
+from gpustack.doctor.states.state import Severity
 from gpustack.events import ignore_event
 from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from tests.snapshots.fixture import FOLDER, restore_recording
@@ -50,8 +53,18 @@ def test_the_control_plane_alone_is_asked_again(tmp_path: Path, monkeypatch: pyt
     snapshot = read_fixture(CRASHING, tmp_path)
     merged_snapshot, calls = record_rounds(snapshot, monkeypatch)
     _, second = calls
-    assert (second["probes"], second["hosts"]) == ([LAST_LINES.id], ["host1"])
+    assert (second["probes"], second["hosts"]) == ([LAST_LINES.id], ("host1",))
     logs = second["variables"]["LOGS"].split()
     assert "gpu-operator/gpu-feature-discovery-qxwpx/gpu-feature-discovery" in logs
     assert "monitoring/monitoring-kube-state-metrics-68548c846f-zrjgw/kube-state-metrics/previous" in logs
     assert merged_snapshot.answers == snapshot.answers
+
+
+@pytest.mark.parametrize(("severity", "count"), [("broken", 0), ("note", 1)])
+def test_a_root_cause_from_which_nothing_suffers_explains_no_state(
+    severity: Severity, count: int, tmp_path: Path
+) -> None:
+    diagnosis = diagnose(read_fixture("op-operator-oom", tmp_path))
+    (root,) = diagnosis.roots
+    verdict = replace(diagnosis.verdict, roots=(replace(root, severity=severity),))
+    assert len(select_logs(replace(diagnosis, verdict=verdict))) == count

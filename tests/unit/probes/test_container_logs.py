@@ -30,7 +30,7 @@ def run_script(folder: Path, logs: str, **files: str) -> Answer:
     (folder / "kubectl").chmod(0o755)
     environment = {"PATH": f"{folder}:{os.environ['PATH']}", "FILES": str(folder), "LOGS": logs, "LC_ALL": "C"}
     process = subprocess.run(
-        ["sh", "-uc", format_command(LAST_LINES)],
+        ["sh", "-uc", format_command(LAST_LINES).replace("/etc/kubernetes/admin.conf", str(folder / "kubectl"))],
         env=environment,
         capture_output=True,
         text=True,

@@ -1,0 +1,81 @@
+"""A name that the host resolves and pods do not is a risk, and nothing where nobody asked for it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.second_round import Questions, build_questions
+from gpustack.probes.kubernetes.container_logs import LAST_LINES
+from gpustack.probes.network.outside_name import OUTSIDE_NAME
+from gpustack.probes.network.pod_network import POD_PATHS
+from tests.unit.doctor.states.objects import (
+    build_healthy,
+    build_snapshot,
+    list_states,
+    make_crash_loop,
+    make_pod,
+)
+from tests.worlds.snapshots.answers import place_answers, read_case
+
+GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
+
+
+def list_name_states(*answers: Answer) -> list[tuple[str, tuple[str, ...], str]]:
+    """List the states of names on k2, with these answers of it."""
+    snapshot = build_healthy()
+    snapshot = replace(snapshot, answers={**snapshot.answers, **place_answers("k2", *answers)})
+    states = list_states(diagnose(snapshot), "name-not-resolved")
+    return [(state.severity, state.locations, state.message) for state in states]
+
+
+def test_a_name_that_the_host_alone_resolves_is_a_risk() -> None:
+    answer = read_case(OUTSIDE_NAME.id, "pod-without-answer")
+    message = "DNS at 10.96.0.10 gives pods no address for it (timeout). The host itself resolves it."
+    assert list_name_states(answer) == [("risk", ("k2",), message)]
+
+
+@pytest.mark.parametrize("case", ["unknown-name", "cluster-name", "etc-hosts", "no-question"])
+def test_another_answer_says_nothing_of_pods(case: str) -> None:
+    assert list_name_states(read_case(OUTSIDE_NAME.id, case)) == []
+
+
+def test_a_cluster_whose_dns_answers_nothing_has_no_state_of_a_name() -> None:
+    """The symptom st-dns-broken says it."""
+    paths = build_healthy().answers[POD_PATHS.id, "k2"]
+    silent = replace(paths, stdout=paths.stdout.replace("dns 10.96.0.10 ok", "dns 10.96.0.10 timeout"))
+    assert silent != paths
+    assert list_name_states(read_case(OUTSIDE_NAME.id, "pod-without-answer"), silent) == []
+
+
+def test_a_host_that_was_not_asked_is_not_unknown() -> None:
+    assert diagnose(build_healthy()).unknown_observations == ()
+
+
+def build_questions_of(source: Any) -> Questions | None:
+    """Build the questions about a container on k2 that crashes, with images from this source."""
+    pod = make_pod("monitoring", "monitoring-grafana-x", GRAFANA)
+    pod["status"]["containerStatuses"] = [make_crash_loop("grafana", 1)]
+    snapshot = build_snapshot(monitoring__pods=[pod])
+    spec = snapshot.inventory.spec
+    inventory = replace(snapshot.inventory, spec=spec.model_copy(update={"source": source or spec.source}))
+    return build_questions(replace(diagnose(snapshot), snapshot=replace(snapshot, inventory=inventory)))
+
+
+def test_the_host_of_what_is_unexplained_is_asked_for_the_name() -> None:
+    questions = build_questions_of("official")
+    assert questions is not None
+    assert (questions.probes, questions.hosts) == ((LAST_LINES, OUTSIDE_NAME), ("k1", "k2"))
+    assert questions.variables["OUTSIDE_NAME"] == "registry.k8s.io"
+
+
+def test_a_mirror_with_an_address_has_no_name() -> None:
+    questions = build_questions_of(None)
+    assert questions is not None
+    assert (questions.probes, questions.hosts) == ((LAST_LINES,), ("k1",))
+
+
+def test_nothing_is_asked_of_a_healthy_cluster() -> None:
+    assert build_questions(diagnose(build_healthy())) is None
