@@ -10,6 +10,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS, PAIRS
+from gpustack.doctor.ended_units import limit_remedy
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Judgements, Place, Verdict, filter_judgements
 from gpustack.doctor.graph import Graph, load_graph
@@ -63,9 +64,11 @@ def add_surroundings(
     verdict: Verdict, snapshot: Snapshot, judgements: Judgements, starts: Collection[Start]
 ) -> Verdict:
     """Return the verdict with the recent changes and the healthy hosts of each root cause, and what is starting there.
-    Where one of its hosts is starting, a root cause is likely and not certain."""
+    Where one of its hosts is starting, or its remedy starts a unit that ended by itself, a root cause is likely and not
+    certain."""
     roots = []
-    for root in verdict.roots:
+    for finding in verdict.roots:
+        root = limit_remedy(finding, snapshot)
         own_starts = select_starts(starts, root.locations, snapshot)
         certainty = "likely" if own_starts else root.certainty
         changes, peers = find_recent_changes(root, snapshot), group_peers(root, judgements)

@@ -3,13 +3,11 @@
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.command import NO_HINT, Command, Prose
+from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.last_words import find_last_words
 from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.containerd.refusal import REFUSAL
-from gpustack.probes.host.failed_units import FAILED_UNITS
-from gpustack.probes.host.units import UNITS, Unit
+from gpustack.probes.host.units import UNITS
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}
 MOVING = "containerd is starting or stopping"
@@ -29,7 +27,7 @@ def cri_disabled(view: View) -> Result:
     return Result("CRI v1 of the running containerd", "responding", f"not responding: {reason}", certain=bool(files))
 
 
-@check("containerd-not-running", UNITS, CONFIGURATION, REFUSAL, FAILED_UNITS)
+@check("containerd-not-running", UNITS, CONFIGURATION, REFUSAL)
 def not_running(view: View) -> Result:
     """Check that an installed containerd is running. Files that it cannot read, or refuses in words of its own, are
     reported as the reason."""
@@ -46,20 +44,9 @@ def not_running(view: View) -> Result:
     if refusal:
         person = Prose("containerd refuses its files ({}): correct them", refusal)
         return Result("containerd.service", "active", f"not active, {unit.file}; {refusal}", person=person)
-    if not broken and unit.ended:
-        return judge_ending(view, unit)
     files = format_value([f"{FOLDER}{name}" for name in broken])
     person = Prose("containerd cannot read {}: correct the file or move it away", files) if broken else NO_HINT
     return Result("containerd.service", "active", f"not active, {unit.file}{reason}", person=person)
-
-
-def judge_ending(view: View, unit: Unit) -> Result:
-    """Judge a containerd that ended by itself: a start repeats the end, for a reason that its last words name."""
-    last_words = find_last_words(view, "containerd.service")
-    actual = "; ".join(filter(None, (f"not active, {unit.file}", "ended by itself", last_words)))
-    journal = Command("journalctl", "-u", "containerd", "-b")
-    person = Prose("no start corrects what made it end by itself: {} names the reason", journal)
-    return Result("containerd.service", "active", actual, person=person, certain=False)
 
 
 @check("st-runtime-down", RUNTIME, UNITS)

@@ -7,7 +7,6 @@ import pytest
 from tests.unit.doctor.checks.evaluation import judge_host, summarize
 from tests.worlds.snapshots.answers import make_answer, read_case
 
-NO_SPACE = "failed to listen on /run/containerd/containerd.sock: mkdir /run/containerd: no space left on device"
 SILENT = make_answer("containerd.runtime", "", 1)
 
 
@@ -58,16 +57,6 @@ def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: st
     answers = {"units.services": read_case("units.services", "prepared-debian-12", state), "containerd.runtime": SILENT}
     assert judge_host("containerd-not-running", answers).outcome == outcome
     assert judge_host("st-runtime-down", answers).outcome == outcome
-
-
-@pytest.mark.parametrize("case", ["failed-just-now", "fails-again-and-again", "starts-in-vain"])
-def test_a_containerd_that_ended_by_itself_is_not_started(case: str) -> None:
-    history = {"units.failed": read_case("units.failed", "containerd")}
-    services = {"units.services": read_case("units.services", case), "containerd.runtime": SILENT}
-    result = judge_host("containerd-not-running", services | history).result
-    assert result
-    assert (result.certain, bool(result.person)) == (False, True)
-    assert result.actual == f"not active, enabled; ended by itself; {NO_SPACE}"
 
 
 def test_a_containerd_that_somebody_stopped_is_started() -> None:
