@@ -8,6 +8,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Branch, Diagnosis, Peers
 from gpustack.doctor.graph import load_graph
+from gpustack.doctor.health import list_facts
 from gpustack.doctor.recent_change import RecentChange
 from gpustack.events import format_count
 from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, format_locations
@@ -30,6 +31,15 @@ def format_heading(diagnosis: Diagnosis) -> str:
     hosts = format_count(len(snapshot.inventory.hosts), "host")
     api_text = API_TEXTS[api.outcome if api else "unknown"]
     return f"{hosts}, {api_text}, {format_count(facts, 'fact')}, {format_duration(snapshot.seconds)}"
+
+
+def describe_facts(diagnosis: Diagnosis) -> str:
+    """Describe what was read of a cluster: `healthy: 2 of 2 nodes Ready`. It is called healthy only where nothing is
+    unknown, differs or may break. Return an empty text where nothing of it was read."""
+    facts = ", ".join(list_facts(diagnosis.snapshot))
+    if diagnosis.healthy and not diagnosis.has_warnings:
+        return f"healthy: {facts}" if facts else "healthy"
+    return f"seen: {facts}" if facts else ""
 
 
 def describe_health(diagnosis: Diagnosis) -> str:

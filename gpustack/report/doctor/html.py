@@ -25,6 +25,7 @@ from gpustack.report.doctor.first_action import find_first_action, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
+    describe_facts,
     describe_health,
     describe_healthy_hosts,
     format_heading,
@@ -118,6 +119,7 @@ def list_unreachable_hosts(diagnosis: Diagnosis) -> list[tuple[Reach, int]]:
 # Templates call these by their names, with arguments and as filters.
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     build_explain_command,
+    describe_facts,
     describe_health,
     format_command_line,
     format_heading,

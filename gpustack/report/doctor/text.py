@@ -14,6 +14,7 @@ from gpustack.report.doctor.first_action import find_first_action, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
+    describe_facts,
     describe_health,
     describe_healthy_hosts,
     draw_tree,
@@ -46,7 +47,7 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
         print_text(console, f"{start.location} is starting: {start}", "yellow")
     if diagnosis.healthy and not diagnosis.has_warnings:
         print_text(console, describe_health(diagnosis), "green")
-        print_text(console, "healthy", "green")
+        print_text(console, describe_facts(diagnosis), "green")
         return
     print_first_action(console, diagnosis)
     for severity in SEVERITIES:
@@ -207,6 +208,8 @@ def print_summary(console: Terminal, diagnosis: Diagnosis, *, verbose: bool) -> 
         )
         if verbose:
             print_unwrapped(console, "\n".join(list_ids(diagnosis.unknown)), 2, "")
+    if not diagnosis.is_broken and (facts := describe_facts(diagnosis)):
+        print_text(console, facts)
     print_text(console, format_summary(diagnosis), "bold")
     print_command(console, suggest_next(diagnosis), 0)
 
