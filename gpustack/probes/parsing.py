@@ -1,6 +1,7 @@
 """Strict parsing of texts that a host printed: a text that only looks like a number or a document is refused."""
 
 import re
+from datetime import datetime
 from functools import lru_cache
 from ipaddress import IPv4Address
 from typing import Any
@@ -17,6 +18,11 @@ def parse_integer(text: str) -> int:
     if not NUMBER.fullmatch(text):
         raise ValueError(f"not a number: {text[:40]}")
     return int(text)
+
+
+def parse_optional_time(text: str | None) -> datetime | None:
+    """Parse a time of RFC 3339, as the API writes it; None where there is none."""
+    return datetime.fromisoformat(text) if text else None
 
 
 @lru_cache(maxsize=4096)

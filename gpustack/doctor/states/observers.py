@@ -4,6 +4,7 @@ from gpustack.doctor.states import (
     api_extensions,
     containers,
     failed_pods,
+    node_conditions,
     node_labels,
     outside_names,
     pending_pods,
@@ -12,7 +13,9 @@ from gpustack.doctor.states import (
 )
 from gpustack.doctor.states.state import Observer
 
-MODULES = (containers, failed_pods, pending_pods, node_labels, units, workloads, api_extensions)
+MODULES = (
+    containers, failed_pods, pending_pods, node_labels, node_conditions, units, workloads, api_extensions,
+)  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 LATER_OBSERVERS = outside_names.OBSERVERS
 """Observers of the answers of a second round. Where there was none they find nothing, and nothing is unknown."""

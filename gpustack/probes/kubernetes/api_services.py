@@ -14,7 +14,7 @@ from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, FactUnavailable, Probe
 from gpustack.probes.kubernetes.names import require_names
 from gpustack.probes.kubernetes.nodes import list_objects, load_body
-from gpustack.probes.kubernetes.pod_states import parse_optional_time
+from gpustack.probes.parsing import parse_optional_time
 
 SERVICE_NAME = "kubernetes.io/service-name"
 CHANGE_TIME = "endpoints.kubernetes.io/last-change-trigger-time"

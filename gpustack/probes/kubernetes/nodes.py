@@ -4,8 +4,9 @@ Facts are unavailable where there is no kubectl, no admin.conf or no answer; onl
 answer. Lists are read, never single objects: an empty list needs no error text to be understood.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import GenericAlias
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.ask.type_check import resolve_return_type
 from gpustack.files.json_text import load_json
 from gpustack.probes.kubernetes.names import require_names
+from gpustack.probes.parsing import parse_optional_time
 
 Item = TypeVar("Item")
 
@@ -30,9 +32,20 @@ class Readiness:
 
 
 @dataclass(frozen=True)
+class NodeCondition:
+    """Describe a condition of a node: its `kind`, such as DiskPressure, `status` (True, False or Unknown), the message
+    of who set it, and when it became so."""
+
+    kind: str
+    status: str
+    message: str
+    onset: datetime | None
+
+
+@dataclass(frozen=True)
 class Node:
     """Describe a node: `reason` is why it is not Ready; `taints` as `key:effect`; `pod_cidr` is empty until it has one;
-    `address` is its InternalIP."""
+    `address` is its InternalIP; `conditions` are the others than Ready."""
 
     name: str
     address: str
@@ -42,6 +55,7 @@ class Node:
     reason: str
     pod_cidr: str
     taints: tuple[str, ...]
+    conditions: tuple[NodeCondition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,7 +142,15 @@ def parse_node(entry: Any) -> Node:
         reason=reason,
         pod_cidr=spec.get("podCIDR", ""),
         taints=tuple(sorted(f"{taint['key']}:{taint['effect']}" for taint in spec.get("taints", ()))),
+        conditions=tuple(parse_node_conditions(status)),
     )
+
+
+def parse_node_conditions(status: Any) -> Iterator[NodeCondition]:
+    for condition in status.get("conditions", ()):
+        if condition["type"] != "Ready":
+            message, onset = shorten_message(condition.get("message", "")), condition.get("lastTransitionTime")
+            yield NodeCondition(condition["type"], condition["status"], message, parse_optional_time(onset))
 
 
 def parse_ready_condition(status: Any) -> tuple[bool, str]:
@@ -177,9 +199,15 @@ READYZ = Probe("kube.readyz", Api("/readyz"), parse_readiness, exit_codes=(0, 1,
 VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), parse_server_version)
 NODES = Probe(
     "kube.nodes",
-    Api("/api/v1/nodes", ("metadata.name", "spec.podCIDR", "spec.taints", "status.addresses", *CONDITIONS, *NODE_INFO)),
+    Api(
+        "/api/v1/nodes",
+        (
+            "metadata.name", "spec.podCIDR", "spec.taints", "status.addresses", *CONDITIONS,
+            "status.conditions.lastTransitionTime", *NODE_INFO,
+        ),
+    ),
     parse_each(parse_node),
-)
+)  # fmt: skip
 DEPLOYMENTS = Probe(
     "kube.deployments",
     Api(

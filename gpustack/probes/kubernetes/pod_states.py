@@ -12,7 +12,7 @@ from typing import Any
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Api, Probe
 from gpustack.probes.kubernetes.nodes import parse_each
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import parse_integer, parse_optional_time
 
 APP = ("app", "app.kubernetes.io/name")
 
@@ -115,10 +115,6 @@ def find_controller(metadata: Any) -> str:
     """Find the controller of an object, as `kind/name`; empty where it has none."""
     owners = (owner for owner in metadata.get("ownerReferences", ()) if owner.get("controller"))
     return next((f"{owner['kind']}/{owner['name']}" for owner in owners), "")
-
-
-def parse_optional_time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def parse_containers(status: Any) -> Iterator[Container]:

@@ -12,7 +12,7 @@ from typing import Any
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.kubernetes.pod_states import parse_optional_time
+from gpustack.probes.parsing import parse_optional_time
 
 
 @dataclass(frozen=True)

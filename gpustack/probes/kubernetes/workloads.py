@@ -8,7 +8,7 @@ from typing import Any
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import find_pod_refusal, list_objects
-from gpustack.probes.kubernetes.pod_states import parse_optional_time
+from gpustack.probes.parsing import parse_optional_time
 
 KEEP = (
     "metadata.name", "metadata.labels", "metadata.generation", "spec.replicas", "spec.selector.matchLabels", "status",
