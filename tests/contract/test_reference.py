@@ -1,5 +1,6 @@
 """docs/commands.md and docs/settings.md are as the code has them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,6 @@ def test_every_command_and_every_key_has_a_row() -> None:
     names = {line.removeprefix("command ") for line in surface.splitlines() if line.startswith("command ")}
     assert names == {line.removeprefix("## ") for line in commands.splitlines() if line.startswith("## ")}
     settings = (ROOT / "docs" / "settings.md").read_text()
-    keys = {line.strip(" #").partition(":")[0] for line in render_example()[SPEC].splitlines() if ": " in line}
-    leaves = {key for key in keys if key.isidentifier() and key.islower()}
-    assert leaves
-    assert sorted(key for key in leaves if f".{key}`" not in settings and f"`{key}`" not in settings) == []
+    keys = set(re.findall(r"(?m)^ +(?:# +)?(?:- )?([a-z_]+): ", render_example()[SPEC]))
+    assert keys
+    assert sorted(key for key in keys if f".{key}`" not in settings and f"`{key}`" not in settings) == []
