@@ -19,6 +19,7 @@ from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
 from gpustack.doctor.second_round import add_last_lines
+from gpustack.doctor.severity import is_broken
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import LATER_OBSERVERS, OBSERVERS
 from gpustack.doctor.states.state import AbnormalState, Observer, merge_states, observe_all
@@ -48,7 +49,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     )
     starts = find_starts(snapshot)
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
-    drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
+    drift = tuple(find_drift(step_plan, judgements, quiet=any(root.severity == "broken" for root in verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
     later_states, _ = observe_all(LATER_OBSERVERS, snapshot)
     states = merge_states(limit_severity(state, starts, snapshot) for state in (*states, *later_states))
@@ -146,21 +147,25 @@ def derive_judgement(id: str, state: StepState, judgement: Judgement) -> Judgeme
 
 def find_drift(step_plan: Plan, judgements: Judgements, *, quiet: bool) -> Iterable[Drift]:
     """Find differences from the spec that confirm no fault. A step behind another drifted step is a consequence of it,
-    and a check that rests on the same answers as a confirmed fault or state repeats that. Guards and conditions of
-    edges hold on a healthy cluster too, so they hide nothing. With a root (`quiet`), a difference that disappears by
-    itself belongs to the root."""
+    and a check that rests on the same answers as something broken repeats that. What harms nothing yet hides only its
+    own difference, because a second one in the same answer may be a fault. Guards and conditions of edges hold on a
+    healthy cluster too, so they hide nothing. With a broken root (`quiet`), a difference that disappears by itself
+    belongs to the root."""
     drifts: dict[tuple[str, str, str], Drift] = {}
     graph = load_graph()
     confirmed_answers = {
         key
         for failure in filter_judgements(judgements, "failed")
-        if failure.id in graph
+        if failure.id in graph and is_broken(graph, failure)
         for key in collect_answers(failure.evidence)
     }
     for state in step_plan.states:
         for judgement in state.judgements if not state.after else ():
             mismatch = judgement.result if judgement.outcome == "failed" else None
             if not mismatch or (quiet and mismatch.passing) or confirmed_answers & collect_answers(judgement.evidence):
+                continue
+            fault = judgements.get((mismatch.fault, state.location))
+            if fault and fault.outcome == "failed":
                 continue
             key = (state.step, judgement.id, str(mismatch))
             before = drifts.get(key, Drift(state.step, judgement.id, (), mismatch, judgement.evidence))

@@ -99,6 +99,24 @@ def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
     ]
 
 
+def test_a_risk_hides_its_own_difference_alone() -> None:
+    packages = read_case(
+        "packages.installed",
+        "prepared-debian-12",
+        (
+            "containerd.io hold installed 2.3.7",
+            "docker.io install installed 26.1.5\ncontainerd.io hold installed 2.3.6",
+        ),
+    )
+    diagnosis = diagnose(hosts.build_snapshot({("packages.installed", "h1"): packages}))
+    assert {root.id: root.severity for root in diagnosis.roots} == {"host-docker-preinstalled": "risk"}
+    assert ("containerd", "version") in {(drift.step, drift.check) for drift in diagnosis.drift}
+    swap = read_case("kernel.swap", "ubuntu-swapfile")
+    diagnosis = diagnose(hosts.build_snapshot({("kernel.swap", "h1"): swap}))
+    assert [root.severity for root in diagnosis.roots] == ["risk"]
+    assert ("prereqs", "swap-off") not in {(drift.step, drift.check) for drift in diagnosis.drift}
+
+
 def test_a_tainted_only_node_fails() -> None:
     """The taint of the recorded control plane is right with a worker, and wrong without one."""
     key = ("control-plane-taint-single-node", "@cluster")
