@@ -50,8 +50,8 @@ class AbnormalState:
     `message` is the sentence of the program that reports the state. `onset` is when it began, None where nothing says
     so, and `changes` are those on its hosts before. `count` is how often it happened, 0 where that is not counted.
     `next_command` shows more of the first object. `log` is that of its container, None where it has none or where
-    `message` has its words; `last_lines` are those of this log, empty where nobody asked for it. `members` are objects
-    on which it rests: where one of them has a state of its own, that says more.
+    `message` has its words; `last_lines` are those of this log, empty where nobody asked for it, or the errors of a
+    unit's builds. `members` are objects on which it rests: where one of them has a state of its own, that says more.
     """
 
     kind: Kind

@@ -6,12 +6,15 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.host.failed_units import FAILED_UNITS, FailedUnit
+from gpustack.probes.packages.dpkg import BUILD_ERRORS
 
 PLATFORM_UNITS = frozenset({
     "containerd", "kubelet", "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex", "nvidia-dcgm", "nftables",
     "systemd-modules-load", "systemd-networkd", "systemd-resolved", "systemd-sysctl", "systemd-timesyncd", "chrony",
 })  # fmt: skip
 """Services on which nodes and GPUs rest. The others are the site's."""
+BUILDER = "dkms.service"
+"""The unit that builds kernel modules at boot, where the running kernel has none (dkms(8))."""
 
 
 def observe_units(view: View) -> Iterator[AbnormalState]:
@@ -26,7 +29,14 @@ def observe_units(view: View) -> Iterator[AbnormalState]:
             Command("journalctl", "-u", unit.name),
             unit.changed_at,
             unit.restarts,
+            last_lines=list_build_errors(view) if unit.name == BUILDER else (),
         )
+
+
+def list_build_errors(view: View) -> tuple[str, ...]:
+    """List the errors of failed builds, each with its module: DKMS itself only says that one of them failed."""
+    errors = view[BUILD_ERRORS] if view.has_fact(BUILD_ERRORS) else ()
+    return tuple(f"{error.module}: {error.line}" for error in errors)
 
 
 def describe_failure(unit: FailedUnit) -> str:
@@ -35,4 +45,4 @@ def describe_failure(unit: FailedUnit) -> str:
     return ": ".join(words)
 
 
-OBSERVERS = (Observer("failed-units", "Units of systemd", observe_units, (FAILED_UNITS,), scope="host"),)
+OBSERVERS = (Observer("failed-units", "Units of systemd", observe_units, (FAILED_UNITS, BUILD_ERRORS), scope="host"),)

@@ -61,9 +61,7 @@ def test_the_control_plane_alone_is_asked_again(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(("severity", "count"), [("broken", 0), ("note", 1)])
-def test_a_root_cause_from_which_nothing_suffers_explains_no_state(
-    severity: Severity, count: int, tmp_path: Path
-) -> None:
+def test_a_root_cause_that_harms_nothing_explains_no_state(severity: Severity, count: int, tmp_path: Path) -> None:
     diagnosis = diagnose(read_fixture("op-operator-oom", tmp_path))
     (root,) = diagnosis.roots
     verdict = replace(diagnosis.verdict, roots=(replace(root, severity=severity),))

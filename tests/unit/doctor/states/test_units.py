@@ -35,5 +35,18 @@ def test_a_process_that_was_killed_is_reported_with_the_signal() -> None:
     assert "signal 9" in unit.message
 
 
+def test_a_build_that_failed_is_reported_with_its_errors() -> None:
+    answers = place_answers(
+        "h1",
+        read_case("units.failed", "two-units", ("site-backup.service", "dkms.service")),
+        read_case("packages.build-errors", "pahole"),
+    )
+    states, _ = observe(OBSERVER, build_snapshot(answers), "h1")
+    builder, loop = states
+    script = "/var/lib/dkms/nvidia/595.71.05/build/pahole.sh"
+    assert builder.last_lines[0] == f"nvidia/595.71.05: /bin/sh: 1: {script}: Permission denied"
+    assert loop.last_lines == ()
+
+
 def test_a_host_without_failed_units_has_no_state() -> None:
     assert observe_case("none") == ()
