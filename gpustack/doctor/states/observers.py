@@ -9,12 +9,14 @@ from gpustack.doctor.states import (
     outside_names,
     pending_pods,
     units,
+    warning_events,
     workloads,
 )
 from gpustack.doctor.states.state import Observer
 
 MODULES = (
     containers, failed_pods, pending_pods, node_labels, node_conditions, units, workloads, api_extensions,
+    warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 LATER_OBSERVERS = outside_names.OBSERVERS

@@ -37,6 +37,7 @@ Kind = Literal[
     "pods-refused",
     "sandbox-not-created",
     "unit-failed",
+    "warning",
     "webhook-unanswered",
     "workload-stalled",
 ]
@@ -51,7 +52,8 @@ class AbnormalState:
     so, and `changes` are those on its hosts before. `count` is how often it happened, 0 where that is not counted.
     `next_command` shows more of the first object. `log` is that of its container, None where it has none or where
     `message` has its words; `last_lines` are those of this log, empty where nobody asked for it, or the errors of a
-    unit's builds. `members` are objects on which it rests: where one of them has a state of its own, that says more.
+    unit's builds. `members` are objects on which it rests: where one of them has another state that is as grave, that
+    says more. `topic` is by what states are merged whose messages differ, empty where only equal messages are.
     """
 
     kind: Kind
@@ -67,6 +69,12 @@ class AbnormalState:
     log: ContainerLog | None = None
     last_lines: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
+    topic: str = ""
+
+    @property
+    def rank(self) -> int:
+        """The rank of the severity, 0 for the gravest."""
+        return SEVERITIES.index(self.severity)
 
 
 @dataclass(frozen=True)
@@ -110,9 +118,15 @@ def observe_all(
 
 
 def select_exact_states(states: Collection[AbnormalState]) -> Iterator[AbnormalState]:
-    """Select the states of which no member has a state of its own."""
-    objects = {subject.partition(", ")[0] for state in states for subject in state.subjects}
-    return (state for state in states if objects.isdisjoint(state.members))
+    """Select the states of which no member has a state of another kind that is as grave."""
+    states_by_object: dict[str, list[AbnormalState]] = {}
+    for state in states:
+        for subject in state.subjects:
+            states_by_object.setdefault(subject.partition(", ")[0], []).append(state)
+    for state in states:
+        others = (other for member in state.members for other in states_by_object.get(member, ()))
+        if not any(other.kind != state.kind and other.rank <= state.rank for other in others):
+            yield state
 
 
 def list_locations(observer: Observer, snapshot: Snapshot) -> tuple[str, ...]:
@@ -123,13 +137,13 @@ def list_locations(observer: Observer, snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def merge_states(states: Iterable[AbnormalState]) -> tuple[AbnormalState, ...]:
-    """Merge states of one kind and severity with the same message, of the same part of their objects, and sort the
-    broken ones to the front. A merged state began with the first of them."""
+    """Merge states of one kind and severity with the same topic or else message, of the same part of their objects, and
+    sort the broken ones to the front. A merged state began with the first of them."""
     merged_states: dict[tuple[str, ...], AbnormalState] = {}
     for state in states:
-        key = (state.kind, state.severity, state.message, find_part(state.subjects[0]))
+        key = (state.kind, state.severity, state.topic or state.message, find_part(state.subjects[0]))
         merged_states[key] = join_states(merged_states[key], state) if key in merged_states else state
-    return tuple(sorted(merged_states.values(), key=lambda state: SEVERITIES.index(state.severity)))
+    return tuple(sorted(merged_states.values(), key=lambda state: state.rank))
 
 
 def find_part(subject: str) -> str:

@@ -153,6 +153,10 @@ def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, e
                 "workloads.flannel-daemon-sets",
                 "api-services.unavailable",
                 "api-services.endpoints",
+                "warnings.nodes",
+                "warnings.system",
+                "warnings.flannel",
+                "warnings.gpu",
             )
         ),
     )

@@ -158,7 +158,8 @@ def test_a_list_that_is_missing_leaves_the_others() -> None:
     pod = make_pod("monitoring", "prometheus-monitoring-prometheus-0", PROMETHEUS)
     pod["status"]["containerStatuses"] = [make_crash_loop("prometheus", 2)]
     diagnosis = diagnose_items(monitoring__pods=[pod], pods__system=[{"metadata": {}}])
-    assert [judgement.id for judgement in diagnosis.unknown_observations] == ["containers-of-pods-system"]
+    unknown_ids = [judgement.id for judgement in diagnosis.unknown_observations]
+    assert unknown_ids == ["containers-of-pods-system", "warnings-system"]
     assert len(list_states(diagnosis)) == 1
 
 

@@ -1,0 +1,87 @@
+"""Warnings of programs about objects of the platform and about nodes that no other state is about."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER, Probe
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.config.spec import Spec
+from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.probes.kubernetes import warning_events
+from gpustack.probes.kubernetes.pod_states import (
+    FLANNEL_PODS,
+    GPU_PODS,
+    KEDA_PODS,
+    MONITORING_PODS,
+    SYSTEM_PODS,
+    PodState,
+)
+from gpustack.probes.kubernetes.warning_events import WarningEvent
+
+Events = Probe[tuple[WarningEvent, ...]]
+Pods = Probe[tuple[PodState, ...]]
+RECENT = timedelta(minutes=10)
+"""What is repeated is reported at least so often: the kubelet waits five minutes at most before it tries again."""
+RECENT_OF_READY_POD = timedelta(minutes=2)
+"""A pod that is ready had older warnings while it started."""
+DAWN = datetime.min.replace(tzinfo=UTC)
+
+
+def build_observer(
+    events: Events, title: str, pods: Pods | None = None, is_needed: Callable[[Spec], bool] = lambda _: True
+) -> Observer:
+    def observe_warnings(view: View) -> Iterator[AbnormalState]:
+        ready_pods = {f"pod {pod}": pod.ready for pod in view[pods]} if pods else {}
+        known_events: tuple[WarningEvent, ...] = view[events]
+        for event in sorted(known_events, key=lambda event: event.last_at or DAWN, reverse=True):
+            if event.kind == "Pod" and event.subject not in ready_pods:
+                continue
+            limit = RECENT_OF_READY_POD if ready_pods.get(event.subject) else RECENT
+            if event.last_at and abs(view.started_at - event.last_at) < limit:
+                yield build_state(view, event)
+
+    probes: tuple[Probe[Any], ...] = (events, pods) if pods else (events,)
+    return Observer(events.id.replace(".", "-"), title, observe_warnings, probes, is_needed=is_needed)
+
+
+def build_state(view: View, event: WarningEvent) -> AbnormalState:
+    """Build the note of an event. What is about a ReplicaSet may be a state of its Deployment."""
+    kind, namespace = event.kind.lower(), event.namespace
+    is_replica_set = event.kind == "ReplicaSet"
+    owners = (f"deployment {namespace}/{event.name.rpartition('-')[0]}",) if is_replica_set else ()
+    kubectl = Command("kubectl", "-n", namespace) if namespace else Command("kubectl")
+    return AbnormalState(
+        "warning",
+        "note",
+        (locate_node(view, event.name) if event.kind == "Node" else CLUSTER,),
+        (event.subject,),
+        f"{event.reason}: {event.message}",
+        kubectl.extend("describe", kind, event.name),
+        event.first_at,
+        event.count,
+        members=(event.subject, *owners),
+        topic=f"{kind} {event.reason}",
+    )
+
+
+OBSERVERS = (
+    build_observer(warning_events.NODE_WARNINGS, "Warnings about nodes"),
+    build_observer(warning_events.SYSTEM_WARNINGS, "Warnings in kube-system", SYSTEM_PODS),
+    build_observer(warning_events.FLANNEL_WARNINGS, "Warnings in kube-flannel", FLANNEL_PODS),
+    build_observer(warning_events.GPU_WARNINGS, "Warnings in the namespace of the GPU operator", GPU_PODS),
+    build_observer(
+        warning_events.MONITORING_WARNINGS,
+        "Warnings in the namespace of monitoring",
+        MONITORING_PODS,
+        lambda spec: spec.monitoring.enabled,
+    ),
+    build_observer(
+        warning_events.KEDA_WARNINGS,
+        "Warnings in the namespace of KEDA",
+        KEDA_PODS,
+        lambda spec: spec.autoscaling.enabled,
+    ),
+)

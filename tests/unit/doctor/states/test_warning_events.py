@@ -1,0 +1,90 @@
+"""Warnings about objects of the platform, as programs of Kubernetes wrote them, moved in time."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.unit.doctor.states.objects import (
+    diagnose_items,
+    format_time,
+    list_states,
+    make_container,
+    make_crash_loop,
+    make_pod,
+    read_recorded_items,
+    render,
+)
+
+WAITING = make_container("coredns", {"waiting": {"reason": "ContainerCreating"}})
+COREDNS = "coredns-589f44dc88-fq9zz"
+SANDBOX = "FailedCreatePodSandBox"
+
+
+def read_events(probe: str, case: str, minutes_ago: float, *reasons: str) -> list[Any]:
+    """Read recorded events, of these reasons if any are given, as if they had happened so many minutes before."""
+    events = [event for event in read_recorded_items(probe, case) if not reasons or event["reason"] in reasons]
+    for event in events:
+        event |= {"firstTimestamp": format_time(minutes_ago + 1), "lastTimestamp": format_time(minutes_ago)}
+    return events
+
+
+def make_coredns_pod(container: Any, *, is_ready: bool = False) -> Any:
+    pod = make_pod("kube-system", COREDNS, {"k8s-app": "kube-dns"}, containerStatuses=[container])
+    pod["status"]["conditions"] = [{"type": "Ready", "status": str(is_ready), "lastTransitionTime": format_time(1)}]
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("pods", "minutes_ago", "count"),
+    [
+        ([make_coredns_pod(WAITING)], 5, 1),
+        ([make_coredns_pod(WAITING)], 15, 0),
+        ([make_coredns_pod(WAITING, is_ready=True)], 5, 0),
+        ([make_coredns_pod(WAITING, is_ready=True)], 1, 1),
+        ([], 1, 0),
+    ],
+    ids=["waiting", "long-ago", "ready-since", "ready-and-failing", "gone"],
+)
+def test_a_warning_about_a_pod_is_a_note_until_it_is_over(pods: list[Any], minutes_ago: float, count: int) -> None:
+    events = read_events("warnings.system", "usual", minutes_ago, SANDBOX)
+    diagnosis = diagnose_items(warnings__system=events, pods__system=pods)
+    states = list_states(diagnosis, "warning")
+    assert [(state.severity, state.subjects) for state in states] == [("note", (f"pod kube-system/{COREDNS}",))] * count
+    assert (f"{SANDBOX}: Failed to create pod sandbox: rpc error" in render(diagnosis)) is bool(count)
+    assert diagnosis.broken_states == ()
+
+
+def test_a_warning_about_a_pod_with_a_state_of_its_own_is_not_repeated() -> None:
+    pods = [make_coredns_pod(make_crash_loop("coredns", 1))]
+    events = read_events("warnings.system", "usual", 1, SANDBOX)
+    states = list_states(diagnose_items(warnings__system=events, pods__system=pods))
+    assert [state.kind for state in states] == ["container-not-running"]
+
+
+def test_warnings_of_one_reason_about_nodes_are_one_note() -> None:
+    diagnosis = diagnose_items(warnings__nodes=read_events("warnings.nodes", "usual", 5, "CgroupV1"))
+    (state,) = list_states(diagnosis, "warning")
+    assert state.subjects == ("node host1", "node host2")
+    assert state.message.startswith("CgroupV1: cgroup v1 detected.")
+    assert state.onset == diagnosis.snapshot.started_at.replace(microsecond=0) - timedelta(minutes=6)
+
+
+@pytest.mark.parametrize(("refuses", "kinds"), [(True, {"pods-refused"}), (False, {"warning"})])
+def test_a_warning_about_a_replica_set_is_told_by_its_deployment(kinds: set[str], *, refuses: bool) -> None:
+    events = [
+        event
+        for event in read_events("warnings.monitoring", "quota", 1)
+        if event["involvedObject"]["kind"] == "ReplicaSet"
+    ]
+    deployments = read_recorded_items("monitoring.deployments", "quota") if refuses else []
+    diagnosis = diagnose_items(warnings__monitoring=events, monitoring__deployments=deployments)
+    assert {state.kind for state in list_states(diagnosis)} == kinds
+
+
+def test_an_event_of_the_scheduler_has_its_time_in_another_field() -> None:
+    (event,) = read_recorded_items("warnings.keda", "unscheduled")
+    assert event["lastTimestamp"] is None
+    event |= {"involvedObject": {"kind": "Node", "name": "k2"}, "eventTime": format_time(1)}
+    states = list_states(diagnose_items(warnings__nodes=[event]), "warning")
+    assert [(state.locations, state.count) for state in states] == [(("k2",), 1)]
