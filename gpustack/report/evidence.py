@@ -15,11 +15,16 @@ def format_command(entry: Evidence) -> str:
     return f"{format_location(entry.answer.location)} $ {command}"
 
 
+def is_document(entry: Evidence) -> bool:
+    """Tell whether an answer is JSON, which is no text in lines."""
+    return entry.answer.stdout.startswith(("{", "["))
+
+
 def quote_answer(entry: Evidence, judgement: Judgement, clean: Clean) -> str:
     """Quote the line of an answer that the check names, or say why there is no answer. The quote is empty where the
     answer is no text in lines."""
     reply, words = entry.answer, judgement.result.quote.split() if judgement.result else []
-    text = "" if reply.stdout.startswith(("{", "[")) else reply.stdout
+    text = "" if is_document(entry) else reply.stdout
     lines = (line.strip() for line in text.splitlines() if len(line) <= MAX_LINE)
     quoted_line = next((line for line in lines if words and all(word in line for word in words)), "")
     return clean(quoted_line or reply.missing_reason) or (f"(ended with {reply.rc})" if reply.rc else "")

@@ -30,7 +30,7 @@ from gpustack.report.doctor.format import (
     list_titles,
 )
 from gpustack.report.doctor.states import build_explain_command, format_onset, format_subject, format_times
-from gpustack.report.evidence import list_commands
+from gpustack.report.evidence import is_document, list_commands
 from gpustack.report.findings import print_command, print_evidence, print_field, print_text, print_unwrapped, wrap_text
 from gpustack.report.format import cut, format_locations
 from gpustack.report.terminal import Terminal
@@ -175,15 +175,18 @@ def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *
     )
     print_paragraph(console, state.message)
     if state.last_lines:
-        print_detail(console, "last lines", "\n".join(state.last_lines))
+        print_detail(console, "last lines", "")
+        print_unwrapped(console, "\n".join(state.last_lines), INDENT)
     print_list(console, "objects", state.subjects if len(state.subjects) > 1 else (), verbose=verbose)
     if onset := format_onset(state, diagnosis.snapshot.started_at):
         print_detail(console, "since", onset)
     print_list(console, "before it", describe_changes(state.changes, console.clean), verbose=verbose)
     if times := format_times(state):
         print_detail(console, "restarts" if state.kind.startswith("container") else "seen", times)
+    # A list of the API has every object of its namespace, and the state says what matters of it.
     for entry in state.evidence if verbose else ():
-        print_evidence(console, entry)
+        if not is_document(entry):
+            print_evidence(console, entry)
     print_detail(console, "next", "")
     print_command(console, state.next_command, INDENT)
     print_detail(console, "more", build_explain_command(state), "cyan")

@@ -95,8 +95,8 @@ def list_states(diagnosis: Diagnosis, kind: str = "") -> list[AbnormalState]:
     return [state for state in diagnosis.abnormal_states if kind in ("", state.kind)]
 
 
-def render(diagnosis: Diagnosis) -> str:
+def render(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     """Render the report on a wide screen, so that no sentence is wrapped."""
     with (console := Terminal(width=4000)).capture() as capture:
-        render_human(console, diagnosis)
+        render_human(console, diagnosis, verbose=verbose)
     return capture.get()

@@ -77,8 +77,11 @@ def test_the_words_of_the_container_stand_below_its_state() -> None:
     diagnosis = diagnose(snapshot)
     (state,) = list_states(diagnosis)
     assert state.last_lines[-1] == LAST_LINE
-    assert f"last lines  {state.last_lines[0]}\n" in render(diagnosis)
-    assert LAST_LINE in render(diagnosis)
+    report = render(diagnosis)
+    assert [line.strip() for line in report.partition("last lines\n")[2].splitlines()[:3]] == list(state.last_lines)
+    verbose_report = render(diagnosis, verbose=True)
+    assert f"| {LAST_LINE}" in verbose_report
+    assert '"metadata"' not in verbose_report
     assert LAST_LINE in render_html(diagnosis)
     (document,) = json.loads(render_json(diagnosis))["abnormal_states"]
     assert document["last_lines"] == list(state.last_lines)
