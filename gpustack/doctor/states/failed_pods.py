@@ -1,13 +1,15 @@
 """Failed pods that the kubelet refused or ended: what was lost with them, and which of them nobody brings back."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
+from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
+from gpustack.doctor.states.workloads import GROUPS, USUAL_REPLACEMENT
 from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PodState
 
 Origin = Literal["node", "scheduling", "pod"]
@@ -48,9 +50,8 @@ def observe_failed_pods(view: View) -> Iterator[AbnormalState]:
 
 
 def build_state(view: View, pod: PodState) -> AbnormalState:
-    """Build the state of a failed pod, which is broken where it has no controller that makes another one."""
-    severity: Severity = "note" if pod.owner else "broken"
-    fate = f"{pod.owner} makes another one" if pod.owner else "it has no controller, so that nothing starts it again"
+    """Build the state of a failed pod, which is broken where nothing runs in its place."""
+    severity, fate = judge_replacement(view, pod)
     return AbnormalState(
         "pod-failed",
         severity,
@@ -62,4 +63,26 @@ def build_state(view: View, pod: PodState) -> AbnormalState:
     )
 
 
-OBSERVERS = (Observer("failed-pods", "Failed pods", observe_failed_pods, (FAILED_PODS,)),)
+def judge_replacement(view: View, pod: PodState) -> tuple[Severity, str]:
+    """Judge whether a failed pod was replaced, and say it. Of DaemonSets and StatefulSets of the platform the pods are
+    known; a Deployment may be scaled down, and says itself what it lacks."""
+    if not pod.owner:
+        return "broken", "it has no controller, so that nothing starts it again"
+    pods = next((group.pods for group in GROUPS if group.choose_namespace(view.spec) == pod.namespace), None)
+    if not pods or not is_platform_pod(view, pod) or not pod.owner.startswith(("DaemonSet/", "StatefulSet/")):
+        return "note", f"its controller is {pod.owner}"
+    if any(is_replacement(candidate, pod) for candidate in view[pods]):
+        return "note", f"{pod.owner} has made another one"
+    failed_at = pod.unready_since or pod.created_at
+    is_recent = failed_at is not None and view.started_at - failed_at < USUAL_REPLACEMENT
+    return "risk" if is_recent else "broken", f"{pod.owner} has not made another one"
+
+
+def is_replacement(candidate: PodState, pod: PodState) -> bool:
+    """Tell whether a pod is in place of a failed one. That of a DaemonSet is on the same node."""
+    is_placed = not pod.owner.startswith("DaemonSet/") or candidate.node in ("", pod.node)
+    return candidate.owner == pod.owner and candidate.phase != "Failed" and not candidate.deleted and is_placed
+
+
+PROBES: tuple[Probe[Any], ...] = (FAILED_PODS, *(group.pods for group in GROUPS))
+OBSERVERS = (Observer("failed-pods", "Failed pods", observe_failed_pods, PROBES),)

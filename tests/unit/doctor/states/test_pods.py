@@ -3,6 +3,7 @@
 The messages are quoted from public reports, which are named beside them.
 """
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.unit.doctor.states.objects import (
     list_states,
     make_pod,
     read_items,
+    read_recorded_items,
     render,
 )
 
@@ -49,12 +51,37 @@ def test_a_bare_pod_that_the_kubelet_rejected_is_broken_for_good() -> None:
     assert diagnosis.exit_status == 1
 
 
-def test_a_rejected_pod_that_its_controller_replaces_is_a_note() -> None:
+def test_a_rejected_pod_of_a_job_is_a_note() -> None:
     job = {"kind": "Job", "name": "train", "controller": True}
     diagnosis = diagnose_items(pods__failed=[make_failed_pod("UnexpectedAdmissionError", REFUSAL, job)])
     assert [state.severity for state in list_states(diagnosis)] == ["note"]
-    assert "Job/train makes another one" in list_states(diagnosis)[0].message
+    assert list_states(diagnosis)[0].message.endswith("; its controller is Job/train")
     assert diagnosis.broken_states == ()
+
+
+@pytest.mark.parametrize(
+    ("minutes_ago", "pods", "severity", "fate"),
+    [
+        (5, "failed", "broken", "DaemonSet/kube-proxy has not made another one"),
+        (0.5, "failed", "risk", "DaemonSet/kube-proxy has not made another one"),
+        (5, "replaced", "note", "DaemonSet/kube-proxy has made another one"),
+        (5, "elsewhere", "broken", "DaemonSet/kube-proxy has not made another one"),
+    ],
+)
+def test_a_failed_pod_of_the_platform_is_broken_until_it_is_replaced(
+    minutes_ago: float, pods: str, severity: str, fate: str
+) -> None:
+    """The recorded list has another pod of the DaemonSet, on the other node."""
+    (failed_pod,) = read_recorded_items("pods.failed", "not-replaced")
+    failed_pod["status"]["conditions"][0]["lastTransitionTime"] = format_time(minutes_ago)
+    items = read_recorded_items("pods.system", "not-replaced")
+    if pods != "failed":
+        successor = deepcopy(next(pod for pod in items if pod["metadata"]["name"] == failed_pod["metadata"]["name"]))
+        successor["metadata"]["name"], successor["status"] = "kube-proxy-zzzzz", {"phase": "Running"}
+        successor["spec"]["nodeName"] = failed_pod["spec"]["nodeName"] if pods == "replaced" else "host3"
+        items.append(successor)
+    states = list_states(diagnose_items(pods__failed=[failed_pod], pods__system=items), "pod-failed")
+    assert [(state.severity, state.message.partition("; ")[2]) for state in states] == [(severity, fate)]
 
 
 @pytest.mark.parametrize(
