@@ -47,7 +47,7 @@ def run_fix(session: LockSession, hosts: Inventory, faults: Collection[str], yes
         ids = [
             word
             for attempt in result.attempts
-            if attempt.offer.fault.remediation == "needs-confirmation"
+            if attempt.offer.remediation == "needs-confirmation"
             for word in ("--yes-to", attempt.offer.id)
         ]
         hint = build_command(hosts, "doctor", "--fix", *(ids or ["--yes"]))
@@ -95,7 +95,7 @@ def make_fix(
 
 def make_agreement(yes_to: Collection[str], *, yes: bool) -> Callable[[Offer], bool]:
     """Return the predicate of the options: --yes confirms all automatic fixes, and --yes-to confirms one fix."""
-    return lambda offer: offer.id in yes_to or (yes and offer.fault.remediation == "automatic")
+    return lambda offer: offer.id in yes_to or (yes and offer.remediation == "automatic")
 
 
 def make_confirm(is_agreed: Callable[[Offer], bool]) -> Callable[[Sequence[Offer]], bool]:
@@ -105,7 +105,7 @@ def make_confirm(is_agreed: Callable[[Offer], bool]) -> Callable[[Sequence[Offer
         if all(map(is_agreed, offers)):
             return True
         if len(offers) == 1:
-            reason = f" ({offers[0].fault.reason})" if offers[0].fault.remediation == "needs-confirmation" else ""
+            reason = f" ({offers[0].reason})" if offers[0].remediation == "needs-confirmation" else ""
             return confirm(f"Apply the fix for {offers[0].id}{reason}?")
         return confirm(f"Apply all {len(offers)} fixes?")
 

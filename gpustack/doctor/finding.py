@@ -45,11 +45,13 @@ class Peers:
 @dataclass(frozen=True)
 class Commands:
     """Hold what to type for a root cause. `repairs` are the commands of the catalogue, `fix` is empty where there is no
-    automatic fix. `manual` says why the fix or a step does not repair this case, and what to do instead."""
+    automatic fix. `manual` says why the fix or a step does not repair this case, and what to do instead. `caution` says
+    why an automatic fix needs a confirmation here."""
 
     repairs: tuple[Hint, ...] = ()
     fix: Hint = NO_HINT
     manual: tuple[str, ...] = ()
+    caution: str = ""
 
     @property
     def hints(self) -> tuple[Hint, ...]:

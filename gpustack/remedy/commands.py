@@ -67,7 +67,8 @@ def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:
     }
     repairs = tuple(fill_host_line(line, snapshot.inventory, view, names) for line in lines if line)
     fix = NO_HINT if offer.obstacle else build_command(snapshot.inventory, "doctor", "--fix", finding.id)
-    return Commands(repairs, fix, tuple(dict.fromkeys([*list_manual_reasons(finding), *describe_refusals(states)])))
+    manual = tuple(dict.fromkeys([*list_manual_reasons(finding), *describe_refusals(states)]))
+    return Commands(repairs, fix, manual, offer.caution)
 
 
 def fill_host_line(line: str, inventory: Inventory, view: View | None, names: Mapping[str, str]) -> Hint:

@@ -68,9 +68,9 @@ class Fix:
         started, diagnosis = time.monotonic(), before
         while not self.should_stop() and (due := self.find_due(diagnosis)):
             offer = due[0]
-            if offer.fault.remediation == "automatic" and offer.id not in self.agreed_ids:
-                self.request_agreement([other for other in due if other.fault.remediation == "automatic"], diagnosis)
-            elif offer.fault.remediation == "needs-confirmation" and offer.id not in self.agreed_ids:
+            if offer.remediation == "automatic" and offer.id not in self.agreed_ids:
+                self.request_agreement([other for other in due if other.remediation == "automatic"], diagnosis)
+            elif offer.remediation == "needs-confirmation" and offer.id not in self.agreed_ids:
                 self.request_agreement([offer], diagnosis)
             else:
                 diagnosis = self.apply_fix(offer, diagnosis)

@@ -5,7 +5,7 @@ parameters.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
@@ -13,11 +13,12 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command, Hint
 from gpustack.config.complaint import find_nearest, suggest_nearest
-from gpustack.doctor.entry import DropIn, Fault, Remedy
+from gpustack.doctor.entry import DropIn, Fault, Remediation, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
 from gpustack.errors import RolloutError, UsageError
 from gpustack.probes.network.links import LINK_STATES, find_managed_links
+from gpustack.remedy.caution import describe_cautions
 from gpustack.remedy.descriptions import describe_interruption, list_edit_commands, list_manual_commands
 from gpustack.remedy.scope import Scope, declare_drop_in, declare_playbook
 from gpustack.remedy.step_scope import declare_step
@@ -41,7 +42,8 @@ ITS_OWN = "the plugin failed to load, and the setting that containerd complains 
 class Offer:
     """Describe a possible fix. `play` is the playbook, `hosts` are the hosts on which it runs, `host_variables` their
     variables. `commands` do the same by hand, `interrupts` says what does not work meanwhile. `scopes` declare, by
-    host, all that may be changed. `obstacle` says why nothing may be done, and is empty otherwise."""
+    host, all that may be changed. `obstacle` says why nothing may be done, and is empty otherwise. `caution` says why
+    an automatic fix needs a confirmation of its own in this case."""
 
     finding: Finding
     fault: Fault
@@ -52,10 +54,21 @@ class Offer:
     interrupts: str = ""
     scopes: Mapping[str, Scope] = field(default_factory=dict)
     obstacle: str = ""
+    caution: str = ""
 
     @property
     def id(self) -> str:
         return self.finding.id
+
+    @property
+    def remediation(self) -> Remediation:
+        """Return the remediation of the catalogue, which a caution makes stricter."""
+        return "needs-confirmation" if self.caution else self.fault.remediation
+
+    @property
+    def reason(self) -> str:
+        """Return why the remediation has its value."""
+        return self.caution or self.fault.reason
 
 
 def build_offers(diagnosis: Diagnosis) -> tuple[Offer, ...]:
@@ -75,7 +88,9 @@ def build_offer(snapshot: Snapshot, root: Finding) -> Offer:
     unknown = [name for name in offer.hosts if not (snapshot.reach[name].reached and build_host_facts(snapshot, name))]
     if unknown and not offer.obstacle:
         return Offer(root, fault, obstacle=f"too little is known of {', '.join(unknown)} to change it")
-    return offer
+    if offer.obstacle or fault.remediation != "automatic":
+        return offer
+    return replace(offer, caution=describe_cautions(fault.remedy, snapshot, offer.hosts))
 
 
 def require_faults(ids: Iterable[str]) -> None:

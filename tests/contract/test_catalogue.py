@@ -24,6 +24,8 @@ WITHOUT_CHECK: dict[str, dict[str, str]] = {
 }
 FAULTS, STATES = load_graph().faults, load_graph().states
 ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+DISRUPTIVE_STEPS = {"containerd", "monitoring", "gpu-operator", "gpu-driver", "autoscaling", "firewall", "flannel"}
+"""Steps that restart containerd, upgrade a Helm release, exchange a driver or load rules anew."""
 every_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
 
 
@@ -65,6 +67,19 @@ def test_a_remedy_is_one_that_a_machine_can_do(fault: Fault) -> None:
         assert fault.remediation != "manual"
         assert fault.remedy.kind in ("step", "unit", "rollout", "sysctl", "drop_in", "apt")
         assert not fault.remedy.step or fault.remedy.step in {step.id for step in STEPS}
+
+
+@every_fault
+def test_a_remedy_that_interrupts_or_overrides_is_never_automatic(fault: Fault) -> None:
+    """Such a remedy restarts containerd, upgrades a release, starts what a person may have stopped, reloads a unit or
+    turns swap off."""
+    remedy = fault.remedy
+    if remedy is None or fault.remediation != "automatic":
+        return
+    assert remedy.step not in DISRUPTIVE_STEPS
+    assert not remedy.unit
+    assert not (remedy.drop_in and remedy.drop_in.reload)
+    assert fault.id != "host-swap-on"
 
 
 @pytest.mark.parametrize("state", STATES.values(), ids=list(STATES))

@@ -70,11 +70,15 @@ SAFE = [
     ("host-ip-forward-off/live", ("--yes",), {}),
     (
         "host-ip-forward-off/overridden",
-        ("--yes",),
+        ("--yes-to", "host-ip-forward-off"),
         {r"file /etc/sysctl\.d/zzz-gpustack\.conf ": "outlives the next boot"},
     ),
-    ("containerd-cri-disabled", ("--yes",), {rf"file {CRI} ": "the file that turned it off", COPIES: "Ansible's copy"}),
-    ("mon-selector-nil-uses-helm-values", ("--yes",), {}),
+    (
+        "containerd-cri-disabled",
+        ("--yes-to", "containerd-cri-disabled"),
+        {rf"file {CRI} ": "the file that turned it off", COPIES: "Ansible's copy"},
+    ),
+    (SELECTED_RULES, ("--yes-to", SELECTED_RULES), {}),
     (
         "host-ufw-blocks-pods",
         ("--yes-to", "host-ufw-blocks-pods"),
@@ -157,7 +161,7 @@ def test_fix_resolves_the_fault_alone_and_undo_rolls_back(
 
 def test_an_undo_refuses_files_that_somebody_changed(recovered_hosts: lab.Lab, gpustack: Run) -> None:
     inject.inject_fault(recovered_hosts, "containerd-cri-disabled")
-    run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
+    run_doctor(recovered_hosts, gpustack, "--fix", "--yes-to", "containerd-cri-disabled", code=None)
     host = recovered_hosts.hosts[-1].name
     run_as_root(recovered_hosts, host, f"echo '# mine' >>{CRI}")
     refusal = run_doctor(recovered_hosts, gpustack, "--undo", "--yes", code=5)
@@ -181,7 +185,7 @@ def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab,
     run_as_root(team, "host1", STUBBORN)
     list_command = "ls /var/lib/gpustack-cluster/fixes/*/record 2>/dev/null || :"
     with ThreadPoolExecutor(1) as pool:
-        fix = pool.submit(run_doctor, team, gpustack, "--fix", SELECTED_RULES, "--yes", code=None)
+        fix = pool.submit(run_doctor, team, gpustack, "--fix", SELECTED_RULES, "--yes-to", SELECTED_RULES, code=None)
         witness.wait_until(
             "the fix has its record", lambda: bool(run_as_root(team, "host1", list_command).strip()), limit=300
         )
@@ -197,9 +201,9 @@ def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab,
 
 def test_two_at_once_are_fixed_one_after_the_other(recovered_hosts: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     # In this order: on a host that is cut off, what has to show in the cluster would not show.
-    for fault in ("mon-selector-nil-uses-helm-values", "host-ip-forward-off"):
+    for fault in (SELECTED_RULES, "host-ip-forward-off"):
         inject.inject_fault(recovered_hosts, fault)
-    value = run_doctor(recovered_hosts, gpustack, "--fix", "--yes", code=None)
+    value = run_doctor(recovered_hosts, gpustack, "--fix", "--yes", "--yes-to", SELECTED_RULES, code=None)
     assert {attempt["id"] for attempt in value["attempts"] if attempt["outcome"] == "fixed"} == {
         "host-ip-forward-off",
         "mon-selector-nil-uses-helm-values",

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
-from gpustack.doctor.entry import Fault
-from gpustack.doctor.finding import Branch, Diagnosis, Peers
+from gpustack.doctor.entry import Remediation
+from gpustack.doctor.finding import Branch, Diagnosis, Finding, Peers
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.health import list_facts
 from gpustack.doctor.recent_change import RecentChange
@@ -19,8 +19,16 @@ MAX_ENTRIES = 4
 """Lists are cut behind so many entries; -v shows the others."""
 
 
-def format_remediation(fault: Fault) -> str:
-    return fault.remediation.replace("-", " ")
+def format_remediation(remediation: Remediation) -> str:
+    return remediation.replace("-", " ")
+
+
+def describe_remediation(finding: Finding) -> str:
+    """Describe how a fix is done, and why: `automatic: it only adds`."""
+    fault = load_graph().faults[finding.id]
+    if caution := finding.commands.caution:
+        return f"{format_remediation('needs-confirmation')}: {caution}"
+    return f"{format_remediation(fault.remediation)}: {fault.reason}"
 
 
 def format_heading(diagnosis: Diagnosis) -> str:

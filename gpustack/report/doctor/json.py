@@ -4,6 +4,7 @@ from typing import Any
 
 from gpustack.ask.judge import Outcome
 from gpustack.command import Command
+from gpustack.doctor.entry import Remediation
 from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import AbnormalState
@@ -43,14 +44,20 @@ def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:
         "layer": fault.layer,
         "cause": fault.cause,
         "fix": {
-            "remediation": fault.remediation if finding.has_remedy else "manual",
-            "reason": fault.reason,
+            "remediation": choose_remediation(finding),
+            "reason": finding.commands.caution or fault.reason,
             "do": fault.fix.do if finding.has_remedy else "",
             "commands": finding.commands.repairs,
             "repair_step": fault.remedy and fault.remedy.step,
         },
         "explain": Command("gpustack", "explain", finding.id),
     }
+
+
+def choose_remediation(finding: Finding) -> Remediation:
+    if not finding.has_remedy:
+        return "manual"
+    return "needs-confirmation" if finding.commands.caution else load_graph().faults[finding.id].remediation
 
 
 def build_state(state: AbnormalState, *, verbose: bool) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from gpustack.report.doctor.format import (
     describe_facts,
     describe_health,
     describe_healthy_hosts,
+    describe_remediation,
     draw_tree,
     format_heading,
-    format_remediation,
     format_summary,
     group_by_text,
     join_first,
@@ -101,7 +101,7 @@ def print_root_cause(console: Terminal, finding: Finding, *, verbose: bool) -> N
 def print_fix(console: Terminal, finding: Finding) -> None:
     fault = load_graph().faults[finding.id]
     if not finding.starts and finding.has_remedy:
-        print_detail(console, "fix", f"{fault.fix.do} ({format_remediation(fault)}: {fault.reason})")
+        print_detail(console, "fix", f"{fault.fix.do} ({describe_remediation(finding)})")
     for line in finding.commands.hints:
         print_command(console, line, INDENT)
     for reason in finding.commands.manual:

@@ -35,7 +35,7 @@ class Attempt(Shape):
 
     id: str = take("offer", "id")
     locations: list[str] = take("offer", "finding", "locations")
-    remediation: Remediation = take("offer", "fault", "remediation")
+    remediation: Remediation = take("offer", "remediation")
     outcome: Ending = take("ending")
     play: TextOrNull = take("offer", "play")
     host_names: list[str] = take("offer", "hosts")

@@ -41,7 +41,7 @@ def render_offer(console: Terminal, offer: Offer, differences: Sequence[str], in
         "FIX",
         offer.id,
         offer.finding.locations,
-        f"{format_remediation(offer.fault)}: {offer.fault.reason}",
+        f"{format_remediation(offer.remediation)}: {offer.reason}",
         "bold cyan",
     )
     print_detail(console, "do", offer.fault.fix.do)

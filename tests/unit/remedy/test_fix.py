@@ -16,9 +16,10 @@ from gpustack.events import INTERRUPTED
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import PlaybookRun
-from tests.worlds.programs.fix_run import FORWARD, STOPPED_SERVICE, SWAP, World, list_endings
+from tests.worlds.programs.fix_run import FORWARD, INOTIFY, STOPPED_SERVICE, SWAP, World, list_endings
 
 IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"
+INSTANCES = "host-inotify-exhausted"
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +40,20 @@ def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
 
 
 def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None:
+    world = World(FORWARD | INOTIFY)
+    result = world.run_fix()
+    assert world.agrees == [[IP, INSTANCES]]
+    assert [text for text in world.acts if text.startswith("play")] == ["play remedy/sysctl on h1"] * 2
+    assert set(list_endings(result).values()) == {"fixed"}
+
+
+def test_what_harms_nothing_yet_is_fixed_last_and_swap_needs_its_own_yes() -> None:
     world = World(FORWARD | SWAP)
     result = world.run_fix()
-    assert world.agrees == [[SWAP_ON, IP]]
+    assert world.agrees == [[IP], [SWAP_ON]]
     assert [text for text in world.acts if text.startswith("play")] == [
-        "play prereqs on h1",
         "play remedy/sysctl on h1",
+        "play prereqs on h1",
     ]
     assert set(list_endings(result).values()) == {"fixed"}
 
@@ -73,14 +82,14 @@ def test_declined_changes_nothing() -> None:
 
 
 def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
-    world = World(FORWARD | SWAP, stubborn=[SWAP_ON])
+    world = World(FORWARD | SWAP, stubborn=[IP])
     result = world.run_fix()
     assert [text for text in world.acts if not text.startswith(("show", "yes"))] == [
-        f"copy {SWAP_ON} on h1", "play prereqs on h1", "keep", "undo",
+        f"copy {IP} on h1", "play remedy/sysctl on h1", "keep", "undo",
     ]  # fmt: skip
-    assert list_endings(result) == {SWAP_ON: "not-resolved"}
+    assert list_endings(result) == {IP: "not-resolved"}
     assert result.attempts[0].rollback_actions == ("h1: restored /etc/x",)
-    assert "swap" in result.attempts[0].reason
+    assert "ip_forward" in result.attempts[0].reason
     assert result.exit_status == 6
 
 
@@ -133,7 +142,7 @@ def test_without_copies_nothing_is_fixed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
-    world = World(FORWARD | SWAP, stubborn=[SWAP_ON])
+    world = World(FORWARD | SWAP, stubborn=[IP])
     real = world.play
 
     def play(offer: Offer, snapshot: Snapshot) -> PlaybookRun:
@@ -144,7 +153,7 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
         world.gather, play, world, world.undo, world.show, world.agree, lambda _: None, cancellation=lambda: world.stop
     ).run(world.diagnose())
     assert world.acts[-1] == "keep"
-    assert list_endings(result) == {SWAP_ON: "interrupted"}
+    assert list_endings(result) == {IP: "interrupted"}
     assert result.exit_status == 130
 
 

@@ -48,6 +48,23 @@ def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, 
     assert offer.commands[-1] == f"systemctl reload {reads}"
 
 
+def test_a_parameter_that_somebody_s_file_sets_otherwise_needs_a_confirmation() -> None:
+    live = find_offer(diagnose(hosts.build_snapshot(FORWARD)), "host-ip-forward-off")
+    assert (live.remediation, live.reason) == ("automatic", live.fault.reason)
+    sysctls = {("kernel.sysctls", "h1"): read_case("kernel.sysctls", "drifted-debian-12")}
+    offer = find_offer(diagnose(hosts.build_snapshot(sysctls)), "host-ip-forward-off")
+    assert offer.remediation == "needs-confirmation"
+    assert offer.reason == "h1: it overrides a file: /etc/sysctl.d/99-hardening.conf sets net.ipv4.ip_forward = 0"
+
+
+def test_a_step_that_also_turns_swap_off_needs_a_confirmation() -> None:
+    id = "host-apparmor-parser-missing"
+    root = Finding(id, (Judgement(id, "h1", "failed"),), "certain")
+    assert build_offer(hosts.build_snapshot(), root).remediation == "automatic"
+    offer = build_offer(hosts.build_snapshot(SWAP), root)
+    assert (offer.remediation, offer.reason) == ("needs-confirmation", "h1: its step turns swap off as well")
+
+
 def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
     """A cluster of several hosts keeps the taint of its control plane."""
     id = "control-plane-taint-single-node"

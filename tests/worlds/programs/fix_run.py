@@ -28,6 +28,8 @@ SWAPPING = read_case("kernel.swap", "ubuntu-swapfile")
 STOPPED_SERVICE = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=inactive"))
 FORWARD: Answers = {("kernel.sysctls", "h1"): FORWARDING_OFF}
 SWAP: Answers = {("kernel.swap", "h1"): SWAPPING}
+FREE_INOTIFY: Answers = {("kernel.inotify", "h1"): read_case("kernel.inotify", "control-plane")}
+INOTIFY: Answers = {("kernel.inotify", "h1"): read_case("kernel.inotify", "exhausted")}
 
 
 class World:
@@ -41,7 +43,7 @@ class World:
         self.stop = ""
 
     def snapshot_all(self) -> Snapshot:
-        return hosts.build_snapshot(self.faults)
+        return hosts.build_snapshot(FREE_INOTIFY | self.faults)
 
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.log.append("ask")
