@@ -54,7 +54,7 @@ def evaluate_gate(comparison: Comparison, gate: Gate) -> GateResult:
         return GateResult(gate, "unknown", f"{gate.name} was not measured in both, or was 0 before.")
     if change.share_noise is None:
         return GateResult(gate, "unknown", f"{gate.name} drifts: its noise cannot be told from this time.")
-    text = f"{change.share:+.1%}, give or take {change.share_noise:.1%}"
+    text = f"{change.share:+.1%} ± {change.share_noise:.1%}"
     beyond = change.share < gate.share if gate.fails_below else change.share > gate.share
     if beyond and abs(change.share) > change.share_noise:
         return GateResult(gate, "failed", text)

@@ -64,16 +64,17 @@ def format_summary(comparison: Comparison) -> str:
     if work_change is None:
         return SAME_TEXT
     before, after = (format_value(value, work_change.unit) for value in (work_change.before, work_change.after))
-    amount = f"{comparison.work}, per GPU-hour: {before}, then {after}"
+    amount = f"{comparison.work} from {before} to {after} ({format_change(work_change)})"
     if comparison.outcome == "same":
-        return f"{SAME_TEXT} in useful work ({amount}; {format_change(work_change)})"
-    return f"{comparison.outcome} useful work: {amount} ({format_change(work_change)}){describe_energy(comparison)}"
+        return f"{SAME_TEXT} in useful work per GPU-hour: {amount}"
+    verb = "rose" if comparison.outcome == "more" else "fell"
+    return f"useful work per GPU-hour {verb}: {amount}{describe_energy(comparison)}"
 
 
 def format_change(change: Change) -> str:
     if change.share_noise is None:
-        return f"{format_percent(change.share)}; it drifts, so its noise cannot be told"
-    return f"{format_percent(change.share)}, give or take {format_percent(change.share_noise, '')}"
+        return f"{format_percent(change.share)}; it drifts, so its noise is unknown"
+    return f"{format_percent(change.share)} ± {format_percent(change.share_noise, '')}"
 
 
 def describe_energy(comparison: Comparison) -> str:
@@ -82,7 +83,7 @@ def describe_energy(comparison: Comparison) -> str:
     if not power or not work or not (power.before and work.before and work.after):
         return ""
     change = (power.after / work.after) / (power.before / work.before) - 1
-    return f", for {format_percent(change)} energy each"
+    return f"; energy per unit of work {'rose' if change > 0 else 'fell'} by {format_percent(abs(change), '')}"
 
 
 def format_row(change: Change) -> str:

@@ -28,7 +28,7 @@ def test_every_verdict_is_a_well_formed_page(name: str) -> None:
 
 def test_a_comparison_is_a_well_formed_page() -> None:
     page = Page(render_comparison(*compare_runs()))
-    assert "more useful work" in page.text
+    assert "useful work per GPU-hour rose" in page.text
     assert "power>10%: failed" in page.text
 
 
