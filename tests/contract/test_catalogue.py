@@ -15,7 +15,8 @@ from gpustack.doctor.check import build_guard_id
 from gpustack.doctor.checks import BY_ID, PAIRS
 from gpustack.doctor.entry import Fault, State
 from gpustack.doctor.graph import load_graph
-from gpustack.report.explain.pages import explain_topic, list_checks, read_error_pages, render_contents
+from gpustack.report.explain.contents import explain_topic, render_contents
+from gpustack.report.explain.pages import list_checks, read_error_pages
 from gpustack.steps import STEPS
 
 UNIT = Path(__file__).parents[1] / "unit" / "doctor"

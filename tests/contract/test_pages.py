@@ -9,15 +9,18 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.main import get_command
 
+from gpustack.cli.app import app
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.report.explain import alerts as alert_pages
 from gpustack.report.explain import pages
 from gpustack.report.explain.alerts import PREFIX, read_alerts
+from gpustack.report.explain.contents import explain_topic, render_contents
 from gpustack.report.explain.faults import list_faults
 from gpustack.report.explain.gpu import METRIC, XID
-from gpustack.report.explain.pages import PAGES, explain_topic, list_checks, read_error_pages, render_contents
+from gpustack.report.explain.pages import PAGES, list_checks, read_error_pages
 from gpustack.steps import STEPS
 from gpustack.steps.alerts import build_groups
 from gpustack.steps.step import format_check_name
@@ -88,6 +91,7 @@ def test_pages_that_are_advised_exist() -> None:
     # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
     steps = [step.id for step in STEPS]
     known_references = {*read_error_pages(), *list_checks(), *steps, *list_faults(), PREFIX, METRIC, XID}
+    known_references |= get_command(app).commands.keys()  # type: ignore[attr-defined]
     files = {name: path.read_text() for name, path in [*list_sources().items(), *((str(text), text) for text in TEXTS)]}
     advised_pages = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     commanded_pages = set(find_commanded_pages())

@@ -1,7 +1,8 @@
 """The command `gpustack explain`, which prints the manual pages."""
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -47,10 +48,13 @@ def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
     "gpustack explain GpuLost               # an alert",
     "gpustack explain metric SM_ACTIVE      # a metric of DCGM, by any of its names",
     "gpustack explain xid 79                # an error code of NVIDIA's driver",
+    "gpustack explain gpu driver            # list the pages with these words",
+    "gpustack explain doctor                # a command",
     heading=DIAGNOSE,
     short="Explain a step, check, fault, alert, metric or error.",
 )
 def explain(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -59,21 +63,41 @@ def explain(
             autocompletion=complete_name,
         ),
     ] = None,
-    entry: Annotated[
-        str,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="METRIC|CODE", help="Name of a metric, or code of an Xid.", autocompletion=complete_metric
+            metavar="METRIC|CODE|WORD",
+            help="Name of a metric, code of an Xid, or further words to look for.",
+            autocompletion=complete_metric,
         ),
-    ] = "",
+    ] = None,
 ) -> None:
-    """Print the page of a step, check, fault, alert, error, metric or Xid. Without NAME, list all pages."""
+    """Print the page of a step, check, fault, alert, error, command, metric or Xid.
+
+    Other words list all pages that have them in their name or title. Without NAME, all pages are listed."""
     from gpustack.report.explain import gpu
 
+    entry = " ".join(words or ())
     if name in (gpu.METRIC, gpu.XID):
         sys.stdout.write(gpu.explain_metric(entry) if name == gpu.METRIC else gpu.explain_xid(entry))
-    elif entry:
-        raise typer.BadParameter(f"only metric and xid are followed by a second word, not {name}")
-    else:
-        from gpustack.report.explain import pages  # It imports every step and fault.
+        return
+    from gpustack.report.explain import contents  # It imports every step and fault.
 
-        sys.stdout.write(pages.explain_topic(name) if name else pages.render_contents())
+    topic = (name or "", *(words or ()))
+    if help_text := find_help(context, topic):
+        sys.stdout.write(f"{help_text}\n")
+    else:
+        sys.stdout.write(contents.explain_topic(*topic) if name else contents.render_contents())
+
+
+def find_help(context: Any, words: Sequence[str]) -> str:
+    """Find the help of a command by its words. Return an empty string where there is none, or a page has that name."""
+    from gpustack.report.explain.pages import find_page
+
+    context = context.find_root()
+    for word in words:
+        command = getattr(context.command, "commands", {}).get(word)
+        if command is None:
+            return ""
+        context = command.context_class(command, info_name=word, parent=context, **command.context_settings)
+    return "" if find_page(" ".join(words)) else context.command.get_help(context)

@@ -24,12 +24,12 @@ KIND_TEXTS = {
 }
 
 
-def find_kind(topic: str) -> str:
-    """Find the word that has to stand before the name of a metric or the code of an Xid. Return an empty string for
-    other words."""
-    if topic.isascii() and topic.isdigit() and int(topic) in load_xids():
-        return XID
-    return METRIC if normalize_metric(topic) in index_fields() or topic in DOCTOR_METRICS else ""
+def find_kinds(topic: str) -> list[str]:
+    """Find the kinds of pages that a name or number without its kind can be of: METRIC, XID, or both."""
+    code = topic.lower().removeprefix(XID)
+    is_code = code.isascii() and code.isdigit() and len(code) < 7 and int(code) in load_xids()
+    is_metric = normalize_metric(topic) in index_fields() or bool(find_fields(normalize_metric(topic)))
+    return [kind for kind, matches in ((XID, is_code), (METRIC, is_metric or topic in DOCTOR_METRICS)) if matches]
 
 
 def normalize_metric(query: str) -> str:
@@ -59,6 +59,7 @@ def explain_metric(query: str) -> str:
 
 def explain_xid(code: str) -> str:
     """Return the page of an Xid; an empty code lists all of them. Raise UsageError for an unknown code."""
+    code = code.lower().removeprefix(XID)
     if not code:
         return "".join(f"  {xid.code:3}  {xid.severity:8}  {xid.name}\n" for xid in load_xids().values())
     if code.isascii() and code.isdigit() and len(code) < 7 and (xid := load_xids().get(int(code))):

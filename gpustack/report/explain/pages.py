@@ -1,5 +1,5 @@
-"""The manual. A step has the docstring of its module as its page, a check the docstring of its function; errors have
-gpustack/pages, alerts have docs/alerts.md, faults and states have the catalogue."""
+"""The pages of the manual. A step has the docstring of its module as its page, a check the docstring of its function;
+errors have gpustack/pages, alerts have docs/alerts.md, faults and states have the catalogue."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -8,14 +8,10 @@ from functools import cache
 from textwrap import fill
 
 from gpustack.ask.judge import Check
-from gpustack.command import Command
-from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.config.resources import PACKAGE
-from gpustack.errors import UsageError
 from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
 from gpustack.report.explain.faults import list_faults, list_states, render_fault, render_state
-from gpustack.report.explain.gpu import find_kind
 from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step, format_check_name
 
@@ -43,17 +39,20 @@ def read_error_pages() -> Mapping[str, Page]:
     return pages
 
 
+def list_steps() -> Mapping[str, str]:
+    """List the first sentences of all steps, by id."""
+    return {step.id: extract_summary(read_docstring(step)) for step in STEPS}
+
+
 def list_checks() -> Mapping[str, tuple[Step, Check]]:
     """List all checks by `step/check`."""
     return {f"{step.id}/{format_check_name(check)}": (step, check) for step in STEPS for check in step.checks}
 
 
-def explain_topic(topic: str) -> str:
-    """Return the page of a step, a check (`step/check`, or its name where only one step has it), the reference of an
+def find_page(topic: str) -> str:
+    """Find the page of a step, a check (`step/check`, or its name where only one step has it), the reference of an
     error, an alert (`alert-gpulost` or GpuLost), a fault or a state. An error that is a fault too has both pages.
-
-    Raise UsageError with the nearest spelling where there is no such page.
-    """
+    Return an empty string where there is none."""
     steps, checks, errors = {step.id: step for step in STEPS}, list_checks(), read_error_pages()
     if step := steps.get(topic):
         return "\n".join(render_step(step))
@@ -68,36 +67,13 @@ def explain_topic(topic: str) -> str:
     alert = PREFIX + topic.lower().removeprefix(PREFIX)
     if alert in read_alerts():
         return "\n".join(render_alert(alert, read_alerts()[alert]))
-    matches = [name for name in checks if topic in (name, name.partition("/")[2])]
-    if len(matches) == 1:
-        return "\n".join(render_check(matches[0], *checks[matches[0]]))
-    if kind := find_kind(topic):
-        hint = Command("gpustack", "explain", kind, topic)
-        raise UsageError("unknown-page", f"There is no page {topic}.", f"There is a page {kind} {topic}.", hint)
-    alerts = [name for key, alert in read_alerts().items() for name in (key, alert.name)]
-    topics = [*steps, *checks, *errors, *alerts, *list_faults(), *list_states()]
-    several = f"Several have this name: {', '.join(matches)}" if matches else ""
-    reason = several or suggest_nearest([topic], topics)
-    name = matches[0] if matches else find_nearest(topic, topics)
-    hint = Command("gpustack", "explain", *([name] if name else []))
-    raise UsageError("unknown-page", f"There is no page {topic}.", reason, hint)
+    matches = find_checks(topic)
+    return "\n".join(render_check(matches[0], *checks[matches[0]])) if len(matches) == 1 else ""
 
 
-def render_contents() -> str:
-    """Render the list of all pages by name, each with its first sentence."""
-    lines = ["Steps, in the order in which they are installed"]
-    lines += [format_entry(step.id, extract_summary(read_docstring(step))) for step in STEPS]
-    lines += ["", "Checks"]
-    lines += [format_entry(name, extract_summary(check.__doc__ or "")) for name, (_, check) in list_checks().items()]
-    lines += ["", "Alerts"]
-    lines += [format_entry(name, alert.name) for name, alert in read_alerts().items()]
-    lines += ["", "Faults that the doctor knows"]
-    lines += [format_entry(name, fault.title) for name, fault in list_faults().items()]
-    lines += ["", "States that several faults lead to"]
-    lines += [format_entry(name, state.title) for name, state in list_states().items()]
-    lines += ["", "Errors"]
-    lines += [format_entry(reference, page.title) for reference, page in sorted(read_error_pages().items())]
-    return "\n".join(lines) + "\n"
+def find_checks(topic: str) -> list[str]:
+    """Find the checks with this whole name, or with this name behind that of their step."""
+    return [name for name in list_checks() if topic in (name, name.partition("/")[2])]
 
 
 def render_step(step: Step) -> Iterator[str]:

@@ -1,0 +1,55 @@
+"""`gpustack explain` finds a page by its id, by a number, and by words of its name and title."""
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.cli.app import app
+from gpustack.errors import UsageError
+from gpustack.exit_status import ExitStatus
+from gpustack.report.explain.contents import explain_topic, find_entries
+
+runner = CliRunner()
+
+
+@pytest.mark.parametrize("word", ["79", "Xid79", "xid79"])
+def test_a_number_is_the_code_of_an_xid(word: str) -> None:
+    assert explain_topic(word).startswith("Xid 79: ")
+
+
+def test_a_number_of_two_things_has_both_pages() -> None:
+    """150 is a temperature of DCGM and an Xid; tutorials take one for the other."""
+    text = explain_topic("150")
+    assert "Xid 150: " in text
+    assert "field 150 of DCGM" in text
+
+
+def test_a_metric_needs_no_kind() -> None:
+    assert explain_topic("SM_ACTIVE").startswith("DCGM_FI_PROF_SM_ACTIVE: ")
+
+
+def test_words_find_all_pages_that_have_them() -> None:
+    lines = explain_topic("gpu", "driver").splitlines()
+    assert any(line.startswith("  gpu-driver/secure-boot  ") for line in lines)
+    assert all("gpu" in line.casefold() and "driver" in line.casefold() for line in lines)
+
+
+@pytest.mark.parametrize("word", ["", "zzzz"])
+def test_no_page_is_found_by_a_word_that_none_has(word: str) -> None:
+    assert bool(find_entries([word])) == (word == "")
+    with pytest.raises(UsageError):
+        explain_topic("zzzz")
+
+
+def test_the_page_of_exit_codes_has_all_of_them() -> None:
+    text = explain_topic("exit-codes")
+    assert all(status.meaning in text for status in ExitStatus)
+
+
+@pytest.mark.parametrize("words", ["doctor", "gpu top", "kubeconfig"])
+def test_the_page_of_a_command_is_its_help(words: str) -> None:
+    page = runner.invoke(app, ["explain", *words.split()]).stdout
+    assert page.split() == runner.invoke(app, [*words.split(), "--help"]).stdout.split()
+
+
+def test_a_step_goes_before_the_command_of_its_name() -> None:
+    assert "Ansible" in runner.invoke(app, ["explain", "serve"]).stdout
