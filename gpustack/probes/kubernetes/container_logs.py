@@ -76,7 +76,7 @@ def select_last_lines(lines: list[str]) -> tuple[str, ...]:
 
 LAST_LINES = Probe(
     "containers.last-lines",
-    Lines(read_script(__file__, "container_logs.sh")),
+    Lines(read_script(__file__, "container_logs.sh").replace("LOST", LOST)),
     parse_last_lines,
     limit=6,
     manual_command="kubectl -n NAMESPACE logs POD -c CONTAINER --previous --tail 60",

@@ -19,7 +19,9 @@ PANIC = (
 KUBECTL = """#!/bin/sh
 for url; do :; done
 name=${url#*/pods/}
-cat "$FILES/${name%%/*}" && echo "$url" >>"$FILES/asked"
+name=${name%%/*}
+case $url in *previous=true*) [ ! -e "$FILES/$name.previous" ] || name=$name.previous ;; esac
+cat "$FILES/$name" && echo "$url" >>"$FILES/asked"
 """
 
 
@@ -45,6 +47,14 @@ def test_a_log_that_nobody_has_leaves_the_others(tmp_path: Path) -> None:
     assert LAST_LINES.extract_fact(answer) == {"a/pod/main/previous": ("chown: Permission denied",)}
     (path,) = (tmp_path / "asked").read_text().splitlines()
     assert path.startswith("/api/v1/namespaces/a/pods/pod/log?container=main&previous=true&")
+
+
+def test_a_container_that_has_ended_again_is_asked_for_its_last_run(tmp_path: Path) -> None:
+    """The kubelet keeps one ended run of a container: seen on a lab host while an init container of Grafana crashed."""
+    notice = "unable to retrieve container logs for containerd://90fc068855bf21b3def0f58e3ede7d4b1a7a62f73c2e4b7740b1524995cf7039"
+    files = {"pod": "chown: /var/lib/grafana/png: Permission denied\n", "pod.previous": notice}
+    answer = run_script(tmp_path, "a/pod/main/previous", **files)
+    assert LAST_LINES.extract_fact(answer) == {"a/pod/main/previous": (files["pod"].strip(),)}
 
 
 def test_nothing_is_asked_without_logs(tmp_path: Path) -> None:
