@@ -123,3 +123,14 @@ def test_where_a_connection_ended_is_known(monkeypatch: pytest.MonkeyPatch) -> N
     snapshot = gather(Inventory(Path("hosts.yml"), (LOCAL_HOST,), SPEC), [SWAP])
     assert snapshot.reach["here"] == Reach("here", address="10.0.0.7")
     assert not snapshot.answers[SWAP.id, "here"].missing_reason
+
+
+def test_a_round_has_variables_of_its_own() -> None:
+    scripts: list[str] = []
+
+    def ask(host: Host, script: str, *, last: str = "", peer_callback: PeerCallback = print) -> Iterator[str]:
+        scripts.append(script)
+        yield from ()
+
+    gather(Inventory(Path("hosts.yml"), (LOCAL_HOST,), SPEC), [SWAP], variables={"LOGS": "a/pod/main b/x/y"}, ask=ask)
+    assert "LOGS='a/pod/main b/x/y'; export LOGS\n" in scripts[0]
