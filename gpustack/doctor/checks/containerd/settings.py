@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
@@ -59,6 +60,8 @@ def key_of_another_schema(view: View) -> Result:
     harm."""
     if reason := explain_unread_files(view):
         return build_ok_result("settings of containerd", reason)
+    if view[RUNTIME] is None:
+        raise FactUnavailable("containerd does not respond, and so does not say which settings are in force")
     ignored_settings = list(list_ignored_settings(view))
     return Result(
         "settings of containerd",

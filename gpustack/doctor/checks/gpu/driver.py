@@ -3,6 +3,7 @@
 import re
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.doctor.check import build_names, check
@@ -165,8 +166,10 @@ def adapter(view: View) -> Result:
     initialise."""
     devices, smi = count_gpus(view), view[GPU_SMI]
     subject = "GPUs initialised by the driver"
-    if not devices or not view[GPU_DRIVER].module or smi.state != "ended":
-        return build_ok_result(subject, NO_GPU if not devices else "the driver does not respond")
+    if not devices or not view[GPU_DRIVER].module:
+        return build_ok_result(subject, NO_GPU if not devices else f"{MODULE} not loaded")
+    if smi.state != "ended":
+        raise FactUnavailable("nvidia-smi listed no GPUs, because it did not end")
     words = view[KERNEL_LOG].adapter
     none = smi.message.startswith("No devices were found")
     if none or (words and len(smi.gpus) < devices):

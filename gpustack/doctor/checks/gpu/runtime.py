@@ -4,6 +4,7 @@ import re
 from fnmatch import fnmatch
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import NO_GPU
@@ -29,11 +30,13 @@ def handler(view: View) -> Result:
     """Check that the running containerd has the runtime, where the operator's toolkit or gpustack's file configures
     it."""
     subject = "runtime nvidia of the running containerd"
-    running = view[RUNTIME] if list_gpus(view) else None
-    if running is None:
-        return build_ok_result(subject, "containerd does not respond" if list_gpus(view) else NO_GPU)
+    if not list_gpus(view):
+        return build_ok_result(subject, NO_GPU)
     if not list_own_pods(view, TOOLKIT) and not view[RUNTIME_FILES].drop_in:
         return build_ok_result(subject, "not configured on this host")
+    running = view[RUNTIME]
+    if running is None:
+        raise FactUnavailable("containerd does not respond")
     return Result(subject, "present", format_value(running.nvidia), ok=bool(running.nvidia))
 
 

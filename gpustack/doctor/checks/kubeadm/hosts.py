@@ -129,8 +129,10 @@ def kubeconfig(view: View) -> Result:
         return build_ok_result(subject, "copied when kubeadm has finished")
     if authorities.root is None:
         return Result(subject, "that of this cluster", "none")
-    if not authorities.root or not authorities.host_ca or authorities.host_ca in authorities.root:
-        return build_ok_result(subject, "that of this cluster" if authorities.root else "refers to a CA file")
+    if not authorities.root or not authorities.host_ca:
+        raise FactUnavailable(f"the CA of {'the cluster' if authorities.root else 'the kubeconfig'} is in another file")
+    if authorities.host_ca in authorities.root:
+        return build_ok_result(subject, "that of this cluster")
     return Result(subject, "that of this cluster", "CA of another cluster")
 
 

@@ -10,7 +10,7 @@ from gpustack.config.versions import read_dcgm_fields
 from gpustack.doctor.check import check, expect_none
 from gpustack.probes.gpu.dcgm import COUNTERS
 from gpustack.probes.kubernetes.applied_objects import CONFIG_MAPS
-from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE, Dashboard
+from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE, Dashboard, Response
 from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.dashboards import read_dashboards
@@ -19,6 +19,7 @@ from gpustack.steps.gpu.exporter import COUNTERS as OWN_COUNTERS
 LABEL = ("metadata", "labels", "grafana_dashboard")
 # The exporter leaves it out until an error occurs (NVIDIA/dcgm-exporter#700).
 NEVER_YET = "DCGM_FI_DEV_XID_ERRORS"
+NO_RESPONSE = "Grafana does not respond"
 
 
 @check("mon-grafana-password-unknown", RESPONSE)
@@ -28,18 +29,25 @@ def password(view: View) -> Result:
     if response is None:
         return build_ok_result("login from Grafana's Secret", "no Grafana")
     if not response.login:
-        raise FactUnavailable("Grafana does not respond")
+        raise FactUnavailable(NO_RESPONSE)
     return Result("login from Grafana's Secret", "accepted", f"HTTP {response.login}", ok=response.login != 401)
+
+
+def require_login(response: Response) -> None:
+    """Raise FactUnavailable where Grafana did not accept the login, and so answered nothing else."""
+    if response.login != 200:
+        raise FactUnavailable(f"Grafana refused the login: HTTP {response.login}" if response.login else NO_RESPONSE)
 
 
 @check("mon-grafana-plugin-lost", RESPONSE)
 def plugin(view: View) -> Result:
     """Judge what Grafana answers about the health of the data source."""
     response = view[RESPONSE]
-    if response is None or response.login != 200:
-        return build_ok_result("plugin of the data source", "login refused" if response else "no Grafana")
+    if response is None:
+        return build_ok_result("plugin of the data source", "no Grafana")
+    require_login(response)
     if not response.health:
-        raise FactUnavailable("Grafana does not respond")
+        raise FactUnavailable(NO_RESPONSE)
     actual = "registered" if response.registered else "plugin.notRegistered"
     return Result("plugin of the data source", "registered", actual, ok=response.registered)
 

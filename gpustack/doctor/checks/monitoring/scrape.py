@@ -7,6 +7,7 @@ from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, expect_none
+from gpustack.doctor.checks.monitoring.grafana import require_login
 from gpustack.doctor.checks.monitoring.stack import list_units_on_port
 from gpustack.doctor.checks.monitoring.targets import DCGM, list_exporter_services
 from gpustack.doctor.checks.startup import is_starting, require_settled_api
@@ -171,8 +172,9 @@ def dashboard_nodata(view: View) -> Result:
     if reason := explain_absent_metrics(view):
         return build_ok_result("series of GPUs in Grafana", reason)
     response = view[RESPONSE]
-    if response is None or response.login != 200:
-        return build_ok_result("series of GPUs in Grafana", "login refused" if response else "no Grafana")
+    if response is None:
+        return build_ok_result("series of GPUs in Grafana", "no Grafana")
+    require_login(response)
     return Result(
         "series of GPUs in Grafana", "present", "present" if response.samples else "none", ok=bool(response.samples)
     )

@@ -138,3 +138,8 @@ def test_docker_and_other_runtimes_are_distinguished() -> None:
         result = judge(step, {("packages.installed", "h1"): more_packages})["other-runtimes"].result
         assert result
         assert result.fault == fault
+
+
+def test_a_containerd_that_does_not_respond_refutes_no_ignored_setting() -> None:
+    answers = build_files(format_table(3, V2)) | {"containerd.runtime": SILENT}
+    assert judge_host("containerd-config-key-wrong-schema", answers).outcome == "unknown"

@@ -37,6 +37,7 @@ from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, snapshot, sum
         ("gpu-adapter-init-failed", {"gpu__smi": "no-devices"}, "failed", "No devices were found"),
         ("gpu-adapter-init-failed", {"gpu__smi": "one-lost", "gpu__kernel_log": "adapter"}, "failed", "GSP"),
         ("gpu-adapter-init-failed", {"gpu__smi": "garbage"}, "unknown", ""),
+        ("gpu-adapter-init-failed", {"gpu__smi": "hangs"}, "unknown", "it did not end"),
         ("st-driver-not-ready", {}, "ok", "working"),
         ("st-driver-not-ready", {"gpu__smi": "hangs"}, "failed", "hangs"),
         ("st-driver-not-ready", {"gpu__driver": "mismatch"}, "failed", "libraries"),

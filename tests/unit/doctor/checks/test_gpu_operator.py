@@ -21,7 +21,7 @@ SILENT_RUNTIME = {"containerd__runtime": "cri-disabled"}
     [
         (HANDLER, WITHOUT_TOOLKIT, "failed", "nothing"),
         (HANDLER, {}, "ok", "/usr/bin/nvidia-container-runtime"),
-        (HANDLER, {"containerd__runtime": "cri-disabled"}, "ok", "containerd does not respond"),
+        (HANDLER, {"containerd__runtime": "cri-disabled"}, "unknown", "containerd does not respond"),
         (HANDLER, WITHOUT_TOOLKIT | {"gpu__pods": "none"}, "ok", "not configured on this host"),
         (f"{HANDLER} guard", {}, "failed", "running"),
         (f"{HANDLER} guard", {"gpu__pods": "none"}, "ok", "not running"),

@@ -60,6 +60,11 @@ def test_a_missing_or_stale_kubeconfig_of_root_fails() -> None:
     ):
         answers = place_answers("k1", make_answer("kubeadm.authorities", f"own {own_parts}\n{root}\n"))
         assert judge_cluster("kubeconfig-missing-or-stale", answers)[0] == outcome
+    other_file = place_answers("k1", make_answer("kubeadm.authorities", f"own {own_parts}\n"))
+    assert judge_cluster("kubeconfig-missing-or-stale", other_file) == (
+        "unknown",
+        "the CA of the kubeconfig is in another file",
+    )
     half = place_answers("k1", make_answer("kubeadm.authorities", f"own {own_parts}\nroot -\n"))
     mark = build_files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
     assert judge_cluster("kubeconfig-missing-or-stale", half | mark) == ("ok", "copied when kubeadm has finished")

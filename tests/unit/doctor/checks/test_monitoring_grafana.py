@@ -23,6 +23,7 @@ LOADED_DASHBOARD = "mon-grafana-dashboard-not-loaded"
         (PLUGIN, {"grafana__response": "unregistered"}, "failed", "plugin.notRegistered"),
         (PLUGIN, {"grafana__response": "no-source"}, "ok", "registered"),
         (PLUGIN, {"grafana__response": "worker"}, "ok", "no Grafana"),
+        (PLUGIN, {"grafana__response": "refused"}, "unknown", "refused the login: HTTP 401"),
         (SOURCE, {"grafana__data_sources": "two"}, "failed", "2"),
         (SOURCE, {"grafana__data_sources": "none"}, "failed", "0"),
         (LOADED_DASHBOARD, {"grafana__dashboards": "no-json"}, "failed",

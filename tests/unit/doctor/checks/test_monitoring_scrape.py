@@ -32,7 +32,7 @@ LOOPBACK = "mon-control-plane-targets-loopback"
         ("st-target-down", CLUSTER, {"scrape__jobs": "error"}, "unknown", ""),
         ("st-no-metrics", CLUSTER, {"dcgm__series": "none"}, "failed", "0"),
         ("st-dashboard-nodata", CLUSTER, {"grafana__response": "failing"}, "failed", "none"),
-        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "refused"}, "ok", "login refused"),
+        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "refused"}, "unknown", "refused the login: HTTP 401"),
         ("st-dashboard-wrong", CLUSTER, {"scrape__duplicates": "two-jobs"}, "failed", "duplicates"),
         ("st-dashboard-wrong", CLUSTER, {"scrape__blanks": "some"}, "failed", "placeholders"),
     ],
