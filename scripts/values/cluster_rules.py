@@ -5,10 +5,12 @@ from scripts.values.normalise import HEARD, Rule, fill_label, label_node, pad_li
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER = 'job=~".*dcgm.*"'
-OPERANDS = 'daemonset=~"(nvidia|gpu|gpustack)-.+|.*node-feature-discovery-worker"'
+OPERANDS = '=~"(nvidia|gpu|gpustack)-.+|.*node-feature-discovery-worker"'
 OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
 DRIVERS_IN_PODS = 'created_by_kind="DaemonSet",created_by_name=~"nvidia-(gpu-)?driver-.+"'
+DAEMON_PODS = f'created_by_kind="DaemonSet",created_by_name{OPERANDS}'
+READY = 'kube_pod_status_ready{condition="true"}'
 STARTING = "20m"
 """A driver in a container is compiled at each boot of its node: 5 to 15 minutes, in which the node is Ready."""
 
@@ -217,7 +219,7 @@ def build_operand_rules() -> list[Rule]:
             "max by (namespace, operand) (\n"
             "  label_replace(\n"
             "    max by (namespace, daemonset) (\n"
-            f"      kube_daemonset_status_desired_number_scheduled{{{OPERANDS}}}\n    )\n"
+            f"      kube_daemonset_status_desired_number_scheduled{{daemonset{OPERANDS}}}\n    )\n"
             "    - max by (namespace, daemonset) (kube_daemonset_status_number_ready),\n"
             '    "operand", "$1", "daemonset", "(.+)"\n  )\n'
             "  or\n"
@@ -226,6 +228,14 @@ def build_operand_rules() -> list[Rule]:
             "    - max by (namespace, deployment) (kube_deployment_status_replicas_available),\n"
             '    "operand", "$1", "deployment", "(.+)"\n  )\n)',
             comment="Pods of an operand that should be ready and are not; of the operator itself too.",
+        ),
+        Rule(
+            "gpustack:operand_recent_outage:count",
+            "count by (namespace, operand) (\n  max by (namespace, operand, pod) (\n    label_replace(\n"
+            f"      kube_pod_info{{{DAEMON_PODS}}}\n"
+            f"      and on (namespace, pod) ({READY} == 0 unless {READY} offset 2m == 0),\n"
+            '      "operand", "$1", "created_by_name", "(.+)"\n    )\n  )\n)',
+            comment="Those that were ready two minutes ago, or not there: nodes may be booted one after another.",
         ),
         Rule(
             "gpustack:operator_reconciled:status",

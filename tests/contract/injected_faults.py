@@ -152,7 +152,7 @@ FAULTS = (
     ),
     Fault(Transition("lost", "a800-mig", lost_gpu="3"), "GpuLost", 7),
     Fault(Transition("silent", silent=FOREVER, kubernetes=OWN_DRIVER), "GpuMetricsAbsent", 7),
-    Fault(STUCK_DRIVER, "GpuOperandNotReady", 17, names_node=False),
+    Fault(STUCK_DRIVER, "GpuOperandNotReady", 20, names_node=False),
     Fault(STUCK_DRIVER, "GpuMetricsAbsent", 27),
     Fault(
         Transition("no-plugin", values={CAPACITY: build_change(1, 0), ALLOCATABLE: build_change(1, 0)}),

@@ -158,6 +158,7 @@ TRANSITIONS = (
         expected={"GpuMetricsAbsent": "a host's own driver has nothing to compile: the node is Ready and silent"},
     ),
     Transition("boot-9-container", "l4", (30, 39), (30, 33), (30, 39), (30, 39), restarts=True),
+    Transition("boot-after-container", "l4", (39, 48), (39, 42), (39, 48), (39, 48), restarts=True),
     Transition("new-node", "l4", (0, 40), driver=(0, 40), unallocatable=(0, 40), life=(30, END + 1)),
     Transition("removed-node", life=(0, 30)),
     Transition("replaced-board", "l4", (30, 50), (30, 50), restarts=True, replaces_gpu=True, expected=NODE_DOWN),
