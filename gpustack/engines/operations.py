@@ -36,8 +36,8 @@ HOLD_NOTE = (
     "silenced."
 )
 PAUSE_NOTE = (
-    "While paused, the exporter has no DCGM_FI_PROF_* metrics: their panels are empty and their alerts unknown. Other "
-    "tools (nsys, ncu) can use the counters."
+    "While paused, the exporter has no DCGM_FI_PROF_* metrics: their panels are empty and their alerts unknown. That "
+    "they are missing is silenced for these nodes until the deadline. Other tools (nsys, ncu) can use the counters."
 )
 WATCHES = "The watches stay until the host engine restarts: dcgmi cannot end them (ProcessStats.cpp, DisableWatches)."
 RESET_NEEDED = "ECC is pending until the GPU is reset or the host restarts; DCGM resets none (DcgmConfigManager.cpp)."

@@ -1,5 +1,5 @@
-"""A silence in Alertmanager for the alerts that a test of GPUs causes by itself. Other alerts are not silenced. The
-silence ends by itself, even if gpustack is killed.
+"""A silence in Alertmanager for the alerts that a test of GPUs, or a pause of their profiling, causes by itself. Other
+alerts are not silenced. The silence ends by itself, even if gpustack is killed.
 
 API v2: POST /api/v2/silences and DELETE /api/v2/silence/ID (prometheus/alertmanager api/v2/openapi.yaml).
 """
@@ -16,7 +16,7 @@ from gpustack.proof.connect import open_part
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.rollout.run import Run
 
-Test = Literal["load", "diag"]
+Test = Literal["load", "diag", "pause"]
 LOAD_ALERTS = (
     *("GpuHwThermalSlowdown", "GpuSwThermalSlowdown", "GpuNearSlowdown", "GpuPowerBrake", "GpuPowerCapped"),
     *("GpuBelowBaseClocks", "GpuXidApplication"),
@@ -26,8 +26,17 @@ EXPECTED_ALERTS: Mapping[Test, tuple[str, ...]] = {
     # DCGM pauses its telemetry for a part of a diagnostic, and the exporter then has no series of any GPU (DCGM 4.6.0,
     # dcgmlib/dcgm_test_apis.h, dcgmPauseTelemetryForDiag).
     "diag": (*LOAD_ALERTS, "GpuLost", "GpuMetricsAbsent", "GpuFewerThanCapacity", "GpuProfilingMissing"),
+    # Fields that are not read have no value, and every other alert that reads one is quiet without it.
+    "pause": ("GpuProfilingMissing",),
 }
 """The alerts that each kind of test causes on healthy GPUs. GpuNearShutdown and other Xids are none of them."""
+COMMENTS: Mapping[Test, str] = {
+    "load": "gpustack tests these GPUs",
+    "diag": "gpustack tests these GPUs",
+    "pause": "gpustack paused the profiling of these GPUs",
+}
+FIRES_ON = 600
+"""Seconds for which GpuProfilingMissing fires on after the fields are back, its keep_firing_for."""
 
 
 @contextmanager
@@ -45,23 +54,40 @@ def silence_alerts(run: Run, nodes: Sequence[str], seconds: float, test: Test) -
         yield
 
 
+def leave_silence(run: Run, nodes: Sequence[str], seconds: float) -> None:
+    """Silence the alerts of a pause of so many seconds on these nodes. A failure is recorded as a note, and raises no
+    error."""
+    try:
+        with open_part("alertmanager", run.hosts, run.record) as (address, number):
+            web = Web("Alertmanager", address, number)
+            _, reason = start_silence(web, nodes, seconds + FIRES_ON, run.lock.holder, "pause")
+    except GpustackError as error:
+        reason = str(error)
+    if reason:
+        run.record(Event("note", "", f"alerts of the pause are not silenced: {reason}"))
+
+
 @contextmanager
 def silence(web: Web, nodes: Sequence[str], seconds: float, creator: str, test: Test) -> Iterator[str]:
     """Silence the alerts of a test on these nodes, and delete the silence at the end. Yield the reason where that
     failed, or an empty text."""
-    id, reason = "", ""
-    try:
-        status, answer = web.post("/api/v2/silences", build_silence(nodes, seconds, creator, test))
-        id = str(answer["silenceID"]) if status == 200 and isinstance(answer, dict) else ""
-        reason = "" if id else f"Alertmanager refused the silence (HTTP {status}): {answer}"
-    except (NoAnswer, LookupError) as error:
-        reason = str(error)
+    id, reason = start_silence(web, nodes, seconds, creator, test)
     try:
         yield reason
     finally:
         if id:
             with suppress(NoAnswer):
                 web.ask("DELETE", f"/api/v2/silence/{id}")
+
+
+def start_silence(web: Web, nodes: Sequence[str], seconds: float, creator: str, test: Test) -> tuple[str, str]:
+    """Start a silence. Return its id, and the reason where that failed; one of them is empty."""
+    try:
+        status, answer = web.post("/api/v2/silences", build_silence(nodes, seconds, creator, test))
+        id = str(answer["silenceID"]) if status == 200 and isinstance(answer, dict) else ""
+    except (NoAnswer, LookupError) as error:
+        return "", str(error)
+    return id, "" if id else f"Alertmanager refused the silence (HTTP {status}): {answer}"
 
 
 def build_silence(nodes: Sequence[str], seconds: float, creator: str, test: Test) -> dict[str, Any]:
@@ -75,5 +101,5 @@ def build_silence(nodes: Sequence[str], seconds: float, creator: str, test: Test
         "startsAt": start.isoformat(),
         "endsAt": (start + timedelta(seconds=seconds)).isoformat(),
         "createdBy": creator,
-        "comment": "gpustack tests these GPUs",
+        "comment": COMMENTS[test],
     }

@@ -13,6 +13,7 @@ from tests.lab.webhook import run_webhook
 from tests.lab.witness import wait_until
 
 GPUS = 64
+INTERVALS = {"group_wait: 10s": "group_wait: 1s", "group_interval: 5m": "group_interval: 10s"}
 NODES = {"OneNode": 1, "EightNodes": 8}
 
 
@@ -71,3 +72,29 @@ def test_xids_of_one_gpu_are_one_notification(tmp_path: Path) -> None:
             time.sleep(3)  # for one too many
             assert [body["groupLabels"]["alertname"] for body in hook.bodies] == ["GpuXidWarning"]
             assert sorted(alert["labels"]["xid"] for alert in hook.bodies[0]["alerts"]) == ["63", "92"]
+
+
+def test_critical_xids_of_one_gpu_are_one_incident(tmp_path: Path) -> None:
+    """Three within a group's interval, one after another, give two notifications of one group: the first Xid at once,
+    and all three at the end of the interval, which receivers take for the same incident. The intervals are shortened
+    alike."""
+    with run_webhook(port=0) as hook:
+        (tmp_path / "default-webhook").write_text(hook.url)
+        text = build_configuration({"default": [{"type": "webhook", "secret_file": "/s"}]}, tmp_path)
+        for interval, short in INTERVALS.items():
+            assert interval in text
+            text = text.replace(interval, short)
+        with run_alertmanager(tmp_path, text) as alertmanager:
+            for count, xid in enumerate(("79", "48", "119"), 1):
+                labels = {"alertname": "GpuXidCritical", "severity": "critical", "node": "gpu1", "UUID": "GPU-a"}
+                alert = build_alert({**labels, "xid": xid}, {"summary": "x"})
+                assert alertmanager.web.post("/api/v2/alerts", [alert])[0] == 200
+                if count == 1:
+                    wait_until("the first Xid is in a notification", lambda: len(hook.bodies) == 1, limit=60)
+            wait_until("all Xids are in a notification", lambda: len(hook.bodies) == 2, limit=60)
+            time.sleep(12)  # for one too many, behind another interval
+            assert len({body["groupKey"] for body in hook.bodies}) == 1
+            assert [sorted(alert["labels"]["xid"] for alert in body["alerts"]) for body in hook.bodies] == [
+                ["79"],
+                ["119", "48", "79"],
+            ]

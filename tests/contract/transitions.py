@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.contract.healthy_states import LINKS_DOWN, State
+from gpustack.proof.silence import EXPECTED_ALERTS
+from tests.contract.healthy_states import BUSY, LINKS_DOWN, State
 from tests.contract.page_changes import add_fields, remove_lines, rename_model
 from tests.contract.timelines import Labels, Pieces
-from tests.unit.gpus.exporter_faults import Change, D
+from tests.unit.gpus.exporter_faults import Change, D, P
 
 Span = tuple[float, float]
 BEGIN = 30
@@ -148,8 +149,14 @@ def limit_life(pieces: Pieces, life: Span | None) -> Pieces:
 END = 90
 NODE_DOWN = {"GpuNodeDown": "a node that is away for twenty minutes is down"}
 BOOT = {FABRIC: [(0, 3, 0), (BEGIN, 1, 0), (BEGIN + 4, 2, 0), (BEGIN + 7, 3, 0)]}
+PROFILING = ("GR_ENGINE_ACTIVE", "SM_ACTIVE", "PIPE_TENSOR_ACTIVE", "DRAM_ACTIVE", "PCIE_TX_BYTES", "PCIE_RX_BYTES")
 TRANSITIONS = (
     Transition("usual"),
+    Transition(
+        "paused-profiling", changes=(rename_model("NVIDIA L40"), BUSY, add_fields({f"{P}SM_ACTIVE": 0.5})),
+        values={f"{P}{name}": [(0, 0.5, 0), (BEGIN, None, 0), (BEGIN + 30, 0.5, 0)] for name in PROFILING},
+        expected=dict.fromkeys(EXPECTED_ALERTS["pause"], "the fields are missing for more than 15 minutes"),
+    ),
     Transition("exporter-restart", silent=(30, 32)),
     Transition("boot-4", "l4", (30, 34), (30, 33), restarts=True, unallocatable=(30, 34), kubernetes=OWN_DRIVER),
     Transition("boot-4-container", "l4", (30, 34), (30, 33), (30, 34), (30, 34), restarts=True),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gpustack.engines.change import ChangeResult, Operation
     from gpustack.engines.engine import Engines
+    from gpustack.rollout.run import Run
 
 
 declare_change = partial(declare_command, result=CHANGE)
@@ -155,9 +156,17 @@ def pause_profiling(
 ) -> "ChangeResult":
     """Pause the profiling metrics of DCGM. Another tool can profile meanwhile."""
     from gpustack.engines import operations
+    from gpustack.proof.silence import leave_silence
 
-    work = operations.pause_profiling(options.parse_duration(duration))
-    return run_change(lambda _: work, session)
+    seconds = options.parse_duration(duration)
+
+    def silence_pause(run: "Run", result: "ChangeResult") -> None:
+        if nodes := [ending.node for ending in result.endings if ending.ending == "done"]:
+            leave_silence(run, nodes, seconds)
+
+    snapshot, engines = open_engines(session, session.open_for_change())
+    result, _ = run_work(session, snapshot, engines, operations.pause_profiling(seconds), finish=silence_pause)
+    return result
 
 
 @declare_change(profiling, "gpustack gpu profiling resume -i mycluster", name="resume")

@@ -108,9 +108,10 @@ def run_work(
     *,
     guard: "Callable[[Run], AbstractContextManager[Mapping[str, str]]] | None" = None,
     act: "Callable[[Run, Sequence[Engine]], list[Reply]] | None" = None,
+    finish: "Callable[[Run, ChangeResult], None] | None" = None,
 ) -> "tuple[ChangeResult, list[Reply]]":
-    """Apply an operation under the locks. Return its result and the replies of dcgmi. Raise RolloutError where it was
-    declined, and LockedError."""
+    """Apply an operation under the locks, and `finish` what follows from its result. Return the result and the replies
+    of dcgmi. Raise RolloutError where it was declined, and LockedError."""
     places = choose_engine_places(snapshot, session.without_lock)
     with session.open_run(snapshot.inventory, "gpu", places) as run:
         change = make_change(session, run, engines, yes=session.yes)
@@ -120,6 +121,8 @@ def run_work(
             change = replace(change, act=lambda chosen_engines: act(run, chosen_engines))
         result, replies = change.apply_operation(work)
         run.keep(lambda folder: write_replies(replies, folder))
+        if finish:
+            finish(run, result)
     return result, replies
 
 

@@ -15,7 +15,14 @@ from gpustack.errors import UnreachableError
 from gpustack.events import Event
 from gpustack.proof import silence as module
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.silence import EXPECTED_ALERTS, build_silence, silence, silence_alerts
+from gpustack.proof.silence import (
+    EXPECTED_ALERTS,
+    FIRES_ON,
+    build_silence,
+    leave_silence,
+    silence,
+    silence_alerts,
+)
 
 RULES = Path(__file__).parents[3] / "values" / "rules" / "gpu-alerts.yaml"
 
@@ -70,6 +77,12 @@ def test_silenced_alerts_exist() -> None:
         assert not {"GpuNearShutdown", "GpuXidCritical", "GpuEccUncorrected"} & set(expected_alerts)
 
 
+def test_a_pause_fires_on_as_its_alert_says() -> None:
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    (rule,) = [rule for group in groups for rule in group["rules"] if rule["alert"] == "GpuProfilingMissing"]
+    assert rule["keep_firing_for"] == f"{FIRES_ON // 60}m"
+
+
 @pytest.mark.parametrize(
     ("answer", "error", "note"),
     [
@@ -78,7 +91,7 @@ def test_silenced_alerts_exist() -> None:
         ((200, {}), "No host could be reached.", "No host could be reached."),
     ],
 )
-def test_a_load_without_a_silence_is_noted_and_goes_on(
+def test_a_change_without_a_silence_is_noted_and_goes_on(
     answer: tuple[int, Any], error: str, note: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
@@ -95,5 +108,20 @@ def test_a_load_without_a_silence_is_noted_and_goes_on(
     monkeypatch.setattr(module, "Web", FakeAlertmanager)
     with silence_alerts(run, ["gpu1"], 600, "load"):
         results.append("loaded")
+    leave_silence(run, ["gpu1"], 600)
     assert results == ["loaded"]
-    assert [event.message for event in events] == ([f"alerts of the test are not silenced: {note}"] if note else [])
+    messages = [f"alerts of the {cause} are not silenced: {note}" for cause in ("test", "pause")] if note else []
+    assert [event.message for event in events] == messages
+
+
+def test_the_silence_of_a_pause_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def open_part(*_: object) -> Iterator[tuple[str, int]]:
+        yield "127.0.0.1", 9093
+
+    ASKED_REQUESTS.clear()
+    run: Any = SimpleNamespace(hosts=None, record=None, lock=SimpleNamespace(holder="ann@desk"))
+    monkeypatch.setattr(module, "open_part", open_part)
+    monkeypatch.setattr(module, "Web", FakeAlertmanager)
+    leave_silence(run, ["gpu1"], 1800)
+    assert ASKED_REQUESTS == ["POST /api/v2/silences"]
