@@ -4,6 +4,7 @@ from gpustack.doctor.states import (
     api_extensions,
     containers,
     failed_pods,
+    gpus,
     node_conditions,
     node_labels,
     outside_names,
@@ -15,7 +16,7 @@ from gpustack.doctor.states import (
 from gpustack.doctor.states.state import Observer
 
 MODULES = (
-    containers, failed_pods, pending_pods, node_labels, node_conditions, units, workloads, api_extensions,
+    containers, failed_pods, pending_pods, node_labels, node_conditions, gpus, units, workloads, api_extensions,
     warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)

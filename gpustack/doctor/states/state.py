@@ -27,6 +27,8 @@ Kind = Literal[
     "container-not-ready",
     "container-not-started",
     "container-restarts",
+    "gpus-fewer",
+    "gpus-withheld",
     "name-not-resolved",
     "node-condition",
     "node-label",

@@ -5,7 +5,7 @@ and reasons of a ClusterPolicy: NVIDIA/gpu-operator internal/conditions.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known, parse_each
@@ -26,7 +26,8 @@ class GpuNode:
     """Describe the GPUs of a node.
 
     `labels` are those about GPUs. `capacity` and `allocatable` count whole `nvidia.com/gpu`, or their replicas where
-    GPUs are shared; `slices` counts MIG instances, each profile by the name of its resource.
+    GPUs are shared; `slices` counts MIG instances, each profile by the name of its resource. `withheld` has the
+    capacity and the smaller allocatable number of each of NVIDIA's resources of which the node does not offer all.
     """
 
     name: str
@@ -35,6 +36,7 @@ class GpuNode:
     capacity: int
     allocatable: int
     slices: Mapping[str, int]
+    withheld: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,16 +79,28 @@ def parse_gpu_node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
     metadata, status = entry["metadata"], entry["status"]
     labels = metadata.get("labels", {})
     about = ("nvidia.com/", "feature.node.kubernetes.io/pci-")
-    allocatable = status.get("allocatable", {})
+    allocatable, capacity = status.get("allocatable", {}), status.get("capacity", {})
     slices = {key: parse_integer(value) for key, value in allocatable.items() if key.startswith("nvidia.com/mig-")}
     return GpuNode(
         str(metadata["name"]),
         status["nodeInfo"]["machineID"],
         {key: value for key, value in labels.items() if key.startswith(about)},
-        parse_integer(status.get("capacity", {}).get(RESOURCE, "0")),
+        parse_integer(capacity.get(RESOURCE, "0")),
         parse_integer(allocatable.get(RESOURCE, "0")),
         slices,
+        find_withheld(capacity, allocatable),
     )
+
+
+def find_withheld(capacity: Mapping[str, str], allocatable: Mapping[str, str]) -> Mapping[str, tuple[int, int]]:
+    """Find NVIDIA's resources of which fewer are allocatable than there are. The kubelet leaves out devices that their
+    plugin calls unhealthy (kubernetes/kubernetes pkg/kubelet/cm/devicemanager, GetCapacity)."""
+    counts = {
+        name: (parse_integer(number), parse_integer(allocatable.get(name, "0")))
+        for name, number in capacity.items()
+        if name.startswith(RESOURCES)
+    }
+    return {name: pair for name, pair in counts.items() if pair[1] < pair[0]}
 
 
 def parse_policies(answer: Answer) -> tuple[Policy, ...] | None:
