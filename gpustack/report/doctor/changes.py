@@ -47,7 +47,7 @@ def print_changes(
             print_root_cause(console, root, verbose=verbose)
     for symptom in diagnosis.unexplained_symptoms:
         if ("unexplained", symptom.id) in new_findings:
-            print_symptom(console, symptom, verbose=verbose)
+            print_symptom(console, symptom, diagnosis, verbose=verbose)
     for state in diagnosis.broken_states:
         if ("broken", build_state_id(state)) in new_findings:
             print_state(console, state, diagnosis, verbose=verbose)

@@ -89,6 +89,14 @@ def join_first(texts: Sequence[str], limit: int, suffix: str = "", separator: st
     return separator.join(texts[:limit]) + (f"  (+{remaining_count}{suffix})" if remaining_count > 0 else "")
 
 
+def describe_drift(diagnosis: Diagnosis, locations: Iterable[str]) -> list[str]:
+    """Describe the differences from the spec at these locations. They may explain what is broken there."""
+    places = set(locations)
+    return [
+        f"{drift.step}/{drift.check}: {drift.result!s}" for drift in diagnosis.drift if places & set(drift.locations)
+    ]
+
+
 def list_titles(judgements: Iterable[Judgement]) -> list[str]:
     """List the titles of the judged faults, each once with its locations."""
     return [format_title(id, locations) for id, locations in group_locations(judgements).items()]

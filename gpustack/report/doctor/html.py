@@ -25,6 +25,7 @@ from gpustack.report.doctor.first_action import find_first_action, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
+    describe_drift,
     describe_facts,
     describe_health,
     describe_healthy_hosts,
@@ -119,6 +120,7 @@ def list_unreachable_hosts(diagnosis: Diagnosis) -> list[tuple[Reach, int]]:
 # Templates call these by their names, with arguments and as filters.
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     build_explain_command,
+    describe_drift,
     describe_facts,
     describe_health,
     describe_remediation,

@@ -14,6 +14,7 @@ from gpustack.report.doctor.first_action import find_first_action, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
+    describe_drift,
     describe_facts,
     describe_health,
     describe_healthy_hosts,
@@ -54,7 +55,7 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
         for root in diagnosis.select_roots(severity):
             print_root_cause(console, root, verbose=verbose)
         for symptom in diagnosis.unexplained_symptoms if severity == "broken" else ():
-            print_symptom(console, symptom, verbose=verbose)
+            print_symptom(console, symptom, diagnosis, verbose=verbose)
         for state in select_states(diagnosis.abnormal_states, severity):
             print_state(console, state, diagnosis, verbose=verbose)
         if severity == "broken":
@@ -149,7 +150,7 @@ def print_impact(console: Terminal, finding: Finding, *, verbose: bool) -> None:
         print_detail(console, "", f"probably caused by it: {join_first(names, MAX_ENTRIES)}")
 
 
-def print_symptom(console: Terminal, symptom: UnexplainedSymptom, *, verbose: bool) -> None:
+def print_symptom(console: Terminal, symptom: UnexplainedSymptom, diagnosis: Diagnosis, *, verbose: bool) -> None:
     detail = "it may pass: starting" if symptom.starts else "no confirmed cause"
     print_heading(console, "UNEXPLAINED", symptom.id, symptom.locations, detail, "bold yellow")
     print_paragraph(console, load_graph()[symptom.id].title)
@@ -164,6 +165,7 @@ def print_symptom(console: Terminal, symptom: UnexplainedSymptom, *, verbose: bo
             "possible",
             f"{join_first(names, MAX_ENTRIES)} (unknown: {join_reasons(symptom.suspects, console.clean)})",
         )
+    print_list(console, "differs", describe_drift(diagnosis, symptom.locations), verbose=verbose)
     print_detail(console, "next check", symptom.next_command, "cyan")
 
 
@@ -181,6 +183,8 @@ def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *
     if onset := format_onset(state, diagnosis.snapshot.started_at):
         print_detail(console, "since", onset)
     print_list(console, "before it", describe_changes(state.changes, console.clean), verbose=verbose)
+    if state.severity == "broken":
+        print_list(console, "differs", describe_drift(diagnosis, state.locations), verbose=verbose)
     if times := format_times(state):
         print_detail(console, "restarts" if state.kind.startswith("container") else "seen", times)
     # A list of the API has every object of its namespace, and the state says what matters of it.

@@ -46,3 +46,13 @@ def test_a_risk_fails_no_build_unless_the_diagnosis_is_strict() -> None:
     assert '<skipped message="risk: it: expected as it should be, actual /swapfile"' in render_junit(diagnosis)
     assert "<failure" not in render_junit(diagnosis)
     assert "<failure" in render_junit(replace(diagnosis, strict=True))
+
+
+def test_a_difference_of_the_same_host_stands_under_what_is_broken() -> None:
+    text = print_screen(lambda console: render_human(console, make_unexplained_diagnosis()))
+    _, _, symptom = text.partition("UNEXPLAINED  st-node-notready")
+    finding, _, _ = symptom.partition("DRIFT")
+    assert "differs     containerd/version: containerd.io: expected 2.3.7, actual 2.3.6" in finding
+    diagnosis = make_diagnosis({"st-node-notready@cp1": "!it"}, make_unexplained_diagnosis().drift)
+    finding, _, _ = print_screen(lambda console: render_human(console, diagnosis)).partition("DRIFT")
+    assert "differs " not in finding
