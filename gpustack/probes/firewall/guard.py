@@ -24,7 +24,7 @@ def list_loaded_passes(packet_filter: Filter) -> frozenset[str]:
     """List the sources that the loaded table for the metrics accepts, in the form of steps/firewall/flows.py; none if
     no packet is sent to its chain."""
     rules = packet_filter.chains.get(f"{GUARD} input", ())
-    ports = [f"tcp {port}" for rule in rules if rule.verdict == "jump guard" and rule.judged for port in rule.ports]
+    ports = [f"tcp {port}" for rule in rules if rule.verdict == "jump guard" and rule.is_plain for port in rule.ports]
     return combine_passes(list_loaded_sources(packet_filter.chains.get(f"{GUARD} guard", ())), ports)
 
 
@@ -34,13 +34,13 @@ def list_loaded_service_passes(packet_filter: Filter) -> frozenset[str]:
     chains = (packet_filter.chains.get(f"{NODE_PORTS_GUARD} {chain}", ()) for chain in ("input", "forward"))
     ports_by_chain = [parse_service_ports(rule.text for rule in rules) for rules in chains]
     guard = packet_filter.chains.get(f"{NODE_PORTS_GUARD} guard", ())
-    if not guard or guard[-1].verdict != "drop" or not guard[-1].judged:
+    if not guard or guard[-1].verdict != "drop" or not guard[-1].is_plain:
         return frozenset()
     return combine_passes(list_loaded_sources(guard), frozenset.intersection(*ports_by_chain))
 
 
 def list_loaded_sources(rules: Sequence[Rule]) -> list[str]:
-    return [source for rule in rules if rule.verdict == "accept" and rule.judged for source in rule.sources]
+    return [source for rule in rules if rule.verdict == "accept" and rule.is_plain for source in rule.sources]
 
 
 def parse_script_passes(lines: Sequence[str]) -> frozenset[str]:

@@ -10,6 +10,16 @@ from gpustack.probes.firewall.packet_filter import Base, Filter, Hook, Rule, bui
 VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "return"}
 # Targets that do something to a packet and let it go on.
 GOES_ON = {"LOG", "NFLOG", "ULOG", "MARK", "CONNMARK", "TCPMSS", "AUDIT", "TRACE", "CT", "NOTRACK", "DSCP", "SET"}
+NEGATABLE = {
+    "-p": "protos",
+    "-s": "sources",
+    "-d": "targets",
+    "-i": "interfaces",
+    "-o": "outs",
+    "--dport": "ports",
+    "--dports": "ports",
+}
+"""The options that `!` may stand before, with the field of a rule that each fills."""
 HOOKS: dict[str, Hook] = {"INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
 
 
@@ -46,14 +56,17 @@ def split_words(line: str) -> list[str]:
 
 
 def parse_rule(words: list[str], text: str) -> Rule:
-    fields: dict[str, Any] = {"verdict": "", "text": text, "judged": True}
+    fields: dict[str, Any] = {"verdict": "", "text": text, "judged": True, "negated": frozenset()}
     rest = iter(words)
     for word in rest:
         if word in ("-j", "-g"):
             fields["verdict"] = parse_verdict(word, next(rest, ""))
             break
-        if word == "!" or not parse_option(word, rest, fields):
+        option = next(rest, "") if word == "!" else word
+        if not parse_option(option, rest, fields) or (word == "!" and option not in NEGATABLE):
             fields["judged"] = False
+        elif word == "!":
+            fields["negated"] |= {NEGATABLE[option]}
     return check_readable(Rule(**fields))
 
 

@@ -90,7 +90,7 @@ def add_match(rule: Rule, left_side: Any, right: Any, op: str) -> Rule:
     """Return the rule with one more match; it is not judged if the match is not modelled or no new connection can
     match."""
     unknown = replace(rule, judged=False)
-    if op not in ("==", "in") or not isinstance(left_side, dict):
+    if op not in ("==", "in", "!=") or not isinstance(left_side, dict):
         return unknown
     ((kind, selector),) = left_side.items()
     if not isinstance(selector, dict):
@@ -101,15 +101,22 @@ def add_match(rule: Rule, left_side: Any, right: Any, op: str) -> Rule:
         selector.get("protocol", ""),
         selector.get("field") or selector.get("key") or selector.get("result"),
     )
+    if op == "!=" and (match_key not in FIELDS or getattr(rule, FIELDS[match_key])):
+        return unknown
     if match_key == ("ct", "", "state"):
         return rule if "new" in values else unknown
     if match_key == ("meta", "", "nfproto"):
         return replace(rule, version=VERSIONS[values[0]]) if len(values) == 1 and values[0] in VERSIONS else unknown
     if match_key == ("fib", "", "type"):
         return replace(rule, local=True) if selector.get("flags") == ["daddr"] and values == ("local",) else unknown
-    if match_key not in FIELDS or not values:
-        return unknown
+    return add_field(rule, match_key, values, negated=op == "!=") if match_key in FIELDS and values else unknown
+
+
+def add_field(rule: Rule, match_key: tuple[str, str, str], values: tuple[str, ...], *, negated: bool) -> Rule:
+    """Return the rule with the values of one more field."""
     fields: dict[str, Any] = {FIELDS[match_key]: values}
+    if negated:
+        fields["negated"] = rule.negated | {FIELDS[match_key]}
     if match_key[1] in ("tcp", "udp"):
         fields["protos"] = (match_key[1],)
     if match_key[1] in VERSIONS:
@@ -147,7 +154,8 @@ def describe_rule(expressions: list[dict[str, Any]]) -> str:
                 for part in ("protocol", "field", "key")
                 if isinstance(left_side, dict) and part in left_side
             )
-            words.append(f"{key} {','.join(list_elements(operands['right'])) or operands['right']}")
+            sign = "!= " if operands["op"] == "!=" else ""
+            words.append(f"{key} {sign}{','.join(list_elements(operands['right'])) or operands['right']}")
         elif kind in ("jump", "goto"):
             words.append(f"{kind} {operands['target']}")
         elif kind != "counter":

@@ -5,7 +5,7 @@ The kernel asks every base chain of a hook; a packet passes if all of them accep
 match that is not modelled is passed over, as a packet passes over a rule that it does not match.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -21,8 +21,9 @@ class Rule:
     """Hold a rule.
 
     `verdict`: accept, drop (or reject), return, `jump CHAIN`, `goto CHAIN`, or empty for none. Empty tuples match all.
-    `local` rules match packets to the host itself only, those of a `version` packets of that version of IP. `judged` is
-    false if no new connection can match, or a part of the rule is not modelled.
+    `local` rules match packets to the host itself only, those of a `version` packets of that version of IP. `negated`
+    names the fields of which a packet must have no value. `judged` is false if no new connection can match, or a part
+    of the rule is not modelled.
     """
 
     verdict: str
@@ -35,7 +36,13 @@ class Rule:
     outs: tuple[str, ...] = ()
     local: bool = False
     version: int = 0
+    negated: frozenset[str] = frozenset()
     judged: bool = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether the fields are all that the rule matches."""
+        return self.judged and not self.negated
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ class Packet:
 
     def __str__(self) -> str:
         if self.hook == "forward":
-            return f"{self.source} to {self.target} (forwarded)"
+            return f"{self.proto} {self.port} from {self.source} to {self.target} (forwarded)"
         return f"{self.proto} {self.port} " + (f"from {self.source}" if self.hook == "input" else f"to {self.target}")
 
 
@@ -174,13 +181,11 @@ def matches(rule: Rule, packet: Packet) -> bool:
     return (
         rule.judged
         and (not rule.version or packet.version == rule.version)
-        and (not rule.protos or packet.proto in rule.protos)
-        and (not rule.sources or any(contains_address(packet.source, net) for net in rule.sources))
-        and (not rule.targets or any(contains_address(packet.target, net) for net in rule.targets))
-        and (not rule.ports or any(covers(ports, packet.port) for ports in rule.ports))
-        and (not rule.interfaces or any(fnmatchcase(packet.interface, name) for name in rule.interfaces))
-        and (not rule.outs or any(fnmatchcase(packet.out_interface, name) for name in rule.outs))
         and (not rule.local or packet.hook == "input")
+        and all(
+            not getattr(rule, name) or has_value(rule, packet) != (name in rule.negated)
+            for name, has_value in MATCHERS.items()
+        )
     )
 
 
@@ -206,6 +211,17 @@ def covers(ports: str, port: int) -> bool:
     return int(first) <= port <= int(last or first)
 
 
+MATCHERS: Mapping[str, Callable[[Rule, Packet], bool]] = {
+    "protos": lambda rule, packet: packet.proto in rule.protos,
+    "sources": lambda rule, packet: any(contains_address(packet.source, net) for net in rule.sources),
+    "targets": lambda rule, packet: any(contains_address(packet.target, net) for net in rule.targets),
+    "ports": lambda rule, packet: any(covers(ports, packet.port) for ports in rule.ports),
+    "interfaces": lambda rule, packet: any(fnmatchcase(packet.interface, name) for name in rule.interfaces),
+    "outs": lambda rule, packet: any(fnmatchcase(packet.out_interface, name) for name in rule.outs),
+}
+"""How a packet has one of the values of a field, by the name of the field."""
+
+
 def check_readable(rule: Rule) -> Rule:
     """Return the rule, not judged if its networks or ports are in an unknown form."""
     try:
@@ -226,7 +242,7 @@ def list_passes(rules: Sequence[Rule], hook: Hook) -> frozenset[str]:
     """List the packets that a chain of gpustack accepts, in the form of steps/firewall/flows.py."""
     passes: set[str] = set()
     for rule in rules:
-        if rule.verdict != "accept" or not rule.judged:
+        if rule.verdict != "accept" or not rule.is_plain:
             continue
         if hook == "forward":
             passes |= {f"forward from {format_cidr(net)}" for net in rule.sources}

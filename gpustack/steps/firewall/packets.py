@@ -238,6 +238,7 @@ def group_by_network(_: View, nets: str, nodes: Sequence[str]) -> list[dict[str,
 
 
 def list_forwarded_packets(view: View) -> Iterator[Packet]:
+    """List packets between pods and all others. A rule may stop the questions of pods for names alone."""
     outside_interface, pod_address = (
         view[FIREWALL].interfaces.get(find_node_address(view), ""),
         choose_pod_address(view),
@@ -249,6 +250,8 @@ def list_forwarded_packets(view: View) -> Iterator[Packet]:
         (UNUSED_ADDRESS, outside_interface, pod_address, BRIDGE),
     ):
         yield Packet(source, "tcp", 443, interface, target, out_interface, "forward")
+        if interface in (BRIDGE, OVERLAY):
+            yield Packet(source, "udp", 53, interface, target, out_interface, "forward")
 
 
 def choose_pod_address(view: View) -> str:

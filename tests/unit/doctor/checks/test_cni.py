@@ -136,6 +136,9 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
         # What rejects is another fault; what keeps strangers from pods does the cluster no harm.
         (packets.OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited\n", "worker", "worker", "ok"),
         (packets.OPEN + "-A FORWARD -s 192.0.2.0/24 -j DROP\n", "worker", "worker", "ok"),
+        # A rule for the names that pods ask for, inside or outside the cluster.
+        (packets.OPEN + "-A FORWARD -s 10.244.0.0/16 -p udp --dport 53 -j DROP\n", "worker", "worker", "failed"),
+        (packets.OPEN + "-A FORWARD ! -d 10.244.0.0/16 -p udp --dport 53 -j DROP\n", "worker", "worker", "failed"),
     ],
 )  # fmt: skip
 def test_a_drop_policy_of_forward_fails(rules: str, case: str, bridge: str, outcome: str) -> None:
