@@ -56,7 +56,7 @@ def split_words(line: str) -> list[str]:
 
 
 def parse_rule(words: list[str], text: str) -> Rule:
-    fields: dict[str, Any] = {"verdict": "", "text": text, "judged": True, "negated": frozenset()}
+    fields: dict[str, Any] = {"verdict": "", "text": text, "judged": True, "inverse_fields": frozenset()}
     rest = iter(words)
     for word in rest:
         if word in ("-j", "-g"):
@@ -66,7 +66,7 @@ def parse_rule(words: list[str], text: str) -> Rule:
         if not parse_option(option, rest, fields) or (word == "!" and option not in NEGATABLE):
             fields["judged"] = False
         elif word == "!":
-            fields["negated"] |= {NEGATABLE[option]}
+            fields["inverse_fields"] |= {NEGATABLE[option]}
     return check_readable(Rule(**fields))
 
 

@@ -116,7 +116,7 @@ def add_field(rule: Rule, match_key: tuple[str, str, str], values: tuple[str, ..
     """Return the rule with the values of one more field."""
     fields: dict[str, Any] = {FIELDS[match_key]: values}
     if negated:
-        fields["negated"] = rule.negated | {FIELDS[match_key]}
+        fields["inverse_fields"] = rule.inverse_fields | {FIELDS[match_key]}
     if match_key[1] in ("tcp", "udp"):
         fields["protos"] = (match_key[1],)
     if match_key[1] in VERSIONS:

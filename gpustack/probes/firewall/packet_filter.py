@@ -21,9 +21,9 @@ class Rule:
     """Hold a rule.
 
     `verdict`: accept, drop (or reject), return, `jump CHAIN`, `goto CHAIN`, or empty for none. Empty tuples match all.
-    `local` rules match packets to the host itself only, those of a `version` packets of that version of IP. `negated`
-    names the fields of which a packet must have no value. `judged` is false if no new connection can match, or a part
-    of the rule is not modelled.
+    `local` rules match packets to the host itself only, those of a `version` packets of that version of IP.
+    `inverse_fields` are the fields of which a packet must have no value. `judged` is false if no new connection can
+    match, or a part of the rule is not modelled.
     """
 
     verdict: str
@@ -36,13 +36,13 @@ class Rule:
     outs: tuple[str, ...] = ()
     local: bool = False
     version: int = 0
-    negated: frozenset[str] = frozenset()
+    inverse_fields: frozenset[str] = frozenset()
     judged: bool = True
 
     @property
     def is_plain(self) -> bool:
         """Tell whether the fields are all that the rule matches."""
-        return self.judged and not self.negated
+        return self.judged and not self.inverse_fields
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def matches(rule: Rule, packet: Packet) -> bool:
         and (not rule.version or packet.version == rule.version)
         and (not rule.local or packet.hook == "input")
         and all(
-            not getattr(rule, name) or has_value(rule, packet) != (name in rule.negated)
+            not getattr(rule, name) or has_value(rule, packet) != (name in rule.inverse_fields)
             for name, has_value in MATCHERS.items()
         )
     )

@@ -202,16 +202,8 @@ def list_outbound_packets(view: View) -> Iterator[Packet]:
         for target, times in list_address_kinds(view, flow["addresses"]):
             for port in flow["ports"]:
                 out_interface = "lo" if target == own_address else outside_interface
-                yield Packet(
-                    own_address,
-                    flow["proto"],
-                    int(port.split("-")[0]),
-                    "",
-                    target,
-                    out_interface,
-                    "output",
-                    times=times,
-                )
+                proto, first_port = flow["proto"], int(port.split("-")[0])
+                yield Packet(own_address, proto, first_port, "", target, out_interface, "output", times=times)
 
 
 def list_address_kinds(view: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
@@ -239,10 +231,8 @@ def group_by_network(_: View, nets: str, nodes: Sequence[str]) -> list[dict[str,
 
 def list_forwarded_packets(view: View) -> Iterator[Packet]:
     """List packets between pods and all others. A rule may stop the questions of pods for names alone."""
-    outside_interface, pod_address = (
-        view[FIREWALL].interfaces.get(find_node_address(view), ""),
-        choose_pod_address(view),
-    )
+    outside_interface = view[FIREWALL].interfaces.get(find_node_address(view), "")
+    pod_address = choose_pod_address(view)
     for source, interface, target, out_interface in (
         (pod_address, BRIDGE, UNUSED_ADDRESS, outside_interface),
         (pod_address, BRIDGE, pod_address, OVERLAY),
@@ -250,7 +240,7 @@ def list_forwarded_packets(view: View) -> Iterator[Packet]:
         (UNUSED_ADDRESS, outside_interface, pod_address, BRIDGE),
     ):
         yield Packet(source, "tcp", 443, interface, target, out_interface, "forward")
-        if interface in (BRIDGE, OVERLAY):
+        if source == pod_address:
             yield Packet(source, "udp", 53, interface, target, out_interface, "forward")
 
 
