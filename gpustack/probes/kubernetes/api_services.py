@@ -18,7 +18,7 @@ from gpustack.probes.parsing import parse_optional_time
 
 SERVICE_NAME = "kubernetes.io/service-name"
 CHANGE_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
-MOST_SLICES = 500
+MOST_SLICES, CORE_GROUP = 500, "v1."
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,12 @@ def parse_unavailable_apis(answer: Answer) -> tuple[UnavailableApi, ...]:
     `v1.`."""
     unavailable_apis = []
     for entry in read_items(load_body(answer)):
+        if entry.get("metadata", {}).get("name") != CORE_GROUP:
+            require_names(entry)
         conditions = {condition["type"]: condition for condition in entry.get("status", {}).get("conditions") or ()}
         available = conditions.get("Available", {})
         service = entry.get("spec", {}).get("service")
         if service and available.get("status") == "False":
-            require_names(entry)
             message, onset = shorten_message(str(available.get("message", ""))), available.get("lastTransitionTime")
             place = f"{service['namespace']}/{service['name']}"
             name = str(entry["metadata"]["name"])
