@@ -23,8 +23,6 @@ from gpustack.vocabulary.alert_needs import (
 from gpustack.vocabulary.fields import find_fields, find_original
 from gpustack.vocabulary.labels import HOSTS, NO_NODE_NAME
 
-LABELS = {"{pod}": "the label pod", "{GPU_I_ID}": "MIG instances", "{node}": "the node's name in the host label"}
-
 Lack = tuple[Words, ...]
 
 
@@ -114,9 +112,3 @@ def judge_alerts(alerts: Sequence[SilentAlert]) -> Verdict:
     names = tuple(dict.fromkeys(alert.name for alert in alerts))
     message = f"{count - len(names)} of {count} alerts have the fields and labels that they need of an exporter"
     return Verdict("alerts", "unknown" if names else "ok", message, names)
-
-
-def format_lack(alert: SilentAlert) -> str:
-    """Format what an alert lacks: the ways to make it fire, those with the fewest fields first."""
-    ways = [" and ".join(LABELS.get(word, word) for word in words) for words in alert.missing]
-    return " or ".join(ways)

@@ -17,6 +17,7 @@ TARGET_SERIES = ("up", "scrape_duration_seconds")
 XID_COUNT, LAST_XID = "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_FI_DEV_XID_ERRORS"
 LATE_FIELDS = frozenset({LAST_XID, "kube_pod_status_unschedulable"})
 """Metrics that have no series until there is something to tell: the first Xid, a pod that no node can take."""
+LABEL_TEXTS = {"{pod}": "the label pod", "{GPU_I_ID}": "MIG instances", "{node}": "the node's name in the host label"}
 
 
 @cache
@@ -80,5 +81,6 @@ def list_silent_groups(present_words: Collection[str]) -> dict[str, list[str]]:
     return groups
 
 
-def format_missing(missing: Iterable[Words]) -> str:
-    return ", or ".join(" and ".join(sorted(words)) for words in missing)
+def format_missing(missing: Iterable[Iterable[str]]) -> str:
+    """Format what an alert lacks: for each way to make it fire the fields, and the labels by what they tell."""
+    return ", or ".join(" and ".join(LABEL_TEXTS.get(word, word) for word in sorted(words)) for words in missing)

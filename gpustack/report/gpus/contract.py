@@ -9,7 +9,6 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.contract import Contract
 from gpustack.gpus.field_states import FieldState, State
-from gpustack.gpus.silent_alerts import format_lack
 from gpustack.gpus.verdict import Outcome
 from gpustack.report.document import render_result
 from gpustack.report.format import format_locations
@@ -17,6 +16,7 @@ from gpustack.report.junit import add_result, build_entry, build_suite, render_j
 from gpustack.report.renderings import CONTRACT
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
+from gpustack.vocabulary.alert_needs import format_missing
 
 INDENT = 26  # columns of an outcome and a check
 LISTED_CHECKS = ("fields", "alerts")  # what they are about is listed below, with reasons
@@ -51,7 +51,7 @@ def list_silent_alerts(contract: Contract) -> Iterator[str]:
     """List the alerts that cannot fire, together those that lack the same."""
     by_lack: dict[tuple[str, str, str], list[str]] = {}
     for alert in contract.silent_alerts:
-        by_lack.setdefault((alert.model, format_lack(alert), alert.outcome), []).append(alert.name)
+        by_lack.setdefault((alert.model, format_missing(alert.missing), alert.outcome), []).append(alert.name)
     if by_lack:
         yield "  alerts that cannot fire, and what is missing:"
     for (model, lack, outcome), names in by_lack.items():

@@ -5,10 +5,9 @@ import re
 import pytest
 
 from gpustack.gpus.contract import Contract, judge_exporter
-from gpustack.gpus.silent_alerts import format_lack
 from gpustack.metrics.exposition import parse_page
 from gpustack.report.gpus.contract import list_silent_alerts
-from gpustack.vocabulary.alert_needs import find_missing_words, load_alert_needs
+from gpustack.vocabulary.alert_needs import find_missing_words, format_missing, load_alert_needs
 from tests.unit.gpus.exporter_faults import read_page
 
 
@@ -17,7 +16,7 @@ def judge_page(text: str) -> Contract:
 
 
 def list_lacks(text: str) -> dict[str, str]:
-    return {alert.name: format_lack(alert) for alert in judge_page(text).silent_alerts}
+    return {alert.name: format_missing(alert.missing) for alert in judge_page(text).silent_alerts}
 
 
 def test_a_missing_field_silences_its_alerts_alone() -> None:
