@@ -26,8 +26,8 @@ ROOT_CAUSES = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_prints_a_whole_answer(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None ends with 8: every question of this release has its answer in the recording. The healthy cluster may differ
-    from rules and charts that changed since it was recorded."""
+    """Exit code 8 is refused: every question of this release has its answer in the recording. The healthy cluster may
+    differ from rules and charts that changed since it was recorded."""
     monkeypatch.chdir(ROOT)
     words, _, file = command.partition(" > ")
     result = CliRunner().invoke(app, shlex.split(words)[1:])
