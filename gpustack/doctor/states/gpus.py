@@ -11,7 +11,7 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 
 FEWEST_HOSTS = 3
-"""Of two hosts nobody can say which one lacks GPUs."""
+"""A smaller group of hosts has no usual number of GPUs: either of two hosts may be the one that lacks some."""
 MAJORITY = 2 / 3
 """The share of the hosts of a model that have the usual number. Below it they are of several kinds."""
 

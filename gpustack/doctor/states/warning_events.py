@@ -24,7 +24,7 @@ from gpustack.probes.kubernetes.warning_events import WarningEvent
 Events = Probe[tuple[WarningEvent, ...]]
 Pods = Probe[tuple[PodState, ...]]
 RECENT = timedelta(minutes=10)
-"""What is repeated is reported at least so often: the kubelet waits five minutes at most before it tries again."""
+"""A warning that lasts is reported again within this time: the kubelet tries again after five minutes at most."""
 RECENT_OF_READY_POD = timedelta(minutes=2)
 """A pod that is ready had older warnings while it started."""
 DAWN = datetime.min.replace(tzinfo=UTC)

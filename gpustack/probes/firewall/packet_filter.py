@@ -219,7 +219,7 @@ MATCHERS: Mapping[str, Callable[[Rule, Packet], bool]] = {
     "interfaces": lambda rule, packet: any(fnmatchcase(packet.interface, name) for name in rule.interfaces),
     "outs": lambda rule, packet: any(fnmatchcase(packet.out_interface, name) for name in rule.outs),
 }
-"""How a packet has one of the values of a field, by the name of the field."""
+"""The functions that tell whether a packet has one of the values of a field, by the name of the field."""
 
 
 def check_readable(rule: Rule) -> Rule:

@@ -32,8 +32,7 @@ Entry = TypeVar("Entry")
 def render_human(console: Terminal, capacity: Capacity) -> None:
     usage = capacity.usage
     console.print(f"GPU-hours, {format_span(usage)}")
-    covered_hours = f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%})"
-    print_rows(console, [TextRow(f"{covered_hours}; {usage.source}"), TextRow()])
+    print_coverage(console, usage)
     headings, rows = list_headings(capacity), [format_cells(row) for row in list_rows(capacity)]
     console.print(draw_table(console, headings, rows))
     for line in list_legend(headings, rows):
@@ -45,6 +44,12 @@ def render_human(console: Terminal, capacity: Capacity) -> None:
             console.print(draw_table(console, names, rows[:MAX_ROWS]))
         if len(rows) > MAX_ROWS:
             console.print(f"and {len(rows) - MAX_ROWS} more: -o json")
+
+
+def print_coverage(console: Terminal, usage: Usage) -> None:
+    """Print how much of the time was recorded, and from which series."""
+    covered_hours = f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%})"
+    print_rows(console, [TextRow(f"{covered_hours}; {usage.source}"), TextRow()])
 
 
 def list_headings(capacity: Capacity) -> tuple[str, ...]:

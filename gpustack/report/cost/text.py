@@ -3,8 +3,8 @@
 from decimal import Decimal
 
 from gpustack.cost.bill import CELLS, Bill, Budget, Line
-from gpustack.report.capacity.text import EMPTY_CELL, format_hours, format_span
-from gpustack.report.hanging import Row, print_notes, print_rows
+from gpustack.report.capacity.text import EMPTY_CELL, format_hours, format_span, print_coverage
+from gpustack.report.hanging import print_notes
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
@@ -15,8 +15,7 @@ BASIS = "all figures are derived: sums of GPU-hours, and hours times prices"
 def render_human(console: Terminal, bill: Bill) -> None:
     usage = bill.usage
     console.print(f"Cost in {bill.currency}, {format_span(usage)}")
-    covered_hours = f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%})"
-    print_rows(console, [Row(f"{covered_hours}; {usage.source}"), Row()])
+    print_coverage(console, usage)
     console.print(draw_table(console, list_headings(bill), list_rows(bill)))
     console.print(BASIS)
     for budget in bill.budgets:

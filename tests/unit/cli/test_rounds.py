@@ -20,7 +20,7 @@ from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from tests.snapshots.fixture import FOLDER, restore_recording
 
 CRASHING = "no-proxy-missing-cluster-cidrs"
-"""In this recording containers crash, and the root cause is far from them."""
+"""The recording has containers that crash, and a root cause that is far from them."""
 Call = dict[str, Any]
 
 
