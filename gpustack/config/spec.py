@@ -21,11 +21,22 @@ from gpustack.config.sections.serve import Serve
 from gpustack.config.sections.sources import Fingerprints, Mirror, Proxy
 from gpustack.config.sections.usage import Capacity, Cost
 from gpustack.config.versions import KNOWN_SETS, parse_kubernetes_version
+from gpustack.times import parse_duration
 
 
 def convert_false(value: object) -> object:
     """Convert false to `off`, as which YAML 1.1 reads it."""
     return "off" if value is False else value
+
+
+def convert_duration(value: object) -> object:
+    """Convert a duration, as `5m`, to whole seconds. Raise ValueError for another text."""
+    if not isinstance(value, str) or value.isdecimal():
+        return value
+    try:
+        return round(parse_duration(value))
+    except ValueError:
+        raise ValueError("a duration, such as 5m") from None
 
 
 def validate_version_set(name: str) -> str:
@@ -214,7 +225,11 @@ class Spec(Section):
             description="the time limits of docs/limits.md are multiplied by it: for slow hosts",
         ),
     ] = 1
-    apt_lock_wait: Annotated[int, Field(ge=0, description="seconds to wait for another apt process on a host")] = 300
+    apt_lock_wait: Annotated[
+        int,
+        BeforeValidator(convert_duration, json_schema_input_type=int | str),
+        Field(ge=0, description="time to wait for another apt process on a host, such as 5m; a number is in seconds"),
+    ] = 300
 
 
 def build_schema() -> dict[str, Any]:

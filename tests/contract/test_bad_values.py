@@ -46,7 +46,7 @@ def test_a_bad_value_of_an_option_is_described_in_words_of_ours(words: tuple[str
     [
         ("plan -o jsn", "'jsn'; allowed: human, json, junit. Did you mean json?"),
         ("access --port x grafana", "'x'; allowed: a whole number"),
-        ("gpu top --every 0", "'0'; allowed: 1 or more"),
+        ("gpu top --every 0", "'0'; allowed: 1s to 1h"),
         ("gpu top --sort sms", "Did you mean sm?"),
         ("capacity report --prometheus http://127.0.0.1:1 --by nodes", "Did you mean node?"),
         ("access grafan", "Did you mean grafana?"),

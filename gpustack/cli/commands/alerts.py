@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli import options
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import ChangeSession
 from gpustack.cli.root import OPERATE, ROOT
@@ -39,7 +40,7 @@ def alerts() -> None:
     app,
     "gpustack alerts test -i mycluster",
     "gpustack alerts test -i mycluster --severity warning",
-    "gpustack alerts test -i mycluster --timeout 120 -o json",
+    "gpustack alerts test -i mycluster --timeout 2m -o json",
     result=DELIVERIES,
     name="test",
     short="Send test alerts and check which receivers get them.",
@@ -49,9 +50,11 @@ def send_test(
         list[Severity] | None, typer.Option("--severity", help="Send only an alert of this severity (repeatable).")
     ] = None,
     timeout: Annotated[
-        int,
-        typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for the receivers of one severity."),
-    ] = 60,
+        str,
+        options.build_time_option(
+            "--timeout", "10s", "1d", text="Time to wait for the receivers of one severity, 10s to 1d."
+        ),
+    ] = "1m",
     *,
     session: ChangeSession,
 ) -> "Deliveries":
@@ -69,9 +72,10 @@ def send_test(
     require_receiver(hosts, severities)
     snapshot = session.gather(hosts, ACCESS_PROBES)
     access, stop = find_access(snapshot, "alertmanager"), threading.Event()
+    seconds = options.parse_duration(timeout)
     with stop_on_signal(stop):
         return send_test_alerts(
-            snapshot, access, severities, session.report, timeout, lambda: INTERRUPTED if stop.is_set() else ""
+            snapshot, access, severities, session.report, seconds, lambda: INTERRUPTED if stop.is_set() else ""
         )
 
 

@@ -40,7 +40,7 @@ StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit with 1 also if there are only risks or notes, which harm nothing yet.")
 ]
 EveryOption = Annotated[
-    int, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds between two checks of --watch.")
+    str, options.build_time_option("--every", "1s", "1d", text="Interval between two checks of --watch, 1s to 1d.")
 ]
 
 FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
@@ -98,7 +98,7 @@ def doctor(
     metrics: MetricsOption = None,
     wait: WaitOption = False,
     watch: WatchOption = False,
-    interval: EveryOption = 60,
+    interval: EveryOption = "1m",
     strict: StrictOption = False,
     verbose: options.VerboseOption = False,
     session: DoctorSession,
@@ -123,7 +123,7 @@ def doctor(
     from gpustack.cli.doctor_watch import Watcher, make_check, run_rounds
 
     check = make_check(read, Watcher(session.output, verbose=verbose), metrics, strict=strict)
-    raise typer.Exit(run_rounds(interval, check) if watch else check())
+    raise typer.Exit(run_rounds(options.parse_duration(interval), check) if watch else check())
 
 
 def refuse_invalid_options(

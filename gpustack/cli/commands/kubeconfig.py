@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli import options
 from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError, describe_os_error
 from gpustack.files.write import write_file
+from gpustack.times import HOUR
 
 if TYPE_CHECKING:
     from gpustack.proof.kubeconfig import Server
 
-MOST_DAYS = 3650
-"""The longest validity of a certificate, in days. It is the validity of the CA of kubeadm."""
+LONGEST = "10y"
+"""The longest validity of a certificate, which is that of the CA of kubeadm."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
 
@@ -35,7 +37,7 @@ def read_login_name() -> str:
 @declare_command(
     ROOT,
     "gpustack kubeconfig -i mycluster --out admin.kubeconfig",
-    "gpustack kubeconfig -i mycluster --user alice --days 7 --out alice.kubeconfig",
+    "gpustack kubeconfig -i mycluster --user alice --for 7d --out alice.kubeconfig",
     heading=OPERATE,
 )
 def kubeconfig(
@@ -56,9 +58,12 @@ def kubeconfig(
     group: Annotated[
         str, typer.Option("--group", metavar="NAME", help="Group in the certificate, which gives it its rights.")
     ] = "kubeadm:cluster-admins",
-    days: Annotated[
-        int, typer.Option("--days", min=1, max=MOST_DAYS, help="Days of validity. A certificate cannot be revoked.")
-    ] = 1,
+    validity: Annotated[
+        str,
+        options.build_time_option(
+            "--for", "1h", LONGEST, "1h", text=f"Validity, 1h to {LONGEST}. A certificate cannot be revoked."
+        ),
+    ] = "1d",
     server: Annotated[
         str,
         typer.Option(
@@ -75,7 +80,7 @@ def kubeconfig(
     from gpustack.proof.credential import sign_access
     from gpustack.proof.kubeconfig import write_kubeconfig
 
-    request = Request(user or read_login_name(), group, days * 24)
+    request = Request(user or read_login_name(), group, round(options.parse_duration(validity) / HOUR))
     refuse_names(request.client, request.group)
     expected_server = read_server(server)
     with reserve_target(path):

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpustack.cli import options
 from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import ChangeSession
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 @declare_command(
     ROOT,
     "gpustack prove -i mycluster",
-    "gpustack prove -i mycluster --limit gpu1 --timeout 300",
+    "gpustack prove -i mycluster --limit gpu1 --timeout 5m",
     result=PROOF,
     heading=SETUP,
     short="Prove every GPU: pod, metrics and dashboard.",
@@ -26,8 +24,8 @@ if TYPE_CHECKING:
 def prove(
     limit: options.LimitOption = None,
     timeout: Annotated[
-        int, typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for pods and metrics.")
-    ] = 180,
+        str, options.build_time_option("--timeout", "10s", "1d", text="Time to wait for pods and metrics, 10s to 1d.")
+    ] = "3m",
     *,
     cordoned_nodes: options.CordonedOption = False,
     session: ChangeSession,
@@ -53,7 +51,7 @@ def prove(
             skipped_hosts,
             run.private,
             run.record,
-            timeout,
+            options.parse_duration(timeout),
             run.find_stop_reason,
             cordoned=cordoned_nodes,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
@@ -39,11 +40,11 @@ def serve(
         typer.Option("--listen", metavar="ADDRESS:PORT", help="Address and port to listen on. Clients need no login."),
     ] = f"127.0.0.1:{PORT}",
     interval: Annotated[
-        float,
-        typer.Option(
-            "--every", min=1, max=60, metavar="SECONDS", help="Minimum interval between two queries to Prometheus."
+        str,
+        options.build_time_option(
+            "--every", "1s", "1m", text="Minimum interval between two queries to Prometheus, 1s to 1m."
         ),
-    ] = 5,
+    ] = "5s",
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,7 +64,7 @@ def serve(
         from gpustack.serve.latest import LatestMoment
         from gpustack.serve.moment import read_moment
 
-        latest = LatestMoment(lambda: read_moment(prometheus), interval)
+        latest = LatestMoment(lambda: read_moment(prometheus), options.parse_duration(interval))
         server = open_server(host, port, latest, access_log=access_log, hosts=allow_host or ())
         with stop_signals() as signals, server.run_server():
             begin_service(server, latest, quiet=session.quiet)

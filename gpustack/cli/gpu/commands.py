@@ -20,6 +20,7 @@ from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.events import Event
 from gpustack.report.renderings import ACTIVITY, BURN, CONTRACT, DIAGNOSTIC, FLEET, LISTING, METRICS
+from gpustack.times import format_duration
 
 if TYPE_CHECKING:
     from gpustack.gpus.activity import GpuActivity
@@ -97,7 +98,7 @@ def list_metrics(*, source: RecordedSource, session: Session) -> "Metrics":
 @declare_command(
     app,
     "gpustack gpu check-exporter -i mycluster",
-    "gpustack gpu check-exporter http://10.0.0.12:9400/metrics --for 40 -o junit",
+    "gpustack gpu check-exporter http://10.0.0.12:9400/metrics --for 40s -o junit",
     result=CONTRACT,
     name="check-exporter",
     short="Check the metrics of a GPU exporter.",
@@ -110,15 +111,11 @@ def check_exporter(
     certificate: CertificateOption = None,
     ca: CaOption = None,
     interval: Annotated[
-        int,
-        typer.Option(
-            "--for",
-            min=0,
-            max=3600,
-            metavar="SECONDS",
-            help="Scrape again after this time, to compare values; 0 scrapes once.",
+        str,
+        options.build_time_option(
+            "--for", "1s", "1h", text="Scrape again after this time, 1s to 1h, to compare values. Default: scrape once."
         ),
-    ] = 0,
+    ] = "",
     *,
     session: Session,
 ) -> "Contract":
@@ -139,13 +136,14 @@ def check_exporter(
         from gpustack.metrics.web import Web
 
         web = Web(Source(url, token, certificate=certificate, ca=ca).build_access())
-        first, later = fetch_page(web), None
+        first, later, seconds = fetch_page(web), None, 0.0
         if interval:
-            session.report(Event("waiting", url, f"is asked again in {interval} s"))
-            time.sleep(interval)
+            seconds = options.parse_duration(interval)
+            session.report(Event("waiting", url, f"is asked again in {format_duration(seconds)}"))
+            time.sleep(seconds)
             later = fetch_page(web)
 
-    return judge_exporter(url, first, later, interval, list_readers(), node_names=node_names)
+    return judge_exporter(url, first, later, seconds, list_readers(), node_names=node_names)
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:
@@ -197,8 +195,8 @@ def top(
         ),
     ] = "node",
     interval: Annotated[
-        float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds between two refreshes.")
-    ] = 5,
+        str, options.build_time_option("--every", "1s", "1h", text="Interval between two refreshes, 1s to 1h.")
+    ] = "5s",
     once: Annotated[bool, typer.Option("--once", help="Print once and exit, as without a terminal.")] = False,
     session: Session,
 ) -> None:
@@ -229,7 +227,7 @@ def top(
 
         from gpustack.report.gpus.watch import watch_activity
 
-        watch_activity(ask, interval, pods=rows is Rows.PODS)
+        watch_activity(ask, options.parse_duration(interval), pods=rows is Rows.PODS)
 
 
 declare_command(
@@ -249,7 +247,7 @@ declare_command(
 declare_command(
     app,
     "gpustack gpu watch SM_ACTIVE POWER_USAGE -i mycluster",
-    "gpustack gpu watch 1002 --node gpu1 --every 2 --count 10",
+    "gpustack gpu watch 1002 --node gpu1 --every 2s --count 10",
     result=LISTING,
     short="Show values measured by host engines now.",
 )(watch)

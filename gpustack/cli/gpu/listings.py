@@ -89,7 +89,9 @@ def watch(
             metavar="FIELD...", help="Fields of DCGM to show, by name or id.", autocompletion=options.complete_field
         ),
     ],
-    interval: Annotated[int, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="Sampling interval.")] = 1,
+    interval: Annotated[
+        str, options.build_time_option("--every", "1s", "1m", text="Sampling interval, 1s to 1m.")
+    ] = "1s",
     rounds: Annotated[int, typer.Option("--count", min=1, metavar="ROUNDS", help="Number of samples to print.")] = 1,
     session: QuerySession,
 ) -> None:
@@ -104,7 +106,7 @@ def watch(
 
     codes = []
     for _ in range(rounds):
-        samples = list_samples(engines, chosen_fields, interval * 1000)
+        samples = list_samples(engines, chosen_fields, round(options.parse_duration(interval) * 1000))
         session.show(samples)
         codes.append(samples.exit_status)
     raise typer.Exit(max(codes))

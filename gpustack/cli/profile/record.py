@@ -15,7 +15,7 @@ from gpustack.events import format_count
 if TYPE_CHECKING:
     from gpustack.profile.file import Profile
 
-FileOption = Annotated[Path, typer.Option("-f", "--file", metavar="FILE", help="Write the profile to this file.")]
+FileOption = Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the profile to this file.")]
 ForOption = Annotated[
     str,
     options.build_time_option("--for", "1s", "30d", text="Duration of the record: 90s, 15m, 1h30m, at most 30d."),

@@ -48,7 +48,7 @@ def test_a_recording_is_kept_also_after_ctrl_c(job: Job, tmp_path: Path, monkeyp
         raise KeyboardInterrupt
 
     monkeypatch.setattr("time.sleep", interrupt)
-    words = ["record", *ADDRESS, "--node", "gpu1", "--for", "15m", "-q", "-f", str(tmp_path / "x.json")]
+    words = ["record", *ADDRESS, "--node", "gpu1", "--for", "15m", "-q", "--out", str(tmp_path / "x.json")]
     result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert read_profile(tmp_path / "x.json").subject == "gpu1"
@@ -67,7 +67,7 @@ def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("gpustack.profile.recording.fetch_families", fetch)
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     monkeypatch.setattr("time.sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds))
-    words = ["record", "--exporter", "http://gpu1:9400/metrics", "--for", "1m", "-q", "-f", str(tmp_path / "x.json")]
+    words = ["record", "--exporter", "http://gpu1:9400/metrics", "--for", "1m", "-q", "--out", str(tmp_path / "x.json")]
     result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert set(requests) == {"http://gpu1:9400/metrics"}
@@ -82,7 +82,9 @@ def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.Mon
     jobs = iter((make_job("nothing", random.Random(1)), make_job("compute", random.Random(2))))
     monkeypatch.setattr("gpustack.profile.recording.query_job", lambda *_: next(jobs))
     file = str(tmp_path / "idle.json")
-    result = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", file], catch_exceptions=False)
+    result = CliRunner().invoke(
+        app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "--out", file], catch_exceptions=False
+    )
     assert result.exit_code == 0, result.output
     words = ["analyze", *ADDRESS, "--pod", "a/b", "--baseline", file]
     result = CliRunner().invoke(app, words, catch_exceptions=False)
@@ -93,7 +95,9 @@ def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.Mon
 def test_busy_gpus_give_no_baseline(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
-    result = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", str(tmp_path / "idle.json")])
+    result = CliRunner().invoke(
+        app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "--out", str(tmp_path / "idle.json")]
+    )
     assert isinstance(result.exception, MissingDataError)
     assert result.exception.reference == "profile-not-idle"
     assert list(tmp_path.iterdir()) == []

@@ -31,7 +31,7 @@ REFUSALS = {
     "capacity forecast --history 99999999d": ("'--history': ", "1d to 3y in whole days"),
     "capacity forecast --horizon 0d": ("'--horizon': ", "1d to 3y in whole days"),
     "capacity forecast --lead-time 36h": ("'--lead-time': ", "1d to 3y in whole days"),
-    "gpu top --every inf": ("--every: ", "inf; allowed: finite numbers"),
+    "gpu top --every inf": ("'--every': ", "'inf'; allowed: 1s to 1h"),
     "gpu list --prometheus ftp://x": ("ftp://x is no address of a server.",),
     "gpu list --prometheus http://": ("http:// is no address of a server.",),
     "gpu check-exporter ftp://x": ("ftp://x is no address of a server.",),
@@ -45,7 +45,7 @@ REFUSALS = {
     "trust kube1 --fingerprint x": ("'--fingerprint': ", "SHA256:"),
     "snapshot --out /nonexistent/x": ("/nonexistent/x cannot be written.",),
     "doctor --metrics /nonexistent/x": ("/nonexistent/x was not written.",),
-    "profile record --pod t/p -f /nonexistent/x": ("/nonexistent/x cannot be written.",),
+    "profile record --pod t/p --out /nonexistent/x": ("/nonexistent/x cannot be written.",),
     "profile analyze --pod t/p --baseline /nonexistent/x": ("/nonexistent/x cannot be read.",),
 }
 
@@ -121,7 +121,12 @@ def test_every_time_has_limits() -> None:
         if parameter.metavar == "TIME"
     ]
     assert len(times) > 10
-    arguments_by_word = {"stats": ["x"], "record": ["-f", "x"], "baseline": ["-f", "x"], "suggest": ["--pod", "t/p"]}
+    arguments_by_word = {
+        "stats": ["x"],
+        "record": ["--out", "x"],
+        "baseline": ["--out", "x"],
+        "suggest": ["--pod", "t/p"],
+    }
     for words, option in times:
         for text in ("0s", "9999y", "soon"):
             code, output = run(

@@ -108,7 +108,7 @@ def test_the_command_watches_and_writes_metrics(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.setattr(doctor_watch.run_rounds, "__defaults__", (interrupt_after(2),))
     path = tmp_path / "gpustack.prom"
-    result = run_doctor("--watch", "--every", "5", "--metrics", str(path))
+    result = run_doctor("--watch", "--every", "5s", "--metrics", str(path))
     assert result == 1
     assert 'fault="host-ip-forward-off"' in path.read_text()
 
