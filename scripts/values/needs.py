@@ -30,6 +30,11 @@ OPTIONAL_LABELS = {
     "driver": "DCGM_FI_DRIVER_VERSION",
 }
 """Labels that a GPU's series may lack, with their words."""
+MEASURED_ALONE = {
+    "gpustack:gpu_activity_contradiction:bool": ("gpustack:gpu_utilisation:ratio", "DCGM_FI_DEV_GPU_UTIL")
+}
+"""The first, in the rule of that name, is the second alone: elsewhere the engine stands for it, which never contradicts
+itself."""
 HEAD = """\
 # What each alert needs to fire: alternatives, separated by `|`, of fields and labels that are needed together, joined
 # by `&`.
@@ -64,7 +69,8 @@ def index_recorded() -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """Index the recording rules by the name that they record."""
     index: dict[str, list[Mapping[str, Any]]] = {}
     for rule in list_rules("gpu-recording.yaml"):
-        index.setdefault(rule["record"], []).append(rule)
+        expr = rule["expr"].replace(*MEASURED_ALONE.get(rule["record"], ("", "")))
+        index.setdefault(rule["record"], []).append({**rule, "expr": expr})
     return index
 
 

@@ -73,11 +73,20 @@ def test_every_alert_is_resolved_to_its_sources() -> None:
         ("GpuMonitoringBlind", [""]),
         ("GpuHwThermalSlowdown", [HEAT, "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS"]),
         ("GpuSbeStorm", ["DCGM_FI_DEV_ECC_SBE_VOL_TOTAL"]),
+        (
+            "GpuCountersDead",
+            [
+                f"{witness} DCGM_FI_PROF_{counter}_ACTIVE"
+                for witness in ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_ENFORCED_POWER_LIMIT DCGM_FI_DEV_POWER_USAGE")
+                for counter in ("GR_ENGINE", "SM")
+            ],
+        ),
         ("GpuMemoryGrowth", ["DCGM_FI_DEV_FB_FREE DCGM_FI_DEV_FB_USED {pod}"]),
     ],
 )  # fmt: skip
 def test_alternatives_are_those_of_the_expression(alert: str, alternatives: list[str]) -> None:
-    """The label of a selector chooses among rules of one name, also behind a rule that passes all labels on."""
+    """The label of a selector chooses among rules of one name, also behind a rule that passes all labels on. Counters
+    contradict another measurement, never the engine that stands for utilisation elsewhere."""
     assert sorted(" ".join(sorted(words)) for words in load_alert_needs()[alert]) == sorted(alternatives)
 
 
