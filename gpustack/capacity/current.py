@@ -1,24 +1,34 @@
 """The current state: pods that wait for GPUs, free GPUs, and pods that do nothing with theirs."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 
-from gpustack.capacity.free_units import GPU, Node, find_free
+from gpustack.capacity.free_units import GPU, Node, find_common_unit, find_free
 from gpustack.capacity.idle_pods import query_idle_pods
 from gpustack.capacity.source import Source
 from gpustack.capacity.state import CurrentState, WaitingPod
 from gpustack.errors import UnreachableError
 from gpustack.files.number import LARGEST
 from gpustack.metrics.prometheus import LAST_TIME, Series, require_label
+from gpustack.times import HOUR
 
 RESOURCES = 'resource=~"cpu|memory|nvidia_com_(gpu|gpu_shared|mig_.+)"'
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 ONE = "namespace, pod, uid"
 REQUESTS = "kube_pod_container_resource_requests"
+RECENT = 2 * HOUR
+"""Seconds: a window ends with a whole hour, and that hour is known for a while after it."""
 
 
-def query_current_state(source: Source) -> CurrentState:
+def query_current_state(source: Source, units: Mapping[tuple[str, str], float]) -> CurrentState:
+    """Query the current state. `units` has by node and resource how many GPUs one unit was at the end of the window,
+    which says nothing of today where that is long ago."""
     time = source.prometheus.fetch_time()
-    waiting = tuple(query_waiting_pods(source))
+    nodes = query_nodes(source)
+    if time - source.window.end < RECENT:
+        for (name, resource), gpus in units.items():
+            if name in nodes:
+                nodes[name].gpus_per_unit[resource] = gpus
+    waiting = tuple(query_waiting_pods(source, nodes.values()))
     wanted: dict[str, dict[str, float]] = {f"{pod.namespace}/{pod.pod}": {} for pod in waiting}
     asked = source.select(REQUESTS, f'{RESOURCES},node=""')
     for series in query_series(
@@ -27,7 +37,7 @@ def query_current_state(source: Source) -> CurrentState:
         name = "/".join(extract_pod_key(series)[:2])
         if name in wanted:
             wanted[name][require_label(series.labels, "resource")] = extract_value(series)
-    free = tuple(find_free(query_nodes(source), wanted))
+    free = tuple(find_free(nodes, wanted))
     return CurrentState(
         time, waiting, free, tuple(sorted(query_idle_pods(source, time), key=lambda pod: pod.idle_since))
     )
@@ -51,8 +61,8 @@ def extract_pod_key(series: Series) -> tuple[str, str, str]:
     return series.labels.get("namespace", ""), series.labels.get("pod", ""), series.labels.get("uid", "")
 
 
-def query_waiting_pods(source: Source) -> Iterator[WaitingPod]:
-    """Query the pods that wait for GPUs, the longest first."""
+def query_waiting_pods(source: Source, nodes: Collection[Node]) -> Iterator[WaitingPod]:
+    """Query the pods that wait for GPUs of these nodes, the longest first."""
     phase = source.select("kube_pod_status_phase", 'phase="Pending"')
     asked = source.select(REQUESTS, f'{GPUS},node=""')
     units = f"sum by ({ONE}, resource) (max by ({ONE}, container, resource) ({asked}))"
@@ -67,6 +77,7 @@ def query_waiting_pods(source: Source) -> Iterator[WaitingPod]:
             extract_value(request_series),
             created.get(extract_pod_key(request_series)),
             extract_pod_key(request_series) in refused,
+            find_common_unit(nodes, request_series.labels["resource"]),
         )
         for request_series in query_series(source, f"{units} * on ({ONE}) group_left () max by ({ONE}) ({phase} == 1)")
     ]

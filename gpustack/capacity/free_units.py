@@ -1,6 +1,6 @@
 """Free GPUs, and the reasons why no pod takes them, from series of kube-state-metrics about nodes and waiting pods."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpustack.capacity.state import FreeUnits
@@ -9,14 +9,17 @@ GPU = "nvidia_com_"
 TAINT = "nvidia.com/gpu"
 """A taint of nodes with GPUs, which pods that ask for a GPU tolerate (admission plugin ExtendedResourceToleration)."""
 BYTES = 2**30
+UNKNOWN_UNIT = "the hours of the report do not say whether a unit is a whole one or a share, as with time-slicing"
 
 
 @dataclass
 class Node:
-    """Describe a node: units by resource; `taints` are KEY or KEY=VALUE of those that keep pods away."""
+    """Describe a node: units by resource, and how many GPUs one unit is where that is known; `taints` are KEY or
+    KEY=VALUE of those that keep pods away."""
 
     allocatable: dict[str, float] = field(default_factory=dict)
     requests: dict[str, float] = field(default_factory=dict)
+    gpus_per_unit: dict[str, float] = field(default_factory=dict)
     taints: list[str] = field(default_factory=list)
     ready: bool | None = None
     cordoned: bool = False
@@ -36,7 +39,18 @@ def find_free(nodes: Mapping[str, Node], pods: Mapping[str, Requests]) -> Iterat
             units = node.compute_free(resource)
             if resource.startswith(GPU) and units > 0:
                 usable, reasons = explain_free(node, resource, units, pods)
-                yield FreeUnits(name, resource, units, usable, tuple(reasons))
+                gpus_per_unit = node.gpus_per_unit.get(resource)
+                if gpus_per_unit is None:
+                    reasons.append(UNKNOWN_UNIT)
+                yield FreeUnits(name, resource, units, gpus_per_unit, usable, tuple(reasons))
+
+
+def find_common_unit(nodes: Iterable[Node], resource: str) -> float | None:
+    """Find how many GPUs one unit of a resource is, to a thousandth. Return None where nodes differ in it, where it is
+    not known of one, and where none offers the resource."""
+    known_units = {node.gpus_per_unit.get(resource) for node in nodes if resource in node.allocatable}
+    rounded_units = {None if unit is None else round(unit, 3) for unit in known_units}
+    return rounded_units.pop() if len(rounded_units) == 1 else None
 
 
 def explain_free(node: Node, resource: str, units: float, pods: Mapping[str, Requests]) -> tuple[bool, list[str]]:

@@ -32,6 +32,9 @@ class HourlyValues(Generic[Name, Value]):
         hours = self.hours[name]
         return known[hours[max(0, bisect_right(hours, hour) - 1)]]
 
+    def find_newest_values(self) -> dict[Name, Value]:
+        return {name: hourly[max(hourly)] for name, hourly in self.known.items() if hourly}
+
 
 class HourlyWords(HourlyValues[str, str]):
     """Hold a word of each node by hour. Two words of the same hour are joined."""

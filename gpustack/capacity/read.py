@@ -27,7 +27,7 @@ def read_capacity(
     """Read the usage of a window, grouped by dimensions, and the current state. Raise the errors of read_usage."""
     source = choose_source(prometheus, window, format_series_label(spec.team_label), cluster)
     usage = query_usage(source, pool_label=spec.pool_label, renames=spec.renamed)
-    return Capacity(usage, dimensions, group_hours(usage, dimensions), query_current_state(source))
+    return Capacity(usage, dimensions, group_hours(usage, dimensions), query_current_state(source, usage.units))
 
 
 def read_usage(prometheus: Prometheus, window: Window, spec: Spec, cluster: str) -> Usage:
@@ -71,6 +71,7 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
         source=source.description,
         unknown_units=table.unknown_units,
         contradictory_gpus=tuple(query_contradictions(source, clock)),
+        units=table.units.find_newest_values(),
         impossible_hours=dict(source.impossible_hours),
         gone_nodes=find_gone_nodes(table.last_hours),
     )

@@ -12,7 +12,8 @@ from gpustack.vocabulary.basis import Basis
 @dataclass(frozen=True)
 class WaitingPod:
     """Describe a pod without a node. `waiting_since` is in seconds since 1970, None where it is not known;
-    `unschedulable` tells whether the scheduler looked for a node and found none."""
+    `unschedulable` tells whether the scheduler looked for a node and found none. `gpus_per_unit` is None where nodes
+    differ in it, or where it is not known."""
 
     namespace: str
     pod: str
@@ -20,17 +21,19 @@ class WaitingPod:
     units: float
     waiting_since: float | None
     unschedulable: bool
+    gpus_per_unit: float | None
     basis: ClassVar[Mapping[str, Basis]] = {"units": "allocated"}
 
 
 @dataclass(frozen=True)
 class FreeUnits:
     """Describe units of a node that no pod has, with sentences about the reasons. `usable` is False where no waiting
-    pod could take them, or none could at all."""
+    pod could take them, or none could at all. `gpus_per_unit` is None where it is not known."""
 
     node: str
     resource: str
     units: float
+    gpus_per_unit: float | None
     usable: bool
     reasons: tuple[str, ...]
     basis: ClassVar[Mapping[str, Basis]] = {"units": "derived"}

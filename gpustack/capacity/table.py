@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from gpustack.capacity.clock import Clock
 from gpustack.capacity.hourly import HourlyValues, HourlyWords
 from gpustack.capacity.source import Hourly
-from gpustack.capacity.units import SHARED, find_share, format_resource, parse_profile
+from gpustack.capacity.units import SHARED, find_share, format_resource, is_part, parse_profile
 from gpustack.capacity.usage import Hours, Key
 from gpustack.metrics.prometheus import require_label
 from gpustack.times import format_day
@@ -77,7 +77,7 @@ class UsageTable:
             row = find_row(hour, offered)
             gpu_hours = count * (1.0 if of_pod and column == "active" else share) * self.clock.rules.get(hour, 0.0)
             setattr(row, column, getattr(row, column) + gpu_hours)
-            copied = column == "attributed" and self.is_part(share, profile) and not of_pod
+            copied = column == "attributed" and is_part(share, profile) and not of_pod
             row.shared_hours += gpu_hours if copied else 0.0
 
     def compute_share(self, node: str, profile: str, hour: int) -> tuple[str, float]:
@@ -93,11 +93,6 @@ class UsageTable:
     def find_first_unit(self, node: str, resources: Iterable[str], hour: int) -> float | None:
         units = (self.units.find_value((node, resource), hour) for resource in resources)
         return next((unit for unit in units if unit is not None), None)
-
-    @staticmethod
-    def is_part(share: float, profile: str) -> bool:
-        """Tell whether this many GPUs are a part of a GPU, or of a MIG instance of the profile."""
-        return share < (find_share(profile) or 1.0 if profile else 1.0) * 0.99
 
     def find_unit(self, node: str, resource: str, hour: int) -> float | None:
         """Find the GPUs that one unit is. Return None where neither the node nor an exporter says it, and the resource

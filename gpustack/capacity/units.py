@@ -20,6 +20,11 @@ def find_share(profile: str) -> float | None:
     return None
 
 
+def is_part(gpus: float, profile: str) -> bool:
+    """Tell whether this many GPUs are a part of a GPU, or of a MIG instance of the profile."""
+    return gpus < (find_share(profile) or 1.0 if profile else 1.0) * 0.99
+
+
 @cache
 def parse_profile(resource: str) -> str:
     """Parse the profile of a resource: `1g.10gb` of nvidia_com_mig_1g_10gb, as kube-state-metrics spells

@@ -126,8 +126,8 @@ class Usage:
     an hour with gaps, and count as its rest. `source` describes the origin of the series. `unknown_units` are units of
     which nothing says how many GPUs they are, times hours, by node: they are in no figure. `impossible_hours` counts
     hours by series whose value cannot be. `gone_nodes` have the end of the last hour of nodes that offered GPUs, and do
-    not at the end of the window. `contradictory_gpus` had profiling counters that read 0 while they worked. `doubts`
-    are sentences."""
+    not at the end of the window. `contradictory_gpus` had profiling counters that read 0 while they worked. `units` has
+    how many GPUs one unit was when that was last known, by node and resource. `doubts` are sentences."""
 
     begin: int
     end: int
@@ -142,6 +142,7 @@ class Usage:
     impossible_hours: Mapping[str, int] = field(default_factory=dict)
     gone_nodes: Mapping[str, int] = field(default_factory=dict)
     contradictory_gpus: tuple[ContradictoryGpu, ...] = ()
+    units: Mapping[tuple[str, str], float] = field(default_factory=dict)
     doubts: tuple[str, ...] = field(default=())
 
     def count_known_hours(self) -> dict[str, int]:

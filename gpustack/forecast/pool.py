@@ -112,7 +112,7 @@ def list_notes(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook |
         yield f"{format_count(unknown, 'day')} of {len(days)} had too few hours."
     step = find_step({at: day.peak for at, day in enumerate(days) if day.peak is not None})
     if step:
-        moved = f"{'rose' if step[1] > 0 else 'fell'} by {abs(step[1]):.0f} GPUs"
+        moved = f"{'rose' if step[1] > 0 else 'fell'} by {abs(step[1]):.0f} units"
         yield f"Demand {moved} on {format_day(begin + step[0] * DAY)} at once; the trend is without that."
     if outlook and outlook.horizon < max(terms.horizon, terms.lead):
         yield f"{len(days)} days of history reach {outlook.horizon} days, no further."

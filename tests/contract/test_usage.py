@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from gpustack.capacity.current import query_current_state
+from gpustack.capacity.free_units import UNKNOWN_UNIT
 from gpustack.capacity.read import query_usage
 from gpustack.capacity.source import choose_source
 from gpustack.capacity.usage import DIMENSIONS, group_hours
 from gpustack.capacity.window import build_recent_window
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
+from gpustack.report.capacity.text import format_units
 from gpustack.times import HOUR
 from tests.contract.prometheus_server import OF_THE_PAST, build_data_command, run_prometheus
 from tests.contract.promtool import run_promtool
@@ -87,7 +89,8 @@ def test_dead_counters_of_a_recorded_page_are_no_idle_hours(tmp_path: Path) -> N
     )
     with serve_lines(tmp_path, lines) as prometheus:
         source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
-        usage, current_state = query_usage(source), query_current_state(source)
+        usage = query_usage(source)
+        current_state = query_current_state(source, usage.units)
     hours = index_by_name(group_hours(usage, ("namespace",)))["t",]
     assert [hours.attributed, hours.active, hours.idle] == pytest.approx([2, 1.98, 0])
     assert current_state.idle == ()
@@ -139,15 +142,45 @@ def test_raw_series_will_do_and_say_what_is_so_now(
     with serve_lines(tmp_path, lines) as prometheus:
         source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
         assert not source.recorded
-        usage, current_state = query_usage(source), query_current_state(source)
+        usage = query_usage(source)
+        current_state = query_current_state(source, usage.units)
     rows = index_by_name(group_hours(usage, ("namespace", "team", "model")))
     had = rows["t", "vision", "NVIDIA H100"]
     assert [had.allocated, had.attributed, had.idle, had.active] == pytest.approx([4, 4, 4, 0.04])
     assert rows["", "", "NVIDIA H100"].free == pytest.approx(4)
     (waiting,) = current_state.waiting
     assert (waiting.pod, waiting.units, waiting.unschedulable, waiting.waiting_since) == ("w", 2, True, 1)
+    assert format_units(waiting.resource, waiting.units, waiting.gpus_per_unit) == "2 GPUs"
     (free,) = current_state.free
-    assert (free.units, free.usable) == (2, False)
+    assert (free.units, free.gpus_per_unit, free.usable) == (2, 1, False)
     assert free.reasons == ("t/w would fit, but for 4 CPUs, of which 2.0 are free",)
     (idle,) = current_state.idle
     assert (idle.pod, idle.team, idle.owner, idle.gpus, idle.at_least) == ("p", "vision", "Job/train", 2, True)
+
+
+@pytest.mark.parametrize(
+    ("exporter_series", "age", "words"),
+    [
+        (build_dead_counters(), 0, "2 shares of GPUs"),
+        ({}, 0, "2 GPUs or shares"),
+        (build_dead_counters(), 24 * HOUR, "2 GPUs or shares"),
+    ],
+    ids=["one GPU", "no exporter", "hours of yesterday"],
+)
+def test_shares_of_a_gpu_are_not_called_gpus(
+    tmp_path: Path, exporter_series: dict[str, float], age: int, words: str
+) -> None:
+    """The node has one GPU that is offered four times, which its labels do not say; or nothing says how many it has."""
+    end = int(time.time()) // 60 * 60
+    lines = (
+        f"{series} {value} {timestamp}\n"
+        for series, value in (RAW | exporter_series).items()
+        for timestamp in (*range(end - age - 3 * HOUR, end - age + 1, 60), *range(end - 300, end + 1, 60))
+    )
+    with serve_lines(tmp_path, lines) as prometheus:
+        source = choose_source(prometheus, build_recent_window(2 * HOUR, end - age), "label_team", "")
+        current_state = query_current_state(source, query_usage(source).units)
+    (free,), (waiting,) = current_state.free, current_state.waiting
+    assert format_units(free.resource, free.units, free.gpus_per_unit) == words
+    assert (UNKNOWN_UNIT in free.reasons) == (free.gpus_per_unit is None)
+    assert format_units(waiting.resource, waiting.units, waiting.gpus_per_unit) == words

@@ -47,7 +47,9 @@ HorizonOption = Annotated[
         "--horizon", "1d", "3y", "1d", text="Length of the forecast, in whole days, such as 90d."
     ),
 ]
-ReserveOption = Annotated[float, typer.Option("--reserve", metavar="GPUS", min=0, help="Number of GPUs to keep free.")]
+ReserveOption = Annotated[
+    float, typer.Option("--reserve", metavar="UNITS", min=0, help="Number of units to keep free.")
+]
 NodesOption = Annotated[
     str,
     typer.Option(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, WaitingPod
-from gpustack.capacity.units import parse_profile
+from gpustack.capacity.units import SHARED, is_part, parse_profile
 from gpustack.capacity.usage import HOURS_BASIS, Hours, Queue, Row, Usage, sum_hours
 from gpustack.capacity.window import Window
 from gpustack.report.basis import list_legend, mark_number
@@ -127,11 +127,14 @@ def list_queue_rows(queue: Queue) -> Iterator[tuple[str, ...]]:
         yield queue.namespace, queue.team or EMPTY_CELL, format_hours(queue.waited_units), pods, mean
 
 
-def format_units(resource: str, units: float) -> str:
-    """Format a number of units: `2 GPUs`, `1 1g.10gb`."""
+def format_units(resource: str, units: float, gpus_per_unit: float | None) -> str:
+    """Format a number of units: `2 GPUs`, `1 1g.10gb`, `3 shares of GPUs`, and where it is not known which they are,
+    `2 GPUs or shares`."""
     profile = parse_profile(resource)
-    words = profile or ("shares of GPUs" if resource.endswith("_shared") else "GPU" if units == 1 else "GPUs")
-    return f"{units:g} {words}"
+    if resource.endswith(SHARED) or (gpus_per_unit is not None and is_part(gpus_per_unit, profile)):
+        return f"{units:g} {'share' if units == 1 else 'shares'} of {profile or 'GPUs'}"
+    words = profile or ("GPU" if units == 1 else "GPUs")
+    return f"{units:g} {words}{' or shares' if gpus_per_unit is None else ''}"
 
 
 def format_waiting_cells(waiting_pod: WaitingPod, current_time: float) -> tuple[str, ...]:
@@ -143,14 +146,15 @@ def format_waiting_cells(waiting_pod: WaitingPod, current_time: float) -> tuple[
     reason = "no node fits" if waiting_pod.unschedulable else "not tried yet, or held back"
     return (
         f"{waiting_pod.namespace}/{waiting_pod.pod}",
-        format_units(waiting_pod.resource, waiting_pod.units),
+        format_units(waiting_pod.resource, waiting_pod.units, waiting_pod.gpus_per_unit),
         age,
         reason,
     )
 
 
 def format_free_cells(free_units: FreeUnits) -> tuple[str, ...]:
-    return free_units.node, format_units(free_units.resource, free_units.units), "; ".join(free_units.reasons)
+    words = format_units(free_units.resource, free_units.units, free_units.gpus_per_unit)
+    return free_units.node, words, "; ".join(free_units.reasons)
 
 
 def format_idle_cells(idle_pod: IdlePod, current_time: float) -> tuple[str, ...]:

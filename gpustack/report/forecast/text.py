@@ -68,7 +68,7 @@ def describe_order(outlook: Outlook, forecast: Forecast) -> str:
     if outlook.at_lead is None or outlook.order is None:
         return f"not known: the history is too short for {lead}"
     demand = f"P90 of demand is then {outlook.at_lead.p90:.0f}, P50 {outlook.at_lead.p50:.0f}"
-    return f"{format_count(outlook.order, 'GPU') if outlook.order else 'nothing'}, for a lead time of {lead}: {demand}"
+    return f"{format_count(outlook.order, 'unit') if outlook.order else 'nothing'}, for a lead time of {lead}: {demand}"
 
 
 def list_details(pool: PoolForecast) -> Iterator[tuple[str, str]]:
@@ -78,7 +78,7 @@ def list_details(pool: PoolForecast) -> Iterator[tuple[str, str]]:
     recent = [day.peak for day in pool.days[-RECENT:] if day.peak is not None]
     if recent:
         full = f"; at the limit on {format_count(pool.full, 'day')}" if pool.full else ""
-        yield "recent", f"highest hour of {format_count(len(recent), 'day')}: {max(recent):.0f} GPUs{full}"
+        yield "recent", f"highest hour of {format_count(len(recent), 'day')}: {max(recent):.0f} units{full}"
     if pool.scores:
         errors = ", ".join(f"{score.model.id} {score.mase:.2f}" for score in pool.scores)
         folds = format_count(pool.scores[0].folds, "fold")

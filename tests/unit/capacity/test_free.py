@@ -2,13 +2,13 @@
 
 import pytest
 
-from gpustack.capacity.free_units import Node, find_free
+from gpustack.capacity.free_units import Node, find_common_unit, find_free
 
 GPU, GIB = "nvidia_com_gpu", 2**30
 
 
 def build_node(free: float = 4, **fields: object) -> Node:
-    node = Node({GPU: 8, "cpu": 16, "memory": 64 * GIB}, {GPU: 8 - free, "cpu": 8}, ready=True)
+    node = Node({GPU: 8, "cpu": 16, "memory": 64 * GIB}, {GPU: 8 - free, "cpu": 8}, {GPU: 1.0}, ready=True)
     for name, value in fields.items():
         setattr(node, name, value)
     return node
@@ -50,3 +50,11 @@ def test_a_taint_is_named_but_for_that_of_gpus() -> None:
 
 def test_a_full_node_has_nothing_free() -> None:
     assert list(find_free({"n": build_node(0)}, {})) == []
+
+
+def test_a_unit_is_known_where_all_nodes_have_the_same() -> None:
+    alike_nodes = [build_node(gpus_per_unit={GPU: share}) for share in (1 / 3, 0.333333333)]
+    assert find_common_unit([*alike_nodes, Node({"cpu": 8})], GPU) == 0.333
+    assert find_common_unit([*alike_nodes, build_node()], GPU) is None
+    assert find_common_unit([*alike_nodes, build_node(gpus_per_unit={})], GPU) is None
+    assert find_common_unit([], GPU) is None

@@ -39,10 +39,10 @@ def make_capacity() -> Capacity:
     reason = "too few on one node: pods that wait want 8 or more"
     current_state = CurrentState(
         END,
-        (WaitingPod("team-a", "train-7", "nvidia_com_gpu", 8, END - 5400, True),),
+        (WaitingPod("team-a", "train-7", "nvidia_com_gpu", 8, END - 5400, True, 1.0),),
         (
-            FreeUnits("gpu1", "nvidia_com_gpu", 3, False, (reason,)),
-            FreeUnits("mig1", "nvidia_com_mig_3g_40gb", 1, True, ("no pod waits for them",)),
+            FreeUnits("gpu1", "nvidia_com_gpu", 3, 1.0, False, (reason,)),
+            FreeUnits("mig1", "nvidia_com_mig_3g_40gb", 1, 3 / 7, True, ("no pod waits for them",)),
         ),
         (
             IdlePod("team-b", "notebook-0", "", "StatefulSet/notebook", ("gpu1",), 1, END - 7 * 86400, True),
