@@ -35,8 +35,16 @@ PENDING = {
 HEALTH = (XID, ACTION, *FAILED, *PENDING)
 FIELDS = (*MEMORY, *ACTIVITY, *PCIE.values(), *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
 SHARED = ("time-slicing", "mps")
-# dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
-ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
+# nvml.h: nvmlDeviceGpuRecoveryAction_t; DCGM passes it on, and knows 1 to 4 by name (dcgm_structs.h).
+ACTIONS = {
+    1: "reset the GPU",
+    2: "reboot the host",
+    3: "drain peer-to-peer traffic",
+    4: "drain and reset the GPU",
+    5: "recover the IMEX domain",
+    6: "reset the PCIe bus of the GPU",
+    7: "reboot the system",
+}
 
 
 @dataclass(frozen=True)

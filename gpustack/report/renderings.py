@@ -202,6 +202,18 @@ FLEET = Rendering(
     commands="`gpustack gpu list`",
     meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: Prometheus has no metrics of GPUs"},
 )
+HEALTH = Rendering(
+    "health.fleet:Health",
+    human="health.text:render_human",
+    json="health.json:render_json",
+    schema="gpu-health",
+    commands="`gpustack gpu health`",
+    meanings={
+        ExitStatus.OK: "every GPU is ok, or to be watched",
+        ExitStatus.DIFFERS: "a program, a GPU or a host has to be started again, reset or replaced",
+        ExitStatus.UNKNOWN: "unknown: the health of a GPU, or Prometheus has no metrics of GPUs",
+    },
+)
 DIAGNOSIS = Rendering(
     "doctor.finding:Diagnosis",
     human="doctor.text:render_human",

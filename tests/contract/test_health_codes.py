@@ -5,10 +5,13 @@ import re
 import pytest
 
 from gpustack.config.versions import read_rows
+from gpustack.health.sign import VERDICTS
+from gpustack.vocabulary.health_codes import load_health_codes
 from tests.contract.promql import ROOT, read_rules
 
+SEVERITIES = ROOT / "tests" / "recorded" / "dcgm" / "error-severities.txt"
 RECORDING = ROOT / "tests" / "recorded" / "dcgm" / "health-codes.txt"
-DECISIONS = {code: decision for code, decision, _ in read_rows("health-codes.csv")}
+DECISIONS = {code: decision for code, decision, *_ in read_rows("health-codes.csv")}
 EXPRESSIONS = {
     rule["alert"]: rule["expr"] for rule in read_rules("gpu-alerts.yaml") if rule["alert"].startswith("GpuHealth")
 }
@@ -35,3 +38,15 @@ def test_the_alerts_follow_the_decision(code: str) -> None:
     assert {"new": (True, True, False), "links": (False, True, True), "never": (clocks, False, False)}[
         DECISIONS[code]
     ] == (fails, warns, link_rule)
+
+
+def test_no_verdict_on_a_code_is_above_the_severity_that_dcgm_gives_it() -> None:
+    """A GPU is reset for nothing that DCGM only monitors."""
+    lines = [line.split() for line in SEVERITIES.read_text().splitlines() if not line.startswith("#")]
+    severities = dict(lines)
+    assert severities.keys() <= load_health_codes().keys()
+    for code in load_health_codes().values():
+        assert code.verdict in ("", *VERDICTS), code
+        assert code.origin in ("driver", "xid", "dcgm"), code
+        if code.verdict in ("reset", "reboot", "replace"):
+            assert severities[code.code] in ("ISOLATE", "RESET"), code

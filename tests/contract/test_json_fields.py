@@ -142,7 +142,14 @@ def test_gpus_have_the_same_keys_in_every_document() -> None:
         name: [names for names in list_property_names(document) if "uuid" in names]
         for name, document in DOCUMENTS.items()
     }
-    assert {name for name, gpus in keys.items() if gpus} == {"gpus", "gpu-activity", "gpu-burn", "proof", OPENAPI}
+    assert {name for name, gpus in keys.items() if gpus} == {
+        "gpus",
+        "gpu-activity",
+        "gpu-burn",
+        "gpu-health",
+        "proof",
+        OPENAPI,
+    }
     assert [name for name, gpus in keys.items() for gpu in gpus if not gpu >= set(GpuIdentity.model_fields)] == []
 
 

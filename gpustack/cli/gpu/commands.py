@@ -19,7 +19,7 @@ from gpustack.cli.gpu.readers import list_readers
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import Session
 from gpustack.events import Event
-from gpustack.report.renderings import ACTIVITY, BURN, CONTRACT, DIAGNOSTIC, FLEET, LISTING, METRICS
+from gpustack.report.renderings import ACTIVITY, BURN, CONTRACT, DIAGNOSTIC, FLEET, HEALTH, LISTING, METRICS
 from gpustack.times import format_duration
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpustack.gpus.contract import Contract
     from gpustack.gpus.fleet import Fleet
     from gpustack.gpus.series import Metrics
+    from gpustack.health.fleet import Health
 
 
 class Rows(StrEnum):
@@ -77,6 +78,36 @@ def list_gpus(
 
         fleet = build_fleet(query_readings(prometheus, FIELDS), prometheus.fetch_time(), query_sharing(prometheus))
     return select_cards(fleet, node=node, model=model)
+
+
+@declare_command(
+    app,
+    "gpustack gpu health -i mycluster",
+    "gpustack gpu health --node gpu1 -o json",
+    "gpustack gpu health --gpu GPU-1c2d --prometheus http://127.0.0.1:9090",
+    result=HEALTH,
+    name="health",
+    short="Judge the health of GPUs and nodes.",
+)
+def judge_health(
+    *,
+    source: RecordedSource,
+    node: NodeOption = "",
+    gpu: Annotated[
+        str, typer.Option("--gpu", metavar="ID", help="Show only this GPU, by its index or the beginning of its UUID.")
+    ] = "",
+    session: Session,
+) -> "Health":
+    """Judge every GPU and node: ok, watch, restart-app, reset, reboot, replace or unknown.
+
+    Whatever ends work on a node needs two sources that name a fault: the driver, Xids, DCGM's health watches, the
+    kubelet. Nothing is changed."""
+    with session.open_prometheus(source) as prometheus:
+        from gpustack.health.fleet import build_health, select_gpus
+        from gpustack.health.sources import read_sources
+
+        health = build_health(read_sources(prometheus))
+    return select_gpus(health, node=node, gpu=gpu)
 
 
 @declare_command(

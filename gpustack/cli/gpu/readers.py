@@ -9,6 +9,7 @@ def list_readers() -> dict[str, frozenset[str]]:
     from gpustack.burn import watch
     from gpustack.gpus import activity, fleet
     from gpustack.gpus.dependents import NAME
+    from gpustack.health import gpu_signs
     from gpustack.probes.gpu import dcgm
     from gpustack.probes.monitoring import scrape
     from gpustack.profile.windows import NAMES
@@ -26,6 +27,7 @@ def list_readers() -> dict[str, frozenset[str]]:
         "cost report": usage,
         "doctor": find_names(scrape),
         "gpu burn": frozenset(watch.FIELDS),
+        "gpu health": frozenset(gpu_signs.FIELDS),
         "gpu list": frozenset(fleet.FIELDS),
         "gpu top": frozenset(activity.FIELDS),
         "profile": NAMES,

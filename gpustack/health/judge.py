@@ -1,0 +1,52 @@
+"""Verdicts on GPUs from their signs, of which two sources have to agree before anything is reset or replaced."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpustack.health.sign import Sign, Source, Verdict, find_rank
+from gpustack.metrics.gpus import Gpu, Owner
+
+LEAST_SOURCES = 2
+SOURCES: dict[Source, str] = {
+    "driver": "the driver",
+    "xid": "Xids",
+    "dcgm": "DCGM's health watches",
+    "kubelet": "the kubelet",
+}
+
+
+@dataclass(frozen=True)
+class GpuHealth:
+    """Hold the verdict on a GPU. `signs` are those of which one names a fault, and else all; `reason` is a sentence
+    where the verdict needs one. `time` is that of its newest value, None where it sends none."""
+
+    gpu: Gpu
+    owners: tuple[Owner, ...]
+    verdict: Verdict
+    reason: str
+    signs: tuple[Sign, ...]
+    time: float | None
+
+
+def judge_signs(signs: Sequence[Sign]) -> tuple[Verdict, str]:
+    """Judge signs of one GPU, and give the reason of a verdict that no sign has. What ends the work of a whole node
+    needs LEAST_SOURCES sources; the strongest that they ask for counts."""
+    faults = [sign for sign in signs if sign.verdict != "ok"]
+    heavy = [sign for sign in faults if find_rank(sign.verdict) > find_rank("unknown")]
+    if len({sign.source for sign in heavy}) >= LEAST_SOURCES:
+        return select_worst(sign.verdict for sign in heavy), ""
+    if heavy:
+        (source,) = {sign.source for sign in heavy}
+        asked = select_worst(sign.verdict for sign in heavy)
+        return "watch", f"only {SOURCES[source]} asks for {asked}, and no second source"
+    if faults:
+        return select_worst(sign.verdict for sign in faults), ""
+    spoken = sorted({sign.source for sign in signs})
+    if len(spoken) < LEAST_SOURCES:
+        known = " and ".join(SOURCES[source] for source in spoken) or "no source"
+        return "unknown", f"{known} said something of its health, and two are needed"
+    return "ok", ""
+
+
+def select_worst(verdicts: Iterable[Verdict]) -> Verdict:
+    return max(verdicts, key=find_rank, default="ok")

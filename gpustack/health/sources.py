@@ -1,0 +1,100 @@
+"""Sources of verdicts in a Prometheus: readings of GPUs, and GPUs as nodes offer them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpustack.errors import MissingDataError
+from gpustack.gpus.device import UTILISATION
+from gpustack.gpus.queries import query_readings, query_sharing
+from gpustack.health.gpu_signs import FIELDS as HEALTH_FIELDS
+from gpustack.metrics.prometheus import Prometheus, Series
+from gpustack.metrics.readings import Readings
+from gpustack.vocabulary.fields import DEV
+from gpustack.vocabulary.memory import MEMORY
+
+FIELDS = (*HEALTH_FIELDS, f"{DEV}GPU_TEMP", UTILISATION, *MEMORY)
+"""The fields that say something of health, and those by which a GPU is known to be there."""
+RESOURCES = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
+OFFERED = f'{{__name__=~"kube_node_status_(capacity|allocatable)",{RESOURCES}}}'
+CORDONED = "kube_node_spec_unschedulable == 1"
+HEARD = (
+    "max by (node, UUID, modelName) (max_over_time(gpustack:gpu_heard:max30m[1d]))"
+    " unless on (node) gpustack:node_gpus:count >= max_over_time(gpustack:node_gpus:count[1d])"
+)
+"""GPUs heard of within a day, of nodes that have fewer than they had within it. A Prometheus without gpustack's rules
+has none of these."""
+
+
+@dataclass(frozen=True)
+class NodeOffer:
+    """Hold what a node has and offers of NVIDIA's resources, by the name of the resource."""
+
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def capacity_count(self) -> int:
+        return sum(self.capacity.values())
+
+    @property
+    def withheld_count(self) -> int | None:
+        """Return how many units the kubelet does not offer, None where one of both counts is missing."""
+        if not self.capacity or self.capacity.keys() != self.allocatable.keys():
+            return None
+        return sum(max(0, count - self.allocatable[name]) for name, count in self.capacity.items())
+
+
+@dataclass(frozen=True)
+class HeardGpu:
+    """Identify a GPU that sent values within a day."""
+
+    node: str
+    uuid: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Hold what was read. `sharing` says by node how GPUs are shared. `time` is that of the server's clock."""
+
+    readings: Readings
+    offers: Mapping[str, NodeOffer]
+    cordoned_nodes: frozenset[str]
+    sharing: Mapping[str, str]
+    heard_gpus: tuple[HeardGpu, ...]
+    time: float
+
+
+def read_sources(prometheus: Prometheus) -> Sources:
+    """Read all sources. Raise MissingDataError where Prometheus knows of no GPU at all."""
+    time = prometheus.fetch_time()
+    offers = build_offers(prometheus.query_instant(OFFERED))
+    try:
+        readings = query_readings(prometheus, FIELDS)
+    except MissingDataError as error:
+        if error.reference != "gpu-no-series" or not any(offer.capacity_count for offer in offers.values()):
+            raise
+        readings = Readings((), (f"{error}",))
+    return Sources(
+        readings,
+        offers,
+        frozenset(series.labels.get("node", "") for series in prometheus.query_instant(CORDONED)),
+        query_sharing(prometheus),
+        tuple(
+            HeardGpu(*(series.labels.get(name, "") for name in ("node", "UUID", "modelName")))
+            for series in prometheus.query_instant(HEARD)
+        ),
+        time,
+    )
+
+
+def build_offers(series_list: tuple[Series, ...]) -> dict[str, NodeOffer]:
+    """Build the offer of each node. A count that is no number is missing."""
+    counts: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
+    for series in series_list:
+        capacity, allocatable = counts.setdefault(series.labels.get("node", ""), ({}, {}))
+        count = series.find_newest_count()
+        if count is not None:
+            chosen = capacity if series.labels.get("__name__", "").endswith("capacity") else allocatable
+            chosen[series.labels.get("resource", "")] = count
+    return {node: NodeOffer(capacity, allocatable) for node, (capacity, allocatable) in counts.items() if node}

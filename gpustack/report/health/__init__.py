@@ -1,0 +1,1 @@
+"""Renderings of the health of GPUs."""
