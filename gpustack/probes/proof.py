@@ -6,7 +6,7 @@ nvidia.com/gpu.{product,count,replicas}. With time-slicing a node offers replica
 many GPUs there are; split into MIG devices by the strategy `single`, it counts those.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,32 +110,37 @@ def parse_gpu_pods(answer: Answer) -> tuple[GpuPod, ...]:
 
 
 def parse_gpu_pod(entry: Any) -> GpuPod:
-    """Parse a pod with GPUs.
-
-    An init container hands its GPUs on to the following containers: the largest request of these counts, or the sum of
-    all others. An init container that restarts always (a side-car) keeps its own.
-    """
+    """Parse a pod with GPUs."""
     spec, metadata = entry.get("spec", {}), entry["metadata"]
+    process = str(metadata.get("annotations", {}).get(PROCESS, "")) if metadata["namespace"] == PROOF_NAMESPACE else ""
+    return GpuPod(
+        f"{metadata['namespace']}/{metadata['name']}",
+        spec.get("nodeName", ""),
+        count_pod_devices(spec, lambda resource: resource == GPU),
+        process,
+    )
+
+
+def count_pod_devices(spec: Any, is_device: Callable[[str], bool]) -> int:
+    """Count the devices of a pod, whose resources `is_device` selects by name.
+
+    An init container hands its devices on to the following containers: the largest request of these counts, or the sum
+    of all others. An init container that restarts always (a side-car) keeps its own.
+    """
     init_containers = [
         init_container
         for init_container in spec.get("initContainers", ())
         if init_container.get("restartPolicy") != "Always"
     ]
     sidecars = [sidecar for sidecar in spec.get("initContainers", ()) if sidecar.get("restartPolicy") == "Always"]
-    running_gpus = sum(count_gpus(container) for container in (*spec.get("containers", ()), *sidecars))
-    max_init_gpus = max((count_gpus(init_container) for init_container in init_containers), default=0)
-    process = str(metadata.get("annotations", {}).get(PROCESS, "")) if metadata["namespace"] == PROOF_NAMESPACE else ""
-    return GpuPod(
-        f"{metadata['namespace']}/{metadata['name']}",
-        spec.get("nodeName", ""),
-        max(running_gpus, max_init_gpus),
-        process,
-    )
+    running_devices = sum(count_devices(container, is_device) for container in (*spec.get("containers", ()), *sidecars))
+    return max([running_devices, *(count_devices(container, is_device) for container in init_containers)])
 
 
-def count_gpus(container: Any) -> int:
+def count_devices(container: Any, is_device: Callable[[str], bool]) -> int:
     resources = container.get("resources", {})
-    return parse_integer(str({**resources.get("requests", {}), **resources.get("limits", {})}.get(GPU, "0")))
+    amounts = {**resources.get("requests", {}), **resources.get("limits", {})}
+    return sum(parse_integer(str(amount)) for resource, amount in amounts.items() if is_device(resource))
 
 
 def parse_exporter_nodes(answer: Answer) -> Mapping[str, str]:

@@ -1,0 +1,90 @@
+"""Nodes with what gpustack recorded on them: who cordoned them, and which reboot is under way.
+
+The record of a cordon is an annotation. The API server notes in managedFields who set `spec.unschedulable` last: where
+a person uncordons a node and cordons it again, that is no longer gpustack, whatever the annotation says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpustack.ask.probe import Api, Probe
+from gpustack.probes.gpu.cluster import RESOURCES
+from gpustack.probes.kubernetes.applied_objects import list_leaves
+from gpustack.probes.kubernetes.nodes import parse_each, parse_ready_condition
+from gpustack.probes.parsing import parse_integer
+from gpustack.probes.proof import join_paths, list_field_paths
+
+CORDON_RECORD, REBOOT_RECORD = "gpustack.io/cordon", "gpustack.io/reboot"
+UNSCHEDULABLE = ("spec", "unschedulable")
+NODE_MANAGER = "gpustack-nodes"
+"""The name by which the API server knows who wrote: the field manager."""
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """Describe a node. `version` is its resourceVersion, which a change of it names. `cordon_record` and
+    `reboot_record` are the texts of gpustack's annotations, empty without one. `cordon_manager` set
+    `spec.unschedulable` last. `reason` is why it is not Ready. `devices` counts the allocatable GPUs and MIG instances
+    by the name of their resource."""
+
+    name: str
+    machine_id: str
+    version: str
+    ready: bool
+    reason: str
+    cordoned: bool
+    cordon_manager: str
+    cordon_record: str
+    reboot_record: str
+    devices: Mapping[str, int]
+
+    @property
+    def owns_cordon(self) -> bool:
+        """Tell whether gpustack cordoned the node, and nobody else did since."""
+        return self.cordoned and bool(self.cordon_record) and self.cordon_manager == NODE_MANAGER
+
+
+def parse_node_record(entry: Any) -> NodeRecord:
+    metadata, status = entry["metadata"], entry["status"]
+    annotations = metadata.get("annotations", {})
+    ready, reason = parse_ready_condition(status)
+    return NodeRecord(
+        name=metadata["name"],
+        machine_id=status["nodeInfo"]["machineID"],
+        version=metadata["resourceVersion"],
+        ready=ready,
+        reason=reason,
+        cordoned=bool(entry.get("spec", {}).get("unschedulable", False)),
+        cordon_manager=find_manager(metadata.get("managedFields", ())),
+        cordon_record=annotations.get(CORDON_RECORD, ""),
+        reboot_record=annotations.get(REBOOT_RECORD, ""),
+        devices={
+            resource: parse_integer(number)
+            for resource, number in status.get("allocatable", {}).items()
+            if resource.startswith(RESOURCES)
+        },
+    )
+
+
+def find_manager(entries: Any) -> str:
+    """Find who set `spec.unschedulable` last, by managedFields; empty where nobody is noted."""
+    managers = (entry["manager"] for entry in entries if UNSCHEDULABLE in list_leaves(entry.get("fieldsV1", {})))
+    return next(managers, "")
+
+
+NODE_RECORDS = Probe(
+    "node.records",
+    Api(
+        "/api/v1/nodes",
+        join_paths(
+            list_field_paths("metadata", "name", "resourceVersion"),
+            list_field_paths("metadata.annotations", r"gpustack\.io/cordon", r"gpustack\.io/reboot"),
+            list_field_paths("metadata.managedFields", "manager", "fieldsV1.f:spec.f:unschedulable"),
+            list_field_paths("status", "allocatable", "nodeInfo.machineID"),
+            list_field_paths("status.conditions", "type", "status", "message"),
+            ("spec.unschedulable",),
+        ),
+    ),
+    parse_each(parse_node_record),
+)
