@@ -15,6 +15,7 @@ from gpustack.cli.error_handler import report_errors
 from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import declare_command
 from gpustack.cli.lab_distribution import add_lab_commands
+from gpustack.cli.node import commands as node
 from gpustack.cli.profile import commands as profile
 from gpustack.cli.root import BUNDLES, DIAGNOSE, LAB, OPERATE, ROOT, sort_commands
 
@@ -22,6 +23,7 @@ app = ROOT
 for module in iter_modules(commands.__path__):
     import_module(f"{commands.__name__}.{module.name}")
 app.add_typer(gpu.app, name="gpu", rich_help_panel=OPERATE)
+app.add_typer(node.app, name="node", rich_help_panel=OPERATE)
 app.add_typer(capacity.app, name="capacity", rich_help_panel=OPERATE)
 app.add_typer(cost.app, name="cost", rich_help_panel=OPERATE)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)

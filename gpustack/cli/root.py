@@ -30,7 +30,7 @@ ORDER = (
         "reset",
         "doctor",
     ),
-    *("alerts", "gpu", "capacity", "cost", "lab"),
+    *("alerts", "gpu", "node", "capacity", "cost", "lab"),
 )
 """The order in which people need the commands and groups. Others follow by their names."""
 

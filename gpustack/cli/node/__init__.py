@@ -1,0 +1,1 @@
+"""The commands `gpustack node`, which drain, uncordon and reboot nodes."""

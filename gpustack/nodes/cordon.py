@@ -1,0 +1,47 @@
+"""The cordon of a node as gpustack records it, and the commands that set and remove it.
+
+One patch sets the cordon and its record, so that neither is there without the other. It names the version of the node
+that was read: where somebody changed the node meanwhile, the API server refuses it.
+"""
+
+import shlex
+from typing import Any, Literal
+
+from gpustack.ask.api import ADMIN
+from gpustack.files.json_text import dump_json, load_json
+from gpustack.probes.kubernetes.node_records import CORDON_RECORD, NODE_MANAGER, NodeRecord
+
+CordonState = Literal["none", "gpustack", "others"]
+
+
+def classify_cordon(record: NodeRecord) -> CordonState:
+    """Tell who cordoned a node."""
+    if not record.cordoned:
+        return "none"
+    return "gpustack" if record.owns_cordon else "others"
+
+
+def build_cordon_command(record: NodeRecord, author: str, time: str) -> str:
+    """Build the command that cordons a node. `author` is who does so, and `time` is in the notation of RFC 3339."""
+    text = dump_json({"who": author, "at": time})
+    return build_patch_command(record, {CORDON_RECORD: text}, {"unschedulable": True})
+
+
+def build_uncordon_command(record: NodeRecord) -> str:
+    return build_patch_command(record, {CORDON_RECORD: None}, {"unschedulable": None})
+
+
+def build_patch_command(record: NodeRecord, annotations: dict[str, str | None], spec: dict[str, Any]) -> str:
+    """Build the command that changes a node of this version."""
+    metadata = {"resourceVersion": record.version, "annotations": annotations}
+    patch = dump_json({"metadata": metadata, **({"spec": spec} if spec else {})})
+    options = f"--type=merge --field-manager={NODE_MANAGER} --request-timeout=20s"
+    return f"kubectl {ADMIN} patch node {shlex.quote(record.name)} {options} -p {shlex.quote(patch)}"
+
+
+def describe_cordon_record(text: str) -> str:
+    """Describe who cordoned a node, by the record; empty where the text is no record."""
+    try:
+        return str(load_json(text)["who"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""

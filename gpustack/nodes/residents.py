@@ -1,0 +1,60 @@
+"""The pods of a node as a drain sees them: which leave, which stay, and which are not touched unless somebody names
+them."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.nodes.budgets import explain_refusal
+from gpustack.probes.kubernetes.disruption_budgets import Budget
+from gpustack.probes.kubernetes.node_pods import NodePod
+
+Fate = Literal["leaves", "stays", "refused"]
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Hold a pod with its fate in a drain. `reason` says why it stays or is refused, or what it loses. `budget_reason`
+    says why the API would not evict it now."""
+
+    pod: NodePod
+    fate: Fate
+    reason: str = ""
+    budget_reason: str = ""
+
+
+def judge_residents(
+    pods: Iterable[NodePod], budgets: Iterable[Budget], ended_pods: Collection[str] = ()
+) -> tuple[Resident, ...]:
+    """Judge the pods of a node, sorted by name. `ended_pods` are the full names of pods that a person gives up."""
+    known_budgets = tuple(budgets)
+    return tuple(
+        judge_resident(pod, known_budgets, agreed=pod.full_name in ended_pods)
+        for pod in sorted(pods, key=lambda pod: pod.full_name)
+    )
+
+
+def judge_resident(pod: NodePod, budgets: Iterable[Budget], *, agreed: bool) -> Resident:
+    if reason := explain_stay(pod):
+        return Resident(pod, "stays", reason)
+    loss = "" if pod.leaves else describe_loss(pod)
+    if loss and not agreed:
+        return Resident(pod, "refused", loss)
+    return Resident(pod, "leaves", loss, "" if pod.leaves else explain_refusal(pod, budgets))
+
+
+def explain_stay(pod: NodePod) -> str:
+    """Explain why a drain does not touch a pod; empty where it does."""
+    if pod.mirror:
+        return "static pod"
+    if pod.has_ended:
+        return f"it has ended ({pod.refusal or pod.phase})"
+    return "DaemonSet" if pod.owner_kind == "DaemonSet" else ""
+
+
+def describe_loss(pod: NodePod) -> str:
+    """Describe what is lost with a pod; empty where nothing is."""
+    losses = [] if pod.owner_kind else ["no controller makes it anew"]
+    if pod.scratch_volumes:
+        losses.append(f"its emptyDir {', '.join(pod.scratch_volumes)} is lost")
+    return "; ".join(losses)

@@ -1,0 +1,117 @@
+"""Drains for people: who runs on the node, what leaves, and what stands against that."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from gpustack.events import format_count
+from gpustack.nodes.cordon import CordonState, describe_cordon_record
+from gpustack.nodes.drain import DrainResult
+from gpustack.nodes.drain_plan import DrainPlan
+from gpustack.nodes.residents import Fate, Resident
+from gpustack.nodes.uncordon import UncordonResult
+from gpustack.report.findings import print_field, print_text
+from gpustack.report.human import print_next_command
+from gpustack.report.table import draw_table
+from gpustack.report.terminal import Terminal
+from gpustack.times import format_duration
+
+INDENT = 11
+ORDER: dict[Fate, int] = {"refused": 0, "leaves": 1, "stays": 2}
+CORDONS: dict[CordonState, str] = {
+    "none": "it takes new pods",
+    "gpustack": "cordoned by gpustack",
+    "others": "cordoned by somebody else; gpustack leaves that cordon as it is",
+}
+
+
+def render_plan(console: Terminal, plan: DrainPlan) -> None:
+    console.hide_secrets(plan.snapshot.inventory)
+    print_text(console, f"node {plan.node.name}{f', host {plan.host}' if plan.host else ''}: to be drained", "bold")
+    record = describe_cordon_record(plan.node.cordon_record) if plan.cordon == "gpustack" else ""
+    print_field(console, "cordon", f"{CORDONS[plan.cordon]}{f' ({record})' if record else ''}", INDENT)
+    if not plan.node.ready:
+        print_field(console, "not Ready", plan.node.reason, INDENT, "yellow", "yellow")
+    if plan.residents:
+        headings = ("POD", "OWNER", "GPUS", "AGE", "DRAIN")
+        console.print(draw_table(console, headings, list_resident_rows(plan.residents, plan.snapshot.started_at)))
+        print_budgets(console, plan.residents)
+    else:
+        print_field(console, "pods", "none", INDENT)
+    print_holders(console, plan)
+
+
+def list_resident_rows(residents: Sequence[Resident], time: datetime) -> Iterator[tuple[str, ...]]:
+    """List the pods, those first that need a person."""
+    for resident in sorted(residents, key=lambda resident: ORDER[resident.fate]):
+        pod = resident.pod
+        age = format_duration((time - pod.started_at).total_seconds()) if pod.started_at else "-"
+        owner = f"{pod.owner_kind} {pod.owner}".strip() or "none"
+        yield pod.full_name, owner, str(pod.devices or "-"), age, describe_fate(resident)
+
+
+def describe_fate(resident: Resident) -> str:
+    fate = "is leaving" if resident.pod.leaves and resident.fate == "leaves" else resident.fate
+    waits = ", waits for its budget" if resident.budget_reason else ""
+    return f"{fate}{waits}{f': {resident.reason}' if resident.reason else ''}"
+
+
+def print_budgets(console: Terminal, residents: Sequence[Resident]) -> None:
+    """Print the budgets that allow no eviction now, each once, with the number of its pods."""
+    counts = Counter(resident.budget_reason for resident in residents if resident.budget_reason)
+    for reason, count in counts.items():
+        print_field(console, "waits", f"{format_count(count, 'pod')}: {reason}", INDENT, "yellow", "yellow")
+
+
+def print_holders(console: Terminal, plan: DrainPlan) -> None:
+    """Print the processes that hold GPUs."""
+    if plan.holders is None:
+        reason = f"which processes hold /dev/nvidia* is unknown: {plan.unknown_holders_reason}"
+        print_field(console, "unknown", reason, INDENT, "yellow", "yellow")
+        return
+    if not plan.holders:
+        print_field(console, "processes", "none holds /dev/nvidia*", INDENT)
+        return
+    pods = {resident.pod.uid: resident.pod.full_name for resident in plan.residents}
+    rows = [
+        (str(holder.pid), holder.user, holder.command, pods.get(holder.pod_uid, holder.pod_uid) or "outside of pods")
+        for holder in plan.holders
+    ]
+    console.print()
+    console.print(draw_table(console, ("PID ON /dev/nvidia*", "USER", "COMMAND", "POD"), rows))
+    outside = sum(not holder.pod_uid for holder in plan.holders)
+    if outside:
+        print_text(console, f"outside of pods: {outside}; a drain does not end these processes", "yellow")
+
+
+def render_drain(console: Terminal, drain: DrainResult, evidence: str = "") -> None:
+    console.hide_secrets(drain.plan.snapshot.inventory)
+    if drain.only_checked:
+        render_plan(console, drain.plan)
+        refused = drain.plan.select("refused")
+        text = f"{format_count(len(refused), 'pod')} refused" if refused else "it can be drained"
+        print_text(console, f"\nchecked only, nothing was changed: {text}", "" if refused else "green")
+        return
+    for remaining_pod in drain.remaining_pods:
+        print_field(console, "remains", f"{remaining_pod.resident.pod.full_name}: {remaining_pod.reason}", INDENT)
+    if drain.stop_reason:
+        print_text(console, f"\nstopped: {drain.stop_reason}", "red")
+    code = drain.exit_status
+    print_text(console, f"\nnode {drain.plan.node.name}: {describe_end(drain)}", "" if code else "green")
+    print_text(console, f"{CORDONS[drain.cordon]}; {format_duration(drain.seconds)}")
+    if code and evidence:
+        print_text(console, f"evidence: {evidence}")
+    print_next_command(console, drain.next_command)
+
+
+def describe_end(drain: DrainResult) -> str:
+    if drain.unknown_reason:
+        return f"which pods are left is unknown: {drain.unknown_reason}"
+    if drain.remaining_pods:
+        return f"{format_count(len(drain.remaining_pods), 'pod')} did not leave"
+    return "drained" if drain.plan.select("leaves") else "nothing was left to drain"
+
+
+def render_uncordon(console: Terminal, uncordon: UncordonResult) -> None:
+    state = "uncordoned" if uncordon.changed else "it was not cordoned, nothing to do"
+    print_text(console, f"node {uncordon.node.name}: {state}", "green")

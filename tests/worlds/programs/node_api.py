@@ -1,0 +1,149 @@
+"""An API server for operations on nodes: recorded objects in a file, and a kubectl that changes them.
+
+It refuses what a real one was seen to refuse: a patch of another version of a node, the eviction of another pod of the
+same name, and one that a budget does not allow. The kubelet is `gather`: pods whose deletion has begun are gone when
+somebody asks again, unless `stuck_pods` names them.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot, index_answers
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
+from gpustack.probes.host.system import HOSTNAME, IDENTITY
+from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
+from gpustack.probes.kubernetes.node_pods import NODE_PODS
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS
+from gpustack.probes.kubernetes.nodes import NODES
+from tests.worlds.snapshots.answers import make_list, read_case
+from tests.worlds.snapshots.build import build
+
+HOSTS = (
+    Host("k1", "10.0.0.1", groups=frozenset({CONTROL_PLANE, NODE})),
+    Host("h1", "10.0.0.2", groups=frozenset({NODE})),
+)
+KUBECTL = f"""#!{sys.executable} -I
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from tests.worlds.programs.node_kubectl import run_kubectl
+run_kubectl(sys.argv[1:])
+"""
+
+
+def list_recorded(probe: str, case: str) -> list[Any]:
+    return list(json.loads(read_case(probe, case).stdout)["items"])
+
+
+@dataclass
+class NodeApi:
+    """Hold the folder with the objects. `unread_probes` are not answered, and `holders` are the processes of h1."""
+
+    folder: Path
+    stuck_pods: set[str] = field(default_factory=set)
+    unread_probes: set[str] = field(default_factory=set)
+    holders: str = ""
+
+    def __post_init__(self) -> None:
+        self.kubectl = self.folder / "kubectl"
+        self.kubectl.write_text(KUBECTL)
+        self.kubectl.chmod(0o755)
+        self.write(
+            {
+                "nodes": list_recorded(NODE_RECORDS.id, "schedulable"),
+                "pods": list_recorded(NODE_PODS.id, "two-teams"),
+                "budgets": list_recorded(DISRUPTION_BUDGETS.id, "two-teams"),
+                "calls": [],
+            }
+        )
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "objects.json"
+
+    def read(self) -> dict[str, Any]:
+        objects: dict[str, Any] = json.loads(self.path.read_text())
+        return objects
+
+    def write(self, objects: dict[str, Any]) -> None:
+        self.path.write_text(json.dumps(objects))
+
+    def read_node(self, name: str = "gpu1") -> dict[str, Any]:
+        (node,) = (node for node in self.read()["nodes"] if node["metadata"]["name"] == name)
+        return dict(node)
+
+    def list_pod_names(self) -> list[str]:
+        return sorted(f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in self.read()["pods"])
+
+    def keep_pods(self, *words: str) -> None:
+        """Keep the pods whose names begin with one of these words."""
+        objects = self.read()
+        objects["pods"] = [pod for pod in objects["pods"] if pod["metadata"]["name"].startswith(words)]
+        self.write(objects)
+
+    def set_allowance(self, count: int) -> None:
+        """Let each budget allow this number of evictions."""
+        objects = self.read()
+        for budget in objects["budgets"]:
+            budget["status"]["disruptionsAllowed"] = count
+        self.write(objects)
+
+    def set_cordon(self, manager: str, record: str = "") -> None:
+        objects = self.read()
+        (node,) = (node for node in objects["nodes"] if node["metadata"]["name"] == "gpu1")
+        node["spec"] = {"unschedulable": True}
+        node["metadata"]["annotations"] = {"gpustack.io/cordon": record} if record else {}
+        fields: dict[str, Any] = {"f:spec": {"f:unschedulable": {}}}
+        node["metadata"]["managedFields"] = [{"manager": manager, "fieldsV1": fields}]
+        self.write(objects)
+
+    def end_pods(self) -> None:
+        objects = self.read()
+        objects["pods"] = [
+            pod
+            for pod in objects["pods"]
+            if "deletionTimestamp" not in pod["metadata"] or pod["metadata"]["name"] in self.stuck_pods
+        ]
+        self.write(objects)
+
+    def gather(self, *_: Any, **__: Any) -> Snapshot:
+        self.end_pods()
+        objects = self.read()
+        lists = {NODE_RECORDS.id: "nodes", NODE_PODS.id: "pods", DISRUPTION_BUDGETS.id: "budgets"}
+        answers = [
+            Answer(probe, CLUSTER, 0, make_list(probe, objects[kind]).stdout)
+            for probe, kind in lists.items()
+            if probe not in self.unread_probes
+        ]
+        nodes = [describe_node(node) for node in objects["nodes"]]
+        answers.append(Answer(NODES.id, CLUSTER, 0, make_list(NODES.id, nodes).stdout))
+        for host, node in (("k1", "k1"), ("h1", "gpu1")):
+            machine = self.read_node(node)["status"]["nodeInfo"]["machineID"]
+            answers.append(Answer(IDENTITY.id, host, 0, f"{machine}\n\n"))
+            answers.append(Answer(HOSTNAME.id, host, 0, f"{node}\n"))
+        answers.append(Answer(DEVICE_HOLDERS.id, "h1", 0, self.holders))
+        return build(HOSTS, index_answers(answers))
+
+    def execute(self, host: Host, script: str, **_: Any) -> Iterator[str]:
+        """Run a script with the kubectl of this folder."""
+        process = subprocess.run(
+            ["sh", "-s"],
+            input=script.replace("kubectl", str(self.kubectl)),
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        yield from process.stdout.splitlines()
+        yield from process.stderr.splitlines()
+
+
+def describe_node(node: dict[str, Any]) -> dict[str, Any]:
+    """Describe a node as the probe of all steps reads it."""
+    address = {"gpu1": "10.0.0.2", "k1": "10.0.0.1"}[node["metadata"]["name"]]
+    info = {**node["status"]["nodeInfo"], "kubeletVersion": "v1.36.4"}
+    status = {**node["status"], "nodeInfo": info, "addresses": [{"type": "InternalIP", "address": address}]}
+    return {"metadata": {"name": node["metadata"]["name"]}, "spec": {}, "status": status}

@@ -1,0 +1,67 @@
+"""The kubectl of node_api.py: `patch node` and `create --raw` of an eviction. Its refusals are those of kubectl 1.36.4
+against a kube-apiserver 1.36.4."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+CONFLICT = (
+    'Error from server (Conflict): Operation cannot be fulfilled on nodes "{}": the object has been modified; please '
+    "apply your changes to the latest version and try again"
+)
+BUDGET = "Error from server (TooManyRequests): Cannot evict pod as it would violate the pod's disruption budget."
+MISSING = 'Error from server (NotFound): pods "{}" not found'
+OTHER_UID = (
+    'Error from server (Conflict): Operation cannot be fulfilled on Pod "{}": the UID in the precondition ({}) does '
+    "not match the UID in record ({}). The object might have been deleted and then recreated"
+)
+
+
+def run_kubectl(words: list[str]) -> None:
+    path = Path(sys.argv[0]).with_name("objects.json")
+    objects = json.loads(path.read_text())
+    objects["calls"].append(words)
+    refusal = change_node(objects, words) if "patch" in words else evict_pod(objects, json.load(sys.stdin))
+    path.write_text(json.dumps(objects))
+    if refusal:
+        sys.exit(refusal)
+
+
+def change_node(objects: dict[str, Any], words: list[str]) -> str:
+    name, patch = words[words.index("node") + 1], json.loads(words[words.index("-p") + 1])
+    (node,) = (node for node in objects["nodes"] if node["metadata"]["name"] == name)
+    metadata = node["metadata"]
+    if patch["metadata"]["resourceVersion"] != metadata["resourceVersion"]:
+        return CONFLICT.format(name)
+    metadata["resourceVersion"] = str(int(metadata["resourceVersion"]) + 1)
+    metadata["annotations"] = merge_mapping(metadata.get("annotations", {}), patch["metadata"]["annotations"])
+    if "spec" in patch:
+        node["spec"] = merge_mapping(node.get("spec", {}), patch["spec"])
+        (manager,) = (word.partition("=")[2] for word in words if word.startswith("--field-manager="))
+        fields: dict[str, Any] = {"f:spec": {"f:unschedulable": {}}} if node["spec"] else {}
+        metadata["managedFields"] = [{"manager": manager, "fieldsV1": fields}]
+    return ""
+
+
+def merge_mapping(mapping: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """Merge as RFC 7396 says it, one level deep: null removes."""
+    return {key: value for key, value in {**mapping, **patch}.items() if value is not None}
+
+
+def evict_pod(objects: dict[str, Any], eviction: dict[str, Any]) -> str:
+    name, uid = eviction["metadata"]["name"], eviction["deleteOptions"]["preconditions"]["uid"]
+    pods = [pod for pod in objects["pods"] if pod["metadata"]["name"] == name]
+    if not pods:
+        return MISSING.format(name)
+    metadata = pods[0]["metadata"]
+    if metadata["uid"] != uid:
+        return OTHER_UID.format(name, uid, metadata["uid"])
+    app = metadata.get("labels", {}).get("app", "")
+    for budget in objects["budgets"]:
+        if budget["spec"]["selector"].get("matchLabels", {}).get("app") == app:
+            if budget["status"]["disruptionsAllowed"] <= 0:
+                return BUDGET
+            budget["status"]["disruptionsAllowed"] -= 1
+    metadata["deletionTimestamp"] = "2026-11-30T00:30:00Z"
+    return ""
