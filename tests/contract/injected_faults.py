@@ -92,7 +92,9 @@ FAULTS = (
     Fault(
         Transition(
             "hot-counter", values={f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": build_change(0, 0, SECONDS)},
-            changes=(add_fields({f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": 0}),),
+            changes=(
+                add_fields({f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": 0, f"{D}CLOCK_THROTTLE_REASONS": 0}),
+            ),
         ),
         "GpuHwThermalSlowdown", 4,
     ),
@@ -152,6 +154,7 @@ FAULTS = (
     ),
     Fault(Transition("lost", "a800-mig", lost_gpu="3"), "GpuLost", 7),
     Fault(Transition("silent", silent=FOREVER, kubernetes=OWN_DRIVER), "GpuMetricsAbsent", 7),
+    Fault(Transition("stopped-driver", silent=FOREVER, driver=FOREVER), "GpuMetricsAbsent", 7),
     Fault(STUCK_DRIVER, "GpuOperandNotReady", 20, names_node=False),
     Fault(STUCK_DRIVER, "GpuMetricsAbsent", 27),
     Fault(

@@ -7,7 +7,7 @@ from gpustack.proof.silence import EXPECTED_ALERTS
 from tests.contract.healthy_states import BUSY, LINKS_DOWN, State
 from tests.contract.page_changes import add_fields, remove_lines, rename_model
 from tests.contract.timelines import Labels, Pieces
-from tests.unit.gpus.exporter_faults import Change, D, P
+from tests.unit.gpus.exporter_faults import Change, D, P, replace
 
 Span = tuple[float, float]
 BEGIN = 30
@@ -18,6 +18,10 @@ HGX = (
     add_fields({FABRIC: 3, LINKS_DOWN: 20, f"{D}NVLINK_BANDWIDTH_TOTAL": 900}),
 )
 OWN_DRIVER = (remove_lines("nvidia-driver-daemonset-"),)
+NVIDIA_DRIVER = (
+    replace('created_by_name="nvidia-driver-daemonset"', 'created_by_name="nvidia-gpu-driver-debian12-7f6b9"'),
+)
+"""The operator names the DaemonSet so where an object NVIDIADriver describes the driver."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,9 @@ TRANSITIONS = (
     ),
     Transition("boot-9-container", "l4", (30, 39), (30, 33), (30, 39), (30, 39), restarts=True),
     Transition("boot-after-container", "l4", (39, 48), (39, 42), (39, 48), (39, 48), restarts=True),
-    Transition("new-node", "l4", (0, 40), driver=(0, 40), unallocatable=(0, 40), life=(30, END + 1)),
+    Transition(
+        "new-node", "l4", (0, 40), driver=(0, 40), unallocatable=(0, 40), life=(30, END + 1), kubernetes=NVIDIA_DRIVER
+    ),
     Transition("removed-node", life=(0, 30)),
     Transition("replaced-board", "l4", (30, 50), (30, 50), restarts=True, replaces_gpu=True, expected=NODE_DOWN),
     Transition(
