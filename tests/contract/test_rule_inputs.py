@@ -1,6 +1,7 @@
 """Series that a person wrote for the rules have labels that a real Prometheus stored from recorded pages, say what they
 were constructed from, and pass with all labels of their targets."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,12 +9,13 @@ import pytest
 
 from gpustack.vocabulary.fields import find_fields
 from tests.contract.healthy_states import State, build_pages, read_kubernetes_page
-from tests.contract.promql import ROOT, RULES, read_exported
+from tests.contract.promql import OTHER_SERIES, ROOT, RULES, read_exported
 from tests.contract.promtool import run_promtool
 from tests.contract.scraped_pages import Page, store_pages
 from tests.contract.test_rendered_charts import render_simulated
 from tests.contract.timelines import StoredSeries
 from tests.contract.whole_series import WRITTEN_SERIES, complete_cases, find_job, find_targets, read_labels
+from tests.contract.written_series import list_series
 from tests.unit.gpus.exporter_faults import PAGES
 
 TESTS = sorted((RULES / "tests").glob("*.yaml"))
@@ -40,7 +42,17 @@ CONSTRUCTED_METRICS = {
     "gpustack:gpu_retired_pages:total": "a recorded series of ours: a week of scrapes takes minutes",
     "scrape_duration_seconds": "Prometheus itself: the labels of `up`",
     "up": "Prometheus itself: targets of a static list have fewer labels",
+    **dict.fromkeys(
+        (name for name in OTHER_SERIES if name.startswith("container_")),
+        "cAdvisor of the kubelet, metrics/prometheus.go",
+    ),
+    **dict.fromkeys(
+        ("training_loss", "training_samples_total", "training_step_seconds_sum", "training_step_seconds_count"),
+        "an application",
+    ),
 }
+INTEGER_BOUND = re.compile(r'\ble="\d+"')
+PROMETHEUS_2 = "in the words of Prometheus 2"
 STATIC_TARGETS = "targets"
 """The targets of this file have no pod on purpose."""
 
@@ -56,13 +68,18 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Shapes:
 
 def store_recorded_pages(folder: Path, honour: bool) -> StoredSeries:
     stack = render_simulated("kube-prometheus-stack", folder)
-    pods = Page(
-        "pods:8080", read_kubernetes_page("kube-state-metrics-pods"),
-        stack["ServiceMonitor", "monitoring-kube-state-metrics"], "monitoring", "kube-state-metrics", "pods",
-        labels={"app.kubernetes.io/name": "kube-state-metrics"},
+    pods, host = (
+        Page(
+            f"{pod}:8080", read_kubernetes_page(page), stack["ServiceMonitor", f"monitoring-{service}"], "monitoring",
+            service, pod, labels={"app.kubernetes.io/name": service},
+        )
+        for page, service, pod in (
+            ("kube-state-metrics-pods", "kube-state-metrics", "pods"),
+            ("node-exporter", "prometheus-node-exporter", "host"),
+        )
     )  # fmt: skip
     states = [State(page.stem, page.stem) for page in sorted(PAGES.glob("*.prom"))]
-    return store_pages(folder, [*build_pages(states, folder), pods], honour, refused_pages=1)
+    return store_pages(folder, [*build_pages(states, folder), pods, host], honour, refused_pages=1)
 
 
 def list_written_series(file: Path) -> list[str]:
@@ -95,9 +112,11 @@ def test_written_labels_are_stored_ones(shapes: Shapes) -> None:
             key = "DCGM_" if name.startswith("DCGM_") else name
             names = {"Hostname" if label == "hostname" else label for label in labels}
             stored_names.setdefault(key, set()).add(frozenset(names))
+    written_series = {file.name: list_written_series(file) for file in TESTS}
+    written_series["written_series.py"] = [entry["series"] for entry in list_series()]
     invented_series = []
-    for file in TESTS:
-        for text in list_written_series(file):
+    for source, texts in written_series.items():
+        for text in texts:
             labels = read_labels(text)
             name = labels["__name__"]
             if name in CONSTRUCTED_METRICS:
@@ -105,8 +124,15 @@ def test_written_labels_are_stored_ones(shapes: Shapes) -> None:
             is_field = name in read_exported() or (name.startswith("DCGM_FI_") and bool(find_fields(name)))
             names = {"Hostname" if label == "hostname" else label for label in labels} - CONSTRUCTED_LABELS.keys()
             if not any(names <= label_names for label_names in stored_names.get("DCGM_" if is_field else name, ())):
-                invented_series.append(f"{file.name}: {text}")
+                invented_series.append(f"{source}: {text}")
     assert invented_series == []
+
+
+def test_written_bounds_are_stored_ones() -> None:
+    """Prometheus 3 stores a bound as a float, `604800.0`; one case is of Prometheus 2."""
+    cases = [part for file in TESTS for part in file.read_text().split("  - name: ")[1:]]
+    assert [case.partition("\n")[0] for case in cases if INTEGER_BOUND.search(case) and PROMETHEUS_2 not in case] == []
+    assert [entry["series"] for entry in list_series() if INTEGER_BOUND.search(entry["series"])] == []
 
 
 @pytest.mark.slow

@@ -47,7 +47,6 @@ OWNERS = {
     "gpustack:model_": ("modelName",),
 }
 PAGE = ROOT / "docs" / "alerts.md"
-COMPARISON = r"(?:[<>]=?|[!=]=)"
 
 
 def test_prometheus_accepts_the_rules() -> None:
@@ -99,31 +98,6 @@ def test_bounds_of_buckets_are_read_as_each_prometheus_stores_them() -> None:
     dashboards = [path.read_text().replace("\\", "") for path in (ROOT / "values" / "dashboards").glob("*.json")]
     texts = [rule["expr"] for rule in RECORDING + ALERTS] + dashboards
     assert [text for text in texts if re.search(r'\ble=~?"\d+"', text)] == []
-
-
-def find_common_comparisons(expr: str) -> list[str]:
-    """Find the groups of an expression whose operands of `or` share the comparison behind the group.
-
-    `or` takes its right side only where the left side has no sample at all, so a left side of 0 hides the right one."""
-    groups, starts = [], [0]
-    for position, character in enumerate(expr):
-        if character == "(":
-            starts.append(position)
-        elif character == ")":
-            group = expr[starts.pop() + 1 : position]
-            while "(" in group:
-                group = re.sub(r"\([^()]*\)", "", group)
-            operands = re.split(r"\bor\b", group)
-            comparison = re.match(rf"\s*{COMPARISON}", expr[position + 1 :])
-            if comparison and len(operands) > 1 and not all(re.search(COMPARISON, operand) for operand in operands):
-                groups.append(group)
-    return groups
-
-
-def test_each_operand_of_or_has_its_own_comparison() -> None:
-    assert find_common_comparisons("max by (node) (increase(a[1m]) or b - c) > 0") == ["increase or b - c"]
-    assert find_common_comparisons("max by (node) (increase(a[1m]) > 0 or b - c > 0) == 1") == []
-    assert [rule["alert"] for rule in ALERTS if find_common_comparisons(rule["expr"])] == []
 
 
 def test_a_gpu_stays_a_gpu() -> None:
