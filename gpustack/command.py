@@ -93,6 +93,36 @@ class Template:
 
 
 NO_HINT = Prose("")
+OF_HOSTS = "access|doctor|install|kubeconfig|plan|prove|reset|serve|snapshot|trust|verify"
+GROUPS = "alerts|autoscale|capacity|config|cost|node|profile|gpu(?: (?:group|policy|config|profiling|stats))?"
+OWN = re.compile(
+    rf"(?<![\w`/-])gpustack (?!profile (?:compare|thresholds))(?:{OF_HOSTS}|(?:{GROUPS}) [a-z][a-z-]*)(?![\w-])"
+)
+"""A command of gpustack that takes an inventory."""
+NAMED = re.compile(
+    r"(?<!\S)(?:-[ih]|--(?:inventory|from|prometheus|exporter|this-host|help)|\S+\.json|https?://\S+)(?!\S)"
+)
+"""Words of a command that name the hosts, or what is read in place of them."""
+END = re.compile(r"; | \| | && |, or ")
+
+
+def add_inventory(line: str, inventory: str) -> str:
+    """Return a line of the shell in which each command of gpustack that reads or changes hosts, and names none, names
+    the inventory. An empty inventory is that of the environment."""
+
+    def extend_command(match: re.Match[str]) -> str:
+        end = END.search(command, match.end())
+        words = command[match.end() : end.start() if end else len(command)]
+        return match[0] if NAMED.search(words) else f"{match[0]} -i {inventory}"
+
+    command, comment, text = line.partition(" # ")
+    return f"{OWN.sub(extend_command, command) if inventory else command}{comment}{text}"
+
+
+def name_inventory(hint: Hint, inventory: str) -> Hint:
+    """Return the hint with the inventory, as `add_inventory` does, and with the same note."""
+    body = add_inventory(hint.body, quote_word(inventory) if inventory else "")
+    return hint if body == hint.body else Hint(body, hint.note)
 
 
 def join_hints(*parts: Hint, separator: Separator = "; ", note: LiteralString = "") -> Hint:

@@ -18,7 +18,7 @@ from gpustack.ask.transport.execute import PeerCallback, run_script
 from gpustack.ask.transport.refusal import HOST_LIMIT, HostRefused
 from gpustack.ask.transport.ssh_options import build_login_command
 from gpustack.ask.variables import build_probe_variables
-from gpustack.command import Command
+from gpustack.command import name_inventory
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.errors import UnreachableError
@@ -98,7 +98,7 @@ def ask_host(
         answers.extend(parse_answers(lines, marker, host.name, {probe.id: probe for probe in host_probes}))
     except HostRefused as refusal:
         report(Event("failed", host.name, refusal.reach.reason, time.monotonic() - start_time))
-        return name_inventory(refusal.reach, inventory), {}
+        return replace(refusal.reach, hint=name_inventory(refusal.reach.hint, inventory.name)), {}
     answered_ids, seconds = {answer.probe for answer in answers}, time.monotonic() - start_time
     if host_probes and not answered_ids:
         return refuse_silent_host(host, seconds, report)
@@ -119,13 +119,3 @@ def refuse_silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Re
     reason = f"the login works, and its shell gave no answer {period}"
     report(Event("failed", host.name, reason, seconds))
     return Reach(host.name, "host-no-shell", reason, build_login_command(host)), {}
-
-
-def name_inventory(reach: Reach, inventory: Inventory) -> Reach:
-    """Return the same reach with the inventory added to the command `gpustack trust` that it advises."""
-    if not isinstance(reach.hint, Command) or reach.hint.words[:2] != ("gpustack", "trust") or not inventory.source:
-        return reach
-    source = ("-i", str(inventory.source))
-    return replace(
-        reach, hint=Command(*reach.hint.words, *source, note="shows its key, and adds it after a confirmation")
-    )

@@ -2,13 +2,13 @@
 unknown."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from gpustack.ask.probe import UNREADABLE, Evidence, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.command import NO_HINT, Hint
+from gpustack.command import NO_HINT, Hint, name_inventory
 
 Cure = Literal["install", "upgrade", "operator"]
 Outcome = Literal["ok", "failed", "unknown"]
@@ -82,6 +82,8 @@ def judge(id: str, check: Check, snapshot: Snapshot, location: str) -> Judgement
         result = check(view)
     except (FactUnavailable, *UNREADABLE) as error:
         return Judgement(id, location, "unknown", None, describe_error(error), view.evidence)
+    if result and result.hint:
+        result = replace(result, hint=name_inventory(result.hint, snapshot.inventory.name))
     return Judgement(id, location, "failed" if result and not result.ok else "ok", result, "", view.evidence)
 
 

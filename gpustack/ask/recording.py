@@ -233,7 +233,9 @@ def parse_header(head: dict[str, Any]) -> Header:
     if started_at.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
         raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None
-    inventory = Inventory(source, hosts, Spec.model_validate(head["spec"]), check_values(head.get("values", {})))
+    inventory = Inventory(
+        source, hosts, Spec.model_validate(head["spec"]), check_values(head.get("values", {})), recorded=True
+    )
     if not inventory.control_planes and not (hosts and all(host.standalone for host in hosts)):
         raise ValueError("none of its hosts is a control plane")
     entries = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gpustack.command import Command, Hint, Prose
+from gpustack.command import Command, Hint, Prose, name_inventory
 from gpustack.errors import GpustackError, InputError, Interruption, UsageError
 from gpustack.exit_status import ExitStatus
 
@@ -43,10 +43,12 @@ known_secrets: list[str] = []
 
 @dataclass
 class Invocation:
-    """Describe the command line as far as errors need it: the words of the command, and the format of its `-o`."""
+    """Describe the command line as far as errors need it: the words of the command, the format of its `-o`, and the
+    inventory in commands to type: that of `-i`, INVENTORY where a recording or a server is read, else none."""
 
     words: tuple[str, ...] = ("gpustack",)
     output: str = "human"
+    inventory: str = ""
 
 
 invocation = Invocation()
@@ -63,6 +65,7 @@ def report_errors() -> Iterator[None]:
         yield
     except GpustackError as error:
         error.hint = HINTS.get(error.reference) or (find_help() if isinstance(error, InputError) else error.hint)
+        error.hint = name_inventory(error.hint, invocation.inventory)
         from gpustack.report.error import render_error
 
         sys.stderr.write(render_error(error, known_secrets) + collect_notes(error))

@@ -4,18 +4,20 @@ Typer shows groups only with rich, which takes longer to load than the rest of `
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer import BadParameter
+from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand, TyperGroup
 
 from gpustack.cli.bad_value import describe_bad_value
 from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
+from gpustack.cli.wrong_command import OTHER_NAMES, move_options, suggest_command
 from gpustack.errors import GpustackError, UsageError
 from gpustack.report.rendering import Rendering
 
@@ -27,13 +29,15 @@ if TYPE_CHECKING:
 SHORT = 60
 """Characters of a command's short help, so that no line is cut at 80 columns."""
 OUTPUT = re.compile(r"(?:--output|-[A-Za-z]*?o)(?:=?(.+))?")
+OTHER_SOURCES = ("recording", "address", "exporter")
+"""The parameters that name what a command reads in place of hosts."""
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
 class Command(TyperCommand):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         texts = self.read_texts(ctx, args)
-        describe_invocation(ctx, str(texts.get("output") or "human"))
+        describe_invocation(ctx, str(texts.get("output") or "human"), find_inventory(texts))
         try:
             remaining_arguments = super().parse_args(ctx, args)
         except BadParameter as error:
@@ -59,9 +63,15 @@ class Command(TyperCommand):
         write_examples(formatter, self.epilog)
 
 
-def describe_invocation(ctx: "Context", output: str) -> None:
+def find_inventory(texts: Mapping[str, Any]) -> str:
+    """Find the inventory that hints name: that of `-i`, INVENTORY where the command reads a recording, an exporter or a
+    named Prometheus, and else none, because the next command finds the same one."""
+    return str(texts.get("inventory") or "") or ("INVENTORY" if any(map(texts.get, OTHER_SOURCES)) else "")
+
+
+def describe_invocation(ctx: "Context", output: str, inventory: str = "") -> None:
     path = ctx.command_path.removeprefix(ctx.find_root().info_name or "")
-    invocation.words, invocation.output = ("gpustack", *path.split()), output
+    invocation.words, invocation.output, invocation.inventory = ("gpustack", *path.split()), output, inventory
 
 
 def refuse_empty(name: str, value: object) -> None:
@@ -79,19 +89,22 @@ def refuse_infinite(name: str, value: object) -> None:
         raise BadParameter(f"{value}; allowed: finite numbers", param_hint=name)
 
 
-OTHER_NAMES = dict.fromkeys(("uninstall", "remove", "delete", "destroy"), "reset")
-"""Words that people type for a command of another name. The nearest spelling of `uninstall` would be `install`."""
-
-
 class Group(TyperGroup):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         describe_invocation(ctx, find_format(args))
-        return super().parse_args(ctx, args)
+        words = [*args[1:], "--help"] if args[:1] == ["help"] else args
+        try:
+            return super().parse_args(ctx, list(words))
+        except NoSuchOption as error:
+            if line := move_options(self, words):
+                error.message += f". Options of a command are behind it: {ctx.command_path} {line}"
+            raise
 
     def resolve_command(self, ctx: "Context", args: list[str]) -> Any:
-        name = OTHER_NAMES.get(args[0], "")
-        if name in self.commands and args[0] not in self.commands:
-            ctx.fail(f"No such command {args[0]!r}. It is {' '.join((ctx.command_path, name))}.")
+        if args[0] not in self.commands:
+            name = suggest_command(args[0], list(self.commands), {} if ctx.parent else OTHER_NAMES)
+            suggestion = f" Did you mean {ctx.command_path} {name}?" if name else ""
+            ctx.fail(f"No such command {args[0]!r}.{suggestion}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:

@@ -53,6 +53,12 @@ class Inventory:
     file_secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
     typed_password: str | None = field(default=None, repr=False)
     dashboards: tuple[Dashboard, ...] = field(default=(), repr=False)
+    recorded: bool = field(default=False, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Return the inventory as commands to type name it. A recording does not say where it is on this machine."""
+        return "INVENTORY" if self.recorded else str(self.source or "")
 
     @cached_property
     def by_name(self) -> Mapping[str, Host]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.command import NO_HINT, Hint, Template, quote_word
+from gpustack.command import NO_HINT, Hint, Template, name_inventory, quote_word
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Commands, Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
@@ -81,8 +81,7 @@ def fill_line(line: str, inventory: Inventory, names: Mapping[str, str]) -> Hint
     if line.startswith("kubectl "):
         namespaces = {"gpu-operator": inventory.spec.gpu.namespace, "monitoring": inventory.spec.monitoring.namespace}
         return Template(SPACES.sub(lambda space: quote_word(namespaces[space[1]]), line)).fill(names)
-    needs_inventory = line.startswith("gpustack ") and not line.startswith("gpustack explain ")
-    return Template(line).fill(names, *(["-i", str(inventory.source)] if needs_inventory and inventory.source else []))
+    return name_inventory(Template(line).fill(names), inventory.name)
 
 
 def find_shared_names(finding: Finding) -> dict[str, str]:

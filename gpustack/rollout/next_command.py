@@ -14,7 +14,7 @@ from gpustack.steps.gpu.count import list_gpus
 
 def build_command(inventory: Inventory, *words: str) -> Command:
     """Build the gpustack command of these words, for the hosts of the inventory."""
-    return Command("gpustack", *words, *(["-i", str(inventory.source)] if inventory.source else []))
+    return Command("gpustack", *words, *(["-i", inventory.name] if inventory.name else []))
 
 
 def repeat_command(verb: str, hosts: Inventory, *flags: str, **choices: Sequence[str] | None) -> Command:

@@ -12,11 +12,12 @@ from typer._click.exceptions import ClickException
 from typer.testing import CliRunner
 
 from gpustack.cli.app import app
+from gpustack.cli.wrong_command import OTHER_NAMES
 from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.config.pydantic_errors import ALLOWED, BOUNDS, describe_kind
 from gpustack.errors import GpustackError, describe_os_error
 from gpustack.metrics.web import Access, Web
-from tests.contract.test_help import ALL_COMMANDS
+from tests.contract.test_help import ALL_COMMANDS, check_words
 
 FOREIGN = re.compile(r"Input should|Value error|Field required|Errno|unable to parse|isoformat|pydantic|is not one of")
 HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy.jsonl"
@@ -50,7 +51,16 @@ def test_a_bad_value_of_an_option_is_described_in_words_of_ours(words: tuple[str
         ("gpu top --sort sms", "Did you mean sm?"),
         ("capacity report --prometheus http://127.0.0.1:1 --by nodes", "Did you mean node?"),
         ("access grafan", "Did you mean grafana?"),
-        ("uninstall", "No such command 'uninstall'. It is gpustack reset."),
+        ("uninstall", "No such command 'uninstall'. Did you mean gpustack reset?"),
+        ("unistall", "Did you mean gpustack reset?"),
+        ("intsall", "Did you mean gpustack install?"),
+        ("undo", "Did you mean gpustack doctor --undo?"),
+        ("gpu profiling unpause", "No such command 'unpause'.\n"),
+        ("upgrade", "Did you mean gpustack explain upgrade-needed?"),
+        ("gpu lst", "Did you mean gpustack gpu list?"),
+        ("-i two plan", "No such option: -i. Options of a command are behind it: gpustack plan -i two"),
+        ("-i lab plan -v", "Options of a command are behind it: gpustack plan -i lab -v"),
+        ("gpu -i two stats -q show x", "Options of a command are behind it: gpustack gpu stats show -i two -q x"),
         (f"plan --from {HEALTHY} --only prereq", "Did you mean prereqs?"),
         (f"plan --from {HEALTHY} --limit hst1", "Did you mean host1?"),
         ("profile analyze --pod a/b --threshold drm=1 --prometheus http://127.0.0.1:1", "Did you mean dram?"),
@@ -99,3 +109,17 @@ def test_names_are_near_in_any_case_and_with_any_dash() -> None:
     assert find_nearest("gpu_fell-of-bus", ["gpu-fell-off-bus", "gpu-lost"]) == "gpu-fell-off-bus"
     assert find_nearest("GPULOS", ["GpuLost"]) == "GpuLost"
     assert find_nearest("x", ["GpuLost"]) == suggest_nearest(["x"], ["GpuLost"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "full_line"), [("help", "--help"), ("help plan", "plan --help"), ("gpu help top", "gpu top -h")]
+)
+def test_help_is_shown_without_dashes(line: str, full_line: str) -> None:
+    result = CliRunner().invoke(app, line.split())
+    assert (result.exit_code, result.stdout) == (0, CliRunner().invoke(app, full_line.split()).stdout)
+
+
+def test_each_other_name_stands_for_a_command_and_is_none() -> None:
+    for word, line in OTHER_NAMES.items():
+        check_words(f"gpustack {line}")
+        assert (word,) not in ALL_COMMANDS

@@ -14,8 +14,8 @@ app = build_group(
 declare_command(
     app,
     "gpustack capacity report -i mycluster",
-    "gpustack capacity report --since 7d --by namespace,team",
-    "gpustack capacity report --month 2026-10 --by node -o csv > october.csv",
+    "gpustack capacity report -i mycluster --since 7d --by namespace,team",
+    "gpustack capacity report -i mycluster --month 2026-10 -o csv > october.csv",
     "gpustack capacity report --prometheus http://127.0.0.1:9090 --cluster west",
     result=CAPACITY,
     short="Report GPU-hours, queue, fragments and idle GPUs.",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
 app = build_group(
-    "Find the metric to scale a workload by.", "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p"
+    "Find the metric to scale a workload by.", "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c"
 )
 ROOT.add_typer(app, name="autoscale", rich_help_panel=OPERATE)
 
@@ -29,9 +29,9 @@ def autoscale() -> None:
 
 @declare_command(
     app,
-    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p",
-    "gpustack autoscale suggest --pod team-a/vllm-7d9f8c-x2k4p --max 8 > vllm.yaml",
-    "gpustack autoscale suggest --pod team-a/vllm-7d9f8c-x2k4p -o json",
+    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c",
+    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c --max 8 > vllm.yaml",
+    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c -o json",
     result=SUGGESTION,
     short="Suggest a metric and a target, with a manifest.",
 )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ROOT,
     "gpustack serve -i mycluster",
     "gpustack serve --prometheus http://127.0.0.1:9090 --listen 127.0.0.1:9460",
-    "gpustack serve --listen 0.0.0.0:9460 --access-log",
+    "gpustack serve -i mycluster --listen 0.0.0.0:9460 --access-log",
     heading=OPERATE,
     short="Serve GPU activity over HTTP, for autoscalers and scripts.",
 )

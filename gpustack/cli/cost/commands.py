@@ -54,10 +54,10 @@ def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
 @declare_command(
     app,
     "gpustack cost report -i mycluster --month 2026-10",
-    "gpustack cost report --since 7d --by namespace,team",
-    "gpustack cost report --month 2026-10 --by day,namespace -o csv > october.csv",
-    "gpustack cost report --month 2026-10 -o html > october.html",
-    "gpustack cost report --month 2026-10 --budget team-a=5000 --budget team-b=800",
+    "gpustack cost report -i mycluster --since 7d --by namespace,team",
+    "gpustack cost report -i mycluster --month 2026-10 --by day -o csv > days.csv",
+    "gpustack cost report -i mycluster --month 2026-10 -o html > october.html",
+    "gpustack cost report -i mycluster --month 2026-10 --budget team-a=5000",
     result=COST,
     short="Report the cost of used, idle and free GPUs.",
 )

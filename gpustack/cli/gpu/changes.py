@@ -107,7 +107,7 @@ def set_policy(
     return run_change(lambda _: work, session)
 
 
-@declare_change(policies, "gpustack gpu policy clear --node gpu1", name="clear")
+@declare_change(policies, "gpustack gpu policy clear -i mycluster --node gpu1", name="clear")
 def clear_policy(session: EngineSession) -> "ChangeResult":
     """Clear the policy of host engines. They report no violations then."""
     from gpustack.engines import operations

@@ -54,7 +54,7 @@ def gpu() -> None:
 @declare_command(
     app,
     "gpustack gpu list -i mycluster",
-    "gpustack gpu list --model H100 -o csv > gpus.csv",
+    "gpustack gpu list -i mycluster --model H100 -o csv > gpus.csv",
     "gpustack gpu list --prometheus http://127.0.0.1:9090",
     result=FLEET,
     name="list",
@@ -83,7 +83,7 @@ def list_gpus(
 @declare_command(
     app,
     "gpustack gpu health -i mycluster",
-    "gpustack gpu health --node gpu1 -o json",
+    "gpustack gpu health -i mycluster --node gpu1 -o json",
     "gpustack gpu health --gpu GPU-1c2d --prometheus http://127.0.0.1:9090",
     result=HEALTH,
     name="health",
@@ -198,9 +198,9 @@ def complete_sort(incomplete: str) -> list[str]:
 @declare_command(
     app,
     "gpustack gpu top -i mycluster",
-    "gpustack gpu top pods --namespace team-a --sort sm",
-    "gpustack gpu top --label modelName=Tesla-T4 --once",
-    "gpustack gpu top --once -o json",
+    "gpustack gpu top -i mycluster pods --namespace team-a --sort sm",
+    "gpustack gpu top -i mycluster --label modelName=Tesla-T4 --once",
+    "gpustack gpu top -i mycluster --once -o json",
     result=ACTIVITY,
     short="Show the current activity of GPUs or pods.",
 )
@@ -264,7 +264,7 @@ def top(
 declare_command(
     app,
     "gpustack gpu diag -i mycluster",
-    "gpustack gpu diag --node gpu1 -o junit > diag.xml",
+    "gpustack gpu diag -i mycluster --node gpu1 -o junit > diag.xml",
     result=DIAGNOSTIC,
     short="Run DCGM's diagnostic on GPUs.",
 )(diag)
@@ -278,7 +278,7 @@ declare_command(
 declare_command(
     app,
     "gpustack gpu watch SM_ACTIVE POWER_USAGE -i mycluster",
-    "gpustack gpu watch 1002 --node gpu1 --every 2s --count 10",
+    "gpustack gpu watch -i mycluster 1002 --node gpu1 --every 2s --count 10",
     result=LISTING,
     short="Show values measured by host engines now.",
 )(watch)

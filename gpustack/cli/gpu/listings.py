@@ -32,7 +32,7 @@ def declare_listing(app: typer.Typer, path: str, subject: "Topic", text: str) ->
         return list_topic(engines, subject)
 
     show_listing.__doc__ = text
-    examples = (f"gpustack gpu {path} -i mycluster", f"gpustack gpu {path} --node gpu1 -o json")
+    examples = (f"gpustack gpu {path} -i mycluster", f"gpustack gpu {path} -i mycluster --node gpu1 -o json")
     name, short = path.rsplit(maxsplit=1)[-1], text.split("\n", maxsplit=1)[0]
     declare_command(app, *examples, result=LISTING, name=name, short=short)(show_listing)
 
@@ -52,7 +52,7 @@ def engines() -> None:
     pass
 
 
-@declare_command(stats, "gpustack gpu stats show train-7 --node gpu1 -o json", result=LISTING, name="show")
+@declare_command(stats, "gpustack gpu stats show -i mycluster train-7 --node gpu1 -o json", result=LISTING, name="show")
 def show_stats(job: JobArgument, session: QuerySession) -> "Listing":
     """Show the record of a job. The job may be running."""
     from gpustack.engines.operations import require_name

@@ -61,7 +61,7 @@ declare_command(
     "gpustack profile analyze run1.json",
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h",
     "gpustack profile analyze run1.json --workload training --threshold dram=0.6",
-    "gpustack profile analyze --gpu GPU-604ac76c --since 30m -o json",
+    "gpustack profile analyze -i mycluster --gpu GPU-604ac76c --since 30m -o json",
     "gpustack profile analyze run1.json -o html > run1.html",
     result=ANALYSIS,
     short="Find the bottleneck of a workload.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from textwrap import fill, wrap
 
-from gpustack.command import Command
+from gpustack.command import Command, add_inventory
 from gpustack.doctor.entry import Edge, Fault, State
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import Severity
@@ -47,9 +47,9 @@ def render_fault(fault: Fault) -> Iterator[str]:
     yield from render_neighbours(fault.id)
     yield f"\nFix ({format_remediation(fault.remediation)}: {fault.reason})"
     yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
-    yield from (f"    {line}" for line in fault.fix.commands)
+    yield from (f"    {add_inventory(line, 'INVENTORY')}" for line in fault.fix.commands)
     if fault.remedy:
-        yield f"    {Command('gpustack', 'doctor', '--fix', fault.id)}"
+        yield f"    {Command('gpustack', 'doctor', '-i', 'INVENTORY', '--fix', fault.id)}"
     yield from render_list("Sources", fault.sources)
     yield ""
 

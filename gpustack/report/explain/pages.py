@@ -8,6 +8,7 @@ from functools import cache
 from textwrap import fill
 
 from gpustack.ask.judge import Check
+from gpustack.command import add_inventory
 from gpustack.config.resources import PACKAGE
 from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
@@ -101,7 +102,7 @@ def render_page(reference: str, page: Page) -> Iterator[str]:
     yield wrap_paragraphs(page.text)
     if page.do:
         yield "\nWhat to do"
-        yield "\n".join(f"  {line}" for line in page.do.splitlines())
+        yield "\n".join(f"  {add_inventory(line, 'INVENTORY')}" for line in page.do.splitlines())
     yield ""
 
 

@@ -111,7 +111,7 @@ def build_containerd(case: str) -> Snapshot:
 def test_install_is_offered_where_it_would_do_something() -> None:
     """Install gets --force where its checks see no difference, and is not offered where it would refuse, as with
     somebody's file."""
-    assert "gpustack install --only monitoring --force" in format_repairs("mon-crd-stale", CLUSTER)
+    assert "gpustack install -i hosts.yml --only monitoring --force" in format_repairs("mon-crd-stale", CLUSTER)
     assert "--force" not in format_repairs(DISABLED_CRI, "k2", snapshot=build_containerd("prepared-debian-12"))
     assert not any(
         "install" in line
@@ -134,7 +134,7 @@ def test_a_remark_stays_behind_the_inventory() -> None:
         == "gpustack reset -i hosts.yml    # only an empty one"
     )
     assert (
-        fill_line("gpustack install --only a    # b", inventory, {}) == "gpustack install --only a -i hosts.yml    # b"
+        fill_line("gpustack install --only a    # b", inventory, {}) == "gpustack install -i hosts.yml --only a    # b"
     )
 
 

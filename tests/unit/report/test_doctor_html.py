@@ -103,7 +103,7 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
         "Changed /etc/ufw/REDACTED.rules written (gpu1, 2 min earlier) apt: install ufw (gpu1, 1 h 30 min earlier)",
         "Healthy on cp1: host-ufw-blocks-pods: lets all of it through",
         "kube-proxy-down (kube-proxy-down: 41 rules of services)",
-        "gpustack install --only firewall -i site/hosts.yml",
+        "gpustack install -i site/hosts.yml --only firewall",
         "3 checks need this host; they could hide another cause.",
         "gpu2 was not reached (timeout): 3 checks unknown.",
         "after the fix: gpustack doctor -i site/hosts.yml",
