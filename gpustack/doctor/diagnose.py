@@ -19,10 +19,10 @@ from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
 from gpustack.doctor.second_round import add_last_lines
-from gpustack.doctor.severity import is_broken
+from gpustack.doctor.severity import find_own_severity, is_broken
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import LATER_OBSERVERS, OBSERVERS
-from gpustack.doctor.states.state import AbnormalState, Observer, merge_states, observe_all
+from gpustack.doctor.states.state import SEVERITIES, AbnormalState, Observer, merge_states, observe_all
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -52,7 +52,8 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     drift = tuple(find_drift(step_plan, judgements, quiet=any(root.severity == "broken" for root in verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
     later_states, _ = observe_all(LATER_OBSERVERS, snapshot)
-    states = merge_states(limit_severity(state, starts, snapshot) for state in (*states, *later_states))
+    states = tuple(select_new_states((*states, *later_states), graph, judgements))
+    states = merge_states(limit_severity(state, starts, snapshot) for state in states)
     states = tuple(
         add_last_lines(replace(state, changes=find_preceding_changes(state, snapshot)), snapshot) for state in states
     )
@@ -79,6 +80,28 @@ def add_surroundings(
         for symptom in verdict.unexplained_symptoms
     )
     return replace(verdict, roots=tuple(roots), unexplained_symptoms=symptoms)
+
+
+def select_new_states(states: Iterable[AbnormalState], graph: Graph, judgements: Judgements) -> Iterator[AbnormalState]:
+    """Select the states that say more than the confirmed faults. One that yields is left out where a fault that is as
+    grave rests on the same answer."""
+    ranks: dict[tuple[str, str], int] = {}
+    for failure in filter_judgements(judgements, "failed"):
+        if failure.id in graph.faults:
+            rank = SEVERITIES.index(find_own_severity(graph, failure))
+            for key in collect_answers(failure.evidence):
+                ranks[key] = min(rank, ranks.get(key, rank))
+    for state in states:
+        known_ranks = [ranks[key] for key in select_own_answers(state) if key in ranks]
+        if not state.yields or min(known_ranks, default=len(SEVERITIES)) > state.rank:
+            yield state
+
+
+def select_own_answers(state: AbnormalState) -> set[tuple[str, str]]:
+    """Select the answers of the locations of a state. Where there are none, such as of a node that Prometheus names,
+    all on which it rests are its own."""
+    keys = collect_answers(state.evidence)
+    return {(probe, location) for probe, location in keys if location in state.locations} or keys
 
 
 def limit_severity(state: AbnormalState, starts: Collection[Start], snapshot: Snapshot) -> AbnormalState:

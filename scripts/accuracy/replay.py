@@ -2,7 +2,8 @@
 
 - Known: a recording is judged by the whole catalogue. Counted are exact roots, and those of which all are certain.
 - Unknown (leave one out): a recording of one fault is judged by a catalogue without that fault, its guard and edges.
-  Differences that a healthy recording has as well are none of the fault: charts and checks changed since it was made.
+  *Evidence*: the findings have the decisive words of the recording (decisive.yaml). *Vague*: something is shown that no
+  healthy recording has, without them. Another root is counted apart, with or without the words.
 - Hidden: a harmless fact of host2 is laid over a recording of an unknown fault. Counted are recordings in which a state
   that was shown before is not shown any more.
 - Ablation: the confirmed faults are taken for the roots, without the graph.
@@ -18,10 +19,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, filter_judgements
 from gpustack.doctor.graph import load_graph
+from scripts.accuracy.decisive import find_words, has_words
 from tests.snapshots.fixture import FOLDER, restore_recording
 from tests.snapshots.unknown_faults import HARMLESS_FACTS, add_harmless_fact, forget_fault
 
-ANSWERS = ("evidence", "drift", "silent", "other root, likely", "other root, certain")
+ANSWERS = ("evidence", "vague", "silent", "other root, likely", "other root, certain")
 
 
 def main() -> int:
@@ -77,13 +79,15 @@ def list_confirmed(diagnosis: Diagnosis) -> set[str]:
 
 def evaluate_unknown_faults(singles: Mapping[str, Snapshot]) -> Iterator[str]:
     answers: dict[str, str] = {}
-    hidden, shown = [], []
+    hidden, shown, with_words = [], [], []
     old_drift = {key for _, recording in read_recordings(healthy=True) for key in list_drift(diagnose(recording))}
     for name, recording in singles.items():
         (fault,) = list_faults(name)
         with forget_fault(fault):
             diagnosis = diagnose(recording)
-            answers[name] = classify_answer(diagnosis, old_drift)
+            is_decisive = has_words(diagnosis, find_words(name))
+            with_words += [name] if is_decisive else []
+            answers[name] = classify_answer(diagnosis, old_drift, is_decisive=is_decisive)
             if not (states := list_states(diagnosis)):
                 continue
             shown.append(name)
@@ -91,21 +95,24 @@ def evaluate_unknown_faults(singles: Mapping[str, Snapshot]) -> Iterator[str]:
                 hidden.append(name)
     for answer in ANSWERS:
         names = [name for name, given in answers.items() if given == answer]
-        list_of_names = f": {', '.join(names)}" if answer not in ("evidence", "drift") and names else ""
+        list_of_names = f": {', '.join(names)}" if answer != "evidence" and names else ""
         yield format_share(f"Unknown faults, {answer}", names, singles) + list_of_names
+    yield format_share("Unknown faults, decisive words whatever the root", with_words, singles)
     yield (
         format_share("Unknown faults of which a harmless fact hides a state", hidden, shown) + f": {', '.join(hidden)}"
     )
 
 
-def classify_answer(diagnosis: Diagnosis, old_drift: set[tuple[str, str, str]]) -> str:
-    """Classify what the doctor says of a fault that it does not know. `old_drift` is none of the fault."""
-    if list_states(diagnosis) or diagnosis.broken_states:
-        return "evidence"
+def classify_answer(diagnosis: Diagnosis, old_drift: set[tuple[str, str, str]], *, is_decisive: bool) -> str:
+    """Classify what the doctor says of a fault that it does not know. `old_drift` is none of the fault: charts and
+    checks changed since the recordings were made."""
     if diagnosis.roots:
         certainties = {root.certainty for root in diagnosis.roots}
         return f"other root, {'certain' if 'certain' in certainties else 'likely'}"
-    return "drift" if list_drift(diagnosis) - old_drift else "silent"
+    if is_decisive:
+        return "evidence"
+    is_shown = list_states(diagnosis) or diagnosis.abnormal_states or list_drift(diagnosis) - old_drift
+    return "vague" if is_shown else "silent"
 
 
 def list_drift(diagnosis: Diagnosis) -> set[tuple[str, str, str]]:

@@ -11,12 +11,14 @@ from gpustack.doctor.checks.startup import STARTS
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
+from gpustack.doctor.states.workloads import list_namespaces
 from gpustack.probes.kubernetes.container_logs import ContainerLog
 from gpustack.probes.kubernetes.pod_states import (
     FLANNEL_PODS,
     GPU_PODS,
     KEDA_PODS,
     MONITORING_PODS,
+    PENDING_PODS,
     STORAGE_PODS,
     SYSTEM_PODS,
     Container,
@@ -175,7 +177,16 @@ def has_words(container: Container) -> bool:
     return bool(container.message if container.ended else container.last_message)
 
 
+def observe_gpu_pods(view: View) -> Iterator[AbnormalState]:
+    """List containers that do not start, of pods with GPUs in the namespaces of users. Those that once ran are left to
+    their users."""
+    for pod in view[PENDING_PODS]:
+        if pod.gpus and pod.namespace not in list_namespaces(view.spec) and not pod.deleted:
+            yield from list_states(view, pod)
+
+
 OBSERVERS = (
+    Observer("containers-with-gpus", "Containers with GPUs that do not start", observe_gpu_pods, (PENDING_PODS,)),
     build_observer(SYSTEM_PODS, "kube-system"),
     build_observer(FLANNEL_PODS, "kube-flannel"),
     build_observer(STORAGE_PODS, "local-path-storage"),

@@ -49,6 +49,16 @@ def observe_unlisted_nodes(view: View) -> Iterator[AbnormalState]:
             yield build_state(view, node, "node-unlisted", "note" if node.ready else "risk", message, None)
 
 
+def observe_ranges(view: View) -> Iterator[AbnormalState]:
+    """List nodes without addresses for pods where others have some. A network that assigns addresses itself has none in
+    any node."""
+    nodes = view[NODES]
+    for node in nodes:
+        if not node.pod_cidr and any(other.pod_cidr for other in nodes):
+            message = "it has no podCIDR, so that its pods get no addresses; others have one"
+            yield build_state(view, node, "node-without-range", "broken", message, None)
+
+
 def build_state(
     view: View, node: Node, kind: Kind, severity: Severity, message: str, onset: datetime | None
 ) -> AbnormalState:
@@ -61,4 +71,5 @@ def build_state(
 OBSERVERS = (
     Observer("node-conditions", "Conditions of nodes", observe_conditions, (NODES,)),
     Observer("unlisted-nodes", "Nodes of no host", observe_unlisted_nodes, (NODES, IDENTITY)),
+    Observer("node-ranges", "Addresses for the pods of nodes", observe_ranges, (NODES,)),
 )

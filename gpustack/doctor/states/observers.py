@@ -3,12 +3,20 @@
 from gpustack.doctor.states import (
     api_extensions,
     containers,
+    control_planes,
+    daemons,
+    disks,
+    ended_work,
     failed_pods,
     gpus,
+    host_differences,
+    kernels,
     node_conditions,
     node_labels,
     outside_names,
+    packages,
     pending_pods,
+    scraped_objects,
     units,
     warning_events,
     workloads,
@@ -16,8 +24,8 @@ from gpustack.doctor.states import (
 from gpustack.doctor.states.state import Observer
 
 MODULES = (
-    containers, failed_pods, pending_pods, node_labels, node_conditions, gpus, units, workloads, api_extensions,
-    warning_events,
+    disks, daemons, control_planes, containers, failed_pods, pending_pods, node_labels, node_conditions, gpus, units,
+    workloads, ended_work, api_extensions, scraped_objects, kernels, packages, host_differences, warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 LATER_OBSERVERS = outside_names.OBSERVERS

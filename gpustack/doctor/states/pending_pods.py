@@ -9,6 +9,7 @@ from gpustack.command import Command
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
+from gpustack.doctor.states.workloads import list_namespaces
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
@@ -26,14 +27,14 @@ def list_waiting_pods(view: View) -> Iterator[PodState]:
 
 
 def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
-    """List pods of the platform and pods with GPUs that have no node. A user's pod may wait until a GPU is free; it is
-    broken while a cordoned node keeps GPUs from it."""
+    """List pods with GPUs and those in the namespaces of the platform that have no node. A user's pod may wait until a
+    GPU is free; it is broken while a cordoned node keeps GPUs from it."""
     gpus = {node.name: node.allocatable for node in view[GPU_NODES]}
     cordoned = [node.name for node in view[NODES] if any(taint.startswith(CORDON) for taint in node.taints)]
     keeps_gpus = any(gpus.get(name) for name in cordoned)
     for pod in list_waiting_pods(view):
         is_broken = is_platform_pod(view, pod) or (pod.gpus > 0 and keeps_gpus)
-        if pod.unscheduled_reason and (is_broken or pod.gpus):
+        if pod.unscheduled_reason and (pod.gpus or pod.namespace in list_namespaces(view.spec)):
             severity: Severity = "broken" if is_broken else "note"
             yield build_state(pod, "pod-unscheduled", severity, CLUSTER, pod.unscheduled_reason)
 

@@ -22,23 +22,44 @@ Severity = Literal["broken", "risk", "note"]
 """A state is `broken` where something does not work, a `risk` where nothing suffers from it yet, and else a `note`."""
 SEVERITIES: tuple[Severity, ...] = ("broken", "risk", "note")
 Kind = Literal[
+    "answer-refused",
     "api-unavailable",
     "container-not-running",
     "container-not-ready",
     "container-not-started",
     "container-restarts",
+    "dashboard-without-series",
+    "disk-unusable",
+    "etcd-unhealthy",
+    "gpu-memory",
+    "gpu-tool-failed",
+    "gpu-xid",
     "gpus-fewer",
+    "gpus-missing",
     "gpus-withheld",
+    "hosts-differ",
+    "job-failed",
+    "kernel-modules-missing",
+    "monitor-without-service",
     "name-not-resolved",
+    "namespace-ending",
     "node-condition",
     "node-label",
+    "node-taint",
     "node-unlisted",
+    "node-without-range",
+    "object-rejected",
+    "package-unfinished",
+    "packages-locked",
     "pod-failed",
     "pod-unscheduled",
     "pods-missing",
     "pods-refused",
     "sandbox-not-created",
+    "source-unreachable",
+    "static-pod-stopped",
     "unit-failed",
+    "unit-stopped",
     "warning",
     "webhook-unanswered",
     "workload-stalled",
@@ -72,6 +93,7 @@ class AbnormalState:
     last_lines: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     topic: str = ""
+    yields: bool = False
 
     @property
     def rank(self) -> int:
@@ -90,6 +112,7 @@ class Observer:
     probes: tuple[Probe[Any], ...]
     scope: Scope = "cluster"
     is_needed: Callable[[Spec], bool] = lambda _: True
+    yields: bool = False
 
 
 def observe(observer: Observer, snapshot: Snapshot, location: str) -> tuple[tuple[AbnormalState, ...], Judgement]:
@@ -102,7 +125,8 @@ def observe(observer: Observer, snapshot: Snapshot, location: str) -> tuple[tupl
         return (), Judgement(observer.id, location, "unknown", None, describe_error(error), view.evidence)
     outcome: Outcome = "failed" if states else "ok"
     judgement = Judgement(observer.id, location, outcome, None, "", view.evidence)
-    return tuple(replace(state, evidence=view.evidence) for state in states), judgement
+    states = tuple(replace(state, evidence=view.evidence, yields=observer.yields) for state in states)
+    return states, judgement
 
 
 def observe_all(

@@ -160,4 +160,11 @@ GROUPS = (
         lambda spec: spec.autoscaling.enabled,
     ),
 )
+
+
+def list_namespaces(spec: Spec) -> set[str]:
+    """List the namespaces of the platform, those of parts that are not enabled too."""
+    return {group.choose_namespace(spec) for group in GROUPS}
+
+
 OBSERVERS = tuple(build_observer(group) for group in GROUPS)

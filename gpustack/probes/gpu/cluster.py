@@ -38,6 +38,11 @@ class GpuNode:
     slices: Mapping[str, int]
     withheld: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
+    @property
+    def offers_gpus(self) -> bool:
+        """Tell whether a pod can get a GPU or a MIG instance of the node."""
+        return self.allocatable > 0 or any(self.slices.values())
+
 
 @dataclass(frozen=True)
 class Policy:

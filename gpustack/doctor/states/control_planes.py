@@ -1,0 +1,43 @@
+"""Programs of a control plane that do not run, while the API server cannot say so, and an etcd that is not healthy."""
+
+from collections.abc import Iterator
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.states.state import AbnormalState, Kind, Observer
+from gpustack.probes.control_plane.control_plane import LAST_LOGS, STATIC_PODS
+from gpustack.probes.control_plane.etcd import HEALTH
+from gpustack.probes.kubernetes.pod_states import SYSTEM_PODS
+
+
+def observe_static_pods(view: View) -> Iterator[AbnormalState]:
+    """Observe programs whose newest container ended, and those of whose manifest the kubelet complains. With an API
+    server the state of their pods says the same, and more."""
+    if View(view.snapshot, CLUSTER).has_fact(SYSTEM_PODS):
+        return
+    runs, last_words = view[STATIC_PODS], view[LAST_LOGS]
+    for name in sorted({*(name for name, run in runs.items() if not run.running), *last_words}):
+        words = last_words.get(name) or "its newest container ended"
+        yield build_state(view, "static-pod-stopped", f"static pod {name}", words, Command("crictl", "ps", "-a"))
+
+
+def observe_etcd(view: View) -> Iterator[AbnormalState]:
+    health = view[HEALTH]
+    if health and not health.healthy:
+        message = health.reason or "it says of itself that it is not healthy"
+        command = Command("curl", "http://127.0.0.1:2381/health")
+        yield build_state(view, "etcd-unhealthy", f"etcd of {view.location}", message, command)
+
+
+def build_state(view: View, kind: Kind, subject: str, message: str, command: Command) -> AbnormalState:
+    return AbnormalState(kind, "broken", (view.location,), (subject,), message, command)
+
+
+OBSERVERS = (
+    Observer(
+        "static-pods", "Programs of the control plane", observe_static_pods, (STATIC_PODS, LAST_LOGS, SYSTEM_PODS),
+        scope="host", yields=True,
+    ),
+    Observer("etcds", "Health of etcd", observe_etcd, (HEALTH,), scope="host", yields=True),
+)  # fmt: skip

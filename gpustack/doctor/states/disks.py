@@ -1,0 +1,30 @@
+"""File systems below images, containers, logs and etcd that are full or read-only."""
+
+from collections.abc import Iterator
+
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.checks.host.disk import FULL
+from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.probes.host.disk import DISK, Disk
+
+
+def observe_disks(view: View) -> Iterator[AbnormalState]:
+    for path, trouble in describe_troubles(view[DISK]).items():
+        yield AbnormalState(
+            "disk-unusable", "broken", (view.location,), (f"file system of {path}",), trouble, Command("df", "-i", path)
+        )
+
+
+def describe_troubles(disk: Disk) -> dict[str, str]:
+    """Describe by path what is wrong with its file system."""
+    least_space, least_inodes = FULL
+    troubles = {
+        path: f"{room.space} % of the space and {room.inodes} % of the inodes are free"
+        for path, room in disk.rooms.items()
+        if room.space < least_space or room.inodes < least_inodes
+    }
+    return troubles | dict.fromkeys(disk.readonly, "it is mounted read-only")
+
+
+OBSERVERS = (Observer("disks", "Disks of hosts", observe_disks, (DISK,), scope="host", yields=True),)

@@ -1,0 +1,109 @@
+"""Objects of the monitoring that have no effect: what its operator rejects, monitors without a Service, and answers of
+Grafana that are refusals."""
+
+from collections.abc import Iterator
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.config.spec import Spec
+from gpustack.doctor.states.ownership import is_platform_label_set
+from gpustack.doctor.states.state import AbnormalState, Observer, Severity
+from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE
+from gpustack.probes.monitoring.scrape import DCGM_NAMES, REJECTION_EVENTS
+from gpustack.probes.monitoring.service_monitors import SERVICE_MONITORS, ServiceMonitor
+from gpustack.probes.proof import SERVICES, Service
+
+SUCCESS = 200
+
+
+def has_monitoring(spec: Spec) -> bool:
+    return spec.monitoring.enabled
+
+
+def observe_rejections(view: View) -> Iterator[AbnormalState]:
+    """List rejected objects in the operator's words. Their authors may be users."""
+    for rejected in view[REJECTION_EVENTS]:
+        kind = rejected.kind.lower()
+        command = Command("kubectl", "-n", rejected.namespace, "get", kind, rejected.name, "-o", "yaml")
+        subject = f"{kind} {rejected.namespace}/{rejected.name}"
+        yield AbnormalState("object-rejected", "note", (CLUSTER,), (subject,), rejected.reason, command)
+
+
+def observe_monitors(view: View) -> Iterator[AbnormalState]:
+    """List monitors that no Service fits. Those of users may be for Services that come later."""
+    for monitor in view[SERVICE_MONITORS] or ():
+        if trouble := find_trouble(monitor, view[SERVICES]):
+            is_ours = is_platform_label_set(view.spec, monitor.namespace, monitor.labels)
+            severity: Severity = "risk" if is_ours else "note"
+            command = Command("kubectl", "-n", monitor.namespace, "get", "servicemonitor", monitor.name, "-o", "yaml")
+            subject = f"servicemonitor {monitor.namespace}/{monitor.name}"
+            yield AbnormalState("monitor-without-service", severity, (CLUSTER,), (subject,), trouble, command)
+
+
+def find_trouble(monitor: ServiceMonitor, services: tuple[Service, ...]) -> str:
+    """Find why a monitor has no target, empty where a Service fits. A port that is not named may be any."""
+    namespaces = (monitor.namespace,) if monitor.spaces == () else monitor.spaces
+    fitting_services = [
+        service
+        for service in services
+        if (namespaces is None or service.namespace in namespaces)
+        and monitor.match_labels.items() <= service.labels.items()
+    ]
+    labels = ", ".join(f"{name}={value}" for name, value in monitor.match_labels.items())
+    if not fitting_services:
+        return f"no Service has its labels {labels}"
+    names = {name for service in fitting_services for name in service.ports}
+    missing_ports = [port for port in monitor.ports if port is not None and port not in names]
+    return f"no Service with its labels {labels} has a port {', '.join(missing_ports)}" if missing_ports else ""
+
+
+def observe_dashboards(view: View) -> Iterator[AbnormalState]:
+    """List dashboards with metrics of DCGM of which Prometheus has no series: their panels are empty. Some metrics
+    exist only after something happened, such as the first Xid."""
+    series = view[DCGM_NAMES]
+    for dashboard in view[DASHBOARDS] if series else ():
+        if missing_names := [name for name in dashboard.metrics if name not in series]:
+            message = f"Prometheus has no series of {', '.join(missing_names)}"
+            command = Command("kubectl", "-n", dashboard.namespace, "get", "configmap", dashboard.name, "-o", "yaml")
+            subject = f"dashboard {dashboard.namespace}/{dashboard.name}"
+            yield AbnormalState("dashboard-without-series", "note", (CLUSTER,), (subject,), message, command)
+
+
+def observe_grafana(view: View) -> Iterator[AbnormalState]:
+    """Report a status of Grafana that is no success. Where no answer came, it is for other observers to say why."""
+    response = view[RESPONSE]
+    if response is None:
+        return
+    url = next((source.url for source in view[DATA_SOURCES] if source.uid == "prometheus"), "")
+    statuses = {
+        "login from its Secret": response.login,
+        f"health of its data source prometheus ({url})": response.health,
+    }
+    for subject, status in statuses.items():
+        if status not in (0, SUCCESS):
+            command = Command(
+                "kubectl", "-n", view.spec.monitoring.namespace, "logs", "-l", "app.kubernetes.io/name=grafana"
+            )
+            yield AbnormalState(
+                "answer-refused", "broken", (CLUSTER,), (f"Grafana, {subject}",), f"HTTP {status}", command
+            )
+
+
+OBSERVERS = (
+    Observer(
+        "rejected-objects", "Objects for the Prometheus operator", observe_rejections, (REJECTION_EVENTS,),
+        is_needed=has_monitoring, yields=True,
+    ),
+    Observer(
+        "service-monitors", "ServiceMonitors", observe_monitors, (SERVICE_MONITORS, SERVICES),
+        is_needed=has_monitoring, yields=True,
+    ),
+    Observer(
+        "dashboards", "Dashboards", observe_dashboards, (DASHBOARDS, DCGM_NAMES), is_needed=has_monitoring, yields=True
+    ),
+    Observer(
+        "grafana-answers", "Answers of Grafana", observe_grafana, (RESPONSE, DATA_SOURCES),
+        is_needed=has_monitoring, yields=True,
+    ),
+)  # fmt: skip
