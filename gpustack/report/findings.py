@@ -119,8 +119,9 @@ def print_text(console: Terminal, text: str, style: str = "") -> None:
     newline at its beginning prints an empty line."""
     if text.startswith("\n"):
         console.print()
-    text = console.clean(text)
-    console.print(Text(text.strip("\n").replace("\n", "\n  "), style=style))
+    for line in console.clean(text).strip("\n").replace("\n", "\n  ").split("\n"):
+        for part in wrap_text(line, console.width) or [""]:
+            console.print(Text(part, style=style), soft_wrap=True)
 
 
 def print_command(console: Terminal, command: Hint, indent: int, style: str = "cyan") -> None:
