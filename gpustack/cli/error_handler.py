@@ -33,6 +33,7 @@ HINTS: dict[str, Hint] = {
     "profile-nothing": Command("gpustack", "gpu", "top", "--once"),
     "profile-threshold": Command("gpustack", "profile", "thresholds"),
     "metrics-recording": Prose("--record FILE of the same command writes one"),
+    "output-exists": Prose("the same command with --force, or with the name of another file"),
     "prometheus-login": Prose("--token-file, --basic-auth-file or --client-certificate FILE"),
 }
 """Hints of errors whose package does not know the command line. InputError without a row shows the command's help."""

@@ -16,7 +16,7 @@ from gpustack.errors import UsageError, describe_os_error
 from gpustack.events import format_count
 from gpustack.files.number import LARGEST as LARGEST_NUMBER
 from gpustack.files.read import read_file
-from gpustack.files.write import find_refusal, write_file
+from gpustack.files.write import write_file
 from gpustack.metrics.prometheus import LAST_TIME
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 from gpustack.vocabulary.fields import find_fields
@@ -61,12 +61,6 @@ OLDER = "An older release wrote it, and its fields have other names. Record the 
 BROKEN_OFF = "EOF while parsing"
 ALL_WHOLE = "The file was cut off behind its GPUs: all of them are whole."
 SOME_WHOLE = "The file was cut off: {} are whole and were read; how many GPUs are missing is not known."
-
-
-def require_writable(path: Path) -> None:
-    """Require a path that can be written, before anything is recorded. Raise UsageError."""
-    if refusal := find_refusal(path):
-        raise UsageError("profile-file", f"{path} cannot be written.", refusal, Command("ls", "-ld", str(path.parent)))
 
 
 def write_profile(profile: Profile, path: Path) -> None:

@@ -58,6 +58,12 @@ def test_each_file_that_a_command_writes_is_named_by_out() -> None:
             assert BESIDE_THE_RESULT[option.opts[-1]] in option.help
 
 
+def test_each_command_that_writes_a_file_has_force() -> None:
+    """Scripts run `doctor --metrics` again and again: its file is rewritten."""
+    writers = {command for command, option in OPTIONS if {"--out", "--record"} & set(option.opts)}
+    assert writers - {command for command, option in OPTIONS if "--force" in option.opts} == set()
+
+
 def test_f_is_no_option() -> None:
     """Others read it as an input (kubectl, Ansible) or as force."""
     assert [command for command, option in OPTIONS if {"-f", "--file"} & set(option.opts)] == []

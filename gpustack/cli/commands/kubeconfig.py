@@ -1,7 +1,6 @@
 """The command `gpustack kubeconfig`, which writes a kubeconfig with a client certificate signed on the control
 plane."""
 
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import typer
 from gpustack.cli import options
 from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
+from gpustack.cli.output_file import ForceOption, require_target
 from gpustack.cli.root import OPERATE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError, describe_os_error
@@ -46,9 +46,10 @@ def kubeconfig(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write to this new file, readable by its owner only. Default: stdout, unless a terminal.",
+            help="Write to this file, readable by its owner only. Default: stdout, unless a terminal.",
         ),
     ] = None,
+    force: ForceOption = False,
     user: Annotated[
         str,
         typer.Option(
@@ -83,7 +84,7 @@ def kubeconfig(
     request = Request(user or read_login_name(), group, round(options.parse_duration(validity) / HOUR))
     refuse_names(request.client, request.group)
     expected_server = read_server(server)
-    with reserve_target(path):
+    with reserve_target(path, force=force):
         hosts = session.open_inventory()
         access = sign_access(hosts, request, expected_server)
         write_text(write_kubeconfig(access, hosts.spec.cluster_name, request.client), path)
@@ -109,11 +110,16 @@ def read_server(url: str) -> "Server | None":
 
 
 @contextmanager
-def reserve_target(path: Path | None) -> Iterator[None]:
-    """Create an empty private file before anything is signed, and remove it after an error. Raise UsageError for a file
-    that exists or cannot be created, and without --out for a terminal."""
+def reserve_target(path: Path | None, *, force: bool) -> Iterator[None]:
+    """Create an empty private file before anything is signed, and remove it after an error. With `force`, a file that
+    exists stays as it is until it is written. Raise UsageError for a file that exists without `force` or cannot be
+    created, and without --out for a terminal."""
     if path is None:
         refuse_terminal()
+        yield
+        return
+    require_target(path, "kubeconfig-unwritable", force=force)
+    if path.exists():
         yield
         return
     create_file(path)
@@ -137,9 +143,6 @@ def write_text(text: str, path: Path | None) -> None:
 
 
 def create_file(path: Path) -> None:
-    if os.path.lexists(path):
-        hint = Command("rm", str(path), note="if it is no longer needed")
-        raise UsageError("kubeconfig-exists", f"{path} exists; nothing was fetched.", "", hint)
     try:
         write_file(path, "", new=True)
     except (OSError, ValueError) as error:

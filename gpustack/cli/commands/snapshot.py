@@ -10,10 +10,10 @@ import typer
 
 from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import Session
+from gpustack.cli.output_file import ForceOption, require_target
 from gpustack.cli.root import DIAGNOSE, ROOT
 from gpustack.command import Command
 from gpustack.errors import UsageError, describe_os_error
-from gpustack.files.write import find_refusal
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
@@ -53,6 +53,7 @@ def snapshot(
         Path | None,
         typer.Option("--from", metavar="FILE", help="Read this recording instead of the hosts, to list or redact it."),
     ] = None,
+    force: ForceOption = False,
     *,
     session: Session,
 ) -> None:
@@ -62,7 +63,7 @@ def snapshot(
     from gpustack.rollout.anonymize import remove_secrets
 
     if path and path != Path("-"):
-        require_writable(path)
+        require_target(path, "snapshot-unwritable", force=force)
     current_snapshot = session.load_recording(recording) if recording else gather_answers(session)
     current_snapshot = pseudonymize(current_snapshot) if redaction else remove_secrets(current_snapshot)
     if list_answers:
@@ -85,13 +86,6 @@ def gather_answers(session: Session) -> "Snapshot":
     current_snapshot = gather_rounds(inventory, session.report)
     require_reach(current_snapshot)
     return current_snapshot
-
-
-def require_writable(path: Path) -> None:
-    """Require a file that can be written, before anything is asked. Raise UsageError."""
-    if refusal := find_refusal(path):
-        hint = Command("gpustack", "snapshot", "--out", "FILE")
-        raise UsageError("snapshot-unwritable", f"{path} cannot be written.", refusal, hint)
 
 
 def write_snapshot(snapshot: "Snapshot", path: Path) -> None:

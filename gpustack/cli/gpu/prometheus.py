@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli.output_file import ForceOption, require_target
 from gpustack.command import Command
 from gpustack.errors import UsageError, describe_os_error
 from gpustack.events import Reporter
@@ -99,6 +100,7 @@ class RecordedSource(Source):
     """Hold the options of commands whose queries can be recorded. `recording` is read in place of a Prometheus."""
 
     record: RecordOption = None
+    force: ForceOption = False
     recording: RecordingOption = None
 
     def __post_init__(self) -> None:
@@ -178,11 +180,9 @@ def record_queries(source: Source, hosts: "Inventory | None", prometheus: "Prome
     if not isinstance(source, RecordedSource) or source.record is None:
         yield prometheus
         return
-    from gpustack.files.write import find_refusal
     from gpustack.metrics.recording import RecordingWeb, write_answers
 
-    if refusal := find_refusal(source.record):
-        raise UsageError("metrics-recording", f"--record: {source.record} cannot be written.", refusal)
+    require_target(source.record, "metrics-recording", force=source.force)
     prometheus.web = web = RecordingWeb(prometheus.access)
     try:
         yield prometheus

@@ -8,6 +8,7 @@ import typer
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.option_groups import Session
+from gpustack.cli.output_file import ForceOption, require_target
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, select
 from gpustack.errors import UsageError
 from gpustack.events import format_count
@@ -35,6 +36,7 @@ def record(
     duration: ForOption = "15m",
     label: LabelOption = "",
     exporter: ExporterOption = "",
+    force: ForceOption = False,
     source: Source,
     session: Session,
 ) -> None:
@@ -42,9 +44,9 @@ def record(
 
     The metrics are read from Prometheus, or with --exporter from the exporter at its own interval. Ctrl-C ends the
     record early, and the file is written."""
-    from gpustack.profile.file import require_writable, write_profile
+    from gpustack.profile.file import write_profile
 
-    require_writable(file)
+    require_target(file, "profile-file", force=force)
     profile = record_profile((pod, node, gpu), duration, label, source, exporter, session)
     write_profile(profile, file)
     typer.echo(summarize(file, profile))
@@ -57,6 +59,7 @@ def baseline(
     gpu: GpuOption = "",
     duration: ForOption = "5m",
     exporter: ExporterOption = "",
+    force: ForceOption = False,
     source: Source,
     session: Session,
 ) -> None:
@@ -64,9 +67,9 @@ def baseline(
 
     GPUs that are busy give no baseline, and no file is written for them."""
     from gpustack.profile.baseline import require_idle
-    from gpustack.profile.file import require_writable, write_profile
+    from gpustack.profile.file import write_profile
 
-    require_writable(file)
+    require_target(file, "profile-file", force=force)
     profile = record_profile(("", node, gpu), duration, "baseline", source, exporter, session)
     require_idle(profile.job)
     write_profile(profile, file)

@@ -80,19 +80,29 @@ def test_kubeconfig_goes_to_stdout_or_to_a_private_file(hosts: Hosts, tmp_path: 
     assert (tmp_path / "config").stat().st_mode & 0o777 == 0o600
 
 
-def test_an_existing_file_is_never_overwritten(hosts: Hosts, tmp_path: Path) -> None:
+def test_an_existing_file_is_overwritten_by_force_alone(hosts: Hosts, tmp_path: Path) -> None:
     (tmp_path / "config").write_text("mine")
-    assert isinstance(expect_error("--out", "config"), UsageError)
+    assert expect_error("--out", "config").reference == "output-exists"
     assert (tmp_path / "config").read_text() == "mine"
     (tmp_path / "link").symlink_to("nowhere")
-    assert expect_error("--out", "link").reference == "kubeconfig-exists"
+    assert expect_error("--out", "link").reference == "kubeconfig-unwritable"
     assert hosts.scripts == []
+    result = runner.invoke(app, ["kubeconfig", "--user", "ann", "--out", "config", "--force"])
+    assert (result.exit_code, result.stdout) == (0, "config\n")
+    assert "client-certificate-data" in (tmp_path / "config").read_text()
+
+
+def test_an_error_leaves_the_file_that_force_would_overwrite(hosts: Hosts, tmp_path: Path) -> None:
+    hosts.names = share_authority().sign_server("kube.example.com")
+    (tmp_path / "config").write_text("mine")
+    assert isinstance(expect_error("--user", "ann", "--out", "config", "--force"), GpustackError)
+    assert (tmp_path / "config").read_text() == "mine"
 
 
 @pytest.mark.parametrize("target", ["no/such/folder/x", "file/x", "f" * 300, "."])
 def test_where_no_file_can_be_made_nothing_is_signed(hosts: Hosts, tmp_path: Path, target: str) -> None:
     (tmp_path / "file").touch()
-    assert expect_error("--out", target).reference in ("kubeconfig-unwritable", "kubeconfig-exists")
+    assert expect_error("--out", target).reference == "kubeconfig-unwritable"
     assert hosts.scripts == []
 
 
@@ -100,7 +110,7 @@ def test_on_a_full_disk_no_file_is_left(hosts: Hosts, monkeypatch: pytest.Monkey
     def fill_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpustack.cli.commands.kubeconfig.os.fsync", fill_disk)
+    monkeypatch.setattr("os.fsync", fill_disk)
     error = expect_error("--user", "ann", "--out", "config")
     assert (error.reference, error.reason) == ("kubeconfig-unwritable", "No space left on device")
     assert not (tmp_path / "config").exists()

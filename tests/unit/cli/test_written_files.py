@@ -43,6 +43,36 @@ def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
         assert (error.reference, str(output_path) in error.message) == ("snapshot-unwritable", True)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "snapshot --from {recording} --out {file}",
+        "kubeconfig --user ann --out {file}",
+        "profile record --pod a/b --prometheus http://127.0.0.1:1 --out {file}",
+        "profile baseline --node a --prometheus http://127.0.0.1:1 --out {file}",
+        "gpu list --prometheus http://127.0.0.1:1 --record {file}",
+        "capacity report --prometheus http://127.0.0.1:1 --record {file}",
+    ],
+)
+def test_no_command_overwrites_a_file_without_force(line: str, tmp_path: Path) -> None:
+    recording.write_recording(build_snapshot(), tmp_path / "recording")
+    (tmp_path / "file").write_text("mine")
+    words = line.format(recording=tmp_path / "recording", file=tmp_path / "file").split()
+    error = CliRunner().invoke(app, words).exception
+    assert isinstance(error, UsageError), error
+    assert error.reference == "output-exists"
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_force_overwrites_a_file(tmp_path: Path) -> None:
+    recording.write_recording(build_snapshot(), tmp_path / "recording")
+    (tmp_path / "file").write_text("mine")
+    words = ["snapshot", "--from", str(tmp_path / "recording"), "--out", str(tmp_path / "file"), "--force"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert recording.read_recording(tmp_path / "file").inventory.hosts
+
+
 def test_a_bug_without_a_place_for_its_report_stays_redacted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
