@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpustack.ask.judge import format_value
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
 from gpustack.command import Command, Hint, Prose, join_hints
 from gpustack.doctor.entry import Apt, DropIn, Remedy, Rollout
+from gpustack.probes.gpu.holding_pods import HOLDING_PODS
 
 PODS_RUN_ON = "pods run on"
 RESTARTS = {
@@ -22,6 +26,20 @@ def describe_interruption(remedy: Remedy) -> str:
     if remedy.drop_in and remedy.drop_in.restart:
         return f"pods of {remedy.drop_in.restart} are made anew"
     return ""
+
+
+def describe_gpu_pods(snapshot: Snapshot, hosts: Iterable[str]) -> str:
+    """Describe which pods hold GPUs on these hosts, and on which hosts that is not known. Return an empty text where no
+    pod does."""
+    texts = [describe_holders(View(snapshot, host)) for host in hosts]
+    return "; ".join(filter(None, texts))
+
+
+def describe_holders(view: View) -> str:
+    if not view.has_fact(HOLDING_PODS):
+        return f"{view.location}: not known"
+    pods = view[HOLDING_PODS]
+    return f"{view.location}: {format_value(pods)}" if pods else ""
 
 
 def list_manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[Hint]:

@@ -19,7 +19,12 @@ from gpustack.doctor.graph import load_graph
 from gpustack.errors import RolloutError, UsageError
 from gpustack.probes.network.links import LINK_STATES, find_managed_links
 from gpustack.remedy.caution import describe_cautions
-from gpustack.remedy.descriptions import describe_interruption, list_edit_commands, list_manual_commands
+from gpustack.remedy.descriptions import (
+    describe_gpu_pods,
+    describe_interruption,
+    list_edit_commands,
+    list_manual_commands,
+)
 from gpustack.remedy.scope import Scope, declare_drop_in, declare_playbook
 from gpustack.remedy.step_scope import declare_step
 from gpustack.rollout.next_command import build_command
@@ -41,9 +46,9 @@ ITS_OWN = "the plugin failed to load, and the setting that containerd complains 
 @dataclass(frozen=True)
 class Offer:
     """Describe a possible fix. `play` is the playbook, `hosts` are the hosts on which it runs, `host_variables` their
-    variables. `commands` do the same by hand, `interrupts` says what does not work meanwhile. `scopes` declare, by
-    host, all that may be changed. `obstacle` says why nothing may be done, and is empty otherwise. `caution` says why
-    an automatic fix needs a confirmation of its own in this case."""
+    variables. `commands` do the same by hand, `interrupts` says what does not work meanwhile, and names the pods that
+    hold GPUs there. `scopes` declare, by host, all that may be changed. `obstacle` says why nothing may be done, and is
+    empty otherwise. `caution` says why an automatic fix needs a confirmation of its own in this case."""
 
     finding: Finding
     fault: Fault
@@ -88,6 +93,8 @@ def build_offer(snapshot: Snapshot, root: Finding) -> Offer:
     unknown = [name for name in offer.hosts if not (snapshot.reach[name].reached and build_host_facts(snapshot, name))]
     if unknown and not offer.obstacle:
         return Offer(root, fault, obstacle=f"too little is known of {', '.join(unknown)} to change it")
+    if offer.interrupts and (pods := describe_gpu_pods(snapshot, offer.hosts)):
+        offer = replace(offer, interrupts=f"{offer.interrupts}; pods that hold GPUs: {pods}")
     if offer.obstacle or fault.remediation != "automatic":
         return offer
     return replace(offer, caution=describe_cautions(fault.remedy, snapshot, offer.hosts))

@@ -138,3 +138,20 @@ def test_every_remedy_has_words_for_people() -> None:
         if fault.remedy and not fault.remedy.step:
             assert list(list_manual_commands(fault.remedy, {"nodes": []})), fault.id
             assert isinstance(describe_interruption(fault.remedy), str)
+
+
+@pytest.mark.parametrize(
+    ("case", "interrupts"),
+    [
+        ("training", "pods that hold GPUs: h1: default/train-0, team-a/notebook-7d4b"),
+        ("other-shape", "pods that hold GPUs: h1: not known"),
+        ("no-gpu", ""),
+    ],
+)
+def test_a_fix_that_interrupts_something_names_the_pods_that_hold_gpus(case: str, interrupts: str) -> None:
+    units = {("units.services", "h1"): read_case("units.services", "fresh-debian-12")}
+    pods = {("gpu.holding-pods", "h1"): read_case("gpu.holding-pods", case)}
+    id = "containerd-not-running"
+    offer = build_offer(hosts.build_snapshot(units | pods), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
+    assert offer.interrupts.startswith("containerd restarts; pods run on, and none starts for some seconds")
+    assert offer.interrupts.partition(" seconds; ")[2] == interrupts
