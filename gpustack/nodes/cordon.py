@@ -5,6 +5,7 @@ that was read: where somebody changed the node meanwhile, the API server refuses
 """
 
 import shlex
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from gpustack.ask.api import ADMIN
@@ -21,9 +22,9 @@ def classify_cordon(record: NodeRecord) -> CordonState:
     return "gpustack" if record.owns_cordon else "others"
 
 
-def build_cordon_command(record: NodeRecord, author: str, time: str) -> str:
-    """Build the command that cordons a node. `author` is who does so, and `time` is in the notation of RFC 3339."""
-    text = dump_json({"who": author, "at": time})
+def build_cordon_command(record: NodeRecord, author: str) -> str:
+    """Build the command that cordons a node. `author` is who does so."""
+    text = dump_json({"who": author, "at": datetime.now(UTC).isoformat(timespec="seconds")})
     return build_patch_command(record, {CORDON_RECORD: text}, {"unschedulable": True})
 
 

@@ -7,7 +7,6 @@ and the pods that have left are gone.
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import NO_HINT, Hint
@@ -19,6 +18,7 @@ from gpustack.nodes.drain_plan import DrainPlan, ensure_unchanged, plan_drain, r
 from gpustack.nodes.eviction import build_eviction_script, parse_refusals
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.residents import Resident
+from gpustack.probes.kubernetes.node_records import NodeRecord
 from gpustack.rollout.next_command import build_command
 from gpustack.rollout.waiting import pause_between_rounds
 
@@ -67,7 +67,7 @@ class DrainResult:
 
 
 def check_drain(plan: DrainPlan) -> DrainResult:
-    """Return the result of a drain that was only to be preview."""
+    """Return the result of a drain that was only to be shown."""
     return DrainResult(plan, plan.cordon, only_checked=True)
 
 
@@ -82,18 +82,23 @@ class Drain:
     find_stop_reason: Callable[[], str] = lambda: ""
 
     def run(self, preview: DrainPlan, ended_pods: Sequence[str] = ()) -> DrainResult:
-        """Drain the node as it was preview. Raise RolloutError where it changed since, or the API refuses the cordon:
+        """Drain the node as it was shown. Raise RolloutError where it changed since, or the API refuses the cordon:
         then nothing was changed."""
         started_at, name = time.monotonic(), preview.node.name
-        current = plan_drain(self.gather(), name, ended_pods)
-        ensure_unchanged(preview, current)
-        refuse_drain(current, ended_pods)
-        cordon = current.cordon
+        cordon = preview.cordon
+
+        def read() -> NodeRecord:
+            current = plan_drain(self.gather(), name, ended_pods)
+            ensure_unchanged(preview, current)
+            refuse_drain(current, ended_pods)
+            return current.node
+
         if cordon == "none":
-            moment = datetime.now(UTC).isoformat(timespec="seconds")
-            self.writer.change_node(name, build_cordon_command(current.node, self.writer.author, moment))
+            self.writer.change_node(name, read, lambda node: build_cordon_command(node, self.writer.author))
             self.report(Event("changed", name, "cordoned"))
             cordon = "gpustack"
+        else:
+            read()
         result = self.evict_pods(preview, ended_pods, started_at)
         return replace(result, cordon=cordon, seconds=time.monotonic() - started_at)
 

@@ -14,6 +14,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 from gpustack.events import Reporter
 from gpustack.nodes.cordon import CordonState, classify_cordon
+from gpustack.nodes.named_pods import includes_pod, require_patterns
 from gpustack.nodes.node_host import HOST_PROBES, find_host_of_node, require_node, require_node_name
 from gpustack.nodes.residents import Fate, Resident, judge_residents
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS, DeviceHolder
@@ -70,12 +71,25 @@ def gather_node(
 def plan_drain(snapshot: Snapshot, name: str, ended_pods: Collection[str] = ()) -> DrainPlan:
     """Plan the drain of a node. Raise UsageError for an unknown node or pod, and UnreachableError where the API gave no
     answer."""
-    node = require_node(snapshot, name)
-    residents = read_residents(snapshot, ended_pods)
-    names = {resident.pod.full_name for resident in residents}
-    if odd := sorted({*ended_pods} - names):
+    plan = build_drain_plan(snapshot, name, ended_pods)
+    refuse_unknown_pods([plan], ended_pods)
+    return plan
+
+
+def refuse_unknown_pods(plans: Sequence["DrainPlan"], ended_pods: Collection[str]) -> None:
+    """Raise UsageError for a pattern that names no pod on the nodes, and InputError for what is no pattern."""
+    require_patterns(ended_pods)
+    names = {resident.pod.full_name for plan in plans for resident in plan.residents}
+    if odd := [pattern for pattern in ended_pods if not any(includes_pod([pattern], name) for name in names)]:
+        nodes = ", ".join(plan.node.name for plan in plans)
         reason = f"Pods there: {', '.join(sorted(names)) or 'none'}"
-        raise UsageError("node-unknown-pod", f"The node {name} has no pod {', '.join(odd)}.", reason)
+        raise UsageError("node-unknown-pod", f"There is no pod {', '.join(odd)} on {nodes}.", reason)
+
+
+def build_drain_plan(snapshot: Snapshot, name: str, ended_pods: Collection[str] = ()) -> DrainPlan:
+    """Build the plan of a drain, also where some of the pods are not on the node. Raise UsageError for an unknown node,
+    and UnreachableError where the API gave no answer."""
+    node, residents = require_node(snapshot, name), read_residents(snapshot, ended_pods)
     host, reason = find_host_of_node(snapshot, name)
     if not host:
         return DrainPlan(snapshot, node, residents, unknown_holders_reason=f"its host is unknown: {reason}")

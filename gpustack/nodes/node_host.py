@@ -22,14 +22,18 @@ def require_node_name(name: str) -> None:
         raise InputError("node-unknown", f"{name!r} is no name of a node.", "Nodes have names of DNS in small letters.")
 
 
-def require_node(snapshot: Snapshot, name: str) -> NodeRecord:
-    """Return the record of a node. Raise UnreachableError where the API gave no answer, and UsageError for an unknown
-    node."""
+def read_node_records(snapshot: Snapshot) -> tuple[NodeRecord, ...]:
+    """Return the records of all nodes. Raise UnreachableError where the API gave no answer."""
     try:
-        records = {record.name: record for record in View(snapshot, CLUSTER)[NODE_RECORDS]}
+        return View(snapshot, CLUSTER)[NODE_RECORDS]
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer; nothing was changed."
         raise UnreachableError("node-no-api", message, str(error), Command("gpustack", "verify")) from error
+
+
+def require_node(snapshot: Snapshot, name: str) -> NodeRecord:
+    """Return the record of a node. Raise the errors of read_node_records, and UsageError for an unknown node."""
+    records = {record.name: record for record in read_node_records(snapshot)}
     if name not in records:
         reason = describe_choice([name], sorted(records), "Nodes")
         raise UsageError("node-unknown", f"The cluster has no node {name}.", reason)

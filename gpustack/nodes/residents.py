@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.nodes.budgets import explain_refusal
+from gpustack.nodes.named_pods import includes_pod
 from gpustack.probes.kubernetes.disruption_budgets import Budget
 from gpustack.probes.kubernetes.node_pods import NodePod
 
@@ -26,10 +27,11 @@ class Resident:
 def judge_residents(
     pods: Iterable[NodePod], budgets: Iterable[Budget], ended_pods: Collection[str] = ()
 ) -> tuple[Resident, ...]:
-    """Judge the pods of a node, sorted by name. `ended_pods` are the full names of pods that a person gives up."""
+    """Judge the pods of a node, sorted by name. `ended_pods` are patterns of the full names of pods that a
+    person gives up."""
     known_budgets = tuple(budgets)
     return tuple(
-        judge_resident(pod, known_budgets, agreed=pod.full_name in ended_pods)
+        judge_resident(pod, known_budgets, agreed=includes_pod(ended_pods, pod.full_name))
         for pod in sorted(pods, key=lambda pod: pod.full_name)
     )
 

@@ -1,5 +1,6 @@
 """The end of a cordon: gpustack uncordons what it cordoned, and leaves the cordon of a person alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpustack.ask.snapshot import Snapshot
@@ -31,7 +32,6 @@ def refuse_foreign_cordon(snapshot: Snapshot, node: NodeRecord) -> None:
     raise RolloutError("node-cordon-foreign", message, reason, hint)
 
 
-def uncordon_node(writer: NodeWriter, node: NodeRecord) -> UncordonResult:
-    """Uncordon a node of this version. Raise RolloutError where the API refuses."""
-    writer.change_node(node.name, build_uncordon_command(node))
-    return UncordonResult(node, changed=True)
+def uncordon_node(writer: NodeWriter, name: str, read: Callable[[], NodeRecord]) -> UncordonResult:
+    """Uncordon a node. Raise RolloutError where the API refuses, and the errors of `read`."""
+    return UncordonResult(writer.change_node(name, read, build_uncordon_command), changed=True)

@@ -2,6 +2,7 @@
 exit statuses in its document, and the tables of docs/exit-codes.md are taken from here."""
 
 from gpustack.exit_status import ExitStatus
+from gpustack.report.nodes.renderings import NODE_RENDERINGS
 from gpustack.report.rendering import Rendering
 
 PLAN = Rendering(
@@ -265,28 +266,6 @@ RESET = Rendering(
         ExitStatus.UNKNOWN: "unknown: what is left on a host",
     },
 )
-DRAIN_PLAN = Rendering("nodes.drain_plan:DrainPlan", human="nodes.text:render_plan")
-DRAIN = Rendering(
-    "nodes.drain:DrainResult",
-    human="nodes.text:render_drain",
-    json="nodes.json:render_drain",
-    schema="node-drain",
-    commands="`gpustack node drain`",
-    meanings={
-        ExitStatus.OK: "every pod that was to leave has left; with --check, it can be drained",
-        ExitStatus.DIFFERS: "a pod did not leave in time; with --check, a pod would be refused",
-        ExitStatus.FAILED: "refused, or stopped",
-        ExitStatus.UNKNOWN: "unknown: which pods are left",
-    },
-)
-UNCORDON = Rendering(
-    "nodes.uncordon:UncordonResult",
-    human="nodes.text:render_uncordon",
-    json="nodes.json:render_uncordon",
-    schema="node-uncordon",
-    commands="`gpustack node uncordon`",
-    meanings={ExitStatus.OK: "the node takes new pods", ExitStatus.FAILED: "refused, or the API did not do it"},
-)
 ERROR = Rendering(
     "errors:GpustackError",
     human="error:render_error",
@@ -295,4 +274,4 @@ ERROR = Rendering(
     schema="error",
     commands="any of them that fails before it has a result",
 )
-RENDERINGS = {value.type: value for value in tuple(globals().values()) if isinstance(value, Rendering)}
+RENDERINGS = {value.type: value for value in (*globals().values(), *NODE_RENDERINGS) if isinstance(value, Rendering)}

@@ -2,14 +2,16 @@
 
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.node.drain import drain
+from gpustack.cli.node.reboot import reboot
 from gpustack.cli.node.uncordon import uncordon
-from gpustack.report.renderings import DRAIN, UNCORDON
+from gpustack.report.nodes.renderings import DRAIN, REBOOT, UNCORDON
 
 app = build_group(
-    "Drain nodes before maintenance, and return them to service.",
-    "gpustack node drain gpu1 --check -i mycluster    # who runs there, and what would leave",
+    "Drain, uncordon and reboot nodes.",
+    "gpustack node drain gpu1 --check -i mycluster    # who runs there",
     "gpustack node drain gpu1 -i mycluster",
     "gpustack node uncordon gpu1 -i mycluster",
+    "gpustack node reboot -i mycluster",
 )
 
 
@@ -33,3 +35,11 @@ declare_command(
     result=UNCORDON,
     short="Uncordon a node that gpustack cordoned.",
 )(uncordon)
+declare_command(
+    app,
+    "gpustack node reboot -i mycluster --check",
+    "gpustack node reboot gpu1 gpu2 -i mycluster --wait-for-jobs 2h",
+    "gpustack node reboot -i mycluster --if-required --yes",
+    result=REBOOT,
+    short="Reboot hosts one after the other, without losing jobs.",
+)(reboot)

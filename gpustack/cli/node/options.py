@@ -20,7 +20,8 @@ EndPodOption = Annotated[
     typer.Option(
         "--end-pod",
         metavar="NAMESPACE/NAME",
-        help="Evict this pod as well, which has no controller or has emptyDir data (repeatable, or comma-separated).",
+        help="Evict this pod as well, which has no controller or has emptyDir data; NAME may have * (repeatable, or "
+        "comma-separated).",
     ),
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Only show what would happen, and change nothing.")]
@@ -39,16 +40,16 @@ def require_agreement(session: LockSession, snapshot: "Snapshot", question: str,
 
 @contextmanager
 def open_node_run(
-    session: LockSession, snapshot: "Snapshot", words: Sequence[str]
+    session: LockSession, snapshot: "Snapshot", words: Sequence[str], names: Sequence[str] = ()
 ) -> "Iterator[tuple[Run, NodeWriter]]":
-    """Open a run that holds the locks of the control planes, with a writer through the acting one. Raise RolloutError
-    and LockedError where a lock cannot be taken."""
+    """Open a run that holds the locks of the control planes and of the hosts with these names, with a writer through
+    the acting control plane. Raise RolloutError and LockedError where a lock cannot be taken."""
     from gpustack.ask.probe import CLUSTER
     from gpustack.ask.view import View
     from gpustack.cli.questions import agree_on_places
     from gpustack.nodes.node_change import NodeWriter
 
     planes = [host.name for host in snapshot.inventory.control_planes]
-    places = agree_on_places(snapshot, words, planes, session.without_lock)
+    places = agree_on_places(snapshot, words, [*planes, *names], session.without_lock)
     with session.open_run(snapshot.inventory, words[0], places) as run:
         yield run, NodeWriter(View(snapshot, CLUSTER).host, run.execute, run.lock.holder)

@@ -8,7 +8,9 @@ from gpustack.cli.node.options import NodeArgument, open_node_run, require_agree
 from gpustack.cli.option_groups import LockSession
 
 if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
     from gpustack.nodes.uncordon import UncordonResult
+    from gpustack.probes.kubernetes.node_records import NodeRecord
 
 
 def uncordon(
@@ -29,11 +31,17 @@ def uncordon(
 
     words = ["node", "uncordon", node, *(["--foreign"] if foreign else [])]
     snapshot = gather_node(hosts, node, session.report, [NODE_RECORDS, IDENTITY])
-    record = require_node(snapshot, node)
-    if not record.cordoned:
+
+    def read(snapshot: "Snapshot") -> "NodeRecord":
+        record = require_node(snapshot, node)
+        if not foreign:
+            refuse_foreign_cordon(snapshot, record)
+        return record
+
+    if not (record := read(snapshot)).cordoned:
         return UncordonResult(record, changed=False)
-    if not foreign:
-        refuse_foreign_cordon(snapshot, record)
     require_agreement(session, snapshot, f"Uncordon {node}?", words)
-    with open_node_run(session, snapshot, words) as (_, writer):
-        return uncordon_node(writer, record)
+    with open_node_run(session, snapshot, words) as (run, writer):
+        return uncordon_node(
+            writer, node, lambda: read(gather_node(hosts, node, run.record, [NODE_RECORDS], [writer.via.name]))
+        )

@@ -23,9 +23,9 @@ NODE_VARIABLE = "NODE"
 class NodePod:
     """Describe a pod of a node.
 
-    `owner_kind` and `owner` are those of its controller, and empty without one. `devices` counts GPUs and MIG
-    instances. `scratch_volumes` are the names of its volumes of the kind emptyDir, which are deleted with it. `refusal`
-    is why the kubelet refused or evicted it. `leaves` tells that its deletion has begun.
+    `owner_kind`, `owner` and `owner_uid` are those of its controller, and empty without one. `devices` counts GPUs and
+    MIG instances. `scratch_volumes` are the names of its volumes of the kind emptyDir, which are deleted with it.
+    `refusal` is why the kubelet refused or evicted it. `leaves` tells that its deletion has begun.
     """
 
     namespace: str
@@ -33,6 +33,7 @@ class NodePod:
     uid: str
     owner_kind: str
     owner: str
+    owner_uid: str
     phase: str
     ready: bool
     started_at: datetime | None
@@ -62,6 +63,7 @@ def parse_node_pod(entry: Any) -> NodePod:
         uid=metadata["uid"],
         owner_kind=controllers[0]["kind"] if controllers else "",
         owner=controllers[0]["name"] if controllers else "",
+        owner_uid=controllers[0]["uid"] if controllers else "",
         phase=status["phase"],
         ready=conditions.get("Ready") == "True",
         started_at=parse_optional_time(status.get("startTime")),
@@ -80,7 +82,7 @@ NODE_PODS = Probe(
         f"/api/v1/pods?fieldSelector=spec.nodeName%3D${NODE_VARIABLE}",
         join_paths(
             list_field_paths("metadata", "name", "namespace", "uid", "labels", "deletionTimestamp"),
-            list_field_paths("metadata.ownerReferences", "kind", "name", "controller"),
+            list_field_paths("metadata.ownerReferences", "kind", "name", "uid", "controller"),
             (r"metadata.annotations.kubernetes\.io/config\.mirror",),
             list_field_paths("spec.volumes", "name", "emptyDir"),
             list_field_paths("spec.containers", "resources", "restartPolicy"),

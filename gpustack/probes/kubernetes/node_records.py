@@ -4,15 +4,16 @@ The record of a cordon is an annotation. The API server notes in managedFields w
 a person uncordons a node and cordons it again, that is no longer gpustack, whatever the annotation says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from gpustack.ask.probe import Api, Probe
 from gpustack.probes.gpu.cluster import RESOURCES
 from gpustack.probes.kubernetes.applied_objects import list_leaves
 from gpustack.probes.kubernetes.nodes import parse_each, parse_ready_condition
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import parse_integer, parse_optional_time
 from gpustack.probes.proof import join_paths, list_field_paths
 
 CORDON_RECORD, REBOOT_RECORD = "gpustack.io/cordon", "gpustack.io/reboot"
@@ -26,7 +27,7 @@ class NodeRecord:
     """Describe a node. `version` is its resourceVersion, which a change of it names. `cordon_record` and
     `reboot_record` are the texts of gpustack's annotations, empty without one. `cordon_manager` set
     `spec.unschedulable` last. `reason` is why it is not Ready. `devices` counts the allocatable GPUs and MIG instances
-    by the name of their resource."""
+    by the name of their resource. `reported_at` is when the kubelet last wrote the status, by the clock of its host."""
 
     name: str
     machine_id: str
@@ -38,6 +39,7 @@ class NodeRecord:
     cordon_record: str
     reboot_record: str
     devices: Mapping[str, int]
+    reported_at: datetime | None = None
 
     @property
     def owns_cordon(self) -> bool:
@@ -64,7 +66,14 @@ def parse_node_record(entry: Any) -> NodeRecord:
             for resource, number in status.get("allocatable", {}).items()
             if resource.startswith(RESOURCES)
         },
+        reported_at=max(parse_heartbeats(status), default=None),
     )
+
+
+def parse_heartbeats(status: Any) -> Iterator[datetime]:
+    for condition in status.get("conditions", ()):
+        if time := parse_optional_time(condition.get("lastHeartbeatTime")):
+            yield time
 
 
 def find_manager(entries: Any) -> str:
@@ -82,7 +91,7 @@ NODE_RECORDS = Probe(
             list_field_paths("metadata.annotations", r"gpustack\.io/cordon", r"gpustack\.io/reboot"),
             list_field_paths("metadata.managedFields", "manager", "fieldsV1.f:spec.f:unschedulable"),
             list_field_paths("status", "allocatable", "nodeInfo.machineID"),
-            list_field_paths("status.conditions", "type", "status", "message"),
+            list_field_paths("status.conditions", "type", "status", "message", "lastHeartbeatTime"),
             ("spec.unschedulable",),
         ),
     ),

@@ -10,7 +10,7 @@ from gpustack.nodes.drain import DrainResult
 from gpustack.nodes.residents import Resident
 from gpustack.nodes.uncordon import UncordonResult
 from gpustack.report.document import render_result
-from gpustack.report.renderings import DRAIN, UNCORDON
+from gpustack.report.nodes.renderings import DRAIN, UNCORDON
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, TimeOrNull, take
 
 

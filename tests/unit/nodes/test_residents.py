@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer
+from gpustack.errors import InputError
 from gpustack.nodes.budgets import explain_refusal, find_budgets, matches_expression, matches_pod
+from gpustack.nodes.named_pods import require_patterns
 from gpustack.nodes.residents import Resident, judge_residents
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS, Budget, Expression
 from gpustack.probes.kubernetes.node_pods import NODE_PODS, NodePod
@@ -51,6 +53,27 @@ def test_only_the_named_pod_is_given_up() -> None:
         "refused",
     )
     assert residents["notebook"].reason == "no controller makes it anew"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("team-a/*", {"cache", "notebook"}),
+        ("team-a/cache-*", {"cache"}),
+        ("default/slice", {"slice"}),
+        ("team-b/*", set[str]()),
+    ],
+)
+def test_a_pattern_gives_up_pods_of_its_namespace(pattern: str, names: set[str]) -> None:
+    require_patterns([pattern])
+    refused = {name for name, resident in judge(pattern).items() if resident.fate == "refused"}
+    assert refused == {"slice", "cache", "notebook"} - names
+
+
+@pytest.mark.parametrize("pattern", ["*", "*/*", "team-*/web", "notebook", "team-a/", "team-a/[a-z]", "a/b/c"])
+def test_no_pattern_means_all_pods(pattern: str) -> None:
+    with pytest.raises(InputError, match="no NAMESPACE/NAME"):
+        require_patterns([pattern])
 
 
 def test_naming_a_pod_moves_no_static_pod_and_no_daemon() -> None:

@@ -36,7 +36,8 @@ def test_an_uncordon_removes_the_record_too(api: NodeApi) -> None:
     snapshot = api.gather()
     node = require_node(snapshot, "gpu1")
     refuse_foreign_cordon(snapshot, node)
-    assert uncordon_node(NodeWriter(HOSTS[0], api.execute), node).changed
+    writer = NodeWriter(HOSTS[0], api.execute)
+    assert uncordon_node(writer, "gpu1", lambda: require_node(api.gather(), "gpu1")).changed
     assert (api.read_node()["spec"], api.read_node()["metadata"]["annotations"]) == ({}, {})
 
 
@@ -44,9 +45,9 @@ def test_an_uncordon_of_an_older_version_is_refused(api: NodeApi) -> None:
     api.set_cordon("gpustack-nodes", "{}")
     node = require_node(api.gather(), "gpu1")
     writer = NodeWriter(HOSTS[0], api.execute)
-    uncordon_node(writer, node)
+    uncordon_node(writer, "gpu1", lambda: node)
     with pytest.raises(RolloutError, match="was not changed"):
-        uncordon_node(writer, node)
+        uncordon_node(writer, "gpu1", lambda: node)
 
 
 @pytest.mark.parametrize("text", ["", "x", "[]", '{"at": "today"}', "[" * 2000])

@@ -1,4 +1,4 @@
-"""Drains for the reports: what is shown first, one that leaves pods behind, and one of which the end is unknown."""
+"""Drains and reboots for the reports: what is shown first, and ends of all kinds."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,13 +10,18 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.nodes.drain import DrainResult, RemainingPod
 from gpustack.nodes.drain_plan import DrainPlan
+from gpustack.nodes.gpu_jobs import find_gpu_jobs
+from gpustack.nodes.node_reboot import NodeOutcome
+from gpustack.nodes.reboot_plan import RebootPlan, RebootTarget
 from gpustack.nodes.residents import Resident, judge_residents
+from gpustack.nodes.rolling_reboot import RebootResult
 from gpustack.nodes.uncordon import UncordonResult
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
+from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
 from gpustack.probes.kubernetes.node_pods import NODE_PODS
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS
-from gpustack.report.nodes import json, text
+from gpustack.report.nodes import json, reboot, text
 from tests.unit.report.screen import print_screen
 from tests.worlds.results.plans import build_hosts
 from tests.worlds.snapshots.answers import read_case
@@ -26,6 +31,7 @@ TAKEN_AT = datetime(2026, 11, 30, 1, tzinfo=UTC)
 NODE, _ = NODE_RECORDS.extract_fact(read_case(NODE_RECORDS.id, "cordoned-by-gpustack"))
 PODS = NODE_PODS.extract_fact(read_case(NODE_PODS.id, "two-teams"))
 BUDGETS = DISRUPTION_BUDGETS.extract_fact(read_case(DISRUPTION_BUDGETS.id, "two-teams"))
+BOOT = BOOT_IDENTITY.extract_fact(read_case(BOOT_IDENTITY.id, "usual"))
 UNCORDON_RESULT = UncordonResult(NODE, changed=True)
 
 
@@ -51,6 +57,25 @@ def make_unknown_drain() -> DrainResult:
     return DrainResult(plan, "others", unknown_reason="no answer within 10 s", seconds=300.4)
 
 
+def make_reboot_plan() -> RebootPlan:
+    plan = make_plan()
+    residents = judge_pods()
+    worker = RebootTarget(plan, BOOT, "", None, False, find_gpu_jobs(residents))
+    node = replace(NODE, name="kube1", cordoned=False)
+    idle = DrainPlan(plan.snapshot, node, (), "kube1", ())
+    return RebootPlan(plan.snapshot, (worker, RebootTarget(idle, None, "no answer within 10 s", None, True, ())))
+
+
+def make_mixed_reboot() -> RebootResult:
+    outcomes = (
+        NodeOutcome("gpu0", "gpu0", "rebooted", "", 94.2, ("team-a/train-1", "team-a/notebook"), ("team-a/train-1",)),
+        NodeOutcome("gpu1", "gpu1", "skipped", "GPU jobs still run there after 1800 s: team-a/t-9 (Job t)", 1801),
+        NodeOutcome("gpu2", "gpu2", "failed", "it offers 3 of 4 nvidia.com/gpu, after 1200 s", 1290.5),
+        NodeOutcome("kube1", "kube1", "due"),
+    )
+    return RebootResult(replace(make_reboot_plan(), continues="ann@desk", finished_nodes=("gpu9",)), outcomes, 3186.0)
+
+
 RENDERINGS: dict[str, Callable[[], str]] = {
     "node-drain-shown.txt": lambda: print_screen(lambda screen: text.render_plan(screen, make_plan())),
     "node-drain-left.txt": lambda: print_screen(
@@ -60,5 +85,10 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "node-drain-unknown.txt": lambda: print_screen(
         lambda screen: text.render_drain(screen, make_unknown_drain(), evidence="runs/1")
     ),
+    "node-reboot-shown.txt": lambda: print_screen(lambda screen: reboot.render_plan(screen, make_reboot_plan())),
+    "node-reboot-mixed.txt": lambda: print_screen(
+        lambda screen: reboot.render_human(screen, make_mixed_reboot(), evidence="runs/1")
+    ),
+    "node-reboot-mixed.json": lambda: reboot.render_json(make_mixed_reboot(), evidence="runs/1"),
     "node-uncordon.json": lambda: json.render_uncordon(UNCORDON_RESULT),
 }

@@ -17,24 +17,29 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot, index_answers
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
+from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
+from gpustack.probes.kubernetes.live_controllers import LIVE_CONTROLLERS
 from gpustack.probes.kubernetes.node_pods import NODE_PODS
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS
 from gpustack.probes.kubernetes.nodes import NODES
 from tests.worlds.snapshots.answers import make_list, read_case
 from tests.worlds.snapshots.build import build
 
+BOOTED_AT = 1795900000
+"""Seconds since 1970 of the first boot. The recorded nodes have reported after it."""
 HOSTS = (
     Host("k1", "10.0.0.1", groups=frozenset({CONTROL_PLANE, NODE})),
     Host("h1", "10.0.0.2", groups=frozenset({NODE})),
 )
-KUBECTL = f"""#!{sys.executable} -I
+PROGRAM = f"""#!{sys.executable} -I
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
-from tests.worlds.programs.node_kubectl import run_kubectl
-run_kubectl(sys.argv[1:])
+from tests.worlds.programs.node_kubectl import run_kubectl, run_systemd
+{{}}(sys.argv[1:])
 """
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def list_recorded(probe: str, case: str) -> list[Any]:
@@ -43,23 +48,27 @@ def list_recorded(probe: str, case: str) -> list[Any]:
 
 @dataclass
 class NodeApi:
-    """Hold the folder with the objects. `unread_probes` are not answered, and `holders` are the processes of h1."""
+    """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes of h1, and hosts
+    of `reboot_required` ask for a reboot."""
 
     folder: Path
     stuck_pods: set[str] = field(default_factory=set)
     unread_probes: set[str] = field(default_factory=set)
     holders: str = ""
+    reboot_required: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.kubectl = self.folder / "kubectl"
-        self.kubectl.write_text(KUBECTL)
-        self.kubectl.chmod(0o755)
+        for name, function in (("kubectl", "run_kubectl"), ("systemd-run", "run_systemd")):
+            program = self.folder / name
+            program.write_text(PROGRAM.format(function))
+            program.chmod(0o755)
         self.write(
             {
                 "nodes": list_recorded(NODE_RECORDS.id, "schedulable"),
                 "pods": list_recorded(NODE_PODS.id, "two-teams"),
                 "budgets": list_recorded(DISRUPTION_BUDGETS.id, "two-teams"),
                 "calls": [],
+                "boots": {"k1": 0, "h1": 0},
             }
         )
 
@@ -115,7 +124,12 @@ class NodeApi:
     def gather(self, *_: Any, **__: Any) -> Snapshot:
         self.end_pods()
         objects = self.read()
-        lists = {NODE_RECORDS.id: "nodes", NODE_PODS.id: "pods", DISRUPTION_BUDGETS.id: "budgets"}
+        lists = {
+            LIVE_CONTROLLERS.id: "pods",
+            NODE_RECORDS.id: "nodes",
+            NODE_PODS.id: "pods",
+            DISRUPTION_BUDGETS.id: "budgets",
+        }
         answers = [
             Answer(probe, CLUSTER, 0, make_list(probe, objects[kind]).stdout)
             for probe, kind in lists.items()
@@ -127,14 +141,19 @@ class NodeApi:
             machine = self.read_node(node)["status"]["nodeInfo"]["machineID"]
             answers.append(Answer(IDENTITY.id, host, 0, f"{machine}\n\n"))
             answers.append(Answer(HOSTNAME.id, host, 0, f"{node}\n"))
+            boots, word = objects["boots"][host], "yes" if host in self.reboot_required else "no"
+            line = f"{BOOT_ID.read_text().strip()}-{boots} {BOOTED_AT + boots} {word}\n"
+            answers.append(Answer(BOOT_IDENTITY.id, host, 0, line))
         answers.append(Answer(DEVICE_HOLDERS.id, "h1", 0, self.holders))
         return build(HOSTS, index_answers(answers))
 
     def execute(self, host: Host, script: str, **_: Any) -> Iterator[str]:
-        """Run a script with the kubectl of this folder."""
+        """Run a script with the programs of this folder, which reboot nothing."""
+        for program in ("kubectl", "systemd-run"):
+            script = script.replace(program, str(self.folder / program))
         process = subprocess.run(
-            ["sh", "-s"],
-            input=script.replace("kubectl", str(self.kubectl)),
+            ["env", f"REBOOTED={host.name}", "sh", "-s"],
+            input=script,
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         yield from process.stdout.splitlines()

@@ -2,6 +2,7 @@
 against a kube-apiserver 1.36.4."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,35 @@ OTHER_UID = (
 )
 
 
+def run_systemd(words: list[str]) -> None:
+    """Count a boot of the host in place of one."""
+    assert words[-2:] == ["systemctl", "reboot"]
+    path = Path(sys.argv[0]).with_name("objects.json")
+    objects = json.loads(path.read_text())
+    objects["boots"][os.environ["REBOOTED"]] += 1
+    objects["calls"].append(["reboot", os.environ["REBOOTED"]])
+    path.write_text(json.dumps(objects))
+
+
 def run_kubectl(words: list[str]) -> None:
     path = Path(sys.argv[0]).with_name("objects.json")
     objects = json.loads(path.read_text())
     objects["calls"].append(words)
-    refusal = change_node(objects, words) if "patch" in words else evict_pod(objects, json.load(sys.stdin))
+    refusal = change_objects(objects, words)
     path.write_text(json.dumps(objects))
     if refusal:
         sys.exit(refusal)
+
+
+def change_objects(objects: dict[str, Any], words: list[str]) -> str:
+    """Change the objects as the words say it, and return the refusal."""
+    if "patch" in words:
+        return change_node(objects, words)
+    if "delete" in words:
+        name = words[words.index("pod") + 1]
+        objects["pods"] = [pod for pod in objects["pods"] if pod["metadata"]["name"] != name]
+        return ""
+    return evict_pod(objects, json.load(sys.stdin))
 
 
 def change_node(objects: dict[str, Any], words: list[str]) -> str:

@@ -1,0 +1,51 @@
+"""The record of a reboot that is under way, an annotation of the node: by it the next gpustack continues a killed one.
+
+While the host still has the boot of the record, the reboot is to come; with another one it is to be verified.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from gpustack.files.json_text import dump_json, load_json
+from gpustack.nodes.cordon import build_patch_command
+from gpustack.probes.kubernetes.node_records import CORDON_RECORD, REBOOT_RECORD, NodeRecord
+
+
+@dataclass(frozen=True)
+class RebootRecord:
+    """Hold the state before a reboot, which `author` began at the time `begun_at`. `boot` identifies the boot,
+    `devices` counts the GPUs and MIG instances that were allocatable, and `has_exporter` tells whether an exporter of
+    GPUs was ready."""
+
+    boot: str
+    devices: Mapping[str, int]
+    has_exporter: bool
+    author: str
+    begun_at: str
+
+    @property
+    def text(self) -> str:
+        return dump_json(asdict(self), sort_keys=True)
+
+
+def parse_reboot_record(text: str) -> RebootRecord | None:
+    """Parse a record; None where the text is none."""
+    try:
+        document = load_json(text)
+        devices = {str(resource): int(count) for resource, count in document["devices"].items()}
+        boot, author, time = (str(document[key]) for key in ("boot", "author", "begun_at"))
+        return RebootRecord(boot, devices, bool(document["has_exporter"]), author, time)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def build_record_command(node: NodeRecord, record: RebootRecord) -> str:
+    """Build the command that records a reboot which is to come. The node stays schedulable."""
+    return build_patch_command(node, {REBOOT_RECORD: record.text}, {})
+
+
+def build_end_command(node: NodeRecord) -> str:
+    """Build the command that removes the record, and the cordon where it is gpustack's."""
+    if not node.owns_cordon:
+        return build_patch_command(node, {REBOOT_RECORD: None}, {})
+    return build_patch_command(node, {REBOOT_RECORD: None, CORDON_RECORD: None}, {"unschedulable": None})

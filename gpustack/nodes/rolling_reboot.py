@@ -1,0 +1,176 @@
+"""The rolling reboot: one host after the other, control planes last.
+
+A node that cannot be rebooted now is skipped, and the next one comes. A node that does not come back as it was ends it:
+what broke the one would break the others.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gpustack.command import NO_HINT, Hint
+from gpustack.config.inventory import Inventory
+from gpustack.errors import GpustackError
+from gpustack.events import INTERRUPTED
+from gpustack.exit_status import ExitStatus, select_status
+from gpustack.nodes.drain_plan import gather_node
+from gpustack.nodes.node_change import NodeWriter
+from gpustack.nodes.node_host import require_node
+from gpustack.nodes.node_reboot import NodeOutcome, NodeReboot, Waits
+from gpustack.nodes.reboot_plan import RebootPlan, RebootTarget
+from gpustack.nodes.reboot_record import RebootRecord, build_record_command
+from gpustack.nodes.reboot_verification import has_ready_exporter
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
+from gpustack.rollout.next_command import build_command
+from gpustack.rollout.run import Run
+
+ENDING = frozenset({"failed", "stopped"})
+"""Ends of a node that are the end of all."""
+OpenRun = Callable[[], AbstractContextManager[tuple[Run, NodeWriter]]]
+"""Such a function opens a run that holds the locks of all hosts of the reboot."""
+
+
+@dataclass(frozen=True)
+class RebootResult:
+    """Hold the ends of all nodes, in their order. `only_checked` tells that nothing was changed, as nobody asked for
+    it."""
+
+    plan: RebootPlan
+    outcomes: tuple[NodeOutcome, ...]
+    seconds: float = 0.0
+    only_checked: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        return all(outcome.outcome in {"rebooted", "skipped"} for outcome in self.outcomes)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        ends = {outcome.outcome for outcome in self.outcomes}
+        stop_reasons = {outcome.reason for outcome in self.outcomes if outcome.outcome == "stopped"}
+        return select_status(
+            interrupted=INTERRUPTED in stop_reasons,
+            failed="failed" in ends or stop_reasons,
+            differs="skipped" in ends and not self.only_checked,
+        )
+
+    @property
+    def next_command(self) -> Hint:
+        """Return the command that continues a reboot which is not complete."""
+        if self.only_checked or self.is_complete:
+            return NO_HINT
+        names = [outcome.node for outcome in self.outcomes if outcome.outcome not in {"rebooted", "skipped"}]
+        return build_command(self.plan.snapshot.inventory, "node", "reboot", *names)
+
+
+def check_reboot(plan: RebootPlan) -> RebootResult:
+    """Return the result of a reboot that was only to be shown."""
+    return RebootResult(plan, tuple(map(build_open_outcome, plan.targets)), only_checked=True)
+
+
+def build_open_outcome(target: RebootTarget) -> NodeOutcome:
+    """Build the outcome of a node whose turn has not come."""
+    if reason := explain_exclusion(target):
+        return NodeOutcome(target.node.name, target.drain.host, "skipped", reason)
+    return NodeOutcome(target.node.name, target.drain.host, "due")
+
+
+def explain_exclusion(target: RebootTarget) -> str:
+    """Explain why a node cannot be rebooted by gpustack; empty where it can."""
+    if not target.drain.host:
+        return f"its host is unknown: {target.unknown_reason}"
+    if target.boot is None and target.record is None:
+        return f"the boot of its host is unknown: {target.unknown_reason}"
+    host = target.drain.snapshot.inventory.by_name[target.drain.host]
+    return "gpustack runs on its host, and would end with it" if host.connection == "local" else ""
+
+
+def build_record(target: RebootTarget, author: str) -> RebootRecord:
+    """Build the record of a node before its reboot. Raise FactUnavailable where its pods are unknown."""
+    boot = target.boot.identity if target.boot else ""
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    return RebootRecord(boot, target.node.devices, has_ready_exporter(target.drain.snapshot), author, moment)
+
+
+def reboot_node(reboot: NodeReboot) -> NodeOutcome:
+    """Reboot a node. An error of it is its end, and is not raised: the ends of other nodes are to be reported, too."""
+    try:
+        return reboot.start() or reboot.complete()
+    except GpustackError as error:
+        return NodeOutcome(reboot.node, reboot.host.name, "failed", f"{error.message} {error.reason}".strip())
+
+
+@dataclass(frozen=True)
+class RollingReboot:
+    """Reboot the hosts of nodes. The locks of a control plane end with its boot, so that it gets runs of its own."""
+
+    inventory: Inventory
+    open_run: OpenRun
+    waits: Waits
+    ended_pods: Sequence[str] = ()
+
+    def run(self, plan: RebootPlan) -> tuple[NodeOutcome, ...]:
+        """Reboot the nodes of a plan."""
+        outcomes = {target.node.name: build_open_outcome(target) for target in plan.targets}
+        due = [target for target in plan.targets if outcomes[target.node.name].outcome == "due"]
+        records = {target.node.name: target.record for target in due if target.record}
+        workers = [target for target in due if not target.is_control_plane]
+        if due:
+            with self.open_run() as (run, writer):
+                for target in due:
+                    if target.record is None:
+                        records[target.node.name] = self.record_node(target, run, writer)
+                for target in workers:
+                    reboot = self.build_reboot(target, records[target.node.name], run, writer)
+                    outcomes[target.node.name] = reboot_node(reboot)
+                    if outcomes[target.node.name].outcome in ENDING:
+                        return tuple(outcomes.values())
+        for target in due[len(workers) :]:
+            outcomes[target.node.name] = self.reboot_plane(target, records[target.node.name])
+            if outcomes[target.node.name].outcome in ENDING:
+                break
+        return tuple(outcomes.values())
+
+    def record_node(self, target: RebootTarget, run: Run, writer: NodeWriter) -> RebootRecord:
+        """Record on a node that its reboot is to come."""
+        record, name = build_record(target, writer.author), target.node.name
+
+        def read() -> NodeRecord:
+            snapshot = gather_node(self.inventory, name, run.record, [NODE_RECORDS], [writer.via.name])
+            return require_node(snapshot, name)
+
+        writer.change_node(name, read, lambda node: build_record_command(node, record))
+        return record
+
+    def reboot_plane(self, target: RebootTarget, record: RebootRecord) -> NodeOutcome:
+        with self.open_run() as (run, writer):
+            reboot = self.build_reboot(target, record, run, writer)
+            if outcome := reboot.start():
+                return outcome
+            reboot = self.build_reboot(target, record, run, writer, heeds_locks=False)
+            if reason := reboot.wait_for_boot():
+                return NodeOutcome(target.node.name, target.drain.host, "failed", reason)
+        with self.open_run() as (run, writer):
+            return self.build_reboot(target, record, run, writer).complete()
+
+    def build_reboot(
+        self, target: RebootTarget, record: RebootRecord, run: Run, writer: NodeWriter, *, heeds_locks: bool = True
+    ) -> NodeReboot:
+        """Build the reboot of a node. Without `heeds_locks` only a signal stops it."""
+        name = target.node.name
+
+        def find_signal() -> str:
+            return INTERRUPTED if run.stop.is_set() else ""
+
+        return NodeReboot(
+            node=name,
+            host=self.inventory.by_name[target.drain.host],
+            record=record,
+            gather=lambda probes, hosts: gather_node(self.inventory, name, run.record, probes, hosts),
+            writer=writer,
+            waits=self.waits,
+            report=run.record,
+            ended_pods=self.ended_pods,
+            find_stop_reason=run.find_stop_reason if heeds_locks else find_signal,
+        )
