@@ -12,10 +12,13 @@ from gpustack.health.incidents import Incident, find_incidents
 from gpustack.health.judge import GpuHealth, judge_signs
 from gpustack.health.nodes import NodeHealth, judge_node
 from gpustack.health.sign import Sign, Verdict
-from gpustack.health.sources import HeardGpu, NodeOffer, Sources
+from gpustack.health.sources import NodeOffer, Sources
 from gpustack.metrics.gpus import Gpu, Owner
-from gpustack.metrics.readings import Reading
+from gpustack.metrics.readings import Reading, Readings
 
+SILENT = "it sent values before and sends none now; `gpustack doctor` reads the log of its host"
+FRESH_SECONDS = 75
+"""The age of values after which a GPU counts as silent: an exporter is scraped once a minute or more often."""
 UNWELL: tuple[Verdict, ...] = ("restart-app", "reset", "reboot", "replace")
 
 
@@ -36,74 +39,101 @@ class Health:
 
 
 def build_health(sources: Sources) -> Health:
-    boards = group_boards(sources.readings.newest)
-    incidents = find_incidents(reading for board in boards.values() for reading in board)
-    owners = group_board_owners(sources)
-    divided_nodes = {reading.gpu.node for reading in sources.readings.newest if reading.gpu.instance}
+    boards_by_node = group_boards(
+        reading for reading in sources.readings.newest if sources.time - reading.time <= FRESH_SECONDS
+    )
+    incidents = find_incidents(
+        reading for boards in boards_by_node.values() for board in boards.values() for reading in board
+    )
+    silent_by_node = group_silent_gpus(sources, {uuid for boards in boards_by_node.values() for uuid in boards})
     shared_xids = {incident.xid for incident in incidents}
-    signs = {
-        uuid: list_signs(board, has_instances=board[0].gpu.node in divided_nodes, shared_xids=shared_xids)
-        for uuid, board in boards.items()
+    gpus_by_node = {
+        node: judge_gpus(node, boards_by_node.get(node, {}), silent_by_node.get(node, ()), sources, shared_xids)
+        for node in (*boards_by_node, *(node for node in silent_by_node if node not in boards_by_node))
     }
-    gpus_by_node: dict[str, list[GpuHealth]] = {}
-    for node, uuids in group_by_node(boards).items():
-        node_signs = {uuid: signs[uuid] for uuid in uuids}
-        offer, is_shared = sources.offers.get(node, NodeOffer()), sources.sharing.get(node) in SHARED
-        for uuid in uuids:
-            own_signs = (*signs[uuid], *find_kubelet_signs(uuid, node_signs, offer, is_shared=is_shared))
-            gpus_by_node.setdefault(node, []).append(judge_gpu(boards[uuid], own_signs, owners.get(uuid, ())))
-    for gpu in find_silent_gpus(sources.heard_gpus, boards, sources.offers):
-        gpus_by_node.setdefault(gpu.gpu.node, []).append(gpu)
-    names = sorted({*gpus_by_node, *(node for node, offer in sources.offers.items() if offer.capacity_count)})
-    nodes = tuple(
-        judge_node(name, gpus_by_node.get(name, ()), sources, is_divided=name in divided_nodes) for name in names
-    )
-    gpus = sorted(
-        (gpu for entries in gpus_by_node.values() for gpu in entries), key=lambda entry: build_sort_key(entry.gpu)
-    )
-    return Health(tuple(gpus), nodes, incidents, sources.readings.doubts, sources.time)
+    offering_nodes = (node for node, offer in sources.offers.items() if offer.capacity_count)
+    nodes = [judge_node(name, gpus_by_node.get(name, ()), sources) for name in sorted({*gpus_by_node, *offering_nodes})]
+    gpus = sorted((gpu for gpus in gpus_by_node.values() for gpu in gpus), key=lambda gpu: build_sort_key(gpu.gpu))
+    return Health(tuple(gpus), tuple(nodes), incidents, sources.readings.doubts, sources.time)
 
 
-def group_boards(readings: Iterable[Reading]) -> dict[str, list[Reading]]:
-    """Group the readings by GPU, those of MIG instances with their board. Readings that are older than a scrape than
-    the newest one of the GPU are left out."""
+def group_boards(readings: Iterable[Reading]) -> dict[str, dict[str, list[Reading]]]:
+    """Group the readings by node and GPU, those of MIG instances with their board. Readings that are older than a
+    scrape than the newest one of the GPU are left out."""
     boards: dict[str, list[Reading]] = {}
     for reading in readings:
         boards.setdefault(reading.gpu.key[0], []).append(reading)
-    newest = {uuid: max(reading.time for reading in board) for uuid, board in boards.items()}
-    return {
-        uuid: [reading for reading in board if reading.time >= newest[uuid] - OLD] for uuid, board in boards.items()
+    by_node: dict[str, dict[str, list[Reading]]] = {}
+    for uuid, board in boards.items():
+        newest = max(reading.time for reading in board)
+        current = [reading for reading in board if reading.time >= newest - OLD]
+        by_node.setdefault(current[0].gpu.node, {})[uuid] = current
+    return by_node
+
+
+def group_silent_gpus(sources: Sources, boards: Collection[str]) -> dict[str, list[GpuHealth]]:
+    """Group by node the GPUs that sent values within the last minutes and send none now, and those of known nodes that
+    sent some within a day."""
+    silent: dict[str, Gpu] = {}
+    for reading in sources.readings.newest:
+        silent[reading.gpu.key[0]] = replace(reading.gpu, instance="", profile="")
+    for heard in sources.heard_gpus:
+        if heard.node in sources.offers:
+            silent.setdefault(heard.uuid, Gpu(heard.node, "", heard.uuid, model=heard.model))
+    by_node: dict[str, list[GpuHealth]] = {}
+    for uuid, gpu in silent.items():
+        if uuid not in boards:
+            by_node.setdefault(gpu.node, []).append(GpuHealth(gpu, (), "unknown", SILENT, (), None))
+    return by_node
+
+
+def judge_gpus(
+    node: str,
+    boards: Mapping[str, Sequence[Reading]],
+    silent_gpus: Collection[GpuHealth],
+    sources: Sources,
+    shared_xids: Collection[int],
+) -> list[GpuHealth]:
+    """Judge the GPUs of a node."""
+    has_instances = node in sources.divided_nodes
+    signs = {
+        uuid: list_signs(board, has_instances=has_instances, shared_xids=shared_xids) for uuid, board in boards.items()
     }
+    faulty = {uuid for uuid, own_signs in signs.items() if any(sign.verdict != "ok" for sign in own_signs)}
+    faulty |= {silent.gpu.uuid for silent in silent_gpus}
+    offer, is_shared = sources.offers.get(node, NodeOffer()), sources.sharing.get(node) in SHARED
+    kubelet_signs = {
+        uuid: tuple(find_kubelet_signs(uuid, faulty, offer, is_shared=is_shared)) for uuid in {*boards, *faulty}
+    }
+    owners = group_board_owners(boards)
+    return [
+        *(replace(silent, signs=kubelet_signs[silent.gpu.uuid]) for silent in silent_gpus),
+        *(
+            judge_gpu(board, [*signs[uuid], *kubelet_signs[uuid]], owners.get(uuid, ()))
+            for uuid, board in boards.items()
+        ),
+    ]
 
 
-def group_board_owners(sources: Sources) -> dict[str, tuple[Owner, ...]]:
+def group_board_owners(boards: Mapping[str, Sequence[Reading]]) -> dict[str, tuple[Owner, ...]]:
     """Group the pods by GPU, those of MIG instances with their board."""
+    readings = Readings(tuple(reading for board in boards.values() for reading in board))
     board_owners: dict[str, set[Owner]] = {}
-    for (uuid, _), owners in group_owners(sources.readings).items():
+    for (uuid, _), owners in group_owners(readings).items():
         board_owners.setdefault(uuid, set()).update(owners)
     return {uuid: tuple(sorted(owners)) for uuid, owners in board_owners.items()}
 
 
-def group_by_node(boards: Mapping[str, Sequence[Reading]]) -> dict[str, list[str]]:
-    nodes: dict[str, list[str]] = {}
-    for uuid, board in boards.items():
-        nodes.setdefault(board[0].gpu.node, []).append(uuid)
-    return nodes
-
-
-def find_kubelet_signs(
-    uuid: str, node_signs: Mapping[str, Sequence[Sign]], offer: NodeOffer, *, is_shared: bool
-) -> Iterator[Sign]:
+def find_kubelet_signs(uuid: str, faulty: Collection[str], offer: NodeOffer, *, is_shared: bool) -> Iterator[Sign]:
     """Find what the kubelet says of a GPU. It offers units and does not name them: those that it withholds are of this
-    GPU where no more GPUs of the node have a fault than it withholds. A share says less than a GPU, so of a shared one
-    nothing is concluded."""
+    GPU where no more GPUs of the node have a fault, or are silent, than it withholds. A share says less than a GPU, so
+    of a shared one nothing is concluded."""
     withheld_count = offer.withheld_count
     if withheld_count is None:
         return
     if not withheld_count:
         yield Sign("kubelet", "ok")
         return
-    faulty = {name for name, signs in node_signs.items() if any(sign.verdict != "ok" for sign in signs)}
     if is_shared or not faulty or len(faulty) > withheld_count:
         return
     if uuid in faulty:
@@ -118,16 +148,6 @@ def judge_gpu(board: Sequence[Reading], signs: Collection[Sign], owners: tuple[O
     faults = tuple(dict.fromkeys(sign for sign in signs if sign.verdict != "ok"))
     whole = replace(newest.gpu, instance="", profile="")
     return GpuHealth(whole, owners, verdict, reason, faults or tuple(dict.fromkeys(signs)), newest.time)
-
-
-def find_silent_gpus(
-    heard_gpus: Iterable[HeardGpu], boards: Collection[str], nodes: Collection[str]
-) -> Iterator[GpuHealth]:
-    """Find the GPUs of these nodes that sent values within a day and send none now."""
-    for heard in heard_gpus:
-        if heard.uuid not in boards and heard.node in nodes:
-            reason = "it sent values within the last day and sends none now"
-            yield GpuHealth(Gpu(heard.node, "", heard.uuid, model=heard.model), (), "unknown", reason, (), None)
 
 
 def select_gpus(health: Health, *, node: str = "", gpu: str = "") -> Health:

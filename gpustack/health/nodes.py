@@ -23,24 +23,26 @@ class NodeHealth:
     cordoned: bool | None
 
 
-def judge_node(name: str, gpus: Collection[GpuHealth], sources: Sources, *, is_divided: bool) -> NodeHealth:
+def judge_node(name: str, gpus: Collection[GpuHealth], sources: Sources) -> NodeHealth:
     offer = sources.offers.get(name, NodeOffer())
     count = sum(gpu.time is not None for gpu in gpus)
-    notes = list(find_notes(name, gpus, count, offer, sources, is_divided=is_divided))
+    is_whole = sources.sharing.get(name) == UNSHARED and name not in sources.divided_nodes
+    notes = list(find_notes(gpus, count, offer, is_whole=is_whole))
     verdict = select_worst([*(gpu.verdict for gpu in gpus), *(verdict for verdict, _ in notes)])
     cordoned = name in sources.cordoned_nodes if name in sources.offers else None
     return NodeHealth(name, verdict, tuple(reason for _, reason in notes), count, cordoned)
 
 
 def find_notes(
-    name: str, gpus: Collection[GpuHealth], count: int, offer: NodeOffer, sources: Sources, *, is_divided: bool
+    gpus: Collection[GpuHealth], count: int, offer: NodeOffer, *, is_whole: bool
 ) -> Iterator[tuple[Verdict, str]]:
-    """Find verdicts on the node itself, each with its reason."""
+    """Find verdicts on the node itself, each with its reason. `is_whole` tells that a unit of it is known to be a whole
+    GPU."""
     if not count:
         yield "unknown", "no exporter sends values of its GPUs"
         return
     whole_count = offer.capacity.get(WHOLE, 0)
-    if count < whole_count and sources.sharing.get(name) == UNSHARED and not is_divided:
+    if is_whole and count < whole_count:
         yield "unknown", f"{count} of {format_count(whole_count, 'GPU')} send values"
     if offer.withheld_count and not any(sign.source == "kubelet" for gpu in gpus for sign in gpu.signs):
         offered = f"the kubelet does not offer {offer.withheld_count} of {offer.capacity_count}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from gpustack.errors import MissingDataError
 from gpustack.gpus.device import UTILISATION
@@ -18,7 +19,8 @@ RESOURCES = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 OFFERED = f'{{__name__=~"kube_node_status_(capacity|allocatable)",{RESOURCES}}}'
 CORDONED = "kube_node_spec_unschedulable == 1"
 HEARD = (
-    "max by (node, UUID, modelName) (max_over_time(gpustack:gpu_heard:max30m[1d]))"
+    "max by (node, UUID, modelName) ("
+    "max_over_time(gpustack:gpu:info[30m]) or max_over_time(gpustack:gpu_heard:max30m[1d]))"
     " unless on (node) gpustack:node_gpus:count >= max_over_time(gpustack:node_gpus:count[1d])"
 )
 """GPUs heard of within a day, of nodes that have fewer than they had within it. A Prometheus without gpustack's rules
@@ -63,6 +65,11 @@ class Sources:
     sharing: Mapping[str, str]
     heard_gpus: tuple[HeardGpu, ...]
     time: float
+
+    @cached_property
+    def divided_nodes(self) -> frozenset[str]:
+        """The nodes with a GPU that is divided into MIG instances."""
+        return frozenset(reading.gpu.node for reading in self.readings.newest if reading.gpu.instance)
 
 
 def read_sources(prometheus: Prometheus) -> Sources:

@@ -179,6 +179,15 @@ def test_a_silent_exporter_and_a_silent_gpu_are_unknown() -> None:
     ]
 
 
+def test_a_gpu_that_was_silent_in_the_last_scrapes_is_unknown() -> None:
+    """As a lost GPU was on a lab host: its last values are in Prometheus for minutes, the others go on."""
+    lost = [Series(series.labels, ((930.0, 0.0),)) for series in build_gpu_series("gpu1", 1)]
+    health = judge(build_gpu_series("gpu1", 0), lost, offers=offer_gpus(2, 1))
+    assert [(entry.gpu.index, entry.verdict) for entry in health.gpus] == [("0", "ok"), ("1", "unknown")]
+    assert "the kubelet does not offer 1 of 2; it sent values before and sends none now" in render_text(health)
+    assert health.exit_status == ExitStatus.UNKNOWN
+
+
 def test_old_readings_of_a_gpu_do_not_count() -> None:
     old = [Series(series.labels, ((900.0, 2.0),)) for series in build_gpu_series("gpu1", 0) if "ACTION" in str(series)]
     group = build_gpu_series("gpu1", 0, GET_GPU_RECOVERY_ACTION=NAN, XID_ERRORS=79)
