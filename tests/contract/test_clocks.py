@@ -1,41 +1,56 @@
 """Scrapers whose clocks are a minute off change nothing but the minute at which a fault is told.
 
 Prometheus stamps samples by its own clock. An agent that writes to it stamps them by the clock of its machine, stale
-markers included: of one that is a minute ahead a rule sees each value a minute late, and of one that is behind at once.
-Prometheus' own clock that is set by a minute is a minute without scrapes, which is less than
-test_watchers_may_be_away has.
+markers included: of one that is a minute ahead a rule sees each value a minute late, and of one that is behind the
+value of now, dated a minute ago. An exporter that prints timestamps is such a source, too. Prometheus' own clock that
+is set by a minute is a minute without scrapes, which is less than test_watchers_may_be_away has.
 """
 
+import re
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.contract.healthy_states import build_pages
-from tests.contract.injected_faults import FAULTS
-from tests.contract.scraped_pages import store_pages
+from tests.contract.healthy_states import State, build_pages
+from tests.contract.injected_faults import FAULTS, XIDS
+from tests.contract.page_changes import add_fields
+from tests.contract.prometheus_server import build_data_command, run_prometheus, write_rules
+from tests.contract.promql import read_rules
+from tests.contract.scraped_pages import Page, build_scrape_config, serve_pages, store_pages
 from tests.contract.test_injected_faults import list_transitions
 from tests.contract.timelines import Labels, Pieces, build_pieces, find_firings
 from tests.contract.transitions import BEGIN, END, TRANSITIONS, change_series
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
-AHEAD = 1
-"""Minutes that a clock is ahead."""
-CLOCKS = {"exporters": "DCGM_", "kube-state-metrics": "kube_"}
-every_clock = pytest.mark.parametrize("beginning", CLOCKS.values(), ids=CLOCKS)
+MINUTE = 60
+PATIENCE = 120
+CLOCKS = {
+    "exporters ahead": ("DCGM_", 1),
+    "kube-state-metrics ahead": ("kube_", 1),
+    "exporters behind": ("DCGM_", -1),
+    "kube-state-metrics behind": ("kube_", -1),
+}
+"""The beginning of the names that come by this clock, and the minutes that it is ahead."""
+every_clock = pytest.mark.parametrize(("beginning", "ahead"), CLOCKS.values(), ids=CLOCKS)
 
 
-def set_clock(beginning: str, labels: Labels, pieces: Pieces) -> Pieces:
-    """Let a series whose name begins so come by an agent whose clock is ahead."""
+def set_clock(beginning: str, ahead: float, labels: Labels, pieces: Pieces) -> Pieces:
+    """Let a series whose name begins so come by an agent whose clock is not right."""
     if not labels["__name__"].startswith(beginning):
         return pieces
-    return [(begin + AHEAD, value, rise) for begin, value, rise in pieces]
+    return [
+        (max(0, begin + ahead), None if value is None else value + rise * max(0, -begin - ahead), rise)
+        for begin, value, rise in pieces
+    ]
 
 
 @every_clock
-def test_transitions_of_nodes_are_quiet_by_any_clock(tmp_path: Path, beginning: str) -> None:
+def test_transitions_of_nodes_are_quiet_by_any_clock(tmp_path: Path, beginning: str, ahead: float) -> None:
     pages = build_pages([transition.state for transition in TRANSITIONS], tmp_path)
     series = [
-        (changed_labels, set_clock(beginning, changed_labels, changed_pieces))
+        (changed_labels, set_clock(beginning, ahead, changed_labels, changed_pieces))
         for labels, pieces in build_pieces(store_pages(tmp_path, pages, honour=False))
         for changed_labels, changed_pieces in change_series(TRANSITIONS, labels, pieces)
     ]
@@ -46,11 +61,11 @@ def test_transitions_of_nodes_are_quiet_by_any_clock(tmp_path: Path, beginning: 
 
 
 @every_clock
-def test_each_fault_is_told_by_any_clock(tmp_path: Path, beginning: str) -> None:
+def test_each_fault_is_told_by_any_clock(tmp_path: Path, beginning: str, ahead: float) -> None:
     transitions = list_transitions()
     pages = build_pages([transition.state for transition in transitions], tmp_path)
     series = [
-        (changed_labels, set_clock(beginning, changed_labels, changed_pieces))
+        (changed_labels, set_clock(beginning, ahead, changed_labels, changed_pieces))
         for labels, pieces in build_pieces(store_pages(tmp_path, pages, honour=False))
         for changed_labels, changed_pieces in change_series(transitions, labels, pieces)
     ]
@@ -60,6 +75,43 @@ def test_each_fault_is_told_by_any_clock(tmp_path: Path, beginning: str) -> None
     late_faults = [
         (fault.node, fault.alert, minutes.get((fault.node, fault.alert)))
         for fault in FAULTS
-        if not 0 <= minutes.get((fault.node, fault.alert), -1) <= fault.minutes + AHEAD
+        if not min(0, ahead) <= minutes.get((fault.node, fault.alert), -BEGIN) <= fault.minutes + 1
     ]
     assert late_faults == []
+
+
+def set_timestamps(page: Page, timestamp: float) -> Page:
+    """Let the page tell when each value was measured."""
+    return replace(page, text=re.sub(r"(?m)^([^#\n].*)$", rf"\1 {round(timestamp * 1000)}", page.text))
+
+
+def test_an_exporter_a_minute_behind_is_as_one_that_is_right(tmp_path: Path) -> None:
+    """Prometheus keeps the timestamps that a page has. Both exporters tell of an Xid."""
+    fault = (add_fields({f'{XIDS}{{xid="79"}}': 1}),)
+    pages = build_pages([State("behind", "l4", fault), State("right", "l4", fault)], tmp_path)
+    pages = [
+        set_timestamps(page, time.time() - MINUTE) if page.pod == "nvidia-dcgm-exporter-behind" else page
+        for page in pages
+    ]
+    write_rules(tmp_path)
+    with serve_pages(pages) as proxy:
+        config = {
+            "global": {"scrape_interval": "5s", "scrape_timeout": "5s"},
+            "rule_files": ["rules.yaml"],
+            "scrape_configs": [build_scrape_config(page, honour=None) | {"proxy_url": proxy} for page in pages],
+        }
+        with run_prometheus(tmp_path, build_data_command(tmp_path, config, {})) as server:
+            deadline = time.monotonic() + PATIENCE
+            alerts: dict[str, set[str]] = {}
+            while alerts.get("GpuXidCritical", set()) != {"behind", "right"} and time.monotonic() < deadline:
+                time.sleep(2)
+                alerts = {
+                    rule["alert"]: {series["metric"].get("node", "") for series in server.answer(rule["expr"])}
+                    for rule in read_rules("gpu-alerts.yaml")
+                    if rule["labels"].get("xid_class", "bus-power") == "bus-power"
+                }
+            (delay,) = server.answer('time() - timestamp(DCGM_FI_DEV_GPU_TEMP{Hostname="behind"})')
+    assert float(delay["value"][1]) >= MINUTE
+    assert alerts["GpuXidCritical"] == {"behind", "right"}
+    assert {alert for alert, nodes in alerts.items() if len(nodes & {"behind", "right"}) == 1} == set()
+    assert not alerts["GpuMetricsAbsent"] | alerts["GpuLost"]
