@@ -13,6 +13,7 @@ from gpustack.capacity.read import query_usage
 from gpustack.capacity.source import Source, choose_source
 from gpustack.capacity.usage import Hours, group_hours
 from gpustack.capacity.window import Window
+from gpustack.metrics import web
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
 from gpustack.vocabulary import usage_series as series
@@ -32,7 +33,16 @@ READ = (
 )  # fmt: skip
 OTHER_SERIES = {"kube_pod_init_container_resource_requests", "DCGM_FI_DEV_GPU_UTIL"}
 
+ANSWER_LIMIT = 900.0
+"""Seconds: weeks of raw series are much work, and this machine may be slow."""
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
+@pytest.fixture(autouse=True)
+def wait_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("READ_LIMIT", "ANSWER_LIMIT"):
+        monkeypatch.setattr(web, limit, ANSWER_LIMIT)
 
 
 def render_rules() -> str:
