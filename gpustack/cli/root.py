@@ -22,6 +22,7 @@ ORDER = (
         "plan",
         "install",
         "verify",
+        "status",
         "prove",
         "access",
         "kubeconfig",

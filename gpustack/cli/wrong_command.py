@@ -10,7 +10,7 @@ OTHER_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("uninstall", "deinstall", "remove", "delete", "destroy", "teardown"), "reset"),
     **dict.fromkeys(("apply", "deploy", "setup"), "install"),
     **dict.fromkeys(("diff", "dry-run"), "plan"),
-    **dict.fromkeys(("check", "status", "state"), "verify"),
+    "check": "verify",
     **dict.fromkeys(("diagnose", "troubleshoot", "debug"), "doctor"),
     **dict.fromkeys(("upgrade", "update"), "explain upgrade-needed"),
     **dict.fromkeys(("dashboard", "grafana"), "access grafana"),

@@ -1,5 +1,4 @@
-"""The results of commands, each declared once. What `-o` accepts, the functions that render a result, the meanings of
-exit statuses in its document, and the tables of docs/exit-codes.md are taken from here."""
+"""The results of commands, each declared once for `-o`, its documents and the tables of docs/exit-codes.md."""
 
 from gpustack.exit_status import ExitStatus
 from gpustack.report.nodes.renderings import NODE_RENDERINGS
@@ -63,10 +62,7 @@ CAPACITY = Rendering(
     html="capacity.html:render_html",
     schema="capacity",
     commands="`gpustack capacity report`",
-    meanings={
-        ExitStatus.OK: "reported",
-        ExitStatus.UNKNOWN: "unknown: less than 95 % of the time was recorded, or nothing",
-    },
+    meanings={ExitStatus.OK: "reported", ExitStatus.UNKNOWN: "unknown: less than 95 % of the time was recorded"},
 )
 COST = Rendering(
     "cost.bill:Bill",
@@ -122,8 +118,7 @@ COMPARISON = Rendering(
     meanings={
         ExitStatus.OK: "compared",
         ExitStatus.DIFFERS: "a change that --fail-if names",
-        ExitStatus.UNKNOWN: "unknown: too little data, other hosts or GPUs, or a change of --fail-if that cannot be "
-        "told from noise",
+        ExitStatus.UNKNOWN: "unknown: too little data, other hosts or GPUs, or a change within noise",
     },
 )
 SUGGESTION = Rendering(
@@ -152,8 +147,7 @@ LISTING = Rendering(
     human="gpus.engines:render_human",
     json="gpus.engines:render_json",
     schema="gpu-engines",
-    commands="`gpustack gpu group list`, `policy get`, `policy watch`, `config show`, `profiling list`, `stats show`, "
-    "`watch`",
+    commands="`gpustack gpu group list`, `policy get|watch`, `config show`, `profiling list`, `stats show`, `watch`",
     meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: an engine, or its answer, is missing"},
 )
 CHANGE = Rendering(
@@ -265,6 +259,14 @@ RESET = Rendering(
         ExitStatus.INCOMPLETE: "something of gpustack is left",
         ExitStatus.UNKNOWN: "unknown: what is left on a host",
     },
+)
+STATUS = Rendering(
+    "rollout.status:Status",
+    human="status.text:render_human",
+    json="status.json:render_json",
+    schema="status",
+    commands="`gpustack status`",
+    meanings={ExitStatus.OK: "shown", ExitStatus.UNKNOWN: "unknown: a host or a value was not seen"},
 )
 ERROR = Rendering(
     "errors:GpustackError",

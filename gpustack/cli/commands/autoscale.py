@@ -30,7 +30,7 @@ def autoscale() -> None:
 @declare_command(
     app,
     "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c",
-    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c --max 8 > vllm.yaml",
+    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c > vllm.yaml",
     "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c -o json",
     result=SUGGESTION,
     short="Suggest a metric and a target, with a manifest.",

@@ -1,5 +1,6 @@
 """Rules and receivers that Prometheus and Alertmanager work with, as they report them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -14,11 +15,13 @@ from gpustack.probes.parsing import parse_yaml_mapping
 @dataclass(frozen=True)
 class RuleGroup:
     """Describe a group of rules that Prometheus evaluates: the `file` that it was read from, and the `rules` by the
-    series that each records or the alert that it defines."""
+    series that each records or the alert that it defines. `firing_alerts` are those of its alerts that fire, None where
+    no rule has a state: it records series only, or an older recording has none."""
 
     file: str
     name: str
     rules: tuple[str, ...]
+    firing_alerts: tuple[str, ...] | None = None
 
 
 def parse_rule_groups(answer: Answer) -> tuple[RuleGroup, ...]:
@@ -30,9 +33,19 @@ def parse_rule_groups(answer: Answer) -> tuple[RuleGroup, ...]:
     if body["status"] != "success":
         raise ValueError(shorten_message(answer.stdout))
     return tuple(
-        RuleGroup(PurePath(group["file"]).name, group["name"], tuple(rule["name"] for rule in group["rules"]))
+        RuleGroup(
+            PurePath(group["file"]).name,
+            group["name"],
+            tuple(rule["name"] for rule in group["rules"]),
+            find_firing_alerts(group["rules"]),
+        )
         for group in body["data"]["groups"]
     )
+
+
+def find_firing_alerts(rules: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
+    alerts = [rule for rule in rules if "state" in rule]
+    return tuple(rule["name"] for rule in alerts if rule["state"] == "firing") if alerts else None
 
 
 def parse_receivers(answer: Answer) -> tuple[str, ...]:
@@ -52,7 +65,7 @@ RULE_GROUPS = Probe(
     "alerting.rules",
     Api(
         f"{PROMETHEUS}/api/v1/rules?exclude_alerts=true",
-        ("status", "data.groups.file", "data.groups.name", "data.groups.rules.name"),
+        ("status", "data.groups.file", "data.groups.name", "data.groups.rules.name", "data.groups.rules.state"),
     ),
     parse_rule_groups,
 )
