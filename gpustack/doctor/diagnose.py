@@ -8,6 +8,7 @@ from gpustack.ask.judge import Judgement, build_ok_result, judge
 from gpustack.ask.probe import CLUSTER, Probe, collect_answers
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS, PAIRS
 from gpustack.doctor.ended_units import limit_remedy
@@ -52,7 +53,9 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     drift = tuple(find_drift(step_plan, judgements, quiet=any(root.severity == "broken" for root in verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
     later_states, _ = observe_all(LATER_OBSERVERS, snapshot)
-    states = tuple(select_new_states((*states, *later_states), graph, judgements))
+    latent_states = tuple(build_latent_state(difference) for difference in drift if difference.result.latent)
+    drift = tuple(difference for difference in drift if not difference.result.latent)
+    states = tuple(select_new_states((*states, *later_states, *latent_states), graph, judgements))
     states = merge_states(limit_severity(state, starts, snapshot) for state in states)
     states = tuple(
         add_last_lines(replace(state, changes=find_preceding_changes(state, snapshot)), snapshot) for state in states
@@ -111,6 +114,16 @@ def limit_severity(state: AbnormalState, starts: Collection[Start], snapshot: Sn
         return state
     hosts = [location for location in state.locations if location != CLUSTER]
     return replace(state, severity="risk") if select_starts(starts, hosts, snapshot) else state
+
+
+def build_latent_state(drift: Drift) -> AbnormalState:
+    """Build the risk of a difference from which nothing suffers yet, such as a certificate that ends soon."""
+    result = drift.result
+    command = result.hint or Command("gpustack", "explain", f"{drift.step}/{drift.check}")
+    message = f"expected {result.expected}, actual {result.actual}"
+    return AbnormalState(
+        "latent-difference", "risk", drift.locations, (result.subject,), message, command, evidence=drift.evidence
+    )
 
 
 def merge_judgements(

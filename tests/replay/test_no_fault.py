@@ -109,11 +109,6 @@ def set_baseline_level(items: list[Any]) -> None:
     entry["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
 
 
-def set_expiry(answer: Answer) -> Answer:
-    """Let a certificate end in two days. The recording is of 2026-11-22."""
-    return replace(answer, stdout=answer.stdout.replace("Nov 22 16:06:36 2027", "Nov 24 16:06:36 2026"))
-
-
 def build_change(edit: Edit) -> Callable[[Answer], Answer]:
     def change(answer: Answer) -> Answer:
         loads = json.loads(answer.stdout)
@@ -141,11 +136,10 @@ def build_change(edit: Edit) -> Callable[[Answer], Answer]:
          "gpu-operator/operands", f"not running: {WEBHOOK}"),
         ({"gpu.nodes": label_node}, "gpu-operator/operands",
          "host2: excluded from the operator by label nvidia.com/gpu.deploy.operands=false"),
-        ({"kubeadm.certificates": set_expiry}, "control-plane/certificates", "kube-apiserver"),
         ({"kube.namespaces": set_baseline_level}, "gpu-operator/namespace", "baseline"),
     ],
     ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "webhook", "webhook-of-gpus",
-         "opted-out", "certificates", "pod-security"],
+         "opted-out", "pod-security"],
 )  # fmt: skip
 def test_what_differs_is_reported(edits: dict[str, Any], check: str, words: str) -> None:
     diagnosis = diagnose(change_recording(edits))

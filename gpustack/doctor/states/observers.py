@@ -5,6 +5,7 @@ from gpustack.doctor.states import (
     containers,
     control_planes,
     daemons,
+    device_health,
     disks,
     ended_work,
     failed_pods,
@@ -24,8 +25,9 @@ from gpustack.doctor.states import (
 from gpustack.doctor.states.state import Observer
 
 MODULES = (
-    disks, daemons, control_planes, containers, failed_pods, pending_pods, node_labels, node_conditions, gpus, units,
-    workloads, ended_work, api_extensions, scraped_objects, kernels, packages, host_differences, warning_events,
+    disks, daemons, control_planes, containers, device_health, failed_pods, pending_pods, node_labels, node_conditions,
+    gpus, units, workloads, ended_work, api_extensions, scraped_objects, kernels, packages, host_differences,
+    warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 LATER_OBSERVERS = outside_names.OBSERVERS

@@ -15,6 +15,7 @@ from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.parsing import parse_integer, parse_optional_time
 
 APP = ("app", "app.kubernetes.io/name")
+HEALTHY = "Healthy"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Container:
     `last_message` are the kubelet's words for these. `ended_at` is when that last run ended, `started_at` when the
     present one started. `last_started_at` is when the run that ended had started, `exit_code` and `signal` are how it
     ended (None and 0 where nothing ended), `restarts` is how often the container was restarted. `probed`: its startup
-    probe has succeeded, or it has none. `ended`: it neither runs nor waits.
+    probe has succeeded, or it has none. `ended`: it neither runs nor waits. `devices` are those of its resources that
+    the kubelet does not call healthy, each as `RESOURCE ID: HEALTH` (KEP-4680, since Kubernetes 1.31); empty where the
+    kubelet reports none.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Container:
     restarts: int = 0
     probed: bool = True
     ended: bool = False
+    devices: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -139,7 +143,16 @@ def parse_containers(status: Any) -> Iterator[Container]:
                 container_status.get("restartCount", 0),
                 container_status.get("started", True),
                 "terminated" in state,
+                tuple(parse_devices(container_status)),
             )
+
+
+def parse_devices(container_status: Any) -> Iterator[str]:
+    """Parse the devices of a container that are not healthy (core/v1, ResourceStatus and ResourceHealth)."""
+    for resource in container_status.get("allocatedResourcesStatus") or ():
+        for device in resource.get("resources") or ():
+            if (health := device.get("health", HEALTHY)) != HEALTHY:
+                yield f"{resource['name']} {device['resourceID']}: {health}"
 
 
 def count_gpus(container: Any) -> int:
@@ -156,7 +169,7 @@ KEEP = (
     *(
         f"status.{part}.{name}"
         for part in ("initContainerStatuses", "containerStatuses")
-        for name in ("name", "ready", "state", "lastState", "restartCount", "started")
+        for name in ("name", "ready", "state", "lastState", "restartCount", "started", "allocatedResourcesStatus")
     ),
 )  # fmt: skip
 

@@ -83,7 +83,15 @@ def certificates(view: View) -> Result | None:
         return None
     dates = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
     hint = Command("kubeadm", "certs", "renew", "all", note="then restart the four static pods")
-    return Result("certificates of the control plane", "valid for at least 30 days", dates, cure="operator", hint=hint)
+    is_latent = all(until > view.started_at for until in ending.values())
+    return Result(
+        "certificates of the control plane",
+        "valid for at least 30 days",
+        dates,
+        cure="operator",
+        hint=hint,
+        latent=is_latent,
+    )
 
 
 def credentials(view: View) -> Result | None:

@@ -150,12 +150,13 @@ def too_old(view: View) -> Result:
 
 @check("st-gpu-unhealthy", GPU_DEVICES, GPU_NODES, IDENTITY, PLUGIN_FILES)
 def unhealthy(view: View) -> Result:
-    """Count the GPUs that are not allocatable. A device plugin that is not registered is another state."""
+    """Count the GPUs that are not allocatable. A device plugin that is not registered reports none of them, so that
+    nothing says whether they are healthy."""
     if not list_gpus(view):
         return build_ok_result("GPUs", NO_GPU)
     files = view[PLUGIN_FILES]
     if files is None or not files.plugin or files.plugin < files.kubelet:
-        return build_ok_result("GPUs", "the device plugin is not registered")
+        raise FactUnavailable("the device plugin is not registered, and reports no health of GPUs")
     lost = count_missing_gpus(view)
     return Result("GPUs that are not allocatable", "0", str(lost), ok=lost <= 0)
 

@@ -61,14 +61,16 @@ def loopback(view: View) -> Result:
     return Result("targets that listen on 127.0.0.1 only", "none", format_value(loopback_jobs), ok=not loopback_jobs)
 
 
-@check("mon-target-down-network", DOWN_TARGETS, NODES, IDENTITY, LISTENERS, PROGRAMS, TARGET_ERRORS)
+@check("mon-target-down-network", DOWN_TARGETS, JOBS, NODES, IDENTITY, LISTENERS, PROGRAMS, TARGET_ERRORS)
 def network(view: View) -> Result:
     """Look for a node-exporter that listens on the host, but that Prometheus cannot reach. Another program on its port
-    is another fault."""
+    is another fault. A Prometheus that scrapes no node-exporter has tried none of these connections."""
     node, port = find_node(view), view.spec.monitoring.node_exporter_port
     if node is None:
         return build_ok_result("target of the node", "the host is not a node")
     subject, listens = f"target {node.address}:{port}", is_taken(view[LISTENERS], port)
+    if not any("node-exporter" in f"{job.job} {job.service}" for job in view[JOBS]):
+        raise FactUnavailable("Prometheus has no target of node-exporter")
     if f"{node.address}:{port}" not in {instance for _, instance in view[DOWN_TARGETS]}:
         return build_ok_result(subject, "responding")
     if not listens:

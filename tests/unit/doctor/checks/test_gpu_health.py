@@ -41,7 +41,7 @@ ROWS = "gpu-ecc-row-remap-pending"
         ("gpu-driver-too-old-for-cuda", {"pods__pending": "of-users"}, "ok", "supported"),
         ("st-gpu-unhealthy", {"gpu__nodes": "nothing-allocatable"}, "failed", "2"),
         ("st-gpu-unhealthy", {"gpu__nodes": "nothing-allocatable", "gpu__plugin_files": "no-socket"},
-         "ok", "the device plugin is not registered"),
+         "unknown", "the device plugin is not registered"),
         ("st-gpu-unhealthy -> insufficient-resources", {"pods__pending": "of-users"}, "ok", "nothing"),
         ("st-cuda-fails", {"gpu__plugin_files": "no-marks", "gpu__logs": "engine"}, "failed", "device vector"),
         ("st-cuda-fails", {"gpu__logs": "engine"}, "ok", "passed"),

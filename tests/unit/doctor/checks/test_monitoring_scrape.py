@@ -1,9 +1,11 @@
 """Prometheus reports its targets, and the path from a GPU to a panel has its states."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summarize
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, snapshot, summarize
 from tests.unit.doctor.checks.start_times import start_api_server, start_exporter
 from tests.worlds.snapshots import gpus
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
@@ -27,6 +29,7 @@ LOOPBACK = "mon-control-plane-targets-loopback"
             "not reachable for Prometheus",
         ),
         ("mon-target-down-network", "k1", {"scrape__down_targets": "one-node"}, "ok", "responding"),
+        ("mon-target-down-network", "k1", {"scrape__jobs": "no-exporter"}, "ok", "responding"),
         ("st-target-missing", CLUSTER, {"scrape__jobs": "no-exporter"}, "failed", "nothing"),
         ("st-target-down", CLUSTER, {"scrape__jobs": "exporter-down"}, "failed", "down: nvidia-dcgm-exporter"),
         ("st-target-down", CLUSTER, {"scrape__jobs": "error"}, "unknown", ""),
@@ -59,6 +62,15 @@ def test_the_network_is_blamed_for_connections_that_fail(errors: str, outcome: s
     result = summarize(judge_gpu_cluster("mon-target-down-network", "k2", **cases))
     assert result[0] == outcome
     assert result[1].endswith(end)
+
+
+def test_the_network_is_not_ruled_out_for_an_exporter_that_prometheus_does_not_scrape() -> None:
+    healthy = snapshot("k1")
+    answer = read_case("scrape.jobs", "two-hosts", ("node-exporter", "another"))
+    judgement = evaluate(
+        "mon-target-down-network", replace(healthy, answers={**healthy.answers, (answer.probe, CLUSTER): answer}), "k1"
+    )
+    assert (judgement.outcome, judgement.reason) == ("unknown", "Prometheus has no target of node-exporter")
 
 
 def test_the_error_of_a_target_is_shown_as_prometheus_words_it() -> None:
