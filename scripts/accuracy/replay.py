@@ -2,8 +2,8 @@
 
 - Known: a recording is judged by the whole catalogue. Counted are exact roots, and those of which all are certain.
 - Unknown (leave one out): a recording of one fault is judged by a catalogue without that fault, its guard and edges.
-  *Evidence*: the findings have the decisive words of the recording (decisive.yaml). *Vague*: something is shown that no
-  healthy recording has, without them. Another root is counted apart, with or without the words.
+  *Evidence*: the findings have the decisive words of the recording (tests/snapshots/decisive.yaml). *Vague*: something
+  is shown that no healthy recording has, without them. Another root is counted apart, with or without the words.
 - Hidden: a harmless fact of host2 is laid over a recording of an unknown fault. Counted are recordings in which a state
   that was shown before is not shown any more.
 - Ablation: the confirmed faults are taken for the roots, without the graph.
@@ -19,7 +19,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, filter_judgements
 from gpustack.doctor.graph import load_graph
-from scripts.accuracy.decisive import find_words, has_words
+from tests.snapshots.decisive import find_words, has_words
 from tests.snapshots.fixture import FOLDER, restore_recording
 from tests.snapshots.unknown_faults import HARMLESS_FACTS, add_harmless_fact, forget_fault
 
