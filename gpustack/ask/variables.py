@@ -1,5 +1,8 @@
 """The variables that the scripts of probes read."""
 
+from urllib.parse import urlsplit
+
+from gpustack.ask.addresses import is_address
 from gpustack.ask.egress import build_digests
 from gpustack.ask.pod_egress import build_object_texts
 from gpustack.config.endpoint import resolve_endpoint
@@ -15,6 +18,8 @@ from gpustack.config.resolution import (
 from gpustack.config.spec import Spec
 from gpustack.config.versions import parse_minor
 
+REGISTRY = "https://registry.k8s.io"
+
 
 def build_name_variables(spec: Spec) -> dict[str, str]:
     """Build the variables of the paths that API probes read."""
@@ -27,6 +32,12 @@ def build_name_variables(spec: Spec) -> dict[str, str]:
     }
 
 
+def find_outside_name(spec: Spec) -> str:
+    """Find the name of the registry or mirror from which images come, empty where the spec has its address."""
+    name = urlsplit(resolve_mirror(spec) or REGISTRY).hostname or ""
+    return "" if is_address(name) else name
+
+
 def build_probe_variables(inventory: Inventory, host: Host) -> dict[str, str]:
     """Build the variables that the probe scripts of a host may read."""
     kubernetes = inventory.spec.kubernetes
@@ -37,6 +48,7 @@ def build_probe_variables(inventory: Inventory, host: Host) -> dict[str, str]:
         "SERVICE_CIDR": str(kubernetes.service_cidr),
         "DNS_DOMAIN": kubernetes.dns_domain,
         "MIRROR": resolve_mirror(inventory.spec),
+        "OUTSIDE_NAME": find_outside_name(inventory.spec),
         "CONTAINERD": resolve_containerd_version(inventory.spec),
         "CONTAINERD_ROOT": build_apt_repositories(inventory.spec)["containerd"]["uri"],
         "CHARTS": " ".join(list_chart_urls(inventory.spec).values()),

@@ -22,7 +22,7 @@ from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_c
 from gpustack.doctor.second_round import add_last_lines
 from gpustack.doctor.severity import find_own_severity, is_broken
 from gpustack.doctor.starting import Start, find_starts, select_starts
-from gpustack.doctor.states.observers import LATER_OBSERVERS, OBSERVERS
+from gpustack.doctor.states.observers import OBSERVERS, OPTIONAL_OBSERVERS
 from gpustack.doctor.states.state import SEVERITIES, AbnormalState, Observer, merge_states, observe_all
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
@@ -34,7 +34,7 @@ ANYWHERE = ("host", "gpu-host")
 
 def list_probes() -> tuple[Probe[Any], ...]:
     """List the probes that the steps, the doctor's checks and observers, and the search for changes read."""
-    readers: tuple[Check | Observer, ...] = (*CHECKS, *OBSERVERS)
+    readers: tuple[Check | Observer, ...] = (*CHECKS, *OBSERVERS, *OPTIONAL_OBSERVERS)
     read_probes = (probe for reader in readers for probe in reader.probes)
     return tuple({probe.id: probe for probe in (*PROBES, *read_probes, *CHANGE_PROBES)}.values())
 
@@ -52,10 +52,10 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=any(root.severity == "broken" for root in verdict.roots)))
     states, unknown_observations = observe_all(OBSERVERS, snapshot)
-    later_states, _ = observe_all(LATER_OBSERVERS, snapshot)
+    optional_states, _ = observe_all(OPTIONAL_OBSERVERS, snapshot)
     latent_states = tuple(build_latent_state(difference) for difference in drift if difference.result.latent)
     drift = tuple(difference for difference in drift if not difference.result.latent)
-    states = tuple(select_new_states((*states, *later_states, *latent_states), graph, judgements))
+    states = tuple(select_new_states((*states, *optional_states, *latent_states), graph, judgements))
     states = merge_states(limit_severity(state, starts, snapshot) for state in states)
     states = tuple(
         add_last_lines(replace(state, changes=find_preceding_changes(state, snapshot)), snapshot) for state in states

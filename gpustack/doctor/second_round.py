@@ -7,23 +7,18 @@ A recording without a second round is diagnosed as before, and what a second rou
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
-from gpustack.ask.addresses import is_address
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe, collect_answers
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.resolution import resolve_mirror
 from gpustack.config.spec import Spec
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import AbnormalState
 from gpustack.probes.kubernetes.container_logs import LAST_LINES, LOGS, ContainerLog
-from gpustack.probes.network.outside_name import NAME_VARIABLE, OUTSIDE_NAME
 
-MAX_LOGS, MAX_HOSTS = 8, 4
-"""The most logs that one round asks for, and the most hosts beside the acting one."""
-REGISTRY = "https://registry.k8s.io"
+MAX_LOGS = 8
+"""The most logs that one round asks for."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +32,10 @@ class Questions:
 
 def build_questions(diagnosis: Diagnosis) -> Questions | None:
     """Build the questions of the second round; None where nothing is unexplained, or nothing more can be asked."""
-    logs, name = select_logs(diagnosis), find_outside_name(diagnosis.snapshot.inventory.spec)
-    hosts = select_hosts(diagnosis)
-    probes: list[Probe[Any]] = [LAST_LINES] if logs else []
-    probes += [OUTSIDE_NAME] if name else []
-    if not hosts or not probes:
+    logs, host = select_logs(diagnosis), View(diagnosis.snapshot, View(diagnosis.snapshot, CLUSTER).acting_host)
+    if not logs or not host.reached:
         return None
-    return Questions(tuple(probes), hosts if name else hosts[:1], {LOGS: " ".join(map(str, logs)), NAME_VARIABLE: name})
+    return Questions((LAST_LINES,), (host.location,), {LOGS: " ".join(map(str, logs))})
 
 
 def list_unexplained_states(diagnosis: Diagnosis) -> Iterator[AbnormalState]:
@@ -54,24 +46,6 @@ def list_unexplained_states(diagnosis: Diagnosis) -> Iterator[AbnormalState]:
     for state in diagnosis.abnormal_states:
         if state.severity != "note" and not any(is_explained(state, root, spec) for root in roots):
             yield state
-
-
-def select_hosts(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Select the acting host, and after it at most MAX_HOSTS others on which something is unexplained; none where
-    nothing is. A host that was not reached is not asked again."""
-    places = [state.locations for state in list_unexplained_states(diagnosis)]
-    places += [symptom.locations for symptom in diagnosis.unexplained_symptoms]
-    if not places or not diagnosis.snapshot.inventory.cluster_hosts:
-        return ()
-    hosts = [location for locations in places for location in locations if location != CLUSTER]
-    views = [View(diagnosis.snapshot, host) for host in (View(diagnosis.snapshot, CLUSTER).acting_host, *hosts)]
-    return tuple(dict.fromkeys(view.location for view in views if view.reached))[: MAX_HOSTS + 1]
-
-
-def find_outside_name(spec: Spec) -> str:
-    """Find the name of the registry from which images come, empty where the spec has its address."""
-    name = urlsplit(resolve_mirror(spec) or REGISTRY).hostname or ""
-    return "" if is_address(name) else name
 
 
 def select_logs(diagnosis: Diagnosis) -> tuple[ContainerLog, ...]:

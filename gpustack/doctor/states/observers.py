@@ -30,6 +30,6 @@ MODULES = (
     warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
-LATER_OBSERVERS = outside_names.OBSERVERS
-"""Observers of the answers of a second round. Where there was none they find nothing, and nothing is unknown."""
+OPTIONAL_OBSERVERS = outside_names.OBSERVERS
+"""Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

@@ -13,14 +13,14 @@ from gpustack.ask.script_file import read_script
 from gpustack.probes.network.pod_network import POD_SPACES, PROGRAM, RESULTS
 from gpustack.probes.parsing import parse_ipv4
 
-NAME_VARIABLE = "OUTSIDE_NAME"
-"""The variable of the script: the name to resolve."""
+NO_NAME = "no-name"
+"""The result of a server that says that there is no such name (NXDOMAIN, RFC 1035)."""
 
 
 @dataclass(frozen=True)
 class OutsideName:
     """Describe how a name resolves: `host_result` by the host, `pod_result` by the DNS server at `server` from a pod.
-    The last two are empty where the host has no pod to ask from. Results are those of RESULTS."""
+    The last two are empty where the host has no pod to ask from. Results are those of RESULTS, and NO_NAME."""
 
     name: str
     host_result: str
@@ -36,7 +36,7 @@ def parse_outside_name(answer: Answer) -> OutsideName | None:
     words_by_subject = {line.split(" ")[0]: line.split(" ")[1:] for line in answer.stdout.splitlines()}
     (name,), (host_result,) = words_by_subject["name"], words_by_subject["host"]
     address, server, pod_result = words_by_subject.get("pod", ("", "", ""))
-    if not {host_result, pod_result} <= RESULTS | {""}:
+    if not {host_result, pod_result} <= RESULTS | {NO_NAME, ""}:
         raise ValueError(shorten_message(answer.stdout))
     if address:
         parse_ipv4(address)

@@ -18,7 +18,7 @@ read -r space address mtu <<S
 $(pod_spaces 1)
 S
 if [ -n "$space" ]; then
-  output=$(echo "ask dns ${net%.*}.$((${net##*.} + 10))" |
-    nsenter --net="$space" perl -e "$code" ask "$mtu" "$OUTSIDE_NAME") && echo "pod $address ${output#dns }"
+  output=$(echo "ask name ${net%.*}.$((${net##*.} + 10))" |
+    nsenter --net="$space" perl -e "$code" ask "$mtu" "$OUTSIDE_NAME") && echo "pod $address ${output#name }"
 fi
 wait

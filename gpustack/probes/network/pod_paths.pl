@@ -56,7 +56,7 @@ sub ask {
   while (defined(my $line = readline STDIN)) {
     my ($word, $kind, $to) = split ' ', $line; next if !defined $word or $word ne 'ask';
     my ($host, $port) = split /:/, $to; my %t = ('kind', $kind, 'to', $to); push @all, \%t;
-    if ($kind eq 'dns') {
+    if ($kind eq 'dns' or $kind eq 'name') {
       socket $t{s}, PF_INET, SOCK_DGRAM, 17 or exit 3; $port = 53; $id++;
       $t{id} = $id & 0x7fff;
       my $labels = join '', map { chr(length) . $_ } split /\./, $name;
@@ -81,8 +81,9 @@ sub ask {
           $! = unpack 'i', getsockopt $$t{s}, SOL_SOCKET, SO_ERROR; $$t{is} = $! ? why() : 'ok'; next }
         next if !vec $r, $n, 1; my $got = '';
         if (!defined recv $$t{s}, $got, 65535, 0) { $$t{is} = why() unless $!{EAGAIN}; next }
-        if ($$t{kind} eq 'dns') { my ($i, $f, undef, $a) = unpack 'n4', $got;
-          $$t{is} = ($f & 15) || !$a ? 'no-answer' : 'ok' if defined $i and $i == $$t{id}; next }
+        if ($$t{kind} eq 'dns' or $$t{kind} eq 'name') { my ($i, $f, undef, $a) = unpack 'n4', $got;
+          my $bad = ($f & 15) == 3 && $$t{kind} eq 'name' ? 'no-name' : 'no-answer';
+          $$t{is} = ($f & 15) || !$a ? $bad : 'ok' if defined $i and $i == $$t{id}; next }
         $got = substr $got, 4 * (15 & ord $got); my ($type, undef, undef, $i) = unpack 'CCnn', $got;
         $$t{is} = 'ok' if defined $i and $type == 0 and $i == $$t{id};
       }

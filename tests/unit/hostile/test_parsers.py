@@ -14,7 +14,6 @@ from gpustack.engines.engine import PROBES as OF_ENGINES
 from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.probes.host.unrecorded_paths import UNRECORDED
 from gpustack.probes.kubernetes.container_logs import LAST_LINES
-from gpustack.probes.network.outside_name import OUTSIDE_NAME
 from gpustack.proof.inventory import PROBES as OF_PROOF
 from gpustack.proof.services import ACCESS_PROBES
 from gpustack.rollout.removal import PROBES as OF_RESET
@@ -24,7 +23,7 @@ from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
 from tests.worlds.snapshots.answers import index_probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
-OTHER_PROBES = (PULL_PROGRESS, UNRECORDED, LAST_LINES, OUTSIDE_NAME)
+OTHER_PROBES = (PULL_PROGRESS, UNRECORDED, LAST_LINES)
 ALL_PROBES = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, *OTHER_PROBES)
 PROBES = tuple({probe.id: probe for probe in ALL_PROBES}.values())
 

@@ -1,13 +1,14 @@
 """A name that the host resolves and pods do not is a risk, and nothing where nobody asked for it."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from gpustack.ask.probe import Answer
+from gpustack.ask.variables import find_outside_name
+from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from gpustack.doctor.second_round import Questions, build_questions
+from gpustack.doctor.second_round import build_questions
 from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from gpustack.probes.network.outside_name import OUTSIDE_NAME
 from gpustack.probes.network.pod_network import POD_PATHS
@@ -54,25 +55,30 @@ def test_a_host_that_was_not_asked_is_not_unknown() -> None:
     assert diagnose(build_healthy()).unknown_observations == ()
 
 
-def build_questions_of(source: Any) -> Questions | None:
-    """Build the questions about a container on k2 that crashes, with images from this source."""
+@pytest.mark.parametrize(
+    ("mirror", "name"),
+    [
+        ("", "registry.k8s.io"),
+        ("http://10.77.1.1:8480", ""),
+        ("http://[fd00::1]:80", ""),
+        ("http://mirror.example.org:8480", "mirror.example.org"),
+    ],
+    ids=["registry", "address", "address-of-ipv6", "name"],
+)
+def test_a_mirror_with_an_address_has_no_name_to_ask(mirror: str, name: str) -> None:
+    source = {"mirror": mirror, "fingerprint": "9D9C8DF9F47359472536AD106FEC0E8E577869C6"}
+    assert find_outside_name(Spec.model_validate({"source": source if mirror else "official"})) == name
+
+
+def test_no_such_name_is_an_answer() -> None:
+    answer = read_case(OUTSIDE_NAME.id, "pod-without-answer", ("timeout", "no-name"))
+    assert list_name_states(answer) == []
+
+
+def test_a_container_that_crashes_is_asked_for_its_log_alone() -> None:
     pod = make_pod("monitoring", "monitoring-grafana-x", GRAFANA)
     pod["status"]["containerStatuses"] = [make_crash_loop("grafana", 1)]
-    snapshot = build_snapshot(monitoring__pods=[pod])
-    spec = snapshot.inventory.spec
-    inventory = replace(snapshot.inventory, spec=spec.model_copy(update={"source": source or spec.source}))
-    return build_questions(replace(diagnose(snapshot), snapshot=replace(snapshot, inventory=inventory)))
-
-
-def test_the_host_of_what_is_unexplained_is_asked_for_the_name() -> None:
-    questions = build_questions_of("official")
-    assert questions is not None
-    assert (questions.probes, questions.hosts) == ((LAST_LINES, OUTSIDE_NAME), ("k1", "k2"))
-    assert questions.variables["OUTSIDE_NAME"] == "registry.k8s.io"
-
-
-def test_a_mirror_with_an_address_has_no_name() -> None:
-    questions = build_questions_of(None)
+    questions = build_questions(diagnose(build_snapshot(monitoring__pods=[pod])))
     assert questions is not None
     assert (questions.probes, questions.hosts) == ((LAST_LINES,), ("k1",))
 
