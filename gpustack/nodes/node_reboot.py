@@ -71,7 +71,8 @@ class Waits:
 
 @dataclass(frozen=True)
 class NodeReboot:
-    """Reboot the host of a node. `record` is the state before. `ended_pods` are pods that a person gives up."""
+    """Reboot the host of a node. `record` is the state before. `ended_pods` are pods that a person gives up.
+    `silence_alerts` silences what the reboot causes."""
 
     node: str
     host: Host
@@ -82,6 +83,7 @@ class NodeReboot:
     report: Reporter
     ended_pods: Collection[str] = ()
     find_stop_reason: Callable[[], str] = lambda: ""
+    silence_alerts: Callable[[], None] = lambda: None
 
     def start(self) -> NodeOutcome | None:
         """Drain the node and begin the reboot of its host, unless it has rebooted since the record. Return the end of
@@ -95,6 +97,7 @@ class NodeReboot:
         if reason:
             self.end_reboot()
             return NodeOutcome(self.node, self.host.name, "skipped", reason, time.monotonic() - began)
+        self.silence_alerts()
         self.report(Event("step", self.node, f"reboot of {self.host.name}"))
         script = REBOOT.format(boot=shlex.quote(self.record.boot))
         _, fault = self.writer.run(self.node, script, COMMAND_LIMIT, self.host)

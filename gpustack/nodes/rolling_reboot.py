@@ -22,6 +22,7 @@ from gpustack.nodes.reboot_plan import RebootPlan, RebootTarget
 from gpustack.nodes.reboot_record import RebootRecord, build_record_command
 from gpustack.nodes.reboot_verification import has_ready_exporter
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
+from gpustack.proof.silence import leave_silence
 from gpustack.rollout.next_command import build_command
 from gpustack.rollout.run import Run
 
@@ -173,4 +174,5 @@ class RollingReboot:
             report=run.record,
             ended_pods=self.ended_pods,
             find_stop_reason=run.find_stop_reason if heeds_locks else find_signal,
+            silence_alerts=lambda: leave_silence(run, [name], self.waits.boot, "reboot"),
         )

@@ -1,5 +1,5 @@
-"""A silence in Alertmanager for the alerts that a test of GPUs, or a pause of their profiling, causes by itself. Other
-alerts are not silenced. The silence ends by itself, even if gpustack is killed.
+"""A silence in Alertmanager for the alerts that a test of GPUs, a pause of their profiling, or a reboot causes by
+itself. Other alerts are not silenced. The silence ends by itself, even if gpustack is killed.
 
 API v2: POST /api/v2/silences and DELETE /api/v2/silence/ID (prometheus/alertmanager api/v2/openapi.yaml).
 """
@@ -16,7 +16,7 @@ from gpustack.proof.connect import open_part
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.rollout.run import Run
 
-Test = Literal["load", "diag", "pause"]
+Test = Literal["load", "diag", "pause", "reboot"]
 LOAD_ALERTS = (
     *("GpuHwThermalSlowdown", "GpuSwThermalSlowdown", "GpuNearSlowdown", "GpuPowerBrake", "GpuPowerCapped"),
     *("GpuBelowBaseClocks", "GpuXidApplication"),
@@ -28,15 +28,19 @@ EXPECTED_ALERTS: Mapping[Test, tuple[str, ...]] = {
     "diag": (*LOAD_ALERTS, "GpuLost", "GpuMetricsAbsent", "GpuFewerThanCapacity", "GpuProfilingMissing"),
     # Fields that are not read have no value, and every other alert that reads one is quiet without it.
     "pause": ("GpuProfilingMissing",),
+    "reboot": ("GpuNodeDown", "GpuMetricsAbsent", "GpuCapacityGone", "GpuAllocatableBelowCapacity"),
 }
-"""The alerts that each kind of test causes on healthy GPUs. GpuNearShutdown and other Xids are none of them."""
+"""The alerts that each kind of test causes on healthy GPUs. GpuNearShutdown and other Xids are none of them. A drain
+causes none."""
 COMMENTS: Mapping[Test, str] = {
     "load": "gpustack tests these GPUs",
     "diag": "gpustack tests these GPUs",
     "pause": "gpustack paused the profiling of these GPUs",
+    "reboot": "gpustack reboots these nodes",
 }
 FIRES_ON = 600
-"""Seconds for which GpuProfilingMissing fires on after the fields are back, its keep_firing_for."""
+"""Seconds for which an alert fires on after all is well again: the keep_firing_for of GpuProfilingMissing, the longest
+of alerts whose silence stays."""
 
 
 @contextmanager
@@ -54,17 +58,17 @@ def silence_alerts(run: Run, nodes: Sequence[str], seconds: float, test: Test) -
         yield
 
 
-def leave_silence(run: Run, nodes: Sequence[str], seconds: float) -> None:
-    """Silence the alerts of a pause of so many seconds on these nodes. A failure is recorded as a note, and raises no
-    error."""
+def leave_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) -> None:
+    """Silence the alerts of a pause or a reboot of so many seconds on these nodes. A failure is recorded as a note, and
+    raises no error."""
     try:
         with open_part("alertmanager", run.hosts, run.record) as (address, number):
             web = Web("Alertmanager", address, number)
-            _, reason = start_silence(web, nodes, seconds + FIRES_ON, run.lock.holder, "pause")
+            _, reason = start_silence(web, nodes, seconds + FIRES_ON, run.lock.holder, test)
     except GpustackError as error:
         reason = str(error)
     if reason:
-        run.record(Event("note", "", f"alerts of the pause are not silenced: {reason}"))
+        run.record(Event("note", "", f"alerts of the {test} are not silenced: {reason}"))
 
 
 @contextmanager

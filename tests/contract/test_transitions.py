@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.proof.silence import EXPECTED_ALERTS
 from tests.contract.healthy_states import State, build_pages
 from tests.contract.scraped_pages import store_pages
 from tests.contract.timelines import NO_SCRAPE, Pieces, build_pieces, find_firings
@@ -24,6 +25,12 @@ def test_transitions_of_nodes_are_quiet(tmp_path: Path, honour: bool) -> None:
     firings = find_firings(tmp_path, series, END)
     loud_alerts = {(firing.node, firing.alert) for firing in firings if firing.severity != "info"}
     assert loud_alerts == {(transition.node, alert) for transition in TRANSITIONS for alert in transition.expected}
+
+
+def test_a_reboot_silences_what_boots_cause() -> None:
+    boot_alerts = {alert for transition in TRANSITIONS if transition.restarts for alert in transition.expected}
+    assert boot_alerts
+    assert boot_alerts <= set(EXPECTED_ALERTS["reboot"])
 
 
 @pytest.mark.parametrize("honour", [False, True], ids=["exported_pod", "pod"])

@@ -162,7 +162,7 @@ def pause_profiling(
 
     def silence_pause(run: "Run", result: "ChangeResult") -> None:
         if nodes := [ending.node for ending in result.endings if ending.ending == "done"]:
-            leave_silence(run, nodes, seconds)
+            leave_silence(run, nodes, seconds, "pause")
 
     snapshot, engines = open_engines(session, session.open_for_change())
     result, _ = run_work(session, snapshot, engines, operations.pause_profiling(seconds), finish=silence_pause)

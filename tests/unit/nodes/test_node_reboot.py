@@ -61,6 +61,20 @@ def test_a_node_is_drained_rebooted_and_returned(api: NodeApi) -> None:
     assert (node["spec"], node["metadata"]["annotations"]) == ({}, {})
 
 
+def test_alerts_are_silenced_before_a_reboot_and_not_again(api: NodeApi) -> None:
+    api.keep_pods("exporter")
+    record, silenced_after = record_state(api), list[int]()
+    for _ in range(2):
+        reboot = build_reboot(
+            api,
+            record,
+            waits=Waits(1, 20, 20),
+            silence_alerts=lambda: silenced_after.append(len(list_reboots(api))),
+        )
+        assert reboot.start() is None
+    assert (silenced_after, list_reboots(api)) == ([0], ["h1"])
+
+
 def test_the_cordon_of_a_person_stays_after_the_reboot(api: NodeApi) -> None:
     api.keep_pods("exporter")
     api.set_cordon("kubectl")

@@ -108,9 +108,12 @@ def test_a_change_without_a_silence_is_noted_and_goes_on(
     monkeypatch.setattr(module, "Web", FakeAlertmanager)
     with silence_alerts(run, ["gpu1"], 600, "load"):
         results.append("loaded")
-    leave_silence(run, ["gpu1"], 600)
+    leave_silence(run, ["gpu1"], 600, "pause")
+    leave_silence(run, ["gpu1"], 600, "reboot")
     assert results == ["loaded"]
-    messages = [f"alerts of the {cause} are not silenced: {note}" for cause in ("test", "pause")] if note else []
+    messages = (
+        [f"alerts of the {cause} are not silenced: {note}" for cause in ("test", "pause", "reboot")] if note else []
+    )
     assert [event.message for event in events] == messages
 
 
@@ -123,5 +126,5 @@ def test_the_silence_of_a_pause_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     run: Any = SimpleNamespace(hosts=None, record=None, lock=SimpleNamespace(holder="ann@desk"))
     monkeypatch.setattr(module, "open_part", open_part)
     monkeypatch.setattr(module, "Web", FakeAlertmanager)
-    leave_silence(run, ["gpu1"], 1800)
+    leave_silence(run, ["gpu1"], 1800, "pause")
     assert ASKED_REQUESTS == ["POST /api/v2/silences"]
