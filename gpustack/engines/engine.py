@@ -13,7 +13,7 @@ from gpustack.ask.api import ADMIN
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.command import Command
+from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.config.complaint import describe_choice
 from gpustack.config.host import Host
 from gpustack.engines.marks import Place
@@ -90,6 +90,14 @@ class Engines:
         return replace(self, marks={place: text for place, text in self.marks.items() if place in left})
 
 
+def advise_engine(snapshot: Snapshot) -> Hint:
+    """Return the setting that provides a host engine, for a spec that has none."""
+    if snapshot.inventory.spec.gpu.dcgm != "embedded":
+        return NO_HINT
+    install = Command("gpustack", "install")
+    return Prose("gpu.dcgm: standalone in the spec; then: {}", install, note="the page says what it costs")
+
+
 def find_engines(snapshot: Snapshot, node_names: Sequence[str] = (), *, cordoned: bool = False) -> Engines:
     """Find the engines of all nodes with GPUs, or of the named ones, with `cordoned` as find_nodes has it. Raise
     UnreachableError where the API gave no answer, UsageError for a node that has no GPUs, and MissingDataError where
@@ -98,7 +106,7 @@ def find_engines(snapshot: Snapshot, node_names: Sequence[str] = (), *, cordoned
     engines = tuple(engine for engine in everything.members if engine.address)
     if not engines:
         why = "\n".join(f"{node}: {reason}" for node, reason in everything.unread.items()) or "No node offers a GPU."
-        raise MissingDataError("gpu-no-engine", "No DCGM host engine can be asked.", why)
+        raise MissingDataError("gpu-no-engine", "No DCGM host engine can be asked.", why, advise_engine(snapshot))
     return replace(everything, members=engines)
 
 

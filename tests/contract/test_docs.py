@@ -44,6 +44,17 @@ def test_commands_exist(name: str) -> None:
     assert named_commands - commands == set()
 
 
+def test_the_readme_links_to_every_page() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert [path.name for path in (ROOT / "docs").glob("*.md") if f"(docs/{path.name}" not in text] == []
+
+
+def test_the_index_for_programs_has_every_document() -> None:
+    text = (ROOT / "llms.txt").read_text()
+    paths = [path.relative_to(ROOT) for path in DOCUMENTS if "values" not in path.parts]
+    assert [path for path in paths if f"({path})" not in text] == []
+
+
 def list_anchors(path: Path) -> set[str]:
     """List the anchors of the headings."""
     headings = re.findall(r"(?m)^#+ (.+)$", path.read_text())

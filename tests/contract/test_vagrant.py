@@ -39,6 +39,10 @@ def test_three_ubuntu_machines_are_large_enough_for_kubeadm(vagrantfile: Any, in
     assert vagrantfile["memory"] >= inventory.spec.minimum.memory_mib
 
 
+def test_the_box_is_pinned_and_vagrant_new_enough_for_its_architectures(vagrantfile: Any) -> None:
+    assert (vagrantfile["box_version"], vagrantfile["required_version"]) == ("202510.26.0", ">= 2.4.0")
+
+
 def test_inventory_has_the_names_and_addresses_of_the_machines(vagrantfile: Any, inventory: Inventory) -> None:
     machines = {name: machine["network"]["ip"] for name, machine in vagrantfile["machines"].items()}
     assert [machine["hostname"] for machine in vagrantfile["machines"].values()] == list(machines)

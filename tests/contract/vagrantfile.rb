@@ -10,7 +10,7 @@ class Recorder
     @seen = { "machines" => {} }
   end
 
-  %w[box hostname cpus memory].each do |name|
+  %w[box box_version hostname cpus memory].each do |name|
     define_method("#{name}=") { |value| @seen[name] = value }
   end
 
@@ -36,10 +36,14 @@ class Recorder
 end
 
 module Vagrant
+  def self.require_version(requirement)
+    @requirement = requirement
+  end
+
   def self.configure(_version)
     recorder = Recorder.new
     yield recorder
-    puts JSON.generate(recorder.seen)
+    puts JSON.generate(recorder.seen.merge("required_version" => @requirement))
   end
 end
 

@@ -31,6 +31,7 @@ def diag(
 ) -> "Diagnostic":
     """Run DCGM's diagnostic on the GPUs of nodes, and list the tests that passed, failed and were skipped.
 
+    It needs a DCGM host engine, which a default installation does not have: gpu.dcgm standalone in the spec adds one.
     Levels 2 to 4 load GPUs: only nodes whose GPUs are all free are tested, pods keep them free, and the alerts
     that the tests cause are silenced. A skipped test does not count as passed. The command exits with 1 if a test
     failed, and with 8 if a node is unknown."""

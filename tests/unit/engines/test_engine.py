@@ -1,6 +1,7 @@
 """Host engines are found, and the pod or host that reaches them."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, Host
+from gpustack.config.spec import Spec
 from gpustack.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, select_free
 from gpustack.errors import MissingDataError, UnreachableError, UsageError
 from gpustack.probes.gpu.temporary_changes import PROFILING, Mark
@@ -105,6 +107,16 @@ def test_a_cluster_without_engines_is_refused() -> None:
         find_engines(build_snapshot(engine="package datacenter-gpu-manager-4-core installed 4.6.0"), ["gpu3"])
     assert excinfo.value.reference == "gpu-no-engine"
     assert NO_ENGINE in excinfo.value.reason
+    assert excinfo.value.hint.startswith("gpu.dcgm: standalone in the spec; then: gpustack install")
+
+
+def test_an_engine_that_the_spec_asks_for_is_no_setting_to_add() -> None:
+    snapshot = build_snapshot(engine="package datacenter-gpu-manager-4-core installed 4.6.0")
+    spec = Spec.model_validate({"gpu": {"dcgm": "standalone"}})
+    snapshot = replace(snapshot, inventory=replace(snapshot.inventory, spec=spec))
+    with pytest.raises(MissingDataError) as excinfo:
+        find_engines(snapshot, ["gpu3"])
+    assert excinfo.value.hint == "gpustack explain gpu-no-engine"
 
 
 def test_an_engine_without_a_port_is_refused() -> None:
