@@ -14,7 +14,7 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.errors import GpustackError
+from gpustack.errors import GpustackError, UnreachableError
 from gpustack.events import Event, Reporter
 from gpustack.nodes.cordon import build_cordon_command
 from gpustack.nodes.drain import Drain
@@ -40,7 +40,7 @@ COMMAND_LIMIT = 30
 REBOOT = """
 read -r id </proc/sys/kernel/random/boot_id || exit
 case {boot} in "$id"-*) ;; *) echo "it has another boot: $id" >&2; exit 1 ;; esac
-systemd-run --quiet --collect --on-active=1s systemctl reboot
+systemd-run --quiet --collect --on-active=1s --timer-property=AccuracySec=100ms systemctl reboot
 """
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 """Such a function asks probes about the node, of the hosts of these names."""
@@ -107,7 +107,10 @@ class NodeReboot:
 
     def has_rebooted(self) -> bool:
         """Tell whether the host has another boot than that of the record, or is down."""
-        view = View(self.gather([BOOT_IDENTITY], [self.host.name]), self.host.name)
+        try:
+            view = View(self.gather([BOOT_IDENTITY], [self.host.name]), self.host.name)
+        except UnreachableError:
+            return True
         return not view.has_fact(BOOT_IDENTITY) or view[BOOT_IDENTITY].identity != self.record.boot
 
     def prepare(self, began: float) -> str:
@@ -172,7 +175,7 @@ class NodeReboot:
             try:
                 reason = explain(self.gather([*CLUSTER_PROBES, BOOT_IDENTITY], [self.writer.via.name, self.host.name]))
             except GpustackError as error:
-                reason = f"{error.message} {error.reason}"
+                reason = error.reason or error.message
             waited = time.monotonic() - began
             if not reason or waited > self.waits.boot or self.find_stop_reason():
                 return reason

@@ -1,7 +1,7 @@
 """The plan of a rolling reboot: its nodes in their order, and those of an earlier one that is continued."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpustack.ask.gather import gather, require_reach
 from gpustack.ask.probe import CLUSTER, FactUnavailable
@@ -91,6 +91,8 @@ def plan_reboot(
 def plan_target(snapshot: Snapshot, name: str, ended_pods: Collection[str]) -> RebootTarget:
     drain = build_drain_plan(snapshot, name, ended_pods)
     record, jobs = parse_reboot_record(drain.node.reboot_record), find_gpu_jobs(drain.residents, ended_pods)
+    if record and not drain.host and record.host in snapshot.inventory.by_name:
+        drain = replace(drain, host=record.host)
     is_plane = drain.host in {plane.name for plane in snapshot.inventory.control_planes}
     if not drain.host:
         return RebootTarget(drain, None, drain.unknown_holders_reason, record, is_plane, jobs)

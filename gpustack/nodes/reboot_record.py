@@ -13,10 +13,14 @@ from gpustack.probes.kubernetes.node_records import CORDON_RECORD, REBOOT_RECORD
 
 @dataclass(frozen=True)
 class RebootRecord:
-    """Hold the state before a reboot, which `author` began at the time `begun_at`. `boot` identifies the boot,
-    `devices` counts the GPUs and MIG instances that were allocatable, and `has_exporter` tells whether an exporter of
-    GPUs was ready."""
+    """Hold the state before a reboot, which `author` began at the time `begun_at`.
 
+    `host` is the node's host by its name in the inventory: while it boots, its answers do not tell. `boot` identifies
+    the boot, `devices` counts the GPUs and MIG instances that were allocatable, and `has_exporter` tells whether an
+    exporter of GPUs was ready.
+    """
+
+    host: str
     boot: str
     devices: Mapping[str, int]
     has_exporter: bool
@@ -33,8 +37,8 @@ def parse_reboot_record(text: str) -> RebootRecord | None:
     try:
         document = load_json(text)
         devices = {str(resource): int(count) for resource, count in document["devices"].items()}
-        boot, author, time = (str(document[key]) for key in ("boot", "author", "begun_at"))
-        return RebootRecord(boot, devices, bool(document["has_exporter"]), author, time)
+        host, boot, author, time = (str(document[key]) for key in ("host", "boot", "author", "begun_at"))
+        return RebootRecord(host, boot, devices, bool(document["has_exporter"]), author, time)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -17,7 +17,7 @@ from gpustack.exit_status import ExitStatus, select_status
 from gpustack.nodes.drain_plan import gather_node
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_host import require_node
-from gpustack.nodes.node_reboot import NodeOutcome, NodeReboot, Waits
+from gpustack.nodes.node_reboot import NodeOutcome, NodeReboot, Outcome, Waits
 from gpustack.nodes.reboot_plan import RebootPlan, RebootTarget
 from gpustack.nodes.reboot_record import RebootRecord, build_record_command
 from gpustack.nodes.reboot_verification import has_ready_exporter
@@ -73,14 +73,15 @@ def check_reboot(plan: RebootPlan) -> RebootResult:
 def build_open_outcome(target: RebootTarget) -> NodeOutcome:
     """Build the outcome of a node whose turn has not come."""
     if reason := explain_exclusion(target):
-        return NodeOutcome(target.node.name, target.drain.host, "skipped", reason)
+        outcome: Outcome = "failed" if target.record else "skipped"
+        return NodeOutcome(target.node.name, target.drain.host, outcome, reason)
     return NodeOutcome(target.node.name, target.drain.host, "due")
 
 
 def explain_exclusion(target: RebootTarget) -> str:
     """Explain why a node cannot be rebooted by gpustack; empty where it can."""
     if not target.drain.host:
-        return f"its host is unknown: {target.unknown_reason}"
+        return target.unknown_reason
     if target.boot is None and target.record is None:
         return f"the boot of its host is unknown: {target.unknown_reason}"
     host = target.drain.snapshot.inventory.by_name[target.drain.host]
@@ -89,9 +90,9 @@ def explain_exclusion(target: RebootTarget) -> str:
 
 def build_record(target: RebootTarget, author: str) -> RebootRecord:
     """Build the record of a node before its reboot. Raise FactUnavailable where its pods are unknown."""
-    boot = target.boot.identity if target.boot else ""
+    drain, boot = target.drain, target.boot.identity if target.boot else ""
     moment = datetime.now(UTC).isoformat(timespec="seconds")
-    return RebootRecord(boot, target.node.devices, has_ready_exporter(target.drain.snapshot), author, moment)
+    return RebootRecord(drain.host, boot, drain.node.devices, has_ready_exporter(drain.snapshot), author, moment)
 
 
 def reboot_node(reboot: NodeReboot) -> NodeOutcome:
@@ -114,6 +115,8 @@ class RollingReboot:
     def run(self, plan: RebootPlan) -> tuple[NodeOutcome, ...]:
         """Reboot the nodes of a plan."""
         outcomes = {target.node.name: build_open_outcome(target) for target in plan.targets}
+        if any(outcome.outcome == "failed" for outcome in outcomes.values()):
+            return tuple(outcomes.values())
         due = [target for target in plan.targets if outcomes[target.node.name].outcome == "due"]
         records = {target.node.name: target.record for target in due if target.record}
         workers = [target for target in due if not target.is_control_plane]

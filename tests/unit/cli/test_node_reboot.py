@@ -1,6 +1,7 @@
 """`node reboot`: the order of nodes, what is skipped, what ends it, and what the same command continues."""
 
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from typer.testing import CliRunner, Result
 
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
-from gpustack.nodes.reboot_record import parse_reboot_record
+from gpustack.nodes import drain_plan, reboot_plan
+from gpustack.nodes.reboot_record import RebootRecord, parse_reboot_record
 from tests.worlds.programs.node_api import NodeApi
 
 QUICK = ("--wait-for-jobs", "1s", "--timeout", "1s", "--boot-timeout", "5s")
@@ -85,10 +87,10 @@ def test_a_node_that_is_not_as_before_ends_the_reboot_and_is_continued(
     assert node_api.read_node()["spec"] == {}
 
 
-def set_gpus(node_api: NodeApi, count: str) -> None:
+def set_gpus(node_api: NodeApi, number: str) -> None:
     objects = node_api.read()
     (node,) = (node for node in objects["nodes"] if node["metadata"]["name"] == "gpu1")
-    node["status"]["allocatable"]["nvidia.com/gpu"] = count
+    node["status"]["allocatable"]["nvidia.com/gpu"] = number
     node_api.write(objects)
 
 
@@ -123,6 +125,46 @@ def test_a_killed_reboot_is_continued_by_the_same_command(
         assert reboots == ["h1", "k1"], "no host is rebooted twice"
     assert [node_api.read_node(name).get("spec", {}) for name in ("gpu1", "k1")] == [{}, {}]
     assert [node_api.read_node(name)["metadata"].get("annotations", {}) for name in ("gpu1", "k1")] == [{}, {}]
+
+
+def test_a_host_that_still_boots_is_waited_for_by_the_next_run(
+    node_api: NodeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its node cannot be told by its answers then: the record names the host."""
+    node_api.keep_pods("exporter")
+    execute, gather, rounds = node_api.execute, node_api.gather, count()
+
+    def kill(host: Any, script: str, **options: Any) -> Any:
+        yield from execute(host, script, **options)
+        if "systemctl reboot" in script:
+            node_api.lost_hosts = {"h1"}
+            raise KilledError
+
+    def boot(*words: Any, **options: Any) -> Any:
+        if next(rounds) > 8:
+            node_api.lost_hosts = set()
+        return gather(*words, **options)
+
+    monkeypatch.setattr("gpustack.rollout.run.run_script", kill)
+    assert isinstance(run("--yes").exception, KilledError)
+    monkeypatch.setattr("gpustack.rollout.run.run_script", execute)
+    for module in (drain_plan, reboot_plan):
+        monkeypatch.setattr(module, "gather", boot)
+    second_run = run("--yes", "-o", "json")
+    ends = [(entry["node"], entry["outcome"]) for entry in json.loads(second_run.stdout)["nodes"]]
+    assert (ends, list_reboots(node_api)) == ([("gpu1", "rebooted"), ("k1", "rebooted")], ["h1", "k1"])
+
+
+def test_a_host_that_left_the_inventory_ends_a_continued_reboot(node_api: NodeApi) -> None:
+    node_api.keep_pods("exporter")
+    objects = node_api.read()
+    record = RebootRecord("gone", "b", {}, has_exporter=False, author="ann", begun_at="today")
+    objects["nodes"][0]["metadata"]["annotations"] = {"gpustack.io/reboot": record.text}
+    node_api.write(objects)
+    node_api.lost_hosts = {"h1"}
+    result = run("--yes", "-o", "json")
+    ends = [(entry["node"], entry["outcome"]) for entry in json.loads(result.stdout)["nodes"]]
+    assert (result.exit_code, ends, list_reboots(node_api)) == (5, [("gpu1", "failed"), ("k1", "due")], [])
 
 
 def test_the_record_has_the_state_before(node_api: NodeApi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,13 +225,13 @@ def test_servers_with_gpus_are_no_jobs(api: NodeApi) -> None:
     assert [job.pod.name for job in jobs] == ["slice", "notebook", "train-9cqn5"]
 
 
-@pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"boot": "b", "devices": 4}', "[" * 2000])
+@pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"host": "h1", "boot": "b", "devices": 4}', "[" * 2000])
 def test_a_text_that_is_no_record_continues_nothing(text: str) -> None:
     assert parse_reboot_record(text) is None
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
-    record = RebootRecord("b", {"nvidia.com/gpu": 4}, has_exporter=True, author="ann", begun_at="today")
+    record = RebootRecord("h1", "b", {"nvidia.com/gpu": 4}, has_exporter=True, author="ann", begun_at="today")
     assert parse_reboot_record(record.text) == record
 
 

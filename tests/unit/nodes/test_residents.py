@@ -66,8 +66,8 @@ def test_only_the_named_pod_is_given_up() -> None:
 )
 def test_a_pattern_gives_up_pods_of_its_namespace(pattern: str, names: set[str]) -> None:
     require_patterns([pattern])
-    refused = {name for name, resident in judge(pattern).items() if resident.fate == "refused"}
-    assert refused == {"slice", "cache", "notebook"} - names
+    refused_names = {name for name, resident in judge(pattern).items() if resident.fate == "refused"}
+    assert refused_names == {"slice", "cache", "notebook"} - names
 
 
 @pytest.mark.parametrize("pattern", ["*", "*/*", "team-*/web", "notebook", "team-a/", "team-a/[a-z]", "a/b/c"])

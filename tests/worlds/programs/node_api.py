@@ -8,13 +8,13 @@ somebody asks again, unless `stuck_pods` names them.
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.snapshot import Snapshot, index_answers
+from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
@@ -49,13 +49,14 @@ def list_recorded(probe: str, case: str) -> list[Any]:
 @dataclass
 class NodeApi:
     """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes of h1, and hosts
-    of `reboot_required` ask for a reboot."""
+    of `reboot_required` ask for a reboot. Those of `lost_hosts` give no answer."""
 
     folder: Path
     stuck_pods: set[str] = field(default_factory=set)
     unread_probes: set[str] = field(default_factory=set)
     holders: str = ""
     reboot_required: set[str] = field(default_factory=set)
+    lost_hosts: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for name, function in (("kubectl", "run_kubectl"), ("systemd-run", "run_systemd")):
@@ -121,7 +122,8 @@ class NodeApi:
         ]
         self.write(objects)
 
-    def gather(self, *_: Any, **__: Any) -> Snapshot:
+    def gather(self, *_: Any, hosts: Sequence[str] = (), **__: Any) -> Snapshot:
+        """Answer for all hosts, or for those that are asked, as gpustack/ask/gather.py does."""
         self.end_pods()
         objects = self.read()
         lists = {
@@ -145,7 +147,11 @@ class NodeApi:
             line = f"{BOOT_ID.read_text().strip()}-{boots} {BOOTED_AT + boots} {word}\n"
             answers.append(Answer(BOOT_IDENTITY.id, host, 0, line))
         answers.append(Answer(DEVICE_HOLDERS.id, "h1", 0, self.holders))
-        return build(HOSTS, index_answers(answers))
+        answers = [answer for answer in answers if answer.location not in self.lost_hosts]
+        reach = [Reach(host, "host-ssh-unreachable", "connection refused") for host in self.lost_hosts]
+        snapshot = build(HOSTS, index_answers(answers), reach=reach)
+        asked_hosts = {name: entry for name, entry in snapshot.reach.items() if not hosts or name in hosts}
+        return replace(snapshot, reach=asked_hosts)
 
     def execute(self, host: Host, script: str, **_: Any) -> Iterator[str]:
         """Run a script with the programs of this folder, which reboot nothing."""
