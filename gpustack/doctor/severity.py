@@ -15,6 +15,11 @@ def judge_severity(graph: Graph, judgements: Iterable[Judgement], impact: Iterab
     return select_worst(find_own_severity(graph, judgement) for judgement in judgements)
 
 
+def is_broken_by_effects(graph: Graph, judgements: Iterable[Judgement], severity: Severity) -> bool:
+    """Tell whether a root cause of this severity is broken because of its effects alone."""
+    return severity == "broken" and all(find_own_severity(graph, judgement) != "broken" for judgement in judgements)
+
+
 def is_broken(graph: Graph, effect: Judgement) -> bool:
     """Tell whether a confirmed effect is something that does not work, as all states are."""
     fault = graph.faults.get(effect.id)

@@ -10,7 +10,8 @@ id.
 5. Independent roots stand side by side; those of a correlated group are one finding.
 6. A confirmed entry that may not be a root, without a confirmed fault above, is unexplained.
 7. An unknown ancestor lowers the certainty and is named. So does evidence that fits other causes as well. An id
-   without a check does not count, as it was never asked.
+   without a check does not count, as it was never asked. A fault from which nothing suffers by itself is a likely cause
+   of what does not work: hosts have it for years. It is certain where the condition of an edge shows it.
 8. What is unknown neither sets nor clears.
 """
 
@@ -21,7 +22,7 @@ from gpustack.ask.judge import Judgement, Outcome
 from gpustack.doctor.finding import Finding, Place, UnexplainedSymptom, Verdict, filter_judgements
 from gpustack.doctor.impact_tree import build_chain
 from gpustack.doctor.placed_graph import HOLDS, MAY_HOLD, PlacedGraph, Reach
-from gpustack.doctor.severity import judge_severity, select_worst
+from gpustack.doctor.severity import is_broken_by_effects, judge_severity, select_worst
 from gpustack.doctor.states.state import SEVERITIES
 
 UNMANAGED = "st-host-unmanaged"
@@ -97,20 +98,30 @@ def build_finding(
     uncertain = select_by_outcome(placed_graph, "unknown", ancestors)
     judgements = list_judgements(placed_graph, {id: set(locations)})
     impact = list_judgements(placed_graph, merge_reaches(symptoms, faults))
+    severity = judge_severity(placed_graph.graph, judgements, impact)
+    is_proven = all(judgement.result and judgement.result.certain for judgement in judgements) and (
+        not is_broken_by_effects(placed_graph.graph, judgements, severity) or has_evidence(placed_graph, id, impact)
+    )
     return Finding(
         id,
         judgements,
-        "likely"
-        if uncertain or not all(judgement.result and judgement.result.certain for judgement in judgements)
-        else "certain",
+        "certain" if is_proven and not uncertain else "likely",
         impact=impact,
         caused_faults=list_judgements(placed_graph, faults),
         ruled_out=find_ruled_out_causes(placed_graph, {id: set(locations)}, symptoms),
         uncertain=uncertain,
         chain=build_chain(placed_graph, {id: set(locations)}, merge_reaches(symptoms, faults)),
         hidden_checks=count_hidden_checks(placed_graph, id, locations),
-        severity=judge_severity(placed_graph.graph, judgements, impact),
+        severity=severity,
     )
+
+
+def has_evidence(placed_graph: PlacedGraph, id: str, impact: Collection[Judgement]) -> bool:
+    """Tell whether evidence shows that a fault has one of these effects: the condition of an edge between them is
+    confirmed somewhere."""
+    effects = {judgement.id for judgement in impact}
+    edges = (edge for edge in placed_graph.graph.outgoing_edges[id] if edge.condition and edge.effect in effects)
+    return any(placed_graph.select_locations(edge.id, "failed") for edge in edges)
 
 
 def find_impact(placed_graph: PlacedGraph, classification: Classification, sources: Reach) -> tuple[Reach, Reach]:

@@ -37,6 +37,27 @@ def test_a_harmless_effect_makes_no_risk_a_break() -> None:
     assert [(root.id, root.severity) for root in diagnosis.roots] == [("host-docker-preinstalled", "risk")]
 
 
+@pytest.mark.parametrize(
+    ("values", "certainty"),
+    [
+        ({"host-docker-preinstalled@gpu1": "!docker.io"}, "certain"),
+        ({"host-docker-preinstalled@gpu1 + forward-policy-drop@gpu1": "!DROP"}, "likely"),
+        (
+            {
+                "host-swap-on@gpu1": "!/swapfile",
+                "host-swap-on -> st-kubelet-down@gpu1": "!swap",
+                "st-kubelet-down@gpu1": "!no answer",
+            },
+            "certain",
+        ),
+    ],
+    ids=["risk-alone", "effect-without-evidence", "effect-with-evidence"],
+)
+def test_a_risk_is_the_certain_cause_of_an_effect_that_evidence_shows(values: dict[str, str], certainty: str) -> None:
+    (root,) = make_diagnosis(values).roots
+    assert root.certainty == certainty
+
+
 def test_broken_root_causes_come_before_risks() -> None:
     diagnosis = make_diagnosis({"host-swap-on@gpu1 + gpu-fabricmanager-down@gpu1": "!1"})
     assert [root.id for root in diagnosis.roots] == ["gpu-fabricmanager-down", "host-swap-on"]

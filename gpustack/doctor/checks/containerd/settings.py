@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.check import check
+from gpustack.doctor.check import check, expect_none
 from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.containerd.pods import RUNTIMES
 from gpustack.probes.containerd.tables import CONFIG_TABLES, Tables
@@ -69,6 +69,15 @@ def key_of_another_schema(view: View) -> Result:
         f"ignored: {format_value(ignored_settings)}" if ignored_settings else "effective",
         ok=not ignored_settings,
     )
+
+
+@check("containerd-config-key-wrong-schema -> containerd-cgroup-driver", RUNTIME, CONFIG_TABLES, CONFIGURATION)
+def ignores_cgroup_driver(view: View) -> Result:
+    """Look for the setting of the cgroup driver among the ignored ones."""
+    if view[RUNTIME] is None:
+        raise FactUnavailable("containerd does not respond, and so does not say which settings are in force")
+    ignored_settings = [setting for setting in list_ignored_settings(view) if "SystemdCgroup" in setting]
+    return expect_none("setting of the cgroup driver", "ignored", ignored_settings, "in force")
 
 
 @check("containerd-dropin-replaces-cri-table", RUNTIME, CONFIG_TABLES, CONFIGURATION, PACKAGES, UNITS)

@@ -8,7 +8,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.check import build_names, check, expect_none
-from gpustack.doctor.checks.gpu.driver import NO_GPU, find_gpu_node
+from gpustack.doctor.checks.gpu.driver import DRIVER_PODS, NO_GPU, find_gpu_node
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines, list_own_pods
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.doctor.checks.startup import is_new
@@ -229,6 +229,13 @@ def operands_init(view: View) -> Result:
         pod.name for pod in pods if any(container.init and not container.ready for container in pod.containers)
     ]
     return expect_none("pods of the GPU stack", "initialised", waiting_pods, "initialised")
+
+
+@check("gpu-host-driver-conflict -> st-gpu-operands-init", GPU_PODS, NODES, IDENTITY)
+def driver_waits(view: View) -> Result:
+    """Look for a pod of the driver that waits: the others wait for it."""
+    waiting_pods = [pod.name for pod in list_node_pods(view, "") if pod.phase == "Pending" and DRIVER_PODS in pod.app]
+    return expect_none("pods of the operator's driver", "waiting", waiting_pods, "none waits")
 
 
 @check("st-no-gpu-labels", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)

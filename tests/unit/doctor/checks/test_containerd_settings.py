@@ -45,6 +45,15 @@ def test_a_key_in_a_table_that_is_not_read_fails(text: str, outcome: str) -> Non
     assert judge_host("containerd-config-key-wrong-schema", answers).outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("plugin", "outcome", "actual"), [(V2, "failed", "SystemdCgroup in config.toml"), (V3, "ok", "in force")]
+)
+def test_an_ignored_cgroup_driver_is_shown_by_the_setting(plugin: str, outcome: str, actual: str) -> None:
+    answers = build_files(format_table(3, plugin)) | {"containerd.runtime": CGROUPFS}
+    edge = "containerd-config-key-wrong-schema -> containerd-cgroup-driver"
+    assert summarize(judge_host(edge, answers)) == (outcome, actual)
+
+
 def test_another_runtime_of_the_right_table_is_not_runc() -> None:
     nvidia = format_table(4, V3).replace("runtimes.runc", "runtimes.nvidia")
     answers = build_files(format_table(4, V2), nvidia) | {"containerd.runtime": CGROUPFS}

@@ -72,6 +72,7 @@ SILENT_RUNTIME = {"containerd__runtime": "cri-disabled"}
         ("op-mig-mixed-nvml-regression", {"gpu__nodes": "mig-mixed"}, "failed", "570.133.20"),
         ("op-cdi-unresolvable", {"pods__pending": "cdi"}, "failed", "management.nvidia.com/gpu=all"),
         ("op-cuda-validation-failed", {"gpu__plugin_files": "no-marks", "gpu__logs": "engine"}, "failed", "vector"),
+        ("gpu-host-driver-conflict -> st-gpu-operands-init", {"gpu__pods": "init"}, "ok", "none waits"),
         ("st-gpu-operands-init", {"gpu__pods": "init"}, "failed", "nvidia-dcgm-exporter-a"),
         ("st-no-gpu-labels", {"gpu__nodes": "no-labels"}, "failed", "nothing"),
         ("st-device-plugin-down", {"gpu__plugin_files": "no-socket"}, "failed", "not registered"),
@@ -210,3 +211,16 @@ def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
     )
     judgement = evaluate("op-driver-image-not-published", configured_snapshot, "k1")
     assert (judgement.outcome, judgement.result and judgement.result.person) == ("failed", "")
+
+
+def test_a_driver_that_waits_keeps_the_other_operands_waiting() -> None:
+    gpu_snapshot = snapshot("k1", gpu__pods="init")
+    pods = gpu_snapshot.answers["gpu.pods", CLUSTER]
+    answer = replace(pods, stdout=pods.stdout.replace("nvidia-dcgm-exporter", "nvidia-driver-daemonset"))
+    assert answer != pods
+    judgement = evaluate(
+        "gpu-host-driver-conflict -> st-gpu-operands-init",
+        replace(gpu_snapshot, answers={**gpu_snapshot.answers, ("gpu.pods", CLUSTER): answer}),
+        "k1",
+    )
+    assert summarize(judgement) == ("failed", "nvidia-driver-daemonset-a")
