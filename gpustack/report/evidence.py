@@ -9,10 +9,13 @@ MAX_LINE = 160
 """Lines with more characters are not quoted."""
 
 
+def choose_command(entry: Evidence) -> str:
+    """Return the command of an entry; for a script it is a command that shows the same."""
+    return entry.manual_command or entry.command.strip().replace(f" {ADMIN}", "")
+
+
 def format_command(entry: Evidence) -> str:
-    """Format the command of an entry; for a script it is a command that shows the same."""
-    command = entry.manual_command or entry.command.strip().replace(f" {ADMIN}", "")
-    return f"{format_location(entry.answer.location)} $ {command}"
+    return f"{format_location(entry.answer.location)} $ {choose_command(entry)}"
 
 
 def is_document(entry: Evidence) -> bool:

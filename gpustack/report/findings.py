@@ -11,6 +11,7 @@ from rich.text import Text
 from gpustack.ask.probe import Evidence
 from gpustack.command import Hint
 from gpustack.events import format_count
+from gpustack.report.evidence import choose_command
 from gpustack.report.format import OLDER_RECORDING, format_location, format_locations
 from gpustack.report.grouping import Kind, Line, is_newer, list_lines
 from gpustack.report.terminal import Terminal
@@ -37,13 +38,14 @@ def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
         print_grid(console, [(name, f"{reach.reason} ({reach.reference})")], "yellow")
         print_command(console, reach.hint, len(name) + 4)
     lines = merge_ok_lines(list_lines(plan, holding=verbose))
+    shown_commands: set[str] = set()
     width = min(24, max((len(format_locations(line.locations)) for line in lines), default=0))
     for step, step_lines in groupby(lines, key=lambda line: line.step):
         print_text(console, f"\n{step}", "bold")
         for line in step_lines:
             print_finding(console, line, width)
             for entry in line.evidence if verbose and line.kind != "ok" else ():
-                print_evidence(console, entry)
+                print_evidence(console, entry, shown_commands)
     if number := sum(is_newer(judgement) for state in plan.states for judgement in state.judgements):
         print_text(console, f"\n{format_count(number, 'check')} unknown: {OLDER_RECORDING}", "yellow")
 
@@ -75,10 +77,12 @@ def print_finding(console: Terminal, line: Line, width: int) -> None:
     print_command(console, line.hint, INDENT)
 
 
-def print_evidence(console: Terminal, entry: Evidence) -> None:
-    """Print the whole command behind a finding, and its output."""
-    answer = entry.answer
-    script = entry.command.strip().splitlines() or [""]
+def print_evidence(console: Terminal, entry: Evidence, shown_commands: set[str]) -> None:
+    """Print the command behind a finding as a person would type it, and its output. A command that was shown before is
+    not repeated."""
+    answer, command = entry.answer, choose_command(entry)
+    script = ["(the same command)"] if command in shown_commands else command.splitlines() or [""]
+    shown_commands.add(command)
     output = [line for line in console.clean(answer.stdout + answer.stderr).splitlines() if line.strip()]
     remainder = [f"… {len(output) - MAX_LINES} lines more (-o json has all)"] if len(output) > MAX_LINES else []
     loss_notes = [f"(no answer: {console.clean(answer.missing_reason)})"] if answer.missing_reason else []

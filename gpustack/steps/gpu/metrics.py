@@ -8,6 +8,8 @@ There are never both: each GPU would be counted twice in every sum. Without the 
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
 
+from collections.abc import Sequence
+
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
@@ -33,13 +35,43 @@ from gpustack.vocabulary.alert_needs import (
     list_silent_groups,
 )
 
+MOST_NAMES = 5
+"""The names of counters that a line of a plan has of each kind."""
+
 
 def csv(view: View) -> Result | None:
     """The exporter is configured to export the counters of gpustack, and those of the spec."""
     expected_csv, actual_csv = render_counters(view), view[COUNTERS_FACT].get(COUNTERS)
     if actual_csv == expected_csv:
         return None
-    return Result(f"ConfigMap {COUNTERS}", "gpustack's counters", "different ones" if actual_csv else "nothing")
+    difference = describe_counters(expected_csv, actual_csv) if actual_csv else "nothing"
+    return Result(f"ConfigMap {COUNTERS}", "gpustack's counters", difference)
+
+
+def describe_counters(expected_csv: str, actual_csv: str) -> str:
+    """Describe how a list of counters differs: by the counters that it lacks, has as well, or has with another type or
+    help, at most MOST_NAMES of each."""
+    expected_rows, actual_rows = index_counters(expected_csv), index_counters(actual_csv)
+    names_by_kind = {
+        "without": [name for name in expected_rows if name not in actual_rows],
+        "also with": [name for name in actual_rows if name not in expected_rows],
+        "with another type or help of": [
+            name for name in expected_rows if expected_rows[name] != actual_rows.get(name, expected_rows[name])
+        ],
+    }
+    parts = [f"{kind} {shorten_names(names)}" for kind, names in names_by_kind.items() if names]
+    return "; ".join(parts) or "the same counters in another order or with other comments"
+
+
+def index_counters(csv_text: str) -> dict[str, str]:
+    """Index the rows of dcgm-exporter's list by the names of their fields, without comments."""
+    rows = [row.strip() for row in csv_text.splitlines()]
+    return {row.partition(",")[0].strip(): row for row in rows if row and not row.startswith("#")}
+
+
+def shorten_names(names: Sequence[str]) -> str:
+    remaining_count = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {remaining_count} more" if remaining_count > 0 else "")
 
 
 def monitor(view: View) -> Result | None:

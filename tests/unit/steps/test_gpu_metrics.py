@@ -10,7 +10,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.probes.gpu.temporary_changes import Mark
 from gpustack.steps.gpu.exporter import merge_counters
-from gpustack.steps.gpu.metrics import STEP
+from gpustack.steps.gpu.metrics import STEP, describe_counters
 from gpustack.steps.gpu.metrics_objects import build_config_map, build_variables
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import TAKEN_AT, Answers
@@ -58,11 +58,32 @@ def test_a_host_without_gpus_needs_no_series() -> None:
 def test_other_counters_are_for_install() -> None:
     assert list_failures(judge(STEP, load_case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
     assert list_failures(judge(STEP, load_case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
-    assert list_failures(judge(STEP, load_case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
+    (difference, cure) = list_failures(judge(STEP, load_case(COUNTERS, "two-hosts")))["csv"]
+    assert (difference.startswith("without DCGM_FI_DEV_ENC_UTIL, "), difference.endswith(" more"), cure) == (
+        True,
+        True,
+        "install",
+    )
     more_counters = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
     before = place_list(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
     assert list_failures(judge(STEP, spec=more_counters)) == {}
-    assert list_failures(judge(STEP, before, spec=more_counters)) == {"csv": ("different ones", "install")}
+    assert list_failures(judge(STEP, before, spec=more_counters)) == {
+        "csv": ("without DCGM_FI_DEV_FAN_SPEED", "install")
+    }
+
+
+@pytest.mark.parametrize(
+    ("actual_csv", "difference"),
+    [
+        ("A, gauge, a\nB, gauge, b\nC, gauge, c\n", "also with C"),
+        ("A, gauge, a\nB, counter, b\n", "with another type or help of B"),
+        ("A, gauge, a\n", "without B"),
+        ("B, gauge, b\n# of theirs\nA, gauge, a\n", "the same counters in another order or with other comments"),
+        ("A, gauge, z\nD, gauge, d\n", "without B; also with D; with another type or help of A"),
+    ],
+)
+def test_a_plan_names_the_counters_that_differ(actual_csv: str, difference: str) -> None:
+    assert describe_counters("A, gauge, a\nB, gauge, b\n", actual_csv) == difference
 
 
 @pytest.mark.parametrize("spec", [{}, OWN_MONITOR])
