@@ -63,6 +63,8 @@ class State:
 
 BUSY = set_value((f"{D}GPU_UTIL", "97"), (f"{P}GR_ENGINE_ACTIVE", "0.95"))
 LINKS_DOWN = 'DCGM_EXP_GPU_HEALTH_STATUS{health_watch="NVLINK",health_error_code="DCGM_FR_NVLINK_DOWN"}'
+WITHOUT_HOST = replace(',Hostname="[^"]*"', "")
+OTHER_HOST_LABEL = replace('Hostname="', 'node_name="')
 A100_PCIE = replace("Hostname", 'modelName="NVIDIA A100 80GB PCIe",Hostname')
 MIG_PLUGIN = scale_capacity("nvidia_com_mig_2g_20gb", 3)
 TIME_SLICING = replace('strategy="none"', 'strategy="time-slicing"')
@@ -83,6 +85,8 @@ STATES = (
     State("l40s", "l40s", (DRIVER,)),
     State("a100", "a100-exporter-2"),
     State("a100-without-bridge", "a100-exporter-2", (A100_PCIE, add_fields({LINKS_DOWN: 20}))),
+    State("without-host", "l4", (WITHOUT_HOST,)),
+    State("other-host-label", "l4", (OTHER_HOST_LABEL,)),
     State("vgpu-guest", "vgpu-guest-a100-10c", (DRIVER,)),
     State("a800-mig", "a800-mig", (DRIVER,), (MIG_PLUGIN,)),
     State("cordoned", "l40s", (DRIVER,), (CORDON,)),

@@ -3,7 +3,7 @@ it, and within how many minutes: what the rule waits for, and at most five more.
 
 from dataclasses import dataclass
 
-from tests.contract.healthy_states import BUSY, LINKS_DOWN
+from tests.contract.healthy_states import BUSY, LINKS_DOWN, WITHOUT_HOST
 from tests.contract.page_changes import add_fields, limit_link, limit_power, rename_model
 from tests.contract.timelines import ENERGY, Pieces
 from tests.contract.transitions import BEGIN, OWN_DRIVER, Transition
@@ -75,6 +75,12 @@ FAULTS = (
     build_field_fault("GpuRowRemapPending", 17, "ROW_REMAP_PENDING", 0, 1),
     build_field_fault("GpuRecoveryActionRequired", 3, "GET_GPU_RECOVERY_ACTION", 0, 1),
     Fault(Transition("remap-failed", values={f"{D}ROW_REMAP_FAILURE": build_change(0, 1)}), "GpuRowRemapFailed", 2),
+    Fault(
+        Transition(
+            "unnamed-host", values={f"{D}ROW_REMAP_FAILURE": build_change(0, 1)}, changes=(WITHOUT_HOST,)
+        ),
+        "GpuRowRemapFailed", 2, names_node=False,
+    ),
     Fault(Transition("remap", values={f"{D}UNCORRECTABLE_REMAPPED_ROWS": build_change(0, 1)}), "GpuRemapsGrowing", 5),
     Fault(
         Transition("memory-health", values={HEALTH: begin(20)}, changes=(add_fields({MEMORY_FAILS: 20}),)),
