@@ -85,24 +85,26 @@ class NodeReboot:
     find_stop_reason: Callable[[], str] = lambda: ""
     silence_alerts: Callable[[], None] = lambda: None
 
+    def run(self) -> NodeOutcome:
+        return self.start() or self.complete()
+
     def start(self) -> NodeOutcome | None:
         """Drain the node and begin the reboot of its host, unless it has rebooted since the record. Return the end of
         the node where that is all: it is skipped, or the run is stopped."""
-        began = time.monotonic()
         if self.has_rebooted():
             return None
-        reason = self.prepare(began)
+        reason = self.prepare()
         if stop_reason := self.find_stop_reason():
-            return NodeOutcome(self.node, self.host.name, "stopped", stop_reason, time.monotonic() - began)
+            return NodeOutcome(self.node, self.host.name, "stopped", stop_reason)
         if reason:
             self.end_reboot()
-            return NodeOutcome(self.node, self.host.name, "skipped", reason, time.monotonic() - began)
+            return NodeOutcome(self.node, self.host.name, "skipped", reason)
         self.silence_alerts()
         self.report(Event("step", self.node, f"reboot of {self.host.name}"))
         script = REBOOT.format(boot=shlex.quote(self.record.boot))
         _, fault = self.writer.run(self.node, script, COMMAND_LIMIT, self.host)
         if fault.startswith("the command returned"):
-            return NodeOutcome(self.node, self.host.name, "failed", fault, time.monotonic() - began)
+            return NodeOutcome(self.node, self.host.name, "failed", fault)
         return None
 
     def has_rebooted(self) -> bool:
@@ -113,7 +115,7 @@ class NodeReboot:
             return True
         return not view.has_fact(BOOT_IDENTITY) or view[BOOT_IDENTITY].identity != self.record.boot
 
-    def prepare(self, began: float) -> str:
+    def prepare(self) -> str:
         """Cordon the node, wait for its GPU jobs, and drain it. Return the reason why it cannot be rebooted now; empty
         where it can, and where the run is stopped."""
         plan = self.read_plan()
@@ -125,7 +127,7 @@ class NodeReboot:
                 self.node, lambda: self.read_plan().node, lambda node: build_cordon_command(node, self.writer.author)
             )
             self.report(Event("changed", self.node, "cordoned"))
-        if reason := self.wait_for_jobs(began):
+        if reason := self.wait_for_jobs():
             return reason
         plan = self.read_plan()
         if reason := describe_refused(plan.select("refused")):
@@ -136,8 +138,9 @@ class NodeReboot:
         remaining = [f"{pod.resident.pod.full_name}: {pod.reason}" for pod in drain.remaining_pods]
         return drain.unknown_reason or "; ".join(remaining)
 
-    def wait_for_jobs(self, began: float) -> str:
+    def wait_for_jobs(self) -> str:
         """Wait until no GPU job is left. Return which ones are left when the time is over."""
+        began = time.monotonic()
         while not self.find_stop_reason():
             round_began = time.monotonic()
             if not (jobs := find_gpu_jobs(self.read_plan().residents, self.ended_pods)):
@@ -157,13 +160,13 @@ class NodeReboot:
         )
         seconds = time.monotonic() - began
         if reason and (stop_reason := self.find_stop_reason()):
-            return NodeOutcome(self.node, self.host.name, "stopped", stop_reason, seconds)
+            return NodeOutcome(self.node, self.host.name, "stopped", stop_reason)
         if reason:
-            return NodeOutcome(self.node, self.host.name, "failed", f"{reason}, after {seconds:.0f} s", seconds)
+            return NodeOutcome(self.node, self.host.name, "failed", f"{reason}, after {seconds:.0f} s")
         stranded_pods, deleted_pods = self.tidy_stranded_pods()
         self.end_reboot()
         return NodeOutcome(
-            self.node, self.host.name, "rebooted", "", time.monotonic() - began, stranded_pods, deleted_pods
+            self.node, self.host.name, "rebooted", stranded_pods=stranded_pods, deleted_pods=deleted_pods
         )
 
     def wait_until_back(self, explain: Callable[[Snapshot], str]) -> str:

@@ -4,10 +4,12 @@ A node that cannot be rebooted now is skipped, and the next one comes. A node th
 what broke the one would break the others.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
@@ -95,12 +97,16 @@ def build_record(target: RebootTarget, author: str) -> RebootRecord:
     return RebootRecord(drain.host, boot, drain.node.devices, has_ready_exporter(drain.snapshot), author, moment)
 
 
-def reboot_node(reboot: NodeReboot) -> NodeOutcome:
-    """Reboot a node. An error of it is its end, and is not raised: the ends of other nodes are to be reported, too."""
+def time_node(target: RebootTarget, reboot: Callable[[], NodeOutcome]) -> NodeOutcome:
+    """Reboot a node, and return its end with the time of all of it. An error is the end of the node, and is not raised:
+    the ends of other nodes are to be reported, too."""
+    began = time.monotonic()
     try:
-        return reboot.start() or reboot.complete()
+        outcome = reboot()
     except GpustackError as error:
-        return NodeOutcome(reboot.node, reboot.host.name, "failed", f"{error.message} {error.reason}".strip())
+        reason = f"{error.message} {error.reason}".strip()
+        outcome = NodeOutcome(target.node.name, target.drain.host, "failed", reason)
+    return replace(outcome, seconds=time.monotonic() - began)
 
 
 @dataclass(frozen=True)
@@ -127,11 +133,13 @@ class RollingReboot:
                         records[target.node.name] = self.record_node(target, run, writer)
                 for target in workers:
                     reboot = self.build_reboot(target, records[target.node.name], run, writer)
-                    outcomes[target.node.name] = reboot_node(reboot)
+                    outcomes[target.node.name] = time_node(target, reboot.run)
                     if outcomes[target.node.name].outcome in ENDING:
                         return tuple(outcomes.values())
         for target in due[len(workers) :]:
-            outcomes[target.node.name] = self.reboot_plane(target, records[target.node.name])
+            outcomes[target.node.name] = time_node(
+                target, partial(self.reboot_plane, target, records[target.node.name])
+            )
             if outcomes[target.node.name].outcome in ENDING:
                 break
         return tuple(outcomes.values())

@@ -82,7 +82,7 @@ def test_a_check_names_jobs_and_budgets_and_changes_nothing(two: lab.Lab, gpusta
     assert read_node(two, "host2") == (False, set())
 
 
-def test_a_job_and_a_budget_skip_their_nodes(two: lab.Lab, gpustack: Run) -> None:
+def test_a_job_and_a_budget_keep_their_nodes_as_they_are(two: lab.Lab, gpustack: Run) -> None:
     boots = [read_boot(two, host) for host in ("host1", "host2")]
     ends = reboot(two, gpustack, "host2", code=1)
     assert ends["host2"][0] == "skipped"

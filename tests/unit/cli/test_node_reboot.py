@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
-from gpustack.nodes import drain_plan, reboot_plan
+from gpustack.nodes import drain_plan, node_reboot, reboot_plan
 from gpustack.nodes.reboot_record import RebootRecord, parse_reboot_record
 from tests.worlds.programs.node_api import NodeApi
 
@@ -130,7 +130,7 @@ def test_a_killed_reboot_is_continued_by_the_same_command(
 def test_a_host_that_still_boots_is_waited_for_by_the_next_run(
     node_api: NodeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its node cannot be told by its answers then: the record names the host."""
+    """A host that gives no answer is told by the record of its node."""
     node_api.keep_pods("exporter")
     execute, gather, rounds = node_api.execute, node_api.gather, count()
 
@@ -169,7 +169,7 @@ def test_a_host_that_left_the_inventory_ends_a_continued_reboot(node_api: NodeAp
 
 def test_the_record_has_the_state_before(node_api: NodeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     node_api.keep_pods("train")
-    monkeypatch.setattr("gpustack.nodes.rolling_reboot.reboot_node", lambda reboot: stop())
+    monkeypatch.setattr(node_reboot.NodeReboot, "run", lambda reboot: stop())
     run("gpu1", "--yes")
     record = parse_reboot_record(node_api.read_node()["metadata"]["annotations"]["gpustack.io/reboot"])
     assert record

@@ -40,8 +40,7 @@ def build_reboot(api: NodeApi, record: RebootRecord | None = None, **options: An
 
 
 def run(api: NodeApi, **options: Any) -> NodeOutcome:
-    reboot = build_reboot(api, **options)
-    return reboot.start() or reboot.complete()
+    return build_reboot(api, **options).run()
 
 
 def list_reboots(api: NodeApi) -> list[str]:
