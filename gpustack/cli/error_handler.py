@@ -10,12 +10,12 @@ from gpustack.command import Command, Hint, Prose, name_inventory
 from gpustack.errors import GpustackError, InputError, Interruption, UsageError
 from gpustack.exit_status import ExitStatus
 
-PRICES = Prose("group_vars/all/gpustack.yml: cost.prices")
+PRICES = Prose("set cost.prices in group_vars/all/gpustack.yml")
 HINTS: dict[str, Hint] = {
-    "capacity-clusters": Prose("--cluster NAME"),
+    "capacity-clusters": Prose("the same command with --cluster NAME"),
     "capacity-no-requests": Command("gpustack", "doctor"),
     "capacity-no-rules": Command("gpustack", "install", "--only", "alerts"),
-    "capacity-window": Prose("--month 2026-10"),
+    "capacity-window": Prose("the same command with --month YYYY-MM, such as --month 2026-10"),
     "cost-no-price": PRICES,
     "cost-no-prices": PRICES,
     "forecast-nothing": Command("gpustack", "gpu", "list"),
@@ -34,7 +34,7 @@ HINTS: dict[str, Hint] = {
     "profile-threshold": Command("gpustack", "profile", "thresholds"),
     "metrics-recording": Prose("--record FILE of the same command writes one"),
     "output-exists": Prose("the same command with --force, or with the name of another file"),
-    "prometheus-login": Prose("--token-file, --basic-auth-file or --client-certificate FILE"),
+    "prometheus-login": Prose("the same command with --token-file, --basic-auth-file or --client-certificate FILE"),
 }
 """Hints of errors whose package does not know the command line. InputError without a row shows the command's help."""
 STOPPED = "\ninterrupted\n"

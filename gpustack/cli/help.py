@@ -43,6 +43,11 @@ class Command(TyperCommand):
         except BadParameter as error:
             error.message = describe_bad_value(error)
             raise
+        except NoSuchOption as error:
+            # The parser names all options that look alike, `--quiet` for `--limt` too.
+            if nearest := suggest_command(error.option_name, error.possibilities or (), {}):
+                error.message, error.possibilities = f"{error.message}. Did you mean {nearest}?", None
+            raise
         for parameter in self.params:
             name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar or parameter.name
             refuse_empty(name, texts.get(parameter.name or ""))

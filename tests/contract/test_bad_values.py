@@ -17,6 +17,7 @@ from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.config.pydantic_errors import ALLOWED, BOUNDS, describe_kind
 from gpustack.errors import GpustackError, describe_os_error
 from gpustack.metrics.web import Access, Web
+from tests.contract.sources import PRODUCT
 from tests.contract.test_help import ALL_COMMANDS, check_words
 
 FOREIGN = re.compile(r"Input should|Value error|Field required|Errno|unable to parse|isoformat|pydantic|is not one of")
@@ -54,6 +55,7 @@ def test_a_bad_value_of_an_option_is_described_in_words_of_ours(words: tuple[str
         ("uninstall", "No such command 'uninstall'. Did you mean gpustack reset?"),
         ("unistall", "Did you mean gpustack reset?"),
         ("intsall", "Did you mean gpustack install?"),
+        ("plan --limt x", "No such option: --limt. Did you mean --limit?\n"),
         ("undo", "Did you mean gpustack doctor --undo?"),
         ("gpu profiling unpause", "No such command 'unpause'.\n"),
         ("upgrade", "Did you mean gpustack explain upgrade-needed?"),
@@ -123,3 +125,9 @@ def test_each_other_name_stands_for_a_command_and_is_none() -> None:
     for word, line in OTHER_NAMES.items():
         check_words(f"gpustack {line}")
         assert (word,) not in ALL_COMMANDS
+
+
+def test_options_that_exclude_each_other_are_called_so_in_one_phrase() -> None:
+    sources = [path.read_text() for path in (PRODUCT / "cli").rglob("*.py")]
+    assert [text for text in sources if re.search(r"--[a-z-]+ (?:excludes|does not go with)", text)] == []
+    assert len([text for text in sources if "mutually exclusive" in text]) > 4

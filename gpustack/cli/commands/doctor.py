@@ -145,10 +145,28 @@ def refuse_invalid_options(
     watch_command, fix_command = Command("gpustack", "doctor", "--watch"), Command("gpustack", "doctor", "--fix")
     refusals: tuple[tuple[object, str, str, str, Hint], ...] = (
         (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, watch_command),
-        (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", WATCH_READS, help_command),
+        (
+            watch and changes,
+            "invalid-options",
+            "--watch is mutually exclusive with --fix and --undo.",
+            WATCH_READS,
+            help_command,
+        ),
         (recording and wait, "invalid-options", "--wait and --from are mutually exclusive.", FIXED, help_command),
-        (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, fix_command),
-        (changes and strict, "invalid-options", "--strict excludes --fix and --undo.", JUDGES, help_command),
+        (
+            recording and changes,
+            "fix-of-recording",
+            "--from is mutually exclusive with --fix and --undo.",
+            PAST,
+            fix_command,
+        ),
+        (
+            changes and strict,
+            "invalid-options",
+            "--strict is mutually exclusive with --fix and --undo.",
+            JUDGES,
+            help_command,
+        ),
         (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", help_command),
         (
             (fault or yes_to) and not fix,

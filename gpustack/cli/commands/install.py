@@ -45,7 +45,10 @@ def plan(
     if diff and recording:
         reason = "Differences in files are shown by the playbooks, and they need the hosts."
         raise UsageError(
-            "diff-of-recording", "--diff does not go with --from.", reason, Command("gpustack", "plan", "--diff")
+            "diff-of-recording",
+            "--diff and --from are mutually exclusive.",
+            reason,
+            Command("gpustack", "plan", "--diff"),
         )
     result = session.make_plan(recording, limit, step_names)
     if not (diff and result.drifted_states):

@@ -52,7 +52,7 @@ def test_an_error_of_a_package_without_options_gets_the_hint_of_its_reference(
     assert set(HINTS) <= set(read_error_pages())
     with pytest.raises(SystemExit) as ending, report_errors():
         raise InputError("capacity-clusters", "It has several clusters.")
-    assert (ending.value.code, "do:    --cluster NAME" in capsys.readouterr().err) == (2, True)
+    assert (ending.value.code, "do:    the same command with --cluster NAME" in capsys.readouterr().err) == (2, True)
 
 
 @pytest.mark.parametrize(
