@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from gpustack.ask.api import ADMIN
+from gpustack.ask.probe import UNREADABLE
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.node_records import CORDON_RECORD, NODE_MANAGER, NodeRecord
 
@@ -44,5 +45,5 @@ def describe_cordon_record(text: str) -> str:
     """Describe who cordoned a node, by the record; empty where the text is no record."""
     try:
         return str(load_json(text)["who"])
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except UNREADABLE:
         return ""

@@ -6,6 +6,7 @@ While the host still has the boot of the record, the reboot is to come; with ano
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from gpustack.ask.probe import UNREADABLE
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.nodes.cordon import build_patch_command
 from gpustack.probes.kubernetes.node_records import CORDON_RECORD, REBOOT_RECORD, NodeRecord
@@ -39,7 +40,7 @@ def parse_reboot_record(text: str) -> RebootRecord | None:
         devices = {str(resource): int(count) for resource, count in document["devices"].items()}
         host, boot, author, time = (str(document[key]) for key in ("host", "boot", "author", "begun_at"))
         return RebootRecord(host, boot, devices, bool(document["has_exporter"]), author, time)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

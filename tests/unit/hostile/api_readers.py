@@ -7,6 +7,8 @@ from typing import Any
 from gpustack.ask.api import describe_refusal
 from gpustack.ask.probe import Answer
 from gpustack.ask.prune import prune
+from gpustack.nodes.cordon import describe_cordon_record
+from gpustack.nodes.reboot_record import RebootRecord, parse_reboot_record
 from gpustack.probes.gpu.temporary_changes import parse_mark
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.credential import parse_login
@@ -62,6 +64,7 @@ OBJECT = {
     "items": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}],
 }
 MARK = {"until": "2026-11-25T10:00:00+00:00", "former": "", "values": ["paused"], "who": "ann@desk (pid 7)"}
+REBOOT = RebootRecord("h1", "b", {"nvidia.com/gpu": 4}, has_exporter=True, author="ann", begun_at="today")
 SECRET = {"admin-user": "YWRtaW4=", "admin-password": "c2VjcmV0"}
 
 
@@ -170,6 +173,18 @@ READERS = (
         "marks of temporary changes",
         lambda: encode(MARK),
         lambda content, _: parse_mark("gpu1", "profiling", content.decode(errors="replace"), TAKEN_AT),
+        spoil_document,
+    ),
+    Reader(
+        "records of cordons",
+        lambda: encode({"who": "ann", "at": "2026-11-30T00:00:00+00:00"}),
+        lambda content, _: describe_cordon_record(content.decode(errors="replace")),
+        spoil_document,
+    ),
+    Reader(
+        "records of reboots",
+        lambda: (REBOOT.text.encode(),),
+        lambda content, _: parse_reboot_record(content.decode(errors="replace")),
         spoil_document,
     ),
 )
