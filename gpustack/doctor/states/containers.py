@@ -11,7 +11,6 @@ from gpustack.doctor.checks.startup import STARTS
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
-from gpustack.doctor.states.workloads import list_namespaces
 from gpustack.probes.kubernetes.container_logs import ContainerLog
 from gpustack.probes.kubernetes.pod_states import (
     FLANNEL_PODS,
@@ -25,6 +24,7 @@ from gpustack.probes.kubernetes.pod_states import (
     PodState,
 )
 from gpustack.probes.kubernetes.pods import BEFORE
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 MANY_RESTARTS = 3
 SHORT_RUN = timedelta(minutes=10)
@@ -181,7 +181,7 @@ def observe_gpu_pods(view: View) -> Iterator[AbnormalState]:
     """List containers that do not start, of pods with GPUs in the namespaces of users. Those that once ran are left to
     their users."""
     for pod in view[PENDING_PODS]:
-        if pod.gpus and pod.namespace not in list_namespaces(view.spec) and not pod.deleted:
+        if pod.gpus and pod.namespace not in list_platform_namespaces(view) and not pod.deleted:
             yield from list_states(view, pod)
 
 

@@ -7,9 +7,9 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
-from gpustack.doctor.states.workloads import list_namespaces
 from gpustack.probes.helm import GPU_JOBS, MONITORING_JOBS
 from gpustack.probes.kubernetes.namespaces import ENDING_NAMESPACES
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 USUAL_DELETION = timedelta(minutes=5)
 """The time in which a namespace is usually deleted: its pods have at most their grace period, of 30 s as a rule."""
@@ -20,7 +20,7 @@ def observe_ending_namespaces(view: View) -> Iterator[AbnormalState]:
     for name, namespace in view[ENDING_NAMESPACES].items():
         if view.started_at - namespace.deleted_at < USUAL_DELETION and not namespace.blockers:
             continue
-        severity: Severity = "broken" if name in list_namespaces(view.spec) else "note"
+        severity: Severity = "broken" if name in list_platform_namespaces(view) else "note"
         message = "; ".join(namespace.blockers) or "it is being deleted"
         command = Command("kubectl", "get", "namespace", name, "-o", "yaml")
         yield AbnormalState(

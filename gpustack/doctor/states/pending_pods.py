@@ -9,12 +9,12 @@ from gpustack.command import Command
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
-from gpustack.doctor.states.workloads import list_namespaces
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
 from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
 from gpustack.probes.kubernetes.taints import CORDON
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 USUAL_START = timedelta(seconds=60)
 
@@ -34,7 +34,7 @@ def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
     keeps_gpus = any(gpus.get(name) for name in cordoned)
     for pod in list_waiting_pods(view):
         is_broken = is_platform_pod(view, pod) or (pod.gpus > 0 and keeps_gpus)
-        if pod.unscheduled_reason and (pod.gpus or pod.namespace in list_namespaces(view.spec)):
+        if pod.unscheduled_reason and (pod.gpus or pod.namespace in list_platform_namespaces(view)):
             severity: Severity = "broken" if is_broken else "note"
             yield build_state(pod, "pod-unscheduled", severity, CLUSTER, pod.unscheduled_reason)
 

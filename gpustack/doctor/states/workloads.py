@@ -162,9 +162,4 @@ GROUPS = (
 )
 
 
-def list_namespaces(spec: Spec) -> set[str]:
-    """List the namespaces of the platform, those of parts that are not enabled too."""
-    return {group.choose_namespace(spec) for group in GROUPS}
-
-
 OBSERVERS = tuple(build_observer(group) for group in GROUPS)
