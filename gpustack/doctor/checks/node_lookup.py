@@ -5,9 +5,12 @@ from typing import Any, TypeVar
 
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
+from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
 from gpustack.steps.own_node import find_node
 
 Kind = TypeVar("Kind")
+PROMETHEUS, OPERATOR = "prometheus", "kube-prometheus-stack-prometheus-operator"
+"""Values of the label app.kubernetes.io/name in the chart kube-prometheus-stack."""
 
 
 def select_node_name(entry: Any) -> str:
@@ -35,3 +38,9 @@ def group_by_node(
     for entry in view[probe]:
         entries_by_node.setdefault(key(entry), []).append(entry)
     return entries_by_node
+
+
+def list_app_nodes(view: View, app: str) -> list[str]:
+    """List the nodes with pods of the monitoring that have this app.kubernetes.io/name."""
+    pods = (pod for pod in view[MONITORING_PODS] if pod.labels.get("app.kubernetes.io/name") == app)
+    return sorted(pod.node for pod in pods if pod.node)

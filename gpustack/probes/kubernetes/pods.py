@@ -14,8 +14,6 @@ from gpustack.probes.kubernetes.nodes import list_objects
 
 # What the kubelet says of containers before there is a sandbox: kubelet_pods.go, convertToAPIContainerStatuses.
 BEFORE = ("ContainerCreating", "PodInitializing")
-# app.kubernetes.io/name of the chart kube-prometheus-stack.
-PROMETHEUS, OPERATOR = "prometheus", "kube-prometheus-stack-prometheus-operator"
 
 
 @dataclass(frozen=True)
@@ -78,15 +76,6 @@ def parse_sandbox_failures(answer: Answer) -> Mapping[str, str]:
     return {uid: shorten_message(message) for uid, (_, message) in last_messages.items()}
 
 
-def parse_nodes_by_app(answer: Answer) -> Mapping[str, tuple[str, ...]]:
-    """Parse nodes by app.kubernetes.io/name; a pod without a node is left out."""
-    nodes_by_app: dict[str, list[str]] = {}
-    for entry in list_objects(answer):
-        name = str(entry["metadata"]["labels"]["app.kubernetes.io/name"])
-        nodes_by_app.setdefault(name, []).extend(filter(None, [str(entry["spec"].get("nodeName", ""))]))
-    return {name: tuple(sorted(nodes)) for name, nodes in nodes_by_app.items()}
-
-
 CONTAINER = ("image", "state.waiting")
 KEEP = (
     "metadata.namespace", "metadata.name", "metadata.uid", "spec.nodeName",
@@ -104,13 +93,4 @@ SANDBOX_FAILURES = Probe(
         ("involvedObject.uid", "lastTimestamp", "message"),
     ),
     parse_sandbox_failures,
-)
-MONITORING_PODS = Probe(
-    "pods.monitoring",
-    Api(
-        "/api/v1/namespaces/$MONITORING/pods"
-        f"?labelSelector=app.kubernetes.io%2Fname%20in%20%28{PROMETHEUS}%2C{OPERATOR}%29",
-        ("metadata.labels.app\\.kubernetes\\.io/name", "spec.nodeName"),
-    ),
-    parse_nodes_by_app,
 )

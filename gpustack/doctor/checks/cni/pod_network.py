@@ -11,10 +11,11 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.cni.node_routes import describe_missing_routes
+from gpustack.doctor.checks.node_lookup import OPERATOR, list_app_nodes
 from gpustack.probes.host.recent_changes import PACKAGES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.pods import MONITORING_PODS, OPERATOR
+from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
 from gpustack.probes.network.flannel import FLANNELD, NODE_ROUTES
 from gpustack.probes.network.pod_network import POD_PATHS, NetworkPath, NetworkPaths, Peer
 from gpustack.steps.own_node import find_node
@@ -138,7 +139,7 @@ def operator_elsewhere(view: View) -> Result:
     """Check that the Prometheus operator runs on a control plane, because the API server calls it from its own host."""
     nodes = (find_node(view.select_host(host.name)) for host in view.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
-    operator_nodes = view[MONITORING_PODS].get(OPERATOR, ())
+    operator_nodes = list_app_nodes(view, OPERATOR)
     return Result(
         "Prometheus operator", "on a worker", format_value(operator_nodes), ok=not (set(operator_nodes) - planes)
     )

@@ -5,9 +5,11 @@ import re
 from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
+from gpustack.doctor.checks.node_lookup import PROMETHEUS, list_app_nodes
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
-from gpustack.probes.kubernetes.pods import MONITORING_PODS, PROMETHEUS, SANDBOX_FAILURES, STARTING_PODS, PendingPod
+from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
+from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS, PendingPod
 from gpustack.steps.own_node import find_node
 from gpustack.steps.platform_namespaces import list_platform_namespaces
 
@@ -50,7 +52,7 @@ def sandbox_fails(view: View) -> Result:
 
 @check("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
 def prometheus_is_here(view: View) -> Result:
-    node, prometheus_nodes = find_node(view), view[MONITORING_PODS].get(PROMETHEUS, ())
+    node, prometheus_nodes = find_node(view), list_app_nodes(view, PROMETHEUS)
     return Result(
         "Prometheus",
         "on this node",

@@ -104,10 +104,8 @@ def test_masquerading_decides_whether_the_pod_network_explains_the_api() -> None
 
 
 def test_a_symptom_is_explained_on_the_host_of_its_pod_alone() -> None:
-    pods = make_answer(
-        "pods.monitoring", read_case("pods.monitoring", "control-plane").stdout.replace('"host2"', '"k2"')
-    )
-    snapshot = cluster.build_snapshot({("pods.monitoring", CLUSTER): pods})
+    pods = read_case("monitoring.pods", "two-hosts", ('"host2"', '"k2"'))
+    snapshot = cluster.build_snapshot({("monitoring.pods", CLUSTER): pods})
     assert evaluate("st-pod-net-broken -> mon-admission-webhook-down", snapshot, "k1").outcome == "failed"
     assert [evaluate("st-sandbox-fails -> st-no-metrics", snapshot, host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
