@@ -246,7 +246,7 @@ def test_a_worker_of_another_cluster_needs_a_foreign_reset() -> None:
     answers = place_answers("h2", make_answer("leftovers.kubernetes", "https://127.0.0.1:6443\n"))
     result = judge(STEP, answers, on="h2")["other-clusters"].result
     assert result
-    assert result.hint.startswith("gpustack reset --limit h2 --foreign")
+    assert result.hint.startswith("gpustack reset -i hosts.yml --limit h2 --foreign")
 
 
 def test_a_missing_time_service_is_for_install() -> None:
