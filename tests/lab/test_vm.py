@@ -63,7 +63,7 @@ def on(running_lab: lab.Lab, script: str) -> str:
 
 def list_roots(running_lab: lab.Lab, gpustack: Run, folder: Path, name: str) -> set[str]:
     recording = Path(os.environ.get("VM_RECORD", folder)) / f"{name}.jsonl"
-    gpustack("snapshot", "-i", running_lab.inventory, "--out", recording, limit=RUN_LIMIT)
+    gpustack("snapshot", "-i", running_lab.inventory, "--out", recording, "--force", limit=RUN_LIMIT)
     process = gpustack("doctor", "--from", recording, "-o", "json", code=None, limit=RUN_LIMIT)
     return {root["id"] for root in json.loads(process.stdout)["roots"]}
 
