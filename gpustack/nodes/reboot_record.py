@@ -50,7 +50,7 @@ def build_record_command(node: NodeRecord, record: RebootRecord) -> str:
 
 
 def build_end_command(node: NodeRecord) -> str:
-    """Build the command that removes the record, and the cordon where it is gpustack's."""
-    if not node.owns_cordon:
-        return build_patch_command(node, {REBOOT_RECORD: None}, {})
-    return build_patch_command(node, {REBOOT_RECORD: None, CORDON_RECORD: None}, {"unschedulable": None})
+    """Build the command that removes the records, and the cordon where it is gpustack's. The record of a cordon that
+    somebody else ended meanwhile goes, too."""
+    spec = {"unschedulable": None} if node.owns_cordon else {}
+    return build_patch_command(node, {REBOOT_RECORD: None, CORDON_RECORD: None}, spec)

@@ -236,3 +236,12 @@ def test_a_record_is_read_as_it_was_written() -> None:
 
 def test_more_gpus_than_before_are_no_loss() -> None:
     assert describe_lost_devices({"nvidia.com/gpu": 2}, {"nvidia.com/gpu": 4}) == ""
+
+
+def test_a_cordon_that_somebody_ended_leaves_no_record(api: NodeApi) -> None:
+    reboot = build_reboot(api)
+    objects = api.read()
+    objects["nodes"][0]["metadata"]["annotations"] = {"gpustack.io/cordon": "{}", "gpustack.io/reboot": "{}"}
+    api.write(objects)
+    reboot.end_reboot()
+    assert (api.read_node().get("spec", {}), api.read_node()["metadata"]["annotations"]) == ({}, {})
