@@ -40,7 +40,7 @@ COMMAND_LIMIT = 30
 REBOOT = """
 read -r id </proc/sys/kernel/random/boot_id || exit
 case {boot} in "$id"-*) ;; *) echo "it has another boot: $id" >&2; exit 1 ;; esac
-systemd-run --quiet --collect --on-active=1s --timer-property=AccuracySec=100ms systemctl reboot
+systemd-run -q --collect --on-active=1s --timer-property=AccuracySec=100ms systemctl reboot
 """
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 """Such a function asks probes about the node, of the hosts of these names."""

@@ -25,9 +25,9 @@ def select_replaced(pods: Iterable[NodePod], live_controllers: Collection[str]) 
 
 def build_removal_script(pods: Iterable[NodePod]) -> str:
     """Build a script that deletes pods that have failed, and prints their full names."""
-    lines = [
-        f"kubectl {ADMIN} --request-timeout=20s --namespace {shlex.quote(pod.namespace)} delete pod "
-        f"{shlex.quote(pod.name)} --wait=false >/dev/null && echo {shlex.quote(pod.full_name)}\n"
-        for pod in pods
-    ]
+    kubectl = ("kubectl", ADMIN, "--request-timeout=20s")
+    lines = []
+    for pod in pods:
+        removal = ("--namespace", shlex.quote(pod.namespace), "delete", "pod", shlex.quote(pod.name), "--wait=false")
+        lines.append(f"{' '.join((*kubectl, *removal))} >/dev/null && echo {shlex.quote(pod.full_name)}\n")
     return "".join(lines) + "exit 0\n"

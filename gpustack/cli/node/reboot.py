@@ -45,7 +45,7 @@ class TimeOptions:
 def reboot(
     *,
     nodes: Annotated[
-        list[str] | None, typer.Argument(metavar="[NODE...]", help="Names of nodes in Kubernetes. Default: all.")
+        list[str] | None, typer.Argument(metavar="NODE...", help="Names of nodes in Kubernetes. Default: all.")
     ] = None,
     required: Annotated[
         bool, typer.Option("--if-required", help="Leave out hosts whose packages do not ask for a reboot.")

@@ -180,7 +180,7 @@ def test_a_silent_exporter_and_a_silent_gpu_are_unknown() -> None:
 
 
 def test_a_gpu_that_was_silent_in_the_last_scrapes_is_unknown() -> None:
-    """As a lost GPU was on a lab host: its last values are in Prometheus for minutes, the others go on."""
+    """Prometheus keeps the last values of a lost GPU for minutes. Seen on a lab host."""
     silent_series = [Series(series.labels, ((930.0, 0.0),)) for series in build_gpu_series("gpu1", 1)]
     health = judge(build_gpu_series("gpu1", 0), silent_series, offers=offer_gpus(2, 1))
     assert [(entry.gpu.index, entry.verdict) for entry in health.gpus] == [("0", "ok"), ("1", "unknown")]

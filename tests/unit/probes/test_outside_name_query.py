@@ -49,6 +49,6 @@ def test_the_status_of_an_answer_is_told_apart(
     thread = Thread(target=answer_question, args=(server, status, answers))
     thread.start()
     command = ["perl", "-e", PROGRAM, "ask", "1450", "registry.example.org"]
-    ended = subprocess.run(command, input=f"ask {kind} {SERVER}\n", capture_output=True, text=True, check=True)
+    process = subprocess.run(command, input=f"ask {kind} {SERVER}\n", capture_output=True, text=True, check=True)
     thread.join()
-    assert ended.stdout == f"{kind} {SERVER} {result}\n"
+    assert process.stdout == f"{kind} {SERVER} {result}\n"

@@ -36,6 +36,8 @@ from gpustack.report.gpus import engines as gpu_engines
 from gpustack.report.gpus import json as gpus_json
 from gpustack.report.gpus import metrics as gpu_metrics
 from gpustack.report.gpus import text as gpus
+from gpustack.report.health import json as gpu_health_json
+from gpustack.report.health import text as gpu_health
 from gpustack.report.profile import comparison as comparisons
 from gpustack.report.profile import json as analyses_json
 from gpustack.report.profile import text as analyses
@@ -201,6 +203,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "undo-good.json": lambda: fix_json.render_rollback(fixes.make_rollback(), fixes.INVENTORY, "runs/1"),
     "gpu-list.txt": lambda: print_screen(lambda screen: gpus.render_human(screen, gpu_series.make_mixed_fleet())),
     "gpu-list.json": lambda: gpus_json.render_json(gpu_series.make_mixed_fleet()),
+    "gpu-health.txt": lambda: print_screen(lambda page: gpu_health.render_human(page, gpu_series.make_mixed_health())),
+    "gpu-health.json": lambda: gpu_health_json.render_json(gpu_series.make_mixed_health()),
     "gpu-list.csv": lambda: gpus_json.render_csv(gpu_series.make_mixed_fleet()),
     "profile-analysis.txt": lambda: print_screen(lambda screen: analyses.render_human(screen, workloads.analyze_run())),
     "profile-analysis.json": lambda: analyses_json.render_json(workloads.analyze_run()),

@@ -10,7 +10,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.probes.gpu.temporary_changes import Mark
 from gpustack.steps.gpu.exporter import merge_counters
-from gpustack.steps.gpu.metrics import STEP, describe_counters
+from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import build_config_map, build_variables
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import TAKEN_AT, Answers
@@ -70,20 +70,6 @@ def test_other_counters_are_for_install() -> None:
     assert list_failures(judge(STEP, before, spec=more_counters)) == {
         "csv": ("without DCGM_FI_DEV_FAN_SPEED", "install")
     }
-
-
-@pytest.mark.parametrize(
-    ("actual_csv", "difference"),
-    [
-        ("A, gauge, a\nB, gauge, b\nC, gauge, c\n", "also with C"),
-        ("A, gauge, a\nB, counter, b\n", "with another type or help of B"),
-        ("A, gauge, a\n", "without B"),
-        ("B, gauge, b\n# of theirs\nA, gauge, a\n", "the same counters in another order or with other comments"),
-        ("A, gauge, z\nD, gauge, d\n", "without B; also with D; with another type or help of A"),
-    ],
-)
-def test_a_plan_names_the_counters_that_differ(actual_csv: str, difference: str) -> None:
-    assert describe_counters("A, gauge, a\nB, gauge, b\n", actual_csv) == difference
 
 
 @pytest.mark.parametrize("spec", [{}, OWN_MONITOR])
@@ -295,26 +281,3 @@ def test_the_counters_have_our_label_where_no_release_of_helm_brings_them(stack:
     """A person who edits the only field of an object takes it from us: then the label alone says that it is ours."""
     config_map = build_config_map(View(build_snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
     assert config_map["metadata"].get("labels") == labels
-
-
-def read_silent_alerts(case: str) -> str:
-    """Read which alerts cannot fire. The check is ok all the same."""
-    judgements = judge(STEP, load_case(INPUTS, case)).values()
-    (judgement,) = [judgement for judgement in judgements if judgement.id == "silent-alerts"]
-    assert judgement.outcome == "ok"
-    assert judgement.result is not None
-    return judgement.result.actual
-
-
-def test_alerts_without_their_fields_are_named_and_fail_nothing() -> None:
-    words = read_silent_alerts("default-list").split("; ")
-    assert "GpuHealthFail, GpuHealthWarn of Tesla T4: no DCGM_EXP_GPU_HEALTH_STATUS" in words
-    assert "GpuRowRemapFailed of Tesla T4: no DCGM_FI_DEV_ROW_REMAP_FAILURE" in words
-    assert not [text for text in words if "GpuRowRemapFailed" in text and "L40S" in text], "it has the field"
-    assert [text for text in words if text.startswith("Xids of NVIDIA L40S: no DCGM_EXP_XID_ERRORS_COUNT")]
-
-
-def test_who_cannot_be_asked_about_fields_makes_it_unknown() -> None:
-    assert find_unknown(judge(STEP, load_case(INPUTS, "error"))) == {"silent-alerts"}
-    assert "GpuLost" not in read_silent_alerts("lab-hosts"), "up is a series of Prometheus itself"
-    assert read_silent_alerts("none") == "all that read a GPU: Prometheus has no series of one"

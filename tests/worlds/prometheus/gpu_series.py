@@ -10,6 +10,8 @@ from gpustack.gpus.fleet import Fleet, build_fleet
 from gpustack.gpus.series import Metric, Metrics
 from gpustack.gpus.silent_alerts import SilentAlert
 from gpustack.gpus.verdict import Verdict
+from gpustack.health.fleet import Health, build_health
+from gpustack.health.sources import HeardGpu, NodeOffer, Sources
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import build_readings
 from gpustack.vocabulary.fields import find_fields
@@ -62,6 +64,27 @@ def build_gpu_series(node: str, index: int, labels: dict[str, str] | None = None
 
 def make_fleet(*series: list[Series]) -> Fleet:
     return build_fleet(build_readings(chain(*series), {}), time=1010.0)
+
+
+def make_mixed_health() -> Health:
+    """Make the health of two nodes: a GPU that fell off the bus and is withheld, one that the driver wants reset, and
+    one that is silent."""
+    pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
+    series = [
+        *build_gpu_series("gpu1", 0, pod),
+        *build_gpu_series("gpu1", 1, XID_ERRORS=79),
+        *build_gpu_series("gpu2", 0, GET_GPU_RECOVERY_ACTION=1),
+        *build_gpu_series("gpu2", 1),
+    ]
+    offers = {
+        "gpu1": NodeOffer({"nvidia_com_gpu": 2}, {"nvidia_com_gpu": 1}),
+        "gpu2": NodeOffer({"nvidia_com_gpu": 3}, {"nvidia_com_gpu": 3}),
+    }
+    heard_gpus = (HeardGpu("gpu2", "GPU-gpu2-2", "NVIDIA H100 80GB HBM3"),)
+    sharing = {"gpu1": "none", "gpu2": "none"}
+    return build_health(
+        Sources(build_readings(series, {}), offers, frozenset({"gpu2"}), sharing, heard_gpus, time=1010.0)
+    )
 
 
 def make_mixed_fleet() -> Fleet:
