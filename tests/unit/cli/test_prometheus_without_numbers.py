@@ -35,6 +35,7 @@ LABELS = {
     "exported_pod": "p",
 }
 COMMANDS = {
+    "gpu health": (),
     "gpu metrics": (),
     "gpu list": (),
     "gpu top": ("--once",),

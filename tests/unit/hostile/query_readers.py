@@ -28,6 +28,7 @@ RECORDED_FOLDER = Path(__file__).parents[2] / "recorded"
 ADDRESS = "http://127.0.0.1:9"
 CLOCK = "query=time%28%29"
 COMMANDS = {
+    "gpu health": (),
     "gpu list": (),
     "gpu metrics": (),
     "gpu top": ("--once",),
