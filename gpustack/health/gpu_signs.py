@@ -62,7 +62,7 @@ def read_last_xid(code: int) -> Sign:
 
 def read_recent_xid(reading: Reading) -> Iterator[Sign]:
     """Read the count of an Xid within the last minutes. A count without a code says nothing."""
-    code = next((int(part) for part in reading.part if part.isdecimal()), 0)
+    code = next((int(part) for part in reading.part if part.isdecimal()), None)
     if code:
         yield describe_xid(code) if reading.value > 0 else Sign("xid", "ok")
 

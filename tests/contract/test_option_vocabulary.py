@@ -11,7 +11,10 @@ from gpustack.cli.options import parse_duration
 from gpustack.config.spec import Spec
 from tests.contract.test_help import ALL_COMMANDS
 
-TIMES = {"--every", "--for", "--history", "--horizon", "--keep", "--lead-time", "--since", "--timeout"}
+TIMES = {
+    "--boot-timeout", "--every", "--for", "--history", "--horizon", "--keep", "--lead-time", "--since", "--timeout",
+    "--wait-for-jobs",
+}  # fmt: skip
 UNITS = re.compile(r"\b(?:seconds|minutes|hours|days)\b", re.IGNORECASE)
 BESIDE_THE_RESULT = {"--metrics": "findings", "--record": "queries and answers"}
 """Options of files that a command writes beside its result, with what they hold."""

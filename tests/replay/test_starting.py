@@ -46,14 +46,14 @@ def set_clock(recording: Snapshot, seconds_later: int) -> Snapshot:
 def test_what_fails_on_a_starting_host_is_likely_and_has_no_fix(recording: Snapshot) -> None:
     (root,) = add_commands(diagnose(recording)).roots
     assert (root.id, root.certainty, root.starts) == (FIXTURE, "likely", (KUBELET_START,))
-    assert root.commands.hints == ("gpustack doctor --wait -i lab/inventory",)
+    assert root.commands.hints == ("gpustack doctor --wait -i INVENTORY",)
     assert root.commands.manual[0] == "host2: kubelet was started 5 s ago"
 
 
 def test_it_is_certain_once_the_host_had_its_time(recording: Snapshot) -> None:
     (root,) = add_commands(diagnose(set_clock(recording, USUAL_SECONDS))).roots
     assert (root.id, root.certainty, root.starts) == (FIXTURE, "certain", ())
-    assert "gpustack doctor --fix op-kubelet-restart-lost-devices -i lab/inventory" in root.commands.hints
+    assert "gpustack doctor --fix op-kubelet-restart-lost-devices -i INVENTORY" in root.commands.hints
 
 
 def test_a_kubelet_that_ends_again_and_again_is_not_starting(recording: Snapshot) -> None:

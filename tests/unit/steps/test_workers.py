@@ -56,7 +56,7 @@ def test_a_host_of_another_cluster_is_taken_out_by_reset() -> None:
     for answers in ({}, no_settings):
         result = judge(STEP, foreign_host | answers)["node-joined"].result
         assert result
-        assert "reset --limit k2 --foreign" in result.hint
+        assert "reset -i hosts.yml --limit k2 --foreign" in result.hint
 
 
 def test_a_control_plane_is_not_made_a_worker() -> None:
