@@ -11,6 +11,8 @@ from gpustack.files.yaml_text import parse_yaml
 NUMBER = re.compile(r"[0-9]{1,18}")
 # A document of kubeadm or crictl has a few KiB, and PyYAML reads about 50 KiB in a second.
 LONGEST = 64 * 1024
+FLAGS = {"yes": True, "no": False}
+"""Meanings of the words that scripts print. Another word raises KeyError, and so is no answer."""
 
 
 def parse_integer(text: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import FLAGS, parse_integer
 from gpustack.probes.sections import parse_sections
 
 
@@ -61,9 +61,7 @@ def parse_proxy(answer: Answer) -> Proxy:
     (curl_rc,), (nft_table,) = health, table
     if curl_rc not in ("0", "7", "28", "52", "56"):
         raise ValueError(curl_rc)
-    return Proxy(
-        curl_rc != "7", parse_rule_counts(legacy), parse_rule_counts(nft), {"yes": True, "no": False}[nft_table]
-    )
+    return Proxy(curl_rc != "7", parse_rule_counts(legacy), parse_rule_counts(nft), FLAGS[nft_table])
 
 
 def parse_rule_counts(lines: list[str]) -> RuleCounts:

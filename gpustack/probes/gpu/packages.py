@@ -16,6 +16,7 @@ from gpustack.probes.packages.software import (
     parse_repositories,
     parse_upstream_version,
 )
+from gpustack.probes.parsing import FLAGS
 
 NO_GPU = "no GPU"
 # Any function of NVIDIA's will do; whether it is a GPU is asked by gpu.devices.
@@ -110,7 +111,7 @@ def parse_kernel(line: str) -> Kernel:
     release, headers, module = line.split(" ")
     if not RELEASE.fullmatch(release) or (module != "-" and not MODULE_VERSION.fullmatch(module)):
         raise ValueError(line)
-    return Kernel(release, {"yes": True, "no": False}[headers], "" if module == "-" else module)
+    return Kernel(release, FLAGS[headers], "" if module == "-" else module)
 
 
 def parse_upgrade_blacklist(answer: Answer) -> tuple[str, ...]:

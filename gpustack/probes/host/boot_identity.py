@@ -5,9 +5,7 @@ from datetime import UTC, datetime
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.parsing import parse_integer
-
-CHOICES = {"yes": True, "no": False}
+from gpustack.probes.parsing import FLAGS, parse_integer
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class BootIdentity:
 def parse_boot_identity(answer: Answer) -> BootIdentity:
     """Parse the boot. Raise ValueError or KeyError for an answer of another shape."""
     identity, seconds, required = answer.stdout.split()
-    return BootIdentity(identity, datetime.fromtimestamp(parse_integer(seconds), UTC), CHOICES[required])
+    return BootIdentity(identity, datetime.fromtimestamp(parse_integer(seconds), UTC), FLAGS[required])
 
 
 BOOT_IDENTITY = Probe(

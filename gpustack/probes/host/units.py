@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import FLAGS, parse_integer
 
 # Programs that keep the clock, by their unit in Debian and Ubuntu.
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
@@ -92,7 +92,7 @@ def parse_systemd_time(time: str) -> int | None:
 
 def is_clock_synchronized(answer: Answer) -> bool:
     """Tell whether the clock is synchronized, by whatever program."""
-    return {"yes": True, "no": False}[answer.stdout.strip()]
+    return FLAGS[answer.stdout.strip()]
 
 
 PROPERTIES = "Id,LoadState,ActiveState,SubState,Result,NRestarts,UnitFileState,ActiveEnterTimestamp,ActiveExitTimestamp"

@@ -7,9 +7,8 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
+from gpustack.probes.parsing import FLAGS
 from gpustack.probes.sections import index_sections, split_sections
-
-YES = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ def parse_membership(answer: Answer) -> Membership:
     return Membership(
         cluster=parts["cluster"][0] if parts["cluster"] else "",
         node=subject[1] if subject else "",
-        is_managed=YES[made],
-        etcd=YES[etcd],
+        is_managed=FLAGS[made],
+        etcd=FLAGS[etcd],
         pods=None if pods == ["unknown"] else tuple(sorted(pods)),
     )
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.parsing import FLAGS
 from gpustack.probes.sections import parse_sections
 
 
@@ -47,7 +48,7 @@ def parse_start(answer: Answer) -> Start | None:
     if not all(line.startswith("| ") for line in messages) or not all(line.startswith("/") for line in files):
         raise ValueError(answer.stdout)
     line = shorten_message(messages[-1].removeprefix("| ")) if messages else ""
-    has_config = {"yes": True, "no": False}[config[0]]
+    has_config = FLAGS[config[0]]
     return Start(words["ActiveState"], words["Result"], words["UnitFileState"], line, tuple(files), has_config)
 
 

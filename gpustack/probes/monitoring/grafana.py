@@ -12,7 +12,7 @@ from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.parsing import parse_integer, parse_yaml_mapping
+from gpustack.probes.parsing import FLAGS, parse_integer, parse_yaml_mapping
 
 METRIC = re.compile(r"\bDCGM_(?:FI|EXP)_[A-Z0-9_]+\b")
 SOURCE = ("uid", "url", "isDefault")
@@ -136,7 +136,7 @@ def parse_response(answer: Answer) -> Response | None:
     login, health, samples, *plugin = answer.stdout.split()
     if plugin not in ([], ["unregistered"]):
         raise ValueError(answer.stdout)
-    return Response(parse_integer(login), parse_integer(health), {"yes": True, "no": False}[samples], not plugin)
+    return Response(parse_integer(login), parse_integer(health), FLAGS[samples], not plugin)
 
 
 DATA_SOURCES = Probe(

@@ -8,10 +8,9 @@ from ipaddress import IPv4Network
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import load_json
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.parsing import parse_ipv4
+from gpustack.probes.parsing import FLAGS, parse_ipv4
 
 DAEMON_SET, CONFIG_MAP = "kube-flannel-ds", "kube-flannel-cfg"
-YES = {"yes": True, "no": False}
 # flannel pkg/subnet/kube/annotations.go, with the prefix of kube-flannel.yml.
 ADDRESS, DATA = "flannel.alpha.coreos.com/public-ip", "flannel.alpha.coreos.com/backend-data"
 MAC = re.compile("[0-9a-f]{2}(:[0-9a-f]{2}){5}")
@@ -100,7 +99,7 @@ def parse_flanneld(answer: Answer) -> Flanneld:
     values: Mapping[str, str] = dict(line.split("=", 1) for line in answer.stdout.splitlines() if line)
     masquerades = values.get("FLANNEL_IPMASQ", "") == "true"
     network, subnet = values.get("FLANNEL_NETWORK", ""), values.get("FLANNEL_SUBNET", "")
-    return Flanneld(YES[values["READY"]], network, YES[values["CONFLIST"]], subnet, masquerades)
+    return Flanneld(FLAGS[values["READY"]], network, FLAGS[values["CONFLIST"]], subnet, masquerades)
 
 
 def parse_flannel_annotations(answer: Answer) -> Mapping[str, FlannelAnnotations]:

@@ -8,7 +8,7 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.config.ports import UNIT_PORTS
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import FLAGS, parse_integer
 from gpustack.probes.sections import index_sections, split_sections
 from gpustack.probes.standalone.units import ALERTMANAGER, PROMETHEUS
 
@@ -38,9 +38,7 @@ class MonitoringState:
 def parse_exporter_state(answer: Answer) -> ExporterState:
     """Parse the state of the exporters. Raise ValueError or KeyError where the answer has another shape."""
     words = dict(line.split(" ", 1) for line in answer.stdout.splitlines())
-    return ExporterState(
-        None if words["gpus"] == NOTHING else parse_integer(words["gpus"]), {"yes": True, "no": False}[words["node"]]
-    )
+    return ExporterState(None if words["gpus"] == NOTHING else parse_integer(words["gpus"]), FLAGS[words["node"]])
 
 
 def parse_monitoring_state(answer: Answer) -> MonitoringState:
