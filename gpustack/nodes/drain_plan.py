@@ -52,6 +52,11 @@ class DrainPlan:
         """Tell whether there is nothing left to do."""
         return self.node.cordoned and not self.select("leaves") and not self.select("refused")
 
+    def name_holder_pod(self, holder: DeviceHolder) -> str:
+        """Name the pod of a process, by its uid where it is not on the node; empty for a process outside of pods."""
+        names = {resident.pod.uid: resident.pod.full_name for resident in self.residents}
+        return names.get(holder.pod_uid, holder.pod_uid)
+
     def select(self, fate: Fate) -> tuple[Resident, ...]:
         """Select the pods with this fate."""
         return tuple(resident for resident in self.residents if resident.fate == fate)

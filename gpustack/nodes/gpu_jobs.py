@@ -24,6 +24,5 @@ def find_gpu_jobs(residents: Iterable[Resident], ended_pods: Collection[str] = (
 def describe_jobs(jobs: Iterable[Resident]) -> str:
     """Describe jobs by name, with their owners."""
     return ", ".join(
-        f"{job.pod.full_name} ({job.pod.owner_kind} {job.pod.owner})" if job.pod.owner else job.pod.full_name
-        for job in jobs
+        f"{job.pod.full_name} ({job.pod.controller})" if job.pod.controller else job.pod.full_name for job in jobs
     )

@@ -10,9 +10,7 @@ from gpustack.nodes.node_host import require_node
 from gpustack.nodes.reboot_record import RebootRecord
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.kubernetes.node_pods import NODE_PODS, NodePod
-
-EXPORTER = ("app", "nvidia-dcgm-exporter")
-"""The label that the GPU operator and an exporter of gpustack give."""
+from gpustack.proof.services import LABELS
 
 
 def has_ready_exporter(snapshot: Snapshot) -> bool:
@@ -21,7 +19,7 @@ def has_ready_exporter(snapshot: Snapshot) -> bool:
 
 
 def is_exporter(pod: NodePod) -> bool:
-    key, value = EXPORTER
+    key, value = LABELS["exporter"]
     return pod.labels.get(key) == value
 
 

@@ -40,10 +40,6 @@ class Budget:
     labels: Mapping[str, str] = field(default_factory=dict)
     expressions: tuple[Expression, ...] = ()
 
-    @property
-    def full_name(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
 
 def parse_budget(entry: Any) -> Budget:
     metadata, spec, status = entry["metadata"], entry["spec"], entry["status"]

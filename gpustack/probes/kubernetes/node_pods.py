@@ -49,6 +49,11 @@ class NodePod:
         return f"{self.namespace}/{self.name}"
 
     @property
+    def controller(self) -> str:
+        """The kind and the name of its controller, empty without one."""
+        return f"{self.owner_kind} {self.owner}".strip()
+
+    @property
     def has_ended(self) -> bool:
         return self.phase in ("Succeeded", "Failed")
 

@@ -63,10 +63,9 @@ class UncordonDocument(Document):
 
 def render_drain(drain: DrainResult, *, inventory: Inventory | None = None, evidence: str = "") -> str:
     plan = drain.plan
-    names = {resident.pod.uid: resident.pod.full_name for resident in plan.residents}
     holders = None
     if plan.holders is not None:
-        holders = [{**vars(holder), "holder_pod": names.get(holder.pod_uid, holder.pod_uid)} for holder in plan.holders]
+        holders = [{**vars(holder), "holder_pod": plan.name_holder_pod(holder)} for holder in plan.holders]
     return render_result(
         DRAIN,
         DrainDocument,
@@ -104,7 +103,7 @@ def build_pod_row(resident: Resident, outcome: str, reason: str) -> dict[str, An
     return {
         "namespace": pod.namespace,
         "pod": pod.name,
-        "owner": f"{pod.owner_kind} {pod.owner}".strip(),
+        "owner": pod.controller,
         "gpu_count": pod.devices,
         "pod_started_at": pod.started_at,
         "outcome": outcome,

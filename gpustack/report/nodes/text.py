@@ -46,8 +46,7 @@ def list_resident_rows(residents: Sequence[Resident], time: datetime) -> Iterato
     for resident in sorted(residents, key=lambda resident: ORDER[resident.fate]):
         pod = resident.pod
         age = format_duration((time - pod.started_at).total_seconds()) if pod.started_at else "-"
-        owner = f"{pod.owner_kind} {pod.owner}".strip() or "none"
-        yield pod.full_name, owner, str(pod.devices or "-"), age, describe_fate(resident)
+        yield pod.full_name, pod.controller or "none", str(pod.devices or "-"), age, describe_fate(resident)
 
 
 def describe_fate(resident: Resident) -> str:
@@ -72,9 +71,8 @@ def print_holders(console: Terminal, plan: DrainPlan) -> None:
     if not plan.holders:
         print_field(console, "processes", "none holds /dev/nvidia*", INDENT)
         return
-    pods = {resident.pod.uid: resident.pod.full_name for resident in plan.residents}
     rows = [
-        (str(holder.pid), holder.user, holder.command, pods.get(holder.pod_uid, holder.pod_uid) or "outside of pods")
+        (str(holder.pid), holder.user, holder.command, plan.name_holder_pod(holder) or "outside of pods")
         for holder in plan.holders
     ]
     console.print()

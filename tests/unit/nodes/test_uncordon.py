@@ -1,4 +1,4 @@
-"""Whose cordon it is, by the record on the node and by who set the field last."""
+"""A cordon is gpustack's by the record on the node and by who set the field last."""
 
 import pytest
 
