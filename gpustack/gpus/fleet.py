@@ -144,12 +144,17 @@ def extract_flag(readings: Mapping[str, Reading], name: str) -> bool | None:
 def list_illnesses(readings: Mapping[str, Reading]) -> Iterator[str]:
     """List sentences about the health of a GPU, the driver's own request first."""
     if action := extract_int(readings, ACTION):
-        yield f"the driver asks: {ACTIONS.get(action, f'action {action}, which is not known here')}"
+        yield describe_action(action)
     if (code := extract_int(readings, XID)) and is_serious(code):
         yield f"Xid {code}: {load_xids()[code].name if code in load_xids() else 'not known here'}"
     for name, what in {**FAILED, **PENDING}.items():
         if extract_flag(readings, name):
             yield what
+
+
+def describe_action(action: int) -> str:
+    """Describe the recovery action that the driver asks for."""
+    return f"the driver asks: {ACTIONS.get(action, f'action {action}, which is not known here')}"
 
 
 TRAITS: Mapping[str, Callable[[Card], object]] = {

@@ -49,7 +49,7 @@ def build_health(sources: Sources) -> Health:
     shared_xids = {incident.xid for incident in incidents}
     gpus_by_node = {
         node: judge_gpus(node, boards_by_node.get(node, {}), silent_by_node.get(node, ()), sources, shared_xids)
-        for node in (*boards_by_node, *(node for node in silent_by_node if node not in boards_by_node))
+        for node in {*boards_by_node, *silent_by_node}
     }
     offering_nodes = (node for node, offer in sources.offers.items() if offer.capacity_count)
     nodes = [judge_node(name, gpus_by_node.get(name, ()), sources) for name in sorted({*gpus_by_node, *offering_nodes})]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import cast
 
 from gpustack.gpus.device import XID, is_serious
-from gpustack.gpus.fleet import ACTION, ACTIONS, FAILED, PENDING
+from gpustack.gpus.fleet import ACTION, FAILED, PENDING, describe_action
 from gpustack.health.sign import Sign, Source, Verdict
 from gpustack.metrics.readings import Reading
 from gpustack.vocabulary.health_codes import FAILED as WATCH_FAILED
@@ -15,7 +15,7 @@ STATUS = "DCGM_EXP_GPU_HEALTH_STATUS"
 RECENT_XIDS = "DCGM_EXP_XID_ERRORS_COUNT"
 FIELDS = (ACTION, *FAILED, *PENDING, XID, RECENT_XIDS, STATUS)
 ASKED: dict[int, Verdict] = {1: "reset", 2: "reboot", 3: "reset", 4: "reset", 5: "watch", 6: "reset", 7: "reboot"}
-"""What the driver's recovery action asks for. After 3, a drain of peer-to-peer traffic, the driver names another one
+"""Verdicts by the driver's recovery action. After 3, a drain of peer-to-peer traffic, the driver names another one
 (NVIDIA, GPU memory error management, "Recovery action flag")."""
 XID_VERDICTS: dict[str, Verdict] = {
     "RESET_GPU": "reset",
@@ -25,7 +25,7 @@ XID_VERDICTS: dict[str, Verdict] = {
     "WORKFLOW_NVLINK_ERR": "reset",
     "WORKFLOW_XID_48": "reset",
 }
-"""What an Xid asks for, by NVIDIA's word for its action. Any other one is to be watched."""
+"""Verdicts on an Xid by NVIDIA's word for its action. Any other one is to be watched."""
 
 
 def list_signs(readings: Iterable[Reading], *, has_instances: bool, shared_xids: Collection[int]) -> list[Sign]:
@@ -50,8 +50,7 @@ def read_driver(name: str, value: int) -> Sign:
     if not value:
         return Sign("driver", "ok")
     if name == ACTION:
-        request = ACTIONS.get(value, f"action {value}, which is not known here")
-        return Sign("driver", ASKED.get(value, "watch"), f"the driver asks: {request}")
+        return Sign("driver", ASKED.get(value, "watch"), describe_action(value))
     return Sign("driver", "replace" if name in FAILED else "reset", {**FAILED, **PENDING}[name])
 
 

@@ -51,7 +51,7 @@ def read_driver_versions(packages: Any) -> str:
 
 
 def read_managers(links: Any) -> str:
-    return format_value([f"{link} by {manager}" for manager, link, _ in find_managed_links(links)]) or NOTHING
+    return format_value([f"{link} by {manager}" for manager, link, _ in find_managed_links(links)])
 
 
 SETTINGS = (
@@ -66,7 +66,7 @@ SETTINGS = (
         "packages of the driver", GPU_PACKAGES, read_driver_versions, Command("dpkg", "-l", "*nvidia*"), of_gpus=True
     ),
     Setting(
-        "other container runtimes", RUNTIMES, lambda sockets: format_value(sockets) or NOTHING, Command("ss", "-xl")
+        "other container runtimes", RUNTIMES, format_value, Command("ss", "-xl")
     ),
     Setting(
         "certificate authority (CA) of Kubernetes", AUTHORITIES, read_authorities,
