@@ -7,7 +7,8 @@ from pathlib import Path
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose, watch
-from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.finding import Diagnosis, Selection
+from gpustack.doctor.selection import select_findings
 from gpustack.remedy.commands import add_commands
 from gpustack.report.doctor import changes, metrics
 from gpustack.report.render import build_console, show_result
@@ -45,13 +46,21 @@ class Watcher:
 
 
 def make_check(
-    read: Callable[[], Snapshot], watcher: Watcher, file: Path | None, *, strict: bool = False
+    read: Callable[[], Snapshot],
+    watcher: Watcher,
+    file: Path | None,
+    selection: Selection | None = None,
+    *,
+    strict: bool = False,
 ) -> Callable[[], int]:
-    """Return the function of one round, which reads, diagnoses and shows, and returns the exit status. The metrics are
-    written to `file`; with `strict`, risks and notes count for the exit status."""
+    """Return the function of one round, which reads, diagnoses, selects and shows, and returns the exit status. The
+    metrics are written to `file`; with `strict`, risks and notes count for the exit status."""
 
     def check() -> int:
-        diagnosis = replace(add_commands(diagnose.diagnose(read())), strict=strict)
+        diagnosis = diagnose.diagnose(read())
+        if selection:
+            diagnosis = select_findings(diagnosis, selection)
+        diagnosis = replace(add_commands(diagnosis), strict=strict)
         if file:
             metrics.write_metrics(diagnosis, file)
         watcher.show(diagnosis)

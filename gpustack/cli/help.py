@@ -18,6 +18,7 @@ from gpustack.cli.bad_value import describe_bad_value
 from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
 from gpustack.cli.wrong_command import OTHER_NAMES, move_options, suggest_command
+from gpustack.cli.wrong_usage import convert_errors
 from gpustack.errors import GpustackError, UsageError
 from gpustack.report.rendering import Rendering
 
@@ -95,6 +96,14 @@ def refuse_infinite(name: str, value: object) -> None:
 
 
 class Group(TyperGroup):
+    def make_context(self, *args: Any, **options: Any) -> "Context":
+        with convert_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: "Context") -> Any:
+        with convert_errors():
+            return super().invoke(ctx)
+
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         describe_invocation(ctx, find_format(args))
         words = [*args[1:], "--help"] if args[:1] == ["help"] else args

@@ -137,11 +137,27 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """Hold the hosts and the names of faults and states to which a diagnosis is limited; all where there is none."""
+
+    hosts: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.hosts or self.names)
+
+    def __str__(self) -> str:
+        """Return the words of the options: `limited to gpu1, gpu2`, `only gpu-fell-off-bus`."""
+        parts = (("limited to", self.hosts), ("only", self.names))
+        return ", ".join(f"{word} {', '.join(values)}" for word, values in parts if values)
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """Hold a verdict with what it rests on. `judgements` has every judgement at every place. `unchecked_faults` counts
     the faults that have no check yet. `starts` are units that were started a moment ago. `abnormal_states` are found
     without the catalogue, the broken ones first, and `unknown_observations` are the observers that could not look.
-    `strict`: risks and notes count for the exit status, too."""
+    `strict`: risks and notes count for the exit status, too. `selection` is what gpustack/doctor/selection.py left."""
 
     snapshot: Snapshot
     verdict: Verdict
@@ -152,6 +168,7 @@ class Diagnosis:
     abnormal_states: tuple[AbnormalState, ...] = ()
     unknown_observations: tuple[Judgement, ...] = ()
     strict: bool = False
+    selection: Selection = Selection()
 
     @property
     def roots(self) -> tuple[Finding, ...]:

@@ -18,7 +18,7 @@ def render_error(error: GpustackError, secrets: Sequence[str] = ()) -> str:
     lines = [
         line for name, text in rows if text for line in format_field(name, redact(clean_text(text), secrets).strip())
     ]
-    return "\n".join([*lines, *format_field("more", page)]) + "\n"
+    return "\n".join([*lines, *(format_field("more", page) if error.reference else ())]) + "\n"
 
 
 def format_field(name: str, text: str) -> list[str]:

@@ -10,7 +10,7 @@ from gpustack.cli import options
 from gpustack.cli.help import declare_command
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.root import DIAGNOSE, ROOT
-from gpustack.cli.session import split_words
+from gpustack.cli.session import choose_hosts, split_words
 from gpustack.command import Command, Hint
 from gpustack.errors import UsageError
 from gpustack.report.renderings import DIAGNOSIS
@@ -19,8 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpustack.ask.snapshot import Snapshot
+    from gpustack.doctor.finding import Selection
     from gpustack.remedy.fix_result import FixResult
     from gpustack.remedy.undo import Rollback
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """List the ids of faults and states that complete the last of a comma-separated text, for shell completion."""
+    from gpustack.doctor.selection import list_names
+
+    return options.complete_last_part(incomplete, list_names())
+
 
 MetricsOption = Annotated[
     Path | None,
@@ -43,9 +52,21 @@ EveryOption = Annotated[
     str, options.build_time_option("--every", "1s", "1d", text="Interval between two checks of --watch, 1s to 1d.")
 ]
 
+NamesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="ID",
+        help="Report only these faults and states, and what explains them (repeatable, or comma-separated).",
+        autocompletion=complete_name,
+    ),
+]
+
 FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
 WATCH_READS = "--watch is read-only."
 JUDGES = "It decides the exit status of a diagnosis."
+SELECTS = "They select what is reported. For the fix of one root cause name it: gpustack doctor --fix ID."
+COMPLETE = "Metrics of a part would say that there are no other findings."
 FORMATS = "--fix and --undo support -o human and -o json only."
 
 
@@ -69,6 +90,7 @@ def complete_fault(incomplete: str) -> list[str]:
 @declare_command(
     ROOT,
     "gpustack doctor -i mycluster",
+    "gpustack doctor -i mycluster --limit gpu1 --only gpu-fell-off-bus",
     "gpustack doctor -i mycluster --fix",
     "gpustack doctor --from snapshot.jsonl -o html > report.html",
     result=DIAGNOSIS,
@@ -81,6 +103,8 @@ def doctor(
         typer.Argument(metavar="ID", help="Fix only this root cause; requires --fix.", autocompletion=complete_fault),
     ] = None,
     *,
+    limit: options.LimitOption = None,
+    names: NamesOption = None,
     recording: options.FromOption = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Apply automatic fixes after confirmation, then check again.")
@@ -108,6 +132,7 @@ def doctor(
     The command is read-only without --fix and --undo.
     """
     refuse_invalid_options(session, fault, recording, yes_to, fix=fix, undo=undo, watch=watch, wait=wait, strict=strict)
+    refuse_part(metrics, fix or undo, limit or names)
     if metrics:
         from gpustack.report.doctor.metrics import require_writable
 
@@ -119,10 +144,11 @@ def doctor(
         if undo:
             return run_undo(session, hosts)
         return run_fix(session, hosts, split_words(None if fault is None else [fault]), split_words(yes_to))
-    read = make_reader(session, recording, wait=wait)
+    selection = choose_findings(limit, names)
+    read = make_reader(session, recording, selection, wait=wait)
     from gpustack.cli.doctor_watch import Watcher, make_check, run_rounds
 
-    check = make_check(read, Watcher(session.output, verbose=verbose), metrics, strict=strict)
+    check = make_check(read, Watcher(session.output, verbose=verbose), metrics, selection, strict=strict)
     raise typer.Exit(run_rounds(options.parse_duration(interval), check) if watch else check())
 
 
@@ -190,12 +216,40 @@ def refuse_invalid_options(
             raise UsageError(reference, message, reason, hint)
 
 
-def make_reader(session: DoctorSession, recording: Path | None, *, wait: bool) -> "Callable[[], Snapshot]":
+def refuse_part(metrics: Path | None, changes: object, part: object) -> None:
+    """Raise UsageError where only a part is reported, and all of it is needed."""
+    if part and (changes or metrics):
+        option, reason = ("--fix and --undo", SELECTS) if changes else ("--metrics", COMPLETE)
+        message = f"--limit and --only are mutually exclusive with {option}."
+        raise UsageError("invalid-options", message, reason, Command("gpustack", "doctor", "--help"))
+
+
+def choose_findings(limit: list[str] | None, names: list[str] | None) -> "Selection":
+    """Choose what --limit and --only name. Raise UsageError for an unknown fault."""
+    from gpustack.config.complaint import suggest_nearest
+    from gpustack.doctor.finding import Selection
+    from gpustack.doctor.selection import list_names
+
+    chosen_names, known_names = split_words(names), list_names()
+    if unknown_names := [name for name in chosen_names if name not in known_names]:
+        reason = suggest_nearest(unknown_names, known_names)
+        message = f"There is no fault or state {', '.join(unknown_names)}."
+        raise UsageError("unknown-finding", message, reason, Command("gpustack", "explain"))
+    return Selection(tuple(split_words(limit)), tuple(chosen_names))
+
+
+def make_reader(
+    session: DoctorSession, recording: Path | None, selection: "Selection", *, wait: bool
+) -> "Callable[[], Snapshot]":
     """Return a function that gathers the answers of the hosts, with `wait` once no host is starting, or reads the
-    recording. It raises no error for hosts that are unreachable, because doctor reports them."""
+    recording. It raises no error for hosts that are unreachable, because doctor reports them. Raise UsageError where a
+    selected host does not exist."""
     if recording:
-        return lambda: session.load_recording(recording)
+        snapshot = session.load_recording(recording)
+        choose_hosts(snapshot.inventory, selection.hosts)
+        return lambda: snapshot
     hosts = session.open_inventory()
+    choose_hosts(hosts, selection.hosts)
     from gpustack.cli.rounds import gather_rounds
 
     def read() -> "Snapshot":

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Remediation
-from gpustack.doctor.finding import Branch, Diagnosis, Finding, Peers
+from gpustack.doctor.finding import Branch, Diagnosis, Finding, Peers, filter_judgements
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.health import list_facts
 from gpustack.doctor.recent_change import RecentChange
@@ -38,12 +38,19 @@ def format_heading(diagnosis: Diagnosis) -> str:
     facts = sum(not answer.missing_reason for answer in snapshot.answers.values())
     hosts = format_count(len(snapshot.inventory.hosts), "host")
     api_text = API_TEXTS[api.outcome if api else "unknown"]
-    return f"{hosts}, {api_text}, {format_count(facts, 'fact')}, {format_duration(snapshot.seconds)}"
+    parts = (hosts, "" if diagnosis.selection and not api else api_text, format_count(facts, "fact"))
+    heading = ", ".join(filter(None, (*parts, format_duration(snapshot.seconds))))
+    return f"{heading}; {diagnosis.selection}" if diagnosis.selection else heading
 
 
 def describe_facts(diagnosis: Diagnosis) -> str:
     """Describe what was read of a cluster: `healthy: 2 of 2 nodes Ready`. It is called healthy only where nothing is
-    unknown, differs or may break. Return an empty text where nothing of it was read."""
+    unknown, differs or may break. Of selected faults it says what rules them out, and of selected hosts nothing. Return
+    an empty text where nothing of it was read."""
+    if diagnosis.selection:
+        names = set(diagnosis.selection.names)
+        refuted = [judgement for judgement in filter_judgements(diagnosis.judgements, "ok") if judgement.id in names]
+        return f"ruled out: {'; '.join(list_located_refutations(refuted))}" if refuted else ""
     facts = ", ".join(list_facts(diagnosis.snapshot))
     if diagnosis.healthy and not diagnosis.has_warnings:
         return f"healthy: {facts}" if facts else "healthy"
@@ -51,7 +58,9 @@ def describe_facts(diagnosis: Diagnosis) -> str:
 
 
 def describe_health(diagnosis: Diagnosis) -> str:
-    """Describe how many faults were checked on a healthy cluster."""
+    """Describe how many faults were checked on a healthy cluster, or on the selected part of one."""
+    if diagnosis.selection:
+        return "no fault found"
     fault_count = len(load_graph().faults)
     return f"no fault found ({fault_count - diagnosis.unchecked_faults} of {fault_count} known faults checked)"
 
@@ -123,6 +132,14 @@ def list_refutations(judgements: Iterable[Judgement]) -> list[str]:
     """List the refuted faults as `id (the value that refuted it)`, each once with the value of its first location."""
     by_id = {judgement.id: judgement for judgement in reversed(list(judgements))}
     return [f"{judgement.id} ({judgement.result})" for judgement in reversed(by_id.values())]
+
+
+def list_located_refutations(judgements: Iterable[Judgement]) -> list[str]:
+    """List the refuted faults with their locations, as `id on gpu1, gpu2 (the value that refuted it)`."""
+    locations: dict[tuple[str, str], list[str]] = {}
+    for judgement in judgements:
+        locations.setdefault((judgement.id, str(judgement.result)), []).append(judgement.location)
+    return [f"{id} on {format_locations(places)} ({result})" for (id, result), places in locations.items()]
 
 
 def describe_changes(changes: Iterable[RecentChange], clean: Clean) -> list[str]:

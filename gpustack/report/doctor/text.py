@@ -48,7 +48,8 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
         print_text(console, f"{start.location} is starting: {start}", "yellow")
     if diagnosis.healthy and not diagnosis.has_warnings:
         print_text(console, describe_health(diagnosis), "green")
-        print_text(console, describe_facts(diagnosis), "green")
+        if facts := describe_facts(diagnosis):
+            print_text(console, facts, "green")
         return
     print_first_action(console, diagnosis)
     for severity in SEVERITIES:
@@ -217,7 +218,7 @@ def print_summary(console: Terminal, diagnosis: Diagnosis, *, verbose: bool) -> 
         )
         if verbose:
             print_unwrapped(console, "\n".join(list_ids(diagnosis.unknown)), 2, "")
-    if not diagnosis.is_broken and (facts := describe_facts(diagnosis)):
+    if (diagnosis.selection or not diagnosis.is_broken) and (facts := describe_facts(diagnosis)):
         print_text(console, facts)
     print_text(console, format_summary(diagnosis), "bold")
     print_command(console, suggest_next(diagnosis), 0)

@@ -1,0 +1,38 @@
+"""Wrong command lines in the form of all other errors. Typer finds them, and prints them through `show`."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from typer._click.exceptions import NoArgsIsHelpError
+from typer._click.exceptions import UsageError as ClickError
+
+from gpustack.cli import error_handler
+from gpustack.errors import UsageError
+
+SUGGESTION = " Did you mean "
+
+
+class WrongUsage(ClickError):
+    """Describe a wrong command line. The exit status and the message are Typer's."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        from gpustack.report.error import render_error
+
+        message, *lines = self.format_message().splitlines()
+        message, separator, suggestion = message.partition(SUGGESTION)
+        reason = "\n".join(filter(None, ((separator + suggestion).strip(), *lines)))
+        error = UsageError("", message, reason, error_handler.find_help())
+        (file or sys.stderr).write(render_error(error, error_handler.known_secrets))
+
+
+@contextmanager
+def convert_errors() -> Iterator[None]:
+    """Convert the errors of Typer about a command line. Help that is shown in place of a command is none."""
+    try:
+        yield
+    except (WrongUsage, NoArgsIsHelpError):
+        raise
+    except ClickError as error:
+        raise WrongUsage(error.format_message(), error.ctx) from error
