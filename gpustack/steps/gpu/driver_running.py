@@ -5,9 +5,11 @@ from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint, Prose, join_hints
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
-from gpustack.probes.host.system import OS
+from gpustack.probes.host.system import IDENTITY, OS
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.steps.gpu.fabric import list_nvlink_devices
 from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages, uses_driver_mode
+from gpustack.steps.own_node import find_node
 
 # nvidia-smi(1), RETURN VALUE; 18 is NVML's own number.
 EXIT_STATUSES = {
@@ -153,8 +155,10 @@ def build_absent_result(view: View) -> Result:
 def advise_reboot(view: View) -> Hint:
     if view.host.standalone:
         return Command("reboot", view.host.name, note="when nothing uses its GPUs")
-    drain = Command("kubectl", "drain", view.host.name, "--ignore-daemonsets", "--delete-emptydir-data")
-    return Prose("{}; then reboot it, and uncordon it", drain)
+    node = find_node(view) if view.has_fact(NODES) and view.has_fact(IDENTITY) else None
+    if not node:
+        return Command("reboot", view.host.name, note="when nothing uses its GPUs; drain its node before")
+    return Command("gpustack", "node", "reboot", node.name)
 
 
 EARLY_CHECKS = (driver_mode, secure_boot, nouveau)
