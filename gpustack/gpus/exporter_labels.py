@@ -51,7 +51,7 @@ def check_names(families: Sequence[Family]) -> Iterator[Verdict]:
         yield Verdict("names", "wrong", message, oldest)
     if strange:
         yield Verdict("names", "unknown", "The field of some names is not known.", tuple(strange))
-    words = {"old": "names of old", "4.6": "names of DCGM 4.6", "4.7": "fields of DCGM 4.7 in base units"}
+    words = {"old": "names from before DCGM 4.6", "4.6": "names of DCGM 4.6", "4.7": "fields of DCGM 4.7 in base units"}
     if kinds:
         yield Verdict("names", "ok", ", ".join(f"{number} {words[kind]}" for kind, number in kinds.items()))
     elif not strange and not oldest:

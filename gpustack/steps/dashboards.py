@@ -2,8 +2,9 @@
 
 Each is a ConfigMap with the label that Grafana's sidecar looks for, and the folder as an annotation. They use the data
 source with the uid `prometheus`, which the step monitoring creates; no second one is created. A dashboard that you edit
-in Grafana is saved under another name: those of gpustack stay unchanged, and are updated with each release; yours
-(`dashboards.files`) follow their files. One that is no longer wanted is removed.
+in Grafana is saved under another name, and ends with Grafana's pod, which has no volume: export it to a file of
+`dashboards.files` to keep it. Those of gpustack stay unchanged, and are updated with each release; yours follow their
+files. One that is no longer wanted is removed.
 
 Settings: dashboards. Sources: the Grafana chart's documentation of sidecar.dashboards; values/dashboards.
 """

@@ -38,7 +38,9 @@ class Rows(StrEnum):
 NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Show only GPUs of this node.")]
 
 app = build_group(
-    "List, watch, test and change the GPUs of a cluster.",
+    "List, watch, test and change the GPUs of a cluster.\n\nThe commands diag, watch, group, policy, config, profiling "
+    "and stats ask a DCGM host engine. By default there is none that can be asked: `gpu.dcgm: standalone` in the spec "
+    "installs one (gpustack explain gpu-no-engine).",
     "gpustack gpu list -i mycluster",
     "gpustack gpu top -i mycluster",
     "gpustack gpu top pods --prometheus http://127.0.0.1:9090",

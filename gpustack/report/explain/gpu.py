@@ -6,12 +6,15 @@ from textwrap import fill
 from gpustack.command import Command
 from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.errors import UsageError
+from gpustack.report.explain.metric_use import render_guidance, render_recorded_series, render_use
 from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
 from gpustack.vocabulary.fields import EXPORTER, Field, extract_sentence, find_fields, index_fields, load_fields
+from gpustack.vocabulary.recorded_series import load_recorded_series
 from gpustack.vocabulary.xids import ACTIONS, SOURCE, Xid, load_xids
 
 WIDTH = 80
 METRIC, XID = "metric", "xid"
+RECORDED = "gpustack:"
 EXPORTER_URL = "https://github.com/NVIDIA/dcgm-exporter/tree/main/internal/pkg/collector"
 FIELDS_URL = "https://docs.nvidia.com/datacenter/dcgm/latest/dcgm-api/dcgm-api-field-ids.html"
 KIND_TEXTS = {
@@ -28,8 +31,13 @@ def find_kinds(topic: str) -> list[str]:
     """Find the kinds of pages that a name or number without its kind can be of: METRIC, XID, or both."""
     code = topic.lower().removeprefix(XID)
     is_code = code.isascii() and code.isdigit() and len(code) < 7 and int(code) in load_xids()
-    is_metric = normalize_metric(topic) in index_fields() or bool(find_fields(normalize_metric(topic)))
-    return [kind for kind, matches in ((XID, is_code), (METRIC, is_metric or topic in DOCTOR_METRICS)) if matches]
+    is_metric = (
+        normalize_metric(topic) in index_fields()
+        or bool(find_fields(normalize_metric(topic)))
+        or topic in DOCTOR_METRICS
+        or topic in load_recorded_series()
+    )
+    return [kind for kind, matches in ((XID, is_code), (METRIC, is_metric)) if matches]
 
 
 def normalize_metric(query: str) -> str:
@@ -43,18 +51,28 @@ def explain_metric(query: str) -> str:
         return "".join(f"  {field.name}  {extract_sentence(field)}\n" for field in load_fields())
     if meaning := DOCTOR_METRICS.get(query.strip().lower()):
         return f"{query.strip().lower()}: written by gpustack doctor\n\n{fill(meaning, WIDTH)}\n"
+    if series := load_recorded_series().get(query.strip()):
+        return "\n".join(render_recorded_series(series))
     spelling = normalize_metric(query)
     if matches := find_fields(spelling):
         return "\n".join(line for field in matches for line in render_field(field))
-    suggestion = find_nearest(spelling, list(index_fields())) or next(
-        (name for name in index_fields() if spelling in name), ""
-    )
+    suggestion = find_similar_metric(query.strip(), spelling)
     raise UsageError(
         "unknown-page",
         f"There is no metric {query} of DCGM or dcgm-exporter.",
         suggest_nearest([suggestion], [suggestion]),
         Command("gpustack", "explain", "metric", *([suggestion] if suggestion else [])),
     )
+
+
+def find_similar_metric(query: str, spelling: str) -> str:
+    """Find the metric that was meant. An id that is near another one says nothing of it."""
+    if spelling.isdecimal():
+        return ""
+    if query.startswith(RECORDED):
+        return find_nearest(query, list(load_recorded_series()))
+    names = [name for name in index_fields() if not name.isdecimal()]
+    return find_nearest(spelling, names) or next((name for name in names if spelling in name), "")
 
 
 def explain_xid(code: str) -> str:
@@ -78,6 +96,8 @@ def render_field(field: Field) -> Iterator[str]:
         yield f"Also      {field.canonical} (since DCGM 4.6)"
     if field.absent:
         yield fill(f"Absent    {field.absent}", WIDTH, subsequent_indent=" " * 10)
+    yield from render_guidance(field)
+    yield from render_use(field)
     yield f"Source    {EXPORTER_URL if field.id == EXPORTER else FIELDS_URL}"
     yield ""
 

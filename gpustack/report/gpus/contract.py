@@ -12,6 +12,7 @@ from gpustack.gpus.field_states import FieldState, State
 from gpustack.gpus.verdict import Outcome
 from gpustack.report.document import render_result
 from gpustack.report.format import format_locations
+from gpustack.report.hanging import Row, print_rows
 from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
 from gpustack.report.renderings import CONTRACT
 from gpustack.report.schema import Document, Shape, TextOrNull, take
@@ -27,36 +28,35 @@ def render_human(console: Terminal, contract: Contract) -> None:
     counts += [format_count(contract.instances, "MIG instance")] if contract.instances else []
     console.print(console.clean(f"{contract.url}: {', '.join(counts)}"))
     for verdict in contract.verdicts:
-        console.print(console.clean(f"  {verdict.outcome:8} {verdict.check:14} {verdict.message}"))
+        print_rows(console, [Row(verdict.message, f"  {verdict.outcome:8} {verdict.check:14} ")])
         if verdict.names and verdict.check not in LISTED_CHECKS:
-            console.print(console.clean(f"{' ' * INDENT}{format_locations(verdict.names)}"))
-    for line in (*list_missing_fields(contract), *list_silent_alerts(contract)):
-        console.print(console.clean(line))
+            print_rows(console, [Row(format_locations(verdict.names), " " * INDENT)])
+    print_rows(console, (*list_missing_fields(contract), *list_silent_alerts(contract)))
 
 
-def list_missing_fields(contract: Contract) -> Iterator[str]:
+def list_missing_fields(contract: Contract) -> Iterator[Row]:
     """List the missing fields that commands read, with everything that reads them, and count the others."""
     missing = [state for state in contract.fields if state.state in ("missing", "blank")]
     of_commands = [state for state in missing if state.dependents.commands]
     if of_commands:
-        yield "  missing, and what reads them:"
+        yield Row("missing, and what reads them:", "  ")
     for state in of_commands:
-        yield f"    {state.name}: {format_dependents(state)}"
+        yield Row(f"{state.name}: {format_dependents(state)}", "    ")
     others = [state for state in missing if not state.dependents.commands]
     if others:
-        yield f"    and {format_count(len(others), 'field')} that only alerts and dashboards read: see -o json"
+        yield Row(f"and {format_count(len(others), 'field')} that only alerts and dashboards read: see -o json", "    ")
 
 
-def list_silent_alerts(contract: Contract) -> Iterator[str]:
+def list_silent_alerts(contract: Contract) -> Iterator[Row]:
     """List the alerts that cannot fire, together those that lack the same."""
     by_lack: dict[tuple[str, str, str], list[str]] = {}
     for alert in contract.silent_alerts:
         by_lack.setdefault((alert.model, format_missing(alert.missing), alert.outcome), []).append(alert.name)
     if by_lack:
-        yield "  alerts that cannot fire, and what is missing:"
+        yield Row("alerts that cannot fire, and what is missing:", "  ")
     for (model, lack, outcome), names in by_lack.items():
         doubt = " (one of them is sent only after the first event)" if outcome == "unknown" else ""
-        yield f"    {', '.join(names)} of {model}: {lack}{doubt}"
+        yield Row(f"{', '.join(names)} of {model}: {lack}{doubt}", "    ")
 
 
 def format_dependents(state: FieldState) -> str:

@@ -64,6 +64,7 @@ ROWS = {
     "gpustack gpu burn --gpu GPU-4f1c... --max-temperature 80 -i mycluster -o json": CONFIRMED_ROW,
     "gpustack gpu metrics -i mycluster": Row(),
     "gpustack explain metric SM_ACTIVE": Row(),
+    "gpustack explain metric gpustack:gpu_active:ratio": Row(),
     "gpustack explain xid 79": Row(),
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h": Row(),
     "gpustack profile record -i mycluster --pod team-a/train-0 --for 15m --label run1 --out run1.json": Row(),

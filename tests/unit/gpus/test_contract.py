@@ -125,7 +125,7 @@ def test_generations_are_counted() -> None:
         for verdict in judge_texts(format_metrics(new, renamed, TEMPERATURE)).verdicts
         if verdict.check == "names"
     ]
-    assert names.message == "1 fields of DCGM 4.7 in base units, 1 names of DCGM 4.6, 1 names of old"
+    assert names.message == "1 fields of DCGM 4.7 in base units, 1 names of DCGM 4.6, 1 names from before DCGM 4.6"
 
 
 def test_a_name_of_tomorrow_is_unknown_and_not_wrong() -> None:

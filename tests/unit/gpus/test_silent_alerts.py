@@ -51,8 +51,8 @@ def test_a_value_that_stands_for_none_is_missing() -> None:
 
 
 def test_the_report_names_alerts_together_that_lack_the_same() -> None:
-    lines = list(list_silent_alerts(judge_page(read_page("t4-idle"))))
-    assert "    GpuHealthFail, GpuHealthWarn of Tesla T4: DCGM_EXP_GPU_HEALTH_STATUS" in lines
+    lines = [row.text for row in list_silent_alerts(judge_page(read_page("t4-idle")))]
+    assert "GpuHealthFail, GpuHealthWarn of Tesla T4: DCGM_EXP_GPU_HEALTH_STATUS" in lines
     assert len(lines) == len(set(lines)) > 1
 
 

@@ -3,6 +3,8 @@ import pytest
 from gpustack.errors import UsageError
 from gpustack.report.explain.gpu import explain_metric, explain_xid
 from gpustack.vocabulary.fields import Field, load_fields
+from gpustack.vocabulary.guidance import load_guidance
+from gpustack.vocabulary.recorded_series import RecordedSeries, load_recorded_series
 from gpustack.vocabulary.xids import load_xids
 
 
@@ -53,3 +55,59 @@ def test_every_xid_has_a_page() -> None:
 def test_without_a_word_all_are_listed() -> None:
     assert len(explain_metric("").splitlines()) == len(load_fields())
     assert len(explain_xid("").splitlines()) == len(load_xids())
+
+
+def test_a_field_says_what_its_values_mean_and_who_reads_it() -> None:
+    page = explain_metric("GPU_TEMP")
+    assert "Usual     30 to 85 Celsius" in page
+    assert "High      Within 3 degrees of the slowdown limit clocks fall soon" in page
+    assert "Recorded  gpustack:gpu_temperature:celsius\n" in page
+    assert "GpuNearSlowdown" in page
+    assert "GPU detail: Temperature" in page
+    assert "Verdicts  temperature of `gpustack profile analyze`" in page
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "confusion"),
+    [
+        ("155", "DCGM_FI_DEV_POWER_USAGE", "GPU utilisation or SM occupancy"),
+        ("150", "DCGM_FI_DEV_GPU_TEMP", "memory utilisation"),
+        ("100", "DCGM_FI_DEV_SM_CLOCK", "memory in use, or GPU utilisation"),
+        ("203", "DCGM_FI_DEV_GPU_UTIL", "power"),
+        ("252", "DCGM_FI_DEV_FB_USED", "temperature"),
+    ],
+)
+def test_an_id_that_tutorials_confuse_says_so(id: str, name: str, confusion: str) -> None:
+    page = explain_metric(id)
+    assert page.startswith(f"{name}: field {id} of DCGM")
+    assert f"Tutorials give id {id} for {confusion}" in " ".join(page.split())
+
+
+def test_an_unknown_id_suggests_no_other_id() -> None:
+    with pytest.raises(UsageError) as excinfo:
+        explain_metric("220")
+    assert "Did you mean" not in excinfo.value.reason
+
+
+def test_guidance_is_of_known_fields_that_gpustack_exports() -> None:
+    names = {field.name for field in load_fields()}
+    assert [name for name in load_guidance() if name not in names] == []
+
+
+def test_an_idle_gpu_is_told_that_zero_is_right() -> None:
+    for name in ("GPU_UTIL", "SM_ACTIVE", "PIPE_TENSOR_ACTIVE"):
+        assert "0 is right" in explain_metric(name)
+
+
+@pytest.mark.parametrize("series", load_recorded_series().values(), ids=lambda series: series.name)
+def test_every_recorded_series_has_a_page_that_fits(series: RecordedSeries) -> None:
+    page = explain_metric(series.name)
+    assert max(len(line) for line in page.splitlines()[1:] if "DCGM_" not in line) <= 80
+    assert f"Unit      {series.unit}" in page
+
+
+def test_a_recorded_series_names_its_sources_and_readers() -> None:
+    page = explain_metric("gpustack:gpu_power:watts")
+    assert "From      DCGM_FI_DEV_POWER_USAGE" in page
+    assert "GpuIdlePowerHigh" in page
+    assert "GPU detail: Power" in page
