@@ -2,8 +2,10 @@
 
 from gpustack.doctor.states import (
     api_extensions,
+    budgets,
     containers,
     control_planes,
+    cordons,
     daemons,
     device_health,
     disks,
@@ -30,6 +32,6 @@ MODULES = (
     warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
-OPTIONAL_OBSERVERS = outside_names.OBSERVERS
+OPTIONAL_OBSERVERS = (*outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS)
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

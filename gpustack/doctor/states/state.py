@@ -24,6 +24,7 @@ SEVERITIES: tuple[Severity, ...] = ("broken", "risk", "note")
 Kind = Literal[
     "answer-refused",
     "api-unavailable",
+    "budget-never-allows",
     "container-not-running",
     "container-not-ready",
     "container-not-started",
@@ -47,6 +48,7 @@ Kind = Literal[
     "namespace-ending",
     "node-condition",
     "node-label",
+    "node-left-cordoned",
     "node-taint",
     "node-unlisted",
     "node-without-range",

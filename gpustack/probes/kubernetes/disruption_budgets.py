@@ -23,7 +23,8 @@ class Budget:
     """Describe a budget.
 
     `rule` is its own, such as `minAvailable 2`. `allowance` counts the evictions that it allows now, `healthy_pods` its
-    healthy pods, and `needed_pods` those that have to stay. `current` tells whether its controller has seen its last
+    healthy pods, and `needed_pods` those that have to stay. `expected_pods` counts the pods that it selects, as their
+    controllers want them, None where the answer lacks that. `current` tells whether its controller has seen its last
     change. `labels` and `expressions` select its pods, all of the namespace where both are empty; `selects_none` tells
     that it has no selector.
     """
@@ -35,6 +36,7 @@ class Budget:
     healthy_pods: int
     needed_pods: int
     current: bool
+    expected_pods: int | None = None
     always_frees_unready: bool = False
     selects_none: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -53,6 +55,7 @@ def parse_budget(entry: Any) -> Budget:
         healthy_pods=status["currentHealthy"],
         needed_pods=status["desiredHealthy"],
         current=status.get("observedGeneration", 0) >= metadata["generation"],
+        expected_pods=status.get("expectedPods"),
         always_frees_unready=spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow",
         selects_none=selector is None,
         labels=(selector or {}).get("matchLabels", {}),
@@ -71,7 +74,9 @@ DISRUPTION_BUDGETS = Probe(
         join_paths(
             list_field_paths("metadata", "name", "namespace", "generation"),
             list_field_paths("spec", "minAvailable", "maxUnavailable", "selector", "unhealthyPodEvictionPolicy"),
-            list_field_paths("status", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "observedGeneration"),
+            list_field_paths(
+                "status", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "observedGeneration"
+            ),
         ),
     ),
     parse_each(parse_budget),
