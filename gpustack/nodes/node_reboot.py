@@ -72,7 +72,7 @@ class Waits:
 @dataclass(frozen=True)
 class NodeReboot:
     """Reboot the host of a node. `record` is the state before. `ended_pods` are pods that a person gives up.
-    `silence_alerts` silences what the reboot causes."""
+    `silence_alerts` silences what the reboot causes, and with `keeps_cordon` the node stays cordoned."""
 
     node: str
     host: Host
@@ -84,6 +84,7 @@ class NodeReboot:
     ended_pods: Collection[str] = ()
     find_stop_reason: Callable[[], str] = lambda: ""
     silence_alerts: Callable[[], None] = lambda: None
+    keeps_cordon: bool = False
 
     def run(self) -> NodeOutcome:
         return self.start() or self.complete()
@@ -210,8 +211,10 @@ class NodeReboot:
         return names, tuple(output.splitlines())
 
     def end_reboot(self) -> None:
-        """Remove the record, and the cordon where it is gpustack's."""
-        self.writer.change_node(self.node, self.read_node, build_end_command)
+        """Remove the record, and the cordon where it is gpustack's and not to be kept."""
+        self.writer.change_node(
+            self.node, self.read_node, lambda node: build_end_command(node, keeps_cordon=self.keeps_cordon)
+        )
 
     def read_node(self) -> NodeRecord:
         return require_node(self.read_cluster(), self.node)

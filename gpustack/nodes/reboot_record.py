@@ -49,8 +49,10 @@ def build_record_command(node: NodeRecord, record: RebootRecord) -> str:
     return build_patch_command(node, {REBOOT_RECORD: record.text}, {})
 
 
-def build_end_command(node: NodeRecord) -> str:
-    """Build the command that removes the records, and the cordon where it is gpustack's. The record of a cordon that
-    somebody else ended meanwhile goes, too."""
+def build_end_command(node: NodeRecord, *, keeps_cordon: bool = False) -> str:
+    """Build the command that removes the records, and the cordon where it is gpustack's, unless `keeps_cordon` is set.
+    The record of a cordon that somebody else ended meanwhile goes, too."""
+    if keeps_cordon and node.owns_cordon:
+        return build_patch_command(node, {REBOOT_RECORD: None}, {})
     spec = {"unschedulable": None} if node.owns_cordon else {}
     return build_patch_command(node, {REBOOT_RECORD: None, CORDON_RECORD: None}, spec)

@@ -111,12 +111,14 @@ def time_node(target: RebootTarget, reboot: Callable[[], NodeOutcome]) -> NodeOu
 
 @dataclass(frozen=True)
 class RollingReboot:
-    """Reboot the hosts of nodes. The locks of a control plane end with its boot, so that it gets runs of its own."""
+    """Reboot the hosts of nodes. The locks of a control plane end with its boot, so that it gets runs of its own. With
+    `keeps_cordon` the cordons of gpustack stay."""
 
     inventory: Inventory
     open_run: OpenRun
     waits: Waits
     ended_pods: Sequence[str] = ()
+    keeps_cordon: bool = False
 
     def run(self, plan: RebootPlan) -> tuple[NodeOutcome, ...]:
         """Reboot the nodes of a plan."""
@@ -186,4 +188,5 @@ class RollingReboot:
             ended_pods=self.ended_pods,
             find_stop_reason=run.find_stop_reason if heeds_locks else find_signal,
             silence_alerts=lambda: leave_silence(run, [name], self.waits.boot, "reboot"),
+            keeps_cordon=self.keeps_cordon,
         )

@@ -2,6 +2,7 @@
 
 from gpustack.exit_status import ExitStatus
 from gpustack.report.nodes.renderings import NODE_RENDERINGS
+from gpustack.report.remediation.renderings import REMEDIATION_RENDERINGS
 from gpustack.report.rendering import Rendering
 
 PLAN = Rendering(
@@ -276,4 +277,5 @@ ERROR = Rendering(
     schema="error",
     commands="any of them that fails before it has a result",
 )
-RENDERINGS = {value.type: value for value in (*globals().values(), *NODE_RENDERINGS) if isinstance(value, Rendering)}
+LISTED = (*globals().values(), *NODE_RENDERINGS, *REMEDIATION_RENDERINGS)
+RENDERINGS = {value.type: value for value in LISTED if isinstance(value, Rendering)}

@@ -1,4 +1,4 @@
-"""Nodes with what gpustack recorded on them: who cordoned them, and which reboot is under way.
+"""Nodes with what gpustack recorded on them: who cordoned them, which reboot is under way, and acts of remediation.
 
 The record of a cordon is an annotation. The API server notes in managedFields who set `spec.unschedulable` last: where
 a person uncordons a node and cordons it again, that is no longer gpustack, whatever the annotation says.
@@ -17,6 +17,7 @@ from gpustack.probes.parsing import parse_integer, parse_optional_time
 from gpustack.probes.proof import join_paths, list_field_paths
 
 CORDON_RECORD, REBOOT_RECORD = "gpustack.io/cordon", "gpustack.io/reboot"
+REMEDIATION_RECORD = "gpustack.io/remediation"
 UNSCHEDULABLE = ("spec", "unschedulable")
 NODE_MANAGER = "gpustack-nodes"
 """The name by which the API server knows who wrote: the field manager."""
@@ -24,8 +25,8 @@ NODE_MANAGER = "gpustack-nodes"
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """Describe a node. `version` is its resourceVersion, which a change of it names. `cordon_record` and
-    `reboot_record` are the texts of gpustack's annotations, empty without one. `cordon_manager` set
+    """Describe a node. `version` is its resourceVersion, which a change of it names. `cordon_record`, `reboot_record`
+    and `remediation_record` are the texts of gpustack's annotations, empty without one. `cordon_manager` set
     `spec.unschedulable` last. `reason` is why it is not Ready. `devices` counts the allocatable GPUs and MIG instances
     by the name of their resource. `reported_at` is when the kubelet last wrote the status, by the clock of its host."""
 
@@ -40,6 +41,7 @@ class NodeRecord:
     reboot_record: str
     devices: Mapping[str, int]
     reported_at: datetime | None = None
+    remediation_record: str = ""
 
     @property
     def owns_cordon(self) -> bool:
@@ -67,6 +69,7 @@ def parse_node_record(entry: Any) -> NodeRecord:
             if resource.startswith(RESOURCES)
         },
         reported_at=max(parse_heartbeats(status), default=None),
+        remediation_record=annotations.get(REMEDIATION_RECORD, ""),
     )
 
 
@@ -88,7 +91,12 @@ NODE_RECORDS = Probe(
         "/api/v1/nodes",
         join_paths(
             list_field_paths("metadata", "name", "resourceVersion"),
-            list_field_paths("metadata.annotations", r"gpustack\.io/cordon", r"gpustack\.io/reboot"),
+            list_field_paths(
+                "metadata.annotations",
+                r"gpustack\.io/cordon",
+                r"gpustack\.io/reboot",
+                r"gpustack\.io/remediation",
+            ),
             list_field_paths("metadata.managedFields", "manager", "fieldsV1.f:spec.f:unschedulable"),
             list_field_paths("status", "allocatable", "nodeInfo.machineID"),
             list_field_paths("status.conditions", "type", "status", "message", "lastHeartbeatTime"),

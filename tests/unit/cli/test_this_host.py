@@ -18,7 +18,10 @@ from gpustack.rollout.private_folder import PREFIX
 
 # Every way to change something, without --yes where it has one.
 CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "--fix"], ["doctor", "--undo"])
-AGREED_COMMANDS = (["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"])
+AGREED_COMMANDS = (
+    *(["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"]),
+    ["remediate", "node-1", "--yes"],
+)
 changing = pytest.mark.parametrize("words", CHANGING, ids=" ".join)
 NAME = "gpu1"
 pytestmark = pytest.mark.usefixtures("shared_listings")
@@ -47,6 +50,7 @@ def nothing_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise HostsAsked
 
     monkeypatch.setattr(gathering, "gather", gather)
+    monkeypatch.setattr("gpustack.nodes.drain_plan.gather", gather)
     monkeypatch.setattr("gpustack.cli.fix.run_undo", gather)
 
 

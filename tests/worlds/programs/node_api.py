@@ -6,9 +6,10 @@ somebody asks again, unless `stuck_pods` names them.
 """
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
+from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
@@ -39,7 +41,16 @@ sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from tests.worlds.programs.node_kubectl import run_kubectl, run_systemd
 {{}}(sys.argv[1:])
 """
+PROGRAMS = {
+    "kubectl": "",
+    "systemd-run": "",
+    "nvidia-smi": "(--|>)",
+    "systemctl": "(is-active|stop|start)",
+    "find": "/proc",
+}
+"""Programs with the words behind them by which their calls in a script are told."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+FILES = "== marks\n== sockets\n== fabric\n{}\nnone\n== devices\n"
 
 
 def list_recorded(probe: str, case: str) -> list[Any]:
@@ -48,8 +59,9 @@ def list_recorded(probe: str, case: str) -> list[Any]:
 
 @dataclass
 class NodeApi:
-    """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes of h1, and hosts
-    of `reboot_required` ask for a reboot. Those of `lost_hosts` give no answer."""
+    """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes of h1, which has
+    so many `switches` of NVIDIA, and hosts of `reboot_required` ask for a reboot. Those of `lost_hosts` give no answer.
+    The kubelets of `old_nodes` are of another version."""
 
     folder: Path
     stuck_pods: set[str] = field(default_factory=set)
@@ -57,6 +69,8 @@ class NodeApi:
     holders: str = ""
     reboot_required: set[str] = field(default_factory=set)
     lost_hosts: set[str] = field(default_factory=set)
+    old_nodes: set[str] = field(default_factory=set)
+    switches: int = 0
 
     def __post_init__(self) -> None:
         for name, function in (("kubectl", "run_kubectl"), ("systemd-run", "run_systemd")):
@@ -137,7 +151,7 @@ class NodeApi:
             for probe, kind in lists.items()
             if probe not in self.unread_probes
         ]
-        nodes = [describe_node(node) for node in objects["nodes"]]
+        nodes = [describe_node(node, self.old_nodes) for node in objects["nodes"]]
         answers.append(Answer(NODES.id, CLUSTER, 0, make_list(NODES.id, nodes).stdout))
         for host, node in (("k1", "k1"), ("h1", "gpu1")):
             machine = self.read_node(node)["status"]["nodeInfo"]["machineID"]
@@ -147,6 +161,7 @@ class NodeApi:
             line = f"{BOOT_ID.read_text().strip()}-{boots} {BOOTED_AT + boots} {word}\n"
             answers.append(Answer(BOOT_IDENTITY.id, host, 0, line))
         answers.append(Answer(DEVICE_HOLDERS.id, "h1", 0, self.holders))
+        answers.append(Answer(PLUGIN_FILES.id, "h1", 0, FILES.format(self.switches)))
         answers = [answer for answer in answers if answer.location not in self.lost_hosts]
         reach = [Reach(host, "host-ssh-unreachable", "connection refused") for host in self.lost_hosts]
         snapshot = build(HOSTS, index_answers(answers), reach=reach)
@@ -154,9 +169,10 @@ class NodeApi:
         return replace(snapshot, reach=asked_hosts)
 
     def execute(self, host: Host, script: str, **_: Any) -> Iterator[str]:
-        """Run a script with the programs of this folder, which reboot nothing."""
-        for program in ("kubectl", "systemd-run"):
-            script = script.replace(program, str(self.folder / program))
+        """Run a script with the programs of this folder, which reboot and reset nothing."""
+        for program, words in PROGRAMS.items():
+            if (self.folder / program).exists():
+                script = re.sub(rf"{program}(?=\s{words})", str(self.folder / program), script)
         process = subprocess.run(
             ["env", f"REBOOTED={host.name}", "sh", "-s"],
             input=script,
@@ -166,9 +182,12 @@ class NodeApi:
         yield from process.stderr.splitlines()
 
 
-def describe_node(node: dict[str, Any]) -> dict[str, Any]:
+def describe_node(node: dict[str, Any], old_nodes: Collection[str]) -> dict[str, Any]:
     """Describe a node as the probe of all steps reads it."""
     address = {"gpu1": "10.0.0.2", "k1": "10.0.0.1"}[node["metadata"]["name"]]
-    info = {**node["status"]["nodeInfo"], "kubeletVersion": "v1.36.4"}
+    info = {
+        **node["status"]["nodeInfo"],
+        "kubeletVersion": "v1.35.4" if node["metadata"]["name"] in old_nodes else "v1.36.4",
+    }
     status = {**node["status"], "nodeInfo": info, "addresses": [{"type": "InternalIP", "address": address}]}
     return {"metadata": {"name": node["metadata"]["name"]}, "spec": {}, "status": status}

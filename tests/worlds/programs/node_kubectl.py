@@ -43,6 +43,8 @@ def change_objects(objects: dict[str, Any], words: list[str]) -> str:
     """Change the objects as the words say it, and return the refusal."""
     if "patch" in words:
         return change_node(objects, words)
+    if "taint" in words:
+        return mark_taint(objects, *words[words.index("node") + 1 :][:2])
     if "delete" in words:
         name = words[words.index("pod") + 1]
         objects["pods"] = [pod for pod in objects["pods"] if pod["metadata"]["name"] != name]
@@ -63,6 +65,19 @@ def change_node(objects: dict[str, Any], words: list[str]) -> str:
         (manager,) = (word.partition("=")[2] for word in words if word.startswith("--field-manager="))
         fields: dict[str, Any] = {"f:spec": {"f:unschedulable": {}}} if node["spec"] else {}
         metadata["managedFields"] = [{"manager": manager, "fieldsV1": fields}]
+    return ""
+
+
+def mark_taint(objects: dict[str, Any], name: str, word: str) -> str:
+    """Taint a node, or end a taint of it."""
+    (node,) = (node for node in objects["nodes"] if node["metadata"]["name"] == name)
+    taints = node.setdefault("taints", [])
+    if not word.endswith("-"):
+        taints.append(word)
+    elif not taints:
+        return f'error: taint "{word[:-1]}" not found'
+    else:
+        taints.clear()
     return ""
 
 

@@ -1,0 +1,108 @@
+"""The case of a node: the verdict on its GPUs, who runs there, other nodes, and earlier acts. Nothing is changed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.config.inventory import Inventory
+from gpustack.errors import UnreachableError
+from gpustack.events import Reporter
+from gpustack.health.fleet import Health, build_health
+from gpustack.health.judge import GpuHealth, select_worst
+from gpustack.health.sign import Verdict
+from gpustack.health.sources import NodeOffer, Sources
+from gpustack.nodes.drain_plan import PROBES, DrainPlan, gather_node, plan_drain
+from gpustack.nodes.node_host import read_node_records
+from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
+from gpustack.probes.kubernetes.node_records import NodeRecord
+from gpustack.probes.kubernetes.nodes import NODES, Node
+from gpustack.remediation.act_record import Act, find_cordon_time, parse_acts
+from gpustack.remediation.rungs import RUNGS_BY_VERDICT
+from gpustack.remediation.target import Target, select_target
+
+CASE_PROBES: tuple[Probe[Any], ...] = (*PROBES, PLUGIN_FILES)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Hold what is known of a node. `health` is that of the cluster, and `verdict` and `gpus` are those of the target.
+    `acts` is None where the record on the node cannot be read. `read_at` is by the clock of this machine."""
+
+    target: Target
+    health: Health
+    gpus: tuple[GpuHealth, ...]
+    verdict: Verdict
+    offer: NodeOffer
+    drain: DrainPlan
+    nodes: tuple[NodeRecord, ...]
+    kubelets: tuple[Node, ...]
+    acts: tuple[Act, ...] | None
+    read_at: datetime
+
+    @property
+    def node(self) -> NodeRecord:
+        return self.drain.node
+
+    @property
+    def inventory(self) -> Inventory:
+        return self.drain.snapshot.inventory
+
+    @property
+    def due_gpus(self) -> tuple[str, ...]:
+        """The UUIDs of the GPUs of the target that ask for an act."""
+        return tuple(sorted(entry.gpu.uuid for entry in self.gpus if entry.verdict in RUNGS_BY_VERDICT))
+
+    @cached_property
+    def request(self) -> Verdict:
+        """The strongest that any source asks for, also where one source alone does."""
+        return select_worst(sign.verdict for entry in self.gpus for sign in entry.signs)
+
+    @cached_property
+    def recent_acts(self) -> tuple[Act, ...]:
+        """The acts since gpustack cordoned the node, or of the week where the record does not say when."""
+        since = find_cordon_time(self.node) if self.drain.cordon == "gpustack" else None
+        return tuple(act for act in self.acts or () if since is None or act.begun_at >= since)
+
+    @property
+    def withholds_gpus(self) -> bool:
+        """Tell whether the kubelet withholds a GPU, and nothing else names a fault of one of the target."""
+        others = {sign.verdict for entry in self.gpus for sign in entry.signs if sign.source != "kubelet"}
+        return bool(self.offer.withheld_count) and not others & RUNGS_BY_VERDICT.keys() and self.verdict != "unknown"
+
+
+def read_case(
+    inventory: Inventory,
+    target: Target,
+    read_sources: Callable[[], Sources],
+    report: Reporter,
+    ended_pods: Sequence[str] = (),
+) -> Case:
+    """Read a case. Raise UsageError for a node or a GPU that is not there, and UnreachableError where the API gave no
+    answer."""
+    snapshot = gather_node(inventory, target.node, report, CASE_PROBES)
+    drain = plan_drain(snapshot, target.node, ended_pods)
+    try:
+        kubelets = View(snapshot, CLUSTER)[NODES]
+    except FactUnavailable as error:
+        message = "The nodes of the cluster are not known; nothing was changed."
+        raise UnreachableError("node-no-api", message, str(error), Command("gpustack", "verify")) from error
+    sources = read_sources()
+    health = build_health(sources)
+    chosen = select_target(health, target)
+    return Case(
+        target,
+        health,
+        chosen.gpus,
+        select_worst(entry.verdict for entry in (chosen.gpus if target.gpu else chosen.nodes)),
+        sources.offers.get(target.node, NodeOffer()),
+        drain,
+        read_node_records(snapshot),
+        kubelets,
+        parse_acts(drain.node.remediation_record),
+        datetime.now(UTC),
+    )

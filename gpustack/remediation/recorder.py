@@ -1,0 +1,90 @@
+"""The record of an act on its node: written before it begins, so that nobody else acts then, and at its end."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from gpustack.errors import RolloutError
+from gpustack.events import Event, Reporter
+from gpustack.files.json_text import dump_json
+from gpustack.nodes.cordon import build_patch_command
+from gpustack.nodes.node_change import NodeWriter
+from gpustack.probes.kubernetes.node_records import CORDON_RECORD, REMEDIATION_RECORD, NodeRecord
+from gpustack.remediation.act_record import Act, End, format_acts, parse_acts
+from gpustack.remediation.case import Case
+from gpustack.remediation.rungs import ActId
+from gpustack.rollout.next_command import build_command
+
+
+@dataclass(frozen=True)
+class ActRecorder:
+    """Record an act on the node of a case before it begins, and its end. `read` reads the node."""
+
+    case: Case
+    read: Callable[[], NodeRecord]
+    writer: NodeWriter
+    report: Reporter
+
+    def begin(self, rung: ActId) -> Act:
+        """Record that a rung begins, with the cordon where it is the rung. A reboot that was killed is continued under
+        its own record. Raise RolloutError where somebody changed the cordon or the record meanwhile."""
+        case, is_cordon = self.case, rung == "cordon"
+        if rung == "reboot" and case.node.reboot_record and (acts := select_reboots(case)):
+            return acts[-1]
+        moment = datetime.now(UTC).replace(microsecond=0)
+        act = Act(rung, moment, self.writer.author, case.verdict, case.due_gpus)
+        cordon = dump_json({"who": self.writer.author, "at": moment.isoformat()})
+        spec = {"unschedulable": True} if is_cordon else {}
+
+        def read() -> NodeRecord:
+            node = self.read()
+            ensure_same_record(case, node)
+            return node
+
+        def build(node: NodeRecord) -> str:
+            acts = [*(parse_acts(node.remediation_record) or ()), replace(act, end="done" if is_cordon else "begun")]
+            records: dict[str, str | None] = {
+                REMEDIATION_RECORD: format_acts(acts),
+                **({CORDON_RECORD: cordon} if is_cordon else {}),
+            }
+            return build_patch_command(node, records, spec)
+
+        self.writer.change_node(case.node.name, read, build)
+        gpus = f", {', '.join(act.gpus)}" if act.gpus else ""
+        self.report(
+            Event("changed", case.node.name, f"remediation: {rung}, verdict {case.verdict}{gpus}, by {act.author}")
+        )
+        return act
+
+    def end(self, act: Act, end: End) -> None:
+        """Record how an act ended."""
+        name = self.case.node.name
+
+        def build(node: NodeRecord) -> str:
+            acts = mark_end(parse_acts(node.remediation_record) or (), act, end)
+            return build_patch_command(node, {REMEDIATION_RECORD: format_acts(acts)}, {})
+
+        self.writer.change_node(name, self.read, build)
+        self.report(Event("changed", name, f"remediation: {act.rung} {end}"))
+
+
+def select_reboots(case: Case) -> list[Act]:
+    return [act for act in case.acts or () if act.rung == "reboot"]
+
+
+def mark_end(acts: Iterable[Act], act: Act, end: End) -> list[Act]:
+    """Mark the end of an act among the acts of a node."""
+    return [
+        replace(entry, end=end) if (entry.rung, entry.begun_at) == (act.rung, act.begun_at) else entry for entry in acts
+    ]
+
+
+def ensure_same_record(case: Case, node: NodeRecord) -> None:
+    """Raise RolloutError where somebody acts on the node, or changed its cordon."""
+    same_cordon = (node.cordoned, node.cordon_record) == (case.node.cordoned, case.node.cordon_record)
+    if same_cordon and node.remediation_record == case.node.remediation_record:
+        return
+    message = f"Somebody else acts on {node.name}; nothing was changed."
+    reason = "Its cordon or its record of acts changed at this moment."
+    hint = build_command(case.inventory, "remediate", case.target.label, "--check")
+    raise RolloutError("remediation-changed-since", message, reason, hint)

@@ -1,0 +1,123 @@
+"""A rung of remediation: the verdict is read again, the act is recorded on the node, taken and verified."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from gpustack.ask.probe import Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.errors import GpustackError, RolloutError
+from gpustack.events import ignore_event
+from gpustack.nodes.drain_plan import gather_node
+from gpustack.nodes.node_change import NodeWriter
+from gpustack.nodes.node_host import require_node
+from gpustack.nodes.node_reboot import Waits
+from gpustack.nodes.reboot_plan import gather_nodes, plan_reboot
+from gpustack.nodes.rolling_reboot import RollingReboot
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
+from gpustack.remediation.act_record import Act
+from gpustack.remediation.acts import Acts
+from gpustack.remediation.case import Case
+from gpustack.remediation.guards import refuse_rung
+from gpustack.remediation.ladder import Ladder, build_ladder
+from gpustack.remediation.recorder import ActRecorder
+from gpustack.remediation.result import RemediationResult
+from gpustack.remediation.rungs import ActId
+from gpustack.rollout.next_command import build_command
+from gpustack.rollout.run import Run
+
+OpenRun = Callable[[], AbstractContextManager[tuple[Run, NodeWriter]]]
+
+
+@dataclass(frozen=True)
+class Remediation:
+    """Take one rung. `read` reads the case, and `open_run` opens a run that holds the locks of the control planes and
+    of the host. `ended_pods` are pods that a person gives up."""
+
+    read: Callable[[], Case]
+    open_run: OpenRun
+    waits: Waits
+    ended_pods: Sequence[str] = ()
+
+    def run(self, preview: Ladder, act_id: ActId) -> RemediationResult:
+        """Take the next rung as it was shown. Raise RolloutError where the case has changed since, a guard rail refuses
+        it now, or somebody else acts on the node: then nothing was changed."""
+        began = time.monotonic()
+        with self.open_run() as (run, writer):
+            current = ensure_same(preview, self.read)
+            refuse_rung(current.refusals, act_id, preview.case.target.label)
+            recorder = self.build_recorder(current.case, run, writer)
+            act = recorder.begin(act_id)
+            reason = "" if act_id == "reboot" else self.take(current.case, act, run, writer)
+            stop_reason = run.find_stop_reason() if reason else ""
+            if act_id != "reboot" and not stop_reason:
+                recorder.end(act, "failed" if reason else "done")
+        if act_id == "reboot":
+            reason, stop_reason = self.reboot(current.case)
+            with self.open_run() as (run, writer):
+                if not stop_reason:
+                    self.build_recorder(current.case, run, writer).end(act, "failed" if reason else "done")
+        seconds = time.monotonic() - began
+        return RemediationResult(current, "failed" if reason else "done", reason, seconds, stop_reason=stop_reason)
+
+    def build_recorder(self, case: Case, run: Run, writer: NodeWriter) -> ActRecorder:
+        name = case.node.name
+
+        def read() -> NodeRecord:
+            return require_node(gather_node(case.inventory, name, run.record, [NODE_RECORDS], [writer.via.name]), name)
+
+        return ActRecorder(case, read, writer, run.record)
+
+    def take(self, case: Case, act: Act, run: Run, writer: NodeWriter) -> str:
+        """Take a rung other than a reboot. Return why it failed."""
+
+        def gather(probes: Sequence[Probe[Any]], hosts: Sequence[str]) -> Snapshot:
+            return gather_node(case.inventory, case.node.name, run.record, probes, hosts)
+
+        acts = Acts(case, gather, writer, self.waits, run.record, self.ended_pods, run.find_stop_reason)
+        try:
+            match act.rung:
+                case "drain":
+                    return acts.drain()
+                case "reset":
+                    return acts.reset(act.gpus)
+                case "device-plugin":
+                    return acts.replace_plugin()
+        except GpustackError as error:
+            return f"{error.message} {error.reason}".strip()
+        return ""
+
+    def reboot(self, case: Case) -> tuple[str, str]:
+        """Reboot the host, and leave the node cordoned. Return why that failed, and why it was stopped."""
+        plan = plan_reboot(gather_nodes(case.inventory, [case.node.name], ignore_event), self.ended_pods)
+        rolling = RollingReboot(case.inventory, self.open_run, self.waits, self.ended_pods, keeps_cordon=True)
+        (outcome,) = rolling.run(plan)
+        reason = "" if outcome.outcome == "rebooted" else f"{outcome.outcome}: {outcome.reason}"
+        return reason, outcome.reason if outcome.outcome == "stopped" else ""
+
+
+def ensure_same(preview: Ladder, read: Callable[[], Case]) -> Ladder:
+    """Read the case again. Raise RolloutError where the verdict, the rung or an act is not what was shown."""
+    current = build_ladder(read())
+    pairs = [
+        ("the verdict", preview.case.verdict, current.case.verdict),
+        ("the next rung", describe_rung(preview), describe_rung(current)),
+        ("the cordon", preview.case.drain.cordon, current.case.drain.cordon),
+    ]
+    changes = [f"{subject} is {now} now, and was {before}" for subject, before, now in pairs if now != before]
+    if preview.case.node.remediation_record != current.case.node.remediation_record:
+        changes.append("somebody acts on the node: its record of acts has changed")
+    if preview.case.due_gpus != current.case.due_gpus:
+        changes.append("other GPUs ask for the act now")
+    if changes:
+        label = preview.case.target.label
+        hint = build_command(preview.case.inventory, "remediate", label, "--check")
+        message = f"{label} is not what was shown; nothing was changed."
+        raise RolloutError("remediation-changed-since", message, "\n".join(changes), hint)
+    return current
+
+
+def describe_rung(ladder: Ladder) -> str:
+    return ladder.next_rung.id if ladder.next_rung else "none"
