@@ -39,12 +39,11 @@ def build_options(node: str) -> str:
 
 
 def build_reset_script(uuids: Collection[str], *, whole_baseboard: bool, rounds: int) -> str:
-    """Build the script that resets GPUs, all of the host where `whole_baseboard` is set, and prints the UUIDs of those
+    """Build the script that resets GPUs, all of the host where `whole_baseboard` is set, and prints the UUIDs of all
     that answer afterwards. It waits `rounds` times 2 s for processes to leave."""
     selection = "" if whole_baseboard else f"-i {','.join(sorted(uuids))}"
     words = {
         "units": " ".join((*UNITS, FABRIC_UNIT) if whole_baseboard else UNITS),
-        "uuids": " ".join(sorted(uuids)),
         "selection": selection,
         "rounds": str(rounds),
     }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Resets GPUs while nothing has them open, and prints the UUIDs of those that answer afterwards.
-# shellcheck disable=SC2154 # units, uuids, selection and rounds stand before this text (reset.py).
+# Resets GPUs while nothing has them open, and prints the UUIDs of all that answer afterwards.
+# shellcheck disable=SC2154 # units, selection and rounds stand before this text (reset.py).
 command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on the host' >&2; exit 1; }
 running=''
 for unit in $units; do
@@ -17,6 +17,4 @@ while holders=$(list_holders) && [ -n "$holders" ]; do
 done
 # shellcheck disable=SC2086 # The selection is no word, or two.
 nvidia-smi --gpu-reset $selection >&2 || exit 1
-for uuid in $uuids; do
-  nvidia-smi --query-gpu=uuid --format=csv,noheader -i "$uuid" || exit 1
-done
+nvidia-smi --query-gpu=uuid --format=csv,noheader

@@ -175,3 +175,33 @@ def test_without_gpus_nvidia_smi_finds_none(driver_folder: Path, root: Path) -> 
 @pytest.mark.parametrize("word", ["--help", "--version"])
 def test_help_and_version_say_that_it_is_simulated(driver_folder: Path, root: Path, word: str) -> None:
     assert "SIMULATED" in run_smi(driver_folder, root, word).stdout
+
+
+def test_a_reset_forgets_what_the_driver_reported_of_the_gpu(driver_folder: Path, root: Path) -> None:
+    hardware.change(root, [0, 1], ["xid=48", "recovery=1", "power=99"])
+    before = hardware.read(root)
+    assert before
+    process = run_smi(driver_folder, root, "--gpu-reset", "-i", before.gpus[1].uuid)
+    assert (process.returncode, process.stdout) == (0, "GPU 00000000:1F:00.0 was successfully reset.\nAll done.\n")
+    after = hardware.read(root)
+    assert after
+    assert after.gpus[0] == before.gpus[0]
+    assert (after.gpus[1].facts, after.gpus[1].live) == (before.gpus[1].facts, {"power": "99"})
+    assert after.unknown_lines == before.unknown_lines
+    assert (root / hardware.DIRECTORY / "events").read_text().splitlines()[-1].startswith("xid 1 0 ")
+
+
+def test_a_reset_without_a_choice_is_of_all_gpus(driver_folder: Path, root: Path) -> None:
+    hardware.change(root, [0, 1], ["xid=48"])
+    assert run_smi(driver_folder, root, "--gpu-reset").stdout.count("was successfully reset.") == 2
+    state = hardware.read(root)
+    assert state
+    assert [gpu.live for gpu in state.gpus] == [{}, {}]
+
+
+def test_a_gpu_that_is_not_there_or_fell_off_the_bus_is_not_reset(driver_folder: Path, root: Path) -> None:
+    assert run_smi(driver_folder, root, "--gpu-reset", "-i", "GPU-of-nobody").returncode == 6
+    hardware.change(root, [1], ["lost"])
+    process = run_smi(driver_folder, root, "--gpu-reset")
+    assert process.returncode == 15
+    assert "Reboot the system to recover this GPU" in process.stdout

@@ -129,7 +129,7 @@ def test_a_reset_stops_what_has_the_gpus_open_and_starts_it_again(node_api: Node
     assert steps == [
         "systemctl stop nvidia-persistenced",
         f"nvidia-smi --gpu-reset -i {GPU}",
-        f"nvidia-smi --query-gpu=uuid --format=csv,noheader -i {GPU}",
+        "nvidia-smi --query-gpu=uuid --format=csv,noheader",
         "systemctl start nvidia-persistenced",
     ]
     taints = [call[-2:] for call in node_api.read()["calls"] if "taint" in call]

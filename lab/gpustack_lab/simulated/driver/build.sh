@@ -15,5 +15,5 @@ library() { # NAME SOURCE...
 
 library libnvidia-ml "$source"/nvml_*.c "$source/derived.c" "$source/state.c"
 library libcuda "$source/cuda.c" "$source/state.c"
-compile -s -o "$out/nvidia-smi" "$source"/smi*.c -ldl
+compile -s -o "$out/nvidia-smi" "$source"/smi*.c "$source/state.c" -ldl -pthread
 compile -c -o "$out/nvidia.ko" "$source/module.c"

@@ -1,4 +1,4 @@
-/* nvidia-smi of the simulated driver: the table, -L and queries, with the failures and exit codes of the real one. */
+/* nvidia-smi of the simulated driver: the table, -L, queries and resets, with the failures and exit codes of the real one. */
 #define _POSIX_C_SOURCE 200809L
 #include "smi.h"
 
@@ -116,6 +116,7 @@ static void help(void)
          "          --query-gpu=          Information about GPU.\n"
          "          --query-remapped-rows= Information about remapped rows.\n"
          "          --format=             csv, with noheader and nounits.\n"
+         "    -r,   --gpu-reset           Reset all GPUs, or those of -i.\n"
          "    -pm,  --persistence-mode=   Accepted and on already.");
 }
 
@@ -135,7 +136,8 @@ static const char *value(const char *argument, const char *option)
 
 int main(int argc, char **argv)
 {
-    const char *query = NULL, *format = "";
+    const char *query = NULL, *format = "", *selection = "";
+    int resets = 0;
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
@@ -152,7 +154,11 @@ int main(int argc, char **argv)
             begin();
             return puts("Persistence mode is already Enabled.\nAll done."), 0;
         }
-        if (value(argv[i], "--query-gpu="))
+        if (!strcmp(argv[i], "-r") || !strcmp(argv[i], "--gpu-reset"))
+            resets = 1;
+        else if (!strcmp(argv[i], "-i") && i + 1 < argc)
+            selection = argv[++i];
+        else if (value(argv[i], "--query-gpu="))
             query = value(argv[i], "--query-gpu=");
         else if (value(argv[i], "--query-remapped-rows="))
             query = value(argv[i], "--query-remapped-rows=");
@@ -163,7 +169,13 @@ int main(int argc, char **argv)
             return BAD_USE;
         }
     }
+    if (*selection != '\0' && !resets) { /* of queries it is not simulated */
+        printf("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n");
+        return BAD_USE;
+    }
     begin();
+    if (resets)
+        return reset_gpus(selection);
     if (query != NULL)
         return show_query(query, format);
     return show_table(), 0;

@@ -43,5 +43,7 @@ void show_table(void);
 void show_list(void);
 /* `fields` as after --query-gpu=, `format` as after --format=. Gives the exit status. */
 int show_query(const char *fields, const char *format);
+/* `selection` as after -i, empty for all GPUs. Gives the exit status. */
+int reset_gpus(const char *selection);
 
 #endif
