@@ -11,12 +11,13 @@ from collections.abc import Collection
 
 from gpustack.ask.api import ADMIN
 from gpustack.ask.script_file import read_script
+from gpustack.probes.standalone.units import ENGINE, GPU_EXPORTER
 
 TAINT = "gpustack.io/reset"
 RESET_LIMIT = 240
 """Seconds for the reset with its stops, on the host."""
 ABSENT = "command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on the host' >&2; exit 1; }"
-UNITS = ("nvidia-persistenced", "nvidia-dcgm", "dcgm-exporter")
+UNITS = ("nvidia-persistenced", GPU_EXPORTER, ENGINE)
 FABRIC_UNIT = "nvidia-fabricmanager"
 UNTAINT = """
 reply=$(kubectl {options} {taint}- 2>&1) && exit

@@ -1,13 +1,16 @@
 """The guard rails of `gpustack remediate`, each of which refuses through the command."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from gpustack.cli.app import app
 from gpustack.remediation.guards import GUARDS
+from tests.contract.sources import PRODUCT, ROOT
 from tests.unit.cli.remediations import (
     check,
     drain_node,
@@ -148,4 +151,11 @@ def test_a_refusal_names_the_guard_rail_the_reason_and_what_to_do(node_api: Node
     assert error.message == "Guard rails refuse the rung cordon of gpu1:0; nothing was changed."
     assert error.reason == "upgrade: the kubelets have several versions: 1.35.4, 1.36.4"
     assert error.hint == "kubectl get nodes"
-    assert len({guard.id for guard in GUARDS}) == len(GUARDS) == 11
+
+
+def test_each_guard_rail_is_in_the_documentation_and_on_the_page() -> None:
+    ids = [guard.id for guard in GUARDS]
+    document = (ROOT / "docs" / "care.md").read_text()
+    page = yaml.safe_load((PRODUCT / "pages" / "remediation.yaml").read_text())["remediation-refused"]["text"]
+    assert re.findall(r"(?m)^\| `([a-z-]+)` \| [^|]+ \| [^|]+ \|$", document) == ids
+    assert re.findall(r"(?m)^([a-z-]+)  +\S", page) == ids
