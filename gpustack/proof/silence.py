@@ -1,7 +1,8 @@
 """A silence in Alertmanager for the alerts that a test of GPUs, a pause of their profiling, or a reboot causes by
-itself. Other alerts are not silenced. The silence ends by itself, even if gpustack is killed.
+itself. Other alerts are not silenced. The silence ends by itself, even if gpustack is killed, and always some minutes
+after what it is for: alerts fire on.
 
-API v2: POST /api/v2/silences and DELETE /api/v2/silence/ID (prometheus/alertmanager api/v2/openapi.yaml).
+API v2: POST /api/v2/silences, which changes the silence of an `id` (prometheus/alertmanager api/v2/openapi.yaml).
 """
 
 import re
@@ -38,9 +39,9 @@ COMMENTS: Mapping[Test, str] = {
     "pause": "gpustack paused the profiling of these GPUs",
     "reboot": "gpustack reboots these nodes",
 }
-FIRES_ON = 600
-"""Seconds for which an alert fires on after all is well again: the keep_firing_for of GpuProfilingMissing, the longest
-of alerts whose silence stays."""
+FIRES_ON = 960
+"""Seconds for which the expected alerts fire on after all is well again: five minutes that their expressions look back,
+ten of keep_firing_for, and one for a scrape and two evaluations."""
 
 
 @contextmanager
@@ -64,7 +65,7 @@ def leave_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) ->
     try:
         with open_part("alertmanager", run.hosts, run.record) as (address, number):
             web = Web("Alertmanager", address, number)
-            _, reason = start_silence(web, nodes, seconds + FIRES_ON, run.lock.holder, test)
+            _, reason = start_silence(web, build_silence(nodes, seconds, run.lock.holder, test))
     except GpustackError as error:
         reason = str(error)
     if reason:
@@ -73,21 +74,22 @@ def leave_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) ->
 
 @contextmanager
 def silence(web: Web, nodes: Sequence[str], seconds: float, creator: str, test: Test) -> Iterator[str]:
-    """Silence the alerts of a test on these nodes, and delete the silence at the end. Yield the reason where that
+    """Silence the alerts of a test on these nodes, at the end for as long as they fire on. Yield the reason where that
     failed, or an empty text."""
-    id, reason = start_silence(web, nodes, seconds, creator, test)
+    document = build_silence(nodes, seconds, creator, test)
+    id, reason = start_silence(web, document)
     try:
         yield reason
     finally:
         if id:
             with suppress(NoAnswer):
-                web.ask("DELETE", f"/api/v2/silence/{id}")
+                web.post("/api/v2/silences", {**document, "id": id, "endsAt": compute_end(datetime.now(UTC), 0)})
 
 
-def start_silence(web: Web, nodes: Sequence[str], seconds: float, creator: str, test: Test) -> tuple[str, str]:
+def start_silence(web: Web, document: Mapping[str, Any]) -> tuple[str, str]:
     """Start a silence. Return its id, and the reason where that failed; one of them is empty."""
     try:
-        status, answer = web.post("/api/v2/silences", build_silence(nodes, seconds, creator, test))
+        status, answer = web.post("/api/v2/silences", document)
         id = str(answer["silenceID"]) if status == 200 and isinstance(answer, dict) else ""
     except (NoAnswer, LookupError) as error:
         return "", str(error)
@@ -103,7 +105,12 @@ def build_silence(nodes: Sequence[str], seconds: float, creator: str, test: Test
             for name, values in matchers.items()
         ],
         "startsAt": start.isoformat(),
-        "endsAt": (start + timedelta(seconds=seconds)).isoformat(),
+        "endsAt": compute_end(start, seconds),
         "createdBy": creator,
         "comment": COMMENTS[test],
     }
+
+
+def compute_end(start: datetime, seconds: float) -> str:
+    """Compute the time until which alerts may fire that something of so many seconds causes."""
+    return (start + timedelta(seconds=seconds + FIRES_ON)).isoformat()
