@@ -259,6 +259,7 @@ INHIBITED_PAIRS: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
     ("the GPU's node", {"alertname": "A", **GPU}, {"alertname": "B", "node": "host1"}, False),
     ("a GPU of the node", {"alertname": "A", "node": "host1"}, {"alertname": "B", **GPU}, True),
     ("the node", {"alertname": "A", "node": "host1"}, {"alertname": "B", "node": "host1"}, True),
+    ("some GPUs of the node", {"alertname": "GpuFewerThanCapacity", "node": "host1"}, {"alertname": "B", **GPU}, False),
     ("another node", {"alertname": "A", "node": "host1"}, {"alertname": "B", "node": "host2"}, False),
     ("neither has a node", {"alertname": "A"}, {"alertname": "B"}, False),
     ("the same name", {"alertname": "A", "namespace": "x"}, {"alertname": "A", "namespace": "x"}, True),

@@ -28,6 +28,7 @@ AUTHORITIES_FOLDER = "/etc/alertmanager/configmaps"
 # What always fires to show that alerts can, and the chart's means to hold info alerts back: whoever wants them routes
 # them in values.
 NO_ALERTS = 'alertname =~ "Watchdog|InfoInhibitor"'
+OF_A_WHOLE_NODE = 'alertname !~ "GpuAllocatableBelowCapacity|GpuFewerThanCapacity"'  # are about some GPUs, for days
 
 
 def build_alertmanager_values(inventory: Inventory) -> dict[str, Any]:
@@ -142,7 +143,7 @@ def build_receiver_routes(matchers: list[str], names: tuple[str, ...]) -> list[d
 
 def build_inhibit_rules() -> list[dict[str, Any]]:
     """Build the rules by which a critical alert silences warning and info: of the same GPU, of its node if it is about
-    the node itself, and of the same name. Xids of one GPU are one incident, so that of a fault silences a program's. A
+    the whole node, and of the same name. Xids of one GPU are one incident, so that of a fault silences a program's. A
     label that neither alert has counts as equal (inhibit/inhibit.go), so both have to have it. The rule about names is
     the chart's, and narrower: there, one host silences the others. The chart's rule that holds back info without a
     warning beside it is left out: the spec says who gets info."""
@@ -155,7 +156,7 @@ def build_inhibit_rules() -> list[dict[str, Any]]:
             "equal": ["node", "UUID"],
         },
         {
-            "source_matchers": [critical, 'node != ""', 'UUID = ""'],
+            "source_matchers": [critical, 'node != ""', 'UUID = ""', OF_A_WHOLE_NODE],
             "target_matchers": [lower, 'node != ""'],
             "equal": ["node"],
         },
