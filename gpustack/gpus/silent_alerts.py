@@ -89,8 +89,7 @@ def list_board_words(families: Sequence[Family], verdicts: Sequence[Verdict]) ->
 
 
 def list_label_words(labels: Mapping[str, str]) -> Iterator[str]:
-    if labels.get("GPU_I_ID"):
-        yield "{GPU_I_ID}"
+    yield from (f"{{{label}}}" for label in ("GPU_I_ID", "UUID", "modelName") if labels.get(label))
     host = next((labels[name] for name in HOSTS if labels.get(name)), "")
     if host and not NO_NODE_NAME.fullmatch(host):
         yield "{node}"

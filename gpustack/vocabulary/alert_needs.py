@@ -17,7 +17,13 @@ TARGET_SERIES = ("up", "scrape_duration_seconds")
 XID_COUNT, LAST_XID = "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_FI_DEV_XID_ERRORS"
 LATE_FIELDS = frozenset({LAST_XID, "kube_pod_status_unschedulable"})
 """Metrics that have no series until there is something to tell: the first Xid, a pod that no node can take."""
-LABEL_TEXTS = {"{pod}": "the label pod", "{GPU_I_ID}": "MIG instances", "{node}": "the node's name in the host label"}
+LABEL_TEXTS = {
+    "{pod}": "the label pod",
+    "{GPU_I_ID}": "MIG instances",
+    "{node}": "the node's name in the host label",
+    "{UUID}": "the label UUID",
+    "{modelName}": "the label modelName",
+}
 
 
 @cache

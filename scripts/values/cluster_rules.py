@@ -1,10 +1,10 @@
 """Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
 
 from gpustack.vocabulary.labels import DRIVERS
-from scripts.values.normalise import HEARD, Rule, fill_label, label_node, pad_lines
+from scripts.values.normalise import HEARD, Rule, fill_label, label_node, pad_lines, select_heard
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
-EXPORTER = 'job=~".*dcgm.*"'
+EXPORTER, OTHER_JOB = 'job=~".*dcgm.*"', 'job!~".*dcgm.*"'
 OPERANDS = '=~"(nvidia|gpu|gpustack)-.+|.*node-feature-discovery-worker"'
 OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
@@ -20,6 +20,7 @@ EXPIRING = {"7d": "604800([.]0)?", "30d": "2[.]592e[+]06"}
 # Who is given a certificate for hours (a proof, a person) is not about to lose one.
 SHORT = "86400([.]0)?"
 LINKS = ("gpu_pcie_lanes", "gpu_pcie_generation")
+IDENTIFIED = select_heard('{UUID!=""}')
 CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 
 
@@ -36,12 +37,12 @@ def join_exporter_node(metric: str, condition: str = "") -> str:
 
 def join_node_of_gpus(metric: str) -> str:
     """Join a metric of each exporter with its node. A target without a pod, as one of a static list, has the node of
-    the GPUs that it tells of."""
+    the GPUs that it tells of, and so has one of a job with another name, which these GPUs make an exporter."""
     return (
         f"{join_exporter_node(metric)}\nor\nmax by (node) (\n"
         f"  max by (job, instance, node) (\n{pad_lines(pad_lines(label_node(f'({HEARD}) * 0 + 1')))}\n  )\n"
         "  * on (job, instance) group_left ()\n"
-        f'  max by (job, instance) ({metric}{{{EXPORTER},pod=""}})\n)'
+        f'  max by (job, instance) ({metric}{{pod=""}} or {metric}{{{OTHER_JOB}}})\n)'
     )
 
 
@@ -78,10 +79,11 @@ def build_node_rules() -> list[Rule]:
         ),
         Rule(
             "gpustack:gpu_scrape_targets:count",
-            "count by (node, UUID) (\n"
-            f"  max by (node, UUID, job, instance) (\n{pad_lines(pad_lines(label_node(HEARD)))}\n  )\n)",
+            f"max by (node, UUID) (\n{pad_lines(label_node(f'({IDENTIFIED}) * 0 + 1'))}\n)\n"
+            "* on (UUID) group_left ()\n"
+            f"count by (UUID) (\n  max by (UUID, job, instance) (\n{pad_lines(pad_lines(IDENTIFIED))}\n  )\n)",
             comment="More than 1: two monitors scrape the same exporter, or two exporters tell of the same GPU. Two "
-            "exporters may have one job.",
+            "exporters may have one job, and name different hosts.",
         ),
         Rule(
             "gpustack:node_gpu_capacity:count",
@@ -233,9 +235,14 @@ def build_operand_rules() -> list[Rule]:
             "gpustack:operand_recent_outage:count",
             "count by (namespace, operand) (\n  max by (namespace, operand, pod) (\n    label_replace(\n"
             f"      kube_pod_info{{{DAEMON_PODS}}}\n"
-            f"      and on (namespace, pod) ({READY} == 0 unless {READY} offset 2m == 0),\n"
+            f"      and on (namespace, pod) ({READY} == 0 unless {READY} offset 2m == 0)\n"
+            "      or\n"
+            f"      kube_pod_info{{{DAEMON_PODS}}}\n"
+            f"      and on (namespace, pod) {READY} == 0\n"
+            "      and on (node) gpustack:node_ready:bool == 0,\n"
             '      "operand", "$1", "created_by_name", "(.+)"\n    )\n  )\n)',
-            comment="Those that were ready two minutes ago, or not there: nodes may be booted one after another.",
+            comment="Those that were ready two minutes ago, or not there: nodes may be booted one after another. And "
+            "those of nodes that are not Ready, which is told of the node.",
         ),
         Rule(
             "gpustack:operator_reconciled:status",

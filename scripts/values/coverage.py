@@ -24,7 +24,7 @@ PAGES = ROOT / "tests" / "recorded" / "exporter-pages"
 BEGIN, END = "<!-- written by `make values`: what each alert needs -->", "<!-- end of what is written -->"
 DEFAULT_LIST = ("t4-full-load", "l4", "l40s")
 """Whole pages of exporters with the list of counters that they have by default."""
-LABELS = ("{pod}", "{node}", "DCGM_FI_DRIVER_VERSION")
+LABELS = ("{pod}", "{node}", "{UUID}", "{modelName}", "DCGM_FI_DRIVER_VERSION")
 """Every exporter sends these that is set up as gpustack does it."""
 
 

@@ -3,7 +3,7 @@
 `or` needs one of its sides, `unless` its left one, `absent` nothing, and everything else each of its operands. The
 result has the alternatives of an alert, each a set of words. A word is a field of DCGM by the name that all exporters
 until 4.8 give it, a metric of another program, a label of such a metric (`kube_node_labels{label_team}`), or a label of
-the exporter's series: `{pod}`, `{GPU_I_ID}`, `{node}`.
+the exporter's series: `{pod}`, `{GPU_I_ID}`, `{node}`, `{UUID}`, `{modelName}`.
 """
 
 import re
@@ -27,6 +27,8 @@ OPTIONAL_LABELS = {
     "workload_pod": "{pod}",
     "exported_pod": "{pod}",
     "GPU_I_ID": "{GPU_I_ID}",
+    "UUID": "{UUID}",
+    "modelName": "{modelName}",
     "driver": "DCGM_FI_DRIVER_VERSION",
 }
 """Labels that a GPU's series may lack, with their words."""

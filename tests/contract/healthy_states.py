@@ -18,6 +18,7 @@ from tests.contract.page_changes import (
     limit_power,
     remove_lines,
     rename_model,
+    repeat_board,
     scale_capacity,
     share_gpu,
 )
@@ -65,6 +66,8 @@ BUSY = set_value((f"{D}GPU_UTIL", "97"), (f"{P}GR_ENGINE_ACTIVE", "0.95"))
 LINKS_DOWN = 'DCGM_EXP_GPU_HEALTH_STATUS{health_watch="NVLINK",health_error_code="DCGM_FR_NVLINK_DOWN"}'
 WITHOUT_HOST = replace(',Hostname="[^"]*"', "")
 OTHER_HOST_LABEL = replace('Hostname="', 'node_name="')
+WITHOUT_UUID = replace('UUID="[^"]*",', "")
+WITHOUT_MODEL = replace('modelName="[^"]*",', "")
 A100_PCIE = replace("Hostname", 'modelName="NVIDIA A100 80GB PCIe",Hostname')
 MIG_PLUGIN = scale_capacity("nvidia_com_mig_2g_20gb", 3)
 TIME_SLICING = replace('strategy="none"', 'strategy="time-slicing"')
@@ -87,6 +90,9 @@ STATES = (
     State("a100-without-bridge", "a100-exporter-2", (A100_PCIE, add_fields({LINKS_DOWN: 20}))),
     State("without-host", "l4", (WITHOUT_HOST,)),
     State("other-host-label", "l4", (OTHER_HOST_LABEL,)),
+    State("without-uuid", "l4", (repeat_board(4), WITHOUT_UUID), (scale_capacity("nvidia_com_gpu", 4),)),
+    State("without-model", "l4", (WITHOUT_MODEL, add_fields({f"{P}SM_ACTIVE": 0.5}))),
+    State("without-model-and-profiling", "t4-full-load", (WITHOUT_MODEL, remove_lines(P))),
     State("vgpu-guest", "vgpu-guest-a100-10c", (DRIVER,)),
     State("a800-mig", "a800-mig", (DRIVER,), (MIG_PLUGIN,)),
     State("cordoned", "l40s", (DRIVER,), (CORDON,)),

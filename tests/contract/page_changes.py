@@ -27,6 +27,21 @@ def rename_model(model: str) -> Change:
     return replace('modelName="[^"]*"', f'modelName="{model}"')
 
 
+def repeat_board(count: int) -> Change:
+    """Let the node of a page with one board have so many of it."""
+
+    def change(page: str) -> str:
+        lines = [line for line in page.splitlines() if line[0] != "#"]
+        copies = (
+            line.replace('gpu="0"', f'gpu="{index}"').replace('UUID="GPU-', f'UUID="GPU-{index}')
+            for index in range(count)
+            for line in lines
+        )
+        return "\n".join([*copies, ""])
+
+    return change
+
+
 def remove_lines(pattern: str) -> Change:
     return replace(rf"^.*{pattern}.*\n", "")
 

@@ -1,7 +1,9 @@
 """Tests that the table of what alerts need has each alert, and that it calls none silent that fires in a test."""
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +11,12 @@ import yaml
 
 from gpustack.gpus.contract import judge_exporter
 from gpustack.metrics.exposition import parse_page
+from gpustack.probes.gpu.alert_inputs import build_expression
 from gpustack.vocabulary.alert_needs import find_missing_words, load_alert_needs
 from gpustack.vocabulary.fields import find_fields, find_original
 from gpustack.vocabulary.labels import DRIVERS
 from tests.contract.promql import ROOT, RULES, read_rules
+from tests.contract.promtool import run_promtool
 from tests.unit.gpus.exporter_faults import read_page
 
 BEGIN = "## Which alert can fire where"
@@ -35,7 +39,7 @@ def list_words(series: str) -> Iterator[str]:
     yield find_original(fields[0]).name if (fields := find_fields(name)) else name
     yield from (f"{name}{{{label}}}" for label in labels)
     yield from ("{pod}" for label in ("exported_pod", "pod") if label in labels and name.startswith("DCGM_"))
-    yield from ("{GPU_I_ID}" for label in labels if label == "GPU_I_ID")
+    yield from (f"{{{label}}}" for label in labels if label in ("GPU_I_ID", "UUID", "modelName"))
     yield from ("DCGM_FI_DRIVER_VERSION" for label in labels if label in DRIVERS)
     yield "{node}"
 
@@ -53,6 +57,27 @@ def test_an_alert_that_fires_has_what_it_needs(case: dict[str, Any]) -> None:
         alert: find_missing_words(needs[alert], words) for alert in list_fired_alerts(case) & needs.keys()
     }
     assert {alert: missing for alert, missing in words_missing_by_alert.items() if missing} == {}
+
+
+def test_a_target_that_tells_of_a_gpu_is_an_exporter(tmp_path: Path) -> None:
+    """Whatever its job is called, as in the rules. Targets of other programs are none."""
+    target, other_target = ('{job="gpu-metrics",instance="gpu1:9400"}', '{job="node",instance="gpu1:9100"}')
+    series = [f"up{target}", f"DCGM_FI_DEV_GPU_TEMP{target}", f"scrape_duration_seconds{other_target}"]
+    case = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": "1x10"} for name in series],
+        "promql_expr_test": [
+            {
+                "expr": f"count by (metric) ({build_expression()})",
+                "eval_time": "5m",
+                "exp_samples": [
+                    {"labels": f'{{metric="{name}"}}', "value": 1} for name in ("DCGM_FI_DEV_GPU_TEMP", "up")
+                ],
+            }
+        ],
+    }
+    (tmp_path / "case.yaml").write_text(json.dumps({"tests": [case]}))
+    assert run_promtool("test", "rules", tmp_path / "case.yaml") == ""
 
 
 def test_every_alert_is_resolved_to_its_sources() -> None:

@@ -45,6 +45,7 @@ OWNERS = {
     "gpustack:node_": ("node",),
     "gpustack:job_": ("workload_namespace", "job_name"),
     "gpustack:model_": ("modelName",),
+    "gpustack:gpu_scrape_targets": ("UUID",),
 }
 PAGE = ROOT / "docs" / "alerts.md"
 

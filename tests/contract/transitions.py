@@ -62,6 +62,13 @@ class Transition:
             pieces = hold_value(pieces, self.unready, 0)
         if (
             name == "kube_pod_status_ready"
+            and "exporter" in labels["pod"]
+            and labels["condition"] == "true"
+            and self.unready
+        ):
+            pieces = hold_value(pieces, self.unready, 0)
+        if (
+            name == "kube_pod_status_ready"
             and "driver" in labels["pod"]
             and labels["condition"] == "true"
             and self.driver
@@ -89,9 +96,14 @@ class Transition:
 
 
 def change_series(transitions: Sequence[Transition], labels: Labels, pieces: Pieces) -> Iterator[tuple[Labels, Pieces]]:
-    """Change a series by the transition of the node that it tells of, or by what all nodes' drivers do."""
+    """Change a series by the transition of the node that it tells of, or by what all nodes' drivers and exporters do:
+    the pods of a node that is not Ready are not ready."""
     if labels["__name__"] == "kube_daemonset_status_number_ready" and "driver" in labels["daemonset"]:
         yield labels, hold_value(pieces, find_driver_span(transitions), 0)
+        return
+    if "exporter" in labels.get("daemonset", ""):
+        spans = [transition.unready for transition in transitions if transition.unready]
+        yield labels, count_pods(len(transitions), spans if "ready" in labels["__name__"] else ())
         return
     pod = labels.get("pod", "")
     told_of = {labels.get("node"), pod.removeprefix("nvidia-dcgm-exporter-")}
@@ -100,6 +112,12 @@ def change_series(transitions: Sequence[Transition], labels: Labels, pieces: Pie
             yield from transition.change_series(labels, pieces)
             return
     yield labels, pieces
+
+
+def count_pods(count: int, spans: Sequence[Span]) -> Pieces:
+    """Count the pods of a DaemonSet over time. Each span is the time in which one is not ready."""
+    minutes = sorted({0.0, *(minute for span in spans for minute in span)})
+    return [(minute, count - sum(first <= minute < last for first, last in spans), 0) for minute in minutes]
 
 
 def find_driver_span(transitions: Sequence[Transition]) -> Span:

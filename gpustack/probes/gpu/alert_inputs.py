@@ -12,6 +12,9 @@ from gpustack.vocabulary.fields import find_fields, find_original
 NAME = "metric"
 """The label of the answer that has the name of a metric."""
 
+EXPORTERS = '{name}{{job=~".*dcgm.*"}} or {name} and on (job, instance) {{__name__=~"DCGM_FI_.+"}}'
+"""A series of targets, of those alone that are exporters of GPUs by their job or by what they tell."""
+
 
 @dataclass(frozen=True)
 class AlertInputs:
@@ -46,8 +49,8 @@ def build_expression() -> str:
         f'group by (__name__) ({{__name__=~"{"|".join(plain)}"}})',
     ]
     for name, names in labels.items():
-        matchers = '{job=~".*dcgm.*"}' if name in TARGET_SERIES else ""
-        parts.append(f"group by ({', '.join(('__name__', *names))}) ({name}{matchers})")
+        selected = EXPORTERS.format(name=name) if name in TARGET_SERIES else name
+        parts.append(f"group by ({', '.join(('__name__', *names))}) ({selected})")
     return " or ".join(f'label_replace({part}, "{NAME}", "$1", "__name__", "(.+)")' for part in parts)
 
 

@@ -33,6 +33,19 @@ def test_a_page_without_the_name_of_the_node_silences_what_is_joined_with_kubern
     assert lacks["GpuFewerThanCapacity"] == "the node's name in the host label"
 
 
+@pytest.mark.parametrize(
+    ("label", "alerts"),
+    [
+        ("UUID", {"GpuLost", "GpuFewerThanCapacity", "GpuScrapedTwice"}),
+        ("modelName", {"GpuDriverSkew", "GpuIdlePowerHigh"}),
+    ],
+)
+def test_a_label_that_no_series_has_silences_what_reads_it(label: str, alerts: set[str]) -> None:
+    text = read_page("l4")
+    lacks = list_lacks(re.sub(f'{label}="[^"]*",', "", text))
+    assert dict.fromkeys(alerts, f"the label {label}").items() == lacks.items() - list_lacks(text).items()
+
+
 def test_a_busy_gpu_without_a_pod_silences_what_names_one() -> None:
     assert list_lacks(read_page("t4-full-load"))["GpuMemoryGrowth"] == "the label pod"
     assert "GpuMemoryGrowth" not in list_lacks(read_page("l4")), "an idle GPU has no pod"
