@@ -15,6 +15,7 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import AbnormalState
+from gpustack.probes.gpu.logs import LOGS as LOGS_OF_GPUS
 from gpustack.probes.kubernetes.container_logs import LAST_LINES, LOGS, ContainerLog
 
 MAX_LOGS = 8
@@ -82,12 +83,25 @@ def covers_namespace(root: Finding, namespace: str, spec: Spec) -> bool:
 
 
 def add_last_lines(state: AbnormalState, snapshot: Snapshot) -> AbnormalState:
-    """Return a state with the last lines in the log of its container, where a second round has asked for it."""
+    """Return a state with the last lines in the log of its container, where a second round has asked for it, else with
+    the errors in it that the first round found."""
     if state.log is None:
         return state
     view = View(snapshot, CLUSTER)
     try:
         last_lines = view[LAST_LINES].get(str(state.log), ())
     except FactUnavailable:
-        return state
+        return add_error_lines(state, state.log, snapshot)
     return replace(state, last_lines=last_lines, evidence=(*state.evidence, *view.evidence)) if last_lines else state
+
+
+def add_error_lines(state: AbnormalState, log: ContainerLog, snapshot: Snapshot) -> AbnormalState:
+    """Return a state with the errors of NVIDIA's programs in the log of its container, where its host has read them."""
+    for location in state.locations:
+        view = View(snapshot, location)
+        if location == CLUSTER or not view.has_fact(LOGS_OF_GPUS):
+            continue
+        own_lines = (line for line in view[LOGS_OF_GPUS] if (line.pod, line.container) == (log.pod, log.container))
+        if last_lines := tuple(dict.fromkeys(line.line for line in own_lines)):
+            return replace(state, last_lines=last_lines, evidence=(*state.evidence, *view.evidence))
+    return state

@@ -35,7 +35,10 @@ platform is that of NVIDIA's driver, of 1 to 2 GB."""
 RESTARTING = "CrashLoopBackOff"
 """The kubelet's message beside this reason only says how long it waits, and in which pod."""
 ENDED_WELL = "Completed"
-ENDED_KINDS: tuple[Kind, ...] = ("container-not-running", "container-restarts")
+KILLED = "OOMKilled"
+"""The kubelet's reason where the kernel killed a container that needed more memory than its limit."""
+RECENT_KILL = timedelta(days=1)
+ENDED_KINDS: tuple[Kind, ...] = ("container-not-running", "container-restarts", "container-killed")
 """Kinds of states of a container that are about a run that ended."""
 
 
@@ -71,6 +74,10 @@ def list_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
             yield build_state(
                 view, pod, container, "container-restarts", severity, describe_end(container), container.ended_at
             )
+        elif is_killed(view, container):
+            killed: Severity = "risk" if failed == "broken" else failed
+            message = f"{describe_end(container)}: it needed more memory than its limit"
+            yield build_state(view, pod, container, "container-killed", killed, message, container.ended_at)
         elif is_never_ready(view, container):
             message = "It runs, and its readiness probe does not succeed."
             yield build_state(view, pod, container, "container-not-ready", failed, message, pod.unready_since)
@@ -94,6 +101,13 @@ def is_restarted_often(view: View, container: Container) -> bool:
         return False
     is_recent = view.started_at - container.ended_at < SHORT_RUN
     return is_recent and container.ended_at - container.last_started_at < SHORT_RUN
+
+
+def is_killed(view: View, container: Container) -> bool:
+    """Tell whether a container runs whose last run the kernel ended within a day, for want of memory."""
+    if not container.started_at or container.last_reason != KILLED or not container.ended_at:
+        return False
+    return view.started_at - container.ended_at < RECENT_KILL
 
 
 def is_never_ready(view: View, container: Container) -> bool:

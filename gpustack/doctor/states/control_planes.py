@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.doctor.checks.etcd import MANY
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer
 from gpustack.probes.control_plane.control_plane import LAST_LOGS, STATIC_PODS
-from gpustack.probes.control_plane.etcd import HEALTH
+from gpustack.probes.control_plane.etcd import HEALTH, SLOW_REQUESTS
 from gpustack.probes.kubernetes.pod_states import SYSTEM_PODS
 
 
@@ -30,6 +31,15 @@ def observe_etcd(view: View) -> Iterator[AbnormalState]:
         yield build_state(view, "etcd-unhealthy", f"etcd of {view.location}", message, command)
 
 
+def observe_writes(view: View) -> Iterator[AbnormalState]:
+    """Observe an etcd many of whose writes waited for the disk for more than a second."""
+    times = view[SLOW_REQUESTS].times
+    if times >= MANY:
+        message = f"{times} writes to its disk took too long (slow fdatasync) within 5 minutes"
+        command = Command("crictl", "logs", "--since", "5m", "etcd")
+        yield AbnormalState("etcd-slow", "risk", (view.location,), (f"etcd of {view.location}",), message, command)
+
+
 def build_state(view: View, kind: Kind, subject: str, message: str, command: Command) -> AbnormalState:
     return AbnormalState(kind, "broken", (view.location,), (subject,), message, command)
 
@@ -40,4 +50,5 @@ OBSERVERS = (
         scope="host", yields=True,
     ),
     Observer("etcds", "Health of etcd", observe_etcd, (HEALTH,), scope="host", yields=True),
+    Observer("etcd-writes", "Writes of etcd", observe_writes, (SLOW_REQUESTS,), scope="host", yields=True),
 )  # fmt: skip

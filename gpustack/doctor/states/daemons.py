@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.probes.containerd.daemon import MIRRORS
 from gpustack.probes.host.failed_units import FAILED_UNITS
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.start import START
@@ -27,6 +28,16 @@ def observe_containerd(view: View) -> Iterator[AbnormalState]:
         yield from build_states(view, "containerd", f"not active, {unit.file}: {how}")
 
 
+def observe_registries(view: View) -> Iterator[AbnormalState]:
+    """Observe files of registries that containerd cannot read, so that it pulls nothing from these registries."""
+    for registry, mirror in view[MIRRORS].items():
+        if mirror.server.startswith("("):
+            path = f"/etc/containerd/certs.d/{registry}/hosts.toml"
+            message = f"it is {mirror.server.strip('()')}, so that containerd pulls no image of {registry}"
+            command = Command("cat", path)
+            yield AbnormalState("file-invalid", "risk", (view.location,), (f"file {path}",), message, command)
+
+
 def build_states(view: View, name: str, message: str) -> Iterator[AbnormalState]:
     """Build the state of a unit. One that systemd lists as failed is reported with more of its words."""
     failed_units = view[FAILED_UNITS] if view.has_fact(FAILED_UNITS) else ()
@@ -36,6 +47,7 @@ def build_states(view: View, name: str, message: str) -> Iterator[AbnormalState]
 
 
 OBSERVERS = (
+    Observer("registries", "Registries of containerd", observe_registries, (MIRRORS,), scope="host", yields=True),
     Observer("kubelets", "Kubelets", observe_kubelet, (START, FAILED_UNITS), scope="host", yields=True),
     Observer(
         "containerds", "containerd of hosts", observe_containerd, (UNITS, FAILED_UNITS), scope="host", yields=True

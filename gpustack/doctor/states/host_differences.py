@@ -17,9 +17,9 @@ from gpustack.probes.containerd.pods import RUNTIMES
 from gpustack.probes.control_plane.control_plane import AUTHORITIES
 from gpustack.probes.firewall.service_rules import PROXY
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.probes.gpu.packages import GPU_PACKAGES
+from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
 from gpustack.probes.network.links import LINK_STATES, find_managed_links
-from gpustack.probes.network.nameservers import NAMESERVERS
+from gpustack.probes.network.resolver import RESOLVER
 
 DIGITS = 12
 """The digits of a hash that tell two of them apart."""
@@ -39,8 +39,8 @@ class Setting:
 
 
 def read_authorities(authorities: Any) -> str:
-    """Read all authorities that files of Kubernetes on a host trust."""
-    hashes = {authorities.host_ca, *(authorities.root or ())} - {""}
+    """Read all authorities that files of Kubernetes on a host trust, an interrupted join among them."""
+    hashes = {authorities.host_ca, authorities.join, *(authorities.root or ())} - {""}
     return format_value(sorted(text[:DIGITS] for text in hashes)) if authorities.host_ca else ""
 
 
@@ -54,9 +54,25 @@ def read_managers(links: Any) -> str:
     return format_value([f"{link} by {manager}" for manager, link, _ in find_managed_links(links)])
 
 
+def read_rules(proxy: Any) -> str:
+    """Read whether the kernel has rules of Services, where kube-proxy runs."""
+    has_rules = proxy.table or any(counts.services for counts in (proxy.legacy, proxy.nft))
+    return ("some" if has_rules else NOTHING) if proxy.listening else ""
+
+
+def read_headers(kernels: Any) -> str:
+    """Read whether the running kernel has headers to build a module with, or a built module of the driver."""
+    running = kernels.running
+    return ("headers or a built module" if running.headers or running.module else NOTHING) if running.release else ""
+
+
 SETTINGS = (
     Setting(
-        "name servers for pods", NAMESERVERS, lambda found: format_value(found.servers), Command("resolvectl", "dns")
+        "name servers for pods", RESOLVER, lambda found: format_value(found.servers) if found else "",
+        Command("resolvectl", "dns"),
+    ),
+    Setting(
+        "headers of the running kernel", GPU_KERNELS, read_headers, Command("dkms", "status"), of_gpus=True
     ),
     Setting(
         "runtime nvidia of containerd", RUNTIME, lambda runtime: runtime.nvidia or NOTHING,
@@ -76,6 +92,7 @@ SETTINGS = (
         "kube-proxy", PROXY, lambda proxy: "listens" if proxy.listening else "does not listen",
         Command("curl", "http://127.0.0.1:10256/healthz"),
     ),
+    Setting("rules of Services (KUBE-SERVICES)", PROXY, read_rules, Command("iptables-save", "-t", "nat")),
     Setting(
         "rules of kube-proxy in iptables-legacy", PROXY, lambda proxy: "some" if proxy.legacy.total else NOTHING,
         Command("iptables-legacy-save"),

@@ -4,6 +4,7 @@ from gpustack.doctor.states import (
     api_extensions,
     budgets,
     containers,
+    contradictions,
     control_planes,
     cordons,
     daemons,
@@ -13,9 +14,11 @@ from gpustack.doctor.states import (
     failed_pods,
     gpus,
     host_differences,
+    kernel_messages,
     kernels,
     node_conditions,
     node_labels,
+    operands,
     outside_names,
     packages,
     pending_pods,
@@ -28,10 +31,12 @@ from gpustack.doctor.states.state import Observer
 
 MODULES = (
     disks, daemons, control_planes, containers, device_health, failed_pods, pending_pods, node_labels, node_conditions,
-    gpus, units, workloads, ended_work, api_extensions, scraped_objects, kernels, packages, host_differences,
-    warning_events,
+    gpus, units, workloads, operands, contradictions, ended_work, api_extensions, scraped_objects, kernels, packages,
+    host_differences, warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
-OPTIONAL_OBSERVERS = (*outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS)
+OPTIONAL_OBSERVERS = (
+    *outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS, *kernel_messages.OBSERVERS,
+)  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

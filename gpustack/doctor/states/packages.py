@@ -1,4 +1,4 @@
-"""Packages that are half installed, locks of apt, and a source of packages that a host does not reach."""
+"""Packages that are half installed, locks of apt, and sources of packages that a host does not reach or trust."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
 from gpustack.events import format_count
 from gpustack.probes.kubelet.join_endpoint import SOURCE
-from gpustack.probes.packages.dpkg import DPKG
+from gpustack.probes.packages.dpkg import DPKG, SOURCES
 
 
 def observe_packages(view: View) -> Iterator[AbnormalState]:
@@ -37,6 +37,23 @@ def observe_source(view: View) -> Iterator[AbnormalState]:
         yield build_state(view, "source-unreachable", "risk", attempt.place, message, command)
 
 
+def observe_keys(view: View) -> Iterator[AbnormalState]:
+    """Observe keyrings that sources of apt name and that have no valid key, so that apt refuses these sources."""
+    sources = view[SOURCES]
+    for key in sorted({source.key for source in sources.sources}):
+        ring = sources.keyrings.get(key)
+        if ring is None or ring.fingerprints is None:
+            continue
+        is_over = bool(ring.fingerprints and ring.expires_at and ring.expires_at < view.started_at)
+        if ring.fingerprints and not is_over:
+            continue
+        trouble = f"its key ended on {ring.expires_at:%Y-%m-%d}" if is_over else "it has no key"
+        users = dict.fromkeys(source.uri for source in sources.sources if source.key == key)
+        message = f"{trouble}, so that apt refuses {', '.join(users)}"
+        command = Command("gpg", "--show-keys", key)
+        yield build_state(view, "source-untrusted", "risk", f"keyring {key}", message, command)
+
+
 def build_state(
     view: View, kind: Kind, severity: Severity, subject: str, message: str, command: Command
 ) -> AbnormalState:
@@ -45,5 +62,6 @@ def build_state(
 
 OBSERVERS = (
     Observer("packages", "Packages of hosts", observe_packages, (DPKG,), scope="host", yields=True),
+    Observer("keyrings", "Keyrings of apt", observe_keys, (SOURCES,), scope="host", yields=True),
     Observer("sources", "Sources of packages", observe_source, (SOURCE,), scope="host", yields=True),
 )

@@ -21,21 +21,26 @@ USUAL_START = timedelta(seconds=60)
 
 def list_waiting_pods(view: View) -> Iterator[PodState]:
     """List the pods that were created more than a minute ago and have not started."""
-    for pod in view[PENDING_PODS]:
-        if pod.created_at and view.started_at - pod.created_at > USUAL_START and not pod.deleted:
-            yield pod
+    return (pod for pod in view[PENDING_PODS] if has_waited(view, pod) and not pod.deleted)
+
+
+def has_waited(view: View, pod: PodState) -> bool:
+    return pod.created_at is not None and view.started_at - pod.created_at > USUAL_START
 
 
 def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
     """List pods with GPUs and those in the namespaces of the platform that have no node. A user's pod may wait until a
-    GPU is free; it is broken while a cordoned node keeps GPUs from it."""
+    GPU is free; it is broken while a cordoned node keeps GPUs from it. In the first minute a pod of the platform is no
+    more than a risk, and one of a user is not listed."""
     gpus = {node.name: node.allocatable for node in view[GPU_NODES]}
     cordoned = [node.name for node in view[NODES] if any(taint.startswith(CORDON) for taint in node.taints)]
     keeps_gpus = any(gpus.get(name) for name in cordoned)
-    for pod in list_waiting_pods(view):
+    for pod in view[PENDING_PODS]:
         is_broken = is_platform_pod(view, pod) or (pod.gpus > 0 and keeps_gpus)
-        if pod.unscheduled_reason and (pod.gpus or pod.namespace in list_platform_namespaces(view)):
-            severity: Severity = "broken" if is_broken else "note"
+        is_ours = pod.namespace in list_platform_namespaces(view) or (pod.gpus > 0 and has_waited(view, pod))
+        if pod.unscheduled_reason and is_ours and not pod.deleted:
+            lasting: Severity = "broken" if has_waited(view, pod) else "risk"
+            severity: Severity = lasting if is_broken else "note"
             yield build_state(pod, "pod-unscheduled", severity, CLUSTER, pod.unscheduled_reason)
 
 

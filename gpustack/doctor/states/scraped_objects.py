@@ -1,5 +1,5 @@
-"""Objects of the monitoring that have no effect: what its operator rejects, monitors without a Service, and answers of
-Grafana that are refusals."""
+"""Objects of the monitoring that have no effect: what its operator rejects, monitors without a Service, dashboards
+without series, rights that Prometheus lacks, operators that overlap, and answers of Grafana that are refusals."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,12 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.spec import Spec
+from gpustack.doctor.checks.monitoring.targets import NEEDED
 from gpustack.doctor.states.ownership import is_platform_label_set
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE
-from gpustack.probes.monitoring.scrape import DCGM_NAMES, REJECTION_EVENTS
+from gpustack.probes.monitoring.prometheus_rights import OPERATORS, RIGHTS
+from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS, REJECTION_EVENTS
 from gpustack.probes.monitoring.service_monitors import SERVICE_MONITORS, ServiceMonitor
 from gpustack.probes.proof import SERVICES, Service
 
@@ -70,6 +72,48 @@ def observe_dashboards(view: View) -> Iterator[AbnormalState]:
             yield AbnormalState("dashboard-without-series", "note", (CLUSTER,), (subject,), message, command)
 
 
+def observe_labels(view: View) -> Iterator[AbnormalState]:
+    """List dashboards that name the host of a GPU by a label that no series has: their panels are empty."""
+    labels = view[HOST_LABELS]
+    for dashboard in view[DASHBOARDS] if labels else ():
+        if dashboard.labels and not set(labels) & set(dashboard.labels):
+            message = f"it asks for the label {', '.join(dashboard.labels)}; the series have {', '.join(labels)}"
+            command = Command("kubectl", "-n", dashboard.namespace, "get", "configmap", dashboard.name, "-o", "yaml")
+            subject = f"dashboard {dashboard.namespace}/{dashboard.name}"
+            yield AbnormalState("dashboard-without-series", "note", (CLUSTER,), (subject,), message, command)
+
+
+def observe_rights(view: View) -> Iterator[AbnormalState]:
+    """Report what Prometheus may not list of what it discovers its targets by. An answer that is unknown is none."""
+    rights = view[RIGHTS]
+    if rights is None:
+        return
+    namespaces = dict.fromkeys((view.spec.gpu.namespace, view.spec.monitoring.namespace))
+    missing = [
+        f"{kinds[0]} in {namespace}"
+        for namespace in namespaces
+        for kinds in NEEDED
+        if all(rights.lists.get((kind, namespace)) is False for kind in kinds)
+    ]
+    if missing:
+        namespace, _, account = rights.account.partition("/")
+        user = f"system:serviceaccount:{namespace}:{account}"
+        message = f"it may not list {', '.join(missing)}, so that Prometheus finds no new target there"
+        command = Command("kubectl", "auth", "can-i", "--list", f"--as={user}")
+        subject = f"serviceaccount {rights.account}"
+        yield AbnormalState("right-missing", "risk", (CLUSTER,), (subject,), message, command)
+
+
+def observe_operators(view: View) -> Iterator[AbnormalState]:
+    """Report running Prometheus operators of which each watches all namespaces: they write the same objects in turn."""
+    operators = [operator for operator in view[OPERATORS] if operator.running and not operator.narrowed]
+    if len(operators) > 1:
+        names = tuple(f"deployment {operator.namespace}/{operator.name}" for operator in operators)
+        message = f"{' and '.join(names)} watch all namespaces, and write the same objects in turn"
+        command = Command("kubectl", "get", "deployments", "-A")
+        yield AbnormalState("operators-overlap", "risk", (CLUSTER,), names, message, command)
+
+
 def observe_grafana(view: View) -> Iterator[AbnormalState]:
     """Report a status of Grafana that is no success. Where no answer came, it is for other observers to say why."""
     response = view[RESPONSE]
@@ -101,6 +145,17 @@ OBSERVERS = (
     ),
     Observer(
         "dashboards", "Dashboards", observe_dashboards, (DASHBOARDS, DCGM_NAMES), is_needed=has_monitoring, yields=True
+    ),
+    Observer(
+        "dashboard-labels", "Labels of dashboards", observe_labels, (DASHBOARDS, HOST_LABELS),
+        is_needed=has_monitoring, yields=True,
+    ),
+    Observer(
+        "rights-of-prometheus", "Rights of Prometheus", observe_rights, (RIGHTS,), is_needed=has_monitoring, yields=True
+    ),
+    Observer(
+        "prometheus-operators", "Prometheus operators", observe_operators, (OPERATORS,),
+        is_needed=has_monitoring, yields=True,
     ),
     Observer(
         "grafana-answers", "Answers of Grafana", observe_grafana, (RESPONSE, DATA_SOURCES),

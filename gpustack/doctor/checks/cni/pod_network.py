@@ -23,7 +23,7 @@ from gpustack.steps.own_node import find_node
 Delivery = Literal["all", "small", "nothing"]
 WORDS: Mapping[Delivery, str] = {
     "all": "delivered to {}",
-    "small": "dropped to {} (small packets are delivered)",
+    "small": "those as long as the MTU dropped to {} (small packets are delivered)",
     "nothing": "dropped to {}",
 }
 WHAT = "packets to other nodes"

@@ -22,9 +22,18 @@ def cri_disabled(view: View) -> Result:
     unit = view[UNITS].get("containerd")
     if unit is None or not unit.active:
         return build_ok_result("containerd.service", "not installed" if unit is None else "not active")
-    files = [file for file, plugins in view[CONFIGURATION].disabled_plugins.items() if CRI & set(plugins)]
-    reason = f"disabled by disabled_plugins in {format_value(files)}" if files else "failed to load"
+    files = list_disabling_files(view)
+    reason = describe_absence(files)
     return Result("CRI v1 of the running containerd", "responding", f"not responding: {reason}", certain=bool(files))
+
+
+def list_disabling_files(view: View) -> list[str]:
+    return [file for file, plugins in view[CONFIGURATION].disabled_plugins.items() if CRI & set(plugins)]
+
+
+def describe_absence(files: list[str]) -> str:
+    """Describe why a running containerd does not serve CRI, by the files that disable it."""
+    return f"disabled by disabled_plugins in {format_value(files)}" if files else "failed to load"
 
 
 @check("containerd-not-running", UNITS, CONFIGURATION, REFUSAL)
@@ -49,9 +58,13 @@ def not_running(view: View) -> Result:
     return Result("containerd.service", "active", f"not active, {unit.file}{reason}", person=person)
 
 
-@check("st-runtime-down", RUNTIME, UNITS)
+@check("st-runtime-down", RUNTIME, UNITS, CONFIGURATION)
 def runtime_down(view: View) -> Result:
-    is_responding = view[RUNTIME] is not None
-    if not is_responding and (unit := view[UNITS].get("containerd")) and unit.moving:
+    if view[RUNTIME] is not None:
+        return build_ok_result("CRI v1", "responding")
+    unit = view[UNITS].get("containerd")
+    if unit and unit.moving:
         raise FactUnavailable(MOVING)
-    return Result("CRI v1", "responding", "responding" if is_responding else "not responding", ok=bool(is_responding))
+    is_loaded = unit is not None and unit.active and view.has_fact(CONFIGURATION)
+    reason = f": {describe_absence(list_disabling_files(view))}" if is_loaded else ""
+    return Result("CRI v1", "responding", f"not responding{reason}")

@@ -28,6 +28,7 @@ from gpustack.probes.monitoring.scrape import (
     KUBELETS,
     TARGET_ERRORS,
     ScrapeJob,
+    TargetError,
 )
 from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
@@ -36,8 +37,10 @@ from gpustack.steps.own_node import find_node
 # A connection that was not made, as Go says it (net/net.go, net/dial.go). That a deadline is exceeded says nothing of
 # where the time went: a slow program answers as late as a lost packet.
 UNCONNECTED = re.compile(r"dial tcp \S+: (?:connect: |i/o timeout)|no route to host|network is unreachable")
+KUBELET = "kubelet"
 DEADLINE = "context deadline exceeded"
 MOST_ERRORS = 3
+MOST_NAMES = 5
 REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
 # Jobs of the control plane, and the ports on which kubeadm makes them listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
@@ -119,7 +122,7 @@ def target_missing(view: View) -> Result:
     return Result("targets of the GPU exporter", "present", format_value(jobs), ok=bool(jobs))
 
 
-@check("st-target-down", JOBS, STATIC_PODS, GPU_PODS, UNITS, TARGET_ERRORS)
+@check("st-target-down", JOBS, STATIC_PODS, GPU_PODS, UNITS, TARGET_ERRORS, KUBELETS)
 def target_down(view: View) -> Result:
     """Look for targets that are down. Many targets authenticate Prometheus through the API, so they fail while it
     restarts. A target that is starting does not count."""
@@ -136,13 +139,18 @@ def target_down(view: View) -> Result:
 
 def describe_target_errors(view: View, jobs: Sequence[str]) -> str:
     """Describe the different errors of the targets of some jobs, as Prometheus reports them. Return an empty text where
-    they are not known."""
-    errors = view[TARGET_ERRORS] if view.has_fact(TARGET_ERRORS) else ()
+    they are not known. Those of the kubelets come in an answer of their own, which is short on large clusters too."""
+    errors = view[TARGET_ERRORS] if view.has_fact(TARGET_ERRORS) else list_kubelet_errors(view)
     texts = {
         target.error: f"; {target.job} {target.instance}: {target.error}" for target in errors if target.job in jobs
     }
     more = f"; and {len(texts) - MOST_ERRORS} other errors" if len(texts) > MOST_ERRORS else ""
     return "".join([*list(texts.values())[:MOST_ERRORS], more])
+
+
+def list_kubelet_errors(view: View) -> tuple[TargetError, ...]:
+    targets = view[KUBELETS] if view.has_fact(KUBELETS) else ()
+    return tuple(TargetError(KUBELET, target.node, target.error) for target in targets if target.error)
 
 
 def find_recent_start(view: View, job: str) -> str:
@@ -152,7 +160,7 @@ def find_recent_start(view: View, job: str) -> str:
     pods = view[GPU_PODS] if DCGM in job and view.has_fact(GPU_PODS) else ()
     if fresh := [pod.name for pod in pods if pod.app == EXPORTER and is_starting(view, pod)]:
         return fresh[0]
-    for host in view.hosts if DCGM in job or job == "kubelet" else ():
+    for host in view.hosts if DCGM in job or job == KUBELET else ():
         host_view = view.select_host(host.name)
         unit = host_view[UNITS].get("kubelet") if host_view.has_fact(UNITS) else None
         if unit and unit.active and unit.age is not None and unit.age < SCRAPED:
@@ -185,7 +193,9 @@ def dashboard_nodata(view: View) -> Result:
 @check("st-dashboard-wrong", DUPLICATE_JOBS, BLANK_VALUES)
 def dashboard_wrong(view: View) -> Result:
     twice, blanks = view[DUPLICATE_JOBS], view[BLANK_VALUES]
-    words = ["duplicates"] * bool(twice) + ["placeholders"] * bool(blanks)
+    sources = [f"{job.namespace}/{job.service} (job {job.job})" for job in twice]
+    words = [f"duplicates from {format_value(sources)}"] * bool(twice)
+    words += [f"placeholders in {format_value(sorted(blanks)[:MOST_NAMES])}"] * bool(blanks)
     if words:
-        return Result("values of GPUs", "unique and valid", format_value(words))
+        return Result("values of GPUs", "unique and valid", "; ".join(words))
     return build_ok_result("values of GPUs", "unique and valid")

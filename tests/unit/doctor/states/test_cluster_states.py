@@ -145,7 +145,32 @@ def test_a_container_of_a_users_gpu_pod_that_does_not_start_is_a_note() -> None:
 
 def test_a_dashboard_without_series_is_a_note() -> None:
     dashboards, names = read_case("grafana.dashboards", "wrong-names"), read_case("scrape.dcgm-names", "two-hosts")
-    (state,) = observe_answers(scraped_objects.OBSERVERS, dashboards, names)
+    observers = tuple(observer for observer in scraped_objects.OBSERVERS if observer.id == "dashboards")
+    (state,) = observe_answers(observers, dashboards, names)
     assert (state.severity, state.subjects) == ("note", ("dashboard monitoring/mine",))
     assert state.message == "Prometheus has no series of DCGM_FI_DEV_TENSOR_ACTIVE"
-    assert observe_answers(scraped_objects.OBSERVERS, dashboards, read_case("scrape.dcgm-names", "none")) == []
+    assert observe_answers(observers, dashboards, read_case("scrape.dcgm-names", "none")) == []
+
+
+@pytest.mark.parametrize(("case", "count"), [("not-bound", 1), ("slices-only", 0), ("two-hosts", 0), ("none", 0)])
+def test_a_right_that_prometheus_lacks_is_a_risk(case: str, count: int) -> None:
+    states = observe_answers(scraped_objects.OBSERVERS, read_case("monitoring.rights", case), location="k1")
+    assert [(state.kind, state.severity) for state in states] == [("right-missing", "risk")] * count
+    assert all("endpoints in monitoring" in state.message for state in states)
+
+
+@pytest.mark.parametrize(("case", "count"), [("two", 1), ("narrowed", 0), ("two-hosts", 0)])
+def test_operators_for_all_namespaces_overlap(case: str, count: int) -> None:
+    states = observe_answers(scraped_objects.OBSERVERS, read_case("monitoring.operators", case))
+    assert [(state.kind, state.severity) for state in states] == [("operators-overlap", "risk")] * count
+
+
+@pytest.mark.parametrize(("label", "count"), [("Hostname", 1), ("hostname", 0)])
+def test_a_dashboard_with_a_label_that_no_series_has_is_noted(label: str, count: int) -> None:
+    panel = json.dumps({"expr": f'DCGM_FI_DEV_GPU_TEMP{{{label}="h1"}}'})
+    dashboard = {"metadata": {"name": "theirs", "namespace": "monitoring"}, "data": {"theirs.json": panel}}
+    answer = Answer("grafana.dashboards", CLUSTER, 0, json.dumps({"items": [dashboard]}))
+    states = observe_answers(scraped_objects.OBSERVERS, answer)
+    assert [(state.severity, state.message) for state in states] == [
+        ("note", "it asks for the label Hostname; the series have hostname")
+    ] * count

@@ -173,3 +173,20 @@ def test_a_container_of_a_host_that_is_starting_is_a_risk() -> None:
     moment = replace(calm, answers={**calm.answers, ("units.services", "k2"): units})
     severities = [[state.severity for state in list_states(diagnose(snapshot))] for snapshot in (calm, moment)]
     assert severities == [["broken"], ["risk"]]
+
+
+def make_killed_container(minutes_ago: float) -> dict[str, Any]:
+    """Make a container that runs, and whose run before the kernel ended (kubernetes/kubernetes pkg/kubelet)."""
+    container = make_crash_loop("prometheus", 137)
+    kill = container["lastState"]["terminated"] | {"reason": "OOMKilled", "finishedAt": format_time(minutes_ago)}
+    state = {"running": {"startedAt": format_time(minutes_ago)}}
+    return container | {"ready": True, "restartCount": 1, "state": state, "lastState": {"terminated": kill}}
+
+
+@pytest.mark.parametrize(("minutes", "kinds"), [(60, ["container-killed"]), (3000, [])])
+def test_a_container_that_was_killed_for_memory_is_a_risk_for_a_day(minutes: int, kinds: list[str]) -> None:
+    pod = make_pod("monitoring", "prometheus-monitoring-prometheus-0", PROMETHEUS)
+    pod["status"]["containerStatuses"] = [make_killed_container(minutes)]
+    states = list_states(diagnose_items(monitoring__pods=[pod]))
+    assert [state.kind for state in states] == kinds
+    assert all(state.severity == "risk" and "OOMKilled" in state.message for state in states)

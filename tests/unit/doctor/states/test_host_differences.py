@@ -11,6 +11,7 @@ from gpustack.doctor.states.state import observe_all
 from tests.unit.doctor.states.objects import build_healthy
 from tests.worlds.snapshots.answers import read_case
 
+CLUSTER_HASH = build_healthy().answers["kubeadm.authorities", "k2"].stdout.split()[1]
 USUAL, STUB = "10.255.255.53", "127.0.0.53"
 
 
@@ -19,9 +20,7 @@ def build_hosts(*name_servers: str) -> Snapshot:
     healthy = build_healthy()
     hosts = tuple(replace(healthy.inventory.hosts[0], name=f"h{number}") for number in range(len(name_servers)))
     answers = {
-        ("nameservers.pods", host.name): read_case(
-            "nameservers.pods", "control-plane", (USUAL, server), location=host.name
-        )
+        ("resolver.pods", host.name): read_case("resolver.pods", "control-plane", (USUAL, server), location=host.name)
         for host, server in zip(hosts, name_servers, strict=True)
         if server
     }
@@ -64,3 +63,28 @@ def test_a_state_yields_to_a_confirmed_fault_of_the_same_answer() -> None:
     diagnosis = diagnose(replace(healthy, answers={**healthy.answers, (answer.probe, "k2"): answer}))
     assert [root.id for root in diagnosis.roots] == ["multiple-cri-sockets"]
     assert [state.kind for state in diagnosis.abnormal_states if state.kind == "hosts-differ"] == []
+
+
+@pytest.mark.parametrize(
+    ("probe", "case", "edits", "words"),
+    [
+        ("kube-proxy.host", "flushed", (("7\n", "0\n"), ("0 1 3", "0 0 0")), "rules of Services (KUBE-SERVICES)"),
+        ("gpu.kernels", "no-headers", (), "headers of the running kernel"),
+        ("kubeadm.authorities", "other-order", (("a" * 64, CLUSTER_HASH),), "certificate authority (CA)"),
+    ],
+)
+def test_a_host_without_what_the_other_has_is_noted(
+    probe: str, case: str, edits: tuple[tuple[str, str], ...], words: str
+) -> None:
+    healthy = build_healthy()
+    answer = read_case(probe, case, *edits, location="k2")
+    states, _ = observe_all(OBSERVERS, replace(healthy, answers={**healthy.answers, (probe, "k2"): answer}))
+    assert [(state.kind, state.severity) for state in states] == [("hosts-differ", "note")]
+    assert words in states[0].subjects[0]
+
+
+def test_a_kernel_with_a_built_module_needs_no_headers() -> None:
+    healthy = build_healthy()
+    answer = read_case("gpu.kernels", "simulated-debian-12", location="k2")
+    states, _ = observe_all(OBSERVERS, replace(healthy, answers={**healthy.answers, (answer.probe, "k2"): answer}))
+    assert states == ()

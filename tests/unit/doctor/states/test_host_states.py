@@ -32,6 +32,8 @@ def observe_answer(probe: str, case: str, *edits: Edit) -> list[AbnormalState]:
         ("units.services", "fails-again-and-again", "unit-stopped", "broken", "not active, enabled: ended by itself"),
         ("kubeadm.last-log", "unknown-flag", "static-pod-stopped", "broken", "Error: unknown flag: --no-such-flag"),
         ("etcd.health", "nospace", "etcd-unhealthy", "broken", "ALARM NOSPACE"),
+        ("packages.sources", "empty-keyring", "source-untrusted", "risk", "it has no key, so that apt refuses https"),
+        ("containerd.mirrors", "broken", "file-invalid", "risk", "containerd pulls no image of docker.io"),
         ("packages.dpkg", "half-configured", "package-unfinished", "risk", "linux-image-6.12.96+deb13-amd64"),
         ("packages.dpkg", "held-and-unfinished", "packages-locked", "note", "held by unattended-upgr (process 812)"),
         ("reach.source", "no-route", "source-unreachable", "risk", "No route to host"),
@@ -46,6 +48,13 @@ def test_a_state_of_a_host_has_the_words_of_the_program(
     states = [state for state in observe_answer(probe, case) if words in state.message]
     assert [(state.kind, state.severity) for state in states] == [(kind, severity)]
     assert all(state.yields for state in states)
+
+
+@pytest.mark.parametrize(("count", "is_slow"), [("10", True), ("9", False)])
+def test_an_etcd_with_many_slow_writes_is_a_risk(count: str, *, is_slow: bool) -> None:
+    states = observe_answer("etcd.slow-requests", "control-plane", ("0 0 80", f"{count} 0 80"))
+    assert [(state.kind, state.severity) for state in states] == [("etcd-slow", "risk")] * is_slow
+    assert all(f"{count} writes to its disk took too long" in state.message for state in states)
 
 
 @pytest.mark.parametrize(

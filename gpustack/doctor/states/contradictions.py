@@ -1,0 +1,106 @@
+"""Settings that contradict what a host or another program has: addresses that no link has, what Flannel announces, and
+objects that a setting names and that do not exist."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+
+from gpustack.ask.judge import format_value
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.checks.control_plane import ANY, serves_address
+from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.state import AbnormalState, Observer, Severity
+from gpustack.probes.control_plane.control_plane import MANIFEST_ADDRESSES
+from gpustack.probes.gpu.settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import ADDRESSES
+from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, NET_CONF
+
+MANIFESTS = "/etc/kubernetes/manifests"
+LOCALHOST = "localhost"
+SHOW_MANIFESTS = Command("grep", "-E", "advertise-address|etcd-servers|listen-", "-r", MANIFESTS)
+SHOW_ANNOTATIONS = Command("kubectl", "get", "nodes", "-o", "yaml")
+
+
+def observe_manifests(view: View) -> Iterator[AbnormalState]:
+    """Compare the addresses on which etcd listens with those of the host's links, and with those at which its API
+    server asks for etcd. The address of the API may belong to a router."""
+    manifests = view[MANIFEST_ADDRESSES]
+    own_addresses = {address for addresses in view[ADDRESSES].values() for address in addresses}
+    for address in sorted({*manifests.etcd} - own_addresses - {ANY}):
+        message = f"etcd is to listen on {address}, which no link of the host has"
+        yield build_state(view.location, "broken", "static pods", message, SHOW_MANIFESTS)
+    listeners = manifests.client_listeners
+    servers = [server for server in manifests.etcd_servers if is_own(server, own_addresses)]
+    if listeners and (lost := [server for server in servers if not serves_address(manifests, server)]):
+        message = f"the API server asks etcd at {format_value(lost)}; etcd listens at {format_value(listeners)}"
+        yield build_state(view.location, "broken", "static pods", message, SHOW_MANIFESTS)
+
+
+def is_own(server: str, own_addresses: set[str]) -> bool:
+    """Tell whether an etcd is on the host itself. The listeners of another one are unknown."""
+    return server.rpartition(":")[0] in {LOCALHOST, *own_addresses}
+
+
+def observe_announcements(view: View) -> Iterator[AbnormalState]:
+    """List nodes whose Flannel announces the same address as another one, or another MAC address than its link has."""
+    announcements = view[FLANNEL_ANNOTATIONS]
+    for name, announced in announcements.items():
+        host = locate_node(view, name)
+        subject = f"node {name}, Flannel"
+        same = [other for other, entry in announcements.items() if entry.address == announced.address]
+        if len(same) > 1:
+            message = f"it announces {announced.address}, as those of {format_value(same)} do"
+            yield build_state(host, "broken", subject, message, SHOW_ANNOTATIONS)
+        links = view.select_host(host)[LINKS] if host != CLUSTER and view.select_host(host).has_fact(LINKS) else ()
+        if links and announced.mac and links[0].mac != announced.mac:
+            message = f"it announces the MAC address {announced.mac}; {links[0].name} has {links[0].mac}"
+            yield build_state(host, "broken", subject, message, Command("ip", "link", "show", links[0].name))
+
+
+def observe_network(view: View) -> Iterator[AbnormalState]:
+    """List nodes whose podCIDR is outside of Flannel's network."""
+    conf = view[NET_CONF]
+    for node in view[NODES] if conf else ():
+        if conf and node.pod_cidr and not IPv4Network(node.pod_cidr).subnet_of(IPv4Network(conf.network)):
+            message = f'Flannel has "Network": "{conf.network}", and the podCIDR {node.pod_cidr} is outside of it'
+            command = Command("kubectl", "-n", "kube-flannel", "get", "configmap", "kube-flannel-cfg", "-o", "yaml")
+            yield build_state(locate_node(view, node.name), "broken", f"node {node.name}, Flannel", message, command)
+
+
+def observe_references(view: View) -> Iterator[AbnormalState]:
+    """List ConfigMaps that the ClusterPolicy or the exporter names, and that do not exist. A pod that mounts one does
+    not start."""
+    settings, namespace = view[SETTINGS] or (), view.spec.gpu.namespace
+    references = {
+        "the device plugin": {entry.plugin_config for entry in settings},
+        "the GPU exporter": {entry.counters_config for entry in settings} | {pod.config_map for pod in view[EXPORTERS]},
+    }
+    for user, names in references.items():
+        for name in sorted(names - {"", *view[GPU_CONFIG_MAPS]}):
+            message = f"{user} is configured to read it, and it does not exist"
+            command = Command("kubectl", "-n", namespace, "get", "configmaps")
+            yield build_state(CLUSTER, "broken", f"configmap {namespace}/{name}", message, command)
+
+
+def build_state(location: str, severity: Severity, subject: str, message: str, command: Command) -> AbnormalState:
+    return AbnormalState("settings-contradict", severity, (location,), (subject,), message, command)
+
+
+OBSERVERS = (
+    Observer(
+        "manifest-addresses", "Addresses of the control plane", observe_manifests, (MANIFEST_ADDRESSES, ADDRESSES),
+        scope="host", yields=True,
+    ),
+    Observer(
+        "announcements", "Announcements of Flannel", observe_announcements, (FLANNEL_ANNOTATIONS, LINKS, IDENTITY),
+        yields=True,
+    ),
+    Observer("pod-network", "Network of Flannel", observe_network, (NET_CONF, NODES), yields=True),
+    Observer(
+        "references", "ConfigMaps that settings name", observe_references, (SETTINGS, EXPORTERS, GPU_CONFIG_MAPS),
+        yields=True,
+    ),
+)  # fmt: skip
