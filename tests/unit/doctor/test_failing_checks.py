@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.doctor.checks import BY_ID
+from tests.unit.doctor.conftest import Failures
 
 FOLDER = Path(__file__).parent / "checks"
 
@@ -18,13 +19,26 @@ def list_tests() -> set[tuple[str, str]]:
     }
 
 
-# `make quick` runs some cases of each table only.
-@pytest.mark.long
-def test_every_check_fails_in_a_test(request: pytest.FixtureRequest, failed_checks: set[str]) -> None:
-    """The tests in checks/ run before, since pytest sorts by path."""
+def require_all_tests(request: pytest.FixtureRequest) -> None:
+    """Skip unless all tests in checks/ have run. They run before, since pytest sorts by path."""
     selected_tests = {(item.path.name, item.name.partition("[")[0]) for item in request.session.items}
     if missing := list_tests() - selected_tests:
         pytest.skip(f"needs all tests in tests/unit/doctor/checks: {len(missing)} are not selected")
-    assert set(BY_ID) - failed_checks == set(), (
+
+
+# `make quick` runs some cases of each table only.
+@pytest.mark.long
+def test_every_check_fails_in_a_test(request: pytest.FixtureRequest, failures: Failures) -> None:
+    require_all_tests(request)
+    assert set(BY_ID) - failures.ids == set(), (
         "add a case to tests/unit/doctor/checks/test_<module>.py in which the check returns ok=False"
     )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("id", list(BY_ID))
+def test_no_lost_answer_rules_out_what_is_present(id: str, request: pytest.FixtureRequest, failures: Failures) -> None:
+    """A failing check is judged again without each answer that it read, and then fails still or is unknown."""
+    require_all_tests(request)
+    assert id in failures.ids
+    assert sorted(probe for name, probe in failures.passes if name == id) == []

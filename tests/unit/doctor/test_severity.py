@@ -13,7 +13,7 @@ from tests.worlds.snapshots import cluster
     ("values", "severity"),
     [
         ({"host-docker-preinstalled@gpu1": "!docker.io"}, "risk"),
-        ({"host-docker-preinstalled@gpu1 + forward-policy-drop@gpu1": "!DROP"}, "broken"),
+        ({"gpu-ecc-row-remap-pending@gpu1 + st-gpu-unhealthy@gpu1": "!pending"}, "broken"),
         ({"host-swap-on@gpu1": "!/swapfile", "host-swap-on -> st-kubelet-down@gpu1": "!swap"}, "risk"),
         (
             {
@@ -33,7 +33,8 @@ def test_a_risk_is_broken_where_its_effect_is_confirmed(values: dict[str, str], 
 
 
 def test_a_harmless_effect_makes_no_risk_a_break() -> None:
-    diagnosis = make_diagnosis({"host-docker-preinstalled@gpu1 + multiple-cri-sockets@gpu1": "!docker"})
+    edge = "host-docker-preinstalled -> multiple-cri-sockets@gpu1"
+    diagnosis = make_diagnosis({f"host-docker-preinstalled@gpu1 + multiple-cri-sockets@gpu1 + {edge}": "!docker"})
     assert [(root.id, root.severity) for root in diagnosis.roots] == [("host-docker-preinstalled", "risk")]
 
 
@@ -41,7 +42,7 @@ def test_a_harmless_effect_makes_no_risk_a_break() -> None:
     ("values", "certainty"),
     [
         ({"host-docker-preinstalled@gpu1": "!docker.io"}, "certain"),
-        ({"host-docker-preinstalled@gpu1 + forward-policy-drop@gpu1": "!DROP"}, "likely"),
+        ({"gpu-ecc-row-remap-pending@gpu1 + st-gpu-unhealthy@gpu1": "!pending"}, "likely"),
         (
             {
                 "host-swap-on@gpu1": "!/swapfile",
@@ -56,6 +57,11 @@ def test_a_harmless_effect_makes_no_risk_a_break() -> None:
 def test_a_risk_is_the_certain_cause_of_an_effect_that_evidence_shows(values: dict[str, str], certainty: str) -> None:
     (root,) = make_diagnosis(values).roots
     assert root.certainty == certainty
+
+
+def test_a_risk_hides_no_fault_that_no_evidence_joins_to_it() -> None:
+    diagnosis = make_diagnosis({"host-docker-preinstalled@gpu1 + forward-policy-drop@gpu1": "!DROP"})
+    assert {root.id for root in diagnosis.roots} == {"host-docker-preinstalled", "forward-policy-drop"}
 
 
 def test_broken_root_causes_come_before_risks() -> None:

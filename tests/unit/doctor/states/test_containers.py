@@ -175,7 +175,7 @@ def test_a_container_of_a_host_that_is_starting_is_a_risk() -> None:
     assert severities == [["broken"], ["risk"]]
 
 
-def make_killed_container(minutes_ago: float) -> dict[str, Any]:
+def make_killed_container(minutes_ago: float) -> Any:
     """Make a container that runs, and whose run before the kernel ended (kubernetes/kubernetes pkg/kubelet)."""
     container = make_crash_loop("prometheus", 137)
     kill = container["lastState"]["terminated"] | {"reason": "OOMKilled", "finishedAt": format_time(minutes_ago)}
