@@ -6,13 +6,16 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gpustack.steps.alerts import IMPACTS
 from gpustack.steps.monitoring.notification import FILE, MESSAGES
+from tests.contract.alertmanager import CHART
 from tests.contract.notifications import NUMBERS, collect_notifications, render_template
 
 GOLDEN_FOLDER = Path(__file__).parent / "notifications"
@@ -120,6 +123,20 @@ def test_a_long_text_is_cut(notifications: Notifications, tmp_path: Path) -> Non
     assert len(title) <= 1024
     assert len(text) <= 7000
     assert "ä…" in text
+
+
+@pytest.mark.parametrize("kind", ["slack", "msteams", "email"])
+def test_the_link_of_an_alert_of_the_chart_is_whole(notifications: Notifications, kind: str, tmp_path: Path) -> None:
+    base = yaml.safe_load((CHART / "values.yaml").read_text())["defaultRules"]["runbookUrl"]
+    texts = [file.read_text() for file in (CHART / "rules").glob("*.yaml")]
+    names = [name for text in texts for name in re.findall(r"(?m)runbook: (\S+)$", text)]
+    link = f"{base}/{max(names, key=len)}"
+    body = notifications["webhook"][list(NUMBERS).index("foreign")]
+    alerts = [alert | {"annotations": {"runbook_url": link}} for alert in body["alerts"]]
+    data = tmp_path / "chart.json"
+    data.write_text(json.dumps(body | {"alerts": alerts}))
+    assert len(link) > 100
+    assert link in render_template(MESSAGES[kind]["text"], data, TEMPLATES)
 
 
 def test_a_text_of_a_rule_is_not_rendered_again(notifications: Notifications) -> None:
