@@ -40,13 +40,15 @@ Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 
 @dataclass(frozen=True)
 class Acts:
-    """Take an act on the node of a case. `gather` asks probes about it, of the hosts of these names."""
+    """Take an act on the node of a case. `gather` asks probes about it, of the hosts of these names. `explain_change`
+    says how the verdict has changed since."""
 
     case: Case
     gather: Gather
     writer: NodeWriter
     waits: Waits
     report: Reporter
+    explain_change: Callable[[], str]
     ended_pods: Collection[str] = ()
     find_stop_reason: Callable[[], str] = lambda: ""
 
@@ -58,9 +60,12 @@ class Acts:
         return self.gather(CLUSTER_PROBES, [self.writer.via.name])
 
     def drain(self) -> str:
-        """Wait for GPU jobs to end, then evict the pods that were shown. A pod has its terminationGracePeriodSeconds
-        and its preStop hook, in which it may write a checkpoint."""
+        """Wait for GPU jobs to end, then evict the pods that were shown, unless the verdict is another one by then. A
+        pod has its terminationGracePeriodSeconds and its preStop hook, in which it may write a checkpoint."""
+        has_jobs = bool(find_gpu_jobs(self.case.drain.residents, self.ended_pods))
         if reason := self.wait_until(self.explain_jobs, self.waits.jobs):
+            return reason
+        if has_jobs and (reason := self.explain_change()):
             return reason
         drain = Drain(self.read_cluster, self.writer, self.waits.drain, self.report, self.find_stop_reason)
         result = drain.evict_pods(self.case.drain, self.ended_pods, time.monotonic())

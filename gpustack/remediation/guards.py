@@ -152,7 +152,7 @@ def explain_breaker(case: Case) -> str:
         f"{record.name} ({act.rung})"
         for record in case.nodes
         for act in parse_acts(record.remediation_record) or ()
-        if act.end == "failed" and case.read_at - act.begun_at < FAILURE_TIME
+        if act.rung in DISRUPTIVE and act.end == "failed" and case.read_at - act.begun_at < FAILURE_TIME
     ]
     if len(failures) >= MOST_FAILURES:
         return f"{format_count(len(failures), 'act')} failed within a day: {', '.join(failures)}"

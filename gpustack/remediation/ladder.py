@@ -6,6 +6,7 @@ from typing import Literal
 from gpustack.command import NO_HINT, Hint
 from gpustack.events import format_count
 from gpustack.nodes.gpu_jobs import describe_jobs, find_gpu_jobs
+from gpustack.nodes.residents import Resident
 from gpustack.remediation.case import Case
 from gpustack.remediation.guards import GUARDS, Refusal
 from gpustack.remediation.rungs import ACTS, NEEDS, RETURN, RUNGS_BY_VERDICT, ActId, RungId
@@ -41,6 +42,11 @@ class Ladder:
     def next_act(self) -> ActId | None:
         """Return the next rung where gpustack takes it, None where it is a person's or there is none."""
         return next((act for act in ACTS if self.next_rung and act == self.next_rung.id), None)
+
+    @property
+    def refused_pods(self) -> tuple[Resident, ...]:
+        """Return the pods that have to be named before a drain, where that is the next rung."""
+        return self.case.drain.select("refused") if self.next_act == "drain" else ()
 
 
 def build_ladder(case: Case) -> Ladder:

@@ -76,7 +76,11 @@ class Remediation:
         def gather(probes: Sequence[Probe[Any]], hosts: Sequence[str]) -> Snapshot:
             return gather_node(case.inventory, case.node.name, run.record, probes, hosts)
 
-        acts = Acts(case, gather, writer, self.waits, run.record, self.ended_pods, run.find_stop_reason)
+        def explain_change() -> str:
+            verdict = self.read().verdict
+            return "" if verdict == case.verdict else f"the verdict is {verdict} now, and was {case.verdict}"
+
+        acts = Acts(case, gather, writer, self.waits, run.record, explain_change, self.ended_pods, run.find_stop_reason)
         try:
             match act.rung:
                 case "drain":

@@ -13,7 +13,7 @@ REMEDIATION = Rendering(
     meanings={
         ExitStatus.OK: "the rung was taken and verified, or none is gpustack's to take; with --check, nothing stands "
         "against it",
-        ExitStatus.DIFFERS: "with --check, a guard rail refuses the next rung",
+        ExitStatus.DIFFERS: "with --check, a guard rail refuses the next rung, or a pod has to be named",
         ExitStatus.FAILED: "refused by a guard rail, or the rung failed",
         ExitStatus.UNKNOWN: "unknown: the verdict",
     },

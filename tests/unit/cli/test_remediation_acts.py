@@ -105,6 +105,32 @@ def test_a_drain_waits_for_jobs_and_evicts_none_that_still_runs(node_api: NodeAp
     assert list_acts(node_api)[-1] == ("drain", "failed")
 
 
+def test_a_drain_ends_where_the_verdict_changed_while_jobs_ended(
+    node_api: NodeApi, gpus: UnwellGpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node_api.keep_pods("train", "web", "exporter")
+    node_api.set_allowance(2)
+    take()
+    gather, rounds = node_api.gather, list[int]()
+
+    def end_job(*words: Any, **options: Any) -> Any:
+        rounds.append(1)
+        if len(rounds) == 4:
+            node_api.keep_pods("web", "exporter")
+            gpus.values = {}
+        return gather(*words, **options)
+
+    monkeypatch.setattr(drain_plan, "gather", end_job)
+    assert take()["reason"] == "the verdict is ok now, and was reset"
+    assert len([name for name in node_api.list_pod_names() if "web" in name]) == 2
+
+
+def test_a_check_names_pods_that_have_to_be_named(node_api: NodeApi) -> None:
+    node_api.keep_pods("notebook")
+    take()
+    assert (check()["exit"]["code"], check()["refusals"]) == (1, [])
+
+
 def test_a_drain_evicts_jobs_that_a_person_gives_up(node_api: NodeApi) -> None:
     node_api.keep_pods("train", "exporter")
     take()

@@ -144,6 +144,13 @@ def test_circuit_breaker_refuses_after_two_failures_and_stops_no_return(node_api
     assert CliRunner().invoke(app, ["node", "uncordon", "gpu1", "--yes", "-q"]).exit_code == 0
 
 
+def test_circuit_breaker_counts_no_drain_whose_jobs_went_on(node_api: NodeApi) -> None:
+    drain_node(node_api)
+    for hours in (2, 3):
+        record_act(node_api, "drain", timedelta(hours=hours), "failed")
+    assert list_refusals() == []
+
+
 def test_a_refusal_names_the_guard_rail_the_reason_and_what_to_do(node_api: NodeApi) -> None:
     node_api.old_nodes = {"k1"}
     error = expect_error("gpu1:0", "--yes")
