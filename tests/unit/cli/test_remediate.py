@@ -4,7 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from tests.unit.cli.remediations import check, drain_node, expect_error, list_states, record_act, replace_sources, run
+from tests.unit.cli.remediations import (
+    check,
+    drain_node,
+    expect_error,
+    list_refusals,
+    list_states,
+    record_act,
+    replace_sources,
+    run,
+)
 from tests.worlds.programs.node_api import NodeApi
 from tests.worlds.prometheus.unwell_gpus import UnwellGpus
 
@@ -58,6 +67,13 @@ def test_an_act_before_the_cordon_does_not_count_as_a_rung(node_api: NodeApi) ->
     drain_node(node_api)
     record_act(node_api, "reset", timedelta(hours=3))
     assert list_states()["reset"] == "next"
+
+
+def test_a_node_has_not_recovered_by_an_act_before_its_cordon(node_api: NodeApi, gpus: UnwellGpus) -> None:
+    drain_node(node_api)
+    record_act(node_api, "reset", timedelta(hours=3))
+    gpus.values = {"XID_ERRORS": 48}
+    assert (list_states()["reset"], list_refusals()) == ("next", ["two-signals"])
 
 
 def test_the_way_back_is_the_diagnostic_the_proof_and_the_uncordon(node_api: NodeApi, gpus: UnwellGpus) -> None:

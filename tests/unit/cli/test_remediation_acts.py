@@ -1,6 +1,7 @@
 """The acts of `gpustack remediate`: one for each command, recorded on the node, verified, and none without a yes."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.unit.cli.remediations import (
     drain_node,
     expect_error,
     list_states,
+    record_act,
     replace_sources,
     run,
 )
@@ -87,6 +89,13 @@ def test_a_cordon_is_recorded_with_its_act(node_api: NodeApi) -> None:
     assert node_api.read_node()["spec"] == {"unschedulable": True}
     assert json.loads(node_api.read_node()["metadata"]["annotations"]["gpustack.io/cordon"])["who"] == "ann"
     assert (list_acts(node_api), list_states()["drain"]) == ([("cordon", "done")], "next")
+
+
+def test_acts_of_more_than_a_week_ago_are_forgotten(node_api: NodeApi) -> None:
+    record_act(node_api, "reset", timedelta(days=8))
+    record_act(node_api, "reset", timedelta(days=6))
+    take()
+    assert list_acts(node_api) == [("reset", "done"), ("cordon", "done")]
 
 
 def test_one_command_takes_one_rung(node_api: NodeApi) -> None:
