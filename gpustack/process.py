@@ -16,7 +16,7 @@ def name_process(proc: Path = PROC, number: int | None = None) -> str:
     of process numbers."""
     number = number or os.getpid()
     try:
-        boot = (proc / "sys/kernel/random/boot_id").read_text().strip()
+        boot = (proc / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         space = str((proc / "self/ns/pid").readlink())
         start = read_start(proc, number)
     except (OSError, IndexError):
@@ -28,7 +28,7 @@ def name_process(proc: Path = PROC, number: int | None = None) -> str:
 def read_start(proc: Path, number: int) -> str:
     """Return when a process was started, in ticks since the boot: field 22 of proc_pid_stat(5), whose field 2 is in
     parentheses and may have anything in it."""
-    return (proc / str(number) / "stat").read_text().rpartition(")")[2].split()[19]
+    return (proc / str(number) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
 
 
 def is_dead(name: str, proc: Path = PROC) -> bool:

@@ -37,8 +37,8 @@ from gpustack.files.read import open_file
 from gpustack.files.write import write_file
 
 KIND = "gpustack/recording/"
-SCHEMA = f"{KIND}v2"
-OLDER_SCHEMAS = (f"{KIND}v1",)
+VERSION = 2
+SCHEMA = f"{KIND}v{VERSION}"
 MAX_BYTES = 2**30
 """The most bytes of a recording. A recording of 30 hosts has 5 MiB."""
 MAX_HEADER = YAML_TEXT
@@ -163,14 +163,20 @@ def parse_recording(lines: Iterable[str | bytes]) -> tuple[Header, Iterator[tupl
     if schema is None:
         raise ValueError(f"Its first line has no schema, and this release reads {SCHEMA}")
     if schema != SCHEMA:
-        age = "an older" if schema in OLDER_SCHEMAS else "a newer" if str(schema).startswith(KIND) else "another"
-        program = "release" if age != "another" else "program"
-        raise ValueError(f"Its schema is {schema}: {age} {program} wrote it, and this release reads {SCHEMA}")
+        raise ValueError(f"Its schema is {schema}: {name_writer(schema)} wrote it, and this release reads {SCHEMA}")
     header = parse_header(head)
     places = {CLUSTER, *(host.name for host in header.inventory.hosts)}
     answers = parse_answer_lines(source, places)
     hosts = ((location, tuple(host_answers)) for location, host_answers in groupby(answers, key=attrgetter("location")))
     return header, hosts
+
+
+def name_writer(schema: object) -> str:
+    """Name the program that wrote a recording with another schema."""
+    version = str(schema).removeprefix(f"{KIND}v")
+    if str(schema).startswith(KIND) and version.isascii() and version.isdecimal():
+        return "a newer release" if int(version) > VERSION else "an older release"
+    return "another program"
 
 
 def check_type(value: Kind) -> Kind:
@@ -213,7 +219,7 @@ def parse_field(head: dict[str, Any], name: str, parse: Callable[[Any], Kind]) -
         return parse(value)
     except (TypeError, ValueError):
         raise ValueError(
-            f"Its first line has {name} {str(value)[:40]!r}, which is out of bounds or of another kind"
+            f"Its first line has {name} {dump_json(value)[:40]}, which is out of bounds or of another kind"
         ) from None
 
 

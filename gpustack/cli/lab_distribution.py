@@ -37,7 +37,7 @@ def read_entry_points() -> dict[str, tuple[str, str]]:
     importlib.metadata does the same, and its import takes a tenth of the time of `gpustack --help`."""
     for folder in sys.path:
         for path in Path(folder).glob(ENTRY_POINTS):
-            lines = re.findall(r"^(\w+) = ([\w.]+):(\w+)$", path.read_text(), re.MULTILINE)
+            lines = re.findall(r"^(\w+) = ([\w.]+):(\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
             return {name: (module, attribute) for name, module, attribute in lines}
     raise ModuleNotFoundError("it is not installed")
 

@@ -1,10 +1,12 @@
-"""Wrong command lines in the form of all other errors. Typer finds them, and prints them through `show`."""
+"""Wrong command lines in the form of all other errors, and readers that end. Typer finds the former, and prints them
+through `show`."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+import typer
 from typer._click.exceptions import NoArgsIsHelpError
 from typer._click.exceptions import UsageError as ClickError
 
@@ -12,6 +14,8 @@ from gpustack.cli import error_handler
 from gpustack.errors import UsageError
 
 SUGGESTION = " Did you mean "
+READER_ENDED = 141
+"""The exit status of a program that SIGPIPE ends, as shells give it."""
 
 
 class WrongUsage(ClickError):
@@ -29,10 +33,13 @@ class WrongUsage(ClickError):
 
 @contextmanager
 def convert_errors() -> Iterator[None]:
-    """Convert the errors of Typer about a command line. Help that is shown in place of a command is none."""
+    """Convert the errors of Typer about a command line. Help that is shown in place of a command is none. A reader of
+    stdout that ended before the result was written is no difference, which Typer's status 1 would say."""
     try:
         yield
     except (WrongUsage, NoArgsIsHelpError):
         raise
     except ClickError as error:
         raise WrongUsage(error.format_message(), error.ctx) from error
+    except BrokenPipeError as error:
+        raise typer.Exit(READER_ENDED) from error

@@ -34,7 +34,7 @@ class Key:
 def read_chart_keys(chart: str) -> Key:
     """Read the keys of a chart. `chart` is name and version, such as kube-prometheus-stack-88.5.3. Raise
     FileNotFoundError for another."""
-    return parse_keys((CHARTS / f"{chart}.keys").read_text())
+    return parse_keys((CHARTS / f"{chart}.keys").read_text(encoding="utf-8"))
 
 
 def parse_keys(text: str) -> Key:

@@ -22,7 +22,7 @@ def locate_shipped_values() -> Path:
 @cache
 def read_own_counters() -> str:
     """Read the counters that gpustack has dcgm-exporter read, in its CSV."""
-    return (locate_shipped_values() / "dcgm" / "counters.csv").read_text()
+    return (locate_shipped_values() / "dcgm" / "counters.csv").read_text(encoding="utf-8")
 
 
 def locate_docs() -> Path:
@@ -43,5 +43,5 @@ def locate_resource(name: str, package: Path = PACKAGE) -> Path:
 def read_shipped_yaml(path: Path) -> dict[str, Any]:
     """Read a mapping that is part of this program. libyaml reads it where PyYAML has it: ten times as fast, and every
     run reads some."""
-    document: dict[str, Any] = parse_shipped(path.read_text())
+    document: dict[str, Any] = parse_shipped(path.read_text(encoding="utf-8"))
     return document

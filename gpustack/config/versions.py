@@ -73,7 +73,7 @@ def read_dcgm_fields() -> frozenset[str]:
 
 def read_rows(name: str) -> list[list[str]]:
     """Read the rows of a table beside the version sets, without its head."""
-    lines = (VERSIONS / name).read_text().splitlines()
+    lines = (VERSIONS / name).read_text(encoding="utf-8").splitlines()
     return list(csv.reader(line for line in lines if line and not line.startswith("#")))[1:]
 
 

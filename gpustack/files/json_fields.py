@@ -27,7 +27,7 @@ class JsonField:
 
 @cache
 def load_json_fields() -> tuple[JsonField, ...]:
-    rows = list(csv.reader(TABLE.read_text().splitlines()))[1:]
+    rows = list(csv.reader(TABLE.read_text(encoding="utf-8").splitlines()))[1:]
     return tuple(JsonField(tuple(documents.split()), *texts) for documents, *texts in rows)
 
 

@@ -72,5 +72,5 @@ def load_alerts() -> Mapping[str, frozenset[str]]:
 @cache
 def load_dashboards() -> Mapping[str, frozenset[str]]:
     files = sorted((locate_shipped_values() / "dashboards").glob("*.json"))
-    texts = [file.read_text() for file in files]
+    texts = [file.read_text(encoding="utf-8") for file in files]
     return {str(load_json(text)["title"]): frozenset(NAME.findall(text)) for text in texts}

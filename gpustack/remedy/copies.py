@@ -114,7 +114,7 @@ class Copies:
         (host,) = (host for host in self.hosts if host.name == name)
         words = {"DO": action, "ID": id, "TIMEOUT_FACTOR": str(host.timeout_factor), **variables}
         assignments = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
-        script = PROXY_REMOVAL + "\n".join((assignments, *(path.read_text() for path in SCRIPTS)))
+        script = PROXY_REMOVAL + "\n".join((assignments, *(path.read_text(encoding="utf-8") for path in SCRIPTS)))
         try:
             lines = list(self.run(host, script, limit=LIMIT))
         except HostRefused as refused:

@@ -89,7 +89,12 @@ def write_line(pipe: int, word: object) -> None:
 def is_watched(folder: Path) -> bool:
     """Tell whether the watcher of this folder runs, or the program has not started yet."""
     try:
-        state = Path(f"/proc/{int((folder / PID_FILE).read_text())}/stat").read_text().rpartition(")")[2].split()[0]
+        state = (
+            Path(f"/proc/{int((folder / PID_FILE).read_text(encoding='utf-8'))}/stat")
+            .read_text(encoding="utf-8")
+            .rpartition(")")[2]
+            .split()[0]
+        )
     except (FileNotFoundError, ProcessLookupError):
         return not (folder / PID_FILE).exists()
     except ValueError:

@@ -36,7 +36,10 @@ def has_dashboards(inventory: Inventory) -> bool:
 @cache
 def read_dashboards() -> Mapping[str, str]:
     """Read the JSON of gpustack's dashboards, by file name without suffix."""
-    return {path.stem: path.read_text() for path in sorted((locate_shipped_values() / "dashboards").glob("*.json"))}
+    return {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in sorted((locate_shipped_values() / "dashboards").glob("*.json"))
+    }
 
 
 def build_shipped_config_maps(view: View) -> list[Object]:

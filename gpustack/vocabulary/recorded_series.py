@@ -64,7 +64,11 @@ class RecordedSeries:
 def load_recorded_series() -> Mapping[str, RecordedSeries]:
     """Load the recorded series by name. Several rules may write one, for values of a label."""
     path = locate_shipped_values() / "rules" / "gpu-recording.yaml"
-    comments = {match["name"]: match["comment"] for match in RECORD.finditer(path.read_text()) if match["comment"]}
+    comments = {
+        match["name"]: match["comment"]
+        for match in RECORD.finditer(path.read_text(encoding="utf-8"))
+        if match["comment"]
+    }
     series: dict[str, RecordedSeries] = {}
     for group in read_shipped_yaml(path)["groups"]:
         for rule in group["rules"]:
@@ -96,7 +100,10 @@ def index_alerts() -> Mapping[str, tuple[str, ...]]:
 @cache
 def index_panels() -> Mapping[str, tuple[str, ...]]:
     """Index the panels, as `GPU detail: Temperature`, by the series that their queries read."""
-    boards = [json.loads(path.read_text()) for path in sorted((locate_shipped_values() / "dashboards").glob("*.json"))]
+    boards = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((locate_shipped_values() / "dashboards").glob("*.json"))
+    ]
     return collect_readers(
         (f"{board['title']}: {panel['title']}", target["expr"])
         for board in boards

@@ -86,7 +86,7 @@ def start_listing(source: Path) -> Listing:
         "ANSIBLE_INVENTORY_IGNORE_REGEX": build_ignore_pattern(),
     }
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=env)
     except FileNotFoundError as error:
         raise ConfigError(
             "ansible-missing",

@@ -42,7 +42,7 @@ def find_duplicates(dashboards: Mapping[Path, Dashboard]) -> Iterator[Complaint]
     first: dict[tuple[str, str], Path] = {}
     if dashboards:
         for path in sorted((locate_shipped_values() / FOLDER).glob("*.json")):
-            first |= {(word, load_json(path.read_text())[word]): path for word in ("uid", "title")}
+            first |= {(word, load_json(path.read_text(encoding="utf-8"))[word]): path for word in ("uid", "title")}
     for path, board in dashboards.items():
         for word in ("name", "uid", "title"):
             identifier = getattr(board, word)

@@ -14,7 +14,10 @@ DAY = 86400.0
 
 def render_html(capacity: Capacity, *, inventory: Inventory | None = None) -> str:
     parts = words.list_parts(capacity.usage.queue, capacity.current_state)
-    headings, rows = words.list_headings(capacity), [words.format_cells(row) for row in words.list_rows(capacity)]
+    headings, rows = (
+        words.list_headings(capacity),
+        [words.format_cells(row, capacity.dimensions) for row in words.list_rows(capacity)],
+    )
     return render_plots(
         make_environment(),
         "capacity.html.j2",

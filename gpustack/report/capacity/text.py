@@ -14,7 +14,7 @@ from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration, format_minute
 
-EMPTY_CELL = "-"
+EMPTY_CELL, NOBODY = "-", "(nobody)"
 COLUMNS = {
     "total": "TOTAL",
     "allocated": "ALLOCATED",
@@ -33,7 +33,7 @@ def render_human(console: Terminal, capacity: Capacity) -> None:
     usage = capacity.usage
     console.print(f"GPU-hours, {format_span(usage)}")
     print_coverage(console, usage)
-    headings, rows = list_headings(capacity), [format_cells(row) for row in list_rows(capacity)]
+    headings, rows = list_headings(capacity), [format_cells(row, capacity.dimensions) for row in list_rows(capacity)]
     console.print(draw_table(console, headings, rows))
     for line in list_legend(headings, rows):
         console.print(line)
@@ -69,8 +69,14 @@ def format_span(usage: Usage) -> str:
     return Window(usage.begin, usage.end).description
 
 
-def format_cells(row: Row) -> tuple[str, ...]:
-    return (*(name or EMPTY_CELL for name in row.names), *(format_figure(row.hours, name) for name in COLUMNS))
+def format_cells(row: Row, dimensions: Sequence[str]) -> tuple[str, ...]:
+    return (*format_names(row.names, dimensions), *(format_figure(row.hours, name) for name in COLUMNS))
+
+
+def format_names(names: Sequence[str], dimensions: Sequence[str]) -> Iterator[str]:
+    """Format what a row is of. Hours without a namespace are those that no pod had."""
+    for name, dimension in zip(names, dimensions, strict=True):
+        yield name or (NOBODY if dimension == "namespace" else EMPTY_CELL)
 
 
 def format_figure(hours: Hours, name: str) -> str:

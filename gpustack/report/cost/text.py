@@ -1,9 +1,10 @@
 """Costs of GPUs for people."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from gpustack.cost.bill import CELLS, Bill, Budget, Line
-from gpustack.report.capacity.text import EMPTY_CELL, format_hours, format_span, print_coverage
+from gpustack.report.capacity.text import format_hours, format_names, format_span, print_coverage
 from gpustack.report.hanging import print_notes
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
@@ -31,14 +32,14 @@ def list_rows(bill: Bill) -> list[tuple[str, ...]]:
     """List the rows of the table, with the total at the end."""
     total_names = ("all", *("" for _ in bill.dimensions[1:])) if bill.dimensions else ()
     return [
-        *(format_cells(line, line.names) for line in bill.lines if bill.dimensions),
-        format_cells(bill.total, total_names),
+        *(format_cells(line, line.names, bill.dimensions) for line in bill.lines if bill.dimensions),
+        format_cells(bill.total, total_names, bill.dimensions),
     ]
 
 
-def format_cells(line: Line, names: tuple[str, ...]) -> tuple[str, ...]:
+def format_cells(line: Line, names: Sequence[str], dimensions: Sequence[str]) -> tuple[str, ...]:
     values = (*(getattr(line, name) for name in CELLS), line.total_cost)
-    return (*(name or EMPTY_CELL for name in names), format_hours(line.hours.total), *map(format_amount, values))
+    return (*format_names(names, dimensions), format_hours(line.hours.total), *map(format_amount, values))
 
 
 def format_amount(value: Decimal) -> str:

@@ -27,7 +27,7 @@ class Alert:
 def read_alerts() -> Mapping[str, Alert]:
     """Read all pages by their names, such as alert-gpulost. Raise FileNotFoundError where the installation lacks the
     document."""
-    document = (locate_docs() / "alerts.md").read_text()
+    document = (locate_docs() / "alerts.md").read_text(encoding="utf-8")
     pages: dict[str, Alert] = {}
     for section in re.split(r"(?m)^(?=##)", document):
         if match := HEADING.match(section):

@@ -67,8 +67,6 @@ def explain_metric(query: str) -> str:
 
 def find_similar_metric(query: str, spelling: str) -> str:
     """Find the metric that was meant. An id that is near another one says nothing of it."""
-    if spelling.isdecimal():
-        return ""
     if query.startswith(RECORDED):
         return find_nearest(query, list(load_recorded_series()))
     names = [name for name in index_fields() if not name.isdecimal()]

@@ -35,7 +35,7 @@ def read_error_pages() -> Mapping[str, Page]:
     """Read the pages of all errors, by their references."""
     pages: dict[str, Page] = {}
     for path in sorted(PAGES.glob("*.yaml")):
-        for reference, page in parse_shipped(path.read_text()).items():
+        for reference, page in parse_shipped(path.read_text(encoding="utf-8")).items():
             pages[reference] = Page(**{key: str(value).strip() for key, value in page.items()})
     return pages
 

@@ -43,7 +43,9 @@ def compute_digest(text: str) -> str:
 @cache
 def compute_verifier_digest() -> str:
     """Compute the SHA-256 of the program as the role installs it."""
-    return compute_digest((locate_playbooks() / "roles" / "containerd" / "files" / "image-verifier.sh").read_text())
+    return compute_digest(
+        (locate_playbooks() / "roles" / "containerd" / "files" / "image-verifier.sh").read_text(encoding="utf-8")
+    )
 
 
 def image_list(view: View) -> Result | None:

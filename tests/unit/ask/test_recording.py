@@ -177,6 +177,9 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (b"all:\n  hosts:\n    host1:\n", "Its first line is not JSON"),
         (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "Its first line is not JSON"),
         (b'{"schema": "gpustack/recording/v1"}', f"an older release wrote it, and this release reads {SCHEMA}."),
+        (b'{"schema": "gpustack/recording/v0"}', f"an older release wrote it, and this release reads {SCHEMA}."),
+        (b'{"schema": "gpustack/recording/v99"}', f"a newer release wrote it, and this release reads {SCHEMA}."),
+        (b'{"schema": "gpustack/recording/x"}', f"another program wrote it, and this release reads {SCHEMA}."),
         (b'{"hosts": []}', f"Its first line has no schema, and this release reads {SCHEMA}."),
         (next(render_lines(snapshot()))[:90].encode(), "Its first line is not JSON"),
         (json.dumps({"schema": SCHEMA}).encode(), "Its first line is incomplete"),
@@ -195,6 +198,10 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (
             json.dumps(json.loads(next(render_lines(snapshot()))) | {"seconds": math.inf}).encode(),
             "the number Infinity, which",
+        ),
+        (
+            json.dumps(json.loads(next(render_lines(snapshot()))) | {"seconds": None}).encode(),
+            "Its first line has seconds null, which",
         ),
         ("".join(render_lines(snapshot())).encode()[:-20], "an answer: expected JSON"),
     ],

@@ -31,7 +31,7 @@ def test_gpus_stand_by_node_and_number() -> None:
 def test_a_healthy_gpu_is_ok() -> None:
     fleet = make_fleet(build_gpu_series("gpu1", 0, POD), build_gpu_series("gpu1", 1))
     lines = print_fleet(fleet).splitlines()
-    assert " ".join(lines[1].split()) == "gpu1 0 H100 80GB HBM3 80 GiB 5 x16 on 595.91.07 team-a/train-0 ok"
+    assert " ".join(lines[1].split()) == "gpu1 0 H100 80GB HBM3 80 GiB Gen5 x16 on 595.91.07 team-a/train-0 ok"
     assert lines[2].split()[-2:] == ["free", "ok"]
     assert lines[-1] == "2 GPUs on 1 node, 1 in use"
 
@@ -70,7 +70,11 @@ def test_what_differs_from_its_model_is_marked() -> None:
         *(build_gpu_series("gpu3", index, {"DCGM_FI_DEV_VBIOS_VERSION": f"96.00.{index > 1}"}) for index in range(3)),
     )
     assert [card.odd for card in fleet.cards] == [(), (), ("PCIe lanes",), ("driver",), (), (), (), ("VBIOS",)]
-    assert [text.format_link(card) for card in fleet.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
+    assert [text.format_link(card) for card in fleet.cards[:3]] == [
+        "Gen5 x16",
+        "Gen1 x16 of Gen5 x16",
+        "Gen5 x8 of Gen5 x16",
+    ]
 
 
 def test_nvlink_is_there_where_it_is_measured() -> None:

@@ -58,3 +58,21 @@ def test_a_row_is_one_line_whatever_its_cells_hold(rows: list[tuple[str, ...]]) 
 def test_a_newline_in_a_label_moves_no_column() -> None:
     lines = render_rows([("gpu0\nspare", "ok"), ("gpu1", "Xid 79")], width=200)
     assert lines == ["NODE        POD", "gpu0 spare  ok", "gpu1        Xid 79"]
+
+
+def test_words_are_whole_where_a_terminal_is_narrow() -> None:
+    rows: list[tuple[str, ...]] = [("n1", "team-a/train-0"), ("n2", "a long name of a model")]
+    assert render_rows(rows, width=22) == ["NODE  POD", "n1    team-a/train-0", "n2    a long name of a", "      model"]
+
+
+def test_a_row_is_a_block_where_its_words_do_not_fit() -> None:
+    rows: list[tuple[str, ...]] = [("gpu-node-1", "team-a/train-0"), ("gpu-node-2", "")]
+    assert render_rows(rows, width=20) == ["NODE  gpu-node-1", "POD   team-a/train-0", "", "NODE  gpu-node-2"]
+
+
+def test_no_cell_is_cut_where_a_column_gives_way() -> None:
+    rows: list[tuple[str, ...]] = [("team-a/cache-8488fccc77-xkwtd", "refused: its emptyDir data, fast, is lost")]
+    lines = render_rows(rows, width=44)
+    assert " ".join(" ".join(lines).split()).replace("NODE POD ", "") == (
+        "team-a/cache-8488fccc77-xkwtd refused: its emptyDir data, fast, is lost"
+    )
