@@ -19,6 +19,7 @@ from gpustack.probes.firewall.service_rules import PROXY
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
 from gpustack.probes.network.links import LINK_STATES, find_managed_links
+from gpustack.probes.network.mtus import MTUS
 from gpustack.probes.network.resolver import RESOLVER
 
 DIGITS = 12
@@ -66,6 +67,10 @@ def read_headers(kernels: Any) -> str:
     return ("headers or a built module" if running.headers or running.module else NOTHING) if running.release else ""
 
 
+def read_pod_mtus(mtus: Any) -> str:
+    return format_value([f"{link} {mtu}" for link, mtu in sorted(mtus.pods.items())]) if mtus.pods else ""
+
+
 SETTINGS = (
     Setting(
         "name servers for pods", RESOLVER, lambda found: format_value(found.servers) if found else "",
@@ -97,6 +102,10 @@ SETTINGS = (
         "rules of kube-proxy in iptables-legacy", PROXY, lambda proxy: "some" if proxy.legacy.total else NOTHING,
         Command("iptables-legacy-save"),
     ),
+    Setting(
+        "MTU of the link with the default route", MTUS, lambda mtus: str(mtus.outer), Command("ip", "-o", "link", "show")
+    ),
+    Setting("MTUs of the links of pods", MTUS, read_pod_mtus, Command("ip", "-o", "link", "show")),
     Setting("managed links of pods", LINK_STATES, read_managers, Command("networkctl", "list")),
 )  # fmt: skip
 

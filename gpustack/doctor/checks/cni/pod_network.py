@@ -17,6 +17,7 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
 from gpustack.probes.network.flannel import FLANNELD, NODE_ROUTES
+from gpustack.probes.network.mtus import MTUS, Mtus
 from gpustack.probes.network.pod_network import POD_PATHS, NetworkPath, NetworkPaths, Peer
 from gpustack.steps.own_node import find_node
 
@@ -27,6 +28,9 @@ WORDS: Mapping[Delivery, str] = {
     "nothing": "dropped to {}",
 }
 WHAT = "packets to other nodes"
+MOST_LINKS = 4
+OVERHEADS = {"vxlan": 50, "wireguard": 60}
+"""Bytes that a backend adds to each packet of IPv4 (flannel pkg/backend/vxlan and wireguard)."""
 
 
 def find_deliveries(view: View) -> Mapping[str, Delivery]:
@@ -84,17 +88,46 @@ def pod_net_broken(view: View) -> Result:
     return Result(WHAT, "delivered", "; ".join(filter(None, (format_deliveries(deliveries), routes))))
 
 
-@check("mtu-too-large", POD_PATHS)
+@check("mtu-too-large", POD_PATHS, MTUS)
 def mtu_too_large(view: View) -> Result:
     """Check that large packets are delivered. A smaller MTU of a link alone is not a fault, because the kernel
     fragments. This host is at fault if large packets are lost to all reachable nodes; if one node receives them, the
-    fault is on the others. Lost packets do not prove a size: a firewall that drops fragments loses them, too."""
+    fault is on the others. Lost packets do not prove a size: a firewall that drops fragments loses them, too. The MTUs
+    of the hosts prove it where they differ, or where one is too small for the packets of pods."""
     deliveries = require_deliveries(view)
     subject = "packets of the pod network's MTU to other nodes"
     sizes = set(deliveries.values()) - {"nothing"}
     if sizes == {"small"}:
-        return Result(subject, "delivered", format_deliveries(deliveries), quote="-large timeout", certain=False)
+        difference = describe_mtus(view)
+        actual = "; ".join(filter(None, (format_deliveries(deliveries), difference)))
+        return Result(subject, "delivered", actual, quote="-large timeout", certain=bool(difference))
     return build_ok_result(subject, format_deliveries(deliveries))
+
+
+def describe_mtus(view: View) -> str:
+    """Describe links of hosts whose MTU is too small for the packets of pods, or else MTUs in which this host differs
+    from others. Return an empty text for neither, or where they are unknown."""
+    mtus_by_host = view.compute_once(index_mtus)
+    own_mtus = mtus_by_host.get(view.location)
+    overhead = OVERHEADS.get(view.spec.flannel.backend, 0)
+    small = [
+        f"{mtus.link} of {host} has an MTU of {mtus.outer}, and {name} needs {mtu + overhead}"
+        for host, mtus in mtus_by_host.items()
+        for name, mtu in mtus.pods.items()
+        if mtus.outer < mtu + overhead
+    ]
+    others = [
+        f"{mtus.outer} on {host}" for host, mtus in mtus_by_host.items() if own_mtus and mtus.outer != own_mtus.outer
+    ]
+    if small or not (own_mtus and others):
+        return "; ".join(small[:MOST_LINKS])
+    return f"the MTU of {own_mtus.link} is {own_mtus.outer}, and {', '.join(others[:MOST_LINKS])}"
+
+
+def index_mtus(view: View) -> Mapping[str, Mtus]:
+    """Index the MTUs by host. A host of which they are unknown is left out."""
+    host_views = (view.select_host(host.name) for host in view.hosts)
+    return {host_view.location: host_view[MTUS] for host_view in host_views if host_view.has_fact(MTUS)}
 
 
 def judge_dns_servers(view: View, *, own: bool) -> Result:

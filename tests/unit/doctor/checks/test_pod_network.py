@@ -127,3 +127,24 @@ def test_dns_that_fails_from_pods_confirms_the_state() -> None:
     assert judge_dns(silent_host, silent_host, api=unavailable_dns).outcome == "failed"
     assert judge_dns(well, read_case(PATHS, "no-perl")).outcome == "unknown"
     assert judge_dns(ill, read_case(PATHS, "no-perl")).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("mtu", "mtu_of_peer", "certain", "words"),
+    [
+        ("1500", "1500", False, "(small packets are delivered)"),
+        ("9000", "1500", True, "the MTU of eth0 is 9000, and 1500 on k2"),
+        ("1500", "1400", True, "eth0 of k2 has an MTU of 1400, and cni0 needs 1500"),
+        ("1500", "", False, "(small packets are delivered)"),
+    ],
+    ids=["alike", "unlike", "too-small", "unknown"],
+)
+def test_the_mtus_of_the_hosts_prove_a_size(mtu: str, mtu_of_peer: str, *, certain: bool, words: str) -> None:
+    answers = {("network.mtus", "k1"): read_case("network.mtus", "vxlan", ("eth0 1500", f"eth0 {mtu}"))}
+    if mtu_of_peer:
+        answers["network.mtus", "k2"] = read_case("network.mtus", "vxlan", ("eth0 1500", f"eth0 {mtu_of_peer}"))
+    paths = {(PATHS, "k1"): make_paths(LARGE, LARGE)}
+    result = evaluate("mtu-too-large", cluster.build_snapshot(answers | paths), "k1").result
+    assert result
+    assert (result.ok, result.certain) == (False, certain)
+    assert words in result.actual

@@ -70,6 +70,8 @@ def test_a_state_yields_to_a_confirmed_fault_of_the_same_answer() -> None:
     [
         ("kube-proxy.host", "flushed", (("7\n", "0\n"), ("0 1 3", "0 0 0")), "rules of Services (KUBE-SERVICES)"),
         ("gpu.kernels", "no-headers", (), "headers of the running kernel"),
+        ("network.mtus", "vxlan", (("eth0 1500", "eth0 9000"),), "MTU of the link with the default route"),
+        ("network.mtus", "vxlan", (("cni0 1450", "cni0 8950"),), "MTUs of the links of pods"),
         ("kubeadm.authorities", "other-order", (("a" * 64, CLUSTER_HASH),), "certificate authority (CA)"),
     ],
 )
@@ -77,8 +79,9 @@ def test_a_host_without_what_the_other_has_is_noted(
     probe: str, case: str, edits: tuple[tuple[str, str], ...], words: str
 ) -> None:
     healthy = build_healthy()
+    known_answers = {("network.mtus", "k1"): read_case("network.mtus", "vxlan"), **healthy.answers}
     answer = read_case(probe, case, *edits, location="k2")
-    states, _ = observe_all(OBSERVERS, replace(healthy, answers={**healthy.answers, (probe, "k2"): answer}))
+    states, _ = observe_all(OBSERVERS, replace(healthy, answers={**known_answers, (probe, "k2"): answer}))
     assert [(state.kind, state.severity) for state in states] == [("hosts-differ", "note")]
     assert words in states[0].subjects[0]
 
