@@ -2,7 +2,6 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.probe import CLUSTER
 from gpustack.ask.transport.refusal import HOST_LIMIT
 from gpustack.config.resources import locate_playbooks
 from gpustack.rollout.overlay import build_host_facts
@@ -10,7 +9,6 @@ from gpustack.steps.gpu.driver import STEP
 from gpustack.steps.gpu.driver_packages import EXCLUDED_PREFIXES
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
-from tests.worlds.snapshots.cluster import MACHINES
 from tests.worlds.snapshots.hosts import UBUNTU, build_snapshot, judge
 from tests.worlds.snapshots.judge import list_failures
 
@@ -251,12 +249,6 @@ def test_a_module_of_another_version_needs_a_reboot() -> None:
     assert failures["matching"] == (words, "operator")
     assert failures["answers"][1] == "operator"
     assert "drain its node before" in find_hint("matching", load_cases(driver="mismatch"))
-
-
-def test_the_node_of_a_host_is_named_to_be_rebooted() -> None:
-    machine = read_case("system.identity", "prepared-debian-12").stdout.split()[0]
-    nodes = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", (MACHINES["k2"], machine)))
-    assert find_hint("matching", load_cases(driver="mismatch") | nodes) == "gpustack node reboot -i hosts.yml k2"
 
 
 def test_an_unloaded_module_is_reported() -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from gpustack.ask.judge import Judgement
+from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.driver import STEP
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import MACHINES
 from tests.worlds.snapshots.hosts import UBUNTU, judge
 
 SETTING = re.compile(r"gpu\.driver\.(mode|kernel_module): (\w+)|version: (\d+)\.…, kernel_module: (\w+)")
@@ -104,3 +106,12 @@ def test_settings_are_found_in_hints() -> None:
     assert {"{'mode': 'auto'}", "{'mode': 'none'}", "{'version': '580.178.04', 'kernel_module': 'proprietary'}"} <= set(
         settings
     )
+
+
+def test_the_node_of_a_host_is_named_to_be_rebooted() -> None:
+    machine = read_case("system.identity", "prepared-debian-12").stdout.split()[0]
+    nodes = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", (MACHINES["k2"], machine)))
+    mismatch = place_answers("h1", read_case("gpu.driver", "mismatch"))
+    result = judge(STEP, nodes | mismatch)["matching"].result
+    assert result
+    assert result.hint == "gpustack node reboot -i hosts.yml k2"
