@@ -18,6 +18,7 @@ from gpustack.health.sign import Verdict
 from gpustack.health.sources import NodeOffer, Sources
 from gpustack.nodes.drain_plan import PROBES, DrainPlan, gather_node, plan_drain
 from gpustack.nodes.node_host import read_node_records
+from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.kubernetes.node_records import NodeRecord
 from gpustack.probes.kubernetes.nodes import NODES, Node
@@ -25,7 +26,7 @@ from gpustack.remediation.act_record import Act, find_cordon_time, parse_acts
 from gpustack.remediation.rungs import RUNGS_BY_VERDICT
 from gpustack.remediation.target import Target, select_target
 
-CASE_PROBES: tuple[Probe[Any], ...] = (*PROBES, PLUGIN_FILES)
+CASE_PROBES: tuple[Probe[Any], ...] = (*PROBES, PLUGIN_FILES, GPU_NODES)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Case:
     drain: DrainPlan
     nodes: tuple[NodeRecord, ...]
     kubelets: tuple[Node, ...]
+    gpu_nodes: tuple[GpuNode, ...]
     acts: tuple[Act, ...] | None
     read_at: datetime
 
@@ -87,7 +89,7 @@ def read_case(
     snapshot = gather_node(inventory, target.node, report, CASE_PROBES)
     drain = plan_drain(snapshot, target.node, ended_pods)
     try:
-        kubelets = View(snapshot, CLUSTER)[NODES]
+        kubelets, gpu_nodes = View(snapshot, CLUSTER)[NODES], View(snapshot, CLUSTER)[GPU_NODES]
     except FactUnavailable as error:
         message = "The nodes of the cluster are not known; nothing was changed."
         raise UnreachableError("node-no-api", message, str(error), Command("gpustack", "verify")) from error
@@ -103,6 +105,7 @@ def read_case(
         drain,
         read_node_records(snapshot),
         kubelets,
+        gpu_nodes,
         parse_acts(drain.node.remediation_record),
         datetime.now(UTC),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from gpustack.command import NO_HINT, Command, Hint, Prose
+from gpustack.doctor.states.node_labels import FINISHED_STATES, UPGRADE_STATE
 from gpustack.errors import RolloutError
 from gpustack.events import format_count
 from gpustack.health.fleet import FRESH_SECONDS
@@ -139,7 +140,9 @@ def explain_upgrade(case: Case) -> str:
     rebooting = [record.name for record in case.nodes if record.reboot_record]
     if any(name != case.node.name for name in rebooting):
         return f"a reboot is under way: {', '.join(rebooting)}"
-    return ""
+    states = {node.name: node.labels.get(UPGRADE_STATE, "") for node in case.gpu_nodes}
+    upgrades = [f"{name} ({state})" for name, state in states.items() if state not in FINISHED_STATES]
+    return f"the GPU operator upgrades drivers: {', '.join(upgrades)}" if upgrades else ""
 
 
 def explain_breaker(case: Case) -> str:

@@ -91,6 +91,17 @@ def test_upgrade_refuses_while_another_node_reboots(node_api: NodeApi) -> None:
     assert list_refusals() == ["upgrade"]
 
 
+def test_upgrade_refuses_beside_an_upgrade_of_a_driver(node_api: NodeApi) -> None:
+    objects = node_api.read()
+    labels = {"nvidia.com/gpu-driver-upgrade-state": "upgrade-done"}
+    objects["nodes"][1]["metadata"]["labels"] = labels
+    node_api.write(objects)
+    assert list_refusals() == []
+    labels["nvidia.com/gpu-driver-upgrade-state"] = "pod-restart-required"
+    node_api.write(objects)
+    assert list_refusals() == ["upgrade"]
+
+
 def test_budgets_refuses_a_drain_that_a_budget_does_not_allow(node_api: NodeApi) -> None:
     node_api.keep_pods("web", "exporter")
     node_api.set_cordon("gpustack-nodes", "{}")

@@ -33,6 +33,7 @@ def make_case() -> Case:
         make_plan(),
         (NODE, second_node),
         (),
+        (),
         (act,),
         TAKEN_AT,
     )

@@ -17,6 +17,7 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
@@ -152,6 +153,7 @@ class NodeApi:
             if probe not in self.unread_probes
         ]
         nodes = [describe_node(node, self.old_nodes) for node in objects["nodes"]]
+        answers.append(Answer(GPU_NODES.id, CLUSTER, 0, make_list(GPU_NODES.id, objects["nodes"]).stdout))
         answers.append(Answer(NODES.id, CLUSTER, 0, make_list(NODES.id, nodes).stdout))
         for host, node in (("k1", "k1"), ("h1", "gpu1")):
             machine = self.read_node(node)["status"]["nodeInfo"]["machineID"]
