@@ -103,7 +103,8 @@ SETTINGS = (
         Command("iptables-legacy-save"),
     ),
     Setting(
-        "MTU of the link with the default route", MTUS, lambda mtus: str(mtus.outer), Command("ip", "-o", "link", "show")
+        "MTU of the link with the default route", MTUS, lambda mtus: str(mtus.outer),
+        Command("ip", "-o", "link", "show"),
     ),
     Setting("MTUs of the links of pods", MTUS, read_pod_mtus, Command("ip", "-o", "link", "show")),
     Setting("managed links of pods", LINK_STATES, read_managers, Command("networkctl", "list")),
