@@ -15,10 +15,11 @@ from gpustack.probes.kubelet.join_endpoint import API_PATHS
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES, READYZ
-from gpustack.probes.kubernetes.proxy_pods import PROXY_ERROR, PROXY_PODS
+from gpustack.probes.kubernetes.pod_states import SYSTEM_PODS, PodState
+from gpustack.probes.kubernetes.proxy_error import PROXY_ERROR
 
 
-@check("kube-proxy-down", PROXY, LEFTOVERS, FILES, HEALTH, READYZ, PROXY_SET, NODES, IDENTITY, PROXY_PODS, PROXY_ERROR)
+@check("kube-proxy-down", PROXY, LEFTOVERS, FILES, HEALTH, READYZ, PROXY_SET, NODES, IDENTITY, SYSTEM_PODS, PROXY_ERROR)
 def kube_proxy_down(view: View) -> Result:
     """Check that kube-proxy listens and has its rules. Raise FactUnavailable if nothing could have started it."""
     proxy, subject = view[PROXY], "kube-proxy"
@@ -40,10 +41,10 @@ def judge_silence(view: View, silence: str) -> Result:
     subject, expected = "kube-proxy", "listening on port 10256"
     if absence := explain_absence(view):
         return Result(subject, expected, silence, person=absence)
-    if not (view.has_fact(PROXY_PODS) and view.has_fact(PROXY_ERROR)):
+    if not (view.has_fact(SYSTEM_PODS) and view.has_fact(PROXY_ERROR)):
         return Result(subject, expected, silence, certain=False)
-    pods = list_own_node_entries(view, PROXY_PODS)
-    problems = [text for pod in pods if (text := pod.ending or pod.waiting)] if pods else ["no pod of it on this node"]
+    pods = [pod for pod in list_own_node_entries(view, SYSTEM_PODS) if pod.labels.get("k8s-app") == "kube-proxy"]
+    problems = list(filter(None, map(describe_pod, pods))) if pods else ["no pod of it on this node"]
     last_error = view[PROXY_ERROR] if pods else ""
     if not problems and not last_error:
         return Result(subject, expected, silence)
@@ -55,6 +56,18 @@ def judge_silence(view: View, silence: str) -> Result:
         person=Prose("no restart corrects what ends or is missing by itself: {} and its log name the reason", reasons),
         certain=False,
     )
+
+
+def describe_pod(pod: PodState) -> str:
+    """Describe how the last run of kube-proxy ended with an error, or else why its container waits. Return an empty
+    text for neither."""
+    for container in pod.containers:
+        if container.exit_code:
+            reason = (container.reason if container.ended else container.last_reason) or "no reason"
+            return f"ended with exit code {container.exit_code} ({reason}), {container.restarts} restarts"
+        if not container.started_at and container.reason:
+            return container.reason
+    return ""
 
 
 def explain_absence(view: View) -> Hint:

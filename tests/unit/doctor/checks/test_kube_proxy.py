@@ -1,5 +1,6 @@
 """Services on a host: rules, their program, and a connection."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -8,8 +9,9 @@ from gpustack.ask.probe import CLUSTER, Answer
 from tests.unit.doctor.checks import pod_paths as pod_ways
 from tests.unit.doctor.checks.evaluation import evaluate, judge_cluster
 from tests.unit.doctor.checks.start_times import start_api_server
+from tests.unit.doctor.states.objects import make_crash_loop
 from tests.worlds.snapshots import cluster
-from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.answers import make_answer, make_list, place_answers, read_case
 from tests.worlds.snapshots.firewall import OPEN, format_rules
 
 
@@ -56,7 +58,19 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
     assert bool(person) == bool(result.person)
 
 
-NO_HISTORY = {("kube-proxy.pods", CLUSTER): Answer("kube-proxy.pods", CLUSTER, -1, "", missing_reason="not asked")}
+NO_HISTORY = {("pods.system", CLUSTER): Answer("pods.system", CLUSTER, -1, "", missing_reason="not asked")}
+
+
+def make_pods(case: str) -> Answer:
+    """Make the pods of kube-system: as recorded, without those of kube-proxy (`none`), or where that of k1 ended as in
+    kubernetes/kubernetes#141943 (`conntrack`)."""
+    items = json.loads(read_case("pods.system", "two-hosts").stdout)["items"]
+    if case == "none":
+        items = [pod for pod in items if pod["metadata"]["labels"].get("k8s-app") != "kube-proxy"]
+    for pod in items if case == "conntrack" else ():
+        if pod["metadata"]["name"] == "kube-proxy-7hk2x":
+            pod["status"]["containerStatuses"] = [make_crash_loop("kube-proxy", 1)]
+    return make_list("pods.system", items)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +91,7 @@ def test_a_restart_is_offered_to_one_that_did_not_end_by_itself(
     """kubernetes/kubernetes#141943 ends again after each restart, and so does one with a wrong address of the API."""
     member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
     history = place_answers("k1", read_case("kube-proxy.last-error", error))
-    history |= place_answers(CLUSTER, read_case("kube-proxy.pods", pods))
+    history |= place_answers(CLUSTER, make_pods(pods))
     snapshot = cluster.build_snapshot(member | build_rules(health, nft) | history)
     result = evaluate("kube-proxy-down", snapshot, "k1").result
     assert result
