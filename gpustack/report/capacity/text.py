@@ -97,7 +97,7 @@ def list_parts(queue: Sequence[Queue], state: CurrentState) -> Iterator[Part]:
     time = f"at {format_minute(state.time)} UTC"
     queue_rows = [row for queue_entry in queue for row in list_queue_rows(queue_entry)]
     yield (
-        "Queue: hours that pods waited for GPUs",
+        "Queue: hours that pods waited for GPUs" if queue_rows else "Queue: no pod waited for a GPU",
         ("NAMESPACE", "TEAM", "GPU-HOURS WAITED", "PODS", "MEAN WAIT"),
         queue_rows,
     )

@@ -1,6 +1,7 @@
 """Verdicts and comparisons of profiles as one HTML file with plots, for light and dark screens and for print."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cache
 
 from jinja2 import Environment
@@ -34,6 +35,23 @@ PLOTS = {
     "SM clock": ("clock", "clock_max"),
     "Temperature": ("temperature",),
 }
+LABELS = {
+    "sm": "SMs",
+    "tensor": "tensor cores",
+    "dram": "memory bandwidth",
+    "fp64": "FP64",
+    "fp32": "FP32",
+    "fp16": "FP16",
+    "power_limit": "limit",
+    "clock": "SM clock",
+    "clock_max": "maximum",
+    "memory_used": "memory used",
+    "pcie_receive": "PCIe, received",
+    "pcie_transmit": "PCIe, sent",
+    "nvlink_receive": "NVLink, received",
+    "nvlink_transmit": "NVLink, sent",
+}
+"""Names of quantities in plots, where they differ from those of the profile."""
 NOISE_FLOORS = {"ratio": 0.02, "bytes_per_second": 1e8}  # A quantity that is never above it is not drawn.
 COLOUR_COUNT = 8  # in profile.css
 
@@ -60,6 +78,7 @@ def build_environment() -> Environment:
     environment = make_environment()
     environment.globals |= {
         "format_headline": format_headline,
+        "format_origin": format_origin,
         "format_summary": words.format_summary,
         "format_run_verdict": words.format_verdict,
         "format_verdict": format_verdict,
@@ -78,13 +97,23 @@ def build_environment() -> Environment:
     return environment
 
 
+def format_origin(analysis: Analysis) -> str:
+    """Format when and on which nodes the profile was recorded, and the drivers of its GPUs."""
+    begin = f"{datetime.fromtimestamp(analysis.profile.begin, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    nodes = dict.fromkeys(window.gpu.node for window in analysis.job.windows)
+    drivers = dict.fromkeys(window.gpu.driver or "unknown" for window in analysis.job.windows)
+    return f"recorded {begin} on {', '.join(nodes)}, driver {', '.join(drivers)}"
+
+
 def build_plots(job: Job, marks: Iterable[float]) -> Iterator[Plot]:
     """Build plots of the means of all GPUs at each moment."""
     for title, names in PLOTS.items():
         tracks = {name: track for name in names if (track := build_track(job, name))}
         unit = UNITS[names[0]]
         if any(max(track) > NOISE_FLOORS.get(unit, 0.0) for track in tracks.values()):
-            lines = tuple(Line(name, track, number) for number, (name, track) in enumerate(tracks.items()))
+            lines = tuple(
+                Line(LABELS.get(name, name), track, number) for number, (name, track) in enumerate(tracks.items())
+            )
             yield Plot(title, unit, job.windows[0].seconds, lines, tuple(marks))
 
 
@@ -106,4 +135,4 @@ def build_overlay(comparison: Comparison, change: Change) -> Plot:
         Line(word, build_track(run.job, change.name), number, run.job.windows[0].seconds / seconds)
         for number, (word, run) in enumerate(runs)
     )
-    return Plot(change.name, change.unit, seconds, tuple(lines))
+    return Plot(LABELS.get(change.name, change.name), change.unit, seconds, tuple(lines))

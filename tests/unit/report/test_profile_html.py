@@ -3,11 +3,12 @@
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gpustack.profile.analysis import analyze
-from gpustack.profile.file import build_profile
+from gpustack.profile.file import build_profile, read_profile
 from gpustack.report.profile.html import render_comparison, render_html
 from gpustack.report.profile.plot import HEIGHT, WIDTH, Line, Plot, resample_values
 from tests.unit.report.page import Page
@@ -58,3 +59,10 @@ def test_an_hour_of_seconds_is_drawn_as_means() -> None:
     assert len(resample_values([0.5] * 3600)) <= 380
     assert resample_values([0.0, 1.0]) == [0.0, 1.0]
     assert resample_values([]) == []
+
+
+def test_a_page_says_when_and_where_its_profile_was_recorded() -> None:
+    profile = read_profile(Path(__file__).parents[3] / "examples" / "profiles" / "before.json")
+    page = render_html(analyze(profile))
+    assert "recorded 2026-11-26 00:00:00 UTC on gpu1, driver unknown" in page
+    assert ">memory bandwidth<" in page
