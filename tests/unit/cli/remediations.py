@@ -12,8 +12,8 @@ from gpustack.cli.app import app
 from gpustack.cli.commands import remediate
 from gpustack.errors import GpustackError
 from gpustack.health import sources
+from tests.unit.cli.unwell_gpus import UnwellGpus
 from tests.worlds.programs.node_api import NodeApi
-from tests.worlds.prometheus.unwell_gpus import UnwellGpus
 
 GPU = "GPU-gpu1-0"
 

@@ -20,8 +20,8 @@ from tests.unit.cli.remediations import (
     replace_sources,
     run,
 )
+from tests.unit.cli.unwell_gpus import UnwellGpus
 from tests.worlds.programs.node_api import NodeApi
-from tests.worlds.prometheus.unwell_gpus import UnwellGpus
 
 # nvidia-smi of a driver 580: its words after a reset, and where another process has the GPU open (constructed from
 # NVIDIA's forum and NVSentinel issue 1690).

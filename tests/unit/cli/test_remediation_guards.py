@@ -20,8 +20,8 @@ from tests.unit.cli.remediations import (
     replace_sources,
     run,
 )
+from tests.unit.cli.unwell_gpus import UnwellGpus
 from tests.worlds.programs.node_api import NodeApi
-from tests.worlds.prometheus.unwell_gpus import UnwellGpus
 
 
 @pytest.fixture(autouse=True)
