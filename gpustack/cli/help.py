@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer import BadParameter
+from typer._click import Context, HelpFormatter
 from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand, TyperGroup
 
@@ -23,8 +24,6 @@ from gpustack.errors import GpustackError, UsageError
 from gpustack.report.rendering import Rendering
 
 if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter
-
     Function = TypeVar("Function", bound=Callable[..., Any])
 
 SHORT = 60
@@ -35,7 +34,36 @@ OTHER_SOURCES = ("recording", "address", "exporter")
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
+TYPES = (
+    (re.compile(r"^([A-Z|]+) <(?:str|list\[str\])>$"), r"\1"),
+    (re.compile(r"<list\[(.+)\]>$"), r"<\1>"),
+    (re.compile(r"<(?:int range|int)>$"), "<number>"),
+    (re.compile(r"<str>$"), "<text>"),
+)
+"""Names of Python's types in the help of options and arguments, and what stands for them."""
+
+
+class PlainFormatter(HelpFormatter):
+    """Write help without the names of Python's types."""
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], *args: Any, **options: Any) -> None:
+        super().write_dl([(name_type(name), text) for name, text in rows], *args, **options)
+
+
+def name_type(name: str) -> str:
+    """Name an option or argument with its type in the words of users."""
+    for pattern, replacement in TYPES:
+        name = pattern.sub(replacement, name)
+    return name
+
+
+class PlainContext(Context):
+    formatter_class = PlainFormatter
+
+
 class Command(TyperCommand):
+    context_class = PlainContext
+
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         texts = self.read_texts(ctx, args)
         describe_invocation(ctx, str(texts.get("output") or "human"), find_inventory(texts))

@@ -25,14 +25,14 @@ def draw_table(console: Terminal, headings: Sequence[str], rows: Iterable[Sequen
     columns = list(zip(*clean_rows, strict=True))
     widths = [max(map(cell_len, column)) for column in zip(headings, *clean_rows, strict=True)]
     console.widen(needed_width := sum(widths) + GAP * (len(widths) - 1))
-    word_widths = [max(map(measure_words, column)) for column in zip(headings, *clean_rows, strict=True)]
+    word_widths = [max(map(compute_word_width, column)) for column in zip(headings, *clean_rows, strict=True)]
     room = console.width - sum(word_widths)
     if clean_rows and room < len(word_widths) - 1:
         return draw_blocks(headings, clean_rows)
     is_tight = sum(widths) + len(widths) - 1 <= console.width < needed_width
     gap = 1 if is_tight or room < GAP * (len(word_widths) - 1) else GAP
     table = Table(box=None, pad_edge=False, header_style="", show_edge=False, padding=(0, gap - 1, 0, 1))
-    cell_widths = shrink_widths(widths, word_widths, console.width - gap * (len(widths) - 1))
+    cell_widths = fit_widths(widths, word_widths, console.width - gap * (len(widths) - 1))
     for heading, column, width in zip(headings, columns or ((),) * len(headings), cell_widths, strict=True):
         justify: JustifyMethod = "right" if holds_numbers(column) else "left"
         table.add_column(heading, overflow="fold", justify=justify, width=width)
@@ -44,15 +44,15 @@ def draw_table(console: Terminal, headings: Sequence[str], rows: Iterable[Sequen
     return table
 
 
-def shrink_widths(widths: Sequence[int], least_widths: Sequence[int], room: int) -> list[int]:
+def fit_widths(widths: Sequence[int], least_widths: Sequence[int], room: int) -> list[int]:
     """Shrink the widest columns, none below its longest word, until all fit into the room."""
-    shrunk_widths = list(widths)
-    while sum(shrunk_widths) > room:
-        wide = [number for number, width in enumerate(shrunk_widths) if width > least_widths[number]]
+    fitted_widths = list(widths)
+    while sum(fitted_widths) > room:
+        wide = [number for number, width in enumerate(fitted_widths) if width > least_widths[number]]
         if not wide:
             break
-        shrunk_widths[max(wide, key=shrunk_widths.__getitem__)] -= 1
-    return shrunk_widths
+        fitted_widths[max(wide, key=fitted_widths.__getitem__)] -= 1
+    return fitted_widths
 
 
 def draw_blocks(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -69,8 +69,8 @@ def draw_blocks(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table
     return table
 
 
-def measure_words(text: str) -> int:
-    """Measure the longest word of a text."""
+def compute_word_width(text: str) -> int:
+    """Compute the width of the longest word of a text."""
     return max(map(cell_len, text.split()), default=0)
 
 

@@ -25,3 +25,8 @@ def test_every_command_and_every_key_has_a_row() -> None:
     keys = set(re.findall(r"(?m)^ +(?:# +)?(?:- )?([a-z_]+): ", render_example()[SPEC]))
     assert keys
     assert sorted(key for key in keys if f".{key}`" not in settings and f"`{key}`" not in settings) == []
+
+
+def test_the_help_has_no_types_of_python() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text()
+    assert re.findall(r"<[^>\n]*(?:list\[|str|int)\b[^>\n]*>", text) == []
