@@ -17,7 +17,7 @@ from gpustack.proof.connect import open_part
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.rollout.run import Run
 
-Test = Literal["load", "diag", "pause", "reboot"]
+Test = Literal["load", "diag", "pause", "reboot", "reset"]
 LOAD_ALERTS = (
     *("GpuHwThermalSlowdown", "GpuSwThermalSlowdown", "GpuNearSlowdown", "GpuPowerBrake", "GpuPowerCapped"),
     *("GpuBelowBaseClocks", "GpuXidApplication"),
@@ -30,6 +30,7 @@ EXPECTED_ALERTS: Mapping[Test, tuple[str, ...]] = {
     # Fields that are not read have no value, and every other alert that reads one is quiet without it.
     "pause": ("GpuProfilingMissing",),
     "reboot": ("GpuNodeDown", "GpuMetricsAbsent", "GpuCapacityGone", "GpuAllocatableBelowCapacity"),
+    "reset": ("GpuMetricsAbsent", "GpuCapacityGone", "GpuAllocatableBelowCapacity"),
 }
 """The alerts that each kind of test causes on healthy GPUs. GpuNearShutdown and other Xids are none of them. A drain
 causes none."""
@@ -38,6 +39,7 @@ COMMENTS: Mapping[Test, str] = {
     "diag": "gpustack tests these GPUs",
     "pause": "gpustack paused the profiling of these GPUs",
     "reboot": "gpustack reboots these nodes",
+    "reset": "gpustack resets GPUs of these nodes",
 }
 FIRES_ON = 960
 """Seconds for which the expected alerts fire on after all is well again: five minutes that their expressions look back,
@@ -60,8 +62,8 @@ def silence_alerts(run: Run, nodes: Sequence[str], seconds: float, test: Test) -
 
 
 def leave_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) -> None:
-    """Silence the alerts of a pause or a reboot of so many seconds on these nodes. A failure is recorded as a note, and
-    raises no error."""
+    """Silence the alerts of a pause, a reset or a reboot of so many seconds on these nodes. A failure is recorded as a
+    note, and raises no error."""
     try:
         with open_part("alertmanager", run.hosts, run.record) as (address, number):
             web = Web("Alertmanager", address, number)

@@ -17,12 +17,14 @@ from gpustack.nodes.node_reboot import Waits
 from gpustack.nodes.reboot_plan import gather_nodes, plan_reboot
 from gpustack.nodes.rolling_reboot import RollingReboot
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
+from gpustack.proof.silence import leave_silence
 from gpustack.remediation.act_record import Act
 from gpustack.remediation.acts import Acts
 from gpustack.remediation.case import Case
 from gpustack.remediation.guards import refuse_rung
 from gpustack.remediation.ladder import Ladder, build_ladder
 from gpustack.remediation.recorder import ActRecorder
+from gpustack.remediation.reset import RESET_LIMIT
 from gpustack.remediation.result import RemediationResult
 from gpustack.remediation.rungs import ActId
 from gpustack.rollout.next_command import build_command
@@ -86,6 +88,7 @@ class Remediation:
                 case "drain":
                     return acts.drain()
                 case "reset":
+                    leave_silence(run, [case.node.name], RESET_LIMIT, "reset")
                     return acts.reset(act.gpus)
                 case "device-plugin":
                     return acts.replace_plugin()

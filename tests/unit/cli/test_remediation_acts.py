@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.cli.commands import remediate
 from gpustack.nodes import drain_plan
-from gpustack.remediation import acts
+from gpustack.remediation import acts, remediation
 from tests.unit.cli.remediations import (
     GPU,
     check,
@@ -155,11 +155,15 @@ def test_a_drain_refuses_pods_that_nobody_makes_anew(node_api: NodeApi) -> None:
     assert error.hint.startswith("gpustack remediate gpu1:0 -i hosts.yml --end-pod team-a/notebook")
 
 
-def test_a_reset_stops_what_has_the_gpus_open_and_starts_it_again(node_api: NodeApi) -> None:
+def test_a_reset_stops_what_has_the_gpus_open_and_starts_it_again(
+    node_api: NodeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silences = list[Any]()
+    monkeypatch.setattr(remediation, "leave_silence", lambda run, *words: silences.append(words))
     drain_node(node_api)
     log = install_programs(node_api)
     document = take()
-    assert (document["outcome"], document["reason"]) == ("done", None)
+    assert (document["outcome"], document["reason"], silences) == ("done", None, [(["gpu1"], 240, "reset")])
     steps = [line for line in log.read_text().splitlines() if "is-active" not in line]
     assert steps == [
         "systemctl stop nvidia-persistenced",
