@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 import typer
-from typer._click.exceptions import NoArgsIsHelpError
+from typer._click.exceptions import BadParameter, NoArgsIsHelpError
 from typer._click.exceptions import UsageError as ClickError
 
 from gpustack.cli import error_handler
@@ -31,6 +31,17 @@ class WrongUsage(ClickError):
         (file or sys.stderr).write(render_error(error, error_handler.known_secrets))
 
 
+class WrongValue(WrongUsage, BadParameter):
+    """Describe the value of an option or argument that is wrong. The message names it."""
+
+    def __init__(self, error: BadParameter) -> None:
+        super().__init__(error.format_message(), error.ctx)
+        self.param, self.param_hint = error.param, error.param_hint
+
+    def format_message(self) -> str:
+        return self.message
+
+
 @contextmanager
 def convert_errors() -> Iterator[None]:
     """Convert the errors of Typer about a command line. Help that is shown in place of a command is none. A reader of
@@ -39,6 +50,8 @@ def convert_errors() -> Iterator[None]:
         yield
     except (WrongUsage, NoArgsIsHelpError):
         raise
+    except BadParameter as error:
+        raise WrongValue(error) from error
     except ClickError as error:
         raise WrongUsage(error.format_message(), error.ctx) from error
     except BrokenPipeError as error:
