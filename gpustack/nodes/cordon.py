@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from gpustack.ask.api import ADMIN
-from gpustack.ask.probe import UNREADABLE
-from gpustack.files.json_text import dump_json, load_json
+from gpustack.files.json_text import dump_json
 from gpustack.probes.kubernetes.node_records import CORDON_RECORD, NODE_MANAGER, NodeRecord
 
 CordonState = Literal["none", "gpustack", "others"]
@@ -39,11 +38,3 @@ def build_patch_command(record: NodeRecord, annotations: dict[str, str | None], 
     patch = dump_json({"metadata": metadata, **({"spec": spec} if spec else {})})
     options = f"--type=merge --field-manager={NODE_MANAGER} --request-timeout=20s"
     return f"kubectl {ADMIN} patch node {shlex.quote(record.name)} {options} -p {shlex.quote(patch)}"
-
-
-def describe_cordon_record(text: str) -> str:
-    """Describe who cordoned a node, by the record; empty where the text is no record."""
-    try:
-        return str(load_json(text)["who"])
-    except UNREADABLE:
-        return ""

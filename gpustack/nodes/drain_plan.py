@@ -20,7 +20,7 @@ from gpustack.nodes.residents import Fate, Resident, judge_residents
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS, DeviceHolder
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
 from gpustack.probes.kubernetes.node_pods import NODE_PODS, NODE_VARIABLE
-from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord, parse_cordon
 from gpustack.rollout.next_command import build_command
 
 CLUSTER_PROBES: tuple[Probe[Any], ...] = (NODE_RECORDS, NODE_PODS, DISRUPTION_BUDGETS)
@@ -46,6 +46,12 @@ class DrainPlan:
     @property
     def cordon(self) -> CordonState:
         return classify_cordon(self.node)
+
+    @property
+    def cordon_author(self) -> str:
+        """Return for whom gpustack cordoned the node; empty where it did not, or the record does not say it."""
+        cordon = parse_cordon(self.node.cordon_record) if self.cordon == "gpustack" else None
+        return cordon.author if cordon else ""
 
     @property
     def is_complete(self) -> bool:

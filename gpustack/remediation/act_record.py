@@ -7,7 +7,6 @@ from typing import Literal
 
 from gpustack.ask.probe import UNREADABLE
 from gpustack.files.json_text import dump_json, load_json
-from gpustack.probes.kubernetes.node_records import NodeRecord
 from gpustack.remediation.rungs import ACTS, ActId
 
 WEEK = timedelta(days=7)
@@ -55,12 +54,3 @@ def format_acts(acts: Iterable[Act]) -> str:
         asdict(act) | {"begun_at": act.begun_at.isoformat(timespec="seconds")} for act in acts if act.begun_at > limit
     ]
     return dump_json({"acts": entries}, sort_keys=True)
-
-
-def find_cordon_time(record: NodeRecord) -> datetime | None:
-    """Find when gpustack cordoned a node, by its record; None where the record does not say it."""
-    try:
-        time = datetime.fromisoformat(str(load_json(record.cordon_record)["at"]))
-    except UNREADABLE:
-        return None
-    return time if time.tzinfo else None

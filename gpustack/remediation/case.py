@@ -20,9 +20,9 @@ from gpustack.nodes.drain_plan import PROBES, DrainPlan, gather_node, plan_drain
 from gpustack.nodes.node_host import read_node_records
 from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
-from gpustack.probes.kubernetes.node_records import NodeRecord
+from gpustack.probes.kubernetes.node_records import NodeRecord, parse_cordon
 from gpustack.probes.kubernetes.nodes import NODES, Node
-from gpustack.remediation.act_record import Act, find_cordon_time, parse_acts
+from gpustack.remediation.act_record import Act, parse_acts
 from gpustack.remediation.rungs import RUNGS_BY_VERDICT
 from gpustack.remediation.target import Target, select_target
 
@@ -67,7 +67,8 @@ class Case:
     @cached_property
     def recent_acts(self) -> tuple[Act, ...]:
         """The acts since gpustack cordoned the node, or of the week where the record does not say when."""
-        since = find_cordon_time(self.node) if self.drain.cordon == "gpustack" else None
+        cordon = parse_cordon(self.node.cordon_record) if self.drain.cordon == "gpustack" else None
+        since = cordon.cordoned_at if cordon else None
         return tuple(act for act in self.acts or () if since is None or act.begun_at >= since)
 
     @property

@@ -7,9 +7,7 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.state import AbnormalState, Observer
-from gpustack.files.json_text import load_json
-from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
-from gpustack.probes.parsing import parse_optional_time
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord, parse_cordon
 
 LEFT = timedelta(hours=1)
 """A rolling reboot waits half an hour for GPU jobs, and twenty minutes for a boot."""
@@ -19,19 +17,16 @@ def observe_cordons(view: View) -> Iterator[AbnormalState]:
     """List the nodes that gpustack cordoned more than an hour ago. The cordon of a person is meant to stay, and one
     without a readable time is as old as nobody knows."""
     for node in view[NODE_RECORDS]:
-        if not node.owns_cordon:
-            continue
-        record = load_json(node.cordon_record)
-        author, cordoned_at = str(record["who"]), parse_optional_time(record["at"])
-        if cordoned_at and view.started_at - cordoned_at > LEFT:
+        cordon = parse_cordon(node.cordon_record) if node.owns_cordon else None
+        if cordon and cordon.cordoned_at and view.started_at - cordon.cordoned_at > LEFT:
             yield AbnormalState(
                 "node-left-cordoned",
                 "risk",
                 (locate_node(view, node.name),),
                 (f"node {node.name}",),
-                f"cordoned by gpustack for {author}, and not uncordoned since{describe_loss(node)}",
+                f"cordoned by gpustack for {cordon.author}, and not uncordoned since{describe_loss(node)}",
                 choose_command(node),
-                onset=cordoned_at,
+                onset=cordon.cordoned_at,
             )
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpustack.ask.probe import Api, Probe
+from gpustack.ask.probe import UNREADABLE, Api, Probe
+from gpustack.files.json_text import load_json
 from gpustack.probes.gpu.cluster import RESOURCES
 from gpustack.probes.kubernetes.applied_objects import list_leaves
 from gpustack.probes.kubernetes.nodes import parse_each, parse_ready_condition
@@ -47,6 +48,24 @@ class NodeRecord:
     def owns_cordon(self) -> bool:
         """Tell whether gpustack cordoned the node, and nobody else did since."""
         return self.cordoned and bool(self.cordon_record) and self.cordon_manager == NODE_MANAGER
+
+
+@dataclass(frozen=True)
+class Cordon:
+    """Describe a cordon by gpustack: its author, and when, None where the record has no time with a time zone."""
+
+    author: str
+    cordoned_at: datetime | None
+
+
+def parse_cordon(text: str) -> Cordon | None:
+    """Parse the record of a cordon, None for a text that is none."""
+    try:
+        record = load_json(text)
+        time = parse_optional_time(record.get("at"))
+        return Cordon(str(record["who"]), time if time and time.tzinfo else None)
+    except UNREADABLE:
+        return None
 
 
 def parse_node_record(entry: Any) -> NodeRecord:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from gpustack.events import format_count
-from gpustack.nodes.cordon import CordonState, describe_cordon_record
+from gpustack.nodes.cordon import CordonState
 from gpustack.nodes.drain import DrainResult
 from gpustack.nodes.drain_plan import DrainPlan
 from gpustack.nodes.residents import Fate, Resident
@@ -28,8 +28,8 @@ CORDONS: dict[CordonState, str] = {
 def render_plan(console: Terminal, plan: DrainPlan) -> None:
     console.hide_secrets(plan.snapshot.inventory)
     print_text(console, f"node {plan.node.name}{f', host {plan.host}' if plan.host else ''}: to be drained", "bold")
-    record = describe_cordon_record(plan.node.cordon_record) if plan.cordon == "gpustack" else ""
-    print_field(console, "cordon", f"{CORDONS[plan.cordon]}{f' ({record})' if record else ''}", INDENT)
+    author = plan.cordon_author
+    print_field(console, "cordon", f"{CORDONS[plan.cordon]}{f' ({author})' if author else ''}", INDENT)
     if not plan.node.ready:
         print_field(console, "not Ready", plan.node.reason, INDENT, "yellow", "yellow")
     if plan.residents:

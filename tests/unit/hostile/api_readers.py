@@ -7,15 +7,16 @@ from typing import Any
 from gpustack.ask.api import describe_refusal
 from gpustack.ask.probe import Answer
 from gpustack.ask.prune import prune
-from gpustack.nodes.cordon import describe_cordon_record
 from gpustack.nodes.reboot_record import RebootRecord, parse_reboot_record
 from gpustack.probes.gpu.temporary_changes import parse_mark
+from gpustack.probes.kubernetes.node_records import parse_cordon
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.credential import parse_login
 from gpustack.proof.grafana import Grafana
 from gpustack.proof.grafana import Refusal as GrafanaRefusal
 from gpustack.proof.http import Web
 from gpustack.proof.pod import ApiRefused, Pods, parse_reason
+from gpustack.remediation.act_record import parse_acts
 from gpustack.remedy.objects import compare_objects
 from tests.unit.hostile.content import spoil_document
 from tests.unit.hostile.reader import Reader
@@ -65,6 +66,10 @@ OBJECT = {
 }
 MARK = {"until": "2026-11-25T10:00:00+00:00", "former": "", "values": ["paused"], "who": "ann@desk (pid 7)"}
 REBOOT = RebootRecord("h1", "b", {"nvidia.com/gpu": 4}, has_exporter=True, author="ann", begun_at="today")
+ACT = {
+    "rung": "reset", "begun_at": "2026-11-30T00:00:00+00:00", "author": "ann", "verdict": "reset", "gpus": [],
+    "end": "done",
+}  # fmt: skip
 SECRET = {"admin-user": "YWRtaW4=", "admin-password": "c2VjcmV0"}
 
 
@@ -178,13 +183,19 @@ READERS = (
     Reader(
         "records of cordons",
         lambda: encode({"who": "ann", "at": "2026-11-30T00:00:00+00:00"}),
-        lambda content, _: describe_cordon_record(content.decode(errors="replace")),
+        lambda content, _: parse_cordon(content.decode(errors="replace")),
         spoil_document,
     ),
     Reader(
         "records of reboots",
         lambda: (REBOOT.text.encode(),),
         lambda content, _: parse_reboot_record(content.decode(errors="replace")),
+        spoil_document,
+    ),
+    Reader(
+        "records of acts",
+        lambda: encode({"acts": [ACT]}),
+        lambda content, _: parse_acts(content.decode(errors="replace")),
         spoil_document,
     ),
 )

@@ -30,6 +30,7 @@ OTHER_TESTS = {
     "config/yaml_files.py": "It names the line of a mistake that Ansible found (tests/unit/config).",
     "config/dashboards/files.py": "Dashboards of this program.",
     "gpus/dependents.py": "Dashboards of this program.",
+    "vocabulary/recorded_series.py": "Dashboards of this program.",
     "probes/host/declaration.py": "A file of this program.",
     "profile/recording.py:record_prometheus": "The queries are those of `read_last`.",
     "capacity/idle_pods.py:query_owners": "No recording has an idle pod; the labels are taken as they are.",

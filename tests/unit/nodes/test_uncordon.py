@@ -3,11 +3,11 @@
 import pytest
 
 from gpustack.errors import RolloutError
-from gpustack.nodes.cordon import classify_cordon, describe_cordon_record
+from gpustack.nodes.cordon import classify_cordon
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_host import require_node, require_node_name
 from gpustack.nodes.uncordon import refuse_foreign_cordon, uncordon_node
-from gpustack.probes.kubernetes.node_records import NODE_RECORDS
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS, Cordon, parse_cordon
 from tests.worlds.programs.node_api import HOSTS, NodeApi
 from tests.worlds.snapshots.answers import read_case
 
@@ -52,7 +52,11 @@ def test_an_uncordon_of_an_older_version_is_refused(api: NodeApi) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "[]", '{"at": "today"}', "[" * 2000])
 def test_a_text_that_is_no_record_describes_nobody(text: str) -> None:
-    assert describe_cordon_record(text) == ""
+    assert parse_cordon(text) is None
+
+
+def test_a_time_without_a_time_zone_is_none() -> None:
+    assert parse_cordon('{"who": "ann", "at": "2026-11-30T00:00:00"}') == Cordon("ann", None)
 
 
 @pytest.mark.parametrize("name", ["", "gpu1 k1", "gpu1%2C", "-a", "GPU1", 'x"y', "a/../b"])
