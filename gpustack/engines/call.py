@@ -49,9 +49,11 @@ class Reply:
         if self.missing_reason or not self.status:
             return self.missing_reason
         lines = [line.strip() for line in f"{self.stdout}\n{self.stderr}".splitlines()]
-        shown = [line for line in lines if line.startswith(("Error", "error", "ERROR"))] or [*filter(None, lines)]
+        error = next((line for line in lines if line.startswith(("Error", "error", "ERROR"))), "")
+        # Programs such as nvidia-smi say in the first line that something failed, and in the next ones why.
+        words = error or " ".join(filter(None, lines))
         who = "DCGM" if self.status < 0 else "the command"
-        return f"{who} returned {self.status}{f': {shorten_message(shown[0])}' if shown else ''}"
+        return f"{who} returned {self.status}{f': {shorten_message(words)}' if words else ''}"
 
 
 def call_engines(

@@ -182,7 +182,7 @@ def test_a_reset_forgets_what_the_driver_reported_of_the_gpu(driver_folder: Path
     before = hardware.read(root)
     assert before
     process = run_smi(driver_folder, root, "--gpu-reset", "-i", before.gpus[1].uuid)
-    assert (process.returncode, process.stdout) == (0, "GPU 00000000:1F:00.0 was successfully reset.\nAll done.\n")
+    assert (process.returncode, process.stdout) == (0, "GPU 00000000:1F:00.0 was successfully reset.\n")
     after = hardware.read(root)
     assert after
     assert after.gpus[0] == before.gpus[0]

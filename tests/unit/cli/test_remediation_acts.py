@@ -23,12 +23,13 @@ from tests.unit.cli.remediations import (
 from tests.unit.cli.unwell_gpus import UnwellGpus
 from tests.worlds.programs.node_api import NodeApi
 
-# nvidia-smi of a driver 580: its words after a reset, and where another process has the GPU open (constructed from
-# NVIDIA's forum and NVSentinel issue 1690).
+# The words of nvidia-smi after a reset, and where a client has the GPU open, are those that NVSentinel issue 1690
+# quotes; only the bus address is another.
 SMI = """#!/bin/sh
 echo "nvidia-smi $*" >>{log}
 case "$*" in
   *--gpu-reset*) {reset} ;;
+  *persistence_mode*) echo "{uuid}, {persistence}" ;;
   *--query-gpu=uuid*) echo "{uuid}" ;;
 esac
 """
@@ -36,8 +37,10 @@ SYSTEMCTL = """#!/bin/sh
 echo "systemctl $*" >>{log}
 case "$*" in "is-active --quiet nvidia-persistenced") exit 0 ;; is-active*) exit 3 ;; esac
 """
-WELL = "echo 'GPU 00000000:65:00.0 was successfully reset.'; echo 'All done.'"
-IN_USE = "echo 'GPU 00000000:65:00.0: In use by another client'; exit 19"
+WELL = "echo 'GPU 00000000:65:00.0 was successfully reset.'"
+IN_USE = (
+    r"printf 'The following GPUs could not be reset:\n  GPU 00000000:65:00.0: In use by another client\n'; exit 255"
+)
 QUICK = ("--wait-for-jobs", "1s", "--timeout", "1s", "--boot-timeout", "2s")
 
 
@@ -56,11 +59,11 @@ def take(target: str = "gpu1:0", *words: str) -> dict[str, Any]:
     return document
 
 
-def install_programs(node_api: NodeApi, reset: str = WELL, holders: str = "") -> Path:
+def install_programs(node_api: NodeApi, reset: str = WELL, holders: str = "", persistence: str = "Disabled") -> Path:
     """Install programs of the host, and return their log."""
     log = node_api.folder / "log"
     programs = {
-        "nvidia-smi": SMI.format(log=log, reset=reset, uuid=GPU),
+        "nvidia-smi": SMI.format(log=log, reset=reset, uuid=GPU, persistence=persistence),
         "systemctl": SYSTEMCTL.format(log=log),
         "find": f"#!/bin/sh\nprintf '{holders}'\n",
     }
@@ -167,6 +170,7 @@ def test_a_reset_stops_what_has_the_gpus_open_and_starts_it_again(
     steps = [line for line in log.read_text().splitlines() if "is-active" not in line]
     assert steps == [
         "systemctl stop nvidia-persistenced",
+        f"nvidia-smi --query-gpu=uuid,persistence_mode --format=csv,noheader -i {GPU}",
         f"nvidia-smi --gpu-reset -i {GPU}",
         "nvidia-smi --query-gpu=uuid --format=csv,noheader",
         "systemctl start nvidia-persistenced",
@@ -174,6 +178,14 @@ def test_a_reset_stops_what_has_the_gpus_open_and_starts_it_again(
     taints = [call[-2:] for call in node_api.read()["calls"] if "taint" in call]
     assert taints == [["gpustack.io/reset=:NoExecute", "--overwrite"], ["gpu1", "gpustack.io/reset-"]]
     assert (list_acts(node_api), node_api.read_node()["taints"]) == ([("reset", "done")], [])
+
+
+def test_persistence_mode_without_its_daemon_is_off_while_gpus_are_reset(node_api: NodeApi) -> None:
+    drain_node(node_api)
+    log = install_programs(node_api, persistence="Enabled")
+    assert take()["reason"] is None
+    steps = [line.split()[1:3] for line in log.read_text().splitlines() if "-pm" in line or "--gpu-reset" in line]
+    assert steps == [["-pm", "0"], ["--gpu-reset", "-i"], ["-pm", "1"]]
 
 
 def test_a_reset_with_nvswitches_is_of_all_gpus(node_api: NodeApi) -> None:

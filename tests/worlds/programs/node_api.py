@@ -45,7 +45,7 @@ from tests.worlds.programs.node_kubectl import run_kubectl, run_systemd
 PROGRAMS = {
     "kubectl": "",
     "systemd-run": "",
-    "nvidia-smi": "(--|>)",
+    "nvidia-smi": "(-|>)",
     "systemctl": "(is-active|stop|start)",
     "find": "/proc",
 }
