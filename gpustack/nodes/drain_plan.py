@@ -137,14 +137,19 @@ def refuse_drain(plan: DrainPlan, ended_pods: Sequence[str] = (), words: Sequenc
     raise RolloutError("node-pods-refused", message, reason, hint)
 
 
-def ensure_unchanged(preview: DrainPlan, current: DrainPlan) -> None:
-    """Raise RolloutError where pods would leave that were not shown, or the cordon is another one."""
+def list_new_pods(preview: DrainPlan, current: DrainPlan) -> list[str]:
+    """List the pods that would leave and were not shown, as reasons against it."""
     shown_uids = {resident.pod.uid for resident in preview.residents}
-    changes = [
+    return [
         f"{resident.pod.full_name} came to the node"
         for resident in current.residents
         if resident.fate != "stays" and resident.pod.uid not in shown_uids
     ]
+
+
+def ensure_unchanged(preview: DrainPlan, current: DrainPlan) -> None:
+    """Raise RolloutError where pods would leave that were not shown, or the cordon is another one."""
+    changes = list_new_pods(preview, current)
     if preview.cordon != current.cordon:
         changes.append(f"the cordon is {current.cordon} now, and was {preview.cordon}")
     if changes:

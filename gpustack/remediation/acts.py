@@ -22,8 +22,8 @@ from gpustack.nodes.stranded_pods import build_removal_script
 from gpustack.probes.kubernetes.node_pods import NodePod
 from gpustack.remediation.case import Case
 from gpustack.remediation.reset import (
-    ABSENT,
     RESET_LIMIT,
+    build_presence_script,
     build_reset_script,
     build_taint_command,
     build_untaint_script,
@@ -83,7 +83,7 @@ class Acts:
             whole_baseboard = has_nvswitches(View(self.case.drain.snapshot, host.name))
         except FactUnavailable as error:
             return f"whether the host has NVSwitches is unknown: {error}"
-        if fault := self.writer.run(self.node, ABSENT, via=host)[1]:
+        if fault := self.writer.run(self.node, build_presence_script(uuids), via=host)[1]:
             return fault
         exporter = has_ready_exporter(self.case.drain.snapshot)
         output = ""
@@ -109,8 +109,9 @@ class Acts:
         return self.wait_until(lambda: self.explain_missing_gpus(exporter=False), self.waits.boot)
 
     def explain_missing_gpus(self, *, exporter: bool) -> str:
-        """Explain what the node still lacks; empty where it offers all GPUs again."""
-        snapshot, count = self.read_cluster(), self.case.offer.capacity_count
+        """Explain what the node still lacks; empty where it offers all GPUs again. A node of which no GPU was known
+        before does not show that it has all of them."""
+        snapshot, count = self.read_cluster(), max(1, self.case.unit_count)
         offered = sum(require_node(snapshot, self.node).devices.values())
         if offered < count:
             return f"it offers {offered} of {count} GPUs"

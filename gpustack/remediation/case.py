@@ -18,6 +18,7 @@ from gpustack.health.sign import Verdict
 from gpustack.health.sources import NodeOffer, Sources
 from gpustack.nodes.drain_plan import PROBES, DrainPlan, gather_node, plan_drain
 from gpustack.nodes.node_host import read_node_records
+from gpustack.nodes.reboot_record import parse_reboot_record
 from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.kubernetes.node_records import NodeRecord, parse_cordon
@@ -61,7 +62,10 @@ class Case:
 
     @cached_property
     def request(self) -> Verdict:
-        """The strongest that any source asks for, also where one source alone does."""
+        """The verdict, where it asks for an act: of another GPU one source alone adds nothing to it. Else the strongest
+        that any source asks for."""
+        if self.verdict in RUNGS_BY_VERDICT:
+            return self.verdict
         return select_worst(sign.verdict for entry in self.gpus for sign in entry.signs)
 
     @cached_property
@@ -73,9 +77,30 @@ class Case:
 
     @property
     def withholds_gpus(self) -> bool:
-        """Tell whether the kubelet withholds a GPU, and nothing else names a fault of one of the target."""
-        others = {sign.verdict for entry in self.gpus for sign in entry.signs if sign.source != "kubelet"}
-        return bool(self.offer.withheld_count) and not others & RUNGS_BY_VERDICT.keys() and self.verdict != "unknown"
+        """Tell whether the kubelet withholds a GPU, and nothing else names a fault of any GPU of the node: the kubelet
+        does not say which one it withholds, and its device plugin would offer all of them again."""
+        entries = [entry for entry in self.health.gpus if entry.gpu.node == self.node.name]
+        others = {sign.verdict for entry in entries for sign in entry.signs if sign.source != "kubelet"}
+        is_known = all(entry.verdict != "unknown" for entry in entries) and self.verdict != "unknown"
+        return bool(self.offer.withheld_count) and is_known and others <= {"ok"}
+
+    @property
+    def unit_count(self) -> int:
+        """The count of GPUs and MIG instances that the node has by the API, also of those that it does not offer."""
+        withheld = [
+            total - offered
+            for node in self.gpu_nodes
+            if node.name == self.node.name
+            for total, offered in node.withheld.values()
+        ]
+        return sum(self.node.devices.values()) + sum(withheld)
+
+    @property
+    def killed_reboot(self) -> Act | None:
+        """The reboot of the record that a killed gpustack left, which is continued."""
+        last = max(self.acts or (), key=lambda act: act.begun_at, default=None)
+        is_begun = last is not None and (last.rung, last.end) == ("reboot", "begun")
+        return last if is_begun and parse_reboot_record(self.node.reboot_record) else None
 
 
 def read_case(

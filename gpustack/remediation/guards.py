@@ -56,8 +56,8 @@ def explain_old_data(case: Case) -> str:
     apart = abs(case.read_at.timestamp() - case.health.time)
     if apart > FRESH_SECONDS:
         return f"the clocks of Prometheus and of this machine are {format_duration(apart)} apart"
-    if case.acts is None:
-        return "the record of acts on the node (annotation gpustack.io/remediation) cannot be read"
+    if unread := [record.name for record in case.nodes if parse_acts(record.remediation_record) is None]:
+        return f"the record of acts (annotation gpustack.io/remediation) of {', '.join(unread)} cannot be read"
     if case.verdict == "unknown" or not case.gpus:
         return next((entry.reason for entry in case.gpus if entry.reason), "the verdict is unknown")
     return ""
@@ -73,11 +73,15 @@ def explain_single_signal(case: Case) -> str:
 
 
 def explain_last_node(case: Case) -> str:
-    """Explain why no other node takes pods with GPUs."""
+    """Explain why no other node takes pods with GPUs. Those of this node may not tolerate a taint that it has not."""
+    taints = {
+        node.name: {taint for taint in node.taints if not taint.endswith(":PreferNoSchedule")} for node in case.kubelets
+    }
     others = [
         record
         for record in list_gpu_nodes(case)
         if record.name != case.node.name and record.ready and not record.cordoned and any(record.devices.values())
+        if record.name in taints and taints[record.name] <= taints.get(case.node.name, set())
     ]
     return "" if others else "no other node that takes pods offers a GPU"
 
@@ -104,17 +108,14 @@ def explain_reboots(case: Case) -> str:
 
 def explain_limit(case: Case, rung: str) -> str:
     """Explain why a rung was taken too often within the last seven days. A reboot that was killed is continued."""
-    if case.node.reboot_record:
-        return ""
-    count = sum(act.rung == rung for act in case.acts or ())
+    count = sum(act.rung == rung and act != case.killed_reboot for act in case.acts or ())
     return f"{format_count(count, rung)} within 7 days, {MOST_ACTS} at most" if count >= MOST_ACTS else ""
 
 
 def explain_recent_act(case: Case) -> str:
     """Explain why the last act is too young: its effect is not seen yet. A reboot that was killed is continued."""
-    if case.node.reboot_record:
-        return ""
-    last = max((act for act in case.acts or () if act.rung in DISRUPTIVE), key=lambda act: act.begun_at, default=None)
+    acts = [act for act in case.acts or () if act.rung in DISRUPTIVE and act != case.killed_reboot]
+    last = max(acts, key=lambda act: act.begun_at, default=None)
     if last is None or (age := case.read_at - last.begun_at) >= COOL_DOWN:
         return ""
     remaining = format_duration((COOL_DOWN - age).total_seconds())

@@ -29,8 +29,8 @@ class ActRecorder:
         """Record that a rung begins, with the cordon where it is the rung. A reboot that was killed is continued under
         its own record. Raise RolloutError where somebody changed the cordon or the record meanwhile."""
         case, is_cordon = self.case, rung == "cordon"
-        if rung == "reboot" and case.node.reboot_record and (acts := select_reboots(case)):
-            return acts[-1]
+        if rung == "reboot" and (act := case.killed_reboot):
+            return act
         moment = datetime.now(UTC).replace(microsecond=0)
         act = Act(rung, moment, self.writer.author, case.verdict, case.due_gpus)
         cordon = dump_json({"who": self.writer.author, "at": moment.isoformat()})
@@ -57,19 +57,18 @@ class ActRecorder:
         return act
 
     def end(self, act: Act, end: End) -> None:
-        """Record how an act ended."""
+        """Record how an act ended. Raise RolloutError where somebody made the record unreadable meanwhile: acts that
+        it may have had are not written over."""
         name = self.case.node.name
 
         def build(node: NodeRecord) -> str:
-            acts = mark_end(parse_acts(node.remediation_record) or (), act, end)
-            return build_patch_command(node, {REMEDIATION_RECORD: format_acts(acts)}, {})
+            if (acts := parse_acts(node.remediation_record)) is None:
+                reason = f"The annotation {REMEDIATION_RECORD} cannot be read."
+                raise RolloutError("node-change-refused", f"The rung {act.rung} of {name} ended: {end}.", reason)
+            return build_patch_command(node, {REMEDIATION_RECORD: format_acts(mark_end(acts, act, end))}, {})
 
         self.writer.change_node(name, self.read, build)
         self.report(Event("changed", name, f"remediation: {act.rung} {end}"))
-
-
-def select_reboots(case: Case) -> list[Act]:
-    return [act for act in case.acts or () if act.rung == "reboot"]
 
 
 def mark_end(acts: Iterable[Act], act: Act, end: End) -> list[Act]:

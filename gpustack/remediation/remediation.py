@@ -10,7 +10,7 @@ from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.errors import GpustackError, RolloutError
 from gpustack.events import ignore_event
-from gpustack.nodes.drain_plan import gather_node
+from gpustack.nodes.drain_plan import gather_node, list_new_pods
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_host import require_node
 from gpustack.nodes.node_reboot import Waits
@@ -21,7 +21,7 @@ from gpustack.proof.silence import leave_silence
 from gpustack.remediation.act_record import Act
 from gpustack.remediation.acts import Acts
 from gpustack.remediation.case import Case
-from gpustack.remediation.guards import refuse_rung
+from gpustack.remediation.guards import explain_old_data, refuse_rung
 from gpustack.remediation.ladder import Ladder, build_ladder
 from gpustack.remediation.recorder import ActRecorder
 from gpustack.remediation.reset import RESET_LIMIT
@@ -79,8 +79,7 @@ class Remediation:
             return gather_node(case.inventory, case.node.name, run.record, probes, hosts)
 
         def explain_change() -> str:
-            verdict = self.read().verdict
-            return "" if verdict == case.verdict else f"the verdict is {verdict} now, and was {case.verdict}"
+            return explain_other_case(case, self.read())
 
         acts = Acts(case, gather, writer, self.waits, run.record, explain_change, self.ended_pods, run.find_stop_reason)
         try:
@@ -99,6 +98,9 @@ class Remediation:
     def reboot(self, case: Case) -> tuple[str, str]:
         """Reboot the host, and leave the node cordoned. Return why that failed, and why it was stopped."""
         plan = plan_reboot(gather_nodes(case.inventory, [case.node.name], ignore_event), self.ended_pods)
+        cordons = {target.drain.cordon for target in plan.targets}
+        if cordons != {case.drain.cordon}:
+            return f"the cordon is {', '.join(sorted(cordons))} now, and was {case.drain.cordon}", ""
         rolling = RollingReboot(case.inventory, self.open_run, self.waits, self.ended_pods, keeps_cordon=True)
         (outcome,) = rolling.run(plan)
         reason = "" if outcome.outcome == "rebooted" else f"{outcome.outcome}: {outcome.reason}"
@@ -118,12 +120,23 @@ def ensure_same(preview: Ladder, read: Callable[[], Case]) -> Ladder:
         changes.append("somebody acts on the node: its record of acts has changed")
     if preview.case.due_gpus != current.case.due_gpus:
         changes.append("other GPUs ask for the act now")
+    if current.next_act == "drain":
+        changes += list_new_pods(preview.case.drain, current.case.drain)
     if changes:
         label = preview.case.target.label
         hint = build_command(preview.case.inventory, "remediate", label, "--check")
         message = f"{label} is not what was shown; nothing was changed."
         raise RolloutError("remediation-changed-since", message, "\n".join(changes), hint)
     return current
+
+
+def explain_other_case(case: Case, current: Case) -> str:
+    """Explain why an act that waited does not go on; empty where nothing stands against it."""
+    if current.verdict != case.verdict:
+        return f"the verdict is {current.verdict} now, and was {case.verdict}"
+    if current.drain.cordon != case.drain.cordon:
+        return f"the cordon is {current.drain.cordon} now, and was {case.drain.cordon}"
+    return explain_old_data(current)
 
 
 def describe_rung(ladder: Ladder) -> str:

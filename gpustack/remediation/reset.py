@@ -16,7 +16,13 @@ from gpustack.probes.standalone.units import ENGINE, GPU_EXPORTER
 TAINT = "gpustack.io/reset"
 RESET_LIMIT = 240
 """Seconds for the reset with its stops, on the host."""
-ABSENT = "command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on the host' >&2; exit 1; }"
+PRESENCE = """
+command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on the host' >&2; exit 1; }
+listed=$(nvidia-smi --query-gpu=uuid --format=csv,noheader) || { echo "nvidia-smi lists no GPU: $listed" >&2; exit 1; }
+for uuid in $uuids; do
+  case $listed in *"$uuid"*) ;; *) echo "the host has no GPU $uuid" >&2; exit 1 ;; esac
+done
+"""
 UNITS = ("nvidia-persistenced", GPU_EXPORTER, ENGINE)
 FABRIC_UNIT = "nvidia-fabricmanager"
 UNTAINT = """
@@ -33,6 +39,11 @@ def build_taint_command(node: str) -> str:
 def build_untaint_script(node: str) -> str:
     """Build the script that lets the pods come again. It succeeds also where the taint is gone already."""
     return UNTAINT.format(options=build_options(node), taint=TAINT)
+
+
+def build_presence_script(uuids: Collection[str]) -> str:
+    """Build the script that fails where the host does not have these GPUs: it may be another machine than before."""
+    return f"uuids={shlex.quote(' '.join(sorted(uuids)))}{PRESENCE}"
 
 
 def build_options(node: str) -> str:

@@ -12,6 +12,7 @@ restore() {
   for unit in $running; do systemctl start "$unit"; done
 }
 trap restore EXIT
+trap 'exit 1' HUP INT TERM
 for unit in $running; do systemctl stop "$unit" || exit 1; done
 list_holders() { find /proc/[0-9]*/fd -maxdepth 1 -lname '/dev/nvidia*' 2>/dev/null | cut -d / -f 3 | sort -un | tr '\n' ' '; }
 round=0

@@ -169,6 +169,7 @@ def test_a_reset_stops_what_has_the_gpus_open_and_starts_it_again(
     assert (document["outcome"], document["reason"], silences) == ("done", None, [(["gpu1"], 240, "reset")])
     steps = [line for line in log.read_text().splitlines() if "is-active" not in line]
     assert steps == [
+        "nvidia-smi --query-gpu=uuid --format=csv,noheader",
         "systemctl stop nvidia-persistenced",
         f"nvidia-smi --query-gpu=uuid,persistence_mode --format=csv,noheader -i {GPU}",
         f"nvidia-smi --gpu-reset -i {GPU}",

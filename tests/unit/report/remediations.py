@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from gpustack.health.fleet import select_gpus
 from gpustack.health.sources import NodeOffer
+from gpustack.probes.kubernetes.nodes import Node
 from gpustack.remediation.act_record import Act
 from gpustack.remediation.case import Case
 from gpustack.remediation.ladder import build_ladder
@@ -24,6 +25,9 @@ def make_case() -> Case:
     act = Act("cordon", datetime(2026, 11, 29, 23, tzinfo=UTC), "ann@desk", "reboot", ("GPU-gpu1-1",), "done")
     offer = NodeOffer({"nvidia_com_gpu": 2}, {"nvidia_com_gpu": 1})
     second_node = replace(NODE, name="gpu2", cordoned=False)
+    kubelets = tuple(
+        Node(name, "", name, "1.36.4", ready=True, reason="", pod_cidr="", taints=()) for name in ("gpu1", "gpu2")
+    )
     return Case(
         Target("gpu1", "1"),
         health,
@@ -32,7 +36,7 @@ def make_case() -> Case:
         offer,
         make_plan(),
         (NODE, second_node),
-        (),
+        kubelets,
         (),
         (act,),
         TAKEN_AT,

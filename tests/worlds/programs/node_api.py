@@ -192,4 +192,4 @@ def describe_node(node: dict[str, Any], old_nodes: Collection[str]) -> dict[str,
         "kubeletVersion": "v1.35.4" if node["metadata"]["name"] in old_nodes else "v1.36.4",
     }
     status = {**node["status"], "nodeInfo": info, "addresses": [{"type": "InternalIP", "address": address}]}
-    return {"metadata": {"name": node["metadata"]["name"]}, "spec": {}, "status": status}
+    return {"metadata": {"name": node["metadata"]["name"]}, "spec": node.get("spec", {}), "status": status}
