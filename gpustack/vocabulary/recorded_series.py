@@ -1,12 +1,12 @@
 """The series that recording rules write, as values/rules/gpu-recording.yaml declares them, and who reads a series."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
+from gpustack.files.json_text import load_json
 from gpustack.vocabulary.fields import extract_sentence, find_fields, find_original, list_spellings
 
 NAME = re.compile(r"\b(?:gpustack:[a-z0-9_:]+|DCGM_[A-Z0-9_]+|kube_[a-z_]+)")
@@ -101,7 +101,7 @@ def index_alerts() -> Mapping[str, tuple[str, ...]]:
 def index_panels() -> Mapping[str, tuple[str, ...]]:
     """Index the panels, as `GPU detail: Temperature`, by the series that their queries read."""
     boards = [
-        json.loads(path.read_text(encoding="utf-8"))
+        load_json(path.read_text(encoding="utf-8"))
         for path in sorted((locate_shipped_values() / "dashboards").glob("*.json"))
     ]
     return collect_readers(

@@ -50,7 +50,8 @@ def observe_announcements(view: View) -> Iterator[AbnormalState]:
     for name, announced in announcements.items():
         host = locate_node(view, name)
         subject = f"node {name}, Flannel"
-        same = [other for other, entry in announcements.items() if entry.address == announced.address]
+        addresses = {other: announcement.address for other, announcement in announcements.items()}
+        same = [other for other, address in addresses.items() if address == announced.address]
         if len(same) > 1:
             message = f"it announces {announced.address}, as those of {format_value(same)} do"
             yield build_state(host, "broken", subject, message, SHOW_ANNOTATIONS)
