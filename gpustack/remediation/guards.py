@@ -133,6 +133,15 @@ def explain_foreign_cordon(case: Case) -> str:
     return f"{case.node.cordon_manager or 'somebody'} cordoned the node, and not gpustack"
 
 
+def explain_unknown_host(case: Case) -> str:
+    return "" if case.drain.host else f"the host of the node is unknown: {case.drain.unknown_holders_reason}"
+
+
+def explain_own_host(case: Case) -> str:
+    host = case.inventory.by_name.get(case.drain.host)
+    return "gpustack runs on the host, and would end with it" if host and host.connection == "local" else ""
+
+
 def explain_upgrade(case: Case) -> str:
     """Explain which upgrade or reboot is under way in the cluster."""
     versions = {node.kubelet for node in case.kubelets}
@@ -183,6 +192,14 @@ def advise_nodes(case: Case) -> Hint:
     return Command("kubectl", "get", "nodes")
 
 
+def advise_verify(case: Case) -> Hint:
+    return build_command(case.inventory, "verify")
+
+
+def advise_reboot(case: Case) -> Hint:
+    return Prose("reboot {} by hand", case.drain.host)
+
+
 def advise_vendor(case: Case) -> Hint:
     return build_command(case.inventory, "snapshot", "--redact", "addresses", "--out", f"{case.node.name}.jsonl")
 
@@ -198,6 +215,8 @@ GUARDS = (
     Guard("last-gpu-node", OF_VERDICTS, explain_last_node, advise_nodes),
     Guard("nodes-out", OF_VERDICTS, explain_nodes_out, advise_nodes),
     Guard("upgrade", ALL, explain_upgrade, advise_nodes),
+    Guard("known-host", frozenset({"reset", "reboot"}), explain_unknown_host, advise_verify),
+    Guard("own-host", frozenset({"reboot"}), explain_own_host, advise_reboot),
     Guard("budgets", frozenset({"drain"}), explain_budgets, advise_drain),
     Guard("resets-per-week", frozenset({"reset"}), explain_resets, advise_vendor),
     Guard("reboots-per-week", frozenset({"reboot"}), explain_reboots, advise_vendor),

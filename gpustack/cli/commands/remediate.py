@@ -6,7 +6,7 @@ import typer
 
 from gpustack.cli.gpu.prometheus import Source, open_source
 from gpustack.cli.help import declare_command
-from gpustack.cli.node.options import CheckOption, EndPodOption, open_node_run, require_agreement
+from gpustack.cli.node.options import CheckOption, EndPodOption, list_pod_words, open_node_run, require_agreement
 from gpustack.cli.node.reboot import TimeOptions
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.root import OPERATE, ROOT
@@ -75,7 +75,7 @@ def remediate(
     drain, words = ladder.case.drain, ["remediate", target]
     if act == "drain":
         refuse_drain(drain, ended_pods, words)
-    repeat = [*words, *(word for name in ended_pods for word in ("--end-pod", name))]
+    repeat = [*words, *list_pod_words(ended_pods), *times.list_words(), *source.list_words()]
     require_agreement(session, drain.snapshot, f"Take the rung {act} of {chosen.label}?", repeat)
     names = [drain.host] if drain.host else []
     remediation = Remediation(

@@ -75,6 +75,18 @@ class Source:
         """Tell whether the Prometheus is that of the inventory."""
         return not self.address
 
+    def list_words(self) -> list[str]:
+        """List the options that were given, for a command to repeat."""
+        options = {
+            "--prometheus": self.address,
+            "--token-file": self.token,
+            "--basic-auth-file": self.login,
+            "--client-certificate": self.certificate,
+            "--ca-file": self.ca,
+            "--tenant": self.tenant,
+        }
+        return [word for name, value in options.items() if value for word in (name, str(value))]
+
     def build_access(self) -> "Access":
         """Build the access to the address. Raise UsageError for a file that cannot be read, and for two logins."""
         from gpustack.metrics.web import Access

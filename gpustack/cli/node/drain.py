@@ -3,12 +3,22 @@
 from typing import TYPE_CHECKING, Annotated
 
 from gpustack.cli import options
-from gpustack.cli.node.options import CheckOption, EndPodOption, NodeArgument, open_node_run, require_agreement
+from gpustack.cli.node.options import (
+    CheckOption,
+    EndPodOption,
+    NodeArgument,
+    list_pod_words,
+    open_node_run,
+    require_agreement,
+)
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.session import split_words
 
 if TYPE_CHECKING:
     from gpustack.nodes.drain import DrainResult
+
+
+TIMEOUT = "5m"
 
 
 def drain(
@@ -17,7 +27,7 @@ def drain(
     end_pod: EndPodOption = None,
     timeout: Annotated[
         str, options.build_time_option("--timeout", "1s", "1d", text="Time for the pods to leave, 1s to 1d.")
-    ] = "5m",
+    ] = TIMEOUT,
     check: CheckOption = False,
     session: LockSession,
 ) -> "DrainResult":
@@ -40,7 +50,7 @@ def drain(
         return DrainResult(plan, plan.cordon)
     session.show_preview(plan)
     refuse_drain(plan, ended_pods)
-    repeat = [*words, *(word for name in ended_pods for word in ("--end-pod", name))]
+    repeat = [*words, *list_pod_words(ended_pods), *(["--timeout", timeout] if timeout != TIMEOUT else [])]
     require_agreement(session, plan.snapshot, f"Drain {node}?", repeat)
     with open_node_run(session, plan.snapshot, words) as (run, writer):
         result = Drain(

@@ -27,6 +27,11 @@ EndPodOption = Annotated[
 CheckOption = Annotated[bool, typer.Option("--check", help="Only show what would happen, and change nothing.")]
 
 
+def list_pod_words(ended_pods: Sequence[str]) -> list[str]:
+    """List the options that name pods, for a command to repeat."""
+    return [word for name in ended_pods for word in ("--end-pod", name)]
+
+
 def require_agreement(session: LockSession, snapshot: "Snapshot", question: str, words: Sequence[str]) -> None:
     """Ask the question unless --yes answers it. `words` are the command to repeat. Raise RolloutError for a no."""
     from gpustack.cli.questions import confirm

@@ -1,13 +1,13 @@
 """The command `gpustack node reboot`, which reboots the hosts of nodes one after the other."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.node.options import CheckOption, EndPodOption, open_node_run, require_agreement
+from gpustack.cli.node.options import CheckOption, EndPodOption, list_pod_words, open_node_run, require_agreement
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.session import split_words
 
@@ -35,6 +35,15 @@ class TimeOptions:
             "--boot-timeout", "1s", "1d", text="Time for a host to be back with all of its GPUs, 1s to 1d."
         ),
     ] = "20m"
+
+    def list_words(self) -> list[str]:
+        """List the options that are not the defaults, for a command to repeat."""
+        chosen = {
+            entry.name: getattr(self, entry.name)
+            for entry in fields(self)
+            if entry.default != getattr(self, entry.name)
+        }
+        return [word for name, text in chosen.items() for word in (f"--{name.replace('_', '-')}", text)]
 
     def build_waits(self) -> "Waits":
         from gpustack.nodes.node_reboot import Waits
@@ -73,7 +82,7 @@ def reboot(
     if not plan.targets:
         return RebootResult(plan, ())
     session.show_preview(plan)
-    repeat = [*words, *(["--if-required"] if required else [])]
+    repeat = [*words, *(["--if-required"] if required else []), *list_pod_words(ended_pods), *times.list_words()]
     require_agreement(session, plan.snapshot, f"Reboot {len(plan.targets)} hosts, one after the other?", repeat)
     began = time.monotonic()
     names = [target.drain.host for target in plan.targets if target.drain.host]

@@ -37,7 +37,7 @@ def test_without_a_yes_nothing_is_recorded(node_api: NodeApi) -> None:
     result = run("gpu1")
     assert isinstance(result.exception, GpustackError)
     assert (result.exception.reference, node_api.read()["calls"]) == ("node-declined", [])
-    assert result.exception.hint == "gpustack node reboot gpu1 --yes -i hosts.yml"
+    assert result.exception.hint == f"gpustack node reboot gpu1 {' '.join(QUICK)} --yes -i hosts.yml"
 
 
 def test_a_check_names_what_waits_and_what_is_refused(node_api: NodeApi) -> None:

@@ -5,11 +5,16 @@ import json
 import subprocess
 from dataclasses import replace
 from datetime import timedelta
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from gpustack.cli.app import app
+from gpustack.config.host import HostSpec
+from gpustack.errors import GpustackError
 from gpustack.gpus.fleet import ACTION
 from gpustack.health import sources
 from gpustack.health.sources import Sources
@@ -27,6 +32,7 @@ from tests.unit.cli.remediations import (
 )
 from tests.unit.cli.test_remediation_acts import change_while_asked, install_programs, list_acts, take
 from tests.unit.cli.unwell_gpus import UnwellGpus
+from tests.worlds.programs import node_api as node_api_module
 from tests.worlds.programs.node_api import NodeApi
 
 REBOOT = json.dumps(
@@ -222,6 +228,36 @@ def test_a_node_that_was_uncordoned_is_not_rebooted(
     document = take()
     assert (document["outcome"], document["reason"]) == ("failed", "the cordon is none now, and was gpustack")
     assert node_api.read()["boots"]["h1"] == 0
+
+
+def test_without_a_known_host_nothing_is_reset_and_no_act_recorded(
+    node_api: NodeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drain_node(node_api)
+    node_api.lost_hosts = {"h1"}
+    assert list_refusals() == ["known-host"]
+    assert (expect_error("gpu1:0", "--yes").reference, list_acts(node_api)) == ("remediation-refused", [])
+
+
+def test_the_host_of_gpustack_is_not_rebooted(
+    node_api: NodeApi, gpus: UnwellGpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus.values = {"XID_ERRORS": 79, "GET_GPU_RECOVERY_ACTION": 2}
+    drain_node(node_api)
+    plane, host = node_api_module.HOSTS
+    hosts = (plane, replace(host, connection="local", spec=HostSpec(gpustack_node_ip=IPv4Address(host.address))))
+    monkeypatch.setattr(node_api_module, "HOSTS", hosts)
+    assert list_refusals() == ["own-host"]
+    assert (expect_error("gpu1:0", "--yes").reference, list_acts(node_api)) == ("remediation-refused", [])
+
+
+def test_the_command_to_repeat_has_all_options(node_api: NodeApi) -> None:
+    options = "--end-pod team-a/notebook --wait-for-jobs 2h"
+    words = f"{options} --prometheus http://127.0.0.1:9090 --tenant gpus".split()
+    assert expect_error("gpu1:0", *words).hint == f"gpustack remediate gpu1:0 {' '.join(words)} --yes -i hosts.yml"
+    reboot = CliRunner().invoke(app, ["node", "reboot", "gpu1", *options.split(), "-q"]).exception
+    assert isinstance(reboot, GpustackError)
+    assert reboot.hint == f"gpustack node reboot gpu1 {options} --yes -i hosts.yml"
 
 
 def test_a_reset_that_gets_a_signal_starts_the_units_again(tmp_path: Path) -> None:
