@@ -80,8 +80,8 @@ def mark_end(acts: Iterable[Act], act: Act, end: End) -> list[Act]:
 
 def ensure_same_record(case: Case, node: NodeRecord) -> None:
     """Raise RolloutError where somebody acts on the node, or changed its cordon."""
-    same_cordon = (node.cordoned, node.cordon_record) == (case.node.cordoned, case.node.cordon_record)
-    if same_cordon and node.remediation_record == case.node.remediation_record:
+    cordon, shown = ((entry.cordoned, entry.cordon_record, entry.owns_cordon) for entry in (node, case.node))
+    if cordon == shown and node.remediation_record == case.node.remediation_record:
         return
     message = f"Somebody else acts on {node.name}; nothing was changed."
     reason = "Its cordon or its record of acts changed at this moment."

@@ -274,3 +274,22 @@ def test_a_reset_that_gets_a_signal_starts_the_units_again(tmp_path: Path) -> No
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     assert subprocess.run(["sh", "-s"], input=script, text=True, env=environment, check=False).returncode == 1
     assert "start nvidia-persistenced" in log.read_text()
+
+
+def test_a_person_who_cordons_the_node_anew_at_the_last_moment_ends_the_act(
+    node_api: NodeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record of gpustack's cordon stays on the node; only the manager of the field is another one."""
+    drain_node(node_api)
+    gather, rounds = node_api.gather, list[int]()
+
+    def interrupt(*words: Any, **options: Any) -> Any:
+        rounds.append(1)
+        if len(rounds) == 3:
+            record = node_api.read_node()["metadata"]["annotations"]["gpustack.io/cordon"]
+            node_api.set_cordon("kubectl-cordon", record)
+        return gather(*words, **options)
+
+    monkeypatch.setattr(drain_plan, "gather", interrupt)
+    error = expect_error("gpu1:0", "--yes")
+    assert (error.reference, list_acts(node_api)) == ("remediation-changed-since", [])
