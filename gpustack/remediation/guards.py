@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from gpustack.command import NO_HINT, Command, Hint, Prose
+from gpustack.doctor.checks.node_lookup import PROMETHEUS
 from gpustack.doctor.states.node_labels import FINISHED_STATES, UPGRADE_STATE
 from gpustack.errors import RolloutError
 from gpustack.events import format_count
@@ -127,6 +128,16 @@ def explain_budgets(case: Case) -> str:
     return "; ".join(reasons)
 
 
+def explain_evicted_prometheus(case: Case) -> str:
+    """Explain why there would be no verdict after a drain. With a volume on the node, Prometheus runs nowhere else."""
+    pods = [
+        resident.pod.full_name
+        for resident in case.drain.residents
+        if resident.fate != "stays" and resident.pod.labels.get("app.kubernetes.io/name") == PROMETHEUS
+    ]
+    return f"{', '.join(pods)} is on the node, and a drain would evict what the verdict is read from" if pods else ""
+
+
 def explain_foreign_cordon(case: Case) -> str:
     if case.drain.cordon != "others":
         return ""
@@ -218,6 +229,7 @@ GUARDS = (
     Guard("known-host", frozenset({"reset", "reboot"}), explain_unknown_host, advise_verify),
     Guard("own-host", frozenset({"reboot"}), explain_own_host, advise_reboot),
     Guard("budgets", frozenset({"drain"}), explain_budgets, advise_drain),
+    Guard("prometheus-node", frozenset({"drain"}), explain_evicted_prometheus, advise_drain),
     Guard("resets-per-week", frozenset({"reset"}), explain_resets, advise_vendor),
     Guard("reboots-per-week", frozenset({"reboot"}), explain_reboots, advise_vendor),
     Guard("cool-down", DISRUPTIVE, explain_recent_act, advise_check),

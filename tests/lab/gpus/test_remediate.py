@@ -20,7 +20,6 @@ from tests.lab.witness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-GPU = "host2:0"
 RECORD = "gpustack.io/remediation"
 TIMES = ("--wait-for-jobs", "10s", "--timeout", "2m", "--boot-timeout", "10m")
 
@@ -32,28 +31,40 @@ def broken_gpu(two: lab.Lab, gpustack: Run) -> Iterator[None]:
     before = path.read_text()
     roads.merge_spec(two, gpu={"dcgm": "standalone"})
     gpustack("install", "-i", two.inventory, "--yes", limit=1500)
-    two.set_gpu(GPU, "xid=48")
+    two.set_gpu(f"{pick_node(two)}:0", "xid=48")
     try:
         yield
     finally:
-        two.set_gpu("host2", "recover")
-        run_kubectl(two, "annotate", "node", "host1", "host2", f"{RECORD}-")
-        run_kubectl(two, "uncordon", "host2")
+        two.set_gpu(pick_node(two), "recover")
+        run_kubectl(two, "annotate", "node", pick_other_node(two), pick_node(two), f"{RECORD}-")
+        run_kubectl(two, "uncordon", pick_node(two))
         run_kubectl(two, "delete", "namespace", PODS, "--ignore-not-found")
         path.write_text(before)
         gpustack("install", "-i", two.inventory, "--yes", limit=1500)
 
 
-def remediate(two: lab.Lab, gpustack: Run, *words: str, code: int | None, target: str = GPU) -> dict[str, Any]:
+def pick_other_node(two: lab.Lab) -> str:
+    """Pick the node on which Prometheus runs: its volume is there, and the guard rail prometheus-node keeps it."""
+    words = ("get", "pods", "-n", "monitoring", "-l", "app.kubernetes.io/name=prometheus")
+    return run_kubectl(two, *words, "-o", "jsonpath={.items[0].spec.nodeName}").strip()
+
+
+def pick_node(two: lab.Lab) -> str:
+    return "host1" if pick_other_node(two) == "host2" else "host2"
+
+
+def remediate(two: lab.Lab, gpustack: Run, *words: str, code: int | None, target: str = "") -> dict[str, Any]:
     """Run the command, and return its document, also that of an error."""
     options = ("-i", two.inventory, "-o", "json", *REST, *TIMES)
     began = time.monotonic()
-    document: dict[str, Any] = json.loads(gpustack("remediate", target, *words, *options, code=code, limit=3000).stdout)
+    document: dict[str, Any] = json.loads(
+        gpustack("remediate", target or f"{pick_node(two)}:0", *words, *options, code=code, limit=3000).stdout
+    )
     print(f"{' '.join(words)}: {time.monotonic() - began:.0f} s")
     return document
 
 
-def check(two: lab.Lab, gpustack: Run, code: int | None = None, target: str = GPU) -> dict[str, Any]:
+def check(two: lab.Lab, gpustack: Run, code: int | None = None, target: str = "") -> dict[str, Any]:
     return remediate(two, gpustack, "--check", code=code, target=target)
 
 
@@ -68,7 +79,7 @@ def find_next(document: dict[str, Any]) -> str:
     return next((str(rung["rung"]) for rung in document["rungs"] if rung["rung_state"] == "next"), "")
 
 
-def list_refusals(two: lab.Lab, gpustack: Run, target: str = GPU) -> set[str]:
+def list_refusals(two: lab.Lab, gpustack: Run, target: str = "") -> set[str]:
     return {refusal["guard"] for refusal in check(two, gpustack, target=target)["refusals"]}
 
 
@@ -101,64 +112,64 @@ def build_record(rung: str, ages: list[timedelta], end: str) -> str:
 
 
 def test_two_sources_ask_for_a_reset(two: lab.Lab, gpustack: Run) -> None:
-    wait_until("the verdict", lambda: read_verdict(two, gpustack, "host2", "0") == "reset", limit=240)
+    wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_node(two), "0") == "reset", limit=240)
     document = check(two, gpustack, code=0)
     assert (document["health"], find_next(document)) == ("reset", "cordon")
-    assert read_node(two, "host2") == (False, set())
+    assert read_node(two, pick_node(two)) == (False, set())
 
 
 def test_without_a_yes_nothing_is_done(two: lab.Lab, gpustack: Run) -> None:
     assert remediate(two, gpustack, code=5)["reference"] == "node-declined"
-    assert read_node(two, "host2") == (False, set())
+    assert read_node(two, pick_node(two)) == (False, set())
 
 
 def test_two_signals_refuses_one_source_alone(two: lab.Lab, gpustack: Run) -> None:
-    two.set_gpu("host1:1", "recovery=1")
+    two.set_gpu(f"{pick_other_node(two)}:1", "recovery=1")
     try:
-        wait_until("the verdict", lambda: read_verdict(two, gpustack, "host1", "1") == "watch", limit=240)
-        assert "two-signals" in list_refusals(two, gpustack, "host1:1")
+        wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_other_node(two), "1") == "watch", limit=240)
+        assert "two-signals" in list_refusals(two, gpustack, f"{pick_other_node(two)}:1")
     finally:
-        two.set_gpu("host1:1", "recover")
+        two.set_gpu(f"{pick_other_node(two)}:1", "recover")
 
 
 def test_guard_rails_of_the_cluster_refuse_through_the_command(two: lab.Lab, gpustack: Run) -> None:
-    run_kubectl(two, "cordon", "host1")
+    run_kubectl(two, "cordon", pick_other_node(two))
     try:
         error = remediate(two, gpustack, "--yes", code=5)
         assert error["reference"] == "remediation-refused"
         assert "last-gpu-node: " in json.dumps(error)
         assert "nodes-out: " in json.dumps(error)
     finally:
-        run_kubectl(two, "uncordon", "host1")
-    with replace_annotation(two, "host1", "gpustack.io/reboot", "{}"):
+        run_kubectl(two, "uncordon", pick_other_node(two))
+    with replace_annotation(two, pick_other_node(two), "gpustack.io/reboot", "{}"):
         assert list_refusals(two, gpustack) == {"upgrade"}
     failures = build_record("reset", [timedelta(hours=2), timedelta(hours=3)], "failed")
-    with replace_annotation(two, "host1", RECORD, failures):
+    with replace_annotation(two, pick_other_node(two), RECORD, failures):
         assert list_refusals(two, gpustack) == {"circuit-breaker"}
-    with replace_annotation(two, "host2", RECORD, "{}"):
+    with replace_annotation(two, pick_node(two), RECORD, "{}"):
         assert list_refusals(two, gpustack) == {"fresh-data"}
-    assert read_node(two, "host2") == (False, set())
+    assert read_node(two, pick_node(two)) == (False, set())
 
 
 def test_person_cordon_refuses_and_stays(two: lab.Lab, gpustack: Run) -> None:
-    run_kubectl(two, "cordon", "host2")
+    run_kubectl(two, "cordon", pick_node(two))
     try:
         assert "person-cordon" in list_refusals(two, gpustack)
         assert remediate(two, gpustack, "--yes", code=5)["reference"] == "remediation-refused"
-        assert read_node(two, "host2") == (True, set())
+        assert read_node(two, pick_node(two)) == (True, set())
     finally:
-        run_kubectl(two, "uncordon", "host2")
+        run_kubectl(two, "uncordon", pick_node(two))
 
 
 def test_a_cordon_is_the_first_rung(two: lab.Lab, gpustack: Run) -> None:
     take(two, gpustack, "cordon")
-    assert read_node(two, "host2") == (True, {"gpustack.io/cordon", RECORD})
+    assert read_node(two, pick_node(two)) == (True, {"gpustack.io/cordon", RECORD})
 
 
 def test_budgets_refuses_a_drain(two: lab.Lab, gpustack: Run) -> None:
     apply(two, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PODS}})
     server = build_server()
-    server["spec"]["template"]["spec"] |= {"nodeName": "host2"}
+    server["spec"]["template"]["spec"] |= {"nodeName": pick_node(two)}
     apply(two, server, build_budget(0))
     wait_until("the server is ready", lambda: is_ready(two))
     wait_until("the budget counts", lambda: "budgets" in list_refusals(two, gpustack))
@@ -167,7 +178,7 @@ def test_budgets_refuses_a_drain(two: lab.Lab, gpustack: Run) -> None:
 
 
 def test_a_bare_job_is_refused_and_not_evicted(two: lab.Lab, gpustack: Run) -> None:
-    apply(two, build_pod("notebook", "host2", 1))
+    apply(two, build_pod("notebook", pick_node(two), 1))
     wait_until("it is there", lambda: "notebook" in run_kubectl(two, "-n", PODS, "get", "pod", "-o", "name"))
     assert remediate(two, gpustack, "--yes", code=5)["reference"] == "node-pods-refused"
     run_kubectl(two, "-n", PODS, "delete", "pod", "notebook")
@@ -180,27 +191,27 @@ def test_a_drain_is_the_second_rung(two: lab.Lab, gpustack: Run) -> None:
 
 def test_limits_of_a_week_and_the_cool_down_refuse(two: lab.Lab, gpustack: Run) -> None:
     with replace_annotation(
-        two, "host2", RECORD, build_record("reset", [timedelta(days=3), timedelta(days=4)], "done")
+        two, pick_node(two), RECORD, build_record("reset", [timedelta(days=3), timedelta(days=4)], "done")
     ):
         assert list_refusals(two, gpustack) == {"resets-per-week"}
-    with replace_annotation(two, "host2", RECORD, build_record("device-plugin", [timedelta(minutes=5)], "done")):
+    with replace_annotation(two, pick_node(two), RECORD, build_record("device-plugin", [timedelta(minutes=5)], "done")):
         assert list_refusals(two, gpustack) == {"cool-down"}
 
 
 def test_a_reset_is_the_third_rung(two: lab.Lab, gpustack: Run) -> None:
     take(two, gpustack, "reset")
-    assert "xid" not in two.read_gpus("host2")[0].live
-    taints = run_kubectl(two, "get", "node", "host2", "-o", "jsonpath={.spec.taints[*].key}")
+    assert "xid" not in two.read_gpus(pick_node(two))[0].live
+    taints = run_kubectl(two, "get", "node", pick_node(two), "-o", "jsonpath={.spec.taints[*].key}")
     assert "gpustack.io/reset" not in taints
-    assert read_node(two, "host2")[0]
+    assert read_node(two, pick_node(two))[0]
 
 
 def test_the_way_back_is_named_and_returns_the_node(two: lab.Lab, gpustack: Run) -> None:
-    wait_until("the verdict", lambda: read_verdict(two, gpustack, "host2", "0") == "ok", limit=400)
+    wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_node(two), "0") == "ok", limit=400)
     document = check(two, gpustack, code=0)
     assert find_next(document) == "diag"
-    assert "gpu diag --cordoned --node host2" in document["next"]
-    gpustack("gpu", "diag", "--cordoned", "--node", "host2", "-i", two.inventory, limit=900)
-    gpustack("prove", "--cordoned", "--limit", "host2", "-i", two.inventory, limit=900)
-    gpustack("node", "uncordon", "host2", "-i", two.inventory, "--yes")
-    assert read_node(two, "host2") == (False, {RECORD})
+    assert f"gpu diag --cordoned --node {pick_node(two)}" in document["next"]
+    gpustack("gpu", "diag", "--cordoned", "--node", pick_node(two), "-i", two.inventory, limit=900)
+    gpustack("prove", "--cordoned", "--limit", pick_node(two), "-i", two.inventory, limit=900)
+    gpustack("node", "uncordon", pick_node(two), "-i", two.inventory, "--yes")
+    assert read_node(two, pick_node(two)) == (False, {RECORD})

@@ -102,6 +102,17 @@ def test_upgrade_refuses_beside_an_upgrade_of_a_driver(node_api: NodeApi) -> Non
     assert list_refusals() == ["upgrade"]
 
 
+def test_prometheus_node_refuses_to_evict_the_source_of_verdicts(node_api: NodeApi) -> None:
+    node_api.keep_pods("web", "exporter")
+    node_api.set_cordon("gpustack-nodes", "{}")
+    node_api.set_allowance(2)
+    objects = node_api.read()
+    pod = next(pod for pod in objects["pods"] if pod["metadata"]["name"].startswith("web"))
+    pod["metadata"]["labels"]["app.kubernetes.io/name"] = "prometheus"
+    node_api.write(objects)
+    assert list_refusals() == ["prometheus-node"]
+
+
 def test_budgets_refuses_a_drain_that_a_budget_does_not_allow(node_api: NodeApi) -> None:
     node_api.keep_pods("web", "exporter")
     node_api.set_cordon("gpustack-nodes", "{}")
