@@ -211,7 +211,7 @@ def test_the_way_back_is_named_and_returns_the_node(two: lab.Lab, gpustack: Run)
     document = check(two, gpustack, code=0)
     assert find_next(document) == "diag"
     assert f"gpu diag --cordoned --node {pick_node(two)}" in document["next"]
-    gpustack("gpu", "diag", "--cordoned", "--node", pick_node(two), "-i", two.inventory, limit=900)
+    gpustack("gpu", "diag", "--cordoned", "--node", pick_node(two), "-i", two.inventory, "--yes", limit=900)
     gpustack("prove", "--cordoned", "--limit", pick_node(two), "-i", two.inventory, limit=900)
     gpustack("node", "uncordon", pick_node(two), "-i", two.inventory, "--yes")
     assert read_node(two, pick_node(two)) == (False, {RECORD})
