@@ -46,13 +46,13 @@ def is_own(server: str, own_addresses: set[str]) -> bool:
 
 def observe_announcements(view: View) -> Iterator[AbnormalState]:
     """List nodes whose Flannel announces the same address as another one, or another MAC address than its link has."""
-    announcements = view[FLANNEL_ANNOTATIONS]
-    for name, announced in announcements.items():
+    nodes_by_address: dict[str, list[str]] = {}
+    for name, announced in view[FLANNEL_ANNOTATIONS].items():
+        nodes_by_address.setdefault(announced.address, []).append(name)
+    for name, announced in view[FLANNEL_ANNOTATIONS].items():
         host = locate_node(view, name)
         subject = f"node {name}, Flannel"
-        addresses = {other: announcement.address for other, announcement in announcements.items()}
-        same = [other for other, address in addresses.items() if address == announced.address]
-        if len(same) > 1:
+        if len(same := nodes_by_address[announced.address]) > 1:
             message = f"it announces {announced.address}, as those of {format_value(same)} do"
             yield build_state(host, "broken", subject, message, SHOW_ANNOTATIONS)
         links = view.select_host(host)[LINKS] if host != CLUSTER and view.select_host(host).has_fact(LINKS) else ()

@@ -1,12 +1,14 @@
 """Pods of the GPU operator that its programs or its own status explain: errors in the log of a container that is not
 ready, nodes with GPUs that no DaemonSet covers, and a ClusterPolicy that is ready for another reason than usual."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.doctor.checks.node_lookup import list_node_entries
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
@@ -47,19 +49,20 @@ def is_container_ready(pod: PodState, name: str) -> bool:
 def observe_coverage(view: View) -> Iterator[AbnormalState]:
     """List nodes that offer no GPU although their host has some, and the DaemonSets that have a pod on each other such
     node and none there. A DaemonSet makes no pod where its node selector, its affinity or a taint excludes the node."""
-    hosts_with_gpus = [
+    hosts_with_gpus = {
         host.name
         for host in view.hosts
         if (host_view := view.select_host(host.name)).has_fact(GPU_DEVICES) and host_view[GPU_DEVICES]
-    ]
+    }
     nodes = {node.name: node for node in view[GPU_NODES] if locate_node(view, node.name) in hosts_with_gpus}
     owners_by_node = {
-        name: {pod.owner for pod in view[GPU_PODS] if pod.node == name and pod.owner.startswith(DAEMON_SET)}
+        name: {pod.owner for pod in list_node_entries(view, GPU_PODS, name) if pod.owner.startswith(DAEMON_SET)}
         for name in nodes
     }
+    counts = Counter(owner for owners in owners_by_node.values() for owner in owners)
+    common = {owner for owner, count in counts.items() if count == len(nodes) - 1}
     for name, node in nodes.items():
-        others = [owners for other, owners in owners_by_node.items() if other != name]
-        missing = set.intersection(*others) - owners_by_node[name] if others else set()
+        missing = common - owners_by_node[name]
         if not node.offers_gpus and missing:
             names = format_value(sorted(owner.removeprefix(DAEMON_SET) for owner in missing))
             message = f"it has no pod of {names}: their node selector, affinity or a taint of the node excludes it"

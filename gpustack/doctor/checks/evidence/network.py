@@ -1,5 +1,6 @@
 """Evidence in the network of a host: its links, routes, rules and name servers."""
 
+from collections import Counter
 from ipaddress import IPv4Network
 
 from gpustack.ask.judge import Result, format_value
@@ -75,8 +76,8 @@ def judge_bridge(view: View) -> Result:
 @check("host-duplicate-identity -> st-pod-net-broken", FLANNEL_ANNOTATIONS)
 def nodes_share_link_address(view: View) -> Result:
     """Look for a MAC address that two nodes announce: the kernel derives it from the machine-id."""
-    macs = [announced.mac for announced in view[FLANNEL_ANNOTATIONS].values() if announced.mac]
-    twice = sorted({mac for mac in macs if macs.count(mac) > 1})
+    counts = Counter(announced.mac for announced in view[FLANNEL_ANNOTATIONS].values() if announced.mac)
+    twice = sorted(mac for mac, count in counts.items() if count > 1)
     return expect_none("MAC addresses of several nodes", "none", twice, "none")
 
 
