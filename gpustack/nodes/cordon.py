@@ -24,8 +24,14 @@ def classify_cordon(record: NodeRecord) -> CordonState:
 
 def build_cordon_command(record: NodeRecord, author: str) -> str:
     """Build the command that cordons a node. `author` is who does so."""
-    text = dump_json({"who": author, "at": datetime.now(UTC).isoformat(timespec="seconds")})
-    return build_patch_command(record, {CORDON_RECORD: text}, {"unschedulable": True})
+    return build_patch_command(
+        record, {CORDON_RECORD: format_cordon_record(author, datetime.now(UTC))}, {"unschedulable": True}
+    )
+
+
+def format_cordon_record(author: str, moment: datetime) -> str:
+    """Format the record of a cordon, which `parse_cordon` reads."""
+    return dump_json({"who": author, "at": moment.isoformat(timespec="seconds")})
 
 
 def build_uncordon_command(record: NodeRecord) -> str:

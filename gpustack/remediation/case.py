@@ -8,7 +8,7 @@ from typing import Any
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.view import View
-from gpustack.command import Command
+from gpustack.command import Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.errors import UnreachableError
 from gpustack.events import Reporter
@@ -26,6 +26,7 @@ from gpustack.probes.kubernetes.nodes import NODES, Node
 from gpustack.remediation.act_record import Act, parse_acts
 from gpustack.remediation.rungs import RUNGS_BY_VERDICT
 from gpustack.remediation.target import Target, select_target
+from gpustack.rollout.next_command import build_command
 
 CASE_PROBES: tuple[Probe[Any], ...] = (*PROBES, PLUGIN_FILES, GPU_NODES)
 
@@ -54,6 +55,11 @@ class Case:
     @property
     def inventory(self) -> Inventory:
         return self.drain.snapshot.inventory
+
+    @property
+    def check_command(self) -> Hint:
+        """The command that shows the ladder and changes nothing."""
+        return build_command(self.inventory, "remediate", self.target.label, "--check")
 
     @property
     def due_gpus(self) -> tuple[str, ...]:

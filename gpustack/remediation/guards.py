@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from gpustack.command import NO_HINT, Command, Hint, Prose
-from gpustack.doctor.checks.node_lookup import PROMETHEUS
+from gpustack.doctor.checks.node_lookup import APP_LABEL, PROMETHEUS
 from gpustack.doctor.states.node_labels import FINISHED_STATES, UPGRADE_STATE
 from gpustack.errors import RolloutError
 from gpustack.events import format_count
@@ -133,7 +133,7 @@ def explain_evicted_prometheus(case: Case) -> str:
     pods = [
         resident.pod.full_name
         for resident in case.drain.residents
-        if resident.fate != "stays" and resident.pod.labels.get("app.kubernetes.io/name") == PROMETHEUS
+        if resident.fate != "stays" and resident.pod.labels.get(APP_LABEL) == PROMETHEUS
     ]
     return f"{', '.join(pods)} is on the node, and a drain would evict what the verdict is read from" if pods else ""
 
@@ -192,7 +192,7 @@ def advise_health(case: Case) -> Hint:
 
 
 def advise_check(case: Case) -> Hint:
-    return build_command(case.inventory, "remediate", case.target.label, "--check")
+    return case.check_command
 
 
 def advise_drain(case: Case) -> Hint:

@@ -6,14 +6,12 @@ from datetime import UTC, datetime
 
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
-from gpustack.files.json_text import dump_json
-from gpustack.nodes.cordon import build_patch_command
+from gpustack.nodes.cordon import build_patch_command, format_cordon_record
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.probes.kubernetes.node_records import CORDON_RECORD, REMEDIATION_RECORD, NodeRecord
 from gpustack.remediation.act_record import Act, End, format_acts, parse_acts
 from gpustack.remediation.case import Case
 from gpustack.remediation.rungs import ActId
-from gpustack.rollout.next_command import build_command
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class ActRecorder:
             return act
         moment = datetime.now(UTC).replace(microsecond=0)
         act = Act(rung, moment, self.writer.author, case.verdict, case.due_gpus)
-        cordon = dump_json({"who": self.writer.author, "at": moment.isoformat()})
+        cordon = format_cordon_record(self.writer.author, moment)
         spec = {"unschedulable": True} if is_cordon else {}
 
         def read() -> NodeRecord:
@@ -85,5 +83,4 @@ def ensure_same_record(case: Case, node: NodeRecord) -> None:
         return
     message = f"Somebody else acts on {node.name}; nothing was changed."
     reason = "Its cordon or its record of acts changed at this moment."
-    hint = build_command(case.inventory, "remediate", case.target.label, "--check")
-    raise RolloutError("remediation-changed-since", message, reason, hint)
+    raise RolloutError("remediation-changed-since", message, reason, case.check_command)

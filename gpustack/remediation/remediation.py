@@ -27,7 +27,6 @@ from gpustack.remediation.recorder import ActRecorder
 from gpustack.remediation.reset import RESET_LIMIT
 from gpustack.remediation.result import RemediationResult
 from gpustack.remediation.rungs import ActId
-from gpustack.rollout.next_command import build_command
 from gpustack.rollout.run import Run
 
 OpenRun = Callable[[], AbstractContextManager[tuple[Run, NodeWriter]]]
@@ -124,9 +123,8 @@ def ensure_same(preview: Ladder, read: Callable[[], Case]) -> Ladder:
         changes += list_new_pods(preview.case.drain, current.case.drain)
     if changes:
         label = preview.case.target.label
-        hint = build_command(preview.case.inventory, "remediate", label, "--check")
         message = f"{label} is not what was shown; nothing was changed."
-        raise RolloutError("remediation-changed-since", message, "\n".join(changes), hint)
+        raise RolloutError("remediation-changed-since", message, "\n".join(changes), preview.case.check_command)
     return current
 
 

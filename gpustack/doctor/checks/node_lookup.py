@@ -9,8 +9,9 @@ from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
 from gpustack.steps.own_node import find_node
 
 Kind = TypeVar("Kind")
+APP_LABEL = "app.kubernetes.io/name"
 PROMETHEUS, OPERATOR = "prometheus", "kube-prometheus-stack-prometheus-operator"
-"""Values of the label app.kubernetes.io/name in the chart kube-prometheus-stack."""
+"""Values of APP_LABEL in the chart kube-prometheus-stack."""
 
 
 def select_node_name(entry: Any) -> str:
@@ -42,5 +43,5 @@ def group_by_node(
 
 def list_app_nodes(view: View, app: str) -> list[str]:
     """List the nodes with pods of the monitoring that have this app.kubernetes.io/name."""
-    pods = (pod for pod in view[MONITORING_PODS] if pod.labels.get("app.kubernetes.io/name") == app)
+    pods = (pod for pod in view[MONITORING_PODS] if pod.labels.get(APP_LABEL) == app)
     return sorted(pod.node for pod in pods if pod.node)

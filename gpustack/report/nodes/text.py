@@ -33,12 +33,17 @@ def render_plan(console: Terminal, plan: DrainPlan) -> None:
     if not plan.node.ready:
         print_field(console, "not Ready", plan.node.reason, INDENT, "yellow", "yellow")
     if plan.residents:
-        headings = ("POD", "OWNER", "GPUS", "AGE", "DRAIN")
-        console.print(draw_table(console, headings, list_resident_rows(plan.residents, plan.snapshot.started_at)))
-        print_budgets(console, plan.residents)
+        print_residents(console, plan.residents, plan.snapshot.started_at)
     else:
         print_field(console, "pods", "none", INDENT)
     print_holders(console, plan)
+
+
+def print_residents(console: Terminal, residents: Sequence[Resident], time: datetime) -> None:
+    """Print the pods of a node, and the budgets that hold them there."""
+    headings = ("POD", "OWNER", "GPUS", "AGE", "DRAIN")
+    console.print(draw_table(console, headings, list_resident_rows(residents, time)))
+    print_budgets(console, residents)
 
 
 def list_resident_rows(residents: Sequence[Resident], time: datetime) -> Iterator[tuple[str, ...]]:
