@@ -100,7 +100,8 @@ OWN = re.compile(
 )
 """A command of gpustack that takes an inventory."""
 NAMED = re.compile(
-    r"(?<!\S)(?:-[ih]|--(?:inventory|from|prometheus|exporter|this-host|help)|\S+\.json|https?://\S+)(?!\S)"
+    r"(?<!\S)(?:-[ih]|--(?:inventory|from|prometheus|exporter|this-host|help)"
+    r"|(?<!-out )(?<!-record )\S+\.json|https?://\S+)(?!\S)"
 )
 """Words of a command that name the hosts, or what is read in place of them."""
 END = re.compile(r"; | \| | && |, or ")

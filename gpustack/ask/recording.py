@@ -125,7 +125,7 @@ def read_recording(path: Path) -> Snapshot:
         reason = f"{describe_read_error(error)}\nA recording is a file that `gpustack snapshot` writes."
         raise UsageError(
             "recording-unreadable",
-            f"{path} is no recording that this release can read.",
+            f"{path} cannot be read." if isinstance(error, OSError) else f"{path} is no recording of this release.",
             reason,
             Command("gpustack", "snapshot", "--out", "FILE"),
         ) from error

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gpustack.config.host import HostSpec
+from gpustack.config.host import CONTROL_PLANE, NODE, STANDALONE, HostSpec
 from gpustack.config.pydantic_errors import find_section
 from gpustack.config.resolution import (
     resolve_containerd_version,
@@ -35,28 +35,34 @@ all:
     # ansible_ssh_private_key_file: ~/.ssh/id_ed25519
     # ansible_ssh_common_args: -J jump.example.com
 
-# The control plane (API, controllers, etcd): exactly one host in this release.
+{kube_control_plane}
 kube_control_plane:
   hosts:
     kube1:
       ansible_host: 192.0.2.11
 {settings}
 
-# The hosts that run pods. List the control plane here as well if its GPUs are for pods, or if it is the only host.
+{kube_node}
 kube_node:
   hosts:
-    kube2:
+    gpu1:
       ansible_host: 192.0.2.12
-    kube3:
+    gpu2:
       ansible_host: 192.0.2.13
 
-# Hosts with GPUs and without Kubernetes, as workstations: driver, metrics, alerts (docs/standalone.md). The groups
-# above may be left out then.
+{gpu_standalone}
 # gpu_standalone:
 #   hosts:
 #     workstation:
 #       ansible_host: 192.0.2.31
 """
+GROUP_TEXTS = {
+    CONTROL_PLANE: "The control plane (API, controllers, etcd): exactly one host in this release.",
+    NODE: "The hosts that run pods. List the control plane here as well if its GPUs are for pods, or if it is the only "
+    "host.",
+    STANDALONE: "Hosts with GPUs and without Kubernetes, as workstations: driver, metrics, alerts "
+    "(docs/standalone.md). The groups above may be left out then.",
+}
 HOST_EXAMPLES = {
     "gpustack_node_ip": "192.0.2.11",
     "gpustack_gpus": "4",
@@ -84,7 +90,10 @@ def render_example() -> dict[Path, str]:
         line for name, field in HostSpec.model_fields.items() for line in render_host_setting(name, field)
     )
     return {
-        HOSTS: HOSTS_TEXT.format(settings=host_settings),
+        HOSTS: HOSTS_TEXT.format(
+            settings=host_settings,
+            **{group: "\n".join(wrap_comment(text, 0)) for group, text in GROUP_TEXTS.items()},
+        ),
         SPEC: SPEC_TEXT.format(settings="\n".join(render_settings(Spec, Spec(), 1)).rstrip()),
     }
 

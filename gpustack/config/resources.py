@@ -26,7 +26,7 @@ def read_own_counters() -> str:
 
 
 def locate_docs() -> Path:
-    """Return the folder of alerts.md, which `gpustack explain` reads. The other documents are not shipped."""
+    """Return the folder of alerts.md, and of all other documents, which `gpustack explain` reads."""
     return locate_resource("docs")
 
 

@@ -111,7 +111,9 @@ def read_answers(path: Path) -> Recording:
         reason = describe_os_error(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise UsageError(
             "metrics-recording",
-            f"{path} is no recording of queries that this release can read.",
+            f"{path} cannot be read."
+            if isinstance(error, OSError)
+            else f"{path} is no recording of queries of this release.",
             shorten_message(reason),
         ) from None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.steps.prereqs.host import HOST_PYTHONS
 from tests.documents import DOCUMENTS, ROOT, list_commands
 from tests.lab.gpus.documented import PAGES, ROWS
 
@@ -47,6 +48,23 @@ def test_commands_exist(name: str) -> None:
 def test_the_readme_links_to_every_page() -> None:
     text = (ROOT / "README.md").read_text()
     assert [path.name for path in (ROOT / "docs").glob("*.md") if f"(docs/{path.name}" not in text] == []
+
+
+def test_user_pages_send_nobody_to_the_page_for_contributors() -> None:
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name not in ("how-to-add.md", "simulated.md")]
+    assert [path.name for path in pages if "CONTRIBUTING.md" in path.read_text()] == []
+
+
+def test_documents_name_the_inventory_that_init_writes() -> None:
+    texts = {path.name: path.read_text() for path in DOCUMENTS if "decisions" not in path.parts}
+    folders = {(name, place) for name, text in texts.items() for place in re.findall(r"([\w/]+)/group_vars/all", text)}
+    assert {place for _, place in folders if not (ROOT / place).is_dir()} == {"mycluster"}, folders
+
+
+def test_the_readme_names_the_oldest_python_of_hosts() -> None:
+    text = (ROOT / "README.md").read_text()
+    (major, minor), _ = max(HOST_PYTHONS.values())
+    assert f"SSH and Python {major}.{minor} or newer" in text
 
 
 def test_the_index_for_programs_has_every_document() -> None:

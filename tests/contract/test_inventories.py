@@ -67,6 +67,7 @@ def test_hints_name_the_inventory_of_each_command_that_takes_one(words: tuple[st
         ("gpustack install    # as gpustack plan shows", "gpustack install -i two    # as gpustack plan shows"),
         ("gpustack explain plan", "gpustack explain plan"),
         ("gpustack profile analyze run1.json", "gpustack profile analyze run1.json"),
+        ("gpustack profile record --out run1.json", "gpustack profile record -i two --out run1.json"),
         ("gpustack install, after the cause is removed", "gpustack install -i two, after the cause is removed"),
         ("what gpustack installed", "what gpustack installed"),
     ],

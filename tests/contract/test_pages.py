@@ -12,15 +12,17 @@ import yaml
 from typer.main import get_command
 
 from gpustack.cli.app import app
+from gpustack.config.sections.gpu import AUTO_DRIVER
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.report.explain import alerts as alert_pages
 from gpustack.report.explain import pages
 from gpustack.report.explain.alerts import PREFIX, read_alerts
 from gpustack.report.explain.contents import explain_topic, render_contents
+from gpustack.report.explain.documents import list_documents
 from gpustack.report.explain.faults import list_faults
 from gpustack.report.explain.gpu import METRIC, XID
-from gpustack.report.explain.pages import PAGES, list_checks, read_error_pages
+from gpustack.report.explain.pages import PAGES, find_page, list_checks, read_error_pages
 from gpustack.steps import STEPS
 from gpustack.steps.alerts import build_groups
 from gpustack.steps.step import format_check_name
@@ -29,8 +31,12 @@ from tests.contract.sources import list_sources
 PACKAGE = PAGES.parent
 ROLES = [path for kind in ("*.yml", "*.sh", "*.py") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
 TEXTS = [*sorted(PAGES.glob("*.yaml")), *ROLES]
-ADVICE = re.compile(r"gpustack explain ([a-z][a-z0-9/-]*)")
+ADVICE = re.compile(r"gpustack explain ([a-z][a-z0-9/-]*(?:\.md)?)")
 ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+# Of containerd, Alertmanager and KempnerPulse.
+FOREIGN = {
+    f"docs/{name}.md" for name in ("hosts", "image-verification", "content-flow", "configuration", "classification")
+}
 # Where the reference stands among the arguments.
 PLACES = {"Complaint": 4, "Reach": 1, "Refusal": 1, "refuse_missing": 0}
 
@@ -91,7 +97,7 @@ def test_pages_that_are_advised_exist() -> None:
     # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
     steps = [step.id for step in STEPS]
     known_references = {*read_error_pages(), *list_checks(), *steps, *list_faults(), PREFIX, METRIC, XID}
-    known_references |= get_command(app).commands.keys()  # type: ignore[attr-defined]
+    known_references |= {*list_documents()} | get_command(app).commands.keys()  # type: ignore[attr-defined]
     files = {name: path.read_text() for name, path in [*list_sources().items(), *((str(text), text) for text in TEXTS)]}
     advised_pages = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     commanded_pages = set(find_commanded_pages())
@@ -171,6 +177,26 @@ def test_the_page_of_an_alert_is_its_section(name: str) -> None:
     assert "|" not in text
 
 
+def test_documents_that_pages_and_help_name_are_pages() -> None:
+    texts = [(str(path), path.read_text()) for path in [*list_sources().values(), *PAGES.glob("*.yaml")]]
+    names = {(file, name) for file, text in texts for name in re.findall(r"(?<![/\w.-])docs/[a-z-]+\.md", text)}
+    assert len({name for _, name in names}) > 10
+    assert sorted((file, name) for file, name in names if name not in FOREIGN and not find_page(name)) == []
+
+
+def test_one_page_has_the_commands_of_an_upgrade() -> None:
+    """Two lists of the same commands come to differ."""
+    upgrade = explain_topic("docs/upgrade.md")
+    assert "apt-get install --allow-change-held-packages kubeadm" in upgrade
+    assert "gpustack explain docs/upgrade.md" in explain_topic("upgrade-needed")
+    assert "apt-get" not in explain_topic("upgrade-needed")
+
+
+def test_the_mode_of_a_driver_is_told_in_the_same_words() -> None:
+    texts = [explain_topic("gpu-driver"), explain_topic("docs/gpu.md"), explain_topic("docs/settings.md")]
+    assert all(AUTO_DRIVER in " ".join(text.replace("`", "").split()) for text in texts)
+
+
 def test_unknown_names_get_the_nearest_spelling() -> None:
     with pytest.raises(UsageError) as excinfo:
         explain_topic("contanerd")
@@ -183,4 +209,5 @@ def test_the_list_has_everything() -> None:
         f"  {name}" in text
         for name in (*(step.id for step in STEPS), *list_checks(), *read_error_pages(), *read_alerts())
     )
-    assert max(len(line) for line in text.splitlines()) <= 80
+    pages = [line for line in text.splitlines() if line.startswith("  ")]
+    assert all(re.fullmatch(r"  \S+ {2,}\S.*", line) for line in pages)

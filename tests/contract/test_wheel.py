@@ -51,7 +51,7 @@ def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
     expected_files = list_tracked("gpustack") | {
         f"gpustack/_data/{name}"
         for name in list_tracked(
-            "playbooks", "values", "docs/alerts.md", "requirements/runtime.txt", "requirements/serve.txt"
+            "playbooks", "values", ":(glob)docs/*.md", "requirements/runtime.txt", "requirements/serve.txt"
         )
     }
     assert sorted(expected_files - packed_files) == []
@@ -94,6 +94,8 @@ def test_commands_run_from_it(bin_folder: Path, tmp_path: Path) -> None:
     assert run(bin_folder / "gpustack", "version", cwd=tmp_path).strip()
     assert "containerd" in run(bin_folder / "gpustack", "explain", "containerd", cwd=tmp_path)
     assert "nvidia-smi -L" in run(bin_folder / "gpustack", "explain", "alert-gpulost", cwd=tmp_path)
+    limits = run(bin_folder / "gpustack", "explain", "docs/limits.md", cwd=tmp_path)
+    assert limits == (ROOT / "docs" / "limits.md").read_text()
 
 
 def test_shipped_data_is_found_in_it(bin_folder: Path, tmp_path: Path) -> None:

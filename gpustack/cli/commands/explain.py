@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -11,8 +12,24 @@ from gpustack.cli.help import declare_command
 from gpustack.cli.root import DIAGNOSE, ROOT
 
 
+class Kind(StrEnum):
+    """List the kinds of pages of gpustack/report/explain/contents.py, which is imported later."""
+
+    STEPS = "steps"
+    CHECKS = "checks"
+    ALERTS = "alerts"
+    FAULTS = "faults"
+    STATES = "states"
+    ERRORS = "errors"
+    SCRIPTS = "scripts"
+    DOCUMENTS = "documents"
+    METRICS = "metrics"
+    XIDS = "xids"
+
+
 def complete_name(incomplete: str) -> list[str]:
     from gpustack.report.explain.alerts import read_alerts
+    from gpustack.report.explain.documents import list_documents
     from gpustack.report.explain.faults import list_faults, list_states
     from gpustack.report.explain.pages import list_checks, read_error_pages
     from gpustack.steps import STEPS
@@ -24,6 +41,7 @@ def complete_name(incomplete: str) -> list[str]:
         *(name for key, alert in read_alerts().items() for name in (key, alert.name)),
         *list_faults(),
         *list_states(),
+        *list_documents(),
         "metric",
         "xid",
     ]
@@ -50,6 +68,8 @@ def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
     "gpustack explain xid 79                # an error code of NVIDIA's driver",
     "gpustack explain gpu driver            # list the pages with these words",
     "gpustack explain doctor                # a command",
+    "gpustack explain docs/limits.md        # a document",
+    "gpustack explain --list checks         # list the pages of one kind",
     heading=DIAGNOSE,
     short="Explain a step, check, fault, alert, metric or error.",
 )
@@ -59,7 +79,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Name of a step, check (step/check), fault, alert or error, or the word `metric` or `xid`.",
+            help="Name of a step, check (step/check), fault, alert, error or document, or the word `metric` or `xid`.",
             autocompletion=complete_name,
         ),
     ] = None,
@@ -71,12 +91,17 @@ def explain(
             autocompletion=complete_metric,
         ),
     ] = None,
+    kind: Annotated[
+        Kind | None, typer.Option("--list", metavar="KIND", help=f"List the pages of this kind: {', '.join(Kind)}.")
+    ] = None,
 ) -> None:
-    """Print the page of a step, check, fault, alert, error, command, metric or Xid.
+    """Print the page of a step, check, fault, alert, error, command, metric, Xid or document.
 
     Other words list all pages that have them in their name or title. Without NAME, all pages are listed."""
     from gpustack.report.explain import gpu
 
+    if kind and name:
+        raise typer.BadParameter("--list and NAME are mutually exclusive")
     entry = " ".join(words or ())
     if name in (gpu.METRIC, gpu.XID):
         sys.stdout.write(gpu.explain_metric(entry) if name == gpu.METRIC else gpu.explain_xid(entry))
@@ -84,7 +109,9 @@ def explain(
     from gpustack.report.explain import contents  # It imports every step and fault.
 
     topic = (name or "", *(words or ()))
-    if help_text := find_help(context, topic):
+    if kind:
+        sys.stdout.write(contents.render_list(kind))
+    elif help_text := find_help(context, topic):
         sys.stdout.write(f"{help_text}\n")
     else:
         sys.stdout.write(contents.explain_topic(*topic) if name else contents.render_contents())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = build_group(
     "Find out what bounds a workload on GPUs.",
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h",
-    "gpustack profile record --pod team-a/train-0 --for 15m --out run1.json",
+    "gpustack profile record -i mycluster --pod team-a/train-0 --out run1.json",
     "gpustack profile analyze run1.json",
     "gpustack profile compare run1.json run2.json",
 )
@@ -43,14 +43,14 @@ WorkloadOption = Annotated[
 ]
 declare_command(
     app,
-    "gpustack profile record --pod team-a/train-0 --for 15m --out run1.json",
-    "gpustack profile record --node gpu1 --for 1h --label run1 --out run1.json",
+    "gpustack profile record -i mycluster --pod team-a/train-0 --out run1.json",
+    "gpustack profile record -i mycluster --node gpu1 --for 1h --out run1.json",
     "gpustack profile record --exporter http://gpu1:9400/metrics --out run1.json",
     short="Record the metrics of a workload in a file.",
 )(record.record)
 declare_command(
     app,
-    "gpustack profile baseline --node gpu1 --out idle.json",
+    "gpustack profile baseline -i mycluster --node gpu1 --out idle.json",
     "gpustack profile analyze run1.json --baseline idle.json",
     short="Record the metrics of idle GPUs, for comparison.",
 )(record.baseline)

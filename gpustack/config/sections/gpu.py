@@ -13,13 +13,20 @@ DriverVersion = Annotated[
     str, Form(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?", "a full version of the driver, in quotes", "595.91.07")
 ]
 
+AUTO_DRIVER = (
+    "none on a host with a driver that gpustack did not install, or with one newer than the version set's and no "
+    "gpu.driver.version; else host on Debian, and without the operator or Kubernetes; on Ubuntu host where gpustack "
+    "installed packages before, else container"
+)
+"""The rule of gpustack/steps/gpu/mode.py, in the words of every page that tells it."""
+
 
 class Driver(Section):
     mode: Annotated[
         Literal["auto", "container", "host", "none"],
         Field(
             description="source of the driver: container (the operator), host (packages of NVIDIA's repository), none "
-            "(already installed); auto: host on Debian and where one is installed, else container"
+            f"(already installed); auto: {AUTO_DRIVER}"
         ),
     ] = "auto"
     version: Annotated[DriverVersion | None, Field(description="full version; default: that of the version set")] = None

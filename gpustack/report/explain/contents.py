@@ -1,5 +1,6 @@
 """The list of all pages, and the pages that words find: by id, by number, or by words of a name and title."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpustack.command import Command
@@ -7,13 +8,13 @@ from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.report.explain.alerts import read_alerts
+from gpustack.report.explain.documents import list_documents
 from gpustack.report.explain.faults import list_faults, list_states
 from gpustack.report.explain.gpu import METRIC, XID, explain_metric, explain_xid, find_kinds
 from gpustack.report.explain.pages import (
     extract_summary,
     find_checks,
     find_page,
-    format_entry,
     list_checks,
     list_steps,
     read_error_pages,
@@ -22,35 +23,56 @@ from gpustack.vocabulary.fields import extract_sentence, load_fields
 from gpustack.vocabulary.xids import load_xids
 
 EXIT_CODES = "exit-codes"
+SENTENCE_END = re.compile(r"\.(?: |$)")
 READERS = {METRIC: explain_metric, XID: explain_xid}
+NUMBERED = {"metrics": METRIC, "xids": XID}
+HEADINGS = {
+    "steps": "Steps, in the order in which they are installed",
+    "checks": "Checks",
+    "alerts": "Alerts",
+    "faults": "Faults that the doctor knows",
+    "states": "States that several faults lead to",
+    "errors": "Errors",
+    "scripts": "Scripts",
+    "documents": "Documents",
+}
+"""Each kind of page, and its heading in the list of all. Metrics and Xids are too many for that list."""
 
 
 def list_sections() -> Mapping[str, Mapping[str, str]]:
-    """List the titles of pages by name, in sections."""
+    """List the titles of pages by name, by the kinds of HEADINGS."""
     return {
-        "Steps, in the order in which they are installed": list_steps(),
-        "Checks": {name: extract_summary(check.__doc__ or "") for name, (_, check) in list_checks().items()},
-        "Alerts": {name: alert.name for name, alert in read_alerts().items()},
-        "Faults that the doctor knows": {name: fault.title for name, fault in list_faults().items()},
-        "States that several faults lead to": {name: state.title for name, state in list_states().items()},
-        "Errors": {reference: page.title for reference, page in sorted(read_error_pages().items())},
-        "Scripts": {EXIT_CODES: "The exit codes of all commands"},
+        "steps": list_steps(),
+        "checks": {name: extract_summary(check.__doc__ or "") for name, (_, check) in list_checks().items()},
+        "alerts": {name: alert.name for name, alert in read_alerts().items()},
+        "faults": {name: fault.title for name, fault in list_faults().items()},
+        "states": {name: state.title for name, state in list_states().items()},
+        "errors": {reference: page.title for reference, page in sorted(read_error_pages().items())},
+        "scripts": {EXIT_CODES: "The exit codes of all commands"},
+        "documents": list_documents(),
     }
 
 
 def list_numbered_pages() -> Iterator[tuple[str, str]]:
-    """List the pages of metrics and Xids, as name and title. They are too many for the contents."""
+    """List the pages of metrics and Xids, as name and title."""
     yield from ((f"{METRIC} {field.name}", extract_sentence(field)) for field in load_fields())
     yield from ((f"{XID} {code}", xid.name) for code, xid in load_xids().items())
 
 
 def render_contents() -> str:
-    """Render the list of all pages by name, each with its first sentence."""
-    sections = [
-        "\n".join([heading, *(format_entry(name, title) for name, title in entries.items())])
-        for heading, entries in list_sections().items()
-    ]
-    return "\n\n".join(sections) + "\n"
+    """Render the list of all pages but those of metrics and Xids, by kind."""
+    return "\n".join(f"{HEADINGS[kind]}\n{render_list(kind)}" for kind in list_sections())
+
+
+def render_list(kind: str) -> str:
+    """Render the pages of a kind, one a line so that grep finds all of it: the name, and the first sentence of the
+    title."""
+    if prefix := NUMBERED.get(kind):
+        entries = [(name, title) for name, title in list_numbered_pages() if name.startswith(f"{prefix} ")]
+    else:
+        entries = list(list_sections()[kind].items())
+    width = max(len(name) for name, _ in entries)
+    return "".join(f"  {name:<{width}}  {SENTENCE_END.split(title)[0]}\n" for name, title in entries)
 
 
 def explain_topic(*words: str) -> str:

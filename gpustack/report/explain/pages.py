@@ -12,6 +12,7 @@ from gpustack.command import add_inventory
 from gpustack.config.resources import PACKAGE
 from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
+from gpustack.report.explain.documents import read_document
 from gpustack.report.explain.faults import list_faults, list_states, render_fault, render_state
 from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step, format_check_name
@@ -52,8 +53,8 @@ def list_checks() -> Mapping[str, tuple[Step, Check]]:
 
 def find_page(topic: str) -> str:
     """Find the page of a step, a check (`step/check`, or its name where only one step has it), the reference of an
-    error, an alert (`alert-gpulost` or GpuLost), a fault or a state. An error that is a fault too has both pages.
-    Return an empty string where there is none."""
+    error, an alert (`alert-gpulost` or GpuLost), a fault, a state or a document (`docs/limits.md`). An error
+    that is a fault too has both pages. Return an empty string where there is none."""
     steps, checks, errors = {step.id: step for step in STEPS}, list_checks(), read_error_pages()
     if step := steps.get(topic):
         return "\n".join(render_step(step))
@@ -65,6 +66,8 @@ def find_page(topic: str) -> str:
         return "\n".join(
             render_fault(list_faults()[topic]) if topic in list_faults() else render_state(list_states()[topic])
         )
+    if document := read_document(topic):
+        return document
     alert = PREFIX + topic.lower().removeprefix(PREFIX)
     if alert in read_alerts():
         return "\n".join(render_alert(alert, read_alerts()[alert]))

@@ -1,10 +1,11 @@
 """The NVIDIA driver of hosts that have GPUs. On other hosts this step does nothing and reports nothing.
 
 `gpu.driver.mode` sets how the driver is installed: `container` (by the GPU Operator, in containers), `host` (packages
-from NVIDIA's CUDA repository) or `none` (it is already installed by other means). `auto` means none if the host has a
-driver that gpustack did not install, by the record of the host; else host on Debian, for which no driver container is
-built, and without an operator; on Ubuntu host if gpustack installed packages before, otherwise container. A driver of
-the owner's is left alone, whatever its version, as long as the operator works with it.
+from NVIDIA's CUDA repository) or `none` (it is already installed by other means). `auto` means none on a host with a
+driver that gpustack did not install, or with one newer than the version set's and no gpu.driver.version; else host on
+Debian, and without the operator or Kubernetes; on Ubuntu host where gpustack installed packages before, else container.
+The record of the host says who installed a driver. A driver of the owner's is left alone, whatever its version, as long
+as the operator works with it.
 
 What it does, in mode host: adds NVIDIA's apt repository, whose key is trusted only by fingerprint; pins apt to the
 version of the spec before anything else (with the pinning package of that version, or else of its branch); installs the

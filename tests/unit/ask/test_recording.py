@@ -248,7 +248,7 @@ def test_a_broken_line_is_refused_by_its_number(tmp_path: Path, line: str, reaso
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no recording"):
+    with pytest.raises(UsageError, match="cannot be read"):
         read_recording(tmp_path / "none")
 
 

@@ -65,7 +65,7 @@ def list_dotted_keys(value: Any) -> set[str]:
 def test_as_it_is_it_loads_and_means_the_defaults(tmp_path: Path) -> None:
     inventory = load_inventory(write_folder(tmp_path / "as-is", render_example()))
     assert inventory.spec == Spec()
-    assert [host.name for host in inventory.hosts] == ["kube1", "kube2", "kube3"]
+    assert [host.name for host in inventory.hosts] == ["kube1", "gpu1", "gpu2"]
     assert [host.name for host in inventory.control_planes] == ["kube1"]
 
 

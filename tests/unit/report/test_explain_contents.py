@@ -1,13 +1,17 @@
 """`gpustack explain` finds a page by its id, by a number, and by words of its name and title."""
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from gpustack.cli.app import app
+from gpustack.cli.commands.explain import Kind
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
-from gpustack.report.explain.contents import explain_topic, find_entries
+from gpustack.report.explain.contents import HEADINGS, NUMBERED, explain_topic, find_entries, list_sections
 
+ROOT = Path(__file__).parents[3]
 runner = CliRunner()
 
 
@@ -43,6 +47,26 @@ def test_no_page_is_found_by_a_word_that_none_has(word: str) -> None:
 def test_the_page_of_exit_codes_has_all_of_them() -> None:
     text = explain_topic("exit-codes")
     assert all(status.meaning in text for status in ExitStatus)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_list_has_the_pages_of_one_kind(kind: Kind) -> None:
+    result = runner.invoke(app, ["explain", "--list", kind])
+    lines = result.stdout.splitlines()
+    assert lines
+    name = " ".join(lines[-1].split()[: 2 if kind in ("metrics", "xids") else 1])
+    assert runner.invoke(app, ["explain", *name.split()]).exit_code == 0
+
+
+def test_every_kind_of_page_can_be_listed() -> None:
+    assert {*Kind} == {*HEADINGS, *NUMBERED}
+    assert list(HEADINGS) == list(list_sections())
+
+
+def test_a_document_is_printed_as_it_is() -> None:
+    assert explain_topic("docs/limits.md") == (ROOT / "docs" / "limits.md").read_text()
+    with pytest.raises(UsageError):
+        explain_topic("docs/../README.md")
 
 
 @pytest.mark.parametrize("words", ["doctor", "gpu top", "kubeconfig"])

@@ -1,0 +1,26 @@
+"""The documents of docs/, which an installation has too: pages and help name them, and `gpustack explain`
+prints them by their names, as they are."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from gpustack.config.resources import locate_docs
+from gpustack.files.read import read_text
+
+FOLDER = "docs/"
+
+
+@cache
+def list_documents() -> Mapping[str, str]:
+    """List the headings of all documents by name, such as docs/limits.md. Raise FileNotFoundError where the
+    installation lacks them."""
+    return {f"{FOLDER}{path.name}": read_heading(read_text(path)) for path in sorted(locate_docs().glob("*.md"))}
+
+
+def read_heading(text: str) -> str:
+    return text.partition("\n")[0].lstrip("# ")
+
+
+def read_document(name: str) -> str:
+    """Read a document by its name. Return an empty string where there is none."""
+    return read_text(locate_docs() / name.removeprefix(FOLDER)) if name in list_documents() else ""
