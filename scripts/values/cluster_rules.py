@@ -1,4 +1,4 @@
-"""Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
+"""Recording rules of nodes and operands, from kube-state-metrics."""
 
 from gpustack.vocabulary.labels import DRIVERS
 from scripts.values.normalise import HEARD, Rule, fill_label, label_node, pad_lines, select_heard
@@ -13,15 +13,12 @@ DAEMON_PODS = f'created_by_kind="DaemonSet",created_by_name{OPERANDS}'
 READY = 'kube_pod_status_ready{condition="true"}'
 STARTING = "20m"
 """A driver in a container is compiled at each boot of its node: 5 to 15 minutes, in which the node is Ready."""
+REJECTION_SECONDS = 120
+"""A pod that was rejected has the time of that as its start (Kubernetes 1.36, pkg/kubelet/status/status_manager.go), if
+it had no start before. Two minutes have a scrape and an evaluation, also where a clock is a minute off."""
 
-# Bounds of apiserver_client_certificate_expiration_seconds; between two it would be a guess. Prometheus 3 stores them
-# as floats, Prometheus 2 as the API server writes them.
-EXPIRING = {"7d": "604800([.]0)?", "30d": "2[.]592e[+]06"}
-# Who is given a certificate for hours (a proof, a person) is not about to lose one.
-SHORT = "86400([.]0)?"
 LINKS = ("gpu_pcie_lanes", "gpu_pcie_generation")
 IDENTIFIED = select_heard('{UUID!=""}')
-CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 
 
 def join_exporter_node(metric: str, condition: str = "") -> str:
@@ -144,6 +141,24 @@ def build_node_rules() -> list[Rule]:
             comment=f"The pod of the driver is not ready, on a node that joined or was not Ready within {STARTING}.",
         ),
         Rule(
+            "gpustack:pod_gpus_rejected:bool",
+            "max by (node, namespace, pod, uid) (\n"
+            f'  kube_pod_container_resource_requests{{{GPUS},node!=""}} * 0 + 1\n)\n'
+            "and on (namespace, pod, uid) kube_pod_status_reason"
+            f'{{reason="UnexpectedAdmissionError"}} == 1\n'
+            f"and on (namespace, pod, uid) time() - kube_pod_start_time < {REJECTION_SECONDS}\n"
+            "and on (node) min_over_time(gpustack:node_ready:bool[5m]) == 1\n"
+            "and on (node) gpustack:node_gpu_allocatable:count > 0",
+            comment="The kubelet rejected the pod when it came. A pod that it rejects when it starts came before.",
+        ),
+        Rule(
+            "gpustack:node_gpu_pods_rejected:count",
+            "count by (node) (\n"
+            "  count by (node, namespace, pod, uid) (\n"
+            "    present_over_time(gpustack:pod_gpus_rejected:bool[30m])\n  )\n)",
+            comment="Pods that came within half an hour. Their controllers may have deleted them since.",
+        ),
+        Rule(
             "gpustack:node_gpu_unshared:bool",
             'max by (node) (kube_node_labels{label_nvidia_com_gpu_sharing_strategy="none"})',
             comment="Where known that one unit of nvidia.com/gpu is one GPU. Needs the label in metricLabelsAllowlist.",
@@ -252,26 +267,6 @@ def build_operand_rules() -> list[Rule]:
         Rule("gpustack:cluster_nodes:count", "count(gpustack:node_ready:bool)"),
         Rule("gpustack:cluster_gpu_exporters:count", f"count(up{{{EXPORTER}}})", comment="Targets, reachable or not."),
     ]
-
-
-def build_certificate_rules() -> list[Rule]:
-    within = [
-        Rule(
-            "gpustack:cluster_client_certificates_expiring:rate5m",
-            f'sum(rate({CLIENTS}{{le=~"{bound}"}}[5m])) - sum(rate({CLIENTS}{{le=~"{SHORT}"}}[5m]))',
-            {"within": days},
-            comment="Requests a second with a certificate that ends within these days, not in one."
-            if days == "7d"
-            else "",
-        )
-        for days, bound in EXPIRING.items()
-    ]
-    kubelet = Rule(
-        "gpustack:node_kubelet_certificate:seconds",
-        'min by (node) (kubelet_certificate_manager_client_ttl_seconds{node!=""} < +Inf)',
-        comment="Until the certificate ends with which the kubelet speaks to the API.",
-    )
-    return [*within, kubelet]
 
 
 def build_half_hour_rules() -> list[Rule]:

@@ -27,6 +27,8 @@ OTHER_SERIES = {
     "kube_pod_init_container_resource_requests": False,
     "kube_pod_labels": False,
     "kube_pod_created": False,
+    "kube_pod_start_time": False,
+    "kube_pod_status_reason": False,
     "kube_pod_status_scheduled_time": False,
     "kube_pod_status_phase": False,
     "kube_pod_status_ready": False,

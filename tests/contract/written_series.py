@@ -12,6 +12,8 @@ OTHER_SERIES = (
     'kube_pod_container_resource_requests{resource="nvidia_com_gpu",node="gpu1",namespace="n",pod="p",uid="u",container="c"}',
     'kube_pod_status_phase{namespace="n",pod="p",uid="u",phase="Running"}',
     'kube_pod_created{namespace="n",pod="p",uid="u"}',
+    'kube_pod_start_time{namespace="n",pod="p",uid="u"}',
+    'kube_pod_status_reason{namespace="n",pod="p",uid="u",reason="UnexpectedAdmissionError"}',
     'kube_pod_status_scheduled_time{namespace="n",pod="p",uid="u"}',
     'kube_pod_container_resource_requests{resource="nvidia_com_gpu",namespace="n",pod="w",uid="w",container="c"}',
     'kube_pod_status_phase{namespace="n",pod="w",uid="w",phase="Pending"}',

@@ -1,0 +1,30 @@
+"""Recording rules of certificates, from kubelet and kube-apiserver."""
+
+from scripts.values.normalise import Rule
+
+# Bounds of apiserver_client_certificate_expiration_seconds; between two it would be a guess. Prometheus 3 stores them
+# as floats, Prometheus 2 as the API server writes them.
+EXPIRING = {"7d": "604800([.]0)?", "30d": "2[.]592e[+]06"}
+# Who is given a certificate for hours (a proof, a person) is not about to lose one.
+SHORT = "86400([.]0)?"
+CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
+
+
+def build_certificate_rules() -> list[Rule]:
+    within = [
+        Rule(
+            "gpustack:cluster_client_certificates_expiring:rate5m",
+            f'sum(rate({CLIENTS}{{le=~"{bound}"}}[5m])) - sum(rate({CLIENTS}{{le=~"{SHORT}"}}[5m]))',
+            {"within": days},
+            comment="Requests a second with a certificate that ends within these days, not in one."
+            if days == "7d"
+            else "",
+        )
+        for days, bound in EXPIRING.items()
+    ]
+    kubelet = Rule(
+        "gpustack:node_kubelet_certificate:seconds",
+        'min by (node) (kubelet_certificate_manager_client_ttl_seconds{node!=""} < +Inf)',
+        comment="Until the certificate ends with which the kubelet speaks to the API.",
+    )
+    return [*within, kubelet]
