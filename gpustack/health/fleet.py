@@ -9,7 +9,7 @@ from gpustack.gpus.device import OLD, build_sort_key, group_owners
 from gpustack.gpus.fleet import SHARED
 from gpustack.health.gpu_signs import list_signs
 from gpustack.health.incidents import Incident, find_incidents
-from gpustack.health.judge import GpuHealth, judge_signs
+from gpustack.health.judge import LEAST_SOURCES, GpuHealth, judge_signs
 from gpustack.health.nodes import NodeHealth, judge_node
 from gpustack.health.sign import Sign, Verdict
 from gpustack.health.sources import NodeOffer, Sources
@@ -17,6 +17,9 @@ from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 
 SILENT = "it sent values before and sends none now; `gpustack doctor` reads the log of its host"
+LOST = Sign("driver", "reboot", "the exporter sends values of other GPUs of the node and none of this one")
+"""The sign of a GPU that the driver does not list any more. NVIDIA's action for one that has fallen off the bus (Xid
+79) is a restart of the host."""
 FRESH_SECONDS = 75
 """The age of values after which a GPU counts as silent: an exporter is scraped once a minute or more often."""
 UNWELL: tuple[Verdict, ...] = ("restart-app", "reset", "reboot", "replace")
@@ -107,7 +110,7 @@ def judge_gpus(
     }
     owners = group_board_owners(boards)
     return [
-        *(replace(silent, signs=kubelet_signs[silent.gpu.uuid]) for silent in silent_gpus),
+        *(judge_silent_gpu(silent, kubelet_signs[silent.gpu.uuid], is_alone=not boards) for silent in silent_gpus),
         *(
             judge_gpu(board, [*signs[uuid], *kubelet_signs[uuid]], owners.get(uuid, ()))
             for uuid, board in boards.items()
@@ -140,6 +143,17 @@ def find_kubelet_signs(uuid: str, faulty: Collection[str], offer: NodeOffer, *, 
         yield Sign("kubelet", "reset", f"the kubelet does not offer {withheld_count} of {offer.capacity_count}")
     elif len(faulty) == withheld_count:
         yield Sign("kubelet", "ok")
+
+
+def judge_silent_gpu(silent: GpuHealth, kubelet_signs: Collection[Sign], *, is_alone: bool) -> GpuHealth:
+    """Judge a GPU that sends nothing. It is lost where other GPUs of the node send values and the kubelet withholds it,
+    and else unknown: `is_alone` tells that nothing is heard of the node, which may have no exporter, and a GPU that
+    somebody removed is not withheld."""
+    signs = tuple(kubelet_signs) if is_alone else (LOST, *kubelet_signs)
+    if len({sign.source for sign in signs if sign.verdict in UNWELL}) < LEAST_SOURCES:
+        return replace(silent, signs=tuple(kubelet_signs))
+    verdict, reason = judge_signs(signs)
+    return replace(silent, verdict=verdict, reason=reason, signs=signs)
 
 
 def judge_gpu(board: Sequence[Reading], signs: Collection[Sign], owners: tuple[Owner, ...]) -> GpuHealth:

@@ -53,9 +53,11 @@ def pick_node(two: lab.Lab) -> str:
     return "host1" if pick_other_node(two) == "host2" else "host2"
 
 
-def remediate(two: lab.Lab, gpustack: Run, *words: str, code: int | None, target: str = "") -> dict[str, Any]:
+def remediate(
+    two: lab.Lab, gpustack: Run, *words: str, code: int | None, target: str = "", times: tuple[str, ...] = TIMES
+) -> dict[str, Any]:
     """Run the command, and return its document, also that of an error."""
-    options = ("-i", two.inventory, "-o", "json", *REST, *TIMES)
+    options = ("-i", two.inventory, "-o", "json", *REST, *times)
     began = time.monotonic()
     document: dict[str, Any] = json.loads(
         gpustack("remediate", target or f"{pick_node(two)}:0", *words, *options, code=code, limit=3000).stdout

@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
-from gpustack.health.fleet import Health, build_health, select_gpus
+from gpustack.health.fleet import SILENT, Health, build_health, select_gpus
 from gpustack.health.incidents import Incident
 from gpustack.health.sources import HeardGpu, NodeOffer, Sources
 from gpustack.metrics.prometheus import Series
@@ -179,13 +179,42 @@ def test_a_silent_exporter_and_a_silent_gpu_are_unknown() -> None:
     ]
 
 
-def test_a_gpu_that_was_silent_in_the_last_scrapes_is_unknown() -> None:
-    """Prometheus keeps the last values of a lost GPU for minutes. Seen on a lab host."""
-    silent_series = [Series(series.labels, ((930.0, 0.0),)) for series in build_gpu_series("gpu1", 1)]
-    health = judge(build_gpu_series("gpu1", 0), silent_series, offers=offer_gpus(2, 1))
-    assert [(entry.gpu.index, entry.verdict) for entry in health.gpus] == [("0", "ok"), ("1", "unknown")]
-    assert "the kubelet does not offer 1 of 2; it sent values before and sends none now" in render_text(health)
+def build_silent_series(node: str, index: int) -> list[Series]:
+    """Build the last values of a lost GPU, which Prometheus keeps for minutes. Seen on a lab host."""
+    return [Series(series.labels, ((930.0, 0.0),)) for series in build_gpu_series(node, index)]
+
+
+def test_a_gpu_that_the_exporter_and_the_kubelet_miss_is_lost() -> None:
+    health = judge(build_gpu_series("gpu1", 0), build_silent_series("gpu1", 1), offers=offer_gpus(2, 1))
+    assert [(entry.gpu.index, entry.verdict) for entry in health.gpus] == [("0", "ok"), ("1", "reboot")]
+    assert "none of this one; the kubelet does not offer 1 of 2" in " ".join(render_text(health).split())
+    assert [node.verdict for node in health.nodes] == ["reboot"]
+    assert health.exit_status == ExitStatus.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("indices", "offers", "sharing"),
+    [
+        pytest.param([0], offer_gpus(2), {}, id="the kubelet offers all"),
+        pytest.param([0], offer_gpus(1), {}, id="somebody removed it"),
+        pytest.param([0], {}, {}, id="the kubelet says nothing"),
+        pytest.param([], offer_gpus(2, 1), {}, id="the exporter is silent"),
+        pytest.param([0], offer_gpus(8, 4), {"gpu1": "time-slicing"}, id="GPUs are shared"),
+    ],
+)
+def test_a_silent_gpu_without_two_sources_is_unknown(
+    indices: list[int], offers: dict[str, NodeOffer], sharing: dict[str, str]
+) -> None:
+    groups = [build_gpu_series("gpu1", index) for index in indices]
+    health = judge(*groups, build_silent_series("gpu1", 1), offers=offers, sharing=sharing)
+    (silent,) = [entry for entry in health.gpus if entry.gpu.index == "1"]
+    assert (silent.verdict, silent.reason) == ("unknown", SILENT)
     assert health.exit_status == ExitStatus.UNKNOWN
+
+
+def test_of_a_silent_gpu_and_a_faulty_one_the_kubelet_names_neither() -> None:
+    health = judge(build_gpu_series("gpu1", 0, XID_ERRORS=79), build_silent_series("gpu1", 1), offers=offer_gpus(2, 1))
+    assert [(entry.gpu.index, entry.verdict) for entry in health.gpus] == [("0", "watch"), ("1", "unknown")]
 
 
 def test_old_readings_of_a_gpu_do_not_count() -> None:
