@@ -12,7 +12,7 @@ from gpustack.ask.probe import Evidence
 from gpustack.command import Hint
 from gpustack.events import format_count
 from gpustack.report.evidence import choose_command
-from gpustack.report.format import OLDER_RECORDING, format_location, format_locations
+from gpustack.report.format import NOT_RECORDED, format_location, format_locations
 from gpustack.report.grouping import Kind, Line, is_newer, list_lines
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Plan
@@ -47,7 +47,7 @@ def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
             for entry in line.evidence if verbose and line.kind != "ok" else ():
                 print_evidence(console, entry, shown_commands)
     if number := sum(is_newer(judgement) for state in plan.states for judgement in state.judgements):
-        print_text(console, f"\n{format_count(number, 'check')} unknown: {OLDER_RECORDING}", "yellow")
+        print_text(console, f"\n{format_count(number, 'check')} unknown: {NOT_RECORDED}", "yellow")
 
 
 def merge_ok_lines(lines: Sequence[Line]) -> list[Line]:

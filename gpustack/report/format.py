@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MAX_NAMES = 4
 MISSING_PREFIX = "not asked of "
-"""The reason of an unknown check begins so where its probe is newer than the recording."""
-OLDER_RECORDING = "the recording was made by an older release"
+"""The reason of an unknown check begins so where the recording has no answer of its probe."""
+NOT_RECORDED = "the recording lacks the answers: an older release made it, or it was cut off"
 
 Clean = Callable[[str], str]
 """A cleaner takes secrets and terminal escapes out of a text."""

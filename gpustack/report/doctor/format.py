@@ -11,7 +11,7 @@ from gpustack.doctor.graph import load_graph
 from gpustack.doctor.health import list_facts
 from gpustack.doctor.recent_change import RecentChange
 from gpustack.events import format_count
-from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, format_locations
+from gpustack.report.format import MISSING_PREFIX, NOT_RECORDED, Clean, format_locations
 from gpustack.times import format_duration
 
 API_TEXTS = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
@@ -168,7 +168,7 @@ def list_reason_counts(judgements: Iterable[Judgement], clean: Clean) -> list[st
     """List why checks are unknown, with counts, the most frequent reason first."""
     counts: dict[str, int] = {}
     for judgement in judgements:
-        reason = OLDER_RECORDING if judgement.reason.startswith(MISSING_PREFIX) else clean(judgement.reason)
+        reason = NOT_RECORDED if judgement.reason.startswith(MISSING_PREFIX) else clean(judgement.reason)
         counts[reason] = counts.get(reason, 0) + 1
     return [f"{text} ({number})" for text, number in sorted(counts.items(), key=lambda pair: -pair[1])]
 
