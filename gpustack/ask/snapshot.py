@@ -19,7 +19,8 @@ class Reach:
     """Hold whether a host could be asked.
 
     `reference` is empty when it was reached, else the id of the error or fault. `address` is the other end of the SSH
-    connection; it is empty for the local host, and where it is not known.
+    connection; it is empty for the local host, and where it is not known. `silent` tells that nothing at all answered,
+    which a recording does not keep.
     """
 
     host: str
@@ -27,6 +28,7 @@ class Reach:
     reason: str = ""
     hint: Hint = NO_HINT
     address: str = ""
+    silent: bool = field(default=False, compare=False)
 
     @property
     def reached(self) -> bool:

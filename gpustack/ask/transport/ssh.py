@@ -6,6 +6,7 @@ patterns there, so HostKeyCheck is the only check. Fabric's `in_stream` reads on
 """
 
 import contextlib
+import errno
 import logging
 import socket
 import threading
@@ -26,6 +27,7 @@ from gpustack.config.host import Host
 
 if TYPE_CHECKING:
     from fabric import Connection
+    from paramiko.ssh_exception import NoValidConnectionsError
 
 # Paramiko's words where there is no key to offer.
 NO_KEY = "No authentication methods available"
@@ -239,7 +241,14 @@ def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach
     elif isinstance(error, TimeoutError):
         reason = f"no answer from {address} within {CONNECT_LIMIT} s"
     elif isinstance(error, NoValidConnectionsError):
-        reason = f"{address}: connection refused"
+        reason = f"{address}: {'no route to host' if lacks_route(error) else 'connection refused'}"
     else:
         reason = f"{address}: {str(error) or type(error).__name__}"
-    return Reach(host.name, "host-ssh-unreachable", reason, command)
+    silent = isinstance(error, TimeoutError) or (isinstance(error, NoValidConnectionsError) and lacks_route(error))
+    return Reach(host.name, "host-ssh-unreachable", reason, command, silent=silent)
+
+
+def lacks_route(error: "NoValidConnectionsError") -> bool:
+    """Tell whether no neighbour answers for the address, as for that of a host without power. paramiko has one error
+    for this and for a refusal (paramiko/client.py)."""
+    return all(cause.errno == errno.EHOSTUNREACH for cause in error.errors.values())

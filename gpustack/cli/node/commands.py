@@ -3,11 +3,12 @@
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.node.drain import drain
 from gpustack.cli.node.reboot import reboot
+from gpustack.cli.node.remove import remove
 from gpustack.cli.node.uncordon import uncordon
-from gpustack.report.nodes.renderings import DRAIN, REBOOT, UNCORDON
+from gpustack.report.nodes.renderings import DRAIN, REBOOT, REMOVE, UNCORDON
 
 app = build_group(
-    "Drain, uncordon and reboot nodes.",
+    "Drain, uncordon, reboot and remove nodes.",
     "gpustack node drain gpu1 --check -i mycluster    # who runs there",
     "gpustack node drain gpu1 -i mycluster",
     "gpustack node uncordon gpu1 -i mycluster",
@@ -43,3 +44,11 @@ declare_command(
     result=REBOOT,
     short="Reboot hosts one after the other, without losing jobs.",
 )(reboot)
+declare_command(
+    app,
+    "gpustack node remove gpu1 --check -i mycluster",
+    "gpustack node remove gpu1 -i mycluster",
+    "gpustack node remove gpu1 --dead -i mycluster    # its host is gone",
+    result=REMOVE,
+    short="Remove a node from the cluster, and gpustack from its host.",
+)(remove)

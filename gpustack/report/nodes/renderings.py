@@ -38,4 +38,19 @@ REBOOT = Rendering(
         ExitStatus.FAILED: "a node is not as before, or the reboot was stopped",
     },
 )
-NODE_RENDERINGS = (DRAIN_PLAN, DRAIN, UNCORDON, REBOOT_PLAN, REBOOT)
+REMOVAL_PLAN = Rendering("nodes.removal_plan:RemovalPlan", human="nodes.removal:render_removal_plan")
+REMOVE = Rendering(
+    "nodes.node_removal:NodeRemovalResult",
+    human="nodes.removal:render_removal_result",
+    json="nodes.removal:render_removal_json",
+    schema="node-remove",
+    commands="`gpustack node remove`",
+    meanings={
+        ExitStatus.OK: "the cluster has the node no more, and nothing of gpustack is on its host; with --check, shown",
+        ExitStatus.DIFFERS: "a pod did not leave in time; with --check, it would be refused",
+        ExitStatus.FAILED: "refused, stopped, or a task failed",
+        ExitStatus.INCOMPLETE: "something is left on the host",
+        ExitStatus.UNKNOWN: "unknown: which pods are left, or what is left on the host",
+    },
+)
+NODE_RENDERINGS = (DRAIN_PLAN, DRAIN, UNCORDON, REBOOT_PLAN, REBOOT, REMOVAL_PLAN, REMOVE)

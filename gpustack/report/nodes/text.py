@@ -46,9 +46,13 @@ def print_residents(console: Terminal, residents: Sequence[Resident], time: date
     print_budgets(console, residents)
 
 
+def sort_residents(residents: Sequence[Resident]) -> list[Resident]:
+    """Sort the pods of a node, those first that need a person."""
+    return sorted(residents, key=lambda resident: ORDER[resident.fate])
+
+
 def list_resident_rows(residents: Sequence[Resident], time: datetime) -> Iterator[tuple[str, ...]]:
-    """List the pods, those first that need a person."""
-    for resident in sorted(residents, key=lambda resident: ORDER[resident.fate]):
+    for resident in sort_residents(residents):
         pod = resident.pod
         age = format_duration((time - pod.started_at).total_seconds()) if pod.started_at else "-"
         yield pod.full_name, pod.controller or "none", str(pod.devices or "-"), age, describe_fate(resident)

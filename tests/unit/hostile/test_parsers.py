@@ -11,7 +11,7 @@ from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
 from gpustack.ask.type_check import fits, resolve_return_type
 from gpustack.doctor.diagnose import list_probes
 from gpustack.engines.engine import PROBES as OF_ENGINES
-from gpustack.nodes.drain_plan import PROBES as OF_DRAINS
+from gpustack.nodes.removal_plan import PROBES as OF_REMOVALS
 from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.host.unrecorded_paths import UNRECORDED
@@ -26,7 +26,7 @@ from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
 from tests.worlds.snapshots.answers import index_probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
-OF_NODES = (*OF_DRAINS, BOOT_IDENTITY, LIVE_CONTROLLERS)
+OF_NODES = (*OF_REMOVALS, BOOT_IDENTITY, LIVE_CONTROLLERS)
 OTHER_PROBES = (PULL_PROGRESS, UNRECORDED, LAST_LINES)
 ALL_PROBES = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, *OF_NODES, *OTHER_PROBES)
 PROBES = tuple({probe.id: probe for probe in ALL_PROBES}.values())

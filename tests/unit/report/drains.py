@@ -11,19 +11,24 @@ from gpustack.config.spec import Spec
 from gpustack.nodes.drain import DrainResult, RemainingPod
 from gpustack.nodes.drain_plan import DrainPlan
 from gpustack.nodes.gpu_jobs import find_gpu_jobs
+from gpustack.nodes.host_silence import HostSilence
 from gpustack.nodes.node_reboot import NodeOutcome
+from gpustack.nodes.node_removal import NodeRemovalResult
 from gpustack.nodes.reboot_plan import RebootPlan, RebootTarget
+from gpustack.nodes.removal_plan import RemovalPlan, add_reset
 from gpustack.nodes.residents import Resident, judge_residents
 from gpustack.nodes.rolling_reboot import RebootResult
 from gpustack.nodes.uncordon import UncordonResult
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
+from gpustack.probes.kubernetes.local_volumes import LOCAL_VOLUMES
 from gpustack.probes.kubernetes.node_pods import NODE_PODS
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS
-from gpustack.report.nodes import json, reboot, text
+from gpustack.report.nodes import json, reboot, removal, text
 from tests.unit.report.screen import print_screen
 from tests.worlds.results.plans import build_hosts
+from tests.worlds.results.resets import make_preview
 from tests.worlds.snapshots.answers import read_case
 
 INVENTORY = Inventory(Path("site/hosts.yml"), build_hosts("kube1", "gpu1"), Spec())
@@ -31,6 +36,7 @@ TAKEN_AT = datetime(2026, 11, 30, 1, tzinfo=UTC)
 NODE, _ = NODE_RECORDS.extract_fact(read_case(NODE_RECORDS.id, "cordoned-by-gpustack"))
 PODS = NODE_PODS.extract_fact(read_case(NODE_PODS.id, "two-teams"))
 BUDGETS = DISRUPTION_BUDGETS.extract_fact(read_case(DISRUPTION_BUDGETS.id, "two-teams"))
+VOLUMES = LOCAL_VOLUMES.extract_fact(read_case(LOCAL_VOLUMES.id, "three-kinds"))
 BOOT = BOOT_IDENTITY.extract_fact(read_case(BOOT_IDENTITY.id, "usual"))
 UNCORDON_RESULT = UncordonResult(NODE, changed=True)
 
@@ -76,6 +82,21 @@ def make_mixed_reboot() -> RebootResult:
     return RebootResult(replace(make_reboot_plan(), continues="ann@desk", finished_nodes=("gpu9",)), outcomes, 3186.0)
 
 
+def make_dead_plan() -> RemovalPlan:
+    signs = (
+        "SSH to gpu1: no answer from 10.0.0.2 within 10 s",
+        "its node is not Ready: Kubelet stopped posting node status.",
+    )
+    objections = ("its kubelet was heard of 2 min ago, and 5 min are needed",)
+    plan = replace(make_plan(), host="", holders=None, unknown_holders_reason="its host is unknown: it was not reached")
+    return RemovalPlan(plan, VOLUMES[:1], (), HostSilence("gpu1", signs, objections))
+
+
+def make_partial_removal() -> NodeRemovalResult:
+    drain = make_partial_drain()
+    return NodeRemovalResult(RemovalPlan(drain.plan, VOLUMES), drain, seconds=301.5)
+
+
 RENDERINGS: dict[str, Callable[[], str]] = {
     "node-drain-shown.txt": lambda: print_screen(lambda screen: text.render_plan(screen, make_plan())),
     "node-drain-left.txt": lambda: print_screen(
@@ -90,5 +111,15 @@ RENDERINGS: dict[str, Callable[[], str]] = {
         lambda screen: reboot.render_human(screen, make_mixed_reboot(), evidence="runs/1")
     ),
     "node-reboot-mixed.json": lambda: reboot.render_json(make_mixed_reboot(), evidence="runs/1"),
+    "node-remove-shown.txt": lambda: print_screen(
+        lambda screen: removal.render_removal_plan(screen, add_reset(RemovalPlan(make_plan(), VOLUMES), make_preview()))
+    ),
+    "node-remove-not-dead.txt": lambda: print_screen(
+        lambda screen: removal.render_removal_result(screen, NodeRemovalResult(make_dead_plan(), only_checked=True))
+    ),
+    "node-remove-left.txt": lambda: print_screen(
+        lambda screen: removal.render_removal_result(screen, make_partial_removal(), evidence="runs/1")
+    ),
+    "node-remove-left.json": lambda: removal.render_removal_json(make_partial_removal(), evidence="runs/1"),
     "node-uncordon.json": lambda: json.render_uncordon(UNCORDON_RESULT),
 }

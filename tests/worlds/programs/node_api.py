@@ -24,9 +24,12 @@ from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
 from gpustack.probes.kubernetes.live_controllers import LIVE_CONTROLLERS
+from gpustack.probes.kubernetes.local_volumes import LOCAL_VOLUMES
+from gpustack.probes.kubernetes.node_leases import NODE_LEASES
 from gpustack.probes.kubernetes.node_pods import NODE_PODS
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS
 from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.scheduling import LEASE_RENEWAL
 from tests.worlds.snapshots.answers import make_list, read_case
 from tests.worlds.snapshots.build import build
 
@@ -58,11 +61,19 @@ def list_recorded(probe: str, case: str) -> list[Any]:
     return list(json.loads(read_case(probe, case).stdout)["items"])
 
 
+MACHINES = {
+    node["metadata"]["name"]: node["status"]["nodeInfo"]["machineID"]
+    for node in list_recorded(NODE_RECORDS.id, "schedulable")
+}
+"""The machine-ids of the recorded nodes."""
+
+
 @dataclass
 class NodeApi:
     """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes of h1, which has
     so many `switches` of NVIDIA, and hosts of `reboot_required` ask for a reboot. Those of `lost_hosts` give no answer.
-    The kubelets of `old_nodes` are of another version."""
+    With `silent` nothing at all answers there. The kubelets of `old_nodes` are of another version. `further_answers`
+    are of other probes."""
 
     folder: Path
     stuck_pods: set[str] = field(default_factory=set)
@@ -72,6 +83,8 @@ class NodeApi:
     lost_hosts: set[str] = field(default_factory=set)
     old_nodes: set[str] = field(default_factory=set)
     switches: int = 0
+    silent: bool = False
+    further_answers: list[Answer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name, function in (("kubectl", "run_kubectl"), ("systemd-run", "run_systemd")):
@@ -83,6 +96,9 @@ class NodeApi:
                 "nodes": list_recorded(NODE_RECORDS.id, "schedulable"),
                 "pods": list_recorded(NODE_PODS.id, "two-teams"),
                 "budgets": list_recorded(DISRUPTION_BUDGETS.id, "two-teams"),
+                "leases": list_recorded(NODE_LEASES.id, "two-nodes"),
+                "programs": list_recorded(LEASE_RENEWAL.id, "control-plane"),
+                "volumes": list_recorded(LOCAL_VOLUMES.id, "three-kinds"),
                 "calls": [],
                 "boots": {"k1": 0, "h1": 0},
             }
@@ -102,6 +118,30 @@ class NodeApi:
     def read_node(self, name: str = "gpu1") -> dict[str, Any]:
         (node,) = (node for node in self.read()["nodes"] if node["metadata"]["name"] == name)
         return dict(node)
+
+    def set_silence(self, time: str) -> None:
+        """Let the control plane have renewed its leases at this time, and end the readiness of gpu1."""
+        objects = self.read()
+        for lease in objects["programs"]:
+            lease["spec"]["renewTime"] = time
+        for node in objects["nodes"]:
+            if node["metadata"]["name"] == "gpu1":
+                node["status"]["conditions"][0] |= {
+                    "status": "Unknown",
+                    "message": "Kubelet stopped posting node status.",
+                }
+        self.write(objects)
+
+    def set_ready(self) -> None:
+        objects = self.read()
+        for node in objects["nodes"]:
+            node["status"]["conditions"][0]["status"] = "True"
+        self.write(objects)
+
+    def set_lease(self, time: str) -> None:
+        objects = self.read()
+        objects["leases"][0]["spec"]["renewTime"] = time
+        self.write(objects)
 
     def list_pod_names(self) -> list[str]:
         return sorted(f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in self.read()["pods"])
@@ -146,6 +186,9 @@ class NodeApi:
             NODE_RECORDS.id: "nodes",
             NODE_PODS.id: "pods",
             DISRUPTION_BUDGETS.id: "budgets",
+            NODE_LEASES.id: "leases",
+            LEASE_RENEWAL.id: "programs",
+            LOCAL_VOLUMES.id: "volumes",
         }
         answers = [
             Answer(probe, CLUSTER, 0, make_list(probe, objects[kind]).stdout)
@@ -156,7 +199,7 @@ class NodeApi:
         answers.append(Answer(GPU_NODES.id, CLUSTER, 0, make_list(GPU_NODES.id, objects["nodes"]).stdout))
         answers.append(Answer(NODES.id, CLUSTER, 0, make_list(NODES.id, nodes).stdout))
         for host, node in (("k1", "k1"), ("h1", "gpu1")):
-            machine = self.read_node(node)["status"]["nodeInfo"]["machineID"]
+            machine = MACHINES[node]
             answers.append(Answer(IDENTITY.id, host, 0, f"{machine}\n\n"))
             answers.append(Answer(HOSTNAME.id, host, 0, f"{node}\n"))
             boots, word = objects["boots"][host], "yes" if host in self.reboot_required else "no"
@@ -164,8 +207,10 @@ class NodeApi:
             answers.append(Answer(BOOT_IDENTITY.id, host, 0, line))
         answers.append(Answer(DEVICE_HOLDERS.id, "h1", 0, self.holders))
         answers.append(Answer(PLUGIN_FILES.id, "h1", 0, FILES.format(self.switches)))
+        answers += self.further_answers
         answers = [answer for answer in answers if answer.location not in self.lost_hosts]
-        reach = [Reach(host, "host-ssh-unreachable", "connection refused") for host in self.lost_hosts]
+        reason = "no answer from 10.0.0.2 within 10 s" if self.silent else "connection refused"
+        reach = [Reach(host, "host-ssh-unreachable", reason, silent=self.silent) for host in self.lost_hosts]
         snapshot = build(HOSTS, index_answers(answers), reach=reach)
         asked_hosts = {name: entry for name, entry in snapshot.reach.items() if not hosts or name in hosts}
         return replace(snapshot, reach=asked_hosts)

@@ -1,5 +1,5 @@
-"""The kubectl of node_api.py: `patch node` and `create --raw` of an eviction. Its refusals are those of kubectl 1.36.4
-against a kube-apiserver 1.36.4."""
+"""The kubectl of node_api.py: `patch node`, `delete --raw` of a node and `create --raw` of an eviction. Its refusals
+are those of kubectl 1.36.4 against a kube-apiserver 1.36.4."""
 
 import json
 import os
@@ -12,6 +12,10 @@ CONFLICT = (
     "apply your changes to the latest version and try again"
 )
 BUDGET = "Error from server (TooManyRequests): Cannot evict pod as it would violate the pod's disruption budget."
+OTHER_VERSION = (
+    'Error from server (Conflict): Operation cannot be fulfilled on Node "{}": the ResourceVersion in the precondition '
+    "({}) does not match the ResourceVersion in record ({}). The object might have been modified"
+)
 MISSING = 'Error from server (NotFound): pods "{}" not found'
 OTHER_UID = (
     'Error from server (Conflict): Operation cannot be fulfilled on Pod "{}": the UID in the precondition ({}) does '
@@ -45,6 +49,8 @@ def change_objects(objects: dict[str, Any], words: list[str]) -> str:
         return change_node(objects, words)
     if "taint" in words:
         return mark_taint(objects, *words[words.index("node") + 1 :][:2])
+    if "delete" in words and "--raw" in words:
+        return delete_node(objects, words[words.index("--raw") + 1].rpartition("/")[2], json.load(sys.stdin))
     if "delete" in words:
         name = words[words.index("pod") + 1]
         objects["pods"] = [pod for pod in objects["pods"] if pod["metadata"]["name"] != name]
@@ -65,6 +71,15 @@ def change_node(objects: dict[str, Any], words: list[str]) -> str:
         (manager,) = (word.partition("=")[2] for word in words if word.startswith("--field-manager="))
         fields: dict[str, Any] = {"f:spec": {"f:unschedulable": {}}} if node["spec"] else {}
         metadata["managedFields"] = [{"manager": manager, "fieldsV1": fields}]
+    return ""
+
+
+def delete_node(objects: dict[str, Any], name: str, options: dict[str, Any]) -> str:
+    (metadata,) = (node["metadata"] for node in objects["nodes"] if node["metadata"]["name"] == name)
+    version = options["preconditions"]["resourceVersion"]
+    if version != metadata["resourceVersion"]:
+        return OTHER_VERSION.format(name, version, metadata["resourceVersion"])
+    objects["nodes"] = [node for node in objects["nodes"] if node["metadata"]["name"] != name]
     return ""
 
 
