@@ -1,6 +1,6 @@
 """The record of an act on its node: written before it begins, so that nobody else acts then, and at its end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -57,23 +57,25 @@ class ActRecorder:
     def end(self, act: Act, end: End) -> None:
         """Record how an act ended. Raise RolloutError where somebody made the record unreadable meanwhile: acts that
         it may have had are not written over."""
+        self.replace_act(act, [replace(act, end=end)], end)
+
+    def remove_act(self, act: Act) -> None:
+        """Take an act that changed nothing out of the record, so that no limit counts it. Raise RolloutError as `end`
+        does."""
+        self.replace_act(act, [], "skipped")
+
+    def replace_act(self, act: Act, successors: Sequence[Act], end: str) -> None:
         name = self.case.node.name
 
         def build(node: NodeRecord) -> str:
             if (acts := parse_acts(node.remediation_record)) is None:
                 reason = f"The annotation {REMEDIATION_RECORD} cannot be read."
                 raise RolloutError("node-change-refused", f"The rung {act.rung} of {name} ended: {end}.", reason)
-            return build_patch_command(node, {REMEDIATION_RECORD: format_acts(mark_end(acts, act, end))}, {})
+            others = [entry for entry in acts if (entry.rung, entry.begun_at) != (act.rung, act.begun_at)]
+            return build_patch_command(node, {REMEDIATION_RECORD: format_acts([*others, *successors])}, {})
 
         self.writer.change_node(name, self.read, build)
         self.report(Event("changed", name, f"remediation: {act.rung} {end}"))
-
-
-def mark_end(acts: Iterable[Act], act: Act, end: End) -> list[Act]:
-    """Mark the end of an act among the acts of a node."""
-    return [
-        replace(entry, end=end) if (entry.rung, entry.begun_at) == (act.rung, act.begun_at) else entry for entry in acts
-    ]
 
 
 def ensure_same_record(case: Case, node: NodeRecord) -> None:

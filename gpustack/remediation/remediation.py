@@ -13,7 +13,7 @@ from gpustack.events import ignore_event
 from gpustack.nodes.drain_plan import gather_node, list_new_pods
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_host import require_node
-from gpustack.nodes.node_reboot import Waits
+from gpustack.nodes.node_reboot import Outcome, Waits
 from gpustack.nodes.reboot_plan import gather_nodes, plan_reboot
 from gpustack.nodes.rolling_reboot import RollingReboot
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
@@ -56,10 +56,14 @@ class Remediation:
             if act_id != "reboot" and not stop_reason:
                 recorder.end(act, "failed" if reason else "done")
         if act_id == "reboot":
-            reason, stop_reason = self.reboot(current.case)
+            outcome, reason = self.reboot(current.case)
+            stop_reason = reason if outcome == "stopped" else ""
             with self.open_run() as (run, writer):
-                if not stop_reason:
-                    self.build_recorder(current.case, run, writer).end(act, "failed" if reason else "done")
+                recorder = self.build_recorder(current.case, run, writer)
+                if outcome == "skipped":
+                    recorder.remove_act(act)
+                elif not stop_reason:
+                    recorder.end(act, "failed" if reason else "done")
         seconds = time.monotonic() - began
         return RemediationResult(current, "failed" if reason else "done", reason, seconds, stop_reason=stop_reason)
 
@@ -94,16 +98,15 @@ class Remediation:
             return f"{error.message} {error.reason}".strip()
         return ""
 
-    def reboot(self, case: Case) -> tuple[str, str]:
-        """Reboot the host, and leave the node cordoned. Return why that failed, and why it was stopped."""
+    def reboot(self, case: Case) -> tuple[Outcome, str]:
+        """Reboot the host, and leave the node cordoned. Return how that ended, and the reason where it did not."""
         plan = plan_reboot(gather_nodes(case.inventory, [case.node.name], ignore_event), self.ended_pods)
         cordons = {target.drain.cordon for target in plan.targets}
         if cordons != {case.drain.cordon}:
-            return f"the cordon is {', '.join(sorted(cordons))} now, and was {case.drain.cordon}", ""
+            return "skipped", f"the cordon is {', '.join(sorted(cordons))} now, and was {case.drain.cordon}"
         rolling = RollingReboot(case.inventory, self.open_run, self.waits, self.ended_pods, keeps_cordon=True)
-        (outcome,) = rolling.run(plan)
-        reason = "" if outcome.outcome == "rebooted" else f"{outcome.outcome}: {outcome.reason}"
-        return reason, outcome.reason if outcome.outcome == "stopped" else ""
+        (node,) = rolling.run(plan)
+        return node.outcome, "" if node.outcome == "rebooted" else node.reason or node.outcome
 
 
 def ensure_same(preview: Ladder, read: Callable[[], Case]) -> Ladder:

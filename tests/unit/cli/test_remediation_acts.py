@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpustack.cli.commands import remediate
-from gpustack.nodes import drain_plan
+from gpustack.nodes import drain_plan, reboot_plan
 from gpustack.remediation import acts, remediation
 from tests.unit.cli.remediations import (
     GPU,
@@ -276,3 +276,20 @@ def test_of_two_people_at_once_the_second_is_refused(node_api: NodeApi, monkeypa
     error = expect_error("gpu1:0", "--yes")
     assert (error.reference, node_api.read_node().get("spec", {})) == ("remediation-changed-since", {})
     assert "Somebody else acts on gpu1" in error.message
+
+
+def test_a_reboot_that_a_job_prevents_counts_for_no_limit(
+    node_api: NodeApi, gpus: UnwellGpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus.values = {"XID_ERRORS": 79, "GET_GPU_RECOVERY_ACTION": 2}
+    jobs = [pod for pod in node_api.read()["pods"] if pod["metadata"]["name"] == "notebook"]
+    drain_node(node_api)
+
+    def start_job(*words: Any) -> Any:
+        node_api.write(node_api.read() | {"pods": [*node_api.read()["pods"], *jobs]})
+        return reboot_plan.gather_nodes(*words)
+
+    monkeypatch.setattr(remediation, "gather_nodes", start_job)
+    document = take()
+    assert (document["outcome"], "team-a/notebook" in document["reason"]) == ("failed", True)
+    assert (node_api.read()["boots"]["h1"], list_acts(node_api)) == (0, [])
