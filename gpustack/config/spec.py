@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 from gpustack.config.addresses import ClusterNetwork, Network, validate_certificate_name, validate_endpoint
 from gpustack.config.form import Form
 from gpustack.config.sections.autoscaling import Autoscaling
+from gpustack.config.sections.care import Care
 from gpustack.config.sections.gpu import Gpu
 from gpustack.config.sections.minimum import Minimum
 from gpustack.config.sections.monitoring import Alerts, Dashboards, Monitoring, Storage
@@ -204,6 +205,7 @@ class Spec(Section):
     autoscaling: Annotated[Autoscaling, Field(description="replicas by the load of GPUs: the chart keda")] = (
         Autoscaling()
     )
+    care: Annotated[Care, Field(description="a daily diagnostic of idle GPUs")] = Care()
     capacity: Annotated[Capacity, Field(description="whose GPUs are, in reports of capacity and cost")] = Capacity()
     cost: Annotated[Cost, Field(description="what GPUs cost, and what namespaces may spend")] = Cost()
     minimum: Annotated[Minimum, Field(description="minimum resources of a host")] = Minimum()

@@ -6,6 +6,7 @@ from typing import Any
 from gpustack.ask.probe import Probe
 from gpustack.steps import alerts, dashboards, flannel, helm, serve, storage, taint, workers
 from gpustack.steps.autoscaling import step as autoscaling
+from gpustack.steps.care import step as care
 from gpustack.steps.containerd import step as containerd
 from gpustack.steps.control_plane import step as control_plane
 from gpustack.steps.firewall import step as firewall
@@ -44,6 +45,7 @@ MODULES: tuple[ModuleType, ...] = (
     alerts,
     serve,
     autoscaling,
+    care,
     standalone_exporters,
     standalone_monitoring,
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpustack.ask.view import View
 from gpustack.steps import alerts, dashboards, serve
+from gpustack.steps.care import objects as care
 from gpustack.steps.gpu import metrics_objects as gpu_metrics_objects
 from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu import sharing as gpu_sharing
@@ -17,4 +18,5 @@ OBJECTS: Mapping[str, Callable[[View], dict[str, Any]]] = {
     "dashboards": dashboards.build_variables,
     "alerts": alerts.build_variables,
     "serve": serve.build_variables,
+    "care": care.build_variables,
 }

@@ -15,9 +15,13 @@ Words = frozenset[str]
 TARGET_SERIES = ("up", "scrape_duration_seconds")
 """Prometheus writes these series of each target, with the labels of the target alone."""
 XID_COUNT, LAST_XID = "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_FI_DEV_XID_ERRORS"
-LATE_FIELDS = frozenset({LAST_XID, "kube_pod_status_reason", "kube_pod_status_unschedulable"})
+LATE_FIELDS = frozenset(
+    {LAST_XID, "kube_pod_status_reason", "kube_pod_status_unschedulable", "kube_cronjob_created"}
+    | {"kube_cronjob_status_last_successful_time", "kube_job_status_start_time", "kube_job_status_failed"}
+    | {"kube_job_failed", "kube_job_complete"}
+)
 """Metrics that have no series until there is something to tell: the first Xid, a pod that failed or that no node can
-take."""
+take, the daily diagnostic."""
 LABEL_TEXTS = {
     "{pod}": "the label pod",
     "{GPU_I_ID}": "MIG instances",

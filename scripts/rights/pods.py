@@ -60,6 +60,8 @@ def list_pods(objects: Sequence[Object]) -> Iterator[tuple[str, Object, Object]]
         kind, spec = item["kind"], item.get("spec", {})
         if kind in TEMPLATED:
             yield kind, item["metadata"], spec["template"]["spec"]
+        elif kind == "CronJob":
+            yield kind, item["metadata"], spec["jobTemplate"]["spec"]["template"]["spec"]
         elif kind == "Pod":
             yield kind, item["metadata"], spec
         elif kind in OPERATED:

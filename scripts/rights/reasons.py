@@ -14,6 +14,8 @@ PODS = {
     "DaemonSet gpu-operator/gpustack-dcgm-exporter": "DCGM reads profiling counters with SYS_ADMIN alone, and the "
     "kubelet's socket says which pod has which GPU.",
     "Pod gpustack-proof/proof": "One GPU for some minutes; Pod Security baseline, no token.",
+    "CronJob gpu-operator/gpu-care": "With care.enabled alone: NVIDIA's diagnostic, for seconds a day, as the image's "
+    "user, without a token.",
     "Deployment monitoring/gpustack-serve": "It reads Prometheus and nothing else.",
     "DaemonSet kube-flannel/kube-flannel-ds": "It makes links, routes and rules of the host's network (NET_ADMIN, "
     "NET_RAW), and its init containers put the CNI plugin and its configuration on the host.",

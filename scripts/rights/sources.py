@@ -19,6 +19,7 @@ from gpustack.config.resources import locate_playbooks
 from gpustack.config.spec import Spec
 from gpustack.proof.workload import build_namespace, build_proof_pod
 from gpustack.steps import serve
+from gpustack.steps.care.objects import build_cron_job
 from gpustack.steps.gpu import plugin_objects
 from gpustack.steps.releases import RELEASES
 
@@ -102,6 +103,7 @@ def build_own_objects() -> Mapping[str, list[Object]]:
     return {
         "host-stack": plugin_objects.build_objects(build_view(HOST_STACK)),
         "serve": serve.build_objects(build_view(SERVED)),
+        "care": [build_cron_job(build_view({}), "host1", 1)],
         "prove": [build_namespace(), build_proof_pod("proof", "host1", "run", 300)],
     }
 

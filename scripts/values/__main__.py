@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from gpustack.vocabulary.usage_series import INTERVAL
-from scripts.values import certificate_rules, cluster_rules, gpu_rules, usage_rules, workload_rules
+from scripts.values import care_rules, certificate_rules, cluster_rules, gpu_rules, usage_rules, workload_rules
 from scripts.values.capacity import render_capacity
 from scripts.values.cost import render_cost
 from scripts.values.coverage import PAGE, render_page
@@ -37,6 +37,7 @@ def render_files() -> dict[Path, str]:
             "gpustack-usage": (f"{INTERVAL}s", usage_rules.build_usage_rules()),
             "gpustack-operands": ("30s", cluster_rules.build_operand_rules()),
             "gpustack-certificates": ("30s", certificate_rules.build_certificate_rules()),
+            "gpustack-care": ("1m", care_rules.build_care_rules()),
         }
     )
     dashboards = VALUES / "dashboards"

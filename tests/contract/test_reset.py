@@ -26,6 +26,7 @@ UNCHECKED_PATHS = {
     "alerts": OBJECTS,
     "serve": OBJECTS,
     "autoscaling": OBJECTS,
+    "care": OBJECTS,
 }
 # Pods are ended by what other steps brought, so that comes before all.
 FIRST = "workers"

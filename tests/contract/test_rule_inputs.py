@@ -43,6 +43,10 @@ CONSTRUCTED_METRICS = {
     "scrape_duration_seconds": "Prometheus itself: the labels of `up`",
     "up": "Prometheus itself: targets of a static list have fewer labels",
     **dict.fromkeys(
+        (name for name in OTHER_SERIES if name.startswith(("kube_job_", "kube_cronjob_"))),
+        "kube-state-metrics v2.20.0, internal/store/job.go and cronjob.go",
+    ),
+    **dict.fromkeys(
         (name for name in OTHER_SERIES if name.startswith("container_")),
         "cAdvisor of the kubelet, metrics/prometheus.go",
     ),

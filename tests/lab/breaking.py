@@ -88,7 +88,8 @@ class World:
 
 def make_world(running_lab: lab.Lab, gpustack: Run, folder: Path) -> World:
     """Make a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given, history
-    on volumes, somebody who would get alerts, a dashboard of the operator's, `gpustack serve` and KEDA."""
+    on volumes, somebody who would get alerts, a dashboard of the operator's, `gpustack serve`, KEDA and the daily
+    diagnostic."""
     with follow_connections(running_lab):
         run_as_root(running_lab, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
     addresses = {host.name: host.address for host in running_lab.hosts}
@@ -106,6 +107,7 @@ def make_world(running_lab: lab.Lab, gpustack: Run, folder: Path) -> World:
         dashboards={"files": [str(write_dashboard(folder))]},
         serve={"enabled": True},
         autoscaling={"enabled": True},
+        care={"enabled": True},
     )
     gpustack("install", "-i", running_lab.inventory, "--yes", limit=1800)
     running_lab.save("converged")

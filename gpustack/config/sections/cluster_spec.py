@@ -19,7 +19,7 @@ from gpustack.config.package_sources import judge_package_sources
 from gpustack.config.ports import find_port_collisions
 from gpustack.config.pydantic_errors import build_complaints, extract_path, format_input
 from gpustack.config.secrets.secret_file import judge_secret_file as judged_file
-from gpustack.config.sections import exporter_rules, receiver, serve
+from gpustack.config.sections import care, exporter_rules, receiver, serve
 from gpustack.config.sections.sources import Mirror, Proxy
 from gpustack.config.spec import Spec
 
@@ -152,6 +152,7 @@ def find_contradictions(
     yield from find_port_collisions(file, spec, hosts)
     yield from exporter_rules.judge_exporter(file, spec.gpu, spec.versions)
     yield from serve.judge_serve(file, spec)
+    yield from care.judge_care(file, spec)
     yield from receiver.judge_receivers(file, spec.alerts.receivers, source if source and source.is_dir() else None)
 
 

@@ -84,3 +84,5 @@ SERVICE_ACCOUNTS = build_probe("applied.service-accounts", "/api/v1/serviceaccou
 SERVICES = build_probe("applied.services", "/api/v1/services")
 RUNTIME_CLASSES = build_probe("applied.runtime-classes", "/apis/node.k8s.io/v1/runtimeclasses")
 SERVICE_MONITORS = build_probe("applied.service-monitors", "/apis/monitoring.coreos.com/v1/servicemonitors")
+CRON_JOBS = build_probe("applied.cron-jobs", "/apis/batch/v1/cronjobs")
+PRIORITY_CLASSES = build_probe("applied.priority-classes", "/apis/scheduling.k8s.io/v1/priorityclasses")

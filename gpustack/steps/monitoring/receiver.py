@@ -12,11 +12,11 @@ from typing import Any
 from gpustack.ask.egress import LOGIN, list_proxy_variables
 from gpustack.ask.pod_egress import Consumer, list_authorities, list_consumers
 from gpustack.config.inventory import Inventory
-from gpustack.config.sections.monitoring import Alerts
 from gpustack.config.sections.receiver import DEFAULT, NULL_RECEIVER, SEVERITIES, Receiver, Receivers, locate_secret
 from gpustack.config.spec import Spec
 from gpustack.steps.chart_values import merge_values
 from gpustack.steps.monitoring.notification import FILE, MESSAGES, read_templates
+from gpustack.vocabulary.care_jobs import PREFIX
 
 RECEIVER_METRICS = "receiver-name-in-metrics"
 # The alert of `gpustack alerts test`. Each is a group of its own, sent at once; Alertmanager gives a failing receiver
@@ -28,6 +28,8 @@ AUTHORITIES_FOLDER = "/etc/alertmanager/configmaps"
 # What always fires to show that alerts can, and the chart's means to hold info alerts back: whoever wants them routes
 # them in values.
 NO_ALERTS = 'alertname =~ "Watchdog|InfoInhibitor"'
+# The chart's own alert of a Job that failed, also one that found no idle GPU: GpuCareFailed and its like say it better.
+CARE_JOBS = ['alertname = "KubeJobFailed"', f'job_name =~ "{PREFIX}.+"']
 OF_A_WHOLE_NODE = 'alertname !~ "GpuAllocatableBelowCapacity|GpuFewerThanCapacity"'  # are about some GPUs, for days
 
 
@@ -95,22 +97,23 @@ def build_configuration(spec: Spec, format_path: Callable[[str, Receiver], str])
         for name, receiver in spec.alerts.receivers.name_receivers().items()
     )
     return {
-        "route": build_route(spec.alerts),
+        "route": build_route(spec),
         "receivers": [{"name": NULL_RECEIVER}, *receiver_configs],
         "inhibit_rules": build_inhibit_rules(),
     }
 
 
-def build_route(alerts: Alerts) -> dict[str, Any]:
-    by_severity = build_severity_routes(alerts.receivers)
+def build_route(spec: Spec) -> dict[str, Any]:
+    by_severity = build_severity_routes(spec.alerts.receivers)
+    held_back = [[NO_ALERTS], *([CARE_JOBS] if spec.care.enabled else [])]
     return {
         "receiver": NULL_RECEIVER,
-        "group_by": list(alerts.group_by),
+        "group_by": list(spec.alerts.group_by),
         "group_wait": "10s",
         "group_interval": "5m",
         "repeat_interval": "12h",
         "routes": [
-            {"matchers": [NO_ALERTS], "receiver": NULL_RECEIVER},
+            *({"matchers": matchers, "receiver": NULL_RECEIVER} for matchers in held_back),
             {
                 "matchers": [f'alertname = "{TEST}"'],
                 "receiver": NULL_RECEIVER,

@@ -265,6 +265,16 @@ def test_an_image_of_serve_has_its_registry_and_a_tag(image: str) -> None:
     assert "REGISTRY/PATH:TAG" in complaint.rule
 
 
+def test_the_daily_diagnostic_needs_the_monitoring_and_an_hour() -> None:
+    on: dict[str, Any] = {"care": {"enabled": True, "hour": 23}}
+    assert list_complaint_ids(on) == []
+    without_monitoring = {"monitoring": {"enabled": False}}
+    assert list_complaint_ids({**on, **without_monitoring}) == [("gpustack.monitoring.enabled", "config-invalid")]
+    assert list_complaint_ids(without_monitoring) == []
+    for hour in (24, -1, "3", True):
+        assert list_complaint_ids({"care": {"hour": hour}}) == [("gpustack.care.hour", "config-invalid")]
+
+
 def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
     lab = {"source": {**MIRROR, "simulated": "allowed"}}
     on: dict[str, Any] = {"serve": {"enabled": True}}

@@ -41,6 +41,18 @@ def test_a_default_receiver_gets_all_severities() -> None:
     assert rest[-1] == {"receiver": "default-webhook"}
 
 
+def test_jobs_of_the_daily_diagnostic_fail_without_the_chart_s_alert() -> None:
+    """The alerts of the diagnostic tell a failed one from a skipped one, and that of the chart does not."""
+    spec = {"alerts": {"receivers": {"default": [HOOK]}}, "care": {"enabled": True}}
+    routes = build_alertmanager_values(build_inventory(**spec))["config"]["route"]["routes"]
+    held_back = {
+        "matchers": ['alertname = "KubeJobFailed"', 'job_name =~ "gpu-care-.+"'],
+        "receiver": "null",
+    }
+    assert routes[1] == held_back
+    assert held_back not in build_values(default=[HOOK])["config"]["route"]["routes"]
+
+
 def test_each_severity_goes_to_all_its_receivers() -> None:
     values = build_values(critical=[HOOK, SLACK], warning=[MAIL], info=[])
     assert values["alertmanagerSpec"] == {"secrets": ["gpustack-receivers", "ours"]}

@@ -11,7 +11,7 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.worlds.snapshots import autoscaling, cluster, gpus, host_stack, hosts, serve, standalone
+from tests.worlds.snapshots import autoscaling, care, cluster, gpus, host_stack, hosts, serve, standalone
 from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.cluster import ABSENT, ACTIVE, K1, K2
 from tests.worlds.snapshots.judge import judge_state
@@ -59,6 +59,7 @@ def list_passing_steps() -> tuple[PassingStep, ...]:
     snapshots["gpu-plugin"] = host_stack.build_snapshot()
     snapshots["serve"] = serve.build_snapshot()
     snapshots["autoscaling"] = autoscaling.build_snapshot()
+    snapshots["care"] = care.build_snapshot()
     snapshots |= dict.fromkeys(WITHOUT_KUBERNETES, standalone.build_snapshot(standalone.build_installed_answers()))
     locations = {"workers": "k2"} | dict.fromkeys(WITHOUT_KUBERNETES, "w1")
     passing_steps = []

@@ -23,7 +23,7 @@ import (
 func main() {
 	name := filepath.Base(os.Args[0])
 	if name == "dcgmi" {
-		os.Exit(dcgm.Ask(os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(dcgm.Ask(os.Args[1:], gpustate.PathsFrom(os.Getenv), os.Stdout, os.Stderr))
 	}
 	if cuda, ok := strings.CutPrefix(name, "dcgmproftester"); ok {
 		os.Exit(proftester(cuda))

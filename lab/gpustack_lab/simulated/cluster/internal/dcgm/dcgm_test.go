@@ -35,7 +35,7 @@ func newLab(t *testing.T) lab {
 			t.Fatal(err)
 		}
 	}
-	engine := New(gpustate.Paths{State: filepath.Join(folder, "state"), Events: filepath.Join(folder, "events"), Dev: filepath.Join(folder, "dev")})
+	engine := New(pathsIn(folder))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -45,10 +45,14 @@ func newLab(t *testing.T) lab {
 	return lab{t, engine, listener.Addr().String(), folder}
 }
 
+func pathsIn(folder string) gpustate.Paths {
+	return gpustate.Paths{State: filepath.Join(folder, "state"), Events: filepath.Join(folder, "events"), Dev: filepath.Join(folder, "dev")}
+}
+
 // ask gives the exit status and both streams.
 func (l lab) ask(line string) (int, string) {
 	var out bytes.Buffer
-	code := Ask(append(strings.Fields(line), "--host", l.address), &out, &out)
+	code := Ask(append(strings.Fields(line), "--host", l.address), gpustate.Paths{}, &out, &out)
 	return code, out.String()
 }
 
@@ -207,11 +211,19 @@ func TestHealthAndDiagnostics(t *testing.T) {
 
 func TestNoEngine(t *testing.T) {
 	var out bytes.Buffer
-	code := Ask([]string{"discovery", "-l", "--host", "127.0.0.1:1"}, &out, &out)
+	code := Ask([]string{"discovery", "-l", "--host", "127.0.0.1:1"}, gpustate.Paths{}, &out, &out)
 	if code != 235 || !strings.Contains(out.String(), "Unable to connect to host engine. Host engine connection invalid/disconnected.") {
 		t.Error(code, out.String())
 	}
 	l := newLab(t)
+	out.Reset()
+	if code := Ask([]string{"diag", "-r", "1", "-j", "--host", "127.0.0.1:1"}, pathsIn(l.folder), &out, &out); code != 235 {
+		t.Error("a named engine that does not answer is replaced", code, out.String())
+	}
+	out.Reset()
+	if code := Ask([]string{"diag", "-r", "1", "-j"}, pathsIn(l.folder), &out, &out); code != 0 || !strings.Contains(out.String(), `"status": "Pass"`) {
+		t.Error("a diagnostic has no engine of its own", code, out.String())
+	}
 	l.want("--version", 0, "version: 4.6.0")
 	l.want("nothing", 255, "ERROR: Invalid subsystem.")
 	l.want("group", 254)

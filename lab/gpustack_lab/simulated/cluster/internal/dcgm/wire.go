@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"strings"
+
+	"gpustack.local/simulated/cluster/internal/gpustate"
 )
 
 // Port is nv-hostengine's own. Source: NVIDIA/DCGM 4.6.0, dcgmlib/dcgm_structs.h (DCGM_HE_PORT_NUMBER).
@@ -36,14 +38,15 @@ func (r reply) fail(format string, values ...any) {
 	r.to.Encode(frame{Err: fmt.Sprintf(format, values...)})
 }
 
-// Ask brings a command line to the engine that --host names, and returns dcgmi's exit status.
-func Ask(arguments []string, out, errs io.Writer) int {
-	host := "localhost"
+// Ask brings a command line to the engine that --host names, and returns dcgmi's exit status. Without --host, a diagnostic
+// has an engine of its own where none answers. Source: dcgmi/Diag.cpp (StartDiag::DoExecuteConnectionFailure).
+func Ask(arguments []string, paths gpustate.Paths, out, errs io.Writer) int {
+	host, named := "localhost", false
 	for i, word := range arguments {
 		if value, ok := strings.CutPrefix(word, "--host="); ok {
-			host = value
+			host, named = value, true
 		} else if word == "--host" && i+1 < len(arguments) {
-			host = arguments[i+1]
+			host, named = arguments[i+1], true
 		}
 	}
 	address := host
@@ -52,6 +55,13 @@ func Ask(arguments []string, out, errs io.Writer) int {
 	}
 	version := len(arguments) > 0 && (arguments[0] == "-v" || arguments[0] == "--vv")
 	connection, err := net.Dial("tcp", address)
+	if err != nil && !named && len(arguments) > 0 && arguments[0] == "diag" {
+		if listener, refused := net.Listen("tcp", "127.0.0.1:0"); refused == nil {
+			defer listener.Close()
+			go New(paths).Serve(listener)
+			connection, err = net.Dial("tcp", listener.Addr().String())
+		}
+	}
 	if err != nil {
 		switch {
 		case version: // VersionInfo is silent where nothing answers
