@@ -7,7 +7,7 @@ the API server: values and manifests of a release may hold secrets.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
@@ -20,6 +20,8 @@ PROGRAM = "/usr/local/lib/gpustack/helm"
 VERSION = re.compile(r"v([0-9]+\.[0-9]+\.[0-9]+)")
 # Labels of ours; Helm takes no others of its own for them.
 CHART, DIGEST, REVISION = "gpustack-chart", "gpustack-digest", "gpustack-revision"
+# Before the key of a value. Helm keeps a label of an earlier revision: so the text is the digest and its revision.
+VALUES = "values.gpustack.io/"
 # `--timeout` of playbooks/files/helm-release.sh, times the spec's timeout_factor.
 TIMEOUT = timedelta(minutes=10)
 
@@ -31,7 +33,8 @@ class Release:
     `status` is Helm's (deployed, failed, pending-install, …); `chart` and `digest` are empty when somebody else made
     the release. `labelled_revision` is the revision that gpustack made, 0 where no label says it: Helm copies the
     labels of one revision to the next, whoever makes that. `created_at` is Helm's clock when it began this revision, in
-    seconds since 1970, and 0 where no label says it.
+    seconds since 1970, and 0 where no label says it. `value_digests` has the short digests of this revision's values by
+    key, as steps/release_values.py makes them; none where gpustack did not make this revision, or an older one did.
     """
 
     namespace: str
@@ -42,6 +45,7 @@ class Release:
     digest: str
     labelled_revision: int = 0
     created_at: int = 0
+    value_digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def by_hand(self) -> bool:
@@ -93,11 +97,20 @@ def parse_releases(answer: Answer) -> tuple[Release, ...]:
             labels.get(DIGEST, ""),
             parse_integer(labels.get(REVISION, "0")),
             parse_integer(labels.get("createdAt", "0")),
+            parse_value_digests(labels),
         )
         key = (release.namespace, release.name)
         if key not in newest or newest[key].revision < release.revision:
             newest[key] = release
     return tuple(newest[key] for key in sorted(newest))
+
+
+def parse_value_digests(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Parse the digests of values by key. Those of other revisions are left out."""
+    digests = {
+        name.removeprefix(VALUES): text.partition(".") for name, text in labels.items() if name.startswith(VALUES)
+    }
+    return {key: digest for key, (digest, _, revision) in digests.items() if revision == labels["version"]}
 
 
 @dataclass(frozen=True)

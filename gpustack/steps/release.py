@@ -1,8 +1,8 @@
 """A Helm release as expected, and its comparison with the one in the cluster.
 
 A digest of chart and values is compared, which `helm upgrade --labels` stores on the release: so values never leave the
-host, and one API read of metadata is enough. Changes made to the objects themselves, without Helm, are detected by the
-checks of the objects.
+host, and one API read of metadata is enough. Where it differs, short digests of the keys say which. Changes made to the
+objects themselves, without Helm, are detected by the checks of the objects.
 """
 
 import hashlib
@@ -15,8 +15,9 @@ from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.resolution import build_download
 from gpustack.files.json_text import dump_json
-from gpustack.probes.helm import RELEASES
+from gpustack.probes.helm import RELEASES, VALUES
 from gpustack.probes.helm import Release as HelmRelease
+from gpustack.steps.release_values import compute_value_digests, describe_value_differences
 
 LABEL_LENGTH = 40  # a label's value has at most 63 characters, a SHA-256 in hex has 64
 
@@ -45,6 +46,7 @@ class Release:
             "namespace": self.namespace,
             **build_download(view.spec, view.versions.charts[self.chart]),
             "digest": self.compute_digest(view),
+            "value_labels": [f"{VALUES}{key}={digest}" for key, digest in compute_value_digests(self.values).items()],
             "privileged": self.privileged,
             "values": dict(self.values),
         }
@@ -83,7 +85,8 @@ def find_release_mismatch(view: View, expected_release: Release) -> Result | Non
             f"revision {actual_release.revision}, created by another Helm client",
         )
     if actual_release.digest != expected_release.compute_digest(view):
-        return Result(subject, "the values of the spec", "different values")
+        keys = describe_value_differences(expected_release.values, actual_release.value_digests)
+        return Result(subject, "the values of the spec", f"different values: {keys}" if keys else "different values")
     return None
 
 

@@ -1,7 +1,8 @@
 # shellcheck shell=sh
 # Brings one Helm release to its chart and values, which come on standard input. Follows limits.sh, fetch.sh, pinned.sh,
 # namespace.sh and definitions.sh.
-# Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST and PRIVILEGED (yes or no). Says `changed: …` for what it did.
+# Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST, VALUE_LABELS (words KEY=DIGEST) and PRIVILEGED (yes or no). Says
+# `changed: …` for what it did.
 set -eu
 # By its whole path, so that a Helm of ours that still runs is found by it.
 HELM=/usr/local/lib/gpustack/helm
@@ -56,8 +57,12 @@ ensure_not_pending
 # Helm gives the labels of one revision to the next: by this one, the next is known as somebody else's.
 last=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME" \
   -o 'jsonpath={range .items[*]}{.metadata.labels.version}{"\n"}{end}' | sort -n | tail -n 1)
+labels="gpustack-chart=$VERSION,gpustack-digest=$DIGEST,gpustack-revision=$((last + 1))"
+for label in $VALUE_LABELS; do
+  labels="$labels,$label.$((last + 1))"
+done
 "$HELM" upgrade "$NAME" "$CHART" --install --namespace "$NAMESPACE" --reset-values --values "$FRESH/values.yaml" \
-  --labels "gpustack-chart=$VERSION,gpustack-digest=$DIGEST,gpustack-revision=$((last + 1))" --description "gpustack $DIGEST" --history-max 5 \
+  --labels "$labels" --description "gpustack $DIGEST" --history-max 5 \
   --force-conflicts --timeout $((10 * ${TIMEOUT_FACTOR:-1}))m >"$FRESH/said" 2>&1 || {
   grep -v '^WARNING' "$FRESH/said" >&2
   exit 1

@@ -20,7 +20,9 @@ def test_a_known_cluster_gets_every_release_and_all_objects() -> None:
     assert set(variables["gpustack_releases"]) == set(RELEASES)
     assert set(variables["gpustack_objects"]) == set(OBJECTS)
     for release in variables["gpustack_releases"].values():
-        assert set(release) == {"name", "namespace", "version", "url", "sha256", "digest", "privileged", "values"}
+        assert set(release) == {
+            "name", "namespace", "version", "url", "sha256", "digest", "value_labels", "privileged", "values",
+        }  # fmt: skip
     for step in ("dashboards", "alerts"):
         stamps = {
             manifest["metadata"]["annotations"][DIGEST] for manifest in variables["gpustack_objects"][step]["objects"]

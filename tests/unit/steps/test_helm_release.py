@@ -68,6 +68,7 @@ def run(world: Path, script: str = SCRIPT, **variables: str) -> "subprocess.Comp
     given_variables = {
         "NAME": "monitoring", "NAMESPACE": "space", "VERSION": "1", "URL": "http://m/c-1.tgz", "DIGEST": "d" * 40,
         "SHA256": hashlib.sha256(CHART.encode()).hexdigest(), "PRIVILEGED": "yes", "MIRROR": "", "KEYRING": "/k",
+        "VALUE_LABELS": "values.gpustack.io/a=6b86 values.gpustack.io/b.c=x",
     }  # fmt: skip
     env = given_variables | variables | {"WORLD": str(world), "PATH": f"{world}:{os.environ['PATH']}"}
     return subprocess.run(
@@ -91,7 +92,8 @@ def test_a_missing_release_is_installed(world: Path) -> None:
     assert (process.returncode, process.stdout) == (0, "changed: release monitoring\n")
     assert (world / "values").read_text() == '{"a":"$b"}'
     (line,) = find_calls(world, "helm upgrade")
-    assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40},gpustack-revision=1 " in line
+    labels = "values.gpustack.io/a=6b86.1,values.gpustack.io/b.c=x.1"
+    assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40},gpustack-revision=1,{labels} " in line
     assert "--reset-values" in line
     assert [path.name for path in (world / "charts").iterdir()] == ["c-1.tgz"], "Helm keeps nothing there"
     assert "--namespace space" in line
@@ -118,7 +120,12 @@ def test_a_revision_of_another_helm_is_upgraded(world: Path) -> None:
     )
     write_releases(world, old, new)
     assert run(world).stdout == "changed: release monitoring\n"
-    assert "gpustack-revision=11 " in find_calls(world, "helm upgrade")[0]
+    assert "gpustack-revision=11,values.gpustack.io/a=6b86.11," in find_calls(world, "helm upgrade")[0]
+
+
+def test_a_release_without_values_has_the_other_labels(world: Path) -> None:
+    assert run(world, VALUE_LABELS="").returncode == 0
+    assert ",gpustack-revision=1 --description" in find_calls(world, "helm upgrade")[0]
 
 
 def test_a_namespace_is_created_with_its_level(world: Path) -> None:
