@@ -11,8 +11,8 @@ from rich.text import Text
 from gpustack.ask.probe import Evidence
 from gpustack.command import Hint
 from gpustack.events import format_count
-from gpustack.report.evidence import choose_command
-from gpustack.report.format import NOT_RECORDED, format_location, format_locations
+from gpustack.report.evidence import choose_command, is_document
+from gpustack.report.format import NOT_RECORDED, cut, format_locations
 from gpustack.report.grouping import Kind, Line, is_newer, list_lines
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Plan
@@ -23,9 +23,11 @@ STYLES: dict[Kind, str] = {
     "manual": "magenta",
     "unknown": "yellow",
     "pending": "dim",
+    "note": "dim",
     "ok": "green",
 }
 MAX_LINES = 12
+MAX_REPEATED = 60
 INDENT = 15
 """Texts of findings begin behind their kind."""
 
@@ -38,14 +40,14 @@ def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
         print_grid(console, [(name, f"{reach.reason} ({reach.reference})")], "yellow")
         print_command(console, reach.hint, len(name) + 4)
     lines = merge_ok_lines(list_lines(plan, holding=verbose))
-    shown_commands: set[str] = set()
+    shown_answers: set[tuple[str, str]] = set()
     width = min(24, max((len(format_locations(line.locations)) for line in lines), default=0))
     for step, step_lines in groupby(lines, key=lambda line: line.step):
         print_text(console, f"\n{step}", "bold")
         for line in step_lines:
             print_finding(console, line, width)
-            for entry in line.evidence if verbose and line.kind != "ok" else ():
-                print_evidence(console, entry, shown_commands)
+            if verbose and line.kind not in ("note", "ok"):
+                print_evidence(console, line.evidence, shown_answers)
     if number := sum(is_newer(judgement) for state in plan.states for judgement in state.judgements):
         print_text(console, f"\n{format_count(number, 'check')} unknown: {NOT_RECORDED}", "yellow")
 
@@ -77,24 +79,46 @@ def print_finding(console: Terminal, line: Line, width: int) -> None:
     print_command(console, line.hint, INDENT)
 
 
-def print_evidence(console: Terminal, entry: Evidence, shown_commands: set[str]) -> None:
-    """Print the command behind a finding as a person would type it, and its output. A command that was shown before is
-    not repeated."""
-    answer, command = entry.answer, choose_command(entry)
-    script = ["(the same command)"] if command in shown_commands else command.splitlines() or [""]
-    shown_commands.add(command)
-    output = [line for line in console.clean(answer.stdout + answer.stderr).splitlines() if line.strip()]
-    remainder = [f"… {len(output) - MAX_LINES} lines more (-o json has all)"] if len(output) > MAX_LINES else []
+def print_evidence(
+    console: Terminal, evidence: Sequence[Evidence], shown_answers: set[tuple[str, str]] | None = None
+) -> None:
+    """Print each command behind a finding once, as a person would type it, and its output by location where that
+    differs. Of what was shown before, only the first line of the command is repeated."""
+    shown_answers = set() if shown_answers is None else shown_answers
+    entries_by_command: dict[str, dict[str, Evidence]] = {}
+    for entry in evidence:
+        entries_by_command.setdefault(choose_command(entry), {})[entry.answer.location] = entry
+    for command, entries in entries_by_command.items():
+        is_shown = any(command == shown_command for shown_command, _ in shown_answers)
+        new_entries = [entry for location, entry in entries.items() if (command, location) not in shown_answers]
+        first_line, *script = command.splitlines() or [""]
+        if is_shown:
+            first_line, script = cut(first_line, MAX_REPEATED), []
+        note = "" if new_entries else "    (as above)"
+        header = f"{format_locations(list(entries))} $ {first_line}{note}"
+        print_unwrapped(console, "\n".join([header, *script]), INDENT, "dim")
+        locations_by_output: dict[tuple[str, ...], list[str]] = {}
+        for entry in new_entries:
+            shown_answers.add((command, entry.answer.location))
+            locations_by_output.setdefault(tuple(format_output(console, entry)), []).append(entry.answer.location)
+        for output, names in locations_by_output.items():
+            heading = [f"{format_locations(names)}:"] if len(names) < len(entries) and output else []
+            print_unwrapped(console, "\n".join([*heading, *output]), INDENT, "dim")
+
+
+def format_output(console: Terminal, entry: Evidence) -> list[str]:
+    """Format an answer: its first lines, and why it has no more. A document of JSON is only counted."""
+    answer, text = entry.answer, console.clean(entry.answer.stdout + entry.answer.stderr)
+    if is_document(entry):
+        output = [f"(JSON, {len(answer.stdout):,} characters; -o json has more)"]
+    else:
+        lines = [line for line in text.splitlines() if line.strip()]
+        remainder = [f"… {len(lines) - MAX_LINES} lines more (-o json has more)"] if len(lines) > MAX_LINES else []
+        output = [*lines[:MAX_LINES], *remainder]
     loss_notes = [f"(no answer: {console.clean(answer.missing_reason)})"] if answer.missing_reason else []
     exit_notes = [f"(ended with {answer.rc})"] if answer.rc and not loss_notes else []
-    lines = [
-        part
-        for line in (*output[:MAX_LINES], *remainder, *loss_notes, *exit_notes)
-        for part in wrap_text(line, console.width - INDENT)
-    ]
-    print_unwrapped(
-        console, "\n".join([f"{format_location(answer.location)} $ {script[0]}", *script[1:], *lines]), INDENT, "dim"
-    )
+    lines = [*output, *loss_notes, *exit_notes]
+    return [part for line in lines for part in wrap_text(line, console.width - INDENT)]
 
 
 def wrap_text(text: str, width: int) -> list[str]:

@@ -10,7 +10,7 @@ from gpustack.command import NO_HINT, Hint
 from gpustack.report.format import MISSING_PREFIX
 from gpustack.rollout.plan import Plan, StepState
 
-Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "ok"]
+Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "note", "ok"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,10 @@ def select_foremost(differing: list[Judgement]) -> list[Judgement]:
 def build_line(state: StepState, judgement: Judgement) -> Line:
     kind, text = "ok", judgement.id
     hint: Hint = NO_HINT
-    if mismatch := judgement.result:
+    mismatch = judgement.result
+    if mismatch and mismatch.ok:
+        kind, text = "note", str(mismatch)
+    elif mismatch:
         kind = {"install": "differs", "upgrade": "upgrade", "operator": "manual"}[mismatch.cure]
         # What install fixes needs no advice.
         text, hint = str(mismatch), NO_HINT if mismatch.cure == "install" else mismatch.hint

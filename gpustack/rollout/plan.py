@@ -33,13 +33,16 @@ class StepState:
 
     @property
     def differences(self) -> tuple[Result, ...]:
-        return tuple(judgement.result for judgement in self.judgements if judgement.result)
+        """Return what is not as it should be. A check that passes may have a result, too, which says something."""
+        return tuple(result for judgement in self.judgements if (result := judgement.result) and not result.ok)
 
     @property
     def manual_differences(self) -> tuple[tuple[str, Result], ...]:
         """Return by check what `install` leaves to a person."""
         results = ((judgement.id, judgement.result) for judgement in self.judgements)
-        return tuple((check, result) for check, result in results if result and result.cure != "install")
+        return tuple(
+            (check, result) for check, result in results if result and not result.ok and result.cure != "install"
+        )
 
 
 @dataclass(frozen=True)

@@ -117,9 +117,7 @@ def print_judgements(console: Terminal, judgements: Sequence[Judgement], *, verb
         prefix = f"{format_locations([judgement.location for judgement in group])}: " if len(texts) > 1 else ""
         print_detail(console, "evidence", f"{prefix}{text}")
         if verbose:
-            shown_commands: set[str] = set()
-            for entry in group[0].evidence:
-                print_evidence(console, entry, shown_commands)
+            print_evidence(console, group[0].evidence)
             continue
         lines = list_commands(group[0], console.clean)
         remainder = [f"(+{len(lines) - MAX_ENTRIES}, -v)"] if len(lines) > MAX_ENTRIES else []
@@ -190,10 +188,8 @@ def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *
     if times := format_times(state):
         print_detail(console, "restarts" if state.kind.startswith("container") else "seen", times)
     # A list of the API has every object of its namespace, and the state says what matters of it.
-    shown_commands: set[str] = set()
-    for entry in state.evidence if verbose else ():
-        if not is_document(entry):
-            print_evidence(console, entry, shown_commands)
+    if verbose:
+        print_evidence(console, [entry for entry in state.evidence if not is_document(entry)])
     print_detail(console, "next", "")
     print_command(console, state.next_command, INDENT)
     print_detail(console, "more", build_explain_command(state), "cyan")

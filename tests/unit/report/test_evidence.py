@@ -1,5 +1,6 @@
 """A finding is followed by the command to type, and the line that its check quotes."""
 
+import io
 import json
 from dataclasses import replace
 
@@ -7,7 +8,9 @@ from gpustack.ask.api import ADMIN
 from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER, Answer, Evidence
 from gpustack.report.evidence import MAX_LINE, list_commands
+from gpustack.report.findings import print_evidence
 from gpustack.report.format import build_cleaner
+from gpustack.report.terminal import Terminal
 from tests.worlds.snapshots import hosts
 
 LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))
@@ -47,6 +50,35 @@ def test_no_line_is_quoted_that_is_too_long_for_one() -> None:
 def test_no_line_of_json_is_quoted() -> None:
     pods = replace(NODES, answer=replace(NODES.answer, stdout='{"a": 1}'))
     assert show_commands(pods, quote="a") == ["the cluster $ kubectl get --raw /api/v1/nodes"]
+
+
+SECOND_LINKS = replace(LINKS, location="h2", answer=replace(LINKS.answer, location="h2"))
+SECOND_FILES = replace(FILES, location="h2", answer=replace(FILES.answer, location="h2", stdout="b"))
+
+
+def print_lines(*findings: list[Evidence]) -> list[str]:
+    """Print the evidence of findings, one after the other."""
+    console, shown_answers = Terminal(file=io.StringIO(), width=100), set[tuple[str, str]]()
+    for evidence in findings:
+        print_evidence(console, evidence, shown_answers)
+    return [line.strip() for line in console.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+
+
+def test_a_command_is_shown_once_for_all_hosts() -> None:
+    assert print_lines([LINKS, SECOND_LINKS]) == ["h1, h2 $ ip -o link", "lo UNKNOWN", "eth0 DOWN"]
+    assert print_lines([FILES, SECOND_FILES]) == ["h1, h2 $ ls /etc", "h1:", "a", "h2:", "b"]
+
+
+def test_an_answer_is_shown_once() -> None:
+    assert print_lines([FILES], [FILES, LINKS], [SECOND_FILES]) == [
+        "h1 $ ls /etc", "a", "h1 $ ls /etc    (as above)", "h1 $ ip -o link", "lo UNKNOWN", "eth0 DOWN", "h2 $ ls /etc",
+        "b",
+    ]  # fmt: skip
+
+
+def test_an_answer_in_json_is_counted() -> None:
+    pods = replace(NODES, answer=replace(NODES.answer, stdout=json.dumps({"items": ["a" * 2000]})))
+    assert print_lines([pods])[1:] == ["(JSON, 2,015 characters; -o json has more)"]
 
 
 def test_a_quoted_line_is_cleaned() -> None:
