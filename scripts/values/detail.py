@@ -212,6 +212,15 @@ def build_link_panels() -> list[Panel]:
             ("receive", "gpu_pcie_receive:bytes_per_second"),
             board=True,
         ),
+        build_figure_panel(
+            "PCIe, share of the link",
+            "percentunit",
+            "gpu_pcie_utilisation:ratio",
+            "The busier direction, of the highest generation of the link and the lanes in use. Above 25 % for long, "
+            "with SMs below 50 %, copies hold the work up.",
+            top=1,
+            board=True,
+        ),
         build_figures_panel(
             "NVLink",
             "Bps",

@@ -1,5 +1,6 @@
 """Recording rules of one GPU, from the exporter's counters (values/dcgm/counters.csv)."""
 
+from gpustack.profile.boards import PCIE_LANE
 from gpustack.vocabulary.contradiction import STILL
 from gpustack.vocabulary.labels import SHARE
 from gpustack.vocabulary.memory import PARTS, TOTAL
@@ -26,6 +27,7 @@ from scripts.values.normalise import (
     group_by_workload,
     normalize_field,
     normalize_metric,
+    pad_lines,
 )
 
 WHOLE = f'{{{SHARE}=""}}'
@@ -191,7 +193,24 @@ def build_board_rules() -> list[Rule]:
         Rule("gpustack:gpu_below_base_clocks:ratio_rate5m", "rate(gpustack:gpu_below_base_clocks:seconds_total[5m])"),
         Rule("gpustack:gpu_energy:watts_rate5m", "rate(gpustack:gpu_energy:joules_total[5m])"),
     ]
-    return [info, memory, health, *plain, *build_xid_rules(), *labelled, *bits, *rates]
+    return [info, memory, health, *plain, build_pcie_rule(), *build_xid_rules(), *labelled, *bits, *rates]
+
+
+def build_pcie_rule() -> Rule:
+    """Build the share of the link that PCIe uses, as `gpustack profile` computes it: of the generation that GPU and
+    slot have at most, because an idle link falls to a lower one, and of the lanes in use."""
+    transmit, receive = (f"gpustack:gpu_pcie_{way}:bytes_per_second" for way in ("transmit", "receive"))
+    rates = "\nor\n".join(
+        f"(gpustack:gpu_pcie_generation_max:number == {generation}) * 0 + {rate:.0f}"
+        for generation, rate in PCIE_LANE.items()
+    )
+    return Rule(
+        "gpustack:gpu_pcie_utilisation:ratio",
+        f"max by ({GPU}) ({transmit} >= {receive} or {receive} > {transmit})\n"
+        f"/ (\n  (gpustack:gpu_pcie_lanes:number > 0)\n  * (\n{pad_lines(pad_lines(rates))}\n  )\n)",
+        comment="The busier direction as a share of the link: of its highest generation and the lanes in use. Not "
+        "there where a direction, the generation or the lanes are not measured.",
+    )
 
 
 def build_xid_rules() -> list[Rule]:
