@@ -1,9 +1,9 @@
 """Sections of the cluster spec about storage, monitoring, dashboards and alerts."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from gpustack.config.form import Form
 from gpustack.config.sections.receiver import Receivers
@@ -51,11 +51,21 @@ def validate_labels(labels: dict[str, str]) -> dict[str, str]:
 
 
 class Persistence(Section):
-    """Describe the volume of Prometheus. Without it the history is lost when the pod restarts."""
+    """Describe the volumes of the monitoring. Without one the history is lost when the pod restarts."""
 
     enabled: Annotated[bool, Field(description="keep data of Prometheus and Alertmanager on volumes")] = True
     size: Annotated[Quantity, Field(description="size of Prometheus' volume, such as 20Gi")] = "50Gi"
     storage_class: Annotated[ClassName, Field(description="StorageClass; default: that of the cluster")] = ""
+    grafana: Annotated[
+        bool, Field(description="keep what people make in Grafana on a volume, too: dashboards, users, alerts, tokens")
+    ] = False
+
+    @model_validator(mode="after")
+    def validate_grafana(self) -> Self:
+        """Refuse a volume of Grafana alone: without `enabled` the cluster may have no StorageClass."""
+        if self.grafana and not self.enabled:
+            raise ValueError("grafana: true with enabled: true")
+        return self
 
 
 class Access(Section):

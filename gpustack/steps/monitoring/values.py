@@ -11,6 +11,7 @@ from gpustack.steps.monitoring.receiver import build_alertmanager_values
 from gpustack.steps.release import Release
 
 CHART = "kube-prometheus-stack"
+GRAFANA_SIZE = "1Gi"
 PORT = 9090  # of Prometheus' Service, where the chart's values have no other
 # Of a kubeadm cluster, with kubernetes.metrics_bind 127.0.0.1 out of Prometheus' reach.
 CONTROL_PLANE = ("kubeEtcd", "kubeScheduler", "kubeControllerManager", "kubeProxy")
@@ -107,6 +108,7 @@ def compute_values(spec: Spec) -> dict[str, Any]:
             "fullnameOverride": f"{monitoring.release}-grafana",
             "rbac": {"useExistingClusterRole": format_role_name(spec)},
             **build_grafana_access(spec),
+            **build_grafana_volume(spec),
         },
     }
     if spec.kubernetes.metrics_bind == "127.0.0.1":
@@ -157,6 +159,23 @@ def build_volume_claim(spec: Spec, size: str) -> dict[str, Any]:
     if spec.monitoring.persistence.storage_class:
         claim["storageClassName"] = spec.monitoring.persistence.storage_class
     return {"volumeClaimTemplate": {"spec": claim}}
+
+
+def build_grafana_volume(spec: Spec) -> dict[str, Any]:
+    """Build the values of a volume for what people make in Grafana. Its database is SQLite, so the old pod ends before
+    the new one starts; type Recreate could not be set where the Deployment rolled before. The volume belongs to
+    Grafana's group, without a container that runs as root."""
+    persistence = spec.monitoring.persistence
+    if not persistence.grafana:
+        return {}
+    volume = {"enabled": True, "size": GRAFANA_SIZE}
+    if persistence.storage_class:
+        volume["storageClassName"] = persistence.storage_class
+    return {
+        "persistence": volume,
+        "initChownData": {"enabled": False},
+        "deploymentStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+    }
 
 
 def build_grafana_access(spec: Spec) -> dict[str, Any]:

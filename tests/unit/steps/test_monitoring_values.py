@@ -20,6 +20,7 @@ from gpustack.steps.monitoring.values import (
     describe_lost_history,
     format_size_limit,
 )
+from tests.helm import render_chart
 from tests.unit.config.specs import list_complaints
 from tests.worlds.snapshots.answers import place_answers
 from tests.worlds.snapshots.cluster import build_snapshot
@@ -147,3 +148,31 @@ def test_node_exporter_reads_no_fibre_channel_and_hides_what_the_chart_hides() -
     assert "--no-collector.fibrechannel" in arguments, "a scrape ends it where an adapter shows no statistics"
     chart = yaml.safe_load((SIMULATED_CHARTS / "kube-prometheus-stack" / "values.yaml").read_text())
     assert set(chart["prometheus-node-exporter"]["extraArgs"]) <= set(arguments), "a list replaces the chart's"
+
+
+def render_grafana(folder: Path, **persistence: Any) -> dict[str, Any]:
+    """Render Grafana's objects by kind, from the simulated chart with the values of the spec."""
+    values = build_chart_values(build_snapshot({}, {"monitoring": {"persistence": persistence}}).inventory)
+    path = folder / "values.yaml"
+    path.write_text(yaml.safe_dump(values))
+    objects = render_chart("monitoring", SIMULATED_CHARTS / "kube-prometheus-stack", "--values", path)
+    return {item["kind"]: item for item in objects if item["metadata"]["name"] == "monitoring-grafana"}
+
+
+def test_grafana_has_a_volume_only_where_the_spec_says_so(tmp_path: Path) -> None:
+    assert "PersistentVolumeClaim" not in render_grafana(tmp_path)
+    grafana = render_grafana(tmp_path, grafana=True, storage_class="fast")
+    claim, pod = grafana["PersistentVolumeClaim"]["spec"], grafana["Deployment"]["spec"]["template"]["spec"]
+    assert (claim["resources"]["requests"], claim["storageClassName"]) == ({"storage": "1Gi"}, "fast")
+    assert {"name": "storage", "persistentVolumeClaim": {"claimName": "monitoring-grafana"}} in pod["volumes"]
+    assert "initContainers" not in pod, "it would pull an image that is in no list of gpustack"
+
+
+def test_two_pods_of_grafana_never_write_one_database(tmp_path: Path) -> None:
+    strategy = render_grafana(tmp_path, grafana=True)["Deployment"]["spec"]["strategy"]
+    assert strategy["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+
+
+def test_a_volume_of_grafana_alone_is_refused() -> None:
+    (complaint,) = list_complaints({"monitoring": {"persistence": {"enabled": False, "grafana": True}}})
+    assert "grafana: true with enabled: true" in str(complaint)
