@@ -150,7 +150,8 @@ def describe_state(plan: Plan) -> str:
     parts = []
     if plan.drifted_states:
         differing = len({state.step for state in plan.drifted_states})
-        parts.append(f"{differing} of {format_count(steps, 'step')} {'differs' if differing == 1 else 'differ'}")
+        verb = "differs" if differing == 1 else "differ"
+        parts.append(f"{differing} of {format_count(steps, 'applicable step')} {verb}")
     if plan.unreachable_hosts:
         parts.append(f"{format_count(len(plan.unreachable_hosts), 'host')} not reached")
     if unknown := {state.step for state in plan.unknown if state.location not in plan.unreachable_hosts}:

@@ -23,12 +23,18 @@ def format_remediation(remediation: Remediation) -> str:
     return remediation.replace("-", " ")
 
 
+def choose_remediation(finding: Finding) -> Remediation:
+    """Choose how `doctor --fix` treats a finding: a confirmation is asked for only where there is something to run."""
+    fault = load_graph().faults[finding.id]
+    if not finding.has_remedy or not fault.remedy:
+        return "manual"
+    return "needs-confirmation" if finding.commands.caution else fault.remediation
+
+
 def describe_remediation(finding: Finding) -> str:
     """Describe how a fix is done, and why: `automatic: it only adds`."""
-    fault = load_graph().faults[finding.id]
-    if caution := finding.commands.caution:
-        return f"{format_remediation('needs-confirmation')}: {caution}"
-    return f"{format_remediation(fault.remediation)}: {fault.reason}"
+    reason = finding.commands.caution or load_graph().faults[finding.id].reason
+    return f"{format_remediation(choose_remediation(finding))}: {reason}"
 
 
 def format_heading(diagnosis: Diagnosis) -> str:

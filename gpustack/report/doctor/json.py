@@ -4,11 +4,11 @@ from typing import Any
 
 from gpustack.ask.judge import Outcome
 from gpustack.command import Command
-from gpustack.doctor.entry import Remediation
 from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import AbnormalState
 from gpustack.report.doctor.first_action import find_first_action
+from gpustack.report.doctor.format import choose_remediation
 from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.doctor.states import build_explain_command
 from gpustack.report.document import render_result
@@ -52,12 +52,6 @@ def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:
         },
         "explain": Command("gpustack", "explain", finding.id),
     }
-
-
-def choose_remediation(finding: Finding) -> Remediation:
-    if not finding.has_remedy:
-        return "manual"
-    return "needs-confirmation" if finding.commands.caution else load_graph().faults[finding.id].remediation
 
 
 def build_state(state: AbnormalState, *, verbose: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from gpustack.cli.commands.explain import Kind
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.report.explain.contents import HEADINGS, NUMBERED, explain_topic, find_entries, list_sections
+from gpustack.report.explain.faults import list_faults, render_fault
 
 ROOT = Path(__file__).parents[3]
 runner = CliRunner()
@@ -47,6 +48,14 @@ def test_no_page_is_found_by_a_word_that_none_has(word: str) -> None:
 def test_the_page_of_exit_codes_has_all_of_them() -> None:
     text = explain_topic("exit-codes")
     assert all(status.meaning in text for status in ExitStatus)
+
+
+def test_a_confirmation_is_named_only_where_a_fix_can_be_run() -> None:
+    faults = list_faults().values()
+    assert any(fault.remediation == "needs-confirmation" and not fault.remedy for fault in faults)
+    for fault in faults:
+        (line,) = (line for line in render_fault(fault) if line.startswith("\nFix ("))
+        assert line.startswith("\nFix (manual: ") == (fault.remedy is None), fault.id
 
 
 @pytest.mark.parametrize("kind", Kind)
