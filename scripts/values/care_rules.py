@@ -9,14 +9,15 @@ JOBS, NODE_OF_JOB = f'job_name=~"{PREFIX}.+"', f'"node", "$1", "job_name", "{PRE
 CRON_JOBS, NODE_OF_CRON_JOB = f'cronjob=~"{PREFIX}.+"', f'"node", "$1", "cronjob", "{PREFIX}(.+)"'
 FAILED_JOB = f'kube_job_failed{{condition="true",{JOBS}}} == 1'
 # kube-state-metrics v2.20.0, internal/store/job.go: a reason that it does not know, such as PodFailurePolicy, is empty.
+# A Job that got no pod has one value of 0, whatever its reason.
 BY_POLICY = f'kube_job_status_failed{{reason="",{JOBS}}} > 0'
-NOT_RUN = f'kube_job_status_failed{{reason=~"BackoffLimitExceeded|Evicted",{JOBS}}} > 0'
+NO_IDLE_GPU = f'kube_job_status_failed{{reason="DeadlineExceeded",{JOBS}}} > 0'
 ON_JOB = "on (namespace, job_name)"
 CONDITIONS: Mapping[str, str] = {
     "passed": f'and {ON_JOB} kube_job_complete{{condition="true",{JOBS}}} == 1',
     "failed": f"and {ON_JOB} {FAILED_JOB}\n    and {ON_JOB} {BY_POLICY}",
-    "unknown": f"and {ON_JOB} {FAILED_JOB}\n    and {ON_JOB} {NOT_RUN}",
-    "skipped": f"and {ON_JOB} {FAILED_JOB}\n    unless {ON_JOB} {BY_POLICY}\n    unless {ON_JOB} {NOT_RUN}",
+    "skipped": f"and {ON_JOB} {FAILED_JOB}\n    and {ON_JOB} {NO_IDLE_GPU}",
+    "unknown": f"and {ON_JOB} {FAILED_JOB}\n    unless {ON_JOB} {BY_POLICY}\n    unless {ON_JOB} {NO_IDLE_GPU}",
 }
 RUN = "gpustack:node_care_start:seconds"
 

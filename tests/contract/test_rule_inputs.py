@@ -43,10 +43,6 @@ CONSTRUCTED_METRICS = {
     "scrape_duration_seconds": "Prometheus itself: the labels of `up`",
     "up": "Prometheus itself: targets of a static list have fewer labels",
     **dict.fromkeys(
-        (name for name in OTHER_SERIES if name.startswith(("kube_job_", "kube_cronjob_"))),
-        "kube-state-metrics v2.20.0, internal/store/job.go and cronjob.go",
-    ),
-    **dict.fromkeys(
         (name for name in OTHER_SERIES if name.startswith("container_")),
         "cAdvisor of the kubelet, metrics/prometheus.go",
     ),
@@ -72,18 +68,19 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Shapes:
 
 def store_recorded_pages(folder: Path, honour: bool) -> StoredSeries:
     stack = render_simulated("kube-prometheus-stack", folder)
-    pods, host = (
+    other_pages = (
         Page(
             f"{pod}:8080", read_kubernetes_page(page), stack["ServiceMonitor", f"monitoring-{service}"], "monitoring",
             service, pod, labels={"app.kubernetes.io/name": service},
         )
         for page, service, pod in (
             ("kube-state-metrics-pods", "kube-state-metrics", "pods"),
+            ("kube-state-metrics-jobs", "kube-state-metrics", "jobs"),
             ("node-exporter", "prometheus-node-exporter", "host"),
         )
     )  # fmt: skip
     states = [State(page.stem, page.stem) for page in sorted(PAGES.glob("*.prom"))]
-    return store_pages(folder, [*build_pages(states, folder), pods, host], honour, refused_pages=1)
+    return store_pages(folder, [*build_pages(states, folder), *other_pages], honour, refused_pages=1)
 
 
 def list_written_series(file: Path) -> list[str]:

@@ -5,7 +5,7 @@ a reason in its condition Failed (kubernetes/api batch/v1/types.go, JobReasonPod
 
 - PodFailurePolicy: a test of the diagnostic failed.
 - BackoffLimitExceeded: the diagnostic could not run.
-- DeadlineExceeded: no pod started in time, because GPUs were in use or the node takes no pods.
+- DeadlineExceeded: no pod started in time, because GPUs were in use or the node takes no pods; or there was no pod.
 """
 
 from collections.abc import Mapping, Sequence
@@ -136,6 +136,7 @@ def build_pod(view: View, node: str, gpus: int) -> dict[str, Any]:
     return {
         "restartPolicy": "Never",
         "activeDeadlineSeconds": RUN_LIMIT,
+        "terminationGracePeriodSeconds": 1,  # sh, as process 1, ignores SIGTERM, and a pod of a user waits for the GPUs
         "priorityClassName": PRIORITY_CLASS,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,

@@ -99,6 +99,7 @@ def test_a_pod_of_a_user_never_waits_for_the_diagnostic() -> None:
     assert priority_class["metadata"]["name"] == build_pod()["priorityClassName"] == PRIORITY_CLASS
     assert priority_class["value"] < 0
     assert priority_class["preemptionPolicy"] == "Never"
+    assert build_pod()["terminationGracePeriodSeconds"] == 1
 
 
 def test_each_limit_leaves_time_for_the_next_smaller_one() -> None:
