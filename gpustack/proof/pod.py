@@ -185,6 +185,12 @@ class Pods:
             return ""
         return f"{last.get('reason', '')}: {words}" if events else ""
 
+    def mark_node(self, node: str, name: str, text: str, manager: str) -> None:
+        """Set an annotation of a node, as this field manager. Raise ApiRefused."""
+        body = {"metadata": {"annotations": {name: text}}}
+        with raise_refusals():
+            self.api.patch_node(node, body, field_manager=manager, **READ)
+
     def clear(self, pods: Sequence[Mapping[str, Any]]) -> bool:
         """Delete pods, wait until they are gone, and return False where they remain. Raise ApiRefused."""
         for pod in pods:

@@ -1,7 +1,7 @@
 """The run of a proof: a pod for every free GPU, the series in Prometheus, the panel in Grafana. The pods are removed in
 any case. The answers are judged in proof/chain.py."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -11,12 +11,14 @@ from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED, Event
 from gpustack.exit_status import ExitStatus, select_status
+from gpustack.probes.kubernetes.node_records import PROOF_RECORD
 from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judge
 from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
 from gpustack.proof.pod import ApiRefused
 from gpustack.proof.pod_run import Cluster, PodRun
 from gpustack.proof.prometheus import Prometheus, Series
+from gpustack.proof.record import MANAGER, format_proof_record, list_proven_uuids
 from gpustack.proof.workload import ASKED, KERNEL, PodResult, build_proof_pod, compute_life, judge_output
 from gpustack.rollout.next_command import build_command
 
@@ -32,7 +34,7 @@ class Proof:
     """Hold the result of a proof, with a row per GPU. `skipped_hosts` are hosts that were not reached or are no node,
     with the reason, and `hosts` is the number of hosts. `parts` are the seconds of each part. `removed_pods` is the
     number of pods of earlier proofs, `stop_reason` is why the proof ended early, and `remaining` what could not be
-    removed."""
+    removed. `warnings` name nodes on which the proven GPUs were not recorded."""
 
     started_at: datetime
     rows: tuple[Row, ...]
@@ -43,6 +45,7 @@ class Proof:
     stop_reason: str = ""
     remaining: str = ""
     hosts: int = 0
+    warnings: tuple[str, ...] = ()
 
     @property
     def exit_status(self) -> ExitStatus:
@@ -98,9 +101,20 @@ class Prover:
         rows = judge(ProofAnswers(self.places, tuple(self.run.pods.values()), series, comparison, refusal))
         seconds = self.run.clock() - start
         parts, stop_reason = tuple(self.parts.items()), self.run.find_stop_reason()
+        warnings = () if stop_reason else tuple(self.record_gpus(rows, started_at))
         return Proof(
-            started_at, rows, tuple(skipped_hosts), parts, seconds, self.run.removed_pods, stop_reason, remaining
-        )
+            started_at, rows, tuple(skipped_hosts), parts, seconds, self.run.removed_pods, stop_reason, remaining,
+            warnings=warnings,
+        )  # fmt: skip
+
+    def record_gpus(self, rows: Sequence[Row], moment: datetime) -> Iterator[str]:
+        """Record the proven GPUs on their nodes. List the nodes on which that is not possible, with the reason."""
+        for node, uuids in list_proven_uuids(rows).items():
+            try:
+                with self.run.connect() as cluster:
+                    cluster.mark_node(node, PROOF_RECORD, format_proof_record(uuids, moment), MANAGER)
+            except ApiRefused as error:
+                yield f"which GPUs of {node} are proven was not recorded on it: {error}"
 
     def time_part(self, part: str, work: Callable[[], Result]) -> Result:
         started_at = self.run.clock()

@@ -22,6 +22,7 @@ from gpustack.doctor.states import (
     outside_names,
     packages,
     pending_pods,
+    proven_gpus,
     scraped_objects,
     units,
     warning_events,
@@ -37,6 +38,7 @@ MODULES = (
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 OPTIONAL_OBSERVERS = (
     *outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS, *kernel_messages.OBSERVERS,
+    *proven_gpus.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

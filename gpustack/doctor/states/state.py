@@ -41,6 +41,7 @@ Kind = Literal[
     "gpu-memory",
     "gpu-tool-failed",
     "gpu-xid",
+    "gpus-differ",
     "gpus-fewer",
     "gpus-missing",
     "gpus-withheld",

@@ -1,4 +1,5 @@
-"""Nodes with what gpustack recorded on them: who cordoned them, which reboot is under way, and acts of remediation.
+"""Nodes with what gpustack recorded on them: who cordoned them, which reboot is under way, acts of remediation, and
+which GPUs were proven.
 
 The record of a cordon is an annotation. The API server notes in managedFields who set `spec.unschedulable` last: where
 a person uncordons a node and cordons it again, that is no longer gpustack, whatever the annotation says.
@@ -19,6 +20,7 @@ from gpustack.probes.proof import join_paths, list_field_paths
 
 CORDON_RECORD, REBOOT_RECORD = "gpustack.io/cordon", "gpustack.io/reboot"
 REMEDIATION_RECORD = "gpustack.io/remediation"
+PROOF_RECORD = "gpustack.io/proven-gpus"
 UNSCHEDULABLE = ("spec", "unschedulable")
 NODE_MANAGER = "gpustack-nodes"
 """The name by which the API server knows who wrote: the field manager."""
@@ -26,10 +28,11 @@ NODE_MANAGER = "gpustack-nodes"
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """Describe a node. `version` is its resourceVersion, which a change of it names. `cordon_record`, `reboot_record`
-    and `remediation_record` are the texts of gpustack's annotations, empty without one. `cordon_manager` set
-    `spec.unschedulable` last. `reason` is why it is not Ready. `devices` counts the allocatable GPUs and MIG instances
-    by the name of their resource. `reported_at` is when the kubelet last wrote the status, by the clock of its host."""
+    """Describe a node. `version` is its resourceVersion, which a change of it names. `cordon_record`, `reboot_record`,
+    `remediation_record` and `proof_record` are the texts of gpustack's annotations, empty without one. `cordon_manager`
+    set `spec.unschedulable` last. `reason` is why it is not Ready. `devices` counts the allocatable GPUs and MIG
+    instances by the name of their resource. `reported_at` is when the kubelet last wrote the status, by the
+    clock of its host."""
 
     name: str
     machine_id: str
@@ -43,6 +46,7 @@ class NodeRecord:
     devices: Mapping[str, int]
     reported_at: datetime | None = None
     remediation_record: str = ""
+    proof_record: str = ""
 
     @property
     def owns_cordon(self) -> bool:
@@ -68,6 +72,25 @@ def parse_cordon(text: str) -> Cordon | None:
         return None
 
 
+@dataclass(frozen=True)
+class ProvenGpus:
+    """Hold the UUIDs of all GPUs of a node, as a proof of each of them had them at a time."""
+
+    proven_at: datetime
+    uuids: frozenset[str]
+
+
+def parse_proven_gpus(text: str) -> ProvenGpus | None:
+    """Parse the record of a proof, None for a text that is none."""
+    try:
+        record = load_json(text)
+        time, uuids = parse_optional_time(record["at"]), record["gpus"]
+    except UNREADABLE:
+        return None
+    is_list = isinstance(uuids, list) and all(isinstance(uuid, str) for uuid in uuids)
+    return ProvenGpus(time, frozenset(uuids)) if is_list and time and time.tzinfo else None
+
+
 def parse_node_record(entry: Any) -> NodeRecord:
     metadata, status = entry["metadata"], entry["status"]
     annotations = metadata.get("annotations", {})
@@ -89,6 +112,7 @@ def parse_node_record(entry: Any) -> NodeRecord:
         },
         reported_at=max(parse_heartbeats(status), default=None),
         remediation_record=annotations.get(REMEDIATION_RECORD, ""),
+        proof_record=annotations.get(PROOF_RECORD, ""),
     )
 
 
@@ -115,6 +139,7 @@ NODE_RECORDS = Probe(
                 r"gpustack\.io/cordon",
                 r"gpustack\.io/reboot",
                 r"gpustack\.io/remediation",
+                r"gpustack\.io/proven-gpus",
             ),
             list_field_paths("metadata.managedFields", "manager", "fieldsV1.f:spec.f:unschedulable"),
             list_field_paths("status", "allocatable", "nodeInfo.machineID"),

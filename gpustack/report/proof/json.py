@@ -58,6 +58,7 @@ class ProofDocument(Document):
     skipped_hosts: list[SkippedHost]
     stop_reason: TextOrNull
     remaining: Reasons
+    warnings: list[str]
     evidence_directory: TextOrNull
     next: TextOrNull
 

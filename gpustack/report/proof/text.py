@@ -39,6 +39,8 @@ def render_human(console: Terminal, proof: Proof, inventory: Inventory, evidence
         print_text(console, f"\nstopped: {proof.stop_reason}", "red")
     if proof.remaining:
         print_text(console, f"\nleft behind: {proof.remaining}", "red")
+    for warning in proof.warnings:
+        print_text(console, f"\n{warning}", "yellow")
     print_text(console, f"\n{describe_state(proof)}", "" if code else "green")
     if proof.parts:
         parts = ", ".join(f"{part} {format_duration(seconds)}" for part, seconds in proof.parts)

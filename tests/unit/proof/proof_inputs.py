@@ -1,7 +1,7 @@
 """Nodes, pods, series and panels that never were: two nodes with two GPUs each, all as it should be, and what differs
 from that."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judge
@@ -70,3 +70,24 @@ def list_marks(rows: Sequence[Row]) -> list[str]:
 
 def judge_marks(proof_answers: ProofAnswers) -> list[str]:
     return list_marks(judge(proof_answers))
+
+
+def build_refusal(verb: str, error: Exception) -> Callable[[str], None]:
+    def refuse(call: str) -> None:
+        if call == verb:
+            raise error
+
+    return refuse
+
+
+class Clock:
+    """Time passes when somebody waits."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def wait(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def read_time(self) -> float:
+        return self.seconds

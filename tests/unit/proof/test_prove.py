@@ -16,7 +16,19 @@ from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus, Sample, Series
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE
-from tests.unit.proof.proof_inputs import GPUS, MODEL, STEP, TIME, UUIDS, build_sample, build_series, list_marks, place
+from tests.unit.proof.proof_inputs import (
+    GPUS,
+    MODEL,
+    STEP,
+    TIME,
+    UUIDS,
+    Clock,
+    build_refusal,
+    build_sample,
+    build_series,
+    list_marks,
+    place,
+)  # fmt: skip
 
 GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
 DONE_STATE = {"terminated": {"exitCode": 0}}
@@ -25,19 +37,6 @@ HOLDS = {
     "initContainerStatuses": [{"name": KERNEL, "state": DONE_STATE}, {"name": ASKED, "state": DONE_STATE}],
     "containerStatuses": [{"name": HELD, "state": {"running": {}}}],
 }
-
-
-class Clock:
-    """Time passes when somebody waits."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def wait(self, seconds: float) -> None:
-        self.seconds += seconds
-
-    def read_time(self) -> float:
-        return self.seconds
 
 
 class Nodes:
@@ -49,6 +48,7 @@ class Nodes:
         self.after = 2.0
         self.statuses: dict[str, Mapping[str, Any]] = {}
         self.remaining, self.removals, self.max_count = 0, 0, 0
+        self.records: dict[str, str] = {}
         self.refuse: Callable[[str], None] = lambda verb: None
 
     def open(self) -> int:
@@ -75,6 +75,11 @@ class Nodes:
 
     def find_warning(self, pod: str) -> str:
         return "FailedScheduling: nowhere"
+
+    def mark_node(self, node: str, name: str, text: str, manager: str) -> None:
+        assert (name, manager) == ("gpustack.io/proven-gpus", "gpustack-proof")
+        self.refuse("mark")
+        self.records[node] = text
 
     def delete(self, pod: Mapping[str, Any]) -> None:
         raise AssertionError
@@ -149,14 +154,6 @@ class World:
 @pytest.fixture
 def world() -> World:
     return World()
-
-
-def build_refusal(verb: str, error: Exception) -> Callable[[str], None]:
-    def refuse(call: str) -> None:
-        if call == verb:
-            raise error
-
-    return refuse
 
 
 def test_all_is_proven_and_nothing_is_left(world: World) -> None:

@@ -64,6 +64,9 @@ class PodApi:
     def find_warning(self, pod: str) -> str:
         return self.warning
 
+    def mark_node(self, node: str, name: str, text: str, manager: str) -> None:
+        raise AssertionError
+
     def delete(self, pod: Mapping[str, Any]) -> None:
         del self.pods[pod["metadata"]["name"]]
 
