@@ -29,16 +29,24 @@ app.add_typer(cost.app, name="cost", rich_help_panel=OPERATE)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
 
 
-@declare_command(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)
+@declare_command(
+    app,
+    "gpustack version",
+    "gpustack --version",
+    heading=DIAGNOSE,
+    short="Print the versions of gpustack and of what it installs.",
+)
 def version() -> None:
-    """Print the versions of gpustack and of what it installs."""
+    """Print the versions of gpustack, of what it installs, and of Python and ansible-core that run it."""
     from importlib.metadata import version as read_version
+    from platform import python_version
 
     from gpustack.config.versions import KNOWN_SETS, read_version_set
 
     versions = read_version_set(KNOWN_SETS[-1])
     components = ", ".join(f"{name} {versions.components[name]}" for name in ("kubernetes", "containerd", "flannel"))
     sys.stdout.write(f"gpustack {read_version('gpustack-cluster')} (version set {versions.name}: {components})\n")
+    sys.stdout.write(f"Python {python_version()}, ansible-core {read_version('ansible-core')}\n")
 
 
 has_lab = add_lab_commands(app, bundle.app, LAB)

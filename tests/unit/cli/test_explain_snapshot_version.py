@@ -1,6 +1,7 @@
 """`explain`, `snapshot` and `version`."""
 
 import json
+import re
 from pathlib import Path
 from types import MappingProxyType
 
@@ -101,4 +102,5 @@ def test_version_names_gpustack_and_kubernetes() -> None:
     output = runner.invoke(app, ["version"]).stdout
     assert output.startswith("gpustack ")
     assert "kubernetes 1." in output
+    assert re.search(r"(?m)^Python 3\.\d+\.\S+, ansible-core 2\.\d+\.\S+$", output)
     assert runner.invoke(app, ["--version"]).stdout == output
