@@ -20,6 +20,8 @@ PROBES: tuple[Probe[Any], ...] = (PACKAGES, TIMES)
 DAY, HOUR = 24 * 3600, 3600
 CLOCK_TOLERANCE = 60
 """Seconds between the clock of a host and ours, half of which a slow answer may take."""
+APPLIED = "/etc/kubernetes/gpustack-"
+"""The directories of manifests that steps apply: neither the kubelet nor the control plane reads them."""
 MAX_HOSTS = 10
 """The number of hosts of one root cause that are searched."""
 Fact = TypeVar("Fact")
@@ -110,7 +112,7 @@ def list_changes(snapshot: Snapshot, location: str, parts: Sequence[Part]) -> It
         if started_at is not None and times.current_time - started_at < DAY:
             yield RecentChange(location, max(times.current_time - started_at, 0), f"{part.unit} started")
         for path, written_at in times.modified_files:
-            if path.startswith(part.files):
+            if path.startswith(part.files) and not path.startswith(APPLIED):
                 late = f", after {part.unit} had started" if started_at is not None and started_at < written_at else ""
                 yield RecentChange(location, max(times.current_time - written_at, 0), f"{path} written{late}")
 

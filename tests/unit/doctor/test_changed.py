@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import Answer
+from gpustack.doctor import recent_changes
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.recent_changes import find_recent_changes
@@ -55,6 +56,17 @@ def test_both_times_show_whether_the_daemon_runs_with_the_file(time: int, descri
     lines = list_changes(build_diagnosis(SILENT, WRITTEN_FILES, build_start(time)))
     assert ("h1", 120, description) in lines
     assert any("containerd started" in line for _, _, line in lines) is (time > 1795239000)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_shown"),
+    [("manifests/etcd.yaml", True), ("audit-policy.yaml", True), ("gpustack-storage/kustomization.yaml", False)],
+)
+def test_manifests_that_steps_apply_are_no_change_of_the_control_plane(path: str, *, is_shown: bool) -> None:
+    answer = read_case("recent.files", "drop-in", ("/etc/containerd/conf.d/00-docker.toml", f"/etc/kubernetes/{path}"))
+    snapshot = hosts.build_snapshot({(answer.probe, "h1"): answer})
+    changes = recent_changes.list_changes(snapshot, "h1", [recent_changes.KUBELET])
+    assert any(path in change.description for change in changes) == is_shown
 
 
 def test_what_is_not_near_the_cause_is_no_change() -> None:
