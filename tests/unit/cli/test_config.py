@@ -23,7 +23,7 @@ def site(tmp_path: Path) -> Path:
 
 def test_the_example_is_valid(site: Path) -> None:
     result = runner.invoke(app, ["config", "validate", "-i", str(site)])
-    assert (result.exit_code, result.stdout) == (0, f"valid: 3 hosts of inventory {site} (kube1, kube2, kube3)\n")
+    assert (result.exit_code, result.stdout) == (0, f"valid: 3 hosts of inventory {site} (kube1, gpu1, gpu2)\n")
 
 
 def test_all_mistakes_are_reported_and_no_host_is_asked(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
