@@ -61,6 +61,20 @@ def test_documents_name_the_inventory_that_init_writes() -> None:
     assert {place for _, place in folders if not (ROOT / place).is_dir()} == {"mycluster"}, folders
 
 
+def test_the_readme_links_the_program_on_a_bare_account(tmp_path: Path) -> None:
+    """An account that is new has no ~/.local/bin."""
+    blocks = re.findall(r"(?s)```sh\n(.*?)```", (ROOT / "README.md").read_text())
+    lines = [line for block in blocks for line in block.splitlines() if "~/.local/bin" in line]
+    program = tmp_path / "gpustack" / "bin" / "gpustack"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho linked\n")
+    program.chmod(0o755)
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    command = ["sh", "-ec", "\n".join(lines)]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    assert (process.stdout, process.stderr) == ("linked\n", "")
+
+
 def test_the_readme_names_the_oldest_python_of_hosts() -> None:
     text = (ROOT / "README.md").read_text()
     (major, minor), _ = max(HOST_PYTHONS.values())

@@ -1,7 +1,9 @@
 """`gpustack profile` as typed."""
 
+import dataclasses
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from gpustack.errors import MissingDataError, UnreachableError, UsageError
 from gpustack.metrics.exposition import Family, parse_families
 from gpustack.metrics.web import Web
 from gpustack.profile.file import SCHEMA, Profile, build_profile, read_profile, write_profile
+from gpustack.profile.limits import Limits
 from gpustack.profile.window import Job
 from tests.worlds.prometheus.exporter_page import render_page
 from tests.worlds.prometheus.windows import COMPUTE, build_window
@@ -139,3 +142,11 @@ def test_durations_are_parsed(text: str, seconds: float) -> None:
 def test_other_texts_are_no_durations(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         parse_duration(text)
+
+
+def test_the_help_of_thresholds_explains_each_kind_of_source() -> None:
+    sources = [field.metadata["source"] for field in dataclasses.fields(Limits)]
+    marks = {mark for source in sources for mark in re.findall(r"\[[A-Z]\]", source)}
+    text = CliRunner().invoke(app, ["thresholds", "--help"]).stdout
+    assert len(marks) > 2
+    assert [mark for mark in sorted(marks) if mark not in text] == []
