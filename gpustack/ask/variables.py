@@ -38,6 +38,11 @@ def find_outside_name(spec: Spec) -> str:
     return "" if is_address(name) else name
 
 
+def list_kubelets(inventory: Inventory) -> str:
+    """List the hosts of the cluster as `name=address`, as far as the inventory has the addresses of their nodes."""
+    return " ".join(f"{host.name}={host.node_address}" for host in inventory.cluster_hosts if host.node_address)
+
+
 def build_probe_variables(inventory: Inventory, host: Host) -> dict[str, str]:
     """Build the variables that the probe scripts of a host may read."""
     kubernetes = inventory.spec.kubernetes
@@ -54,6 +59,7 @@ def build_probe_variables(inventory: Inventory, host: Host) -> dict[str, str]:
         "CHARTS": " ".join(list_chart_urls(inventory.spec).values()),
         "GPU_EXPORTER_PORT": str(inventory.spec.gpu.metrics.port),
         "NODE_EXPORTER_PORT": str(inventory.spec.monitoring.node_exporter_port),
+        "KUBELETS": list_kubelets(inventory) if host.control_plane else "",
         "KUBE_MINOR": parse_minor(resolve_kubernetes_version(inventory.spec)),
         **build_name_variables(inventory.spec),
         **build_digests(inventory, host, build_object_texts(inventory) if host.control_plane else {}),

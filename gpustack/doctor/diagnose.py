@@ -23,13 +23,15 @@ from gpustack.doctor.second_round import add_last_lines
 from gpustack.doctor.severity import find_own_severity, is_broken
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import OBSERVERS, OPTIONAL_OBSERVERS
-from gpustack.doctor.states.state import SEVERITIES, AbnormalState, Observer, merge_states, observe_all
+from gpustack.doctor.states.state import SEVERITIES, AbnormalState, Kind, Observer, merge_states, observe_all
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
 
 ANYWHERE = ("host", "gpu-host")
 """Layers whose faults a host without Kubernetes can have as well."""
+LASTING: tuple[Kind, ...] = ("access-refused", "node-uncovered", "pod-failed", "role-unbound", "unit-limit")
+"""Kinds of states that do not pass while a host starts."""
 
 
 def list_probes() -> tuple[Probe[Any], ...]:
@@ -108,9 +110,9 @@ def select_own_answers(state: AbnormalState) -> set[tuple[str, str]]:
 
 
 def limit_severity(state: AbnormalState, starts: Collection[Start], snapshot: Snapshot) -> AbnormalState:
-    """Return a broken state as a risk where one of its hosts is starting: it may work in a moment. A failed pod stays
-    failed."""
-    if state.severity != "broken" or state.kind == "pod-failed":
+    """Return a broken state as a risk where one of its hosts is starting: it may work in a moment. What does not
+    pass with a start stays broken."""
+    if state.severity != "broken" or state.kind in LASTING:
         return state
     hosts = [location for location in state.locations if location != CLUSTER]
     return replace(state, severity="risk") if select_starts(starts, hosts, snapshot) else state

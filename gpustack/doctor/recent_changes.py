@@ -36,8 +36,16 @@ class Part:
     unit: str = ""
 
 
-RUNTIME = Part(("containerd", "runc", "docker", "nvidia-container-toolkit"), ("/etc/containerd/",), "containerd")
-KUBELET = Part(("kubelet", "kubeadm"), ("/etc/kubernetes/", "/etc/default/kubelet", "/var/lib/kubelet/"), "kubelet")
+RUNTIME = Part(
+    ("containerd", "runc", "docker", "nvidia-container-toolkit"),
+    ("/etc/containerd/", "/etc/systemd/system/containerd.service"),
+    "containerd",
+)
+KUBELET = Part(
+    ("kubelet", "kubeadm"),
+    ("/etc/kubernetes/", "/etc/default/kubelet", "/var/lib/kubelet/", "/etc/systemd/system/kubelet.service"),
+    "kubelet",
+)
 FILTER = Part(("ufw", "nftables", "iptables", "firewalld"), ("/etc/ufw/", "/etc/nftables", "/etc/iptables/"))
 KERNEL = Part(("linux-image", "linux-modules"), ("/etc/sysctl.", "/etc/modprobe.d/"))
 GPU = Part(("nvidia", "libnvidia", "cuda", "linux-image", "dkms"), ("/etc/modprobe.d/",))

@@ -1,6 +1,7 @@
 """Programs of a control plane that do not run, while the API server cannot say so, and an etcd that is not healthy."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
@@ -9,6 +10,7 @@ from gpustack.doctor.checks.etcd import MANY
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer
 from gpustack.probes.control_plane.control_plane import LAST_LOGS, STATIC_PODS
 from gpustack.probes.control_plane.etcd import HEALTH, SLOW_REQUESTS
+from gpustack.probes.control_plane.last_lines import COMPONENT_LINES
 from gpustack.probes.kubernetes.pod_states import SYSTEM_PODS
 
 
@@ -18,9 +20,12 @@ def observe_static_pods(view: View) -> Iterator[AbnormalState]:
     if View(view.snapshot, CLUSTER).has_fact(SYSTEM_PODS):
         return
     runs, last_words = view[STATIC_PODS], view[LAST_LOGS]
+    last_lines = view[COMPONENT_LINES] if view.has_fact(COMPONENT_LINES) else {}
     for name in sorted({*(name for name, run in runs.items() if not run.running), *last_words}):
         words = last_words.get(name) or "its newest container ended"
-        yield build_state(view, "static-pod-stopped", f"static pod {name}", words, Command("crictl", "ps", "-a"))
+        command = Command("crictl", "ps", "-a")
+        state = build_state(view, "static-pod-stopped", f"static pod {name}", words, command)
+        yield replace(state, last_lines=() if last_words.get(name) else last_lines.get(name, ()))
 
 
 def observe_etcd(view: View) -> Iterator[AbnormalState]:
@@ -46,7 +51,8 @@ def build_state(view: View, kind: Kind, subject: str, message: str, command: Com
 
 OBSERVERS = (
     Observer(
-        "static-pods", "Programs of the control plane", observe_static_pods, (STATIC_PODS, LAST_LOGS, SYSTEM_PODS),
+        "static-pods", "Programs of the control plane", observe_static_pods,
+        (STATIC_PODS, LAST_LOGS, COMPONENT_LINES, SYSTEM_PODS),
         scope="host", yields=True,
     ),
     Observer("etcds", "Health of etcd", observe_etcd, (HEALTH,), scope="host", yields=True),

@@ -2,6 +2,7 @@
 
 from gpustack.doctor.states import (
     api_extensions,
+    bindings,
     budgets,
     containers,
     contradictions,
@@ -16,12 +17,15 @@ from gpustack.doctor.states import (
     host_differences,
     kernel_messages,
     kernels,
+    kubelet_access,
+    limits,
     node_conditions,
     node_labels,
     operands,
     outside_names,
     packages,
     pending_pods,
+    placements,
     proven_gpus,
     scraped_objects,
     units,
@@ -31,14 +35,14 @@ from gpustack.doctor.states import (
 from gpustack.doctor.states.state import Observer
 
 MODULES = (
-    disks, daemons, control_planes, containers, device_health, failed_pods, pending_pods, node_labels, node_conditions,
-    gpus, units, workloads, operands, contradictions, ended_work, api_extensions, scraped_objects, kernels, packages,
-    host_differences, warning_events,
+    disks, daemons, units, control_planes, containers, device_health, failed_pods, pending_pods, node_labels,
+    node_conditions, gpus, workloads, operands, contradictions, ended_work, api_extensions, scraped_objects, kernels,
+    packages, host_differences, warning_events,
 )  # fmt: skip
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 OPTIONAL_OBSERVERS = (
     *outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS, *kernel_messages.OBSERVERS,
-    *proven_gpus.OBSERVERS,
+    *proven_gpus.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS, *placements.OBSERVERS, *bindings.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

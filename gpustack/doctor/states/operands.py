@@ -12,7 +12,7 @@ from gpustack.doctor.checks.node_lookup import list_node_entries
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
-from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_NODES
+from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.logs import LOGS
 from gpustack.probes.host.system import IDENTITY
@@ -48,7 +48,8 @@ def is_container_ready(pod: PodState, name: str) -> bool:
 
 def observe_coverage(view: View) -> Iterator[AbnormalState]:
     """List nodes that offer no GPU although their host has some, and the DaemonSets that have a pod on each other such
-    node and none there. A DaemonSet makes no pod where its node selector, its affinity or a taint excludes the node."""
+    node and none there. A DaemonSet makes no pod where its node selector, its affinity or a taint excludes the node.
+    One that has yet to make pods excludes no node."""
     hosts_with_gpus = {
         host.name
         for host in view.hosts
@@ -60,7 +61,9 @@ def observe_coverage(view: View) -> Iterator[AbnormalState]:
         for name in nodes
     }
     counts = Counter(owner for owners in owners_by_node.values() for owner in owners)
-    common = {owner for owner, count in counts.items() if count == len(nodes) - 1}
+    sets = view[GPU_DAEMON_SETS] if view.has_fact(GPU_DAEMON_SETS) else {}
+    short = {f"{DAEMON_SET}{name}" for name, entry in sets.items() if entry.created_pods < entry.desired_pods}
+    common = {owner for owner, count in counts.items() if count == len(nodes) - 1} - short
     for name, node in nodes.items():
         missing = common - owners_by_node[name]
         if not node.offers_gpus and missing:
@@ -88,7 +91,7 @@ OBSERVERS = (
     Observer("container-logs", "Logs of the GPU operator's pods", observe_logs, (LOGS, GPU_PODS), "host", yields=True),
     Observer(
         "coverage", "DaemonSets on nodes with GPUs", observe_coverage,
-        (GPU_NODES, GPU_PODS, GPU_DEVICES, NODES, IDENTITY), yields=True,
+        (GPU_NODES, GPU_PODS, GPU_DAEMON_SETS, GPU_DEVICES, NODES, IDENTITY), yields=True,
     ),
     Observer("policies", "ClusterPolicies", observe_policies, (CLUSTER_POLICIES,), yields=True),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONS
 from gpustack.probes.monitoring.prometheus_rights import OPERATORS, RIGHTS
 from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS, REJECTION_EVENTS
 from gpustack.probes.monitoring.service_monitors import SERVICE_MONITORS, ServiceMonitor
+from gpustack.probes.monitoring.workloads import ALERTMANAGERS, PROMETHEUSES
 from gpustack.probes.proof import SERVICES, Service
 
 SUCCESS = 200
@@ -30,6 +31,18 @@ def observe_rejections(view: View) -> Iterator[AbnormalState]:
         command = Command("kubectl", "-n", rejected.namespace, "get", kind, rejected.name, "-o", "yaml")
         subject = f"{kind} {rejected.namespace}/{rejected.name}"
         yield AbnormalState("object-rejected", "note", (CLUSTER,), (subject,), rejected.reason, command)
+
+
+def observe_reconciliations(view: View) -> Iterator[AbnormalState]:
+    """List objects that the operator does not apply, in the words of their condition. What runs keeps its former
+    settings, so that no pod shows it."""
+    for kind, probe in {"prometheus": PROMETHEUSES, "alertmanager": ALERTMANAGERS}.items():
+        for name, resource in (view[probe] or {}).items():
+            if not resource.reconciled and resource.reason:
+                namespace = view.spec.monitoring.namespace
+                command = Command("kubectl", "-n", namespace, "describe", kind, name)
+                subject = f"{kind} {namespace}/{name}"
+                yield AbnormalState("object-unreconciled", "broken", (CLUSTER,), (subject,), resource.reason, command)
 
 
 def observe_monitors(view: View) -> Iterator[AbnormalState]:
@@ -138,6 +151,10 @@ OBSERVERS = (
     Observer(
         "rejected-objects", "Objects for the Prometheus operator", observe_rejections, (REJECTION_EVENTS,),
         is_needed=has_monitoring, yields=True,
+    ),
+    Observer(
+        "reconciliations", "Objects that the Prometheus operator applies", observe_reconciliations,
+        (PROMETHEUSES, ALERTMANAGERS), is_needed=has_monitoring, yields=True,
     ),
     Observer(
         "service-monitors", "ServiceMonitors", observe_monitors, (SERVICE_MONITORS, SERVICES),

@@ -12,6 +12,7 @@ from gpustack.probes.parsing import parse_optional_time
 
 KEEP = (
     "metadata.name", "metadata.labels", "metadata.generation", "spec.replicas", "spec.selector.matchLabels", "status",
+    "spec.template.spec.nodeSelector",
 )  # fmt: skip
 ROLLED_OUT = "NewReplicaSetAvailable"
 """The reason of the condition Progressing after a rollout (kubernetes/kubernetes pkg/controller/deployment/util)."""
@@ -31,7 +32,8 @@ class Stall:
 class Workload:
     """Describe a workload: `desired_pods`, `created_pods` and `ready` count pods, and those of a DaemonSet are counted
     by nodes; `current`: all of them are of the present template; `labels` are its own and those by which it selects its
-    pods; `refusal` is as `find_pod_refusal` returns it, and `stall` as `find_stall`."""
+    pods; `node_selector` are the labels of nodes that its pods need; `refusal` is as `find_pod_refusal` returns it, and
+    `stall` as `find_stall`."""
 
     desired_pods: int
     ready: int
@@ -40,6 +42,7 @@ class Workload:
     labels: Mapping[str, str] = field(default_factory=dict)
     created_pods: int = 0
     stall: Stall | None = None
+    node_selector: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def runs(self) -> bool:
@@ -65,7 +68,14 @@ def parse_workload(entry: Any) -> Workload:
     desired_pods = status.get("desiredNumberScheduled", 0)
     current = observed and status.get("updatedNumberScheduled", 0) >= desired_pods
     created_pods = status.get("currentNumberScheduled", 0)
-    return Workload(desired_pods, status.get("numberReady", 0), current, labels=labels, created_pods=created_pods)
+    ready, selector = status.get("numberReady", 0), find_node_selector(entry)
+    return Workload(desired_pods, ready, current, labels=labels, created_pods=created_pods, node_selector=selector)
+
+
+def find_node_selector(entry: Any) -> Mapping[str, str]:
+    """Return the labels of nodes that the pods of a DaemonSet need, without any for none and in older recordings."""
+    template = entry.get("spec", {}).get("template", {})
+    return {str(name): str(value) for name, value in template.get("spec", {}).get("nodeSelector", {}).items()}
 
 
 def find_stall(status: Any) -> Stall | None:

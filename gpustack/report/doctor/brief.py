@@ -32,9 +32,9 @@ def list_lines(diagnosis: Diagnosis, clean: Clean) -> Iterator[str]:
         title = load_graph()[root.id].title
         kind = "root cause" if root.severity == "broken" else root.severity
         yield clean(f"{kind} {root.id} on {format_locations(root.locations)} ({root.certainty}): {title}")
+    for state in diagnosis.broken_states:
+        yield clean(f"broken {format_subject(state)} on {format_locations(state.locations)}: {state.message}")
     for symptom in diagnosis.unexplained_symptoms:
         yield clean(
             f"unexplained {symptom.id} on {format_locations(symptom.locations)}: {load_graph()[symptom.id].title}"
         )
-    for state in diagnosis.broken_states:
-        yield clean(f"broken {format_subject(state)} on {format_locations(state.locations)}: {state.message}")

@@ -26,12 +26,14 @@ def find_first_action(diagnosis: Diagnosis) -> Action | None:
 
 
 def list_actions(diagnosis: Diagnosis) -> Iterator[Action]:
+    """List the actions in the order of the report. A broken state names its object and the words of a program, and an
+    unexplained symptom what all causes of it have in common."""
     inventory = diagnosis.snapshot.inventory
     yield from list_root_actions(diagnosis, "broken")
+    yield from map(build_state_action, diagnosis.broken_states)
     for symptom in diagnosis.unexplained_symptoms:
         title = load_graph()[symptom.id].title
         yield Action(f"{title} ({format_locations(symptom.locations)})", symptom.next_command)
-    yield from map(build_state_action, diagnosis.broken_states)
     if diagnosis.drift:
         yield Action("the cluster differs from the spec", build_command(inventory, "plan"))
     yield from list_root_actions(diagnosis, "risk")

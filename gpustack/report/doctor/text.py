@@ -55,10 +55,10 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
     for severity in SEVERITIES:
         for root in diagnosis.select_roots(severity):
             print_root_cause(console, root, verbose=verbose)
-        for symptom in diagnosis.unexplained_symptoms if severity == "broken" else ():
-            print_symptom(console, symptom, diagnosis, verbose=verbose)
         for state in select_states(diagnosis.abnormal_states, severity):
             print_state(console, state, diagnosis, verbose=verbose)
+        for symptom in diagnosis.unexplained_symptoms if severity == "broken" else ():
+            print_symptom(console, symptom, diagnosis, verbose=verbose)
         if severity == "broken":
             print_drift(console, diagnosis.drift)
     for note in diagnosis.verdict.notes:

@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.states.state import AbnormalState
 from gpustack.report.doctor.first_action import find_first_action
 from gpustack.report.doctor.junit import render_junit
 from gpustack.report.doctor.text import render_human
 from tests.unit.report.screen import print_screen
 from tests.worlds.results.diagnoses import make_diagnosis, make_healthy_diagnosis, make_unexplained_diagnosis
 
+SHOW_JOURNAL = Command("journalctl", "-u", "kubelet.service")
 SWAP = {"host-swap-on@gpu1": "!/swapfile"}
 
 
@@ -26,6 +29,15 @@ def test_the_first_action_is_that_of_the_worst_finding() -> None:
         "gpustack doctor -v -i site/hosts.yml"
     )
     assert find_first_action(make_healthy_diagnosis()) is None
+
+
+def test_a_broken_state_stands_above_a_symptom_without_a_cause() -> None:
+    symptom = make_diagnosis({"st-kubelet-down@gpu1": "!silent"})
+    state = AbnormalState("unit-failed", "broken", ("gpu1",), ("unit kubelet.service",), "exit status 1", SHOW_JOURNAL)
+    diagnosis = replace(symptom, abnormal_states=(state,))
+    assert find_command(diagnosis) == SHOW_JOURNAL
+    text = print_screen(lambda console: render_human(console, diagnosis))
+    assert text.index("BROKEN  unit kubelet.service") < text.index("UNEXPLAINED  st-kubelet-down")
 
 
 def test_the_next_check_of_a_symptom_names_its_host() -> None:

@@ -89,3 +89,19 @@ def test_a_unit_that_systemd_lists_as_failed_is_reported_once() -> None:
     )
     states, _ = observe_all(OBSERVERS, build_snapshot(answers))
     assert [state.subjects for state in states if state.kind == "unit-stopped"] == []
+
+
+@pytest.mark.parametrize(
+    ("case", "words"), [("unknown-plugin", 'plugin \\"PodSecurityPolicy\\" is unknown'), ("usual", "")]
+)
+def test_a_component_that_says_nothing_of_its_settings_has_the_last_lines_of_its_log(case: str, words: str) -> None:
+    answers = place_answers(
+        "h1",
+        read_case("kubeadm.static-pods", "control-plane"),
+        read_case("kubeadm.last-log", "control-plane", ("kube-apiserver runs", "kube-apiserver silent")),
+        read_case("kubeadm.last-lines", case),
+    )
+    states, _ = observe_all(control_planes.OBSERVERS, build_snapshot(answers))
+    (state,) = [state for state in states if state.kind == "static-pod-stopped"]
+    assert state.message == "its newest container ended"
+    assert [words in line for line in state.last_lines[-1:]] == [True] * bool(words)

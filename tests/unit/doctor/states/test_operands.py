@@ -85,6 +85,11 @@ def test_a_node_that_no_daemon_set_covers_is_noted() -> None:
     assert (state.kind, state.severity, state.locations) == ("node-uncovered", "note", ("k2",))
     assert state.message == "it has no pod of worker: their node selector, affinity or a taint of the node excludes it"
     assert observe(make_pods(items)) == []
+    sets = read_items("gpu.daemon-sets")
+    sets[0]["metadata"]["name"] = "worker"
+    sets[0]["status"] |= {"desiredNumberScheduled": 2, "currentNumberScheduled": 1}
+    refused_sets = Answer("gpu.daemon-sets", CLUSTER, 0, json.dumps({"items": sets}))
+    assert observe(make_pods(items), empty_nodes, refused_sets) == [], "its controller wants a pod there"
 
 
 @pytest.mark.parametrize(("case", "count"), [("no-gpu-nodes", 1), ("ready", 0), ("not-ready", 0), ("no-such-kind", 0)])

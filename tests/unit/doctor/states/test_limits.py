@@ -1,0 +1,45 @@
+"""File systems in memory, and the tasks and open files of units, as the answers of one host show them."""
+
+import pytest
+
+from gpustack.doctor.states import limits
+from gpustack.doctor.states.state import AbnormalState, observe_all
+from tests.worlds.snapshots.answers import place_answers, read_case
+from tests.worlds.snapshots.hosts import build_snapshot
+
+PROBE = "host.limits"
+
+
+def list_states(case: str, *edits: tuple[str, str]) -> list[AbnormalState]:
+    states, unknown_judgements = observe_all(
+        limits.OBSERVERS, build_snapshot(place_answers("h1", read_case(PROBE, case, *edits)))
+    )
+    assert unknown_judgements == ()
+    return list(states)
+
+
+def test_limits_that_nothing_reaches_are_no_state() -> None:
+    assert list_states("usual") == []
+
+
+def test_a_full_file_system_in_memory_is_broken() -> None:
+    (state,) = list_states("run-is-full")
+    assert (state.kind, state.severity, state.subjects) == ("disk-unusable", "broken", ("file system of /run",))
+    assert "0 % of the space" in state.message
+
+
+def test_a_unit_at_its_limit_is_broken_and_names_the_limit() -> None:
+    (state,) = list_states("tasks-at-limit")
+    assert (state.kind, state.severity, state.subjects) == ("unit-limit", "broken", ("unit containerd.service",))
+    assert state.message.startswith("it uses 233 of 235 tasks (TasksMax)")
+
+
+def test_a_file_system_in_memory_that_is_nearly_full_is_a_risk() -> None:
+    (state,) = list_states("run-is-full", ("/run 3020 0", "/run 2808 132"))
+    assert (state.kind, state.severity) == ("disk-unusable", "risk")
+
+
+@pytest.mark.parametrize(("most", "severities"), [("244", ["broken"]), ("250", ["risk"]), ("400", [])])
+def test_a_unit_near_its_limit_is_a_risk(most: str, severities: list[str]) -> None:
+    states = list_states("tasks-at-limit", ("TasksMax 233 235", f"TasksMax 233 {most}"))
+    assert [state.severity for state in states] == severities
