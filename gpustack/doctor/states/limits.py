@@ -9,7 +9,7 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.checks.host.disk import FULL
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
-from gpustack.probes.host.limits import HOST_LIMITS, Usage
+from gpustack.probes.host.limits import HOST_LIMITS, LimitedUnit
 
 LEAST_LEFT = 12
 """The tasks or files that one more container may need: a shim starts about ten threads."""
@@ -29,20 +29,20 @@ def observe_rooms(view: View) -> Iterator[AbnormalState]:
 
 
 def observe_usages(view: View) -> Iterator[AbnormalState]:
-    for usage in view[HOST_LIMITS].usages:
-        if severity := judge_usage(usage):
-            noun = "tasks" if usage.limit == "TasksMax" else "open files"
-            message = f"it uses {usage.used} of {usage.most} {noun} ({usage.limit}); at the limit no container starts"
-            command = Command("systemctl", "show", f"{usage.unit}.service", "-p", f"{usage.limit},DropInPaths")
-            subject = f"unit {usage.unit}.service"
+    for unit in view[HOST_LIMITS].units:
+        if severity := judge_usage(unit):
+            noun = "tasks" if unit.limit == "TasksMax" else "open files"
+            message = f"it uses {unit.usage} of {unit.maximum} {noun} ({unit.limit}); at the limit no container starts"
+            command = Command("systemctl", "show", f"{unit.name}.service", "-p", f"{unit.limit},DropInPaths")
+            subject = f"unit {unit.name}.service"
             yield AbnormalState("unit-limit", severity, (view.location,), (subject,), message, command)
 
 
-def judge_usage(usage: Usage) -> Severity | None:
+def judge_usage(unit: LimitedUnit) -> Severity | None:
     """Judge what a unit uses of a limit; None where enough is left."""
-    if usage.most - usage.used < LEAST_LEFT:
+    if unit.maximum - unit.usage < LEAST_LEFT:
         return "broken"
-    return "risk" if usage.used >= MUCH * usage.most else None
+    return "risk" if unit.usage >= MUCH * unit.maximum else None
 
 
 OBSERVERS = (

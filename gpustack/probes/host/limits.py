@@ -14,21 +14,21 @@ LIMITS_OF_UNITS = ("TasksMax", "LimitNOFILE")
 
 
 @dataclass(frozen=True)
-class Usage:
-    """Hold how much of a limit of systemd a unit uses, such as its `TasksMax`."""
+class LimitedUnit:
+    """Hold how much of a limit of systemd a unit uses, such as its TasksMax."""
 
-    unit: str
+    name: str
     limit: str
-    used: int
-    most: int
+    usage: int
+    maximum: int
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Hold the free room by path, and the usages of limits. A limit that is not set has none."""
+    """Hold the free room by path, and the units by their limits. A limit that is not set has none."""
 
     rooms: Mapping[str, Room]
-    usages: tuple[Usage, ...]
+    units: tuple[LimitedUnit, ...]
 
 
 def parse_limits(answer: Answer) -> Limits:
@@ -38,14 +38,14 @@ def parse_limits(answer: Answer) -> Limits:
     return Limits(rooms_by_path, tuple(usage for line in units if (usage := parse_usage(line))))
 
 
-def parse_usage(line: str) -> Usage | None:
+def parse_usage(line: str) -> LimitedUnit | None:
     """Parse a usage; None for a limit that is `infinity` or `unlimited`, and for a unit whose tasks nobody counts."""
     words = line.split(" ")
-    unit, limit, used, most = (*words[:2], " ".join(words[2:-1]), words[-1])
+    unit, limit, usage, maximum = (*words[:2], " ".join(words[2:-1]), words[-1])
     if limit not in LIMITS_OF_UNITS:
         raise ValueError(line)
-    is_counted = used.isdecimal() and most.isdecimal()
-    return Usage(unit, limit, parse_integer(used), parse_integer(most)) if is_counted else None
+    is_counted = usage.isdecimal() and maximum.isdecimal()
+    return LimitedUnit(unit, limit, parse_integer(usage), parse_integer(maximum)) if is_counted else None
 
 
 HOST_LIMITS = Probe(

@@ -17,9 +17,9 @@ def list_unbound_roles(bindings: list[Any]) -> list[AbnormalState]:
 
 def drop_binding(name: str) -> list[Any]:
     bindings = read_recorded_items("rbac.cluster-role-bindings", "usual")
-    kept = [binding for binding in bindings if binding["metadata"]["name"] != name]
-    assert len(kept) == len(bindings) - 1
-    return kept
+    remaining_bindings = [binding for binding in bindings if binding["metadata"]["name"] != name]
+    assert len(remaining_bindings) == len(bindings) - 1
+    return remaining_bindings
 
 
 def test_bindings_of_a_lab_cluster_leave_no_role_out() -> None:
@@ -44,8 +44,8 @@ def test_a_role_without_its_binding_is_broken(binding: str, role: str) -> None:
 def test_a_role_whose_account_has_another_one_is_a_risk() -> None:
     bindings = drop_binding(STATE_METRICS)
     account = {"kind": "ServiceAccount", "namespace": "monitoring", "name": STATE_METRICS}
-    other = {"metadata": {"name": "site"}, "roleRef": {"name": "cluster-admin"}, "subjects": [account]}
-    (state,) = list_unbound_roles([*bindings, other])
+    second_binding = {"metadata": {"name": "site"}, "roleRef": {"name": "cluster-admin"}, "subjects": [account]}
+    (state,) = list_unbound_roles([*bindings, second_binding])
     assert state.severity == "risk"
 
 

@@ -71,11 +71,11 @@ def test_an_object_that_the_operator_rejects_is_a_note_in_its_words() -> None:
 @pytest.mark.parametrize(("case", "count"), [("undefined-receiver", 1), ("control-plane", 0), ("unknown-kind", 0)])
 def test_an_object_that_the_operator_does_not_apply_is_broken_in_its_words(case: str, count: int) -> None:
     states = observe_answers(scraped_objects.OBSERVERS, read_case("monitoring.alertmanagers", case))
-    unapplied = [state for state in states if state.kind == "object-unreconciled"]
-    assert [(state.severity, state.subjects[0]) for state in unapplied] == [
+    matching_states = [state for state in states if state.kind == "object-unreconciled"]
+    assert [(state.severity, state.subjects[0]) for state in matching_states] == [
         ("broken", "alertmanager monitoring/monitoring-alertmanager")
     ] * count
-    assert all('undefined receiver "pager" used in route' in state.message for state in unapplied)
+    assert all('undefined receiver "pager" used in route' in state.message for state in matching_states)
 
 
 @pytest.mark.parametrize(

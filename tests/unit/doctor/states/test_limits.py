@@ -31,15 +31,15 @@ def test_a_full_file_system_in_memory_is_broken() -> None:
 def test_a_unit_at_its_limit_is_broken_and_names_the_limit() -> None:
     (state,) = list_states("tasks-at-limit")
     assert (state.kind, state.severity, state.subjects) == ("unit-limit", "broken", ("unit containerd.service",))
-    assert state.message.startswith("it uses 233 of 235 tasks (TasksMax)")
+    assert state.message.startswith("it uses 259 of 261 tasks (TasksMax)")
 
 
 def test_a_file_system_in_memory_that_is_nearly_full_is_a_risk() -> None:
-    (state,) = list_states("run-is-full", ("/run 3020 0", "/run 2808 132"))
+    (state,) = list_states("run-nearly-full")
     assert (state.kind, state.severity) == ("disk-unusable", "risk")
 
 
-@pytest.mark.parametrize(("most", "severities"), [("244", ["broken"]), ("250", ["risk"]), ("400", [])])
-def test_a_unit_near_its_limit_is_a_risk(most: str, severities: list[str]) -> None:
-    states = list_states("tasks-at-limit", ("TasksMax 233 235", f"TasksMax 233 {most}"))
+@pytest.mark.parametrize(("maximum", "severities"), [("270", ["broken"]), ("280", ["risk"]), ("400", [])])
+def test_a_unit_near_its_limit_is_a_risk(maximum: str, severities: list[str]) -> None:
+    states = list_states("tasks-at-limit", ("TasksMax 259 261", f"TasksMax 259 {maximum}"))
     assert [state.severity for state in states] == severities

@@ -14,21 +14,31 @@ from tests.unit.doctor.states.objects import diagnose_items, find_item, list_sta
 NODE_EXPORTER = "monitoring-prometheus-node-exporter"
 
 
-def exclude_nodes(entry: dict[str, Any], *left: str) -> None:
-    """Change a DaemonSet as its controller counts it that has pods on the nodes `left` alone."""
+def drop_nodes(entry: dict[str, Any], *nodes_with_pods: str) -> None:
+    """Change a DaemonSet as its controller counts it that has pods on the `nodes_with_pods` alone."""
     counts = ("desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady")
-    entry["status"] |= dict.fromkeys(counts, len(left))
+    entry["status"] |= dict.fromkeys(counts, len(nodes_with_pods))
 
 
-def list_exclusions(name: str, sets: str, pods: str, *left: str, selector: dict[str, str]) -> list[AbnormalState]:
+def list_exclusions(
+    name: str, sets: str, pods: str, *nodes_with_pods: str, selector: dict[str, str]
+) -> list[AbnormalState]:
     items, pod_items, nodes = read_items(sets), read_items(pods), read_items("kube.nodes")
-    exclude_nodes(find_item(items, name), *left)
+    drop_nodes(find_item(items, name), *nodes_with_pods)
     find_item(items, name)["spec"]["template"] = {"spec": {"nodeSelector": selector} if selector else {}}
-    kept = [pod for pod in pod_items if not pod["metadata"]["name"].startswith(name) or pod["spec"]["nodeName"] in left]
+    remaining_pods = [
+        pod
+        for pod in pod_items
+        if not pod["metadata"]["name"].startswith(name) or pod["spec"]["nodeName"] in nodes_with_pods
+    ]
     for node in nodes:
-        if node["metadata"]["name"] not in left and not selector:
+        if node["metadata"]["name"] not in nodes_with_pods and not selector:
             node["spec"]["taints"] = [{"key": "dedicated", "value": "ml", "effect": "NoExecute"}]
-    changes = {sets.replace(".", "__").replace("-", "_"): items, pods.replace(".", "__"): kept, "kube__nodes": nodes}
+    changes = {
+        sets.replace(".", "__").replace("-", "_"): items,
+        pods.replace(".", "__"): remaining_pods,
+        "kube__nodes": nodes,
+    }
     return list_states(diagnose_items(**changes), "node-uncovered")
 
 
