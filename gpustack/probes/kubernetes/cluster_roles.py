@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
+from gpustack.probes.kubernetes.names import ROLE, require_names
 from gpustack.probes.kubernetes.nodes import load_body, read_items
 
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
@@ -35,10 +35,12 @@ class RoleBinding:
 
 
 def list_named_objects(answer: Answer) -> list[Any]:
-    """Return the objects of a list. Names of roles have colons, as segments of a path may."""
+    """Return the objects of a list. Raise ValueError where one has no name."""
     objects = read_items(load_body(answer))
     for entry in objects:
-        require_names(entry, PATH_SEGMENT)
+        require_names(entry, ROLE)
+        if not entry["metadata"]["name"]:
+            raise ValueError(entry)
     return objects
 
 

@@ -14,6 +14,8 @@ LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 PATH_SEGMENT = re.compile(r"(?!\.{1,2}$)[^/%\s]+")
 """The names of Roles, ClusterRoles and their bindings, such as system:node. No program gives one with a blank."""
+ROLE = re.compile(r"[a-z0-9]([-a-z0-9:.]*[a-z0-9])?")
+"""The names of ClusterRoles and their bindings as programs form them, such as system:coredns."""
 LONGEST = 253
 
 
