@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.control_plane.control_plane import COMPONENTS
+from gpustack.probes.control_plane.kubeadm import COMPONENTS
 from gpustack.probes.kubernetes.container_logs import parse_line, select_last_lines
 from gpustack.probes.sections import index_sections, split_sections
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.names import ROLE, require_names
-from gpustack.probes.kubernetes.nodes import load_body, read_items
+from gpustack.probes.kubernetes.nodes import load_body
 
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 """The beginning of the labels of ClusterRoles that are parts of others, and need no binding of their own."""
