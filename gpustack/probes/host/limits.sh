@@ -20,6 +20,6 @@ SHOWN
   echo "$unit TasksMax $tasks $most"
   [ -r "/proc/$main/limits" ] || continue
   limit=$(awk '/^Max open files/ {print $4}' "/proc/$main/limits" 2>/dev/null)
-  files=$(ls "/proc/$main/fd" 2>/dev/null | wc -l)
+  files=$(find "/proc/$main/fd" -mindepth 1 2>/dev/null | wc -l)
   echo "$unit LimitNOFILE $files $limit"
 done
