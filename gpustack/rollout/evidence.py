@@ -22,7 +22,7 @@ from gpustack.files.json_text import dump_json
 from gpustack.files.write import open_log
 
 KEPT = 20
-RUN = re.compile(r"[0-9]{8}T[0-9]{6}-[a-z]+-[0-9]+")
+RUN = re.compile(r"[0-9]{8}T[0-9]{6}-[a-z]+-[0-9]+(\.[0-9]+)?")
 """The name of a run's folder matches this. Folders with other names are not gpustack's to remove."""
 # Bytes. Of a run on 30 hosts the answers are the largest part, 5 MiB.
 NEEDED = 16 * 2**20
@@ -54,11 +54,9 @@ def open_folder(verb: str) -> Path:
     """Create a folder that only its owner can read, and remove older ones beyond the last 20. Raise RolloutError where
     it cannot be created, or would be full soon."""
     base = locate_runs()
-    name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{verb}-{os.getpid()}"
-    folder = base / name
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.mkdir(mode=0o700)
+        folder = make_folder(base / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{verb}-{os.getpid()}")
     except OSError as error:
         raise build_space_error(base, describe_os_error(error)) from error
     # A clock that was set back gives this one the lowest name of all.
@@ -69,6 +67,20 @@ def open_folder(verb: str) -> Path:
         shutil.rmtree(old, ignore_errors=True)
     require_space(folder)
     return folder
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder, with a number behind its name where that is taken: a command may begin several runs within a
+    second."""
+    number, numbered_folder = 1, folder
+    while True:
+        try:
+            numbered_folder.mkdir(mode=0o700)
+        except FileExistsError:
+            number += 1
+            numbered_folder = folder.with_name(f"{folder.name}.{number}")
+        else:
+            return numbered_folder
 
 
 def build_recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Reporter:

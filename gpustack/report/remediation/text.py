@@ -21,8 +21,9 @@ def render_ladder(console: Terminal, ladder: Ladder) -> None:
     print_text(console, f"{case.target.label}: {case.verdict}. {MEANINGS[case.verdict]}", "bold")
     for entry in case.gpus:
         if entry.verdict != "ok":
-            name = f"GPU {entry.gpu.index or entry.gpu.uuid}"
-            print_field(console, name, f"{entry.verdict}: {describe_reasons(entry)}", INDENT)
+            # The index of a GPU that the driver lost is not known, and its UUID is wider than the column.
+            uuid = "" if entry.gpu.index else f"{entry.gpu.uuid}: "
+            print_field(console, f"GPU {entry.gpu.index}", f"{uuid}{entry.verdict}: {describe_reasons(entry)}", INDENT)
     print_field(console, "cordon", CORDONS[case.drain.cordon], INDENT)
     if case.drain.residents:
         print_residents(console, case.drain.residents, case.read_at)
