@@ -103,23 +103,26 @@ class Drain:
         return replace(result, cordon=cordon, seconds=time.monotonic() - started_at)
 
     def evict_pods(self, preview: DrainPlan, ended_pods: Collection[str], started_at: float) -> DrainResult:
-        """Evict the pods that were shown until none is left, or the time is over."""
+        """Evict the pods that were shown until none is left, or the time is over. They are read before each round: a
+        job that ended meanwhile keeps its pod and its log. There is one round at least."""
         name, uids = preview.node.name, {resident.pod.uid for resident in preview.select("leaves")}
         remaining, refusals, unknown_reason = tuple(preview.select("leaves")), dict[str, str](), ""
+        is_first = True
         while not (stop_reason := self.find_stop_reason()):
             round_began = time.monotonic()
-            due = [resident.pod for resident in remaining if resident.pod.uid in uids and not resident.pod.leaves]
-            if due:
-                output, fault = self.writer.run(name, build_eviction_script(due), EVICTION_LIMIT)
-                refusals = {} if fault else parse_refusals(output)
             try:
                 remaining = select_due(read_residents(self.gather(), ended_pods))
                 unknown_reason = ""
             except UnreachableError as error:
                 unknown_reason = error.reason
             waited = time.monotonic() - started_at
-            if (not remaining and not unknown_reason) or waited > self.timeout:
+            if (not remaining and not unknown_reason) or (waited > self.timeout and not is_first):
                 break
+            due = [resident.pod for resident in remaining if resident.pod.uid in uids and not resident.pod.leaves]
+            if due and not unknown_reason:
+                output, fault = self.writer.run(name, build_eviction_script(due), EVICTION_LIMIT)
+                refusals = {} if fault else parse_refusals(output)
+            is_first = False
             self.report(Event("waiting", name, f"{format_count(len(remaining), 'pod')} left", waited))
             pause_between_rounds(time.monotonic() - round_began, self.find_stop_reason, PAUSE)
         pods = tuple(

@@ -186,34 +186,6 @@ def test_gpus_that_the_host_does_not_have_are_not_reset(node_api: NodeApi) -> No
     assert list_acts(node_api) == [("reset", "failed")]
 
 
-@pytest.mark.parametrize("manager", ["", "kubectl-cordon"])
-def test_a_drain_ends_where_the_cordon_changed_while_jobs_ended(
-    node_api: NodeApi, monkeypatch: pytest.MonkeyPatch, manager: str
-) -> None:
-    node_api.keep_pods("train", "web", "exporter")
-    node_api.set_allowance(2)
-    take()
-    gather, rounds = node_api.gather, list[int]()
-
-    def end_job(*words: Any, **options: Any) -> Any:
-        rounds.append(1)
-        if len(rounds) == 4:
-            node_api.keep_pods("web", "exporter")
-            if manager:
-                objects = node_api.read()
-                for node in objects["nodes"]:
-                    for entry in node["metadata"].get("managedFields", ()):
-                        entry["manager"] = manager
-                node_api.write(objects)
-            else:
-                change_node(node_api, "gpu1", spec={"unschedulable": False})
-        return gather(*words, **options)
-
-    monkeypatch.setattr(drain_plan, "gather", end_job)
-    assert take()["reason"] == f"the cordon is {'others' if manager else 'none'} now, and was gpustack"
-    assert len([name for name in node_api.list_pod_names() if "web" in name]) == 2
-
-
 def test_a_node_that_was_uncordoned_is_not_rebooted(
     node_api: NodeApi, gpus: UnwellGpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
