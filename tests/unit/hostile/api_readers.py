@@ -9,7 +9,7 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.prune import prune
 from gpustack.nodes.reboot_record import RebootRecord, parse_reboot_record
 from gpustack.probes.gpu.temporary_changes import parse_mark
-from gpustack.probes.kubernetes.node_records import parse_cordon
+from gpustack.probes.kubernetes.node_records import parse_cordon, parse_proven_gpus
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.credential import parse_login
 from gpustack.proof.grafana import Grafana
@@ -184,6 +184,12 @@ READERS = (
         "records of cordons",
         lambda: encode({"who": "ann", "at": "2026-11-30T00:00:00+00:00"}),
         lambda content, _: parse_cordon(content.decode(errors="replace")),
+        spoil_document,
+    ),
+    Reader(
+        "records of proofs",
+        lambda: encode({"at": "2026-11-30T00:00:00+00:00", "gpus": ["GPU-1"]}),
+        lambda content, _: parse_proven_gpus(content.decode(errors="replace")),
         spoil_document,
     ),
     Reader(
