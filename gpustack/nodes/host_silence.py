@@ -68,11 +68,11 @@ def judge_silence(snapshot: Snapshot, node: NodeRecord) -> HostSilence:
     return HostSilence(hosts[0].name if len(hosts) == 1 else "", tuple(signs), tuple(objections), renewed_at)
 
 
-def find_hosts_of_address(snapshot: Snapshot, node: NodeRecord) -> list[Host]:
+def find_hosts_of_address(snapshot: Snapshot, record: NodeRecord) -> list[Host]:
     """Find the hosts of the inventory with the name or the InternalIP of a node: a dead host tells no machine-id."""
     view = View(snapshot, CLUSTER)
     nodes = view[NODES] if view.has_fact(NODES) else ()
-    claims = {node.name, *(entry.address for entry in nodes if entry.name == node.name and entry.address)}
+    claims = {record.name, *(node.address for node in nodes if node.name == record.name and node.address)}
     return [host for host in snapshot.inventory.cluster_hosts if claims & host.identifiers]
 
 
