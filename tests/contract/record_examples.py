@@ -67,7 +67,7 @@ def record_reports(folder: Path) -> None:
         with run_prometheus(work, build_data_command(work, {}, OF_THE_PAST)) as server:
             for example, words in REPORTS.items():
                 options = ["--prometheus", server.url, "-i", str(inventory)]
-                record = ["--record", str(folder / f"{example}.jsonl")]
+                record = ["--record", str(folder / f"{example}.jsonl"), "--force"]
                 result = CliRunner().invoke(app, [*words.split(), *options, *record])
                 if result.exit_code:
                     sys.exit(f"{words}: {result.exception}")
