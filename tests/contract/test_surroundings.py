@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 LINES = {
     f"doctor -q --from {EXAMPLES}/recordings/gpu-fell-off-bus.jsonl": 1,
-    f"plan -q --from {EXAMPLES}/recordings/healthy.jsonl": 1,
-    f"status -q --from {EXAMPLES}/recordings/healthy.jsonl": 8,
+    f"plan -q --from {EXAMPLES}/recordings/api-server-down.jsonl": 1,
+    f"status -q --from {EXAMPLES}/recordings/api-server-down.jsonl": 8,
     f"gpu list -q --from {EXAMPLES}/usage/gpus.jsonl": 0,
     f"profile analyze {EXAMPLES}/profiles/before.json": 0,
     f"profile compare {EXAMPLES}/profiles/before.json {EXAMPLES}/profiles/after.json": 0,
@@ -20,7 +20,7 @@ LINES = {
     "explain": 0,
     "explain metric 155": 0,
 }
-"""Exit statuses in usual surroundings. Recordings are of their release, so that plan finds differences."""
+"""Exit statuses in usual surroundings."""
 pytestmark = pytest.mark.long
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 

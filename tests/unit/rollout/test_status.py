@@ -92,17 +92,24 @@ def test_the_newest_run_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("name", "texts"),
+    ("name", "status", "firing_alerts", "texts"),
     [
-        ("healthy", ["host01  host01  yes    1.36.4   595.91.07     2            2", "unknown  alerts: "]),
-        ("api-server-down", ["host01  unknown  unknown  unknown  595.91.07     2  unknown", "certificate has expired"]),
+        ("healthy", 0, [], ["host01  host01  yes    1.36.4   595.91.07     2            2", "no alert is firing"]),
+        (
+            "api-server-down",
+            8,
+            None,
+            ["host01  unknown  unknown  unknown  595.91.07     2  unknown", "certificate has expired"],
+        ),
     ],
 )
-def test_the_screen_shows_what_is_known(name: str, texts: list[str]) -> None:
+def test_the_screen_shows_what_is_known(
+    name: str, status: int, firing_alerts: list[str] | None, texts: list[str]
+) -> None:
     words = ["status", "--from", str(RECORDINGS / f"{name}.jsonl")]
     result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
-    assert result.exit_code == ExitStatus.UNKNOWN
+    assert result.exit_code == status
     assert [text for text in texts if text not in result.stdout] == [], result.stdout
     document = json.loads(CliRunner().invoke(app, [*words, "-o", "json"]).stdout)
-    assert (document["schema"], document["exit"]["code"]) == ("gpustack/status/v1", ExitStatus.UNKNOWN)
-    assert document["firing_alerts"] is None
+    assert (document["schema"], document["exit"]["code"]) == ("gpustack/status/v1", status)
+    assert document["firing_alerts"] == firing_alerts
