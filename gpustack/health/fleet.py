@@ -9,7 +9,7 @@ from gpustack.gpus.device import OLD, build_sort_key, group_owners
 from gpustack.gpus.fleet import SHARED
 from gpustack.health.gpu_signs import list_signs
 from gpustack.health.incidents import Incident, find_incidents
-from gpustack.health.judge import LEAST_SOURCES, GpuHealth, judge_signs
+from gpustack.health.judge import GpuHealth, judge_signs
 from gpustack.health.nodes import NodeHealth, judge_node
 from gpustack.health.sign import Sign, Verdict
 from gpustack.health.sources import NodeOffer, Sources
@@ -149,10 +149,10 @@ def judge_silent_gpu(silent: GpuHealth, kubelet_signs: Collection[Sign], *, is_a
     """Judge a GPU that sends nothing. It is lost where other GPUs of the node send values and the kubelet withholds it,
     and else unknown: `is_alone` tells that nothing is heard of the node, which may have no exporter, and a GPU that
     somebody removed is not withheld."""
-    signs = tuple(kubelet_signs) if is_alone else (LOST, *kubelet_signs)
-    if len({sign.source for sign in signs if sign.verdict in UNWELL}) < LEAST_SOURCES:
-        return replace(silent, signs=tuple(kubelet_signs))
+    signs = (LOST, *kubelet_signs)
     verdict, reason = judge_signs(signs)
+    if is_alone or verdict not in UNWELL:
+        return replace(silent, signs=tuple(kubelet_signs))
     return replace(silent, verdict=verdict, reason=reason, signs=signs)
 
 

@@ -4,7 +4,7 @@ Ages are by the clock of the control plane, as the leases of its own programs ha
 the network looks the same; its pods may still run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -37,11 +37,12 @@ class HostSilence:
 def judge_silence(snapshot: Snapshot, node: NodeRecord) -> HostSilence:
     """Judge whether the host of a node is dead. What is unknown is an objection."""
     hosts = find_hosts_of_address(snapshot, node)
-    signs, objections = list[str](), list(list_live_signs(snapshot, node))
-    if len(hosts) == 1:
-        reach = snapshot.reach[hosts[0].name]
+    known_host = hosts[0].name if len(hosts) == 1 else ""
+    signs, objections = list[str](), list(list_live_signs(snapshot, node, {host.name for host in hosts}))
+    if known_host:
+        reach = snapshot.reach[known_host]
         if not reach.reached:
-            (signs if reach.silent else objections).append(f"SSH to {hosts[0].name}: {reach.reason}")
+            (signs if reach.silent else objections).append(f"SSH to {known_host}: {reach.reason}")
     else:
         names = ", ".join(host.name for host in hosts)
         objections.append(
@@ -55,17 +56,14 @@ def judge_silence(snapshot: Snapshot, node: NodeRecord) -> HostSilence:
     try:
         renewed_at, age = read_lease_age(View(snapshot, CLUSTER), node)
     except FactUnavailable as error:
-        return HostSilence(
-            hosts[0].name if len(hosts) == 1 else "",
-            tuple(signs),
-            (*objections, f"when its kubelet was heard of is unknown: {error}"),
-        )
+        reason = f"when its kubelet was heard of is unknown: {error}"
+        return HostSilence(known_host, tuple(signs), (*objections, reason))
     text = f"its kubelet was heard of {format_duration(age.total_seconds())} ago"
     if age < LEAST_SILENCE:
         objections.append(f"{text}, and {format_duration(LEAST_SILENCE.total_seconds())} are needed")
     else:
         signs.append(text)
-    return HostSilence(hosts[0].name if len(hosts) == 1 else "", tuple(signs), tuple(objections), renewed_at)
+    return HostSilence(known_host, tuple(signs), tuple(objections), renewed_at)
 
 
 def find_hosts_of_address(snapshot: Snapshot, record: NodeRecord) -> list[Host]:
@@ -76,9 +74,8 @@ def find_hosts_of_address(snapshot: Snapshot, record: NodeRecord) -> list[Host]:
     return [host for host in snapshot.inventory.cluster_hosts if claims & host.identifiers]
 
 
-def list_live_signs(snapshot: Snapshot, node: NodeRecord) -> Iterator[str]:
-    """List the hosts that answered and are, or may be, the host of the node."""
-    suspects = {host.name for host in find_hosts_of_address(snapshot, node)}
+def list_live_signs(snapshot: Snapshot, node: NodeRecord, suspects: Collection[str]) -> Iterator[str]:
+    """List the hosts that answered and are, or may be, the host of the node. `suspects` have its name or address."""
     for host in snapshot.inventory.hosts:
         view, reach = View(snapshot, host.name), snapshot.reach.get(host.name)
         if reach is None or not reach.reached:

@@ -2,6 +2,7 @@
 any case. The answers are judged in proof/chain.py."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -109,12 +110,14 @@ class Prover:
 
     def record_gpus(self, rows: Sequence[Row], moment: datetime) -> Iterator[str]:
         """Record the proven GPUs on their nodes. List the nodes on which that is not possible, with the reason."""
-        for node, uuids in list_proven_uuids(rows).items():
-            try:
-                with self.run.connect() as cluster:
+        with ExitStack() as connection:
+            cluster: Cluster | None = None
+            for node, uuids in list_proven_uuids(rows).items():
+                try:
+                    cluster = cluster or connection.enter_context(self.run.connect())
                     cluster.mark_node(node, PROOF_RECORD, format_proof_record(uuids, moment), MANAGER)
-            except ApiRefused as error:
-                yield f"which GPUs of {node} are proven was not recorded on it: {error}"
+                except ApiRefused as error:
+                    yield f"which GPUs of {node} are proven was not recorded on it: {error}"
 
     def time_part(self, part: str, work: Callable[[], Result]) -> Result:
         started_at = self.run.clock()

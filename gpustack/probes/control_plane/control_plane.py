@@ -184,11 +184,15 @@ echo "$found" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
     parse_component_runs,
     manual_command="crictl ps -a",
 )
+FIND_LOG = read_script(__file__, "find_log.sh")
 # In a log of the CRI the words come after time, stream and tag. The kubelet looks at its manifests every 20 seconds.
 LAST_LOGS = Probe(
     "kubeadm.last-log",
     Lines(
-        read_script(__file__, "last_words.sh").replace("COMPONENTS", " ".join(COMPONENTS)).replace("REFUSALS", REFUSALS)
+        FIND_LOG
+        + read_script(__file__, "last_words.sh")
+        .replace("COMPONENTS", " ".join(COMPONENTS))
+        .replace("REFUSALS", REFUSALS)
     ),
     parse_last_logs,
     manual_command="crictl ps -a; journalctl -u kubelet | grep manifest",

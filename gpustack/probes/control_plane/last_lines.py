@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
+from gpustack.probes.control_plane.control_plane import FIND_LOG
 from gpustack.probes.control_plane.kubeadm import COMPONENTS
 from gpustack.probes.kubernetes.container_logs import parse_line, select_last_lines
 from gpustack.probes.sections import index_sections, split_sections
@@ -20,7 +21,7 @@ def parse_component_lines(answer: Answer) -> Mapping[str, tuple[str, ...]]:
 
 COMPONENT_LINES = Probe(
     "kubeadm.last-lines",
-    Lines(read_script(__file__, "last_lines.sh").replace("COMPONENTS", " ".join(COMPONENTS))),
+    Lines(FIND_LOG + read_script(__file__, "last_lines.sh").replace("COMPONENTS", " ".join(COMPONENTS))),
     parse_component_lines,
     manual_command="tail /var/log/pods/kube-system_kube-apiserver-*/kube-apiserver/*.log",
 )

@@ -6,8 +6,7 @@ for name in COMPONENTS; do
   [ -e "$name.yaml" ] || continue
   pgrep -f "^$name " >/dev/null
   case $? in 0) continue ;; 1) ;; *) exit 1 ;; esac
-  log=$(find /var/log/pods -path "*/kube-system_$name-*/$name/*.log" -printf '%T@ %p\n' 2>/dev/null |
-    sort -n | tail -n 1 | cut -d ' ' -f 2-)
+  log=$(find_log "$name")
   [ -n "$log" ] || continue
   echo "== $name"
   tail -n 20 "$log" | cut -d ' ' -f 4- | sed -E 's/^(.{1500}).{3,}(.{500})$/\1...\2/; s/^/| /'

@@ -16,8 +16,7 @@ $name
 "*) echo "$name runs"; continue ;; esac
   output=$(journalctl -u kubelet --since=-2min -o cat --no-pager |
     grep -F 'Could not process manifest file' | grep -F "/$name.yaml" | tail -n 1)
-  log=$(find /var/log/pods -path "*/kube-system_$name-*/$name/*.log" -printf '%T@ %p\n' 2>/dev/null |
-    sort -n | tail -n 1 | cut -d ' ' -f 2-)
+  log=$(find_log "$name")
   [ -n "$output" ] || [ -z "$log" ] || output=$(tail -n 200 "$log" | cut -d ' ' -f 4- |
     grep -E 'REFUSALS' | tail -n 1)
   if [ -n "$output" ]; then echo "$name said $output"; else echo "$name silent"; fi

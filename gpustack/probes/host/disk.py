@@ -56,9 +56,10 @@ def build_space_test(folder: str) -> str:
     return f'[ "$(stat -f -c %f {folder})" -gt 15 ]'
 
 
+ROOMS_FUNCTION = read_script(__file__, "rooms.sh")
 DISK = Probe(
     "storage.disk",
-    Lines(read_script(__file__, "disk.sh")),
+    Lines(ROOMS_FUNCTION + read_script(__file__, "disk.sh")),
     parse_disk,
     manual_command="df -k /var/lib/kubelet /var/lib/containerd /var/log; findmnt",
 )

@@ -4,14 +4,7 @@ set --
 for path in /var/lib/kubelet /var/lib/containerd /var/log; do
   [ ! -d "$path" ] || set -- "$@" "$path"
 done
-[ $# -eq 0 ] || df -k --output=file,size,avail,itotal,iavail "$@" | while read -r path size free inodes left; do
-  case $path in /*) ;; *) continue ;; esac
-  for count in "$size" "$free" "$inodes" "$left"; do
-    [ "$count" != - ] || count=0
-    path="$path $count"
-  done
-  echo "$path"
-done
+[ $# -eq 0 ] || df -k --output=file,size,avail,itotal,iavail "$@" | print_rooms
 echo '== mounts'
 devices='' seen='' names=''
 for path in /etc /var /var/log /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.host.disk import Room, parse_room
+from gpustack.probes.host.disk import ROOMS_FUNCTION, Room, parse_room
 from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import parse_sections
 
@@ -50,7 +50,7 @@ def parse_usage(line: str) -> LimitedUnit | None:
 
 HOST_LIMITS = Probe(
     "host.limits",
-    Lines(read_script(__file__, "limits.sh")),
+    Lines(ROOMS_FUNCTION + read_script(__file__, "limits.sh")),
     parse_limits,
     manual_command="df -k /run /tmp; systemctl show -p TasksCurrent,TasksMax containerd",
 )

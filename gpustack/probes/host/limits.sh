@@ -1,13 +1,6 @@
 #!/bin/sh
 echo '== rooms'
-df -k -t tmpfs --output=file,size,avail,itotal,iavail /run /tmp 2>/dev/null | while read -r path size free inodes left; do
-  case $path in /*) ;; *) continue ;; esac
-  for count in "$size" "$free" "$inodes" "$left"; do
-    [ "$count" != - ] || count=0
-    path="$path $count"
-  done
-  echo "$path"
-done
+df -k -t tmpfs --output=file,size,avail,itotal,iavail /run /tmp 2>/dev/null | print_rooms
 echo '== units'
 for unit in containerd kubelet; do
   shown=$(systemctl show -p MainPID,TasksCurrent,TasksMax "$unit") || exit

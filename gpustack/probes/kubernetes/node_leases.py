@@ -1,5 +1,5 @@
-"""When each kubelet renewed its lease last. It does so every ten seconds, by the clock of its host, for as long as it
-reaches the API (kubernetes/kubernetes pkg/kubelet/kubelet.go, leases of 40 seconds)."""
+"""The time at which each kubelet renewed its lease last. It does so every ten seconds, by the clock of its host, for as
+long as it reaches the API (kubernetes/kubernetes pkg/kubelet/kubelet.go, leases of 40 seconds)."""
 
 from collections.abc import Mapping
 from datetime import datetime

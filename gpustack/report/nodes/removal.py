@@ -14,7 +14,7 @@ from gpustack.report.findings import print_field, print_text
 from gpustack.report.human import print_next_command
 from gpustack.report.nodes.json import build_pod_row, list_pod_rows
 from gpustack.report.nodes.renderings import REMOVE
-from gpustack.report.nodes.text import INDENT, list_resident_rows, render_plan, sort_residents
+from gpustack.report.nodes.text import INDENT, list_resident_rows, render_plan
 from gpustack.report.removal.text import render_outcome, render_removal
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, TimeOrNull, take
 from gpustack.report.table import draw_table
@@ -46,12 +46,7 @@ def print_lost_pods(console: Terminal, plan: RemovalPlan) -> None:
     """Print the pods of a dead host, and which of them nobody makes anew."""
     if not plan.drain.residents:
         return
-    time = plan.drain.snapshot.started_at
-    rows = [
-        (*row[:-1], describe_end(resident))
-        for resident in sort_residents(plan.drain.residents)
-        for row in list_resident_rows([resident], time)
-    ]
+    rows = list_resident_rows(plan.drain.residents, plan.drain.snapshot.started_at, describe_end)
     console.print(draw_table(console, ("POD", "OWNER", "GPUS", "AGE", "THEN"), rows))
 
 

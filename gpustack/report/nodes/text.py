@@ -1,7 +1,7 @@
 """Drains for people: who runs on the node, what leaves, and what stands against that."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from gpustack.events import format_count
@@ -42,20 +42,18 @@ def render_plan(console: Terminal, plan: DrainPlan) -> None:
 def print_residents(console: Terminal, residents: Sequence[Resident], time: datetime) -> None:
     """Print the pods of a node, and the budgets that hold them there."""
     headings = ("POD", "OWNER", "GPUS", "AGE", "DRAIN")
-    console.print(draw_table(console, headings, list_resident_rows(residents, time)))
+    console.print(draw_table(console, headings, list_resident_rows(residents, time, describe_fate)))
     print_budgets(console, residents)
 
 
-def sort_residents(residents: Sequence[Resident]) -> list[Resident]:
-    """Sort the pods of a node, those first that need a person."""
-    return sorted(residents, key=lambda resident: ORDER[resident.fate])
-
-
-def list_resident_rows(residents: Sequence[Resident], time: datetime) -> Iterator[tuple[str, ...]]:
-    for resident in sort_residents(residents):
+def list_resident_rows(
+    residents: Sequence[Resident], time: datetime, describe: Callable[[Resident], str]
+) -> Iterator[tuple[str, ...]]:
+    """List the pods of a node, those first that need a person. `describe` says what becomes of a pod."""
+    for resident in sorted(residents, key=lambda resident: ORDER[resident.fate]):
         pod = resident.pod
         age = format_duration((time - pod.started_at).total_seconds()) if pod.started_at else "-"
-        yield pod.full_name, pod.controller or "none", str(pod.devices or "-"), age, describe_fate(resident)
+        yield pod.full_name, pod.controller or "none", str(pod.devices or "-"), age, describe(resident)
 
 
 def describe_fate(resident: Resident) -> str:

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Print what `df -k --output=file,size,avail,itotal,iavail` prints of paths, with 0 for what a file system does not count.
+print_rooms() {
+  while read -r path size free inodes left; do
+    case $path in /*) ;; *) continue ;; esac
+    for count in "$size" "$free" "$inodes" "$left"; do
+      [ "$count" != - ] || count=0
+      path="$path $count"
+    done
+    echo "$path"
+  done
+}
