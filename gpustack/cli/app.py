@@ -13,7 +13,6 @@ from gpustack.cli.capacity import commands as capacity
 from gpustack.cli.cost import commands as cost
 from gpustack.cli.error_handler import report_errors
 from gpustack.cli.gpu import commands as gpu
-from gpustack.cli.help import declare_command
 from gpustack.cli.lab_distribution import add_lab_commands
 from gpustack.cli.node import commands as node
 from gpustack.cli.profile import commands as profile
@@ -29,26 +28,6 @@ app.add_typer(cost.app, name="cost", rich_help_panel=OPERATE)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
 
 
-@declare_command(
-    app,
-    "gpustack version",
-    "gpustack --version",
-    heading=DIAGNOSE,
-    short="Print the versions of gpustack and of what it installs.",
-)
-def version() -> None:
-    """Print the versions of gpustack, of what it installs, and of Python and ansible-core that run it."""
-    from importlib.metadata import version as read_version
-    from platform import python_version
-
-    from gpustack.config.versions import KNOWN_SETS, read_version_set
-
-    versions = read_version_set(KNOWN_SETS[-1])
-    components = ", ".join(f"{name} {versions.components[name]}" for name in ("kubernetes", "containerd", "flannel"))
-    sys.stdout.write(f"gpustack {read_version('gpustack-cluster')} (version set {versions.name}: {components})\n")
-    sys.stdout.write(f"Python {python_version()}, ansible-core {read_version('ansible-core')}\n")
-
-
 has_lab = add_lab_commands(app, bundle.app, LAB)
 bundle_heading = LAB if has_lab else BUNDLES
 app.add_typer(
@@ -59,7 +38,9 @@ sort_commands()
 
 def print_version(value: bool) -> None:
     if value:
-        version()
+        from gpustack.config.program_versions import list_lines, read_program_versions
+
+        sys.stdout.write("".join(f"{line}\n" for line in list_lines(read_program_versions())))
         raise typer.Exit
 
 

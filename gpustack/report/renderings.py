@@ -269,6 +269,14 @@ STATUS = Rendering(
     commands="`gpustack status`",
     meanings={ExitStatus.OK: "shown", ExitStatus.UNKNOWN: "unknown: a host or a value was not seen"},
 )
+VERSIONS = Rendering(
+    "config.program_versions:ProgramVersions",
+    human="version:render_human",
+    json="version:render_json",
+    schema="version",
+    commands="`gpustack version`",
+    meanings={ExitStatus.OK: "shown"},
+)
 ERROR = Rendering(
     "errors:GpustackError",
     human="error:render_error",

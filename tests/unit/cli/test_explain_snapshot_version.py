@@ -100,7 +100,18 @@ def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_version_names_gpustack_and_kubernetes() -> None:
     output = runner.invoke(app, ["version"]).stdout
-    assert output.startswith("gpustack ")
-    assert "kubernetes 1." in output
+    assert re.match(r"gpustack \d+\.\d+\.\d+\n", output)
+    assert re.search(r"(?m)^version set \d{4}-\d{2}: kubernetes 1\.", output)
     assert re.search(r"(?m)^Python 3\.\d+\.\S+, ansible-core 2\.\d+\.\S+$", output)
     assert runner.invoke(app, ["--version"]).stdout == output
+
+
+def test_version_tells_programs_what_it_tells_people() -> None:
+    document = json.loads(runner.invoke(app, ["version", "-o", "json"]).stdout)
+    versions = {component["name"]: component["version"] for component in document["components"]}
+    for line in (
+        f"gpustack {document['gpustack_version']}",
+        f"version set {document['version_set']}: kubernetes {versions['kubernetes']}, ",
+        f"Python {document['python_version']}, ansible-core {document['ansible_core_version']}",
+    ):
+        assert line in runner.invoke(app, ["version"]).stdout
