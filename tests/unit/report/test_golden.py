@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.program_versions import ProgramVersions
 from gpustack.proof.delivery import Arrival, Deliveries, Delivery
 from gpustack.proof.message import WEBHOOK, Message
 from gpustack.report import error_document, human, json, junit
@@ -49,18 +48,13 @@ from gpustack.report.proof import text as proof
 from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
-from gpustack.report.version import render_human as render_versions
-from gpustack.report.version import render_json as render_version_document
 from gpustack.rollout.plan import Plan, Verification
-from tests.unit.report import drains, engine_results, fixes, remediations, statuses
+from tests.unit.report import drains, engine_results, fixes, program_versions, remediations, statuses
 from tests.unit.report.errors import ERRORS
 from tests.unit.report.screen import print_screen
 from tests.worlds.prometheus import demand, gpu_series, workloads
 from tests.worlds.results import burns, diagnoses, plans, proofs, resets, scaled_workloads, usage_reports
 
-PROGRAM_VERSIONS = ProgramVersions(
-    "0.1.0", "2026-11", {"kubernetes": "1.36.4", "containerd": "2.3.7", "flannel": "0.28.9"}, "3.11.7", "2.19.14"
-)
 GOLDEN_FOLDER = Path(__file__).parents[2] / "golden"
 
 
@@ -256,8 +250,7 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     **drains.RENDERINGS,
     **remediations.RENDERINGS,
     **statuses.RENDERINGS,
-    "version.txt": lambda: print_screen(lambda screen: render_versions(screen, PROGRAM_VERSIONS)),
-    "version.json": lambda: render_version_document(PROGRAM_VERSIONS),
+    **program_versions.RENDERINGS,
     **{f"error-{error.reference}.txt": lambda error=error: render_error(error) for error in ERRORS},  # type: ignore[misc]
     "error.json": lambda: error_document.render_json(ERRORS[0]),
     "error.xml": lambda: error_document.render_junit(ERRORS[0], "gpustack plan"),
