@@ -249,8 +249,7 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-top.json": lambda: gpu_activity.render_json(gpu_series.make_working_gpus()),
     **drains.RENDERINGS,
     **remediations.RENDERINGS,
-    **statuses.RENDERINGS,
-    **program_versions.RENDERINGS,
+    **(statuses.RENDERINGS | program_versions.RENDERINGS),
     **{f"error-{error.reference}.txt": lambda error=error: render_error(error) for error in ERRORS},  # type: ignore[misc]
     "error.json": lambda: error_document.render_json(ERRORS[0]),
     "error.xml": lambda: error_document.render_junit(ERRORS[0], "gpustack plan"),
