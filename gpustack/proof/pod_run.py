@@ -134,7 +134,7 @@ class PodRun:
                 self.pods[name] = self.look_at(pod, documents.get(name), cluster, judge, age)
         self.look_error = ""
         progress = f"{len(self.pods) - self.count_active()} of {format_count(len(self.pods), 'pod')} through"
-        self.report(Event("waiting", self.part, f"{progress}, {age:.0f} s"))
+        self.report(Event("waiting", self.part, progress, age))
 
     def look_at(
         self, pod: PodResult, document: Mapping[str, Any] | None, cluster: Cluster, judge: Judge, age: float

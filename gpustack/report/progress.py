@@ -120,11 +120,11 @@ class Lines:
         self.start_time = self.start_times[event.subject] = time.monotonic()
         self.change_count = 0
         self.wait_times.clear()
-        self.print_line(f"{event.subject}: {event.message}")
-        self.show_activity(event.subject)
+        self.print_line(join_parts(event.subject, event.message))
+        self.show_activity(event.subject or event.message)
 
     def report_task(self, event: Event) -> None:
-        self.show_activity(f"{event.subject}: {event.message}")
+        self.show_activity(join_parts(event.subject, event.message))
 
     def report_changed(self, event: Event) -> None:
         """Print that a part of a bundle was built; count a task that changed a host."""
@@ -137,10 +137,10 @@ class Lines:
         """Print the first line of a failure; the report has the whole of it."""
         # It is redacted before it is cut, since half a secret is not recognized.
         first, _, _ = redact(event.message.strip(), self.secrets).partition("\n")
-        self.print_line(f"{event.subject}: {shorten_message(first)}")
+        self.print_line(join_parts(event.subject, shorten_message(first)))
 
     def report_waiting(self, event: Event) -> None:
-        text, current_time = f"{event.subject}: waiting: {event.message}", time.monotonic()
+        text, current_time = join_parts(event.subject, "waiting", event.message), time.monotonic()
         if self.line is None and current_time - self.wait_times.get(text, float("-inf")) > REPEAT_INTERVAL:
             self.wait_times[text] = current_time
             self.print_line(text)
@@ -156,7 +156,7 @@ class Lines:
         clear_live_lines()
 
     def report_note(self, event: Event) -> None:
-        self.print_line(": ".join(part for part in (event.subject, event.message) if part))
+        self.print_line(join_parts(event.subject, event.message))
 
     def show_activity(self, text: str) -> None:
         if self.line is not None:
@@ -175,6 +175,11 @@ class Lines:
         else:
             self.stream.write(f"{output}\n")
             self.stream.flush()
+
+
+def join_parts(*parts: str) -> str:
+    """Join the parts of a line with colons. Some events have no subject."""
+    return ": ".join(part for part in parts if part)
 
 
 def format_ending(event: Event) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpustack.probes.kubernetes.node_records import PROOF_RECORD
 from gpustack_lab import lab
 from tests.lab import roads
 from tests.lab.conftest import Run
@@ -125,4 +126,4 @@ def test_the_way_back_returns_the_node(two: lab.Lab, gpustack: Run, lost_gpu: st
     gpustack("prove", "--cordoned", "--limit", node, "-i", two.inventory, limit=900)
     gpustack("node", "uncordon", node, "-i", two.inventory, "--yes")
     print(f"diag, prove, uncordon: {time.monotonic() - began:.0f} s")
-    assert read_node(two, node) == (False, {RECORD})
+    assert read_node(two, node) == (False, {RECORD, PROOF_RECORD})

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from gpustack.events import Event
+from gpustack.events import Event, Kind
 from gpustack.report import progress as room
 from gpustack.report.progress import build_progress_reporter, clear_live_lines
 
@@ -72,6 +72,12 @@ def test_parts_of_a_bundle_may_be_made_at_once() -> None:
         "etcd: built (2.0 s)",
         "bundle: /srv/bundle (1 min 3 s)",
     ]
+
+
+@pytest.mark.parametrize("kind", ["step", "waiting", "failed", "note"])
+def test_an_event_without_a_subject_begins_with_its_words(kind: Kind) -> None:
+    line = render_progress(io.StringIO(), (Event(kind, "", "run diagnostic level 1 on gpu1"),)).splitlines()[0]
+    assert line == f"{'waiting: ' * (kind == 'waiting')}run diagnostic level 1 on gpu1"
 
 
 def test_a_terminal_gets_a_live_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
