@@ -68,6 +68,8 @@ HOST_EXAMPLES = {
     "gpustack_gpus": "4",
     "gpustack_mig": "all-1g.10gb",
     "gpustack_sharing": "time-slicing:4",
+    "gpustack_labels": "{example.com/pool: research}",
+    "gpustack_taints": "['example.com/team=research:NoSchedule']",
 }
 
 VERSIONS: Mapping[str, Callable[[Spec], str]] = {

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from gpustack.config.addresses import NodeAddress, is_ipv4_address
 from gpustack.config.form import Form
+from gpustack.config.node_marks import LabelKey, LabelValue, Taint, validate_taints
 
 CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standalone"
 CLUSTER_GROUPS = (CONTROL_PLANE, NODE)
@@ -51,6 +52,14 @@ class HostSpec(BaseModel):
         Sharing | None,
         Field(description="how pods share the host's GPUs: none, time-slicing:N or mps:N, with N pods per GPU"),
     ] = None
+    gpustack_labels: Annotated[
+        dict[LabelKey, LabelValue], Field(description="labels of the host's node, as {example.com/pool: research}")
+    ] = {}
+    gpustack_taints: Annotated[
+        tuple[Taint, ...],
+        AfterValidator(validate_taints),
+        Field(description="taints of the host's node, as ['example.com/team=research:NoSchedule']"),
+    ] = ()
 
 
 @dataclass(frozen=True)

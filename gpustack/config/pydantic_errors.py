@@ -89,8 +89,9 @@ def build_complaint(file: str, prefix: str, entry: Mapping[str, Any], model: typ
 
 
 def extract_path(entry: Mapping[str, Any]) -> list[str]:
-    """Extract the path of a key without the tags of unions, which stand in brackets and are no keys."""
-    return [str(part) for part in entry["loc"] if not str(part).startswith("(")]
+    """Extract the path of a key without what is no key: the tags of unions, which stand in brackets, and the mark of a
+    key that is itself the mistake."""
+    return [str(part) for part in entry["loc"] if not str(part).startswith("(") and part != "[key]"]
 
 
 def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[str]) -> str:

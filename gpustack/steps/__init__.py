@@ -4,7 +4,7 @@ from types import ModuleType
 from typing import Any
 
 from gpustack.ask.probe import Probe
-from gpustack.steps import alerts, dashboards, flannel, helm, serve, storage, taint, workers
+from gpustack.steps import alerts, dashboards, flannel, helm, node_labels, serve, storage, taint, workers
 from gpustack.steps.autoscaling import step as autoscaling
 from gpustack.steps.care import step as care
 from gpustack.steps.containerd import step as containerd
@@ -32,6 +32,7 @@ MODULES: tuple[ModuleType, ...] = (
     flannel,
     workers,
     taint,
+    node_labels,
     helm,
     storage,
     monitoring,

@@ -18,6 +18,7 @@ ROLES = locate_playbooks() / "roles"
 OBJECTS = "what it makes are objects of the cluster, and go with it"
 UNCHECKED_PATHS = {
     "taint": "it takes a taint from a node, and the node goes with the cluster",
+    "node-labels": "labels and taints of a node go with it",
     "monitoring": OBJECTS,
     "gpu-sharing": OBJECTS,
     "gpu-plugin": OBJECTS,

@@ -202,7 +202,7 @@ def test_a_forced_install_changes_nothing(installed_hosts: lab.Lab, gpustack: Ru
     assert {play["step"]: play["changed_task_count"] for play in document["playbook_runs"]} == dict.fromkeys(
         (
             *("prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"),
-            *("taint", "helm", "gpu-driver", "gpu-operator", "gpu-sharing"),
+            *("taint", "node-labels", "helm", "gpu-driver", "gpu-operator", "gpu-sharing"),
         ),
         0,
     )

@@ -14,6 +14,7 @@ from gpustack.steps.gpu.exporter import COUNTERS, build_environment, format_scra
 from gpustack.steps.gpu.hosts import count_host_gpus, list_silent_hosts, select_sharing
 from gpustack.steps.gpu.mode import choose_driver_mode
 from gpustack.steps.release import Release
+from gpustack.steps.tolerations import build_tolerations, list_taint_keys
 
 CHART = "gpu-operator"
 SHARING = "gpustack-device-plugin"
@@ -49,6 +50,7 @@ def compute_values(view: View) -> dict[str, Any]:
         "driver": build_driver_values(view),
         "devicePlugin": {"config": build_plugin_values(view)},
         **build_mig_values(view),
+        **build_taint_values(view),
         **engine,
         "dcgmExporter": build_exporter_values(view),
     }
@@ -109,6 +111,15 @@ def build_mig_values(view: View) -> dict[str, Any]:
     Hosts may differ with both (GPU Operator documentation, gpu-operator-mig)."""
     layouts = [host.spec.gpustack_mig for host in view.hosts if host.spec.gpustack_mig]
     return {} if all(UNIFORM.fullmatch(layout) for layout in layouts) else {"mig": {"strategy": "mixed"}}
+
+
+def build_taint_values(view: View) -> dict[str, Any]:
+    """Build the tolerations of the operands and of the workers of Node Feature Discovery, where the inventory has
+    taints: without them the GPUs of a node with a taint would leave the cluster when their pods are made anew."""
+    if not list_taint_keys(view.hosts):
+        return {}
+    tolerations = {"tolerations": build_tolerations(view.hosts)}
+    return {"daemonsets": tolerations, "node-feature-discovery": {"worker": tolerations}}
 
 
 def uses_driver_containers(view: View) -> bool:

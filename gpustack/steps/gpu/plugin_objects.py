@@ -11,6 +11,7 @@ from gpustack.steps.gpu.exporter import COUNTERS, COUNTERS_KEY, REMOTE, build_en
 from gpustack.steps.gpu.hosts import PRESENT, select_sharing
 from gpustack.steps.gpu.metrics_objects import PORT, build_config_map
 from gpustack.steps.gpu.operator_values import NO_SHARING, SHARING, format_sharing, render_plugin_config
+from gpustack.steps.tolerations import build_tolerations
 
 NAME_PREFIX = "gpustack-"
 PLUGIN, EXPORTER, RUNTIME = SHARING, "gpustack-dcgm-exporter", "nvidia"
@@ -80,7 +81,7 @@ def build_daemon_set(
     return build_object("DaemonSet", "apps/v1", view.spec.gpu.namespace, name, {"labels": labels}, {"spec": spec})
 
 
-def build_placement(sharing_name: str = "") -> Manifest:
+def build_placement(view: View, sharing_name: str = "") -> Manifest:
     """Build the placement on nodes with GPUs, whatever keeps other pods away; with `sharing_name` only on nodes whose
     label names it."""
     sharing_rule: Manifest = {"key": PLUGIN_LABEL, "operator": "DoesNotExist"}
@@ -90,10 +91,7 @@ def build_placement(sharing_name: str = "") -> Manifest:
     terms = {"nodeSelectorTerms": [{"matchExpressions": rules}]}
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
-        "tolerations": [
-            {"key": key, "operator": "Exists", "effect": "NoSchedule"}
-            for key in ("nvidia.com/gpu", "node-role.kubernetes.io/control-plane")
-        ],
+        "tolerations": build_tolerations(view.hosts),
         "priorityClassName": "system-node-critical",
         "runtimeClassName": RUNTIME,
         "automountServiceAccountToken": False,
@@ -141,7 +139,7 @@ def build_plugin_pod(view: View, mode: str, replicas: int) -> Manifest:
         ),
         {"name": "config", "configMap": {"name": PLUGIN}},
     ]
-    return {**build_placement(sharing_name), "containers": [container], "volumes": volumes}
+    return {**build_placement(view, sharing_name), "containers": [container], "volumes": volumes}
 
 
 def build_exporter_pod(view: View) -> Manifest:
@@ -186,7 +184,7 @@ def build_exporter_pod(view: View) -> Manifest:
     containers = [container, *([build_engine_container(view)] if view.spec.gpu.dcgm == "standalone" else [])]
     host_processes = {"hostPID": True} if metrics.shared_gpus else {}
     return {
-        **build_placement(),
+        **build_placement(view),
         **build_pod_network(view),
         **host_processes,
         "containers": containers,

@@ -231,3 +231,37 @@ def test_a_host_of_a_cluster_and_without_kubernetes_is_named_with_its_key() -> N
 def test_a_group_of_the_cluster_that_lacks_its_other_half_is_named_beside_standalone_hosts_too() -> None:
     groups = {"kube_node": ("h1",), "gpu_standalone": ("h2",)}
     assert list_complaint_ids(groups=groups) == [("kube_control_plane", "inventory-group-empty")]
+
+
+@pytest.mark.parametrize(
+    "key", ["kubernetes.io/x", "node-role.kubernetes.io/gpu", "a.k8s.io/x", "nvidia.com/gpu.present", "gpustack.io/x"]
+)
+def test_a_label_in_a_protected_domain_is_refused_by_its_key(key: str) -> None:
+    (complaint,) = list_complaints(h1={"gpustack_labels": {key: "a", "example.com/pool": "b"}})
+    assert (complaint.key, complaint.actual) == (f"gpustack_labels.{key}", f"'{key}'")
+    assert "a key outside kubernetes.io, k8s.io, nvidia.com, gpustack.io" in complaint.rule
+
+
+@pytest.mark.parametrize(
+    "labels", [{"-a": "x"}, {"a": "x y"}, {"a": 1}, {"a" * 64: "x"}, {"a": "x" * 64}, {"a/b/c": "x"}, {"E.com/a": "x"}]
+)
+def test_a_label_that_the_api_would_refuse_is_refused(labels: Any) -> None:
+    assert len(list_complaints(h1={"gpustack_labels": labels})) == 1
+
+
+@pytest.mark.parametrize("taint", ["a", "a:NoExecute", "a=b c:NoSchedule", "gpustack.io/unproven:NoSchedule"])
+def test_a_taint_that_cannot_be_or_would_end_pods_is_refused(taint: str) -> None:
+    (complaint,) = list_complaints(h1={"gpustack_taints": [taint]})
+    assert (complaint.key, complaint.actual) == ("gpustack_taints.0", f"'{taint}'")
+
+
+def test_two_taints_of_one_key_and_effect_are_refused() -> None:
+    (complaint,) = list_complaints(h1={"gpustack_taints": ["a=b:NoSchedule", "a=c:NoSchedule"]})
+    assert complaint.rule == "one taint for each key and effect"
+    assert list_complaints(h1={"gpustack_taints": ["a=b:NoSchedule", "a=c:PreferNoSchedule"]}) == []
+
+
+def test_labels_and_taints_of_a_host_are_read() -> None:
+    marks = {"gpustack_labels": {"example.com/a.b_c": "", "x": "1"}, "gpustack_taints": ["nvidia.com/gpu:NoSchedule"]}
+    spec = judge_spec(h1=marks)[0][0].spec
+    assert (spec.gpustack_labels, spec.gpustack_taints) == (marks["gpustack_labels"], ("nvidia.com/gpu:NoSchedule",))

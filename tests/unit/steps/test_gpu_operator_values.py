@@ -225,3 +225,15 @@ def test_fields_of_ours_can_be_left_out() -> None:
     remaining_counters = merge_counters((), ("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "DCGM_FI_DEV_SERIAL"))
     assert count_series(remaining_counters) == count_series(merge_counters(())) - 1
     assert "DCGM_FI_PROF_PIPE_FP64_ACTIVE" not in remaining_counters
+
+
+def test_the_operands_accept_the_taints_of_the_inventory() -> None:
+    host = set_gpus(K2, gpustack_taints=("team=a:NoSchedule", "soft=b:PreferNoSchedule"))
+    values = build_values(hosts=(K1, host))
+    for tolerations in (
+        values["daemonsets"]["tolerations"],
+        values["node-feature-discovery"]["worker"]["tolerations"],
+    ):
+        keys = [toleration["key"] for toleration in tolerations]
+        assert keys == ["nvidia.com/gpu", "node-role.kubernetes.io/control-plane", "team"]
+    assert "node-feature-discovery" not in build_values()

@@ -138,7 +138,7 @@ def build_namespace(
     return place_list("kube.namespaces", [*list_other_objects("kube.namespaces", answers), namespace])
 
 
-def set_gpus(host: Host, **settings: str | int | None) -> Host:
+def set_gpus(host: Host, **settings: Any) -> Host:
     """Set gpustack_sharing, gpustack_mig or gpustack_gpus of a host."""
     return replace(host, spec=HostSpec.model_validate(settings))
 
