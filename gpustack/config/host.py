@@ -61,6 +61,11 @@ class HostSpec(BaseModel):
         Field(description="taints of the host's node, as ['example.com/team=research:NoSchedule']"),
     ] = ()
 
+    def __hash__(self) -> int:
+        """Hash the values: the labels are a mapping, which has no hash of its own."""
+        values = {**self.__dict__, "gpustack_labels": tuple(sorted(self.gpustack_labels.items()))}
+        return hash(tuple(values.values()))
+
 
 @dataclass(frozen=True)
 class Host:

@@ -265,3 +265,9 @@ def test_labels_and_taints_of_a_host_are_read() -> None:
     marks = {"gpustack_labels": {"example.com/a.b_c": "", "x": "1"}, "gpustack_taints": ["nvidia.com/gpu:NoSchedule"]}
     spec = judge_spec(h1=marks)[0][0].spec
     assert (spec.gpustack_labels, spec.gpustack_taints) == (marks["gpustack_labels"], ("nvidia.com/gpu:NoSchedule",))
+
+
+def test_hosts_with_labels_are_equal_and_have_one_place_in_a_set() -> None:
+    labels: Any = ({"a": "1", "b": "2"}, {"b": "2", "a": "1"}, {"a": "3", "b": "2"})
+    hosts = [judge_spec(h1={"gpustack_labels": marks})[0][0] for marks in labels]
+    assert (len({*hosts}), len({hosts[0], hosts[1]})) == (2, 1)
