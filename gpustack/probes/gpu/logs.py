@@ -6,6 +6,7 @@ host.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpustack.ask.message import shorten_message
@@ -18,6 +19,10 @@ from gpustack.probes.parsing import parse_integer
 
 # With MIG the instances follow the address (open-gpu-kernel-modules src/nvidia/src/kernel/gpu/rc/kernel_rc.c).
 XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (\d{1,4})\b")
+# A message of several lines, of which only the first has a time and an address (NVIDIA/NVSentinel#155), or of one.
+SUBJECT = re.compile(r"NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?([0-9a-fA-F:.]+[0-9a-fA-F])")
+OFF_THE_BUS, LOST = "fallen off the bus", 79
+UPTIME = re.compile(r"\[ *(\d+)\.\d+\]")
 PATTERNS = {
     "no-profiling": "Not collecting DCP metrics|Profiling is not supported for this group",
     "profiling-taken": "[Pp]rofiling module returned an unrecoverable error",
@@ -49,13 +54,29 @@ class LogLine:
 
 
 @dataclass(frozen=True)
-class KernelLog:
-    """Hold lines of the kernel's log: `xids` are (PCI address, code) since the last boot, in order; `module_rejection`
-    is the line about a module that was not loaded, `adapter` that about a GPU that did not start."""
+class XidLine:
+    """Describe an Xid in the kernel's log: the PCI address of the GPU, the code, and how many seconds before the answer
+    it was logged, None where the log or the answer does not say."""
 
-    xids: tuple[tuple[str, int], ...] = ()
+    address: str
+    code: int
+    age: int | None = None
+
+
+@dataclass(frozen=True)
+class KernelLog:
+    """Hold lines of the kernel's log: `xid_lines` are those since the last boot, in order, also of a GPU that has
+    fallen off the bus without an Xid; `module_rejection` is the line about a module that was not loaded, `adapter` that
+    about a GPU that did not start."""
+
+    xid_lines: tuple[XidLine, ...] = ()
     module_rejection: str = ""
     adapter: str = ""
+
+    @property
+    def xids(self) -> tuple[tuple[str, int], ...]:
+        """Return each PCI address with each of its codes once, in order."""
+        return tuple(dict.fromkeys((line.address, line.code) for line in self.xid_lines))
 
 
 def parse_logs(answer: Answer) -> tuple[LogLine, ...]:
@@ -79,12 +100,31 @@ def parse_kernel_log(answer: Answer) -> KernelLog:
     if answer.stdout == f"{NO_GPU}\n":
         return KernelLog()
     first, *lines = answer.stdout.splitlines()
-    if first != "== kernel":
+    heading, _, uptime = first.partition("kernel")
+    if heading != "== " or (uptime and not re.fullmatch(r" \d+", uptime)):
         raise ValueError(first[:80])
-    xids = [(match[1].lower(), parse_integer(match[2])) for line in lines if (match := XID.search(line))]
+    xid_lines = parse_xid_lines(lines, parse_integer(uptime[1:]) if uptime else None)
     rejections = [line for line in lines if re.search(REFUSED, line)]
     adapter = [line for line in lines if re.search(ADAPTER, line)]
-    return KernelLog(tuple(dict.fromkeys(xids)), select_last_line(rejections), select_last_line(adapter))
+    return KernelLog(tuple(dict.fromkeys(xid_lines)), select_last_line(rejections), select_last_line(adapter))
+
+
+def parse_xid_lines(lines: Sequence[str], uptime: int | None) -> Iterator[XidLine]:
+    """Parse the Xids, and GPUs that have fallen off the bus, which is Xid 79."""
+    address, age = "", None
+    for line in lines:
+        time = UPTIME.match(line)
+        # Continued lines have no time of their own. A clock that ran backwards gives no age.
+        since = None if time is None or uptime is None else uptime - parse_integer(time[1])
+        since = None if since is not None and since < 0 else since
+        if match := XID.search(line):
+            yield XidLine(match[1].lower(), parse_integer(match[2]), since)
+            continue
+        if subject := SUBJECT.search(line):
+            address, age = subject[1].lower().split(".")[0], since
+        if OFF_THE_BUS in line and address:
+            yield XidLine(address, LOST, age)
+            address = ""
 
 
 def select_last_line(lines: list[str]) -> str:
@@ -109,9 +149,10 @@ KERNEL_LOG = Probe(
     "gpu.kernel-log",
     Lines(
         ONLY_WITH_GPU
-        + rf"""echo '== kernel'
+        + rf"""read -r up _ </proc/uptime || exit
+echo "== kernel ${{up%.*}}"
 output=$(dmesg) || exit
-output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|{REFUSED}|{ADAPTER}')
+output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|NVRM: The NVIDIA GPU|{OFF_THE_BUS}|{REFUSED}|{ADAPTER}')
 [ -z "$output" ] || printf '%s\n' "$output" | tr -cd '\11\12\40-\176' | tail -n 100
 exit 0"""
     ),
