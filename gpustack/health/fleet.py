@@ -6,9 +6,16 @@ from dataclasses import dataclass, replace
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.gpus.device import OLD, build_sort_key, group_owners
-from gpustack.gpus.fleet import SHARED
+from gpustack.gpus.fleet import ACTION, SHARED
 from gpustack.health.gpu_signs import list_signs
-from gpustack.health.incidents import Incident, find_incidents
+from gpustack.health.host_signs import (
+    describe_device,
+    find_proof_signs,
+    list_log_signs,
+    select_lost_lines,
+    shorten_bus,
+)
+from gpustack.health.incidents import Incident, find_incidents, find_logged_incidents, merge_incidents
 from gpustack.health.judge import GpuHealth, judge_signs
 from gpustack.health.nodes import NodeHealth, judge_node
 from gpustack.health.sign import Sign, Verdict
@@ -16,7 +23,7 @@ from gpustack.health.sources import NodeOffer, Sources
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 
-SILENT = "it sent values before and sends none now; `gpustack doctor` reads the log of its host"
+SILENT = "it sent values before and sends none now; `gpustack doctor` asks its host"
 LOST = Sign("driver", "reboot", "the exporter sends values of other GPUs of the node and none of this one")
 """The sign of a GPU that the driver does not list any more. NVIDIA's action for one that has fallen off the bus (Xid
 79) is a restart of the host."""
@@ -45,19 +52,27 @@ def build_health(sources: Sources) -> Health:
     boards_by_node = group_boards(
         reading for reading in sources.readings.newest if sources.time - reading.time <= FRESH_SECONDS
     )
-    incidents = find_incidents(
+    recent_incidents = find_incidents(
         reading for boards in boards_by_node.values() for board in boards.values() for reading in board
     )
+    incidents = merge_incidents([*recent_incidents, *find_logged_incidents(sources.hosts.xid_lines)])
     silent_by_node = group_silent_gpus(sources, {uuid for boards in boards_by_node.values() for uuid in boards})
-    shared_xids = {incident.xid for incident in incidents}
+    recent_xids = {incident.xid for incident in recent_incidents}
     gpus_by_node = {
-        node: judge_gpus(node, boards_by_node.get(node, {}), silent_by_node.get(node, ()), sources, shared_xids)
+        node: judge_gpus(
+            node,
+            boards_by_node.get(node, {}),
+            silent_by_node.get(node, ()),
+            sources,
+            recent_xids | {incident.xid for incident in incidents if node in incident.nodes},
+        )
         for node in {*boards_by_node, *silent_by_node}
     }
     offering_nodes = (node for node, offer in sources.offers.items() if offer.capacity_count)
     nodes = [judge_node(name, gpus_by_node.get(name, ()), sources) for name in sorted({*gpus_by_node, *offering_nodes})]
     gpus = sorted((gpu for gpus in gpus_by_node.values() for gpu in gpus), key=lambda gpu: build_sort_key(gpu.gpu))
-    return Health(tuple(gpus), tuple(nodes), incidents, sources.readings.doubts, sources.time)
+    doubts = (*sources.readings.doubts, *sources.hosts.doubts)
+    return Health(tuple(gpus), tuple(nodes), incidents, doubts, sources.time)
 
 
 def group_boards(readings: Iterable[Reading]) -> dict[str, dict[str, list[Reading]]]:
@@ -98,24 +113,43 @@ def judge_gpus(
     shared_xids: Collection[int],
 ) -> list[GpuHealth]:
     """Judge the GPUs of a node."""
-    has_instances = node in sources.divided_nodes
-    signs = {
-        uuid: list_signs(board, has_instances=has_instances, shared_xids=shared_xids) for uuid, board in boards.items()
-    }
+    present_gpus = {uuid: find_board(board) for uuid, board in boards.items()}
+    signs = {uuid: list_board_signs(present_gpus[uuid], board, sources, shared_xids) for uuid, board in boards.items()}
     faulty = {uuid for uuid, own_signs in signs.items() if any(sign.verdict != "ok" for sign in own_signs)}
-    faulty |= {silent.gpu.uuid for silent in silent_gpus}
+    silent = {entry.gpu.uuid: entry for entry in silent_gpus}
+    lines = sources.hosts.xid_lines.get(node, ())
+    for uuid, entry in silent.items():
+        own_lines = select_lost_lines(entry.gpu, silent, present_gpus.values(), lines)
+        signs[uuid] = list_log_signs(own_lines, (), shared_xids)
     offer, is_shared = sources.offers.get(node, NodeOffer()), sources.sharing.get(node) in SHARED
-    kubelet_signs = {
-        uuid: tuple(find_kubelet_signs(uuid, faulty, offer, is_shared=is_shared)) for uuid in {*boards, *faulty}
-    }
+    for uuid, own_signs in signs.items():
+        if device := sources.hosts.devices.get(uuid):
+            own_signs.append(describe_device(device))
+        else:
+            own_signs.extend(find_kubelet_signs(uuid, faulty | silent.keys(), offer, is_shared=is_shared))
+    for uuid, gpu in present_gpus.items():
+        signs[uuid] += find_proof_signs(gpu, sources.hosts.proven_gpus.get(node))
     owners = group_board_owners(boards)
     return [
-        *(judge_silent_gpu(silent, kubelet_signs[silent.gpu.uuid], is_alone=not boards) for silent in silent_gpus),
-        *(
-            judge_gpu(board, [*signs[uuid], *kubelet_signs[uuid]], owners.get(uuid, ()))
-            for uuid, board in boards.items()
-        ),
+        *(judge_silent_gpu(entry, signs[uuid], is_alone=not boards) for uuid, entry in silent.items()),
+        *(judge_gpu(present_gpus[uuid], board, signs[uuid], owners.get(uuid, ())) for uuid, board in boards.items()),
     ]
+
+
+def list_board_signs(gpu: Gpu, board: Sequence[Reading], sources: Sources, shared_xids: Collection[int]) -> list[Sign]:
+    """List the signs that the exporter and the kernel log have of a GPU. The log has its address, also on a node with
+    MIG instances."""
+    has_instances, address = gpu.node in sources.divided_nodes, shorten_bus(gpu.bus)
+    signs = list_signs(board, has_instances=has_instances, shared_xids=shared_xids)
+    lines = [line for line in sources.hosts.xid_lines.get(gpu.node, ()) if line.address == address]
+    known_xids = set() if has_instances else {sign.xid for sign in signs if sign.xid}
+    asks_nothing = any(reading.field.name == ACTION and not reading.value for reading in board)
+    return signs + list_log_signs(lines, known_xids, shared_xids, driver_asks_nothing=asks_nothing)
+
+
+def find_board(board: Sequence[Reading]) -> Gpu:
+    """Find the whole GPU of the newest reading."""
+    return replace(max(board, key=lambda reading: reading.time).gpu, instance="", profile="")
 
 
 def group_board_owners(boards: Mapping[str, Sequence[Reading]]) -> dict[str, tuple[Owner, ...]]:
@@ -145,23 +179,23 @@ def find_kubelet_signs(uuid: str, faulty: Collection[str], offer: NodeOffer, *, 
         yield Sign("kubelet", "ok")
 
 
-def judge_silent_gpu(silent: GpuHealth, kubelet_signs: Collection[Sign], *, is_alone: bool) -> GpuHealth:
-    """Judge a GPU that sends nothing. It is lost where other GPUs of the node send values and the kubelet withholds it,
-    and else unknown: `is_alone` tells that nothing is heard of the node, which may have no exporter, and a GPU that
-    somebody removed is not withheld."""
-    signs = (LOST, *kubelet_signs)
+def judge_silent_gpu(silent: GpuHealth, other_signs: Sequence[Sign], *, is_alone: bool) -> GpuHealth:
+    """Judge a GPU that sends nothing. It is lost where other GPUs of the node send values, and the kubelet withholds it
+    or the kernel log names it, and else unknown: `is_alone` tells that nothing is heard of the node, which may have no
+    exporter, and a GPU that somebody removed is neither withheld nor named."""
+    signs = (LOST, *other_signs)
     verdict, reason = judge_signs(signs)
     if is_alone or verdict not in UNWELL:
-        return replace(silent, signs=tuple(kubelet_signs))
+        return replace(silent, signs=tuple(other_signs))
     return replace(silent, verdict=verdict, reason=reason, signs=signs)
 
 
-def judge_gpu(board: Sequence[Reading], signs: Collection[Sign], owners: tuple[Owner, ...]) -> GpuHealth:
-    newest = max(board, key=lambda reading: reading.time)
-    verdict, reason = judge_signs(tuple(signs))
-    faults = tuple(dict.fromkeys(sign for sign in signs if sign.verdict != "ok"))
-    whole = replace(newest.gpu, instance="", profile="")
-    return GpuHealth(whole, owners, verdict, reason, faults or tuple(dict.fromkeys(signs)), newest.time)
+def judge_gpu(gpu: Gpu, board: Sequence[Reading], signs: Sequence[Sign], owners: tuple[Owner, ...]) -> GpuHealth:
+    verdict, reason = judge_signs(signs)
+    shown = tuple(dict.fromkeys(signs))
+    if verdict != "ok":
+        shown = tuple(sign for sign in shown if sign.verdict != "ok") or shown
+    return GpuHealth(gpu, owners, verdict, reason, shown, max(reading.time for reading in board))
 
 
 def select_gpus(health: Health, *, node: str = "", gpu: str = "") -> Health:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from gpustack.events import format_count
+from gpustack.health.host_sources import HostSources
 from gpustack.health.judge import GpuHealth, select_worst
 from gpustack.health.sign import Verdict
 from gpustack.health.sources import NodeOffer, Sources
@@ -27,7 +28,7 @@ def judge_node(name: str, gpus: Collection[GpuHealth], sources: Sources) -> Node
     offer = sources.offers.get(name, NodeOffer())
     count = sum(gpu.time is not None for gpu in gpus)
     is_whole = sources.sharing.get(name) == UNSHARED and name not in sources.divided_nodes
-    notes = list(find_notes(gpus, count, offer, is_whole=is_whole))
+    notes = [*find_notes(gpus, count, offer, is_whole=is_whole), *find_host_notes(name, gpus, count, sources.hosts)]
     verdict = select_worst([*(gpu.verdict for gpu in gpus), *(verdict for verdict, _ in notes)])
     cordoned = name in sources.cordoned_nodes if name in sources.offers else None
     return NodeHealth(name, verdict, tuple(reason for _, reason in notes), count, cordoned)
@@ -47,3 +48,18 @@ def find_notes(
     if offer.withheld_count and not any(sign.source == "kubelet" for gpu in gpus for sign in gpu.signs):
         offered = f"the kubelet does not offer {offer.withheld_count} of {offer.capacity_count}"
         yield "watch", f"{offered}, and no fault of a GPU says which"
+
+
+def find_host_notes(
+    name: str, gpus: Collection[GpuHealth], count: int, hosts: HostSources
+) -> Iterator[tuple[Verdict, str]]:
+    """Find proven GPUs that nothing is heard of, and unhealthy devices, such as MIG instances, that are no GPU here."""
+    uuids = {entry.gpu.uuid for entry in gpus}
+    if count and (proven := hosts.proven_gpus.get(name)) and (missing := proven.find_missing(uuids)):
+        yield (
+            "watch",
+            f"{', '.join(sorted(missing))} of the last proof, at {proven.moment}, sent no values within a day",
+        )
+    for device in hosts.devices.values():
+        if device.node == name and device.uuid not in uuids and device.health == "Unhealthy":
+            yield "watch", f"the kubelet says that {device.uuid} is unhealthy"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Verdict = Literal["ok", "watch", "restart-app", "unknown", "reset", "reboot", "replace"]
-Source = Literal["driver", "xid", "dcgm", "kubelet"]
+Source = Literal["driver", "xid", "dcgm", "kubelet", "proof"]
 VERDICTS: tuple[Verdict, ...] = ("ok", "watch", "restart-app", "unknown", "reset", "reboot", "replace")
 """The verdicts from the least to the most. Of a node the last one of its GPUs counts."""
 MEANINGS: dict[Verdict, str] = {
@@ -20,7 +20,8 @@ MEANINGS: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class Sign:
-    """Hold what a source says about a GPU. `verdict` is what the source asks for, `ok` where it names no fault.
+    """Hold what a source says about a GPU. `verdict` is what the source asks for, `ok` where it names no fault, and
+    `unknown` where it says that it does not know.
     `message` is a sentence without its full stop. `xid` is the code of an Xid, None of anything else."""
 
     source: Source

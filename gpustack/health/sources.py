@@ -1,4 +1,4 @@
-"""Sources of verdicts in a Prometheus: readings of GPUs, and GPUs as nodes offer them."""
+"""Sources of verdicts: readings of GPUs, and GPUs as nodes offer them, from a Prometheus; and those of hosts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from gpustack.errors import MissingDataError
 from gpustack.gpus.device import UTILISATION
 from gpustack.gpus.queries import query_readings, query_sharing
 from gpustack.health.gpu_signs import FIELDS as HEALTH_FIELDS
+from gpustack.health.host_sources import NO_HOSTS, HostSources
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.readings import Readings
 from gpustack.vocabulary.fields import DEV
@@ -65,6 +66,7 @@ class Sources:
     sharing: Mapping[str, str]
     heard_gpus: tuple[HeardGpu, ...]
     time: float
+    hosts: HostSources = NO_HOSTS
 
     @cached_property
     def divided_nodes(self) -> frozenset[str]:
@@ -72,8 +74,8 @@ class Sources:
         return frozenset(reading.gpu.node for reading in self.readings.newest if reading.gpu.instance)
 
 
-def read_sources(prometheus: Prometheus) -> Sources:
-    """Read all sources. Raise MissingDataError where Prometheus knows of no GPU at all."""
+def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sources:
+    """Read the sources in Prometheus, beside those of hosts. Raise MissingDataError where it knows of no GPU."""
     time = prometheus.fetch_time()
     offers = build_offers(prometheus.query_instant(OFFERED))
     try:
@@ -92,6 +94,7 @@ def read_sources(prometheus: Prometheus) -> Sources:
             for series in prometheus.query_instant(HEARD)
         ),
         time,
+        hosts,
     )
 
 

@@ -133,21 +133,26 @@ def open_pods(snapshot: Snapshot, private: Path) -> Iterator["Pods"]:
 
 
 @contextmanager
-def open_prometheus(inventory: Inventory, report: Reporter) -> Iterator[prometheus.Prometheus]:
+def open_prometheus(
+    inventory: Inventory, report: Reporter, snapshot: Snapshot | None = None
+) -> Iterator[prometheus.Prometheus]:
     """Open the Prometheus of the cluster, or of the only host without Kubernetes. Raise the errors of `open_part`."""
-    with open_part("prometheus", inventory, report) as (address, number):
+    with open_part("prometheus", inventory, report, snapshot) as (address, number):
         yield prometheus.Prometheus(Address(f"{SCHEME}://{address}:{number}"))
 
 
 @contextmanager
-def open_part(part: Part, inventory: Inventory, report: Reporter) -> Iterator[tuple[str, int]]:
+def open_part(
+    part: Part, inventory: Inventory, report: Reporter, snapshot: Snapshot | None = None
+) -> Iterator[tuple[str, int]]:
     """Forward a part of the monitoring of the cluster, or of the only host without Kubernetes, and yield the local
-    address and port. Raise UnreachableError where no host or no API answers, and the errors of the forwarding."""
+    address and port. The hosts are not asked where a snapshot has the answers to ACCESS_PROBES. Raise UnreachableError
+    where no host or no API answers, and the errors of the forwarding."""
     if not inventory.cluster_hosts:
         with forward_standalone(inventory, part) as standalone:
             yield standalone
         return
-    with forward_cluster(part, gather_access(inventory, report)) as endpoint:
+    with forward_cluster(part, snapshot or gather_access(inventory, report)) as endpoint:
         yield endpoint
 
 

@@ -13,6 +13,8 @@ from gpustack.config.inventory import Inventory
 from gpustack.errors import UnreachableError
 from gpustack.events import Reporter
 from gpustack.health.fleet import Health, build_health
+from gpustack.health.host_answers import HOST_SOURCE_PROBES, read_host_sources
+from gpustack.health.host_sources import HostSources
 from gpustack.health.judge import GpuHealth, select_worst
 from gpustack.health.sign import Verdict
 from gpustack.health.sources import NodeOffer, Sources
@@ -28,7 +30,7 @@ from gpustack.remediation.rungs import RUNGS_BY_VERDICT
 from gpustack.remediation.target import Target, select_target
 from gpustack.rollout.next_command import build_command
 
-CASE_PROBES: tuple[Probe[Any], ...] = (*PROBES, PLUGIN_FILES, GPU_NODES)
+CASE_PROBES: tuple[Probe[Any], ...] = (*PROBES, PLUGIN_FILES, GPU_NODES, *HOST_SOURCE_PROBES)
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Case:
         """Tell whether the kubelet withholds a GPU, and nothing else names a fault of any GPU of the node: the kubelet
         does not say which one it withholds, and its device plugin would offer all of them again."""
         entries = [entry for entry in self.health.gpus if entry.gpu.node == self.node.name]
-        others = {sign.verdict for entry in entries for sign in entry.signs if sign.source != "kubelet"}
+        others = {sign.verdict for entry in entries for sign in entry.signs if sign.source not in ("kubelet", "proof")}
         is_known = all(entry.verdict != "unknown" for entry in entries) and self.verdict != "unknown"
         return bool(self.offer.withheld_count) and is_known and others <= {"ok"}
 
@@ -112,7 +114,7 @@ class Case:
 def read_case(
     inventory: Inventory,
     target: Target,
-    read_sources: Callable[[], Sources],
+    read_sources: Callable[[HostSources], Sources],
     report: Reporter,
     ended_pods: Sequence[str] = (),
 ) -> Case:
@@ -125,7 +127,7 @@ def read_case(
     except FactUnavailable as error:
         message = "The nodes of the cluster are not known; nothing was changed."
         raise UnreachableError("node-no-api", message, str(error), Command("gpustack", "verify")) from error
-    sources = read_sources()
+    sources = read_sources(read_host_sources(snapshot))
     health = build_health(sources)
     chosen = select_target(health, target)
     return Case(

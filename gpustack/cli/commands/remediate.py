@@ -14,6 +14,7 @@ from gpustack.cli.session import split_words
 from gpustack.report.remediation.renderings import REMEDIATION
 
 if TYPE_CHECKING:
+    from gpustack.health.host_sources import HostSources
     from gpustack.health.sources import Sources
     from gpustack.remediation.case import Case
     from gpustack.remediation.result import RemediationResult
@@ -60,9 +61,9 @@ def remediate(
 
     chosen, ended_pods = parse_target(target), split_words(end_pod)
 
-    def ask_sources() -> "Sources":
+    def ask_sources(host_sources: "HostSources") -> "Sources":
         with open_source(source, hosts, session.report) as prometheus:
-            return read_sources(prometheus)
+            return read_sources(prometheus, host_sources)
 
     def read() -> "Case":
         return read_case(hosts, chosen, ask_sources, session.report, ended_pods)

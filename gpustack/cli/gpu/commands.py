@@ -13,6 +13,7 @@ from gpustack.cli import options
 from gpustack.cli.gpu.burn import burn
 from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
+from gpustack.cli.gpu.health import NodeOption, judge_health
 from gpustack.cli.gpu.listings import watch
 from gpustack.cli.gpu.prometheus import CaOption, CertificateOption, RecordedSource, Source, TokenOption
 from gpustack.cli.gpu.readers import list_readers
@@ -27,15 +28,12 @@ if TYPE_CHECKING:
     from gpustack.gpus.contract import Contract
     from gpustack.gpus.fleet import Fleet
     from gpustack.gpus.series import Metrics
-    from gpustack.health.fleet import Health
 
 
 class Rows(StrEnum):
     GPUS = "gpus"
     PODS = "pods"
 
-
-NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Show only GPUs of this node.")]
 
 app = build_group(
     "List, watch, test and change the GPUs of a cluster.\n\nThe commands diag, watch, group, policy, config, profiling "
@@ -82,7 +80,7 @@ def list_gpus(
     return select_cards(fleet, node=node, model=model)
 
 
-@declare_command(
+declare_command(
     app,
     "gpustack gpu health -i mycluster",
     "gpustack gpu health -i mycluster --node gpu1 -o json",
@@ -90,26 +88,7 @@ def list_gpus(
     result=HEALTH,
     name="health",
     short="Judge the health of GPUs and nodes.",
-)
-def judge_health(
-    *,
-    source: RecordedSource,
-    node: NodeOption = "",
-    gpu: Annotated[
-        str, typer.Option("--gpu", metavar="ID", help="Show only this GPU, by its index or the beginning of its UUID.")
-    ] = "",
-    session: Session,
-) -> "Health":
-    """Judge every GPU and node: ok, watch, restart-app, reset, reboot, replace or unknown.
-
-    Whatever ends work on a node needs two sources that name a fault: the driver, Xids, DCGM's health watches, the
-    kubelet. Nothing is changed."""
-    with session.open_prometheus(source) as prometheus:
-        from gpustack.health.fleet import build_health, select_gpus
-        from gpustack.health.sources import read_sources
-
-        health = build_health(read_sources(prometheus))
-    return select_gpus(health, node=node, gpu=gpu)
+)(judge_health)
 
 
 @declare_command(

@@ -14,6 +14,7 @@ from gpustack.errors import UsageError, describe_os_error
 from gpustack.events import Reporter
 
 if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
     from gpustack.config.inventory import Inventory
     from gpustack.metrics.prometheus import Prometheus
     from gpustack.metrics.web import Access
@@ -161,11 +162,16 @@ def require_readable(option: str, path: Path | None) -> str:
 
 @contextmanager
 def open_source(
-    source: Source, hosts: "Inventory | None", report: Reporter, *, lasting: bool = False
+    source: Source,
+    hosts: "Inventory | None",
+    report: Reporter,
+    *,
+    lasting: bool = False,
+    snapshot: "Snapshot | None" = None,
 ) -> "Iterator[Prometheus]":
     """Open the Prometheus of --prometheus, or else that of these hosts, or the recording of --from. Raise UsageError
     and UnreachableError, and at the end MissingDataError where a store of it was lost. A `lasting` command asks for
-    stores with each of its answers."""
+    stores with each of its answers. A snapshot with the answers to ACCESS_PROBES saves asking the hosts."""
     from gpustack.metrics.prometheus import Prometheus
 
     if isinstance(source, RecordedSource) and source.recording:
@@ -180,7 +186,7 @@ def open_source(
     else:
         from gpustack.proof import connect
 
-        with connect.open_prometheus(hosts, report) as own, record_queries(source, hosts, own) as prometheus:
+        with connect.open_prometheus(hosts, report, snapshot) as own, record_queries(source, hosts, own) as prometheus:
             yield prometheus
             if not lasting:
                 prometheus.require_stores()

@@ -24,7 +24,10 @@ def observe_other_gpus(view: View) -> Iterator[AbnormalState]:
             continue
         reasons = [
             f"{text} {format_value(sorted(others))}"
-            for text, others in (("not proven:", uuids - record.uuids), ("no longer heard of:", record.uuids - uuids))
+            for text, others in (
+                ("not proven:", record.find_unproven(uuids)),
+                ("no longer heard of:", record.find_missing(uuids)),
+            )
             if others
         ]
         host = locate_node(view, node.name)
@@ -33,7 +36,7 @@ def observe_other_gpus(view: View) -> Iterator[AbnormalState]:
             "risk",
             (host,),
             (f"GPUs of node {node.name}",),
-            f"{'; '.join(reasons)}; the last proof was at {record.proven_at:%Y-%m-%d %H:%M} UTC",
+            f"{'; '.join(reasons)}; the last proof was at {record.moment}",
             Command("gpustack", "prove", *(() if host == CLUSTER else ("--limit", host))),
         )
 

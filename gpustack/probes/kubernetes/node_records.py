@@ -5,9 +5,9 @@ The record of a cordon is an annotation. The API server notes in managedFields w
 a person uncordons a node and cordons it again, that is no longer gpustack, whatever the annotation says.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from gpustack.ask.probe import UNREADABLE, Api, Probe
@@ -78,6 +78,19 @@ class ProvenGpus:
 
     proven_at: datetime
     uuids: frozenset[str]
+
+    def find_unproven(self, uuids: Collection[str]) -> frozenset[str]:
+        """Find the GPUs among these that were not proven."""
+        return frozenset(uuids) - self.uuids
+
+    def find_missing(self, uuids: Collection[str]) -> frozenset[str]:
+        """Find the proven GPUs that are not among these."""
+        return self.uuids - frozenset(uuids)
+
+    @property
+    def moment(self) -> str:
+        """The time of the proof, for a sentence."""
+        return f"{self.proven_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def parse_proven_gpus(text: str) -> ProvenGpus | None:

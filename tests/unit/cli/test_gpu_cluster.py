@@ -1,8 +1,9 @@
 """The metrics are those of the cluster in the inventory where no address is given."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,24 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from gpustack.ask.probe import CLUSTER, Probe
+from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import UnreachableError
+from gpustack.health.host_answers import HOST_SOURCE_PROBES
 from gpustack.metrics import exposition
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.web import Access
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS
 from gpustack.proof import connect
+from gpustack.proof.services import ACCESS_PROBES
+from tests.unit.doctor.states.objects import read_recorded_items
 from tests.worlds.prometheus.gpu_series import BUSY, build_gpu_series
+from tests.worlds.snapshots.answers import make_list
+from tests.worlds.snapshots.healthy import build_healthy_snapshot
 
 PAGES = Path(__file__).parents[2] / "recorded" / "exporter-pages"
 HOSTS = Inventory(Path("hosts.yml"), (), Spec())
@@ -31,7 +40,7 @@ def inventories(monkeypatch: pytest.MonkeyPatch) -> list[Inventory]:
     opened_inventories: list[Inventory] = []
 
     @contextmanager
-    def open_part(part: str, hosts: Inventory, _: object) -> Iterator[tuple[str, int]]:
+    def open_part(part: str, hosts: Inventory, _: object, __: object = None) -> Iterator[tuple[str, int]]:
         opened_inventories.append(hosts)
         yield "127.0.0.1", {"prometheus": 9090, "exporter": 9400}[part]
 
@@ -60,6 +69,31 @@ def run_gpu(*words: str) -> Result:
 def test_the_prometheus_of_the_cluster_is_asked(inventories: list[Inventory]) -> None:
     document = json.loads(run_gpu("list", "-o", "json").stdout)
     assert [gpu["node"] for gpu in document["gpus"]] == ["gpu1"]
+    assert inventories == [HOSTS]
+
+
+def test_the_health_of_a_cluster_asks_its_hosts_once(
+    inventories: list[Inventory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = read_recorded_items(NODE_RECORDS.id, "proven")
+    nodes[0]["metadata"]["name"] = "gpu1"
+    healthy = build_healthy_snapshot()
+    answers = {**healthy.answers, (NODE_RECORDS.id, CLUSTER): make_list(NODE_RECORDS.id, nodes)}
+    asked_probes: list[set[str]] = []
+
+    def gather(_: object, __: object, probes: Sequence[Probe[Any]], ___: object) -> Snapshot:
+        asked_probes.append({probe.id for probe in probes})
+        return replace(healthy, answers=answers)
+
+    monkeypatch.setattr(session, "gather_all", gather)
+    document = json.loads(run_gpu("health", "-o", "json").stdout)
+    assert [sign["origin"] for gpu in document["gpus"] for sign in gpu["signs"] if sign["health"] == "watch"] == [
+        "proof"
+    ]
+    assert document["warnings"] == []
+    (ids,) = asked_probes
+    needed_probes: tuple[Probe[Any], ...] = (*ACCESS_PROBES, *HOST_SOURCE_PROBES)
+    assert ids == {probe.id for probe in needed_probes}
     assert inventories == [HOSTS]
 
 

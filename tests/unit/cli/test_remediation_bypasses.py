@@ -17,6 +17,7 @@ from gpustack.config.host import HostSpec
 from gpustack.errors import GpustackError
 from gpustack.gpus.fleet import ACTION
 from gpustack.health import sources
+from gpustack.health.host_sources import HostSources
 from gpustack.health.sources import Sources
 from gpustack.nodes import drain_plan, reboot_plan
 from gpustack.remediation import acts, remediation
@@ -71,8 +72,8 @@ def test_one_source_alone_adds_no_rung_to_a_verdict_on_another_gpu(
 ) -> None:
     read = gpus.read_sources
 
-    def add_single_sign(*words: object) -> Sources:
-        current = read(*words)
+    def add_single_sign(prometheus: object, hosts: HostSources) -> Sources:
+        current = read(prometheus, hosts)
         newest = tuple(
             replace(reading, value=2.0)
             if (reading.field.name, reading.gpu.key[0]) == (ACTION, "GPU-gpu1-1")

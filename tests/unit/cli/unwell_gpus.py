@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+from gpustack.health.host_sources import HostSources
 from gpustack.health.sources import NodeOffer, Sources
 from gpustack.metrics.readings import build_readings
 from tests.worlds.prometheus.gpu_series import build_gpu_series
@@ -23,7 +24,7 @@ class UnwellGpus:
     lag: float = 0.0
     wave: Collection[str] = ()
 
-    def read_sources(self, *_: object) -> Sources:
+    def read_sources(self, _: object, hosts: HostSources) -> Sources:
         moment = time.time() - self.lag
         series = [
             replace(entry, points=((moment - 5, entry.points[0][1]),))
@@ -37,4 +38,4 @@ class UnwellGpus:
         ]
         offers = {node: NodeOffer({RESOURCE: 4}, {RESOURCE: 4}) for node in NODES}
         offers["gpu1"] = NodeOffer({RESOURCE: 4}, {RESOURCE: 4 - self.withheld_count})
-        return Sources(build_readings(series, {}), offers, frozenset(), {}, (), time=moment)
+        return Sources(build_readings(series, {}), offers, frozenset(), {}, (), time=moment, hosts=hosts)

@@ -8,6 +8,7 @@ import pytest
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.health.fleet import SILENT, Health, build_health, select_gpus
+from gpustack.health.host_sources import HostSources
 from gpustack.health.incidents import Incident
 from gpustack.health.sources import HeardGpu, NodeOffer, Sources
 from gpustack.metrics.prometheus import Series
@@ -20,6 +21,8 @@ from tests.worlds.prometheus.gpu_series import LABELS, build_gpu_series
 NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 RESOURCE = "nvidia_com_gpu"
+SILENT_HOSTS = HostSources()
+"""Sources of hosts that say nothing."""
 
 
 def build_watch(node: str, index: int, code: str, value: float) -> Series:
@@ -38,10 +41,12 @@ def judge(
     offers: dict[str, NodeOffer] | None = None,
     sharing: dict[str, str] | None = None,
     heard_gpus: tuple[HeardGpu, ...] = (),
+    hosts: HostSources = SILENT_HOSTS,
 ) -> Health:
     series = [entry for group in groups for entry in (group if isinstance(group, list) else [group])]
+    readings = build_readings(series, {})
     return build_health(
-        Sources(build_readings(series, {}), offers or {}, frozenset(), sharing or {}, heard_gpus, time=1010.0)
+        Sources(readings, offers or {}, frozenset(), sharing or {}, heard_gpus, time=1010.0, hosts=hosts)
     )
 
 

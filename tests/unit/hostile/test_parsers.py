@@ -11,6 +11,7 @@ from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
 from gpustack.ask.type_check import fits, resolve_return_type
 from gpustack.doctor.diagnose import list_probes
 from gpustack.engines.engine import PROBES as OF_ENGINES
+from gpustack.health.host_answers import HOST_SOURCE_PROBES
 from gpustack.nodes.removal_plan import PROBES as OF_REMOVALS
 from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
@@ -27,7 +28,7 @@ from tests.worlds.snapshots.answers import index_probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
 OF_NODES = (*OF_REMOVALS, BOOT_IDENTITY, LIVE_CONTROLLERS)
-OTHER_PROBES = (PULL_PROGRESS, UNRECORDED, LAST_LINES)
+OTHER_PROBES: tuple[Probe[Any], ...] = (PULL_PROGRESS, UNRECORDED, LAST_LINES, *HOST_SOURCE_PROBES)
 ALL_PROBES = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, *OF_NODES, *OTHER_PROBES)
 PROBES = tuple({probe.id: probe for probe in ALL_PROBES}.values())
 

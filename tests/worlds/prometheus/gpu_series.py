@@ -1,5 +1,6 @@
 """Series of GPUs for tests, as Prometheus has them of dcgm-exporter."""
 
+from datetime import UTC, datetime
 from itertools import chain
 
 from gpustack.gpus.activity import Activity, build_activity
@@ -11,9 +12,11 @@ from gpustack.gpus.series import Metric, Metrics
 from gpustack.gpus.silent_alerts import SilentAlert
 from gpustack.gpus.verdict import Verdict
 from gpustack.health.fleet import Health, build_health
+from gpustack.health.host_sources import HostSources
 from gpustack.health.sources import HeardGpu, NodeOffer, Sources
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import build_readings
+from gpustack.probes.kubernetes.node_records import ProvenGpus
 from gpustack.vocabulary.fields import find_fields
 
 LABELS = {
@@ -67,8 +70,8 @@ def make_fleet(*series: list[Series]) -> Fleet:
 
 
 def make_mixed_health() -> Health:
-    """Make the health of two nodes: a GPU that fell off the bus and is withheld, one that the driver wants reset, and
-    one that is silent."""
+    """Make the health of two nodes: a GPU that fell off the bus and is withheld, one that the driver wants reset, one
+    that was not proven, and one that is silent. The kernel log of a host is missing."""
     pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
     series = [
         *build_gpu_series("gpu1", 0, pod),
@@ -76,6 +79,9 @@ def make_mixed_health() -> Health:
         *build_gpu_series("gpu2", 0, GET_GPU_RECOVERY_ACTION=1),
         *build_gpu_series("gpu2", 1),
     ]
+    proven_gpus = ProvenGpus(datetime(2026, 11, 30, 0, 10, tzinfo=UTC), frozenset({"GPU-gpu2-0", "GPU-gpu2-2"}))
+    doubt = "The kernel log is missing of gpu2: gpu2 was not reached: no route to it."
+    hosts = HostSources(proven_gpus={"gpu2": proven_gpus}, doubts=(doubt,))
     offers = {
         "gpu1": NodeOffer({"nvidia_com_gpu": 2}, {"nvidia_com_gpu": 1}),
         "gpu2": NodeOffer({"nvidia_com_gpu": 3}, {"nvidia_com_gpu": 3}),
@@ -83,7 +89,7 @@ def make_mixed_health() -> Health:
     heard_gpus = (HeardGpu("gpu2", "GPU-gpu2-2", "NVIDIA H100 80GB HBM3"),)
     sharing = {"gpu1": "none", "gpu2": "none"}
     return build_health(
-        Sources(build_readings(series, {}), offers, frozenset({"gpu2"}), sharing, heard_gpus, time=1010.0)
+        Sources(build_readings(series, {}), offers, frozenset({"gpu2"}), sharing, heard_gpus, time=1010.0, hosts=hosts)
     )
 
 

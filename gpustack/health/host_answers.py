@@ -1,0 +1,72 @@
+"""Reading the sources of verdicts that hosts and the API have from their answers."""
+
+from typing import Any, TypeVar
+
+from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.health.host_sources import HostSources
+from gpustack.probes.gpu.logs import KERNEL_LOG, XidLine
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.device_health import DEVICE_HEALTH
+from gpustack.probes.kubernetes.node_hosts import index_hosts_by_node
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS, parse_proven_gpus
+from gpustack.probes.kubernetes.nodes import NODES
+
+Fact = TypeVar("Fact")
+HOST_SOURCE_PROBES: tuple[Probe[Any], ...] = (KERNEL_LOG, IDENTITY, NODES, NODE_RECORDS, DEVICE_HEALTH)
+DEVICES, PROOFS = "The health of devices by the kubelets", "The record of proven GPUs"
+
+
+def read_host_sources(snapshot: Snapshot) -> HostSources:
+    """Read the answers to HOST_SOURCE_PROBES. What is unknown is a doubt."""
+    doubts: list[str] = []
+    logs = read_kernel_logs(snapshot, doubts)
+    if not snapshot.inventory.cluster_hosts:
+        return HostSources(logs, doubts=tuple(doubts))
+    view = View(snapshot, CLUSTER)
+    devices = read_fact(view, DEVICE_HEALTH, DEVICES, doubts) or ()
+    records = read_fact(view, NODE_RECORDS, PROOFS, doubts) or ()
+    proven = {record.name: parse_proven_gpus(record.proof_record) for record in records}
+    return HostSources(
+        logs,
+        {device.uuid: device for device in devices},
+        {name: gpus for name, gpus in proven.items() if gpus},
+        tuple(doubts),
+    )
+
+
+def read_kernel_logs(snapshot: Snapshot, doubts: list[str]) -> dict[str, tuple[XidLine, ...]]:
+    """Read the kernel logs by node. Add a doubt about hosts whose log, or whose node, is unknown. A host without
+    Kubernetes has its own name in the exporter's values."""
+    nodes_by_host: dict[str, str] = {}
+    if snapshot.inventory.cluster_hosts:
+        nodes_by_host = {host: node for node, host in index_hosts_by_node(View(snapshot, CLUSTER)).items()}
+    standalone = {host.name for host in snapshot.inventory.hosts} - {
+        host.name for host in snapshot.inventory.cluster_hosts
+    }
+    logs, reasons = {}, {}
+    for name in snapshot.reach:
+        node = name if name in standalone else nodes_by_host.get(name)
+        try:
+            lines = View(snapshot, name)[KERNEL_LOG].xid_lines
+        except FactUnavailable as error:
+            reasons[name] = str(error)
+            continue
+        if node is not None:
+            logs[node] = lines
+        elif lines:
+            reasons[name] = f"{name} has Xids, and which node it is is unknown"
+    if reasons:
+        first = next(iter(reasons.values()))
+        doubts.append(f"The kernel log is missing of {', '.join(sorted(reasons))}: {first.rstrip('.')}.")
+    return logs
+
+
+def read_fact(view: View, probe: Probe[Fact], subject: str, doubts: list[str]) -> Fact | None:
+    """Read a fact of the cluster. Return None, and add a doubt, where it is unknown."""
+    try:
+        return view[probe]
+    except FactUnavailable as error:
+        doubts.append(f"{subject} is missing: {str(error).rstrip('.')}.")
+        return None

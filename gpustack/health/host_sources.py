@@ -1,0 +1,27 @@
+"""Sources of verdicts that hosts and the Kubernetes API have: kernel logs, the health of devices by the kubelets, and
+the GPUs of the last proof of each node. `host_answers` reads them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpustack.probes.gpu.logs import XidLine
+    from gpustack.probes.kubernetes.device_health import DeviceHealth
+    from gpustack.probes.kubernetes.node_records import ProvenGpus
+
+
+@dataclass(frozen=True)
+class HostSources:
+    """Hold what was read: Xids by node, devices by their UUID, and proven GPUs by node. `doubts` are sentences about
+    sources that are missing."""
+
+    xid_lines: "Mapping[str, tuple[XidLine, ...]]" = field(default_factory=dict)
+    devices: "Mapping[str, DeviceHealth]" = field(default_factory=dict)
+    proven_gpus: "Mapping[str, ProvenGpus]" = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+
+
+NO_HOSTS = HostSources(
+    doubts=("No host was asked: kernel logs, the health of devices by the kubelets, and proven GPUs are missing.",)
+)
