@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from gpustack.ask.gather import gather, require_reach
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
@@ -18,19 +18,22 @@ from gpustack.nodes.named_pods import includes_pod, require_patterns
 from gpustack.nodes.node_host import HOST_PROBES, find_host_of_node, require_node, require_node_name
 from gpustack.nodes.residents import Fate, Resident, judge_residents
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS, DeviceHolder
+from gpustack.probes.gpu.driver_modules import DRIVER_MODULES, DriverModule
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
 from gpustack.probes.kubernetes.node_pods import NODE_PODS, NODE_VARIABLE
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord, parse_cordon
 from gpustack.rollout.next_command import build_command
 
+Fact = TypeVar("Fact")
 CLUSTER_PROBES: tuple[Probe[Any], ...] = (NODE_RECORDS, NODE_PODS, DISRUPTION_BUDGETS)
-PROBES: tuple[Probe[Any], ...] = (*CLUSTER_PROBES, *HOST_PROBES, DEVICE_HOLDERS)
+PROBES: tuple[Probe[Any], ...] = (*CLUSTER_PROBES, *HOST_PROBES, DEVICE_HOLDERS, DRIVER_MODULES)
 
 
 @dataclass(frozen=True)
 class DrainPlan:
     """Hold what a drain would do. `host` is the name of the node's host, empty where that is unknown. `holders` are the
-    processes on that host that use its GPUs, None where they are unknown, for `unknown_holders_reason`."""
+    processes on that host that use its GPUs, None where they are unknown, for `unknown_holders_reason`. `modules` are
+    those of its kernel that hold the driver, None where they are unknown, for `unknown_modules_reason`."""
 
     snapshot: Snapshot
     node: NodeRecord
@@ -38,6 +41,8 @@ class DrainPlan:
     host: str = ""
     holders: tuple[DeviceHolder, ...] | None = None
     unknown_holders_reason: str = ""
+    modules: tuple[DriverModule, ...] | None = None
+    unknown_modules_reason: str = ""
 
     @property
     def acting_host(self) -> Host:
@@ -103,11 +108,21 @@ def build_drain_plan(snapshot: Snapshot, name: str, ended_pods: Collection[str] 
     node, residents = require_node(snapshot, name), read_residents(snapshot, ended_pods)
     host, reason = find_host_of_node(snapshot, name)
     if not host:
-        return DrainPlan(snapshot, node, residents, unknown_holders_reason=f"its host is unknown: {reason}")
+        unknown_reason = f"its host is unknown: {reason}"
+        return DrainPlan(
+            snapshot, node, residents, unknown_holders_reason=unknown_reason, unknown_modules_reason=unknown_reason
+        )
+    view = View(snapshot, host)
+    holders, modules = read_known(view, DEVICE_HOLDERS), read_known(view, DRIVER_MODULES)
+    return DrainPlan(snapshot, node, residents, host, *holders, *modules)
+
+
+def read_known(view: View, probe: Probe[Fact]) -> tuple[Fact | None, str]:
+    """Read a fact. Return None with the reason where it is unknown."""
     try:
-        return DrainPlan(snapshot, node, residents, host, View(snapshot, host)[DEVICE_HOLDERS])
+        return view[probe], ""
     except FactUnavailable as error:
-        return DrainPlan(snapshot, node, residents, host, None, str(error))
+        return None, str(error)
 
 
 def read_residents(snapshot: Snapshot, ended_pods: Collection[str]) -> tuple[Resident, ...]:

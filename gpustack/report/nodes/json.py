@@ -36,8 +36,17 @@ class HolderRow(Shape):
     holder_pod: TextOrNull
 
 
+class ModuleRow(Shape):
+    """Describe a module of the kernel that holds the driver. Of its uses `users` have a name."""
+
+    module: str
+    use_count: int
+    users: list[str]
+
+
 class DrainDocument(Document):
-    """Describe the result of `gpustack node drain`. `device_holders` is null where the processes are unknown."""
+    """Describe the result of `gpustack node drain`. `device_holders` and `driver_modules` are null where the processes
+    and the modules are unknown."""
 
     kind: Literal["gpustack/node-drain/v1"] = Field("gpustack/node-drain/v1", alias="schema")
     node: str
@@ -46,6 +55,7 @@ class DrainDocument(Document):
     cordoned_by: TextOrNull
     pods: list[DrainedPod]
     device_holders: list[HolderRow] | None
+    driver_modules: list[ModuleRow] | None
     unknown_reason: TextOrNull
     seconds: Seconds
     stop_reason: TextOrNull
@@ -66,6 +76,11 @@ def render_drain(drain: DrainResult, *, inventory: Inventory | None = None, evid
     holders = None
     if plan.holders is not None:
         holders = [{**vars(holder), "holder_pod": plan.name_holder_pod(holder)} for holder in plan.holders]
+    modules = None
+    if plan.modules is not None:
+        modules = [
+            {"module": module.name, "use_count": module.uses, "users": list(module.users)} for module in plan.modules
+        ]
     return render_result(
         DRAIN,
         DrainDocument,
@@ -76,6 +91,7 @@ def render_drain(drain: DrainResult, *, inventory: Inventory | None = None, evid
         cordoned_by="" if drain.cordon == "none" else drain.cordon,
         pods=list(list_pod_rows(drain)),
         device_holders=holders,
+        driver_modules=modules,
         evidence_directory=evidence,
     )
 

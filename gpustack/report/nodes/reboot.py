@@ -50,6 +50,8 @@ def print_target(console: Terminal, target: RebootTarget) -> None:
         print_field(console, "warning", reason, INDENT, "yellow", "yellow")
     if drain.cordon != "none":
         print_field(console, "cordon", CORDONS[drain.cordon], INDENT)
+    if drain.modules:
+        print_field(console, "driver", f"held by {', '.join(module.name for module in drain.modules)}", INDENT)
     leaving = [resident.pod.full_name for resident in drain.select("leaves") if resident not in target.jobs]
     print_field(console, "leave", ", ".join(leaving) or "no pods", INDENT)
     if target.jobs:

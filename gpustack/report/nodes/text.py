@@ -37,6 +37,7 @@ def render_plan(console: Terminal, plan: DrainPlan) -> None:
     else:
         print_field(console, "pods", "none", INDENT)
     print_holders(console, plan)
+    print_modules(console, plan)
 
 
 def print_residents(console: Terminal, residents: Sequence[Resident], time: datetime) -> None:
@@ -87,6 +88,23 @@ def print_holders(console: Terminal, plan: DrainPlan) -> None:
     outside = sum(not holder.pod_uid for holder in plan.holders)
     if outside:
         print_text(console, f"outside of pods: {outside}; a drain does not end these processes", "yellow")
+
+
+def print_modules(console: Terminal, plan: DrainPlan) -> None:
+    """Print the modules of the kernel that hold the driver. Each use has to end before the driver can be unloaded."""
+    if plan.modules is None:
+        reason = f"which modules hold the driver is unknown: {plan.unknown_modules_reason}"
+        print_field(console, "unknown", reason, INDENT, "yellow", "yellow")
+        return
+    if not plan.modules:
+        print_field(console, "modules", "the driver is not loaded", INDENT)
+        return
+    console.print()
+    rows = [
+        (module.name, str(module.uses), ", ".join(module.users) or "-", str(module.unnamed_uses or "-"))
+        for module in plan.modules
+    ]
+    console.print(draw_table(console, ("MODULE", "USES", "BY MODULES", "BY OPEN FILES OR THE KERNEL"), rows))
 
 
 def render_drain(console: Terminal, drain: DrainResult, evidence: str = "") -> None:

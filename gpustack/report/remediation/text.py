@@ -6,7 +6,7 @@ from gpustack.remediation.result import Outcome, RemediationResult
 from gpustack.report.findings import print_field, print_text
 from gpustack.report.health.text import describe_reasons
 from gpustack.report.human import print_next_command
-from gpustack.report.nodes.text import CORDONS, print_holders, print_residents
+from gpustack.report.nodes.text import CORDONS, print_holders, print_modules, print_residents
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration
@@ -28,6 +28,7 @@ def render_ladder(console: Terminal, ladder: Ladder) -> None:
     if case.drain.residents:
         print_residents(console, case.drain.residents, case.read_at)
     print_holders(console, case.drain)
+    print_modules(console, case.drain)
     for act in case.acts or ():
         text = f"{act.begun_at:%Y-%m-%d %H:%M} UTC: {act.rung} by {act.author}, verdict {act.verdict}, {act.end}"
         print_field(console, "act", text, INDENT)

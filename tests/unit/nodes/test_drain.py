@@ -199,6 +199,18 @@ def test_holders_are_those_of_the_node_s_own_host(api: NodeApi) -> None:
     )
 
 
+def test_the_modules_that_hold_the_driver_are_those_of_the_same_host(api: NodeApi) -> None:
+    api.modules = "nvidia 3 nvidia_uvm,\nnvidia_uvm 2 -\n"
+    drain_plan = plan(api)
+    assert [(module.name, module.unnamed_uses) for module in drain_plan.modules or ()] == [
+        ("nvidia", 2),
+        ("nvidia_uvm", 2),
+    ]
+    api.modules = "what is this\n"
+    drain_plan = plan(api)
+    assert (drain_plan.modules, drain_plan.unknown_modules_reason.startswith("unexpected answer")) == (None, True)
+
+
 def test_holders_without_an_answer_are_unknown(api: NodeApi) -> None:
     api.holders = "what is this\n"
     drain_plan = plan(api)

@@ -20,6 +20,7 @@ from gpustack.nodes.residents import Resident, judge_residents
 from gpustack.nodes.rolling_reboot import RebootResult
 from gpustack.nodes.uncordon import UncordonResult
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
+from gpustack.probes.gpu.driver_modules import DRIVER_MODULES
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS
 from gpustack.probes.kubernetes.local_volumes import LOCAL_VOLUMES
@@ -47,7 +48,8 @@ def judge_pods() -> tuple[Resident, ...]:
 
 def make_plan() -> DrainPlan:
     holders = DEVICE_HOLDERS.extract_fact(read_case(DEVICE_HOLDERS.id, "pod-and-daemon"))
-    return DrainPlan(Snapshot(TAKEN_AT, INVENTORY, {}, {}), NODE, judge_pods(), "gpu1", holders)
+    modules = DRIVER_MODULES.extract_fact(read_case(DRIVER_MODULES.id, "display"))
+    return DrainPlan(Snapshot(TAKEN_AT, INVENTORY, {}, {}), NODE, judge_pods(), "gpu1", holders, "", modules)
 
 
 def make_partial_drain() -> DrainResult:
@@ -59,7 +61,9 @@ def make_partial_drain() -> DrainResult:
 
 
 def make_unknown_drain() -> DrainResult:
-    plan = replace(make_plan(), host="", holders=None, unknown_holders_reason="its host is unknown: no host has it")
+    reason = "its host is unknown: no host has it"
+    plan = replace(make_plan(), host="", holders=None, unknown_holders_reason=reason)
+    plan = replace(plan, modules=None, unknown_modules_reason=reason)
     return DrainResult(plan, "others", unknown_reason="no answer within 10 s", seconds=300.4)
 
 

@@ -19,6 +19,7 @@ from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.device_holders import DEVICE_HOLDERS
+from gpustack.probes.gpu.driver_modules import DRIVER_MODULES
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
@@ -70,15 +71,16 @@ MACHINES = {
 
 @dataclass
 class NodeApi:
-    """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes of h1, which has
-    so many `switches` of NVIDIA, and hosts of `reboot_required` ask for a reboot. Those of `lost_hosts` give no answer.
-    With `silent` nothing at all answers there. The kubelets of `old_nodes` are of another version. `further_answers`
-    are of other probes."""
+    """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes and `modules` the
+    modules of h1, which has so many `switches` of NVIDIA, and hosts of `reboot_required` ask for a reboot. Those of
+    `lost_hosts` give no answer. With `silent` nothing at all answers there. The kubelets of `old_nodes` are of another
+    version. `further_answers` are of other probes."""
 
     folder: Path
     stuck_pods: set[str] = field(default_factory=set)
     unread_probes: set[str] = field(default_factory=set)
     holders: str = ""
+    modules: str = ""
     reboot_required: set[str] = field(default_factory=set)
     lost_hosts: set[str] = field(default_factory=set)
     old_nodes: set[str] = field(default_factory=set)
@@ -206,6 +208,7 @@ class NodeApi:
             line = f"{BOOT_ID.read_text().strip()}-{boots} {BOOTED_AT + boots} {word}\n"
             answers.append(Answer(BOOT_IDENTITY.id, host, 0, line))
         answers.append(Answer(DEVICE_HOLDERS.id, "h1", 0, self.holders))
+        answers.append(Answer(DRIVER_MODULES.id, "h1", 0, self.modules))
         answers.append(Answer(PLUGIN_FILES.id, "h1", 0, FILES.format(self.switches)))
         answers += self.further_answers
         answers = [answer for answer in answers if answer.location not in self.lost_hosts]
