@@ -51,15 +51,22 @@ def count_missing_gpus(view: View) -> int:
 
 @check("gpu-fell-off-bus", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_LOG)
 def off_the_bus(view: View) -> Result:
-    """Look for a lost GPU in nvidia-smi, or for an Xid 79 while a GPU is still missing."""
+    """Look for a lost GPU in nvidia-smi, or for an Xid 79 while a GPU is still missing. A GPU that nvidia-smi lists is
+    not lost, whatever the kernel log says of an earlier time."""
     devices = count_gpus(view)
     if not devices:
         return build_ok_result("GPUs on the bus", NO_GPU)
     smi = view[GPU_SMI]
     if smi.rc == LOST:
         return Result("GPUs on the bus", "accessible", smi.message or f"exit status {LOST} of nvidia-smi")
+    if OFF_THE_BUS not in collect_xids(view):
+        return build_ok_result("GPUs on the bus", "accessible")
     fewer = smi.state == "ended" and 0 < len(smi.gpus) < devices
-    if OFF_THE_BUS in collect_xids(view) and (fewer or count_missing_gpus(view) > 0):
+    # The device plugin withholds a GPU that is well again until its pod is restarted (NVIDIA/k8s-device-plugin#1014).
+    node = find_gpu_node(view)
+    if not fewer and smi.state == "ended" and node and len(smi.gpus) >= node.capacity:
+        return build_ok_result("GPUs on the bus", f"accessible again after an Xid {OFF_THE_BUS}")
+    if fewer or count_missing_gpus(view) > 0:
         return Result("GPUs on the bus", "accessible", f"Xid {OFF_THE_BUS}")
     return build_ok_result("GPUs on the bus", "accessible")
 

@@ -18,8 +18,10 @@ ROWS = "gpu-ecc-row-remap-pending"
         (CRITICAL, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "ok", "none that is critical"),
         (CRITICAL, {"scrape__xids": "error"}, "unknown", ""),
         (LOST_GPU, {"scrape__xids": "lost"}, "ok", "accessible"),
-        (LOST_GPU, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "failed", "Xid 79"),
-        (LOST_GPU, {"gpu__kernel_log": "xids", "gpu__nodes": "nothing-allocatable"}, "failed", "Xid 79"),
+        (LOST_GPU, {"scrape__xids": "lost", "gpu__smi": "one-listed"}, "failed", "Xid 79"),
+        (LOST_GPU, {"gpu__kernel_log": "xids", "gpu__smi": "one-listed"}, "failed", "Xid 79"),
+        # The device plugin withholds a GPU that is well again, until its pod is restarted.
+        (LOST_GPU, {"gpu__kernel_log": "xids", "gpu__nodes": "nothing-allocatable"}, "ok", "accessible again"),
         (LOST_GPU, {"gpu__smi": "fallen-off"}, "failed", ""),
         (LOST_GPU, {"gpu__kernel_log": "odd"}, "unknown", ""),
         (ROWS, {"scrape__row_remap": "pending"}, "failed", "ROW_REMAP_PENDING"),
