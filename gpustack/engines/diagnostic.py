@@ -66,6 +66,13 @@ class Diagnostic:
         return tuple(node for node in nodes if not self.count("passed", node))
 
     @property
+    def passed_nodes(self) -> tuple[str, ...]:
+        """List the nodes on which a test passed, and none failed or is unknown."""
+        failed = {verdict.node for verdict in self.verdicts if verdict.outcome in {"failed", "unknown"}}
+        nodes = dict.fromkeys(verdict.node for verdict in self.verdicts if verdict.outcome == "passed")
+        return tuple(node for node in nodes if node not in failed and node not in self.unread)
+
+    @property
     def exit_status(self) -> ExitStatus:
         """Return the status of the tests. A node on which every test was skipped is unknown."""
         return select_status(

@@ -19,6 +19,7 @@ from gpustack.events import Event, Reporter
 from gpustack.nodes.cordon import build_cordon_command
 from gpustack.nodes.drain import Drain
 from gpustack.nodes.drain_plan import CLUSTER_PROBES, DrainPlan, build_drain_plan
+from gpustack.nodes.gate import build_gate_command
 from gpustack.nodes.gpu_jobs import describe_jobs, find_gpu_jobs
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_host import require_node
@@ -27,6 +28,7 @@ from gpustack.nodes.reboot_verification import explain_unfinished
 from gpustack.nodes.residents import Resident
 from gpustack.nodes.stranded_pods import build_removal_script, find_stranded_pods, select_replaced
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
+from gpustack.probes.kubernetes.gate import REBOOT as REBOOT_CAUSE
 from gpustack.probes.kubernetes.live_controllers import LIVE_CONTROLLERS
 from gpustack.probes.kubernetes.node_pods import NODE_PODS
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
@@ -72,7 +74,8 @@ class Waits:
 @dataclass(frozen=True)
 class NodeReboot:
     """Reboot the host of a node. `record` is the state before. `ended_pods` are pods that a person gives up.
-    `silence_alerts` silences what the reboot causes, and with `keeps_cordon` the node stays cordoned."""
+    `silence_alerts` silences what the reboot causes, and with `keeps_cordon` the node stays cordoned. With `gated` its
+    gate is closed before the reboot, and stays closed until a proof."""
 
     node: str
     host: Host
@@ -85,6 +88,7 @@ class NodeReboot:
     find_stop_reason: Callable[[], str] = lambda: ""
     silence_alerts: Callable[[], None] = lambda: None
     keeps_cordon: bool = False
+    gated: bool = False
 
     def run(self) -> NodeOutcome:
         return self.start() or self.complete()
@@ -100,6 +104,9 @@ class NodeReboot:
         if reason:
             self.end_reboot()
             return NodeOutcome(self.node, self.host.name, "skipped", reason)
+        if self.gated:
+            self.writer.change_node(self.node, self.read_node, lambda node: build_gate_command(node, REBOOT_CAUSE))
+            self.report(Event("changed", self.node, "behind the gate until its GPUs are proven"))
         self.silence_alerts()
         self.report(Event("step", self.node, f"reboot of {self.host.name}"))
         script = REBOOT.format(boot=shlex.quote(self.record.boot))

@@ -17,6 +17,7 @@ from gpustack.errors import GpustackError
 from gpustack.events import INTERRUPTED
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.nodes.drain_plan import gather_node
+from gpustack.nodes.gate import needs_gate
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_host import require_node
 from gpustack.nodes.node_reboot import NodeOutcome, NodeReboot, Outcome, Waits
@@ -60,11 +61,16 @@ class RebootResult:
 
     @property
     def next_command(self) -> Hint:
-        """Return the command that continues a reboot which is not complete."""
-        if self.only_checked or self.is_complete:
+        """Return the command that continues a reboot which is not complete, or the proof that opens gates."""
+        inventory = self.plan.snapshot.inventory
+        if self.only_checked:
             return NO_HINT
+        if self.is_complete:
+            hosts = [inventory.by_name[outcome.host] for outcome in self.outcomes if outcome.outcome == "rebooted"]
+            gated = any(needs_gate(inventory.spec, host) for host in hosts)
+            return build_command(inventory, "prove") if gated else NO_HINT
         names = [outcome.node for outcome in self.outcomes if outcome.outcome not in {"rebooted", "skipped"}]
-        return build_command(self.plan.snapshot.inventory, "node", "reboot", *names)
+        return build_command(inventory, "node", "reboot", *names)
 
 
 def check_reboot(plan: RebootPlan) -> RebootResult:
@@ -177,9 +183,10 @@ class RollingReboot:
         def find_signal() -> str:
             return INTERRUPTED if run.stop.is_set() else ""
 
+        host = self.inventory.by_name[target.drain.host]
         return NodeReboot(
             node=name,
-            host=self.inventory.by_name[target.drain.host],
+            host=host,
             record=record,
             gather=lambda probes, hosts: gather_node(self.inventory, name, run.record, probes, hosts),
             writer=writer,
@@ -189,4 +196,5 @@ class RollingReboot:
             find_stop_reason=run.find_stop_reason if heeds_locks else find_signal,
             silence_alerts=lambda: leave_silence(run, [name], self.waits.boot, "reboot"),
             keeps_cordon=self.keeps_cordon,
+            gated=bool(record.devices) and needs_gate(self.inventory.spec, host),
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.probes.kubernetes.gate import find_gate, remove_gate
 from gpustack.probes.kubernetes.nodes import list_objects, parse_each, parse_ready_condition
 from gpustack.probes.kubernetes.taints import find_repelling_taints, format_taint
 from gpustack.probes.parsing import parse_integer
@@ -27,7 +28,8 @@ class ProofNode:
 
     `capacity` and `allocatable` count nvidia.com/gpu; `gpus` is how many GPUs that is, None when the node does not
     report it; `replicas` is more than 1 with time-slicing or MPS. `reason` is why it is not Ready;
-    `taints` (key:effect) keep ordinary pods with GPUs away.
+    `taints` (key:effect) keep ordinary pods with GPUs away. `gate` is the cause in gpustack's own taint, which its pods
+    tolerate, None without that taint.
     """
 
     name: str
@@ -42,6 +44,7 @@ class ProofNode:
     mig: bool
     product: str
     taints: tuple[str, ...] = ()
+    gate: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Ingress:
 
 def parse_proof_node(entry: Any) -> ProofNode:
     status, labels = entry["status"], entry["metadata"].get("labels", {})
+    taints = entry.get("spec", {}).get("taints", ())
+    gate = find_gate(taints)
     capacity, allocatable = status.get("capacity", {}), status.get("allocatable", {})
     ready, reason = parse_ready_condition(status)
     product = labels.get("nvidia.com/gpu.product", "")
@@ -101,7 +106,8 @@ def parse_proof_node(entry: Any) -> ProofNode:
         replicas=max(replicas, 1),
         mig=mig,
         product=product.replace("-SHARED", "").replace("-", " "),
-        taints=find_repelling_taints(map(format_taint, entry.get("spec", {}).get("taints", ()))),
+        taints=find_repelling_taints(map(format_taint, remove_gate(taints))),
+        gate=gate.cause if gate else None,
     )
 
 

@@ -35,7 +35,8 @@ HOLDS = Link("ok")
 class Place:
     """Describe a node of a proof. `gpus` are physical GPUs, None where the node cannot tell (MIG); `devices` are NVIDIA
     devices on the PCI bus of the host, None where the host gave no answer; `busy` are GPUs in use by pods; `replicas`
-    are shares per GPU. `closed_reason` is why the node takes no pods."""
+    are shares per GPU. `closed_reason` is why the node takes no pods. `gate` is the cause in gpustack's own taint, None
+    without it."""
 
     node: str
     gpus: int | None
@@ -46,6 +47,7 @@ class Place:
     replicas: int = 1
     model: str = ""
     closed_reason: str = ""
+    gate: str | None = None
 
     @property
     def shared(self) -> bool:

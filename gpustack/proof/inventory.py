@@ -99,8 +99,9 @@ def make_place(node: ProofNode, busy: int, devices: int | None, *, cordoned: boo
     elif node.taints:
         closed_reason = f"no ordinary pod gets its GPUs: taint {', '.join(node.taints)}"
     return Place(
-        node.name, node.gpus, node.capacity, node.allocatable, busy, devices, node.replicas, node.product, closed_reason
-    )
+        node.name, node.gpus, node.capacity, node.allocatable, busy, devices, node.replicas, node.product,
+        closed_reason, node.gate,
+    )  # fmt: skip
 
 
 def find_skipped_hosts(snapshot: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:

@@ -18,6 +18,7 @@ from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.files.json_text import load_json
 from gpustack.files.write import write_file
+from gpustack.probes.kubernetes.gate import find_gate, remove_gate
 from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import is_dead
 from gpustack.proof.contents import ContentsUnknown, list_contents
@@ -29,6 +30,7 @@ LIMIT = 10
 # to end, and between two reads.
 READY_LIMIT, PODS_LIMIT, GONE_LIMIT, AGAIN = 15.0, 20.0, 60.0, 0.25
 LOG = 4096
+GATE_ATTEMPTS = 5
 NOT_FOUND, CONFLICT = 404, 409
 ENDED = ("Succeeded", "Failed")
 
@@ -190,6 +192,26 @@ class Pods:
         body = {"metadata": {"annotations": {name: text}}}
         with raise_refusals():
             self.api.patch_node(node, body, field_manager=manager, **READ)
+
+    def open_gate(self, node: str, manager: str) -> str:
+        """Remove the gate of a node, and return the cause for which it stays, empty where it is gone. The taints of a
+        node are one list: the list is written for exactly the version that was read. Raise ApiRefused."""
+        for attempt in range(GATE_ATTEMPTS):
+            with raise_refusals():
+                document = parse_document(self.api.read_node(node, **READ))
+                version, taints = document["metadata"]["resourceVersion"], document["spec"].get("taints", [])
+                gate = find_gate(taints)
+            if gate is None or gate.needs_diagnostic:
+                return gate.cause if gate else ""
+            body = {"metadata": {"resourceVersion": version}, "spec": {"taints": remove_gate(taints) or None}}
+            try:
+                with raise_refusals():
+                    self.api.patch_node(node, body, field_manager=manager, **READ)
+                    return ""
+            except ApiRefused as error:
+                if error.code != CONFLICT or attempt == GATE_ATTEMPTS - 1:
+                    raise
+        return ""
 
     def clear(self, pods: Sequence[Mapping[str, Any]]) -> bool:
         """Delete pods, wait until they are gone, and return False where they remain. Raise ApiRefused."""

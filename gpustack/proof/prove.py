@@ -19,7 +19,7 @@ from gpustack.proof.http import NoAnswer
 from gpustack.proof.pod import ApiRefused
 from gpustack.proof.pod_run import Cluster, PodRun
 from gpustack.proof.prometheus import Prometheus, Series
-from gpustack.proof.record import MANAGER, format_proof_record, list_proven_uuids
+from gpustack.proof.record import MANAGER, format_proof_record, list_proven_nodes, list_proven_uuids
 from gpustack.proof.workload import ASKED, KERNEL, PodResult, build_proof_pod, compute_life, judge_output
 from gpustack.rollout.next_command import build_command
 
@@ -102,7 +102,7 @@ class Prover:
         rows = judge(ProofAnswers(self.places, tuple(self.run.pods.values()), series, comparison, refusal))
         seconds = self.run.clock() - start
         parts, stop_reason = tuple(self.parts.items()), self.run.find_stop_reason()
-        warnings = () if stop_reason else tuple(self.record_gpus(rows, started_at))
+        warnings = () if stop_reason else (*self.record_gpus(rows, started_at), *self.open_gates(rows))
         return Proof(
             started_at, rows, tuple(skipped_hosts), parts, seconds, self.run.removed_pods, stop_reason, remaining,
             warnings=warnings,
@@ -118,6 +118,25 @@ class Prover:
                     cluster.mark_node(node, PROOF_RECORD, format_proof_record(uuids, moment), MANAGER)
                 except ApiRefused as error:
                     yield f"which GPUs of {node} are proven was not recorded on it: {error}"
+
+    def open_gates(self, rows: Sequence[Row]) -> Iterator[str]:
+        """Open the gates of nodes whose every GPU is proven. List those that stay closed, with the reason."""
+        gates = {place.node: place.gate for place in self.places if place.gate is not None}
+        proven_nodes = list_proven_nodes(rows)
+        with ExitStack() as connection:
+            cluster: Cluster | None = None
+            for node in sorted(gates):
+                if node not in proven_nodes:
+                    yield f"{node} stays behind the gate: not every GPU of it is proven"
+                    continue
+                try:
+                    cluster = cluster or connection.enter_context(self.run.connect())
+                    if cluster.open_gate(node, MANAGER):
+                        yield f"{node} stays behind the gate: its GPUs were reset, and gpustack gpu diag comes first"
+                    else:
+                        self.run.report(Event("changed", node, "the gate is open: ordinary pods may come"))
+                except ApiRefused as error:
+                    yield f"{node} stays behind the gate: {error}"
 
     def time_part(self, part: str, work: Callable[[], Result]) -> Result:
         started_at = self.run.clock()

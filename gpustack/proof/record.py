@@ -27,6 +27,13 @@ def list_proven_uuids(rows: Iterable[Row]) -> dict[str, list[str]]:
     }
 
 
+def list_proven_nodes(rows: Iterable[Row]) -> list[str]:
+    """List the nodes where each GPU, or each MIG instance, ran the kernel and has a series."""
+    rows = list(rows)
+    unproven = {row.node for row in rows if not row.kernel.outcome == row.series.outcome == "ok"}
+    return sorted({row.node for row in rows} - unproven)
+
+
 def format_proof_record(uuids: Iterable[str], moment: datetime) -> str:
     """Format the record of a proof, which `parse_proven_gpus` reads."""
     return dump_json({"at": moment.isoformat(timespec="seconds"), "gpus": list(uuids)})

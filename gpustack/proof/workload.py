@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from gpustack.ask.message import shorten_message
 from gpustack.probes.gpu.cluster import REFUSED
-from gpustack.probes.kubernetes.taints import CORDON_TOLERATION, USER_TOLERATIONS
+from gpustack.probes.kubernetes.taints import CORDON_TOLERATION, GATE_TOLERATION, USER_TOLERATIONS
 from gpustack.probes.proof import GPU, PROCESS, PROOF_NAMESPACE, RUN
 from gpustack.process import name_process
 
@@ -52,8 +52,8 @@ def build_pod(
     cordoned: bool = False,
 ) -> dict[str, Any]:
     """Build a pod of a run. The node is selected by affinity, so that the scheduler accounts for the GPU. It has the
-    tolerations of an ordinary pod with a GPU: what it gets, users get. With `cordoned` it also goes to a cordoned
-    node."""
+    tolerations of an ordinary pod with a GPU, and that of the gate: what it gets, users get once the gate is open. With
+    `cordoned` it also goes to a cordoned node."""
     node_selector = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     annotations = {NODE: node, PROCESS: name_process()}
     return {
@@ -66,7 +66,7 @@ def build_pod(
             "terminationGracePeriodSeconds": 1,  # sleep, as process 1, ignores SIGTERM
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
-            "tolerations": [*USER_TOLERATIONS, *([CORDON_TOLERATION] if cordoned else [])],
+            "tolerations": [*USER_TOLERATIONS, GATE_TOLERATION, *([CORDON_TOLERATION] if cordoned else [])],
             "affinity": {
                 "nodeAffinity": {
                     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [node_selector]}

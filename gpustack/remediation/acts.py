@@ -13,13 +13,16 @@ from gpustack.errors import GpustackError, RolloutError
 from gpustack.events import Event, Reporter
 from gpustack.nodes.drain import Drain
 from gpustack.nodes.drain_plan import CLUSTER_PROBES, read_residents
+from gpustack.nodes.gate import build_gate_command, needs_gate
 from gpustack.nodes.gpu_jobs import describe_jobs, find_gpu_jobs
 from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_host import require_node
 from gpustack.nodes.node_reboot import Waits
 from gpustack.nodes.reboot_verification import has_ready_exporter
 from gpustack.nodes.stranded_pods import build_removal_script
+from gpustack.probes.kubernetes.gate import RESET
 from gpustack.probes.kubernetes.node_pods import NodePod
+from gpustack.probes.kubernetes.node_records import NodeRecord
 from gpustack.remediation.case import Case
 from gpustack.remediation.reset import (
     RESET_LIMIT,
@@ -56,6 +59,9 @@ class Acts:
     def node(self) -> str:
         return self.case.node.name
 
+    def read_node(self) -> NodeRecord:
+        return require_node(self.read_cluster(), self.node)
+
     def read_cluster(self) -> Snapshot:
         return self.gather(CLUSTER_PROBES, [self.writer.via.name])
 
@@ -85,6 +91,8 @@ class Acts:
             return f"whether the host has NVSwitches is unknown: {error}"
         if fault := self.writer.run(self.node, build_presence_script(uuids), via=host)[1]:
             return fault
+        if needs_gate(self.case.inventory.spec, host):
+            self.writer.change_node(self.node, self.read_node, lambda node: build_gate_command(node, RESET))
         exporter = has_ready_exporter(self.case.drain.snapshot)
         output = ""
         try:

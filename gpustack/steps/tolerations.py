@@ -1,23 +1,31 @@
-"""Tolerations of what serves the GPUs of a node, so that no taint of the inventory takes them away."""
+"""Tolerations of what serves the GPUs of a node and of the platform, so that neither a taint of the inventory nor the
+gate takes them away."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from gpustack.config.host import Host
+from gpustack.ask.view import View
 from gpustack.config.node_marks import split_taint
-from gpustack.probes.kubernetes.taints import GPU_TAINT
+from gpustack.config.spec import Spec
+from gpustack.probes.kubernetes.taints import GATE_TAINT, GATE_TOLERATION, GPU_TAINT
 
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane"
 
 
-def build_tolerations(hosts: Iterable[Host]) -> list[dict[str, Any]]:
-    """Build the tolerations of DaemonSets: the taints of GPU nodes and control planes, and those that the inventory
-    gives hosts."""
-    keys = [GPU_TAINT, CONTROL_PLANE_TAINT, *list_taint_keys(hosts)]
+def build_tolerations(view: View) -> list[dict[str, Any]]:
+    """Build the tolerations of DaemonSets: the taints of GPU nodes and control planes, those that the inventory gives
+    hosts, and the gate where the spec has one."""
+    keys = [GPU_TAINT, CONTROL_PLANE_TAINT, *list_further_keys(view)]
     return [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in dict.fromkeys(keys)]
 
 
-def list_taint_keys(hosts: Iterable[Host]) -> list[str]:
-    """List the keys of the taints of hosts that keep pods away."""
-    taints = (split_taint(taint) for host in hosts for taint in host.spec.gpustack_taints)
-    return sorted({key for key, _, effect in taints if effect == "NoSchedule"})
+def list_further_keys(view: View) -> list[str]:
+    """List the keys of the taints of hosts that keep pods away, and that of the gate."""
+    taints = (split_taint(taint) for host in view.hosts for taint in host.spec.gpustack_taints)
+    keys = {key for key, _, effect in taints if effect == "NoSchedule"}
+    return sorted(keys | ({GATE_TAINT} if view.spec.gpu.gate else set()))
+
+
+def build_platform_tolerations(spec: Spec) -> list[dict[str, Any]]:
+    """Build the tolerations of what a proof needs: where every worker has GPUs, it runs behind the gate. Empty without
+    one."""
+    return [dict(GATE_TOLERATION)] if spec.gpu.gate else []

@@ -9,6 +9,9 @@ from gpustack.cli import options
 from gpustack.cli.gpu.engines import EngineSession, open_engines, run_work
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpustack.ask.snapshot import Snapshot
     from gpustack.engines.diagnostic import Diagnostic
 
 
@@ -59,4 +62,30 @@ def diag(
     diagnostic = replace(judge_level(level, replies, unread), seconds=change.seconds, stop_reason=change.stop_reason)
     if level > 1:
         diagnostic = add_losses(diagnostic, *compare_offers(engines, gather_offers(hosts, session.report)))
+    record_diagnostic(session, snapshot, () if diagnostic.stop_reason else diagnostic.passed_nodes)
     return diagnostic
+
+
+def record_diagnostic(session: EngineSession, snapshot: "Snapshot", passed_nodes: "Sequence[str]") -> None:
+    """Record in the gates of nodes whose GPUs were reset that the diagnostic has passed: a proof opens them now."""
+    from gpustack.ask.probe import CLUSTER
+    from gpustack.ask.view import View
+    from gpustack.cli.node.options import open_node_run
+    from gpustack.events import Event
+    from gpustack.nodes.drain_plan import gather_node
+    from gpustack.nodes.gate import build_gate_command
+    from gpustack.nodes.node_host import require_node
+    from gpustack.probes.kubernetes.gate import DIAGNOSED, RESET
+    from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
+    from gpustack.probes.proof import NODES
+
+    view = View(snapshot, CLUSTER)
+    gates = {node.name: node.gate for node in view[NODES]} if view.has_fact(NODES) else {}
+    for name in (node for node in passed_nodes if gates.get(node) == RESET):
+        with open_node_run(session, snapshot, ["gpu", "diag"]) as (run, writer):
+
+            def read(name: str = name, via: str = writer.via.name) -> NodeRecord:
+                return require_node(gather_node(snapshot.inventory, name, session.report, [NODE_RECORDS], [via]), name)
+
+            writer.change_node(name, read, lambda node: build_gate_command(node, DIAGNOSED))
+            run.record(Event("changed", name, "the diagnostic has passed since the reset: a proof opens the gate"))

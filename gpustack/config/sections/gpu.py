@@ -67,6 +67,13 @@ class Gpu(Section):
         ),
     ] = "embedded"
     metrics: Annotated[Metrics, Field(description="what DCGM measures")] = Metrics()
+    gate: Annotated[
+        bool,
+        Field(
+            description="keep pods off GPU nodes with a taint until `gpustack prove`: after they join, and after a "
+            "reboot or GPU reset by gpustack; docs/nodes.md"
+        ),
+    ] = False
     sharing: Annotated[Sharing, Field(description="sharing of GPUs on all nodes; gpustack_sharing of a host wins")] = (
         Sharing()
     )

@@ -15,9 +15,11 @@ from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.taints import find_repelling_taints
+from gpustack.probes.kubernetes.taints import GATE_TAINT, find_repelling_taints
 from gpustack.steps.taint import TAINT
 
+GATE = f"{GATE_TAINT}:NoSchedule"
+"""It has a state of its own."""
 DEPLOY = "nvidia.com/gpu.deploy."
 EXCLUDED, PAUSED = "false", "paused-"
 MIG_STATE, UPGRADE_STATE = "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"
@@ -50,7 +52,7 @@ def observe_taints(view: View) -> Iterator[AbnormalState]:
     offers_gpus = {node.name: node.offers_gpus for node in view[GPU_NODES]}
     for node in view[NODES]:
         host = locate_node(view, node.name)
-        taints = [taint for taint in find_repelling_taints(node.taints) if taint != TAINT]
+        taints = [taint for taint in find_repelling_taints(node.taints) if taint not in (TAINT, GATE)]
         if host == CLUSTER or not taints or offers_gpus.get(node.name):
             continue
         if (host_view := view.select_host(host)).has_fact(GPU_DEVICES) and host_view[GPU_DEVICES]:

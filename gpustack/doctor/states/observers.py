@@ -13,6 +13,7 @@ from gpustack.doctor.states import (
     disks,
     ended_work,
     failed_pods,
+    gates,
     gpus,
     host_differences,
     kernel_messages,
@@ -42,7 +43,8 @@ MODULES = (
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 OPTIONAL_OBSERVERS = (
     *outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS, *kernel_messages.OBSERVERS,
-    *proven_gpus.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS, *placements.OBSERVERS, *bindings.OBSERVERS,
+    *proven_gpus.OBSERVERS, *gates.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS, *placements.OBSERVERS,
+    *bindings.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

@@ -60,6 +60,7 @@ Kind = Literal[
     "node-taint",
     "node-uncovered",
     "node-unlisted",
+    "node-unproven",
     "node-without-range",
     "object-rejected",
     "object-unreconciled",

@@ -14,6 +14,7 @@ from gpustack.ask.probe import UNREADABLE, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.probes.gpu.cluster import RESOURCES
 from gpustack.probes.kubernetes.applied_objects import list_leaves
+from gpustack.probes.kubernetes.gate import Gate, find_gate
 from gpustack.probes.kubernetes.nodes import parse_each, parse_ready_condition
 from gpustack.probes.parsing import parse_integer, parse_optional_time
 from gpustack.probes.proof import join_paths, list_field_paths
@@ -32,7 +33,7 @@ class NodeRecord:
     `remediation_record` and `proof_record` are the texts of gpustack's annotations, empty without one. `cordon_manager`
     set `spec.unschedulable` last. `reason` is why it is not Ready. `devices` counts the allocatable GPUs and MIG
     instances by the name of their resource. `reported_at` is when the kubelet last wrote the status, by the
-    clock of its host."""
+    clock of its host. `taints` are as the API has them, and `created_at` is when the node joined."""
 
     name: str
     machine_id: str
@@ -47,6 +48,12 @@ class NodeRecord:
     reported_at: datetime | None = None
     remediation_record: str = ""
     proof_record: str = ""
+    taints: tuple[Mapping[str, str], ...] = ()
+    created_at: datetime | None = None
+
+    @property
+    def gate(self) -> Gate | None:
+        return find_gate(self.taints)
 
     @property
     def owns_cordon(self) -> bool:
@@ -126,6 +133,8 @@ def parse_node_record(entry: Any) -> NodeRecord:
         reported_at=max(parse_heartbeats(status), default=None),
         remediation_record=annotations.get(REMEDIATION_RECORD, ""),
         proof_record=annotations.get(PROOF_RECORD, ""),
+        taints=tuple(dict(taint) for taint in entry.get("spec", {}).get("taints", ())),
+        created_at=parse_optional_time(metadata.get("creationTimestamp")),
     )
 
 
@@ -146,7 +155,7 @@ NODE_RECORDS = Probe(
     Api(
         "/api/v1/nodes",
         join_paths(
-            list_field_paths("metadata", "name", "resourceVersion"),
+            list_field_paths("metadata", "name", "resourceVersion", "creationTimestamp"),
             list_field_paths(
                 "metadata.annotations",
                 r"gpustack\.io/cordon",
@@ -157,7 +166,7 @@ NODE_RECORDS = Probe(
             list_field_paths("metadata.managedFields", "manager", "fieldsV1.f:spec.f:unschedulable"),
             list_field_paths("status", "allocatable", "nodeInfo.machineID"),
             list_field_paths("status.conditions", "type", "status", "message", "lastHeartbeatTime"),
-            ("spec.unschedulable",),
+            list_field_paths("spec", "unschedulable", "taints"),
         ),
     ),
     parse_each(parse_node_record),

@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from typing import Any
 
 GPU_TAINT = "nvidia.com/gpu"
+GATE_TAINT = "gpustack.io/unproven"
+"""The taint of gpustack on a node whose GPUs are to be proven before ordinary pods come."""
 CORDON = "node.kubernetes.io/unschedulable"
 LIFECYCLE = "node.kubernetes.io/"
 """The beginning of the taints by which Kubernetes itself marks a node that is not ready, or short of something."""
 REPELLING_EFFECTS = ("NoSchedule", "NoExecute")
 USER_TOLERATIONS = ({"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"},)
+GATE_TOLERATION = {"key": GATE_TAINT, "operator": "Exists", "effect": "NoSchedule"}
 CORDON_TOLERATION = {"key": CORDON, "operator": "Exists", "effect": "NoSchedule"}
 
 

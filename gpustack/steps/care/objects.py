@@ -17,7 +17,7 @@ from gpustack.ask.view import View
 from gpustack.probes.gpu.cluster import GPU_NODES, RESOURCE
 from gpustack.probes.gpu.engine_pods import format_image
 from gpustack.probes.kubernetes.applied_objects import CRON_JOBS, PRIORITY_CLASSES, AppliedObject
-from gpustack.probes.kubernetes.taints import USER_TOLERATIONS
+from gpustack.probes.kubernetes.taints import GATE_TOLERATION, USER_TOLERATIONS
 from gpustack.steps.applied_objects import Object, build_object
 from gpustack.steps.gpu.hosts import count_host_gpus, map_gpu_nodes, select_sharing
 from gpustack.vocabulary.care_jobs import PREFIX
@@ -140,7 +140,7 @@ def build_pod(view: View, node: str, gpus: int) -> dict[str, Any]:
         "priorityClassName": PRIORITY_CLASS,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "tolerations": [dict(toleration) for toleration in USER_TOLERATIONS],
+        "tolerations": [dict(toleration) for toleration in (*USER_TOLERATIONS, GATE_TOLERATION)],
         "affinity": {
             "nodeAffinity": {
                 "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": fields}]}

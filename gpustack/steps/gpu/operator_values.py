@@ -14,7 +14,7 @@ from gpustack.steps.gpu.exporter import COUNTERS, build_environment, format_scra
 from gpustack.steps.gpu.hosts import count_host_gpus, list_silent_hosts, select_sharing
 from gpustack.steps.gpu.mode import choose_driver_mode
 from gpustack.steps.release import Release
-from gpustack.steps.tolerations import build_tolerations, list_taint_keys
+from gpustack.steps.tolerations import build_tolerations, list_further_keys
 
 CHART = "gpu-operator"
 SHARING = "gpustack-device-plugin"
@@ -114,12 +114,13 @@ def build_mig_values(view: View) -> dict[str, Any]:
 
 
 def build_taint_values(view: View) -> dict[str, Any]:
-    """Build the tolerations of the operands and of the workers of Node Feature Discovery, where the inventory has
-    taints: without them the GPUs of a node with a taint would leave the cluster when their pods are made anew."""
-    if not list_taint_keys(view.hosts):
+    """Build the tolerations of the operator, its operands and Node Feature Discovery, where the inventory has taints or
+    the spec a gate: without them the GPUs of a node would leave the cluster when their pods are made anew."""
+    if not list_further_keys(view):
         return {}
-    tolerations = {"tolerations": build_tolerations(view.hosts)}
-    return {"daemonsets": tolerations, "node-feature-discovery": {"worker": tolerations}}
+    tolerations = {"tolerations": build_tolerations(view)}
+    discovery = dict.fromkeys(("master", "worker", "gc"), tolerations)
+    return {"daemonsets": tolerations, "operator": tolerations, "node-feature-discovery": discovery}
 
 
 def uses_driver_containers(view: View) -> bool:

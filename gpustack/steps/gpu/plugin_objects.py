@@ -91,7 +91,7 @@ def build_placement(view: View, sharing_name: str = "") -> Manifest:
     terms = {"nodeSelectorTerms": [{"matchExpressions": rules}]}
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
-        "tolerations": build_tolerations(view.hosts),
+        "tolerations": build_tolerations(view),
         "priorityClassName": "system-node-critical",
         "runtimeClassName": RUNTIME,
         "automountServiceAccountToken": False,

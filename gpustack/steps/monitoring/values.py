@@ -9,6 +9,7 @@ from gpustack.probes.monitoring.grafana_rights import ROLE
 from gpustack.steps.chart_values import merge_values, read_own_values
 from gpustack.steps.monitoring.receiver import build_alertmanager_values
 from gpustack.steps.release import Release
+from gpustack.steps.tolerations import build_platform_tolerations
 
 CHART = "kube-prometheus-stack"
 GRAFANA_SIZE = "1Gi"
@@ -45,10 +46,23 @@ def build_chart_values(inventory: Inventory) -> dict[str, Any]:
         merge_values(
             read_own_values("monitoring"),
             compute_values(spec),
+            compute_tolerations(spec),
             {"alertmanager": build_alertmanager_values(inventory)},
             operator_values,
         ),
     )
+
+
+def compute_tolerations(spec: Spec) -> dict[str, Any]:
+    """Compute the tolerations of what a proof asks, where the spec has a gate."""
+    if not (tolerations := build_platform_tolerations(spec)):
+        return {}
+    part = {"tolerations": tolerations}
+    return {
+        "prometheus": {"prometheusSpec": part},
+        "alertmanager": {"alertmanagerSpec": part},
+        **dict.fromkeys(("prometheusOperator", "grafana", "kube-state-metrics"), part),
+    }
 
 
 def add_cluster_role(spec: Spec, values: dict[str, Any]) -> dict[str, Any]:

@@ -199,3 +199,39 @@ def test_an_unknown_name_is_wrong_usage(node_api: NodeApi, words: list[str], ref
     error = run(*words, "--yes").exception
     assert isinstance(error, GpustackError)
     assert (error.reference, error.code) == (reference, 2)
+
+
+def read_gate(node_api: NodeApi, name: str = "gpu1") -> list[tuple[str, str]]:
+    """The keys and values of a node's taints."""
+    taints = node_api.read_node(name).get("spec", {}).get("taints", [])
+    return [(taint["key"], taint.get("value", "")) for taint in taints]
+
+
+def test_a_gpu_node_comes_back_behind_the_gate(node_api: NodeApi) -> None:
+    node_api.spec = {"gpu": {"gate": True}}
+    node_api.keep_pods("exporter")
+    result = run("k1", "gpu1", "--yes")
+    assert (result.exit_code, list_reboots(node_api)) == (0, ["h1", "k1"])
+    assert (read_gate(node_api), read_gate(node_api, "k1")) == ([("gpustack.io/unproven", "reboot")], [])
+    assert "gpustack prove" in result.stdout
+
+
+def test_the_gate_closes_before_the_host_reboots(node_api: NodeApi) -> None:
+    node_api.spec = {"gpu": {"gate": True}}
+    node_api.keep_pods("exporter")
+    run("gpu1", "--yes")
+    calls = ["gate" if "unproven" in str(call) else call[0] for call in node_api.read()["calls"]]
+    assert calls.index("gate") < calls.index("reboot")
+
+
+def test_a_node_that_is_skipped_gets_no_gate(node_api: NodeApi) -> None:
+    node_api.spec = {"gpu": {"gate": True}}
+    node_api.keep_pods("exporter", "train")
+    assert run("gpu1", "--yes").exit_code == 1
+    assert read_gate(node_api) == []
+
+
+def test_without_the_setting_there_is_no_gate(node_api: NodeApi) -> None:
+    node_api.keep_pods("exporter")
+    assert "gpustack prove" not in run("gpu1", "--yes").stdout
+    assert read_gate(node_api) == []

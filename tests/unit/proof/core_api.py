@@ -33,6 +33,8 @@ class Api:
         self.pods: dict[str, dict[str, Any]] = {}
         self.accounts, self.ends = 0, 2
         self.fails: Exception | None = None
+        self.nodes: dict[str, Any] = {}
+        self.late_taints: list[Any] = []
 
     def read_namespace(self, name: str, **_: Any) -> Body:
         assert name == NAMESPACE
@@ -89,6 +91,20 @@ class Api:
             pod for pod in self.pods.values() if is_selected(pod["metadata"].get("labels", {}), requirements)
         ]
         return Body({"items": chosen_pods})
+
+    def read_node(self, name: str, **_: Any) -> Body:
+        return Body(self.nodes[name])
+
+    def patch_node(self, name: str, body: dict[str, Any], field_manager: str, **_: Any) -> None:
+        """Change the taints of a node of this version; somebody else taints it before, as often as `late_taints`
+        says."""
+        node = self.nodes[name]
+        if self.late_taints:
+            node["spec"].setdefault("taints", []).append(self.late_taints.pop())
+            node["metadata"]["resourceVersion"] += "1"
+        if body["metadata"]["resourceVersion"] != node["metadata"]["resourceVersion"]:
+            raise build_refusal(409, "the object has been modified")
+        node["spec"] = {"taints": body["spec"]["taints"]} if body["spec"]["taints"] else {}
 
     def delete_namespaced_pod(self, name: str, space: str, body: dict[str, Any], **_: Any) -> None:
         if name not in self.pods:

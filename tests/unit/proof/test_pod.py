@@ -238,3 +238,39 @@ def test_the_pod_asks_for_its_gpu_and_node() -> None:
     assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)
     assert pod["metadata"]["labels"].items() >= OURS.items()
     assert pod["metadata"]["namespace"] == NAMESPACE
+
+
+GATE: dict[str, Any] = {"key": "gpustack.io/unproven", "value": "reboot", "effect": "NoSchedule"}
+TEAM: dict[str, Any] = {"key": "team", "value": "a", "effect": "NoSchedule"}
+
+
+def make_node(api: Api, *taints: Any) -> None:
+    api.nodes = {"gpu1": {"metadata": {"resourceVersion": "7"}, "spec": {"taints": list(taints)} if taints else {}}}
+
+
+@pytest.mark.parametrize(("taints", "remaining"), [((GATE,), None), ((TEAM, GATE), [TEAM]), ((TEAM,), [TEAM])])
+def test_an_open_gate_leaves_the_other_taints(api: Api, pods: Pods, taints: tuple[Any, ...], remaining: Any) -> None:
+    make_node(api, *taints)
+    assert pods.open_gate("gpu1", "gpustack-proof") == ""
+    assert api.nodes["gpu1"]["spec"].get("taints") == remaining
+
+
+def test_a_taint_that_comes_while_the_gate_opens_is_not_lost(api: Api, pods: Pods) -> None:
+    make_node(api, GATE)
+    api.late_taints = [TEAM]
+    assert pods.open_gate("gpu1", "gpustack-proof") == ""
+    assert api.nodes["gpu1"]["spec"]["taints"] == [TEAM]
+
+
+def test_a_node_that_changes_without_end_keeps_its_gate(api: Api, pods: Pods) -> None:
+    make_node(api, GATE)
+    api.late_taints = [TEAM] * 9
+    with pytest.raises(ApiRefused):
+        pods.open_gate("gpu1", "gpustack-proof")
+    assert GATE in api.nodes["gpu1"]["spec"]["taints"]
+
+
+def test_the_gate_of_a_reset_stays(api: Api, pods: Pods) -> None:
+    make_node(api, GATE | {"value": "reset"})
+    assert pods.open_gate("gpu1", "gpustack-proof") == "reset"
+    assert len(api.nodes["gpu1"]["spec"]["taints"]) == 1

@@ -48,7 +48,7 @@ class Nodes:
         self.after = 2.0
         self.statuses: dict[str, Mapping[str, Any]] = {}
         self.remaining, self.removals, self.max_count = 0, 0, 0
-        self.records: dict[str, str] = {}
+        self.records, self.gates = dict[str, str](), dict[str, str]()
         self.refuse: Callable[[str], None] = lambda verb: None
 
     def open(self) -> int:
@@ -80,6 +80,10 @@ class Nodes:
         assert (name, manager) == ("gpustack.io/proven-gpus", "gpustack-proof")
         self.refuse("mark")
         self.records[node] = text
+
+    def open_gate(self, node: str, manager: str) -> str:
+        self.refuse("gate")
+        return "reset" if self.gates.pop(node) == "reset" else ""
 
     def delete(self, pod: Mapping[str, Any]) -> None:
         raise AssertionError

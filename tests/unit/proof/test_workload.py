@@ -156,8 +156,12 @@ def test_a_pci_address_has_one_form(text: str, expected: str) -> None:
     assert normalize_bus(text) == expected
 
 
-@pytest.mark.parametrize(("cordoned", "keys"), [(False, ["nvidia.com/gpu"]), (True, ["nvidia.com/gpu", CORDON])])
-def test_a_proof_has_the_tolerations_of_an_ordinary_pod(*, cordoned: bool, keys: list[str]) -> None:
+@pytest.mark.parametrize(("cordoned", "keys"), [(False, []), (True, [CORDON])])
+def test_a_proof_has_the_tolerations_of_an_ordinary_pod_and_of_the_gate(*, cordoned: bool, keys: list[str]) -> None:
     """A toleration of the taint of control planes proves GPUs of nodes that no ordinary pod reaches."""
     manifest = build_proof_pod("p", "gpu1", "run", 60, cordoned=cordoned)
-    assert [toleration["key"] for toleration in manifest["spec"]["tolerations"]] == keys
+    assert [toleration["key"] for toleration in manifest["spec"]["tolerations"]] == [
+        "nvidia.com/gpu",
+        "gpustack.io/unproven",
+        *keys,
+    ]

@@ -74,7 +74,7 @@ class NodeApi:
     """Hold the folder with the objects. `unread_probes` are not answered, `holders` are the processes and `modules` the
     modules of h1, which has so many `switches` of NVIDIA, and hosts of `reboot_required` ask for a reboot. Those of
     `lost_hosts` give no answer. With `silent` nothing at all answers there. The kubelets of `old_nodes` are of another
-    version. `further_answers` are of other probes."""
+    version. `further_answers` are of other probes, and `spec` is the part of the spec that a test changes."""
 
     folder: Path
     stuck_pods: set[str] = field(default_factory=set)
@@ -87,6 +87,7 @@ class NodeApi:
     switches: int = 0
     silent: bool = False
     further_answers: list[Answer] = field(default_factory=list)
+    spec: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, function in (("kubectl", "run_kubectl"), ("systemd-run", "run_systemd")):
@@ -214,7 +215,7 @@ class NodeApi:
         answers = [answer for answer in answers if answer.location not in self.lost_hosts]
         reason = "no answer from 10.0.0.2 within 10 s" if self.silent else "connection refused"
         reach = [Reach(host, "host-ssh-unreachable", reason, silent=self.silent) for host in self.lost_hosts]
-        snapshot = build(HOSTS, index_answers(answers), reach=reach)
+        snapshot = build(HOSTS, index_answers(answers), self.spec, reach=reach)
         asked_hosts = {name: entry for name, entry in snapshot.reach.items() if not hosts or name in hosts}
         return replace(snapshot, reach=asked_hosts)
 

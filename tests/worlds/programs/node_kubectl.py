@@ -68,8 +68,9 @@ def change_node(objects: dict[str, Any], words: list[str]) -> str:
     metadata["annotations"] = merge_mapping(metadata.get("annotations", {}), patch["metadata"]["annotations"])
     if "spec" in patch:
         node["spec"] = merge_mapping(node.get("spec", {}), patch["spec"])
+    if "unschedulable" in patch.get("spec", {}):
         (manager,) = (word.partition("=")[2] for word in words if word.startswith("--field-manager="))
-        fields: dict[str, Any] = {"f:spec": {"f:unschedulable": {}}} if node["spec"] else {}
+        fields: dict[str, Any] = {"f:spec": {"f:unschedulable": {}}} if "unschedulable" in node["spec"] else {}
         metadata["managedFields"] = [{"manager": manager, "fieldsV1": fields}]
     return ""
 

@@ -67,6 +67,9 @@ class PodApi:
     def mark_node(self, node: str, name: str, text: str, manager: str) -> None:
         raise AssertionError
 
+    def open_gate(self, node: str, manager: str) -> str:
+        raise AssertionError
+
     def delete(self, pod: Mapping[str, Any]) -> None:
         del self.pods[pod["metadata"]["name"]]
 
