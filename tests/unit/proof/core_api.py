@@ -1,6 +1,7 @@
 """Stand in for the CoreV1Api of the kubernetes client: a namespace, its pods, and names of other objects in it."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 from kubernetes.client.exceptions import ApiException
@@ -93,15 +94,15 @@ class Api:
         return Body({"items": chosen_pods})
 
     def read_node(self, name: str, **_: Any) -> Body:
-        return Body(self.nodes[name])
-
-    def patch_node(self, name: str, body: dict[str, Any], field_manager: str, **_: Any) -> None:
-        """Change the taints of a node of this version; somebody else taints it before, as often as `late_taints`
-        says."""
-        node = self.nodes[name]
+        """Read a node; somebody else taints it right after, as often as `late_taints` says."""
+        node, body = self.nodes[name], Body(deepcopy(self.nodes[name]))
         if self.late_taints:
             node["spec"].setdefault("taints", []).append(self.late_taints.pop())
             node["metadata"]["resourceVersion"] += "1"
+        return body
+
+    def patch_node(self, name: str, body: dict[str, Any], field_manager: str, **_: Any) -> None:
+        node = self.nodes[name]
         if body["metadata"]["resourceVersion"] != node["metadata"]["resourceVersion"]:
             raise build_refusal(409, "the object has been modified")
         node["spec"] = {"taints": body["spec"]["taints"]} if body["spec"]["taints"] else {}

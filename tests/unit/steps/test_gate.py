@@ -13,6 +13,7 @@ from gpustack.steps.care.objects import build_pod as build_care_pod
 from gpustack.steps.gpu.operator_values import build_release as build_operator
 from gpustack.steps.gpu.plugin_objects import build_placement
 from gpustack.steps.monitoring.values import build_chart_values
+from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.gpus import build_snapshot
 
 GATE = "gpustack.io/unproven"
@@ -59,6 +60,15 @@ def test_what_serves_gpus_accepts_the_gate(*, gate: bool) -> None:
     assert (GATE in list_keys(discovery.get("worker", {}))) is gate
     assert (GATE in list_keys(build_placement(view))) is gate
     assert GATE in list_keys(build_care_pod(view, "k1", 2))
+
+
+def test_what_serves_gpus_accepts_a_gate_that_is_left() -> None:
+    """The setting may be off again while a node waits for its proof."""
+    taint = ("node-role.kubernetes.io/control-plane", GATE)
+    answers = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", taint))
+    view = View(build_snapshot(answers), CLUSTER)
+    assert GATE in list_keys(build_operator(view).values["daemonsets"])
+    assert GATE in list_keys(build_placement(view))
 
 
 @pytest.mark.parametrize("gate", [True, False])
