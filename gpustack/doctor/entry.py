@@ -97,7 +97,8 @@ class Fault:
     and harmless. `severity` is that of the fault alone, as long as none of its effects is confirmed.
 
     `checked_by` names the check of a step (step/check) that finds the fault, so that it needs no check of its own.
-    `reason` explains the value of `remediation`. `alias_of` is the state of which a pointer is another name.
+    `remediation` is `manual` where there is no remedy, and there alone; `reason` explains it. `alias_of` is the state
+    of which a pointer is another name.
     """
 
     id: str

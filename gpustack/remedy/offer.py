@@ -82,10 +82,8 @@ def build_offers(diagnosis: Diagnosis) -> tuple[Offer, ...]:
 
 def build_offer(snapshot: Snapshot, root: Finding) -> Offer:
     fault = load_graph().faults[root.id]
-    if fault.remediation == "manual":
-        return Offer(root, fault, obstacle=f"manual: {fault.reason}")
     if fault.remedy is None:
-        return Offer(root, fault, obstacle="manual: there is no playbook for it; use the commands above")
+        return Offer(root, fault, obstacle=f"manual: {fault.reason}")
     if reasons := list_manual_reasons(root):
         return Offer(root, fault, obstacle=f"manual: {'; '.join(reasons)}")
     build = offer_step if fault.remedy.step else offer_playbook

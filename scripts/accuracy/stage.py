@@ -152,7 +152,7 @@ def try_fix(test_lab: lab.Lab, case: Case) -> str:
     known = load_graph().faults[fault]
     if any(injector.stays for injector in case.injectors):
         return STAYS
-    if known.remediation == "manual" or known.remedy is None:
+    if known.remediation == "manual":
         return PERSON
     words = ("--fix", fault, "--yes", "--yes-to", fault)
     done = execute_gpustack(

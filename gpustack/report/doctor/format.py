@@ -24,11 +24,10 @@ def format_remediation(remediation: Remediation) -> str:
 
 
 def choose_remediation(finding: Finding) -> Remediation:
-    """Choose how `doctor --fix` treats a finding: a confirmation is asked for only where there is something to run."""
-    fault = load_graph().faults[finding.id]
-    if not finding.has_remedy or not fault.remedy:
+    """Choose how `doctor --fix` treats a finding, for which its check may leave nothing to run."""
+    if not finding.has_remedy:
         return "manual"
-    return "needs-confirmation" if finding.commands.caution else fault.remediation
+    return "needs-confirmation" if finding.commands.caution else load_graph().faults[finding.id].remediation
 
 
 def describe_remediation(finding: Finding) -> str:

@@ -45,7 +45,7 @@ def render_fault(fault: Fault) -> Iterator[str]:
         yield f"  {evidence.run}"
         yield fill(evidence.proves, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     yield from render_neighbours(fault.id)
-    yield f"\nFix ({format_remediation(fault.remediation if fault.remedy else 'manual')}: {fault.reason})"
+    yield f"\nFix ({format_remediation(fault.remediation)}: {fault.reason})"
     yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield from (f"    {add_inventory(line, 'INVENTORY')}" for line in fault.fix.commands)
     if fault.remedy:
