@@ -13,12 +13,17 @@ PLATFORM_UNITS = frozenset({
     "systemd-modules-load", "systemd-networkd", "systemd-resolved", "systemd-sysctl", "systemd-timesyncd", "chrony",
 })  # fmt: skip
 """Services on which nodes and GPUs rest. The others are the site's."""
+WELL = "success"
+"""systemd's result of a unit that did not fail. It is also that of a scope of a container that systemd has forgotten
+since it was listed, and of a service that ended well for the first time and is about to be started again."""
 BUILDER = "dkms.service"
 """The unit that builds kernel modules at boot, where the running kernel has none (dkms(8))."""
 
 
 def observe_units(view: View) -> Iterator[AbnormalState]:
     for unit in view[FAILED_UNITS]:
+        if unit.result == WELL and not unit.restarts:
+            continue
         name = unit.name.removesuffix(".service")
         yield AbnormalState(
             "unit-failed",
@@ -41,7 +46,8 @@ def list_build_errors(view: View) -> tuple[str, ...]:
 
 def describe_failure(unit: FailedUnit) -> str:
     """Describe how the unit ended, and the last words of its processes, each once."""
-    words = dict.fromkeys(filter(None, (unit.result, unit.ending, *unit.messages)))
+    result = "it ends well, and systemd starts it again and again" if unit.result == WELL else unit.result
+    words = dict.fromkeys(filter(None, (result, unit.ending, *unit.messages)))
     return ": ".join(words)
 
 

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Print each unit that failed, or that systemd starts again and again, with the last lines of its own processes.
-units=$(systemctl list-units --state=failed,auto-restart --plain --no-legend --no-pager | awk '/^[^ ]/ {print $1}' | head -n 20)
+# Print each unit that failed, or that systemd starts again and again, with the last lines of its own processes. Scopes,
+# of which containers have many, come last. One that systemd has forgotten since it was listed is passed over.
+units=$(systemctl list-units --state=failed,auto-restart --plain --no-legend --no-pager |
+  awk '/^[^ ]+\.scope / {scopes = scopes $1 "\n"; next} /^[^ ]/ {print $1} END {printf "%s", scopes}' | head -n 20)
 for unit in $units; do
+  shown=$(TZ=UTC systemctl show -p ActiveState,Result,ExecMainCode,ExecMainStatus,NRestarts,StateChangeTimestamp -- "$unit") || exit
+  case $shown in *ActiveState=active* | *ActiveState=inactive*) continue ;; esac
   printf '== %s\n' "$unit"
-  shown=$(TZ=UTC systemctl show -p Result,ExecMainCode,ExecMainStatus,NRestarts,StateChangeTimestamp -- "$unit") || exit
-  printf '%s\n' "$shown" | grep -v '^StateChangeTimestamp='
+  printf '%s\n' "$shown" | grep -vE '^(ActiveState|StateChangeTimestamp)='
   changed=$(printf '%s\n' "$shown" | sed -n 's/^StateChangeTimestamp=//p')
   [ -z "$changed" ] || date -d "$changed" +ChangedAt=%s || exit
   journalctl -b "_SYSTEMD_UNIT=$unit" -n 3 -o cat --no-pager 2>/dev/null |

@@ -35,6 +35,20 @@ def test_a_process_that_was_killed_is_reported_with_the_signal() -> None:
     assert "signal 9" in unit.message
 
 
+def test_a_unit_that_ended_well_once_has_no_state() -> None:
+    """Such as the scope of a container that systemd has forgotten since it was listed."""
+    edits = (("Result=exit-code\nNRestarts=0\nExecMainCode=1\nExecMainStatus=3", "Result=success\nNRestarts=0"),)
+    assert [state.subjects for state in observe_case("two-units", *edits)] == [("unit site-loop.service",)]
+
+
+def test_a_unit_that_ends_well_again_and_again_is_reported_as_such() -> None:
+    ending = "NRestarts=0\nExecMainCode=1\nExecMainStatus=2"
+    edits = ((f"Result=exit-code\n{ending}", "Result=success\nNRestarts=7\nExecMainCode=1\nExecMainStatus=0"),)
+    _, loop = observe_case("two-units", *edits)
+    assert loop.message.startswith("it ends well, and systemd starts it again and again: exit status 0: ")
+    assert loop.count == 7
+
+
 def test_a_build_that_failed_is_reported_with_its_errors() -> None:
     answers = place_answers(
         "h1",
