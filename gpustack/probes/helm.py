@@ -22,6 +22,8 @@ VERSION = re.compile(r"v([0-9]+\.[0-9]+\.[0-9]+)")
 CHART, DIGEST, REVISION = "gpustack-chart", "gpustack-digest", "gpustack-revision"
 # Before the key of a value. Helm keeps a label of an earlier revision: so the text is the digest and its revision.
 VALUES = "values.gpustack.io/"
+RECORD = "sh.helm.release.v1."
+"""The beginning of the names of Helm's Secrets. Those of others may have a label `owner` with the same value."""
 # `--timeout` of playbooks/files/helm-release.sh, times the spec's timeout_factor.
 TIMEOUT = timedelta(minutes=10)
 
@@ -83,10 +85,12 @@ def parse_helm_version(answer: Answer) -> str | None:
 
 
 def parse_releases(answer: Answer) -> tuple[Release, ...]:
-    """Parse one revision for each release, sorted."""
+    """Parse one revision for each release, sorted. Raise KeyError where a Secret of Helm lacks one of its labels."""
     newest: dict[tuple[str, str], Release] = {}
     for entry in list_objects(answer):
         metadata = entry["metadata"]
+        if not metadata["name"].startswith(RECORD):
+            continue
         labels: dict[str, str] = metadata["labels"]
         release = Release(
             metadata["namespace"],

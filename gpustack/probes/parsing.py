@@ -9,6 +9,13 @@ from typing import Any
 from gpustack.files.yaml_text import parse_yaml
 
 NUMBER = re.compile(r"[0-9]{1,18}")
+FACTORS = {
+    suffix: base**power
+    for base, suffixes in ((1000, ("k", "M", "G", "T", "P", "E")), (1024, ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")))
+    for power, suffix in enumerate(suffixes, 1)
+}
+"""The factors of the suffixes of quantities (k8s.io/apimachinery/pkg/api/resource/suffix.go)."""
+QUANTITY = re.compile(rf"([0-9]{{1,18}})(?:({'|'.join(FACTORS)})|[eE]([0-9]{{1,2}}))?")
 # A document of kubeadm or crictl has a few KiB, and PyYAML reads about 50 KiB in a second.
 LONGEST = 64 * 1024
 FLAGS = {"yes": True, "no": False}
@@ -20,6 +27,17 @@ def parse_integer(text: str) -> int:
     if not NUMBER.fullmatch(text):
         raise ValueError(f"not a number: {text[:40]}")
     return int(text)
+
+
+def parse_quantity(text: str) -> int:
+    """Parse a whole number as the API server writes it: 1000 is 1k, whatever was typed. Raise ValueError for another
+    text."""
+    match = QUANTITY.fullmatch(text)
+    if not match:
+        raise ValueError(f"not a whole number: {text[:40]}")
+    number, suffix, exponent = match.groups()
+    factor: int = FACTORS[suffix] if suffix else 10 ** parse_integer(exponent or "0")
+    return parse_integer(number) * factor
 
 
 def parse_optional_time(text: str | None) -> datetime | None:

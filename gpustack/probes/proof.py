@@ -14,7 +14,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.gate import find_gate, remove_gate
 from gpustack.probes.kubernetes.nodes import list_objects, parse_each, parse_ready_condition
 from gpustack.probes.kubernetes.taints import find_repelling_taints, format_taint
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import parse_integer, parse_quantity
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
 # Of the pods of gpustack itself: where they are, the label with the run, and the annotation with the process that made
@@ -91,9 +91,9 @@ def parse_proof_node(entry: Any) -> ProofNode:
     ready, reason = parse_ready_condition(status)
     product = labels.get("nvidia.com/gpu.product", "")
     replicas = parse_integer(labels.get("nvidia.com/gpu.replicas", "1") or "1")
-    mig = "-MIG-" in product or any(parse_integer(count) for name, count in capacity.items() if name.startswith(MIG))
+    mig = "-MIG-" in product or any(parse_quantity(count) for name, count in capacity.items() if name.startswith(MIG))
     count = labels.get("nvidia.com/gpu.count")
-    offered = parse_integer(capacity.get(GPU, "0"))
+    offered = parse_quantity(capacity.get(GPU, "0"))
     return ProofNode(
         name=entry["metadata"]["name"],
         machine_id=status["nodeInfo"]["machineID"],
@@ -101,7 +101,7 @@ def parse_proof_node(entry: Any) -> ProofNode:
         reason=reason,
         cordoned=bool(entry.get("spec", {}).get("unschedulable", False)),
         capacity=offered,
-        allocatable=parse_integer(allocatable.get(GPU, "0")),
+        allocatable=parse_quantity(allocatable.get(GPU, "0")),
         gpus=None if mig else parse_integer(count) if count and replicas > 1 else offered,
         replicas=max(replicas, 1),
         mig=mig,
@@ -146,7 +146,7 @@ def count_pod_devices(spec: Any, is_device: Callable[[str], bool]) -> int:
 def count_devices(container: Any, is_device: Callable[[str], bool]) -> int:
     resources = container.get("resources", {})
     amounts = {**resources.get("requests", {}), **resources.get("limits", {})}
-    return sum(parse_integer(str(amount)) for resource, amount in amounts.items() if is_device(resource))
+    return sum(parse_quantity(str(amount)) for resource, amount in amounts.items() if is_device(resource))
 
 
 def parse_exporter_nodes(answer: Answer) -> Mapping[str, str]:

@@ -59,7 +59,7 @@ def build_state(view: View, event: WarningEvent) -> AbnormalState:
         (locate_node(view, event.name) if event.kind == "Node" else CLUSTER,),
         (event.subject,),
         f"{event.reason}: {event.message}",
-        kubectl.extend("describe", kind, event.name),
+        kubectl.extend("describe", kind, event.name) if kind and event.name else kubectl.extend("get", "events"),
         event.first_at,
         event.count,
         members=(event.subject, *owners),

@@ -12,7 +12,9 @@ from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import parse_sections
 
 ADDRESS = SOCKET.removeprefix("unix://")
-IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:@_-]*")
+IMAGE = re.compile(r"[A-Za-z0-9\[][][A-Za-z0-9./:@_+-]*", re.ASCII)
+"""The characters of a reference, with a port, a digest, or an address of IPv6 for its registry
+(github.com/distribution/reference, reference.go)."""
 # What is told of a line of the journal: nothing of it but these words, since names, addresses and what a registry said
 # are of others. First what failed, then why, in the words of containerd, runc, Go's net and crypto/x509, and HTTP.
 KINDS = (

@@ -57,7 +57,8 @@ class KubeadmSettings:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Hold a certificate: `subject` is the common name, `names` the subject alternative names without their kind."""
+    """Hold a certificate: `subject` is the common name, or the whole subject where it has none; `names` are the subject
+    alternative names without their kind."""
 
     subject: str
     expires: datetime
@@ -108,9 +109,9 @@ def parse_certificates(answer: Answer) -> tuple[Certificate, ...]:
             expires = datetime.strptime(rest.strip(), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
         elif word == "Subject":
             name = re.search(r"CN ?= ?([^,/]+)", rest)
-            if expires is None or name is None:
+            if expires is None:
                 raise ValueError(line)
-            certificates.append(Certificate(name[1].strip(), expires))
+            certificates.append(Certificate((name[1] if name else rest).strip(), expires))
             expires = None
         elif word in ("DNS", "IP Address"):
             names = tuple(part.partition(":")[2].strip() for part in line.split(","))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known, parse_each
 from gpustack.probes.kubernetes.workloads import build_probe as workloads
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import parse_quantity
 
 RESOURCE = "nvidia.com/gpu"
 RESOURCES = "nvidia.com/"  # MIG instances have names of their own
@@ -85,13 +85,13 @@ def parse_gpu_node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
     labels = metadata.get("labels", {})
     about = ("nvidia.com/", "feature.node.kubernetes.io/pci-")
     allocatable, capacity = status.get("allocatable", {}), status.get("capacity", {})
-    slices = {key: parse_integer(value) for key, value in allocatable.items() if key.startswith("nvidia.com/mig-")}
+    slices = {key: parse_quantity(value) for key, value in allocatable.items() if key.startswith("nvidia.com/mig-")}
     return GpuNode(
         str(metadata["name"]),
         status["nodeInfo"]["machineID"],
         {key: value for key, value in labels.items() if key.startswith(about)},
-        parse_integer(capacity.get(RESOURCE, "0")),
-        parse_integer(allocatable.get(RESOURCE, "0")),
+        parse_quantity(capacity.get(RESOURCE, "0")),
+        parse_quantity(allocatable.get(RESOURCE, "0")),
         slices,
         find_withheld(capacity, allocatable),
     )
@@ -101,7 +101,7 @@ def find_withheld(capacity: Mapping[str, str], allocatable: Mapping[str, str]) -
     """Find NVIDIA's resources of which fewer are allocatable than there are. The kubelet leaves out devices that their
     plugin calls unhealthy (kubernetes/kubernetes pkg/kubelet/cm/devicemanager, GetCapacity)."""
     counts = {
-        name: (parse_integer(number), parse_integer(allocatable.get(name, "0")))
+        name: (parse_quantity(number), parse_quantity(allocatable.get(name, "0")))
         for name, number in capacity.items()
         if name.startswith(RESOURCES)
     }

@@ -14,7 +14,7 @@ from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.packages.software import parse_upstream_version
 
 EVERY_ADDRESS = ("*", "0.0.0.0", "[::]")  # noqa: S104 - as ss(8) prints them
-ENGINE = re.compile(r"engine (\S{1,120}) ([\w.:%*\[\]-]{1,80})")
+ENGINE = re.compile(r"engine (\S{1,255}) (\S{1,80})")
 PACKAGE = re.compile(r"package (datacenter-gpu-manager[a-z0-9+.-]*) ([a-z-]+) (\S*)")
 
 

@@ -7,7 +7,6 @@ which `used` would exceed `hard` (kubernetes/kubernetes,
 staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go, CheckRequest).
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +16,9 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.gpu.cluster import RESOURCES
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.parsing import parse_integer
+from gpustack.probes.parsing import parse_quantity
 
 REQUESTS = "requests."
-# The API server writes 1000 as 1k (k8s.io/apimachinery/pkg/api/resource/quantity.go, canonical form).
-QUANTITY = re.compile(r"([0-9]+)([kM]?)")
-FACTORS = {"": 1, "k": 1000, "M": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -48,14 +44,6 @@ class QuotaRefusal:
     quota: str
     resource: str
     count: int
-
-
-def parse_quantity(text: str) -> int:
-    """Parse a whole number as the API server writes it. Raise ValueError for any other."""
-    match = QUANTITY.fullmatch(text)
-    if not match:
-        raise ValueError(f"not a whole number: {text[:40]}")
-    return parse_integer(match[1]) * FACTORS[match[2]]
 
 
 def is_gpu_request(key: str) -> bool:

@@ -1,16 +1,14 @@
 """Changes on a host within a day: actions of apt, the last boot, and files of its settings."""
 
-import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
+from gpustack.probes.packages.software import PACKAGE
 from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import parse_sections
 
 VERBS = ("install", "reinstall", "upgrade", "downgrade", "remove", "purge")
-# Debian Policy 5.6.1.
-PACKAGE = re.compile("[a-z0-9][a-z0-9+.-]+")
 # Settings that faults are about; what is not there is passed over.
 PLACES = (
     "apt", "cni/net.d", "containerd", "default", "environment", "firewalld", "fstab", "hostname", "hosts", "iptables",

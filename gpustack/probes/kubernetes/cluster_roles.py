@@ -7,7 +7,7 @@ from typing import Any
 
 from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.names import ROLE, require_names
+from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
 from gpustack.probes.kubernetes.nodes import load_body
 
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
@@ -39,7 +39,7 @@ def list_named_objects(answer: Answer) -> list[Any]:
     """Return the objects of a list. Raise ValueError where one has no name."""
     objects = read_items(load_body(answer))
     for entry in objects:
-        require_names(entry, ROLE)
+        require_names(entry, PATH_SEGMENT)
         if not entry["metadata"]["name"]:
             raise ValueError(entry)
     return objects

@@ -1,7 +1,9 @@
 """Names that the API server accepts. An answer with another name comes from another program, and is not used.
 
 Rules: RFC 1123 as https://kubernetes.io/docs/concepts/overview/working-with-objects/names describes it, and
-ValidatePathSegmentName of k8s.io/apimachinery/pkg/api/validation/path for kinds that have no narrower rule.
+IsValidPathSegmentName of k8s.io/apimachinery/pkg/api/validation/path for roles and their bindings
+(kubernetes/kubernetes pkg/apis/rbac/validation). The name of the object that an event is about is not validated at all
+(pkg/apis/core/validation/events.go).
 """
 
 import re
@@ -12,10 +14,9 @@ from gpustack.ask.probe import FactUnavailable
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-PATH_SEGMENT = re.compile(r"(?!\.{1,2}$)[^/%\s]+")
-"""The names of Roles, ClusterRoles and their bindings, such as system:node. No program gives one with a blank."""
-ROLE = re.compile(r"[a-z0-9]([-a-z0-9:.]*[a-z0-9])?")
-"""The names of ClusterRoles and their bindings as programs form them, such as system:coredns."""
+PATH_SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%]+")
+"""The names of Roles, ClusterRoles and their bindings, such as `system:node`, and those that people type, such as
+`Team A`."""
 LONGEST = 253
 
 
@@ -27,14 +28,13 @@ def require_names(entry: Any, name: re.Pattern[str] = SUBDOMAIN) -> None:
 
 
 def list_names(entry: Any, name: re.Pattern[str]) -> Iterator[tuple[re.Pattern[str], Any]]:
-    """Yield the names of the object, of its node and of the object that an event is about, each with its rule. A name
-    that the object does not have is left out."""
+    """Yield the names of the object, of its node and of the namespace that an event is about, each with its rule. A
+    name that the object does not have is left out."""
     metadata, spec = entry.get("metadata") or {}, entry.get("spec") or {}
     rules = [
         (name, metadata.get("name")),
         (LABEL, metadata.get("namespace")),
         (SUBDOMAIN, spec.get("nodeName")),
-        *((PATH_SEGMENT, (entry.get(key) or {}).get("name")) for key in ("involvedObject", "regarding")),
         *((LABEL, (entry.get(key) or {}).get("namespace")) for key in ("involvedObject", "regarding")),
     ]
     yield from ((rule, text) for rule, text in rules if text is not None and text != "")

@@ -16,7 +16,7 @@ from gpustack.probes.gpu.cluster import RESOURCES
 from gpustack.probes.kubernetes.applied_objects import list_leaves
 from gpustack.probes.kubernetes.gate import Gate, find_gate
 from gpustack.probes.kubernetes.nodes import parse_each, parse_ready_condition
-from gpustack.probes.parsing import parse_integer, parse_optional_time
+from gpustack.probes.parsing import parse_optional_time, parse_quantity
 from gpustack.probes.proof import join_paths, list_field_paths
 
 CORDON_RECORD, REBOOT_RECORD = "gpustack.io/cordon", "gpustack.io/reboot"
@@ -126,7 +126,7 @@ def parse_node_record(entry: Any) -> NodeRecord:
         cordon_record=annotations.get(CORDON_RECORD, ""),
         reboot_record=annotations.get(REBOOT_RECORD, ""),
         devices={
-            resource: parse_integer(number)
+            resource: parse_quantity(number)
             for resource, number in status.get("allocatable", {}).items()
             if resource.startswith(RESOURCES)
         },

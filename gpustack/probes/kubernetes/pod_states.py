@@ -12,7 +12,7 @@ from typing import Any
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Api, Probe
 from gpustack.probes.kubernetes.nodes import parse_each
-from gpustack.probes.parsing import parse_integer, parse_optional_time
+from gpustack.probes.parsing import parse_optional_time, parse_quantity
 
 APP = ("app", "app.kubernetes.io/name")
 HEALTHY = "Healthy"
@@ -157,7 +157,7 @@ def parse_devices(container_status: Any) -> Iterator[str]:
 
 def count_gpus(container: Any) -> int:
     limits = container.get("resources", {}).get("limits", {})
-    return sum(parse_integer(str(count)) for name, count in limits.items() if name.startswith("nvidia.com/"))
+    return sum(parse_quantity(str(count)) for name, count in limits.items() if name.startswith("nvidia.com/"))
 
 
 KEEP = (

@@ -46,12 +46,13 @@ def combine_refusals(refusals: Sequence[RefusedPod]) -> RefusedPod:
 
 
 def parse_refused_pod(entry: Any) -> RefusedPod:
+    """Parse a refusal. Other programs write events with this reason too, about objects without a namespace."""
     reference = entry["involvedObject"]
     return RefusedPod(
-        reference["kind"],
-        reference["namespace"],
-        reference["name"],
-        shorten_message(str(entry["message"])),
+        reference.get("kind", ""),
+        reference.get("namespace", ""),
+        reference.get("name", ""),
+        shorten_message(str(entry.get("message", ""))),
         parse_optional_time(entry.get("firstTimestamp")),
         parse_optional_time(entry.get("lastTimestamp")),
         entry.get("count") or 0,

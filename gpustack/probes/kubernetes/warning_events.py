@@ -17,7 +17,7 @@ from gpustack.probes.parsing import parse_optional_time
 @dataclass(frozen=True)
 class WarningEvent:
     """Describe an event of an object: the reason and the message of the program that reports it, when it happened first
-    and last, and how often. `namespace` is empty for a node."""
+    and last, and how often. `namespace` is empty for a node. The API server demands neither `kind` nor `name`."""
 
     kind: str
     namespace: str
@@ -30,16 +30,16 @@ class WarningEvent:
 
     @property
     def subject(self) -> str:
-        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind.lower()} {place}"
+        place = "/".join(filter(None, (self.namespace, self.name)))
+        return f"{self.kind.lower() or 'object'} {place}"
 
 
 def parse_warning_event(entry: Any) -> WarningEvent:
     reference, series, event_time = entry["involvedObject"], entry.get("series") or {}, entry.get("eventTime")
     return WarningEvent(
-        reference["kind"],
+        reference.get("kind", ""),
         reference.get("namespace", ""),
-        reference["name"],
+        reference.get("name", ""),
         entry.get("reason", ""),
         shorten_message(str(entry.get("message", ""))),
         parse_optional_time(entry.get("firstTimestamp") or event_time),

@@ -70,8 +70,9 @@ def parse_rejected_objects(answer: Answer) -> tuple[RejectedObject, ...]:
     rejected_objects = {}
     for entry in list_objects(answer):
         regards = entry["involvedObject"]
-        place = str(regards["kind"]), str(regards["namespace"]), str(regards["name"])
-        rejected_objects[place] = RejectedObject(*place, shorten_message(str(entry["message"])))
+        kind, namespace, name = (str(regards.get(field, "")) for field in ("kind", "namespace", "name"))
+        place = kind, namespace, name
+        rejected_objects[place] = RejectedObject(*place, shorten_message(str(entry.get("message", ""))))
     return tuple(rejected_objects[place] for place in sorted(rejected_objects))
 
 

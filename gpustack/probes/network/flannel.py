@@ -14,6 +14,8 @@ DAEMON_SET, CONFIG_MAP = "kube-flannel-ds", "kube-flannel-cfg"
 # flannel pkg/subnet/kube/annotations.go, with the prefix of kube-flannel.yml.
 ADDRESS, DATA = "flannel.alpha.coreos.com/public-ip", "flannel.alpha.coreos.com/backend-data"
 MAC = re.compile("[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+IMAGE = re.compile(r"(?:^|/)flannel[:@]")
+"""The image of Flannel itself, which may have side-cars of others beside it."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,13 @@ def parse_daemon_set(answer: Answer) -> DaemonSet | None:
     daemon_set = next((entry for entry in list_objects(answer) if entry["metadata"]["name"] == DAEMON_SET), None)
     if daemon_set is None:
         return None
-    (container,) = daemon_set["spec"]["template"]["spec"]["containers"]
+    images = [container["image"] for container in daemon_set["spec"]["template"]["spec"]["containers"]]
+    image = next((image for image in images if IMAGE.search(image)), images[0])
     status = daemon_set["status"]
     desired_pods = status.get("desiredNumberScheduled", 0)
     observed = status.get("observedGeneration") == daemon_set["metadata"]["generation"]
     return DaemonSet(
-        container["image"].rpartition(":")[2].removeprefix("v"),
+        image.partition("@")[0].rpartition(":")[2].removeprefix("v"),
         desired_pods,
         status.get("numberReady", 0),
         observed and status.get("updatedNumberScheduled", 0) == desired_pods,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 
-LINE = re.compile(r"([\w.:-]{1,40}) (InfiniBand|Ethernet)")
+LINE = re.compile(r"(\S{1,63}) (InfiniBand|Ethernet)")
+"""An adapter, whose name the kernel takes from udev (IB_DEVICE_NAME_MAX of include/rdma/ib_verbs.h), and its layer."""
 
 
 @dataclass(frozen=True)

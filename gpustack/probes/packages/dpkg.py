@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.packages.software import SHOW_KEYS, parse_primary_keys
+from gpustack.probes.packages.software import PACKAGE, SHOW_KEYS, parse_primary_keys
 from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import index_sections, parse_sections, split_sections
 
-PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 # dpkg-query(1): half-installed, unpacked, half-configured; R wants to be installed anew.
 UNFINISHED = re.compile(r"[a-z](?:[UFH].|[a-zA-Z]R)")
 HALF_CONFIGURED = re.compile(r"[a-z]F[^R]")

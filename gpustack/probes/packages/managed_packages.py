@@ -5,17 +5,13 @@ apt notes each run with its command line; those of gpustack carry an option that
 installed, counts as not managed.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.packages.software import MAIN_PACKAGES
+from gpustack.probes.packages.software import MAIN_PACKAGES, PACKAGE
 from gpustack.probes.sections import index_sections, split_sections
-
-# Debian policy 5.6.7.
-NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ def parse_managed_packages(answer: Answer) -> ManagedPackages:
     """Parse the packages. Raise ValueError or KeyError where the answer has another shape."""
     parts = index_sections(split_sections(answer.stdout))
     history = {name for name in parts["history"] if name}
-    if odd := [name for name in history if not NAME.fullmatch(name)]:
+    if odd := [name for name in history if not PACKAGE.fullmatch(name)]:
         raise ValueError(odd)
     states = [line.split(" ") for line in parts["states"]]
     installed_states = {name: want for name, want, status in states if status == "installed"}

@@ -1,5 +1,6 @@
 """Debian packages, and the apt repositories that gpustack adds."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ DOCKER_CE = "docker-ce"
 DOCKER = ("docker.io", "docker-engine", "moby-engine")
 FOREIGN_RUNTIMES = ("containerd", *DOCKER, "moby-containerd")
 MAIN_PACKAGES = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
+PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*", re.ASCII)
+"""The names of packages that dpkg accepts, of other vendors too (lib/dpkg/parsehelp.c, pkg_name_is_illegal); those of
+Debian are narrower."""
 MISSING = "dpkg-query: no packages found matching "
 PACKAGE_NAMES = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *MAIN_PACKAGES)
 

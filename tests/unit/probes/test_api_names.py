@@ -43,6 +43,8 @@ def test_a_name_that_the_api_server_does_not_accept_is_not_used(path: Path) -> N
     document = json.loads(answer["stdout"])
     probe = index_probes()[path.parent.name]
     for name in HOSTILE[:-5]:
+        if probe.id.startswith("rbac.") and "/" not in str(name):
+            continue
         document["items"][0]["metadata"]["name"] = name
         with pytest.raises(FactUnavailable, match="the API server accepts no such name" if name else None):
             probe.extract_fact(Answer(probe.id, "host1", **{**answer, "stdout": json.dumps(document)}))
@@ -68,8 +70,9 @@ def test_names_of_rfc_1123_are_accepted(name: str) -> None:
     assert list_objects(answer) == [document]
 
 
-def test_names_of_roles_may_have_colons() -> None:
-    require_names({"metadata": {"name": "system:node"}}, PATH_SEGMENT)
-    for name in ("a/b", "a%b", ".", "..", "a b"):
+def test_names_of_roles_may_have_what_a_segment_of_a_path_has() -> None:
+    for name in ("system:node", "Team A: admins (EU)", "DOMAIN\\Group", "...", "-rf", "x\n"):
+        require_names({"metadata": {"name": name}}, PATH_SEGMENT)
+    for name in ("a/b", "a%b", ".", ".."):
         with pytest.raises(FactUnavailable, match="the API server accepts no such name"):
             require_names({"metadata": {"name": name}}, PATH_SEGMENT)
