@@ -30,7 +30,14 @@ from gpustack.steps import PROBES, STEPS
 
 ANYWHERE = ("host", "gpu-host")
 """Layers whose faults a host without Kubernetes can have as well."""
-LASTING: tuple[Kind, ...] = ("access-refused", "node-uncovered", "pod-failed", "role-unbound", "unit-limit")
+LASTING: tuple[Kind, ...] = (
+    "access-refused",
+    "kernel-limit",
+    "node-uncovered",
+    "pod-failed",
+    "role-unbound",
+    "unit-limit",
+)
 """Kinds of states that do not pass while a host starts."""
 
 

@@ -7,7 +7,7 @@ many GPUs there are; split into MIG devices by the strategy `single`, it counts 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
@@ -61,7 +61,8 @@ class GpuPod:
 @dataclass(frozen=True)
 class Service:
     """Describe a Service: `ports` as name and number, `node_ports` by the same name; `external_addresses` are those of
-    a load balancer."""
+    a load balancer. `selector` are the labels of its pods, none where somebody else writes its endpoints, and in older
+    recordings."""
 
     name: str
     namespace: str
@@ -71,6 +72,7 @@ class Service:
     ports: Mapping[str, int]
     node_ports: Mapping[str, int]
     external_addresses: tuple[str, ...]
+    selector: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,7 @@ def parse_service(entry: Any) -> Service:
         ports={key: port["port"] for key, port in ports.items()},
         node_ports={key: port["nodePort"] for key, port in ports.items() if "nodePort" in port},
         external_addresses=tuple(endpoint.get("hostname") or endpoint["ip"] for endpoint in balancer),
+        selector=spec.get("selector") or {},
     )
 
 
@@ -232,7 +235,7 @@ SERVICES = Probe(
         "/api/v1/services",
         join_paths(
             ("metadata.name", "metadata.namespace", "metadata.labels", "status.loadBalancer"),
-            list_field_paths("spec", "type", "clusterIP", "ports"),
+            list_field_paths("spec", "type", "clusterIP", "ports", "selector"),
         ),
     ),
     parse_each(parse_service),

@@ -1,6 +1,7 @@
 """Observers of abnormal states, by the kind of object that they look at."""
 
 from gpustack.doctor.states import (
+    alerts,
     api_extensions,
     bindings,
     budgets,
@@ -9,6 +10,7 @@ from gpustack.doctor.states import (
     control_planes,
     cordons,
     daemons,
+    deletions,
     device_health,
     disks,
     ended_work,
@@ -19,7 +21,10 @@ from gpustack.doctor.states import (
     kernel_messages,
     kernels,
     kubelet_access,
+    kubelet_errors,
+    kubelet_settings,
     limits,
+    manifests,
     node_conditions,
     node_labels,
     operands,
@@ -29,6 +34,7 @@ from gpustack.doctor.states import (
     placements,
     proven_gpus,
     scraped_objects,
+    service_pods,
     units,
     warning_events,
     workloads,
@@ -36,7 +42,7 @@ from gpustack.doctor.states import (
 from gpustack.doctor.states.state import Observer
 
 MODULES = (
-    disks, daemons, units, control_planes, containers, device_health, failed_pods, pending_pods, node_labels,
+    disks, daemons, units, control_planes, containers, deletions, device_health, failed_pods, pending_pods, node_labels,
     node_conditions, gpus, workloads, operands, contradictions, ended_work, api_extensions, scraped_objects, kernels,
     packages, host_differences, warning_events,
 )  # fmt: skip
@@ -44,7 +50,8 @@ OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for obser
 OPTIONAL_OBSERVERS = (
     *outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS, *kernel_messages.OBSERVERS,
     *proven_gpus.OBSERVERS, *gates.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS, *placements.OBSERVERS,
-    *bindings.OBSERVERS,
+    *bindings.OBSERVERS, *kubelet_errors.OBSERVERS, *alerts.OBSERVERS, *manifests.OBSERVERS,
+    *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

@@ -4,7 +4,7 @@ A state is read from a field of the API, the state of a unit or an exit code, an
 message. The message is what the program said, whole.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -24,6 +24,7 @@ SEVERITIES: tuple[Severity, ...] = ("broken", "risk", "note")
 Kind = Literal[
     "access-denied",
     "access-refused",
+    "alerts-firing",
     "answer-refused",
     "api-unavailable",
     "budget-never-allows",
@@ -49,6 +50,7 @@ Kind = Literal[
     "hosts-differ",
     "job-failed",
     "kernel-error",
+    "kernel-limit",
     "kernel-modules-missing",
     "latent-difference",
     "monitor-without-service",
@@ -57,6 +59,7 @@ Kind = Literal[
     "node-condition",
     "node-label",
     "node-left-cordoned",
+    "node-not-ready",
     "node-taint",
     "node-uncovered",
     "node-unlisted",
@@ -68,6 +71,7 @@ Kind = Literal[
     "package-unfinished",
     "packages-locked",
     "pod-failed",
+    "pod-not-ended",
     "pod-unscheduled",
     "pods-missing",
     "pods-refused",
@@ -75,7 +79,9 @@ Kind = Literal[
     "program-killed",
     "right-missing",
     "role-unbound",
+    "rule-failing",
     "sandbox-not-created",
+    "service-without-pods",
     "settings-contradict",
     "source-unreachable",
     "source-untrusted",
@@ -87,6 +93,11 @@ Kind = Literal[
     "webhook-unanswered",
     "workload-stalled",
 ]
+
+EVENT_KINDS: tuple[Kind, ...] = ("container-not-ready", "container-not-started", "container-restarts", "pod-not-ended")
+"""Kinds of states of which the fields of the API do not say why, while an event about the object does."""
+MAX_WARNINGS = 2
+"""The newest warnings about an object that its state has, each with another reason or message."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +174,30 @@ def observe_all(
             states, judgement = observe(observer, snapshot, location)
             all_states += states
             unknown_judgements += [judgement] if judgement.outcome == "unknown" else []
-    return merge_states(select_exact_states(all_states)), tuple(unknown_judgements)
+    return merge_states(select_exact_states(list(add_event_words(all_states)))), tuple(unknown_judgements)
+
+
+def add_event_words(states: Collection[AbnormalState]) -> Iterator[AbnormalState]:
+    """Yield the states, those of EVENT_KINDS with the warnings about their object, which alone say why: an event about
+    an object with a state of its own is not reported beside it."""
+    states_by_object: dict[str, list[AbnormalState]] = {}
+    for state in states:
+        states_by_object.setdefault(find_object(state.subjects[0]), []).append(state)
+    for state in states:
+        own_states = states_by_object[find_object(state.subjects[0])] if state.kind in EVENT_KINDS else []
+        said = " ".join(other.message for other in own_states if other.kind != "warning")
+        warnings = [other for other in own_states if other.kind == "warning" and find_words(other) not in said]
+        yield join_warnings(state, warnings[:MAX_WARNINGS]) if warnings else state
+
+
+def find_words(warning: AbnormalState) -> str:
+    """Find the words of an event, behind its reason."""
+    return warning.message.partition(": ")[2]
+
+
+def join_warnings(state: AbnormalState, warnings: Sequence[AbnormalState]) -> AbnormalState:
+    message = "; ".join((state.message.removesuffix("."), *(warning.message for warning in warnings)))
+    return replace(state, message=message, evidence=(*state.evidence, *warnings[0].evidence), topic=state.message)
 
 
 def select_exact_states(states: Collection[AbnormalState]) -> Iterator[AbnormalState]:
@@ -171,7 +205,7 @@ def select_exact_states(states: Collection[AbnormalState]) -> Iterator[AbnormalS
     states_by_object: dict[str, list[AbnormalState]] = {}
     for state in states:
         for subject in state.subjects:
-            states_by_object.setdefault(subject.partition(", ")[0], []).append(state)
+            states_by_object.setdefault(find_object(subject), []).append(state)
     for state in states:
         others = (other for member in state.members for other in states_by_object.get(member, ()))
         if not any(other.kind != state.kind and other.rank <= state.rank for other in others):
@@ -193,6 +227,11 @@ def merge_states(states: Iterable[AbnormalState]) -> tuple[AbnormalState, ...]:
         key = (state.kind, state.severity, state.topic or state.message, find_part(state.subjects[0]))
         merged_states[key] = join_states(merged_states[key], state) if key in merged_states else state
     return tuple(sorted(merged_states.values(), key=lambda state: state.rank))
+
+
+def find_object(subject: str) -> str:
+    """Find the object that a subject names, without a part of it."""
+    return subject.partition(", ")[0]
 
 
 def find_part(subject: str) -> str:

@@ -1,5 +1,5 @@
-"""Limits that Kubernetes does not watch: the room of file systems in memory, and the tasks and open files of the units
-of containerd and the kubelet."""
+"""Limits that Kubernetes does not watch: the room of file systems in memory, the tasks and open files of the units of
+containerd and the kubelet, and what the kernel of a host has of each thing at most."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.host.disk import ROOMS_FUNCTION, Room, parse_room
 from gpustack.probes.parsing import parse_integer
-from gpustack.probes.sections import parse_sections
+from gpustack.probes.sections import index_sections, split_sections
 
 LIMITS_OF_UNITS = ("TasksMax", "LimitNOFILE")
 
@@ -24,18 +24,35 @@ class LimitedUnit:
 
 
 @dataclass(frozen=True)
+class KernelLimit:
+    """Hold how much of a limit of the kernel a host uses. `name` is the sysctl, or `memory-cgroups`."""
+
+    name: str
+    usage: int
+    maximum: int
+
+
+@dataclass(frozen=True)
 class Limits:
-    """Hold the free room by path, and the units by their limits. A limit that is not set has none."""
+    """Hold the free room by path, the units by their limits, and the limits of the kernel, which older recordings lack.
+    A limit that is not set has none."""
 
     rooms: Mapping[str, Room]
     units: tuple[LimitedUnit, ...]
+    kernel: tuple[KernelLimit, ...] = ()
 
 
 def parse_limits(answer: Answer) -> Limits:
-    """Parse the limits. Raise ValueError where the answer has another shape."""
-    rooms, units = parse_sections(answer.stdout, "rooms", "units")
-    rooms_by_path = {path: parse_room(*numbers) for path, *numbers in (line.split(" ") for line in rooms)}
-    return Limits(rooms_by_path, tuple(usage for line in units if (usage := parse_usage(line))))
+    """Parse the limits. Raise KeyError or ValueError where the answer has another shape."""
+    parts = index_sections(split_sections(answer.stdout))
+    rooms = {path: parse_room(*numbers) for path, *numbers in (line.split(" ") for line in parts["rooms"])}
+    units = tuple(usage for line in parts["units"] if (usage := parse_usage(line)))
+    return Limits(rooms, units, tuple(map(parse_kernel_limit, parts.get("kernel", ()))))
+
+
+def parse_kernel_limit(line: str) -> KernelLimit:
+    name, usage, maximum = line.split(" ")
+    return KernelLimit(name, parse_integer(usage), parse_integer(maximum))
 
 
 def parse_usage(line: str) -> LimitedUnit | None:
@@ -52,5 +69,5 @@ HOST_LIMITS = Probe(
     "host.limits",
     Lines(ROOMS_FUNCTION + read_script(__file__, "limits.sh")),
     parse_limits,
-    manual_command="df -k /run /tmp; systemctl show -p TasksCurrent,TasksMax containerd",
+    manual_command="df -k /run /tmp; systemctl show -p TasksCurrent,TasksMax containerd; sysctl -a",
 )

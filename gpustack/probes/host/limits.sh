@@ -16,3 +16,21 @@ SHOWN
   files=$(find "/proc/$main/fd" -mindepth 1 2>/dev/null | wc -l)
   echo "$unit LimitNOFILE $files $limit"
 done
+echo '== kernel'
+cd /proc || exit
+{
+  read -r _ _ _ threads _ <loadavg
+  for name in kernel.threads-max kernel.pid_max; do
+    echo "$name ${threads#*/} $(cat "sys/kernel/${name#kernel.}")"
+  done
+  read -r files _ most <sys/fs/file-nr && echo "fs.file-max $files $most"
+  echo "fs.aio-max-nr $(cat sys/fs/aio-nr) $(cat sys/fs/aio-max-nr)"
+  awk '$1 == "0:" {sub("/", " ", $4); print "kernel.keys.root_maxkeys", $4}' key-users
+  awk '$1 == "memory" && $4 == 1 {print "memory-cgroups", $3, 65535}' cgroups
+  [ ! -r sys/net/netfilter/nf_conntrack_max ] ||
+    echo "net.netfilter.nf_conntrack_max $(cat sys/net/netfilter/nf_conntrack_count) $(cat sys/net/netfilter/nf_conntrack_max)"
+  [ ! -r sys/net/ipv4/neigh/default/gc_thresh3 ] ||
+    echo "net.ipv4.neigh.default.gc_thresh3 $(ip -4 neigh show | grep -vc PERMANENT) $(cat sys/net/ipv4/neigh/default/gc_thresh3)"
+  awk 'FILENAME ~ /sockstat/ {if ($1 == "TCP:") used = $NF; next} {print "net.ipv4.tcp_mem", used, $3}' net/sockstat sys/net/ipv4/tcp_mem
+} 2>/dev/null | grep -E '^[^ ]+ [0-9]{1,18} [0-9]{1,18}$'
+exit 0

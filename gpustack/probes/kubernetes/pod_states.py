@@ -64,7 +64,8 @@ class PodState:
     `app` is its label app or app.kubernetes.io/name. `unscheduled_reason` is why no node accepts it. `gpus` counts the
     nvidia.com/… that it requests; `own_users`: it requests a user namespace (hostUsers false). `owner` is its
     controller as `kind/name`, empty without one. `reason` and `message` are those of the pod as a whole.
-    `unready_since` is when its condition Ready became false; `deleted`: its deletion was requested.
+    `unready_since` is when its condition Ready became false. `ends_by` is the end of its grace period where its
+    deletion was requested, and `finalizers` are what keeps it after that.
     """
 
     namespace: str
@@ -83,7 +84,12 @@ class PodState:
     message: str = ""
     created_at: datetime | None = None
     unready_since: datetime | None = None
-    deleted: bool = False
+    ends_by: datetime | None = None
+    finalizers: tuple[str, ...] = ()
+
+    @property
+    def deleted(self) -> bool:
+        return self.ends_by is not None
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -111,7 +117,8 @@ def parse_pod_state(entry: Any) -> PodState:
         message=shorten_message(status.get("message", "")),
         created_at=parse_optional_time(metadata.get("creationTimestamp")),
         unready_since=parse_optional_time(ready.get("lastTransitionTime")) if ready.get("status") == "False" else None,
-        deleted="deletionTimestamp" in metadata,
+        ends_by=parse_optional_time(metadata.get("deletionTimestamp")),
+        finalizers=tuple(metadata.get("finalizers", ())),
     )
 
 
@@ -162,10 +169,10 @@ def count_gpus(container: Any) -> int:
 
 KEEP = (
     "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp",
-    "metadata.deletionTimestamp", "metadata.ownerReferences.kind", "metadata.ownerReferences.name",
-    "metadata.ownerReferences.controller", "spec.nodeName", "spec.hostUsers", "spec.containers.resources.limits",
-    "status.phase", "status.reason", "status.message", "status.conditions.type", "status.conditions.status",
-    "status.conditions.message", "status.conditions.lastTransitionTime",
+    "metadata.deletionTimestamp", "metadata.finalizers", "metadata.ownerReferences.kind",
+    "metadata.ownerReferences.name", "metadata.ownerReferences.controller", "spec.nodeName", "spec.hostUsers",
+    "spec.containers.resources.limits", "status.phase", "status.reason", "status.message", "status.conditions.type",
+    "status.conditions.status", "status.conditions.message", "status.conditions.lastTransitionTime",
     *(
         f"status.{part}.{name}"
         for part in ("initContainerStatuses", "containerStatuses")

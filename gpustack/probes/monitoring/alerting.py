@@ -1,27 +1,41 @@
 """Rules and receivers that Prometheus and Alertmanager work with, as they report them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePath
+from typing import Any
 
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.host.egress import parse_comparisons
 from gpustack.probes.monitoring.workloads import PROMETHEUS
-from gpustack.probes.parsing import parse_yaml_mapping
+from gpustack.probes.parsing import parse_optional_time, parse_yaml_mapping
 
 
 @dataclass(frozen=True)
 class RuleGroup:
     """Describe a group of rules that Prometheus evaluates: the `file` that it was read from, and the `rules` by the
     series that each records or the alert that it defines. `firing_alerts` are those of its alerts that fire, None where
-    no rule has a state: it records series only, or an older recording has none."""
+    no rule has a state: it records series only, or an older recording has none. `errors` are pairs of a rule and
+    Prometheus' error from its last evaluation."""
 
     file: str
     name: str
     rules: tuple[str, ...]
     firing_alerts: tuple[str, ...] | None = None
+    errors: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class FiringAlert:
+    """Describe an alert that fires: its name, its label severity, its own words, and since when its rule holds."""
+
+    name: str
+    severity: str
+    words: str
+    onset: datetime | None
 
 
 def parse_rule_groups(answer: Answer) -> tuple[RuleGroup, ...]:
@@ -38,9 +52,34 @@ def parse_rule_groups(answer: Answer) -> tuple[RuleGroup, ...]:
             group["name"],
             tuple(rule["name"] for rule in group["rules"]),
             find_firing_alerts(group["rules"]),
+            tuple(find_rule_errors(group["rules"])),
         )
         for group in body["data"]["groups"]
     )
+
+
+def parse_firing_alerts(answer: Answer) -> tuple[FiringAlert, ...]:
+    """Parse the alerts that fire, each once. Raise ValueError where the answer is none of /api/v1/alerts."""
+    body = load_json(answer.stdout)
+    if body["status"] != "success":
+        raise ValueError(shorten_message(answer.stdout))
+    alerts = (parse_firing_alert(alert) for alert in body["data"]["alerts"] if alert["state"] == "firing")
+    return tuple(dict.fromkeys(alerts))
+
+
+def parse_firing_alert(alert: Any) -> FiringAlert:
+    labels, annotations = alert["labels"], alert.get("annotations", {})
+    words = annotations.get("description") or annotations.get("summary") or annotations.get("message") or ""
+    return FiringAlert(
+        labels["alertname"],
+        labels.get("severity", ""),
+        shorten_message(" ".join(str(words).split())),
+        parse_optional_time(alert.get("activeAt")),
+    )
+
+
+def find_rule_errors(rules: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    return ((rule["name"], shorten_message(rule["lastError"])) for rule in rules if rule.get("lastError"))
 
 
 def find_firing_alerts(rules: Sequence[Mapping[str, str]]) -> tuple[str, ...] | None:
@@ -65,10 +104,25 @@ RULE_GROUPS = Probe(
     "alerting.rules",
     Api(
         f"{PROMETHEUS}/api/v1/rules?exclude_alerts=true",
-        ("status", "data.groups.file", "data.groups.name", "data.groups.rules.name", "data.groups.rules.state"),
+        (
+            "status", "data.groups.file", "data.groups.name", "data.groups.rules.name", "data.groups.rules.state",
+            "data.groups.rules.lastError",
+        ),
     ),
     parse_rule_groups,
-)
+)  # fmt: skip
+FIRING_ALERTS = Probe(
+    "alerting.firing",
+    Api(
+        f"{PROMETHEUS}/api/v1/alerts",
+        (
+            "status", "data.alerts.state", "data.alerts.activeAt", "data.alerts.labels.alertname",
+            "data.alerts.labels.severity", "data.alerts.annotations.summary", "data.alerts.annotations.description",
+            "data.alerts.annotations.message",
+        ),
+    ),
+    parse_firing_alerts,
+)  # fmt: skip
 RECEIVERS = Probe(
     "alerting.receivers",
     Api(

@@ -61,7 +61,8 @@ def test_before_installation_all_is_for_install() -> None:
 
 def test_the_operator_is_still_there() -> None:
     labels = {"name": "gpu-operator", "version": "1", "status": "deployed", "owner": "helm"}
-    release = {"metadata": {"name": "x", "namespace": "gpu-operator", "labels": labels}}
+    secret = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": labels}
+    release = {"metadata": secret}
     policy = {"metadata": {"name": "cluster-policy"}, "status": {}}
     snapshot = build_snapshot(
         {}, {**build_cluster("helm.releases", release), **build_cluster("gpu.cluster-policies", policy)}

@@ -99,7 +99,7 @@ def test_gpustack_waits_as_long_as_its_helm_does() -> None:
 
 def test_the_failed_release_of_another_namespace_is_theirs() -> None:
     foreign = json.loads(build_releases("deployed").stdout)
-    foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
+    foreign["items"].append({"metadata": {"name": "sh.helm.release.v1.shop.v1", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
     }}})  # fmt: skip
     assert judge_check("st-helm-failed", make_answer("helm.releases", json.dumps(foreign))).outcome == "ok"
@@ -199,7 +199,8 @@ def test_a_failed_release_explains_missing_targets() -> None:
     id = "st-helm-failed -> st-no-gpu-labels"
     assert judge_check(id, build_releases("failed"), location="k1").outcome == "ok"
     operator = {"name": "gpu-operator", "version": "1", "status": "failed", "owner": "helm"}
-    first = {"items": [{"metadata": {"name": "x", "namespace": "gpu-operator", "labels": operator}}]}
+    secret = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": operator}
+    first = {"items": [{"metadata": secret}]}
     assert judge_check(id, make_answer("helm.releases", json.dumps(first)), location="k1").outcome == "failed"
     second = json.dumps(first).replace('"version": "1"', '"version": "2"')
     assert judge_check(id, make_answer("helm.releases", second), location="k1").outcome == "ok"

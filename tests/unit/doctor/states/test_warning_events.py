@@ -55,6 +55,40 @@ def test_a_warning_about_a_pod_is_a_note_until_it_is_over(pods: list[Any], minut
     assert diagnosis.broken_states == ()
 
 
+def make_event(reason: str, message: str) -> dict[str, Any]:
+    """Make an event of the CoreDNS pod. The messages are those of kubernetes/kubernetes pkg/kubelet/events."""
+    times = {"firstTimestamp": format_time(20), "lastTimestamp": format_time(1), "count": 17}
+    pod = {"kind": "Pod", "namespace": "kube-system", "name": COREDNS}
+    return {"involvedObject": pod, "reason": reason, "message": message, **times}
+
+
+MOUNT = 'MountVolume.SetUp failed for volume "config-volume" : configmap "coredns" not found'
+PROBE = "Readiness probe failed: HTTP probe failed with statuscode: 503"
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "message", "kind"),
+    [
+        ({"waiting": {"reason": "ContainerCreating"}}, "FailedMount", MOUNT, "container-not-started"),
+        ({"running": {"startedAt": format_time(15)}}, "Unhealthy", PROBE, "container-not-ready"),
+    ],
+    ids=["mount", "probe"],
+)
+def test_a_state_that_says_less_than_an_event_has_its_words(
+    state: dict[str, Any], reason: str, message: str, kind: str
+) -> None:
+    pod = make_coredns_pod(make_container("coredns", state))
+    pod["status"]["conditions"][0]["lastTransitionTime"] = format_time(15)
+    diagnosis = diagnose_items(warnings__system=[make_event(reason, message)], pods__system=[pod])
+    (own_state,) = [
+        state for state in diagnosis.abnormal_states if state.subjects[0].startswith(f"pod kube-system/{COREDNS}")
+    ]
+    assert (own_state.kind, own_state.severity) == (kind, "broken")
+    assert own_state.message.endswith(f"; {reason}: {message}")
+    assert "warnings.system" in {entry.answer.probe for entry in own_state.evidence}
+    assert render(diagnosis).count(message) == 1
+
+
 def test_a_warning_about_a_pod_with_a_state_of_its_own_is_not_repeated() -> None:
     pods = [make_coredns_pod(make_crash_loop("coredns", 1))]
     events = read_events("warnings.system", "usual", 1, SANDBOX)

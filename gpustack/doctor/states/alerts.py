@@ -1,0 +1,48 @@
+"""Rules that Prometheus cannot evaluate, and the alerts that fire, in its own words."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.states.scraped_objects import has_monitoring
+from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.events import format_count
+from gpustack.probes.monitoring.alerting import FIRING_ALERTS, RULE_GROUPS
+
+QUIET_SEVERITIES = ("none", "info")
+"""The label severity of alerts that mean nothing alone, such as Watchdog and InfoInhibitor (kubernetes-mixin)."""
+MAX_ALERTS = 12
+
+
+def observe_rules(view: View) -> Iterator[AbnormalState]:
+    """List rules that Prometheus cannot evaluate: their alert never fires, their series has no samples."""
+    for group in view[RULE_GROUPS]:
+        for name, error in group.errors:
+            command = Command("kubectl", "get", "prometheusrules", "--all-namespaces")
+            yield AbnormalState(
+                "rule-failing", "risk", (CLUSTER,), (f"rule {name} of {group.name} in {group.file}",), error, command,
+                topic=f"{group.file} {group.name}",
+            )  # fmt: skip
+
+
+def observe_alerts(view: View) -> Iterator[AbnormalState]:
+    """Name the alerts that fire, in their own words, the oldest first. They may be of users, and consequences of what
+    other states say."""
+    alerts = [alert for alert in view[FIRING_ALERTS] if alert.severity not in QUIET_SEVERITIES]
+    if alerts:
+        names = dict.fromkeys(f"{alert.name}: {alert.words}".removesuffix(": ") for alert in alerts)
+        monitoring = view.spec.monitoring
+        service = f"/api/v1/namespaces/{monitoring.namespace}/services/http:{monitoring.release}-prometheus:http-web"
+        command = Command("kubectl", "get", "--raw", f"{service}/proxy/api/v1/alerts")
+        message = f"{format_count(len(alerts), 'alert')} {'fires' if len(alerts) == 1 else 'fire'}"
+        onset = min((alert.onset for alert in alerts if alert.onset), default=None)
+        state = AbnormalState("alerts-firing", "note", (CLUSTER,), ("Prometheus, alerts",), message, command, onset)
+        yield replace(state, last_lines=tuple(names)[:MAX_ALERTS])
+
+
+OBSERVERS = (
+    Observer("rules", "Rules of Prometheus", observe_rules, (RULE_GROUPS,), is_needed=has_monitoring),
+    Observer("alerts", "Alerts that fire", observe_alerts, (FIRING_ALERTS,), is_needed=has_monitoring),
+)

@@ -1,0 +1,58 @@
+"""Pods that were deleted and do not end. A pod in its place, such as that of a DaemonSet, is made when it has ended."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from gpustack.ask.judge import format_value
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.ownership import is_platform_pod
+from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pod_states import (
+    FLANNEL_PODS,
+    GPU_PODS,
+    KEDA_PODS,
+    MONITORING_PODS,
+    STORAGE_PODS,
+    SYSTEM_PODS,
+    PodState,
+)
+
+USUAL_END = timedelta(minutes=2)
+"""The time within which a pod is gone, from the end of its grace period."""
+PODS = (SYSTEM_PODS, FLANNEL_PODS, STORAGE_PODS, GPU_PODS, MONITORING_PODS, KEDA_PODS)
+
+
+def observe_deletions(view: View) -> Iterator[AbnormalState]:
+    """List pods that should have ended. Those of a node that is not Ready end when its kubelet is back."""
+    ready_nodes = {node.name for node in view[NODES] if node.ready}
+    for probe in PODS:
+        for pod in view[probe] if view.has_fact(probe) else ():
+            is_late = pod.ends_by is not None and view.started_at - pod.ends_by > USUAL_END
+            if is_late and (pod.finalizers or pod.node in ready_nodes):
+                yield build_state(view, pod)
+
+
+def build_state(view: View, pod: PodState) -> AbnormalState:
+    return AbnormalState(
+        "pod-not-ended",
+        "broken" if is_platform_pod(view, pod) else "note",
+        (locate_node(view, pod.node),),
+        (f"pod {pod}",),
+        describe_wait(pod),
+        Command("kubectl", "-n", pod.namespace, "describe", "pod", pod.name),
+        pod.ends_by,
+    )
+
+
+def describe_wait(pod: PodState) -> str:
+    if pod.finalizers:
+        return f"it was deleted, and waits for what has set its finalizers {format_value(pod.finalizers)}"
+    running = [container.name for container in pod.containers if container.started_at]
+    state = f"still runs {format_value(running)}" if running else "has not finished its end"
+    return f"it was deleted, and the kubelet of {pod.node} {state}"
+
+
+OBSERVERS = (Observer("deletions", "Pods that were deleted", observe_deletions, (NODES, *PODS)),)

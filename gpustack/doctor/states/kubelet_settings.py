@@ -1,0 +1,50 @@
+"""Kubelets that use another runtime than the one that is configured, or give pods a DNS server that no Service has."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from gpustack.ask.judge import format_value
+from gpustack.ask.view import View
+from gpustack.command import Command
+from gpustack.doctor.states.state import AbnormalState, Observer, Severity
+from gpustack.probes.containerd.daemon import SOCKET
+from gpustack.probes.kubelet.settings import KUBELET_SETTINGS
+from gpustack.probes.proof import SERVICES
+
+DNS_PORT = 53
+SHOW_SETTINGS = Command("grep", "-A", "2", "-E", "containerRuntimeEndpoint|clusterDNS", "/var/lib/kubelet/config.yaml")
+
+
+def observe_runtime(view: View) -> Iterator[AbnormalState]:
+    socket = view[KUBELET_SETTINGS].socket
+    if socket and normalize_path(socket) != normalize_path(SOCKET):
+        message = f"it uses the runtime at {socket}; settings of containerd are those of {SOCKET}"
+        yield build_state(view, "risk", message)
+
+
+def normalize_path(socket: str) -> str:
+    """Return the path of a socket. /var/run is /run (FHS 3.0)."""
+    return socket.removeprefix("unix://").removeprefix("/var")
+
+
+def observe_servers(view: View) -> Iterator[AbnormalState]:
+    """Observe DNS servers of pods that are the address of no Service. A cache on each node has one of its own, which is
+    local to the link (kubernetes.io/docs/tasks/administer-cluster/nodelocaldns)."""
+    servers, services = view[KUBELET_SETTINGS].servers, view[SERVICES]
+    addresses = {service.address for service in services}
+    if servers and not any(server in addresses or ip_address(server).is_link_local for server in servers):
+        names = [f"{service.name} {service.address}" for service in services if DNS_PORT in service.ports.values()]
+        known = format_value(sorted(names)) if names else "none"
+        message = f"it gives pods the DNS server {format_value(servers)}, which no Service has; those of DNS: {known}"
+        yield build_state(view, "broken", message)
+
+
+def build_state(view: View, severity: Severity, message: str) -> AbnormalState:
+    subject = f"kubelet of {view.location}"
+    return AbnormalState("settings-contradict", severity, (view.location,), (subject,), message, SHOW_SETTINGS)
+
+
+OBSERVERS = (
+    Observer("kubelet-runtime", "Runtime of kubelets", observe_runtime, (KUBELET_SETTINGS,), scope="host"),
+    Observer("kubelet-servers", "DNS servers of pods", observe_servers, (KUBELET_SETTINGS, SERVICES), scope="host"),
+)

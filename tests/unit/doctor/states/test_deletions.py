@@ -1,0 +1,67 @@
+"""Pods that were deleted and do not end, laid over the healthy cluster."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.doctor.states.objects import (
+    diagnose_items,
+    format_time,
+    list_states,
+    make_container,
+    make_pod,
+    read_items,
+    render,
+)
+
+EXPORTER = {"app": "nvidia-dcgm-exporter"}
+RUNNING = make_container("nvidia-dcgm-exporter", {"running": {"startedAt": format_time(60)}}, ready=True)
+# NVIDIA/gpu-operator#303, with the words of the kubelet of that report.
+KILL = 'error killing pod: [failed to "KillContainer" with KillContainerError: context deadline exceeded]'
+
+
+def make_deleted_pod(minutes: float, labels: dict[str, str] = EXPORTER, **fields: Any) -> Any:
+    pod = make_pod("gpu-operator", "nvidia-dcgm-exporter-w5nm8", labels, containerStatuses=[RUNNING])
+    pod["metadata"] |= {"deletionTimestamp": format_time(minutes), **fields}
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("minutes", "labels", "severities"),
+    [(1, EXPORTER, []), (5, EXPORTER, ["broken"]), (5, {"app": "shop"}, ["note"])],
+    ids=["in-time", "late", "of-a-user"],
+)
+def test_a_deleted_pod_that_does_not_end_is_reported(
+    minutes: float, labels: dict[str, str], severities: list[str]
+) -> None:
+    states = list_states(diagnose_items(gpu__pods=[make_deleted_pod(minutes, labels)]), "pod-not-ended")
+    assert [state.severity for state in states] == severities
+    assert {state.message for state in states} <= {
+        "it was deleted, and the kubelet of k2 still runs nvidia-dcgm-exporter"
+    }
+
+
+def test_a_finalizer_is_named() -> None:
+    pod = make_deleted_pod(5, finalizers=["example.org/backup"])
+    (state,) = list_states(diagnose_items(gpu__pods=[pod]), "pod-not-ended")
+    assert state.message.endswith("waits for what has set its finalizers example.org/backup")
+
+
+def test_a_pod_of_a_lost_node_is_left_to_the_state_of_its_node() -> None:
+    nodes = read_items("kube.nodes")
+    for node in nodes:
+        conditions = node["status"]["conditions"]
+        next(condition for condition in conditions if condition["type"] == "Ready")["status"] = "Unknown"
+    diagnosis = diagnose_items(kube__nodes=nodes, gpu__pods=[make_deleted_pod(5)])
+    assert list_states(diagnosis, "pod-not-ended") == []
+
+
+def test_the_warning_of_the_kubelet_about_it_is_reported() -> None:
+    event = {
+        "involvedObject": {"kind": "Pod", "namespace": "gpu-operator", "name": "nvidia-dcgm-exporter-w5nm8"},
+        "reason": "FailedKillPod", "message": KILL, "firstTimestamp": format_time(5), "lastTimestamp": format_time(1),
+    }  # fmt: skip
+    diagnosis = diagnose_items(gpu__pods=[make_deleted_pod(5)], warnings__gpu=[event])
+    (state,) = list_states(diagnosis, "pod-not-ended")
+    assert state.message.endswith(f"; FailedKillPod: {KILL}")
+    assert KILL in render(diagnosis)

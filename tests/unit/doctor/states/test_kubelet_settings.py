@@ -1,0 +1,73 @@
+"""A kubelet whose runtime or DNS server is not what the rest of the cluster has."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpustack.ask.script_file import read_script
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.states.state import AbnormalState
+from gpustack.probes.kubelet import settings
+from tests.unit.doctor.states.objects import build_healthy, list_states
+from tests.worlds.snapshots.answers import read_case
+
+# KubeletConfiguration as kubeadm writes it, with a comment and with both forms of a list.
+FILE = """apiVersion: kubelet.config.k8s.io/v1beta1
+clusterDNS:
+- 10.96.0.10
+- "10.96.0.11"
+clusterDomain: cluster.local
+containerRuntimeEndpoint: "unix:///var/run/crio/crio.sock"   # ours
+"""
+
+
+def list_case_states(*edits: tuple[str, str]) -> list[AbnormalState]:
+    healthy = build_healthy()
+    answer = read_case("kubelet.settings", "usual", *edits)
+    diagnosis = diagnose(replace(healthy, answers={**healthy.answers, ("kubelet.settings", "k2"): answer}))
+    return [state for state in list_states(diagnosis, "settings-contradict") if "kubelet" in state.subjects[0]]
+
+
+@pytest.mark.parametrize(
+    "socket", ["unix:///run/containerd/containerd.sock", "unix:///var/run/containerd/containerd.sock"]
+)
+def test_settings_that_agree_are_no_state(socket: str) -> None:
+    assert list_case_states(("unix:///run/containerd/containerd.sock", socket)) == []
+
+
+def test_another_runtime_is_a_risk_with_its_socket() -> None:
+    socket = "unix:///run/k3s/containerd/containerd.sock"
+    (state,) = list_case_states(("unix:///run/containerd/containerd.sock", socket))
+    assert (state.severity, state.locations) == ("risk", ("k2",))
+    assert state.message.startswith(f"it uses the runtime at {socket};")
+
+
+def test_a_dns_server_of_no_service_is_broken() -> None:
+    (state,) = list_case_states(("10.96.0.10", "10.96.0.99"))
+    assert (state.severity, state.subjects) == ("broken", ("kubelet of k2",))
+    assert "10.96.0.99, which no Service has; those of DNS: kube-dns 10.96.0.10" in state.message
+
+
+def test_a_dns_cache_of_the_node_is_no_state() -> None:
+    assert list_case_states(("10.96.0.10", "169.254.20.10")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (FILE, ["socket unix:///var/run/crio/crio.sock", "server 10.96.0.10", "server 10.96.0.11"]),
+        ("clusterDNS: [10.96.0.12]\n", ["server 10.96.0.12"]),
+        ("cgroupDriver: systemd\n", []),
+    ],
+    ids=["block", "flow", "none"],
+)
+def test_the_file_of_the_kubelet_is_read(tmp_path: Path, text: str, lines: list[str]) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    (tmp_path / "systemctl").write_text("#!/bin/sh\necho 0\n")
+    (tmp_path / "systemctl").chmod(0o755)
+    script = read_script(settings.__file__, "settings.sh").replace("/var/lib/kubelet", str(tmp_path))
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    process = subprocess.run(["sh", "-s"], input=script, capture_output=True, text=True, env=environment, check=True)
+    assert process.stdout.splitlines() == lines

@@ -1,0 +1,31 @@
+"""Services of the platform whose selector no pod has, laid over the healthy cluster."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.doctor.states.state import AbnormalState
+from tests.unit.doctor.states.objects import diagnose_items, list_states, read_items
+
+
+def list_service_states(namespace: str, selector: dict[str, str] | None) -> list[AbnormalState]:
+    service: dict[str, Any] = {
+        "metadata": {"name": "kube-dns", "namespace": namespace},
+        "spec": {"clusterIP": "10.96.0.10", "ports": [{"name": "dns", "port": 53}], "selector": selector},
+    }
+    return list_states(diagnose_items(proof__services=[*read_items("proof.services"), service]), "service-without-pods")
+
+
+def test_a_service_whose_selector_was_changed_is_a_risk() -> None:
+    (state,) = list_service_states("kube-system", {"k8s-app": "coredns"})
+    assert (state.severity, state.subjects) == ("risk", ("service kube-system/kube-dns",))
+    assert state.message == "it selects k8s-app=coredns, and no pod of its namespace has these labels"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "selector"),
+    [("kube-system", {"k8s-app": "kube-dns"}), ("kube-system", None), ("shop", {"app": "later"})],
+    ids=["with-pods", "without-selector", "of-a-user"],
+)
+def test_a_service_that_has_pods_or_is_of_others_is_no_state(namespace: str, selector: dict[str, str] | None) -> None:
+    assert list_service_states(namespace, selector) == []
