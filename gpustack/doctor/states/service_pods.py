@@ -20,7 +20,7 @@ def observe_services(view: View) -> Iterator[AbnormalState]:
         probes[view.spec.gpu.namespace] = GPU_PODS
     for service in view[SERVICES]:
         probe = probes.get(service.namespace)
-        if not probe or not service.selector or not view.has_fact(probe) or not (pods := view[probe]):
+        if not probe or not view.has_fact(probe) or not (pods := view[probe]):
             continue
         if not any(service.selector.items() <= pod.labels.items() for pod in pods):
             labels = format_value([f"{key}={value}" for key, value in sorted(service.selector.items())])

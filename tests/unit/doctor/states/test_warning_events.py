@@ -63,6 +63,7 @@ def make_event(reason: str, message: str) -> dict[str, Any]:
 
 
 MOUNT = 'MountVolume.SetUp failed for volume "config-volume" : configmap "coredns" not found'
+LIVENESS = 'Liveness probe failed: Get "http://10.244.0.5:8080/health": context deadline exceeded'
 PROBE = "Readiness probe failed: HTTP probe failed with statuscode: 503"
 
 
@@ -71,13 +72,17 @@ PROBE = "Readiness probe failed: HTTP probe failed with statuscode: 503"
     [
         ({"waiting": {"reason": "ContainerCreating"}}, "FailedMount", MOUNT, "container-not-started"),
         ({"running": {"startedAt": format_time(15)}}, "Unhealthy", PROBE, "container-not-ready"),
+        ({"running": {"startedAt": format_time(0.5)}}, "Unhealthy", LIVENESS, "container-restarts"),
     ],
-    ids=["mount", "probe"],
+    ids=["mount", "readiness", "liveness"],
 )
 def test_a_state_that_says_less_than_an_event_has_its_words(
     state: dict[str, Any], reason: str, message: str, kind: str
 ) -> None:
-    pod = make_coredns_pod(make_container("coredns", state))
+    end = {"exitCode": 137, "reason": "Error", "startedAt": format_time(4), "finishedAt": format_time(1)}
+    is_restarted = kind == "container-restarts"
+    container = make_container("coredns", state, end if is_restarted else None, restartCount=9 * is_restarted)
+    pod = make_coredns_pod(container)
     pod["status"]["conditions"][0]["lastTransitionTime"] = format_time(15)
     diagnosis = diagnose_items(warnings__system=[make_event(reason, message)], pods__system=[pod])
     (own_state,) = [
