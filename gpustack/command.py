@@ -93,7 +93,7 @@ class Template:
 
 
 NO_HINT = Prose("")
-OF_HOSTS = "access|doctor|install|kubeconfig|plan|prove|remediate|reset|serve|snapshot|status|trust|verify"
+OF_HOSTS = "access|care|doctor|install|kubeconfig|plan|prove|remediate|reset|serve|snapshot|status|trust|verify"
 GROUPS = "alerts|autoscale|capacity|config|cost|node|profile|gpu(?: (?:group|policy|config|profiling|stats))?"
 OWN = re.compile(
     rf"(?<![\w`/-])gpustack (?!profile (?:compare|thresholds))(?:{OF_HOSTS}|(?:{GROUPS}) [a-z][a-z-]*)(?![\w-])"

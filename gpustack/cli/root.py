@@ -31,7 +31,7 @@ ORDER = (
         "reset",
         "doctor",
     ),
-    *("alerts", "gpu", "node", "remediate", "capacity", "cost", "lab"),
+    *("alerts", "gpu", "node", "remediate", "care", "capacity", "cost", "lab"),
 )
 """The order in which people need the commands and groups. Others follow by their names."""
 

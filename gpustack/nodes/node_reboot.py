@@ -71,6 +71,10 @@ class Waits:
     boot: float
 
 
+NO_WAITS = Waits(0, 0, 0)
+"""The times of a command that takes only a cordon, for which nothing is waited."""
+
+
 @dataclass(frozen=True)
 class NodeReboot:
     """Reboot the host of a node. `record` is the state before. `ended_pods` are pods that a person gives up.

@@ -17,6 +17,9 @@ class Care(Section):
         bool, Field(description="run NVIDIA's diagnostic on idle GPUs once a day, level 1; docs/care.md")
     ] = False
     hour: Annotated[int, Field(strict=True, ge=0, le=23, description="the hour of the day, UTC")] = 3
+    cordon: Annotated[
+        bool, Field(description="let `gpustack care`, which a timer may run, cordon nodes; docs/care.md")
+    ] = False
 
 
 def judge_care(file: str, spec: "Spec") -> Iterator[tuple[set[str], Complaint]]:

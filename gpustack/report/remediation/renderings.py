@@ -1,4 +1,4 @@
-"""The results of `gpustack remediate`, declared as in gpustack/report/renderings.py, which takes them in."""
+"""The results of `gpustack remediate` and `gpustack care`, which gpustack/report/renderings.py takes in."""
 
 from gpustack.exit_status import ExitStatus
 from gpustack.report.rendering import Rendering
@@ -18,4 +18,17 @@ REMEDIATION = Rendering(
         ExitStatus.UNKNOWN: "unknown: the verdict",
     },
 )
-REMEDIATION_RENDERINGS = (LADDER, REMEDIATION)
+CARE = Rendering(
+    "remediation.care_round:CareRound",
+    human="remediation.care:render_human",
+    json="remediation.care:render_json",
+    schema="care",
+    commands="`gpustack care`",
+    meanings={
+        ExitStatus.OK: "no node asks for an act",
+        ExitStatus.DIFFERS: "a node asks for an act: it was cordoned, or it is named with the reason",
+        ExitStatus.FAILED: "a node could not be read or cordoned",
+        ExitStatus.UNKNOWN: "unknown: the verdict on a node",
+    },
+)
+REMEDIATION_RENDERINGS = (LADDER, REMEDIATION, CARE)

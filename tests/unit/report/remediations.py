@@ -8,11 +8,12 @@ from gpustack.health.fleet import select_gpus
 from gpustack.health.sources import NodeOffer
 from gpustack.probes.kubernetes.nodes import Node
 from gpustack.remediation.act_record import Act
+from gpustack.remediation.care_round import CareEntry, CareRound
 from gpustack.remediation.case import Case
 from gpustack.remediation.ladder import build_ladder
 from gpustack.remediation.result import RemediationResult
 from gpustack.remediation.target import Target
-from gpustack.report.remediation import json, text
+from gpustack.report.remediation import care, json, text
 from tests.unit.report.drains import NODE, TAKEN_AT, make_plan
 from tests.unit.report.screen import print_screen
 from tests.worlds.prometheus.gpu_series import make_mixed_health
@@ -52,11 +53,21 @@ def make_failed_drain() -> RemediationResult:
     return RemediationResult(build_ladder(make_case()), "failed", reason, 1802.4)
 
 
+def make_care_round() -> CareRound:
+    reason = "it is cordoned; the next rung is drain"
+    silent = CareEntry("gpu3", None, "failed", "There is no node gpu3. The cluster has: gpu1, gpu2.")
+    return CareRound(
+        (CareEntry("gpu1", build_ladder(make_case()), "none", reason), silent), ("gpu4",), only_checked=False
+    )
+
+
 RENDERINGS: dict[str, Callable[[], str]] = {
     "remediation-shown.txt": lambda: print_screen(lambda screen: text.render_human(screen, make_shown_ladder())),
     "remediation-shown.json": lambda: json.render_json(make_shown_ladder()),
     "remediation-failed.txt": lambda: print_screen(
         lambda screen: text.render_human(screen, make_failed_drain(), evidence="runs/1")
     ),
+    "care.txt": lambda: print_screen(lambda screen: care.render_human(screen, make_care_round(), evidence="runs/1")),
+    "care.json": lambda: care.render_json(make_care_round(), evidence="runs/1"),
     "remediation-failed.json": lambda: json.render_json(make_failed_drain(), evidence="runs/1"),
 }
