@@ -37,6 +37,7 @@ from gpustack.doctor.states import (
     scraped_objects,
     service_pods,
     units,
+    unproven_boots,
     warning_events,
     workloads,
 )
@@ -50,8 +51,8 @@ MODULES = (
 OBSERVERS: tuple[Observer, ...] = tuple(observer for module in MODULES for observer in module.OBSERVERS)
 OPTIONAL_OBSERVERS = (
     *outside_names.OBSERVERS, *cordons.OBSERVERS, *budgets.OBSERVERS, *kernel_messages.OBSERVERS,
-    *proven_gpus.OBSERVERS, *gates.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS, *placements.OBSERVERS,
-    *bindings.OBSERVERS, *kubelet_errors.OBSERVERS, *alerts.OBSERVERS, *manifests.OBSERVERS,
+    *proven_gpus.OBSERVERS, *gates.OBSERVERS, *unproven_boots.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS,
+    *placements.OBSERVERS, *bindings.OBSERVERS, *kubelet_errors.OBSERVERS, *alerts.OBSERVERS, *manifests.OBSERVERS,
     *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS, *certificate_requests.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""

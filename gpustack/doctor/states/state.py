@@ -27,6 +27,7 @@ Kind = Literal[
     "alerts-firing",
     "answer-refused",
     "api-unavailable",
+    "boot-unproven",
     "budget-never-allows",
     "certificate-pending",
     "container-killed",
