@@ -6,13 +6,19 @@ event for an hour.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
 from gpustack.probes.parsing import parse_optional_time
+
+SIMILAR = "(combined from similar events)"
+"""The first words of an event that stands for others whose messages differ; its first time may be hours before them
+(client-go tools/record/events_cache.go, EventAggregatorByReasonMessageFunc)."""
+LONGEST_RETRY = timedelta(minutes=20)
+"""A controller tries again after 1000 s at most (client-go util/workqueue, DefaultTypedControllerRateLimiter)."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +45,17 @@ def parse_refused_pods(answer: Answer) -> tuple[RefusedPod, ...]:
 
 
 def combine_refusals(refusals: Sequence[RefusedPod]) -> RefusedPod:
-    """Combine the refusals of one controller to the last one, with the time of the first and the number of all."""
-    newest = max(refusals, key=lambda refusal: str(refusal.last_at or ""))
-    first_times = [refusal.first_at for refusal in refusals if refusal.first_at]
-    return replace(newest, first_at=min(first_times, default=None), count=sum(refusal.count for refusal in refusals))
+    """Combine the refusals of one controller to the last one, with the time of the first and the number of all. Those
+    before a longer pause are of an earlier cause. Of several similar events the first time may be such a one's."""
+    newest, *older = sorted(refusals, key=lambda refusal: str(refusal.last_at or ""), reverse=True)
+    episode, start = [newest], newest.last_at if newest.message.startswith(SIMILAR) else newest.first_at
+    for refusal in older:
+        if not (start and refusal.last_at) or start - refusal.last_at > LONGEST_RETRY:
+            break
+        episode.append(refusal)
+        start = min(start, refusal.last_at if refusal.message.startswith(SIMILAR) else refusal.first_at or start)
+    is_known = any(not refusal.message.startswith(SIMILAR) for refusal in episode)
+    return replace(newest, first_at=start if is_known else None, count=sum(refusal.count for refusal in episode))
 
 
 def parse_refused_pod(entry: Any) -> RefusedPod:
