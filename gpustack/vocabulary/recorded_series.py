@@ -30,6 +30,7 @@ SUFFIXES = {
     "mode": "a mode",
     "number": "a number",
     "quantile25": "the lower quartile",
+    "rank": "a rank",
     "rate5m": "a rate of 5 minutes, a second",
     "ratio": "a share, 0 to 1",
     "ratio_rate5m": "a share of the last 5 minutes, 0 to 1",

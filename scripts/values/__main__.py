@@ -4,7 +4,15 @@ import sys
 from pathlib import Path
 
 from gpustack.vocabulary.usage_series import INTERVAL
-from scripts.values import care_rules, certificate_rules, cluster_rules, gpu_rules, usage_rules, workload_rules
+from scripts.values import (
+    care_rules,
+    certificate_rules,
+    cluster_rules,
+    gpu_rules,
+    usage_rules,
+    verdict_rules,
+    workload_rules,
+)
 from scripts.values.capacity import render_capacity
 from scripts.values.cost import render_cost
 from scripts.values.coverage import PAGE, render_page
@@ -28,6 +36,7 @@ def render_files() -> dict[Path, str]:
             "gpustack-gpu-usage": ("30s", gpu_rules.build_usage_rules()),
             "gpustack-gpu-board": ("30s", gpu_rules.build_board_rules()),
             "gpustack-nodes": ("30s", cluster_rules.build_node_rules()),
+            "gpustack-verdicts": ("1m", verdict_rules.build_verdict_rules()),
             "gpustack-gpu-jobs": ("1m", [*workload_rules.build_pod_rules(), *workload_rules.build_job_rules()]),
             "gpustack-day": ("1m", [*cluster_rules.build_day_rules(), *workload_rules.build_day_rules()]),
             "gpustack-half-hours": (

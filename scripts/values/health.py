@@ -107,6 +107,13 @@ def build_link_panels() -> list[Panel]:
 def build_verdict_panels() -> list[Panel]:
     return [
         build_figure_panel(
+            "Verdict",
+            "none",
+            "gpu_verdict:rank",
+            "By the sources in Prometheus: 0 ok, 1 watch, 2 restart-app, 3 unknown, 4 reset, 5 reboot, 6 replace.",
+            board=True,
+        ),
+        build_figure_panel(
             "Recovery action",
             "none",
             "gpu_recovery_action:code",

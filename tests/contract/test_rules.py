@@ -46,6 +46,7 @@ OWNERS = {
     "gpustack:job_": ("workload_namespace", "job_name"),
     "gpustack:model_": ("modelName",),
     "gpustack:gpu_scrape_targets": ("UUID",),
+    "gpustack:xid_": ("xid",),
 }
 PAGE = ROOT / "docs" / "alerts.md"
 
