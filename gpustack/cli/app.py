@@ -17,6 +17,7 @@ from gpustack.cli.lab_distribution import add_lab_commands
 from gpustack.cli.node import commands as node
 from gpustack.cli.profile import commands as profile
 from gpustack.cli.root import BUNDLES, DIAGNOSE, LAB, OPERATE, ROOT, sort_commands
+from gpustack.cli.wrong_usage import READER_ENDED
 
 app = ROOT
 for module in iter_modules(commands.__path__):
@@ -60,10 +61,21 @@ def main() -> None:
         guard_streams()
         try:
             app()
+        except SystemExit:
+            flush_result()
+            raise
         finally:
             # An error of the flush is still reported. A reader that closed the pipe needs no report.
             with suppress(BrokenPipeError):
                 sys.stdout.flush()
+
+
+def flush_result() -> None:
+    """Write what is left of the result. A reader that ended before has not seen it, whatever its status was."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise SystemExit(READER_ENDED) from None
 
 
 if __name__ == "__main__":

@@ -30,6 +30,11 @@ class Terminal(Console):
             # COLUMNS=0 means that the width is not known; rich would print nothing.
             self.width = UNKNOWN_WIDTH
 
+    def on_broken_pipe(self) -> None:
+        """Raise the error of a reader that ended. Rich would exit with 1, which is the status of a difference."""
+        self.quiet = True
+        raise BrokenPipeError
+
     def hide_secrets(self, inventory: "Inventory") -> None:
         self.secrets = inventory.secrets
 

@@ -38,6 +38,7 @@ SAFEGUARDS = {
 # No variable of the operator's environment replaces these settings.
 FORCED = {
     "PATH",
+    "LC_ALL",
     "ANSIBLE_CONFIG",
     "ANSIBLE_ROLES_PATH",
     "ANSIBLE_HOST_KEY_CHECKING",

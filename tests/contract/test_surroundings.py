@@ -45,13 +45,18 @@ def test_a_narrow_terminal_loses_no_word(line: str) -> None:
     assert [word for word in wide.stdout.decode().split() if word not in text] == []
 
 
-def test_a_reader_that_ends_is_no_difference() -> None:
-    command = [sys.executable, "-m", "gpustack.cli.app", "explain"]
+@pytest.mark.parametrize("line", [*LINES, f"plan --from {EXAMPLES}/recordings/healthy.jsonl", "version", "--help"])
+@pytest.mark.parametrize("output", ["human", "json"])
+def test_a_reader_that_ends_is_no_difference(line: str, output: str) -> None:
+    options = ["-o", "json"] if output == "json" and "explain" not in line and line != "--help" else []
+    command = [sys.executable, "-m", "gpustack.cli.app", *line.split(), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout
         assert process.stderr
         process.stdout.close()
-        assert (process.stderr.read(), process.wait()) == (b"", 141)
+        errors = process.stderr.read()
+        assert process.wait() == 141
+        assert b"rror" not in errors
 
 
 def test_a_full_disk_is_told() -> None:

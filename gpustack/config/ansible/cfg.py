@@ -18,6 +18,9 @@ from gpustack.errors import ConfigError
 from gpustack.files.read import read_text
 
 EMPTY = Path(__file__).with_name("empty.cfg")
+LOCALE = "C.UTF-8"
+"""Ansible ends at once where the locale is not UTF-8 or not on the machine (`ansible.cli.initialize_locale`). This one
+is a part of glibc's packages, so it is there where no other one was generated."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,9 @@ def explain_disregard(env: Mapping[str, str] = os.environ, cwd: Path | None = No
 
 
 def build_environment(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> dict[str, str]:
-    """Build the variable with which Ansible uses the file in force and looks for no other."""
+    """Build the variables with which Ansible uses the file in force, looks for no other, and starts in any locale."""
     path = find_cfg_file(env, cwd)
-    return {"ANSIBLE_CONFIG": str((path if path and path.is_file() else EMPTY).absolute())}
+    return {"ANSIBLE_CONFIG": str((path if path and path.is_file() else EMPTY).absolute()), "LC_ALL": LOCALE}
 
 
 def read_ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> AnsibleCfg:
