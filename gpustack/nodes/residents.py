@@ -57,6 +57,21 @@ def explain_stay(pod: NodePod) -> str:
 def describe_loss(pod: NodePod) -> str:
     """Describe what is lost with a pod; empty where nothing is."""
     losses = [] if pod.owner_kind else ["no controller makes it anew"]
-    if pod.scratch_volumes:
-        losses.append(f"its emptyDir {', '.join(pod.scratch_volumes)} is lost")
+    if volumes := [name for name in pod.scratch_volumes if not is_generated(pod, name)]:
+        losses.append(f"its emptyDir {', '.join(volumes)} is lost")
     return "; ".join(losses)
+
+
+def is_generated(pod: NodePod, volume: str) -> bool:
+    """Tell whether the next pod writes a volume anew before it starts. The Prometheus operator gives the pods of its
+    StatefulSets a `config-out`, in memory, into which their init container copies the configuration from a Secret
+    (prometheus-operator pkg/prometheus/statefulset.go, BuildCommonVolumes; pkg/alertmanager/statefulset.go). It sets
+    these labels over those that others give."""
+    program, instance = (pod.labels.get(f"app.kubernetes.io/{key}", "") for key in ("name", "instance"))
+    return (
+        volume == "config-out"
+        and program in ("prometheus", "alertmanager")
+        and pod.labels.get("app.kubernetes.io/managed-by") == "prometheus-operator"
+        and pod.owner_kind == "StatefulSet"
+        and pod.owner.startswith(f"{program}-{instance}")
+    )

@@ -1,6 +1,7 @@
 """A drain lets pods leave or stay, or refuses them, on recorded answers; selectors match labels of any kind."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -43,6 +44,51 @@ def test_each_recorded_pod_has_its_fate() -> None:
     assert {name: resident.budget_reason for name, resident in judge().items() if resident.budget_reason} == {
         "web": figures
     }
+
+
+def build_operated_pod(**changes: Any) -> NodePod:
+    """Build Alertmanager's pod of a new cluster. Constructed from prometheus-operator, pkg/alertmanager/statefulset.go
+    and pkg/prometheus/statefulset.go, and the names that a drain of such a cluster showed."""
+    keys = {"name": "alertmanager", "instance": "monitoring-alertmanager", "managed-by": "prometheus-operator"}
+    pod = replace(
+        find_pod("cache"),
+        namespace="monitoring",
+        name="alertmanager-monitoring-alertmanager-0",
+        owner_kind="StatefulSet",
+        owner="alertmanager-monitoring-alertmanager",
+        labels={f"app.kubernetes.io/{key}": value for key, value in keys.items()},
+        scratch_volumes=("config-out",),
+    )
+    return replace(pod, **changes)
+
+
+def test_a_volume_that_the_operator_writes_again_is_no_loss() -> None:
+    labels = build_operated_pod().labels
+    prometheus = build_operated_pod(
+        owner="prometheus-monitoring-prometheus",
+        labels={
+            **labels,
+            "app.kubernetes.io/name": "prometheus",
+            "app.kubernetes.io/instance": "monitoring-prometheus",
+        },
+    )
+    for pod in (build_operated_pod(), prometheus):
+        assert [(resident.fate, resident.reason) for resident in judge_residents([pod], ())] == [("leaves", "")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"labels": {}}, "config-out"),
+        ({"owner_kind": "ReplicaSet"}, "config-out"),
+        ({"owner": "alertmanager-mine"}, "config-out"),
+        ({"scratch_volumes": ("config-out", "alertmanager-monitoring-alertmanager-db")}, "alertmanager-monitoring"),
+    ],
+)
+def test_every_other_volume_is_a_loss(changes: dict[str, Any], reason: str) -> None:
+    (resident,) = judge_residents([build_operated_pod(**changes)], ())
+    assert resident.fate == "refused"
+    assert resident.reason.startswith(f"its emptyDir {reason}")
 
 
 def test_only_the_named_pod_is_given_up() -> None:
