@@ -28,6 +28,10 @@ def suggest_after_plan(plan: Plan) -> Hint:
     """Suggest the command after `plan` and `verify`; none when there is nothing to do."""
     if plan.converged:
         return NO_HINT
+    for name in plan.unreachable_hosts:
+        reach = plan.snapshot.reach[name]
+        hint = reach.hint if reach.reference.startswith("host-key-") else NO_HINT
+        return hint or Command("gpustack", "explain", reach.reference)
     # A hint may be prose: it stands beside its finding, and what is next is a command.
     explanations = [
         Command("gpustack", "explain", "upgrade-needed" if mismatch.cure == "upgrade" else f"{state.step}/{check}")
@@ -39,10 +43,6 @@ def suggest_after_plan(plan: Plan) -> Hint:
         return build_command(plan.inventory, "install")
     if explanations:
         return explanations[0]
-    for name in plan.unreachable_hosts:
-        reach = plan.snapshot.reach[name]
-        hint = reach.hint if reach.reference.startswith("host-key-") else NO_HINT
-        return hint or Command("gpustack", "explain", reach.reference)
     return build_command(plan.inventory, "plan", "-v")
 
 

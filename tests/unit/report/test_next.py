@@ -51,6 +51,8 @@ def test_an_unreached_host_is_explained() -> None:
         "kube3", "host-sudo-password", "sudo asks", Prose("let this login use sudo (visudo), or log in as root")
     )
     assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [reach])) == "gpustack explain host-sudo-password"
+    differing = [*make_answers("kube1", swap="on"), *make_answers("kube2"), PODS_GOOD]
+    assert suggest_after_plan(make_plan([*NAMES, "kube3"], differing, [STRANGER])) == "ssh-keyscan 10.0.0.3"
     silent = Reach("kube3", "host-ssh-login", "not let in")
     assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
 
