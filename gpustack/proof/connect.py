@@ -14,7 +14,7 @@ from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.ports import UNIT_PORTS
-from gpustack.errors import RolloutError, UsageError, describe_os_error
+from gpustack.errors import RolloutError, UnreachableError, UsageError, describe_os_error
 from gpustack.events import Reporter
 from gpustack.metrics import prometheus
 from gpustack.metrics.web import Access as Address
@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 
 STANDALONE_PORTS: dict[str, int] = {"prometheus": UNIT_PORTS[PROMETHEUS], "alertmanager": UNIT_PORTS[ALERTMANAGER]}
 SIGNED = (credential.CERTIFICATE, credential.SERVER)
+PROHIBITED = "prohibited"
+"""A word of sshd's message where it may not forward (RFC 4254, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED). The reason for an
+address where nothing listens is SSH_OPEN_CONNECT_FAILED."""
 NO_CLUSTER = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
 
 
@@ -184,7 +187,8 @@ def forward_cluster(part: Part, snapshot: Snapshot) -> Iterator[tuple[str, int]]
 @contextmanager
 def forward_part(host: Host, access: Access, local_port: int = 0) -> Iterator[tuple[PortForwarder, str, int]]:
     """Forward a part of the monitoring, and yield the forwarder with the local address and port. Raise HostRefused,
-    RolloutError where sshd refuses forwarding, and UsageError where the local port cannot be opened."""
+    RolloutError where sshd refuses forwarding, UnreachableError where the part does not run, and UsageError where the
+    local port cannot be opened."""
     with open_forwarder(host) as forwarder:
         address, number = forward(forwarder, host, (access.service.address, access.port), access.part, local_port)
         yield forwarder, address, number
@@ -210,7 +214,11 @@ def forward(
     try:
         return forwarder.forward(*endpoint, local_port)
     except ConnectionRefusedError as error:
-        raise build_forwarding_error(host.name, error) from error
+        if PROHIBITED in str(error):
+            raise build_forwarding_error(host.name, error) from error
+        message = f"Nothing listens at the address of {part}; nothing was created."
+        reason = f"{host.name} cannot connect to {error}. No pod of it is ready, or there is none."
+        raise UnreachableError("part-not-running", message, reason, Command("gpustack", "doctor")) from error
     except OSError as error:
         reason, hint = f"127.0.0.1:{local_port}: {describe_os_error(error)}", Command("gpustack", "access", part)
         message = "The port cannot be opened on this machine."

@@ -153,6 +153,9 @@ def test_without_a_receiver_nothing_is_asked(site: Site, monkeypatch: pytest.Mon
 def test_an_unreachable_alertmanager_is_an_error(site: Site) -> None:
     site.refuse = ConnectionRefusedError("10.96.7.1:9093: Connect failed")
     error = expect_error()
+    assert (error.reference, error.code, error.hint) == ("part-not-running", 4, "gpustack doctor")
+    site.refuse = ConnectionRefusedError("10.96.7.1:9093: Administratively prohibited")
+    error = expect_error()
     assert (error.reference, error.code) == ("forwarding-refused", 5)
     site.refuse = HostRefused(Reach("kube1", "host-ssh-unreachable", "no route to host", hint=Command("ping", "kube1")))
     error = expect_error()
