@@ -50,13 +50,20 @@ class RebootResult:
         return all(outcome.outcome in {"rebooted", "skipped"} for outcome in self.outcomes)
 
     @property
+    def has_refused_pods(self) -> bool:
+        """Tell whether a pod on one of the nodes would be refused, which is the end of its node."""
+        return any(
+            resident not in target.jobs for target in self.plan.targets for resident in target.drain.select("refused")
+        )
+
+    @property
     def exit_status(self) -> ExitStatus:
         ends = {outcome.outcome for outcome in self.outcomes}
         stop_reasons = {outcome.reason for outcome in self.outcomes if outcome.outcome == "stopped"}
         return select_status(
             interrupted=INTERRUPTED in stop_reasons,
             failed="failed" in ends or stop_reasons,
-            differs="skipped" in ends and not self.only_checked,
+            differs="skipped" in ends or (self.only_checked and self.has_refused_pods),
         )
 
     @property

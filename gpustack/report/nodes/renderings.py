@@ -33,8 +33,8 @@ REBOOT = Rendering(
     schema="node-reboot",
     commands="`gpustack node reboot`",
     meanings={
-        ExitStatus.OK: "every host was rebooted and is as before, or none was due; with --check, shown",
-        ExitStatus.DIFFERS: "a node was skipped",
+        ExitStatus.OK: "every host was rebooted and is as before, or none was due; with --check, all can be rebooted",
+        ExitStatus.DIFFERS: "a node was skipped; with --check, it would be, as for a pod that is refused",
         ExitStatus.FAILED: "a node is not as before, or the reboot was stopped",
     },
 )

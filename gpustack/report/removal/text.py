@@ -1,8 +1,11 @@
 """A reset for people: what it would remove, what it removed, and what remains. report/removal/json.py has it for
 programs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
 from gpustack.events import format_count
 from gpustack.report.findings import print_command, print_field, print_text
 from gpustack.report.format import format_locations
@@ -10,6 +13,7 @@ from gpustack.report.human import print_failures, print_next_command, print_play
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 from gpustack.times import format_duration
 
 SYSTEM_NAMESPACES = ("kube-system/", "kube-flannel/")
@@ -31,7 +35,7 @@ def render_removal(console: Terminal, removal: Removal) -> None:
     console.hide_secrets(removal.snapshot.inventory)
     print_text(console, f"{format_count(len(removal.hosts), 'host')}, {format_fact_summary(removal)}: to be removed")
     for host_removal in removal.hosts:
-        print_host(console, host_removal)
+        print_host(console, host_removal, removal.snapshot)
     print_remaining(console, removal)
     if any(host_removal.pods or host_removal.cluster for host_removal in removal.due_hosts):
         print_text(console, "\nWhat pods and etcd stored on these hosts is lost.", "bold")
@@ -50,7 +54,7 @@ def render_outcome(console: Terminal, outcome: ResetOutcome, evidence: str = "")
         print_text(console, f"\nstopped: {outcome.stop_reason}", "red")
     for host_removal in outcome.after.hosts if code else ():
         if host_removal.due:
-            print_host(console, host_removal)
+            print_host(console, host_removal, after.snapshot)
     print_text(
         console, f"\n{format_count(len(after.hosts), 'host')}: {describe_state(outcome)}", "" if code else "green"
     )
@@ -69,16 +73,16 @@ def describe_state(outcome: ResetOutcome) -> str:
     return "nothing of gpustack is left"
 
 
-def print_host(console: Terminal, host_removal: HostRemoval) -> None:
+def print_host(console: Terminal, host_removal: HostRemoval, snapshot: Snapshot) -> None:
     role = "control plane" if host_removal.control_plane else "worker"
     cluster_suffix = f" of {host_removal.cluster}" if host_removal.cluster else ""
     print_text(console, f"\n{host_removal.host}  {role}{cluster_suffix}", "bold")
-    for name, text in list_rows(host_removal):
+    for name, text in list_rows(host_removal, list_platform_namespaces(View(snapshot, CLUSTER))):
         style = STYLES.get(name, "")
         print_field(console, f"  {name}", text, INDENT, style, style)
 
 
-def list_rows(host_removal: HostRemoval) -> Iterator[tuple[str, str]]:
+def list_rows(host_removal: HostRemoval, platform: Collection[str]) -> Iterator[tuple[str, str]]:
     if not host_removal.due:
         yield "nothing", "of gpustack is on it"
     if host_removal.foreign:
@@ -91,7 +95,7 @@ def list_rows(host_removal: HostRemoval) -> Iterator[tuple[str, str]]:
     if host_removal.pods is None:
         yield "pods", "unknown which ones run"
     elif host_removal.pods:
-        yield "pods stop", describe_pods(host_removal.pods)
+        yield "pods stop", describe_pods(host_removal.pods, platform)
     for step, traces in host_removal.traces:
         yield step, ", ".join(map(str, traces))
     if host_removal.holds:
@@ -102,11 +106,18 @@ def list_rows(host_removal: HostRemoval) -> Iterator[tuple[str, str]]:
         yield "unknown", text
 
 
-def describe_pods(names: tuple[str, ...]) -> str:
-    user_pods = [name for name in names if not name.startswith(SYSTEM_NAMESPACES)]
-    system_text = f"{len(names) - len(user_pods)} of Kubernetes"
+def describe_pods(names: tuple[str, ...], platform: Collection[str]) -> str:
+    """Describe pods by who has them. `platform` has the namespaces of gpustack and Kubernetes."""
+    system_pods = [name for name in names if name.startswith(SYSTEM_NAMESPACES)]
+    own_pods = [name for name in names if name.partition("/")[0] in platform and name not in system_pods]
+    user_pods = [name for name in names if name not in system_pods and name not in own_pods]
     pod_list = ", ".join(user_pods[:MAX_PODS]) + (", …" if len(user_pods) > MAX_PODS else "")
-    return f"{len(user_pods)} of yours ({pod_list}), {system_text}" if user_pods else system_text
+    parts = [
+        f"{len(user_pods)} of yours ({pod_list})" if user_pods else "",
+        f"{len(own_pods)} of gpustack" if own_pods else "",
+        f"{len(system_pods)} of Kubernetes",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def print_remaining(console: Terminal, removal: Removal) -> None:

@@ -43,11 +43,16 @@ def test_without_a_yes_nothing_is_recorded(node_api: NodeApi) -> None:
 def test_a_check_names_what_waits_and_what_is_refused(node_api: NodeApi) -> None:
     result = run("--check")
     text = " ".join(result.stdout.split())
-    assert (result.exit_code, node_api.read()["calls"]) == (0, [])
+    assert (result.exit_code, node_api.read()["calls"]) == (1, [])
     assert "2 hosts to be rebooted, one host after the other" in text
     assert "until these have ended: default/slice, team-a/notebook, team-a/train-9cqn5 (Job train)" in text
     assert "refused team-a/cache-8488fccc77-xkwtd: its emptyDir data, fast is lost" in text
     assert "control plane, so it comes last" in text
+
+
+def test_a_check_of_nodes_that_can_be_rebooted_is_good(node_api: NodeApi) -> None:
+    node_api.keep_pods("exporter", "train", "slice")
+    assert run("--check").exit_code == 0
 
 
 def test_a_node_that_cannot_be_drained_holds_up_no_other(node_api: NodeApi) -> None:

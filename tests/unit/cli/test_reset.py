@@ -18,6 +18,7 @@ from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.command import Command
 from gpustack.errors import GpustackError, LockedError, UnreachableError
+from gpustack.report.removal.text import describe_pods
 from gpustack.rollout import evidence, playbook
 from gpustack.rollout import run as locked_run
 from gpustack.rollout.lease import Places
@@ -272,3 +273,10 @@ def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pyte
     monkeypatch.setattr(locked_run, "hold_locks", raise_locked)
     assert expect_error("--yes", "-q").code == 7
     assert fake_world.played_hosts == []
+
+
+def test_pods_are_counted_by_who_has_them() -> None:
+    names = ("monitoring/monitoring-grafana-1", "gpu-operator/gpu-operator-1", "shop/web-0", "kube-system/coredns-1")
+    platform = frozenset({"kube-system", "monitoring", "gpu-operator"})
+    assert describe_pods(names, platform) == "1 of yours (shop/web-0), 2 of gpustack, 1 of Kubernetes"
+    assert describe_pods(names[:1], platform) == "1 of gpustack, 0 of Kubernetes"
