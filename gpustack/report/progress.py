@@ -4,6 +4,7 @@ A process has one terminal, so there is one live line. A result or an error is w
 """
 
 import atexit
+import re
 import threading
 import time
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 REPEAT_INTERVAL = 15.0
 """A plain log repeats after so many seconds what is being waited for."""
+DURATION = re.compile(r"\d+(?:\.\d+)? (?:ms|s|min|h|d)\b")
+"""A time that counts up or down makes no other line of a wait."""
 
 live_lines: list["LiveLine"] = []
 
@@ -137,12 +140,16 @@ class Lines:
         """Print the first line of a failure; the report has the whole of it."""
         # It is redacted before it is cut, since half a secret is not recognized.
         first, _, _ = redact(event.message.strip(), self.secrets).partition("\n")
+        # A host that is waited for fails in the same way each time that it is asked, and the line of the wait says so.
+        if first and any(first in text for text in self.wait_times):
+            return
         self.print_line(join_parts(event.subject, shorten_message(first)))
 
     def report_waiting(self, event: Event) -> None:
         text, current_time = join_parts(event.subject, "waiting", event.message), time.monotonic()
-        if self.line is None and current_time - self.wait_times.get(text, float("-inf")) > REPEAT_INTERVAL:
-            self.wait_times[text] = current_time
+        state = DURATION.sub("", text)
+        if self.line is None and current_time - self.wait_times.get(state, float("-inf")) > REPEAT_INTERVAL:
+            self.wait_times[state] = current_time
             self.print_line(text)
         self.show_activity(text)
 
@@ -152,7 +159,8 @@ class Lines:
             self.print_line(format_ending(event))
         else:
             changes = f", {self.change_count} changed" if self.change_count else ""
-            self.print_line(f"{event.subject}: done in {format_duration(time.monotonic() - start_time)}{changes}")
+            ending = f"{event.message} after" if event.message else "done in"
+            self.print_line(f"{event.subject}: {ending} {format_duration(time.monotonic() - start_time)}{changes}")
         clear_live_lines()
 
     def report_note(self, event: Event) -> None:

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -25,6 +26,8 @@ from gpustack.rollout.watcher import kill_all
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
+WAIT_INTERVAL = 15.0
+"""Seconds after which the task that runs is reported again."""
 LONGEST = 4000
 """Characters of a failure, which may list the output of a whole play."""
 # Keep a host from choosing for the controller, and secrets out of its journal, also when a play is repeated by hand.
@@ -75,13 +78,22 @@ class Tally:
     failures: list[TaskFailure] = field(default_factory=list)
     ok: set[str] = field(default_factory=set)
     diffs: list[tuple[str, str, Any]] = field(default_factory=list)
+    task: str = ""
+    reported_at: float = field(default_factory=time.monotonic)
     hidden_tasks: dict[str, list[str]] = field(default_factory=dict)
+
+    def report_wait(self) -> None:
+        """Report the task that runs, so that a log is never silent for long. A task of minutes has no event."""
+        if self.task and time.monotonic() - self.reported_at >= WAIT_INTERVAL:
+            self.reported_at = time.monotonic()
+            self.report(Event("waiting", self.step, self.task))
 
     def record_event(self, event: dict[str, Any]) -> bool:
         """Record an event. Return True, so that the runner keeps it in its own folder too (which is removed)."""
         kind, event_data = event.get("event", ""), event.get("event_data", {})
         host, task = event_data.get("host", ""), event_data.get("task", "")
         if kind == "playbook_on_task_start":
+            self.task = task
             self.report(Event("task", self.step, task))
         elif kind == "runner_on_ok":
             self.ok.add(host)
@@ -201,7 +213,7 @@ def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: 
             cmdline=f"--forks {FORKS}{' --ask-become-pass' if password else ''}{run_option}{flags}",
             envvars=build_run_environment(folder, path),
             event_handler=tally.record_event,
-            cancel_callback=lambda: bool(ansible.find_stop_reason()),
+            cancel_callback=partial(poll_stop, ansible, tally),
             quiet=True,
             suppress_env_files=True,
             **passwords,
@@ -217,6 +229,12 @@ def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: 
         ]
     with runner.stdout as stdout:
         return stdout.read(), 1 if runner.rc is None else int(runner.rc)
+
+
+def poll_stop(ansible: Ansible, tally: Tally) -> bool:
+    """Tell the runner whether to stop. It asks at each event, and every few seconds without one."""
+    tally.report_wait()
+    return bool(ansible.find_stop_reason())
 
 
 def build_run_environment(folder: Path, path: str) -> dict[str, str]:

@@ -212,10 +212,13 @@ class Rollout:
             snapshot = self.ask(snapshot, [*step.probes, PULL_PROGRESS] if step.pulls else step.probes)
             settling.update_progress(snapshot)
         limit_text = settling.describe() if settling.is_over() else ""
+        is_stopped = bool(open_states and self.find_stop_reason())
         for open_state in open_states:
-            self.report(Event("failed", open_state.location, describe_state(open_state) + limit_text))
+            if not is_stopped:
+                text = describe_state(open_state).removeprefix(f"{open_state.location}: ")
+                self.report(Event("failed", open_state.location, text + limit_text))
             self.drop(open_state.location, step)
-        self.report(Event("done", step.id, "", settling.seconds))
+        self.report(Event("done", step.id, "stopped" if is_stopped else "", settling.seconds))
         return snapshot
 
     def is_due(self, step_state: StepState) -> bool:

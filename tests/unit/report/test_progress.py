@@ -116,3 +116,26 @@ def test_threads_may_report_at_once() -> None:
         thread.join(timeout=10)
     assert set(stream.getvalue().splitlines()) == {"x" * 50}
     assert len(stream.getvalue().splitlines()) == 800
+
+
+def test_a_time_that_counts_is_no_other_wait() -> None:
+    events = tuple(Event("waiting", "gpu1", f"is asked again in {seconds} s") for seconds in (60, 55, 50))
+    assert render_progress(io.StringIO(), events).splitlines() == ["gpu1: waiting: is asked again in 60 s"]
+
+
+def test_a_host_that_is_waited_for_fails_once() -> None:
+    refusal = Event("failed", "gpu1", "10.0.0.3: connection refused")
+    wait = Event("waiting", "gpu1", "its host gives no answer: gpu1 was not reached: 10.0.0.3: connection refused")
+    failure = Event("failed", "gpu1", "10.0.0.3: no route to host")
+    events = (refusal, wait, refusal, refusal, wait, refusal, failure)
+    assert render_progress(io.StringIO(), events).splitlines() == [
+        "gpu1: 10.0.0.3: connection refused",
+        f"gpu1: waiting: {wait.message}",
+        "gpu1: 10.0.0.3: no route to host",
+    ]
+
+
+def test_a_step_that_was_stopped_is_not_done() -> None:
+    events = (Event("step", "firewall", "kube1"), Event("done", "firewall", "stopped", 11.0))
+    text = re.sub(r"\d+\.\d s", "0.0 s", render_progress(io.StringIO(), events))
+    assert text.splitlines()[-1] == "firewall: stopped after 0.0 s"

@@ -137,7 +137,7 @@ def play_tasks(folder: Path, module: str, tasks: str, monkeypatch: pytest.Monkey
     (folder / "one.yml").write_text(f"- {{hosts: all, gather_facts: false, tasks: [{tasks}]}}\n")
     monkeypatch.setattr(playbook, "locate_playbooks", lambda: folder)
     results: list[dict[str, Any]] = []
-    tally: Any = SimpleNamespace(record_event=results.append)
+    tally: Any = SimpleNamespace(report_wait=lambda: None, record_event=results.append)
     output, rc = playbook.run(
         "one", ["h1"], Ansible([str(folder / "hosts.yml")], folder / "private", ignore_event), tally
     )
@@ -170,3 +170,16 @@ def test_a_play_repeated_by_hand_has_the_same_safeguards(tmp_path: Path) -> None
     settings = dict(word.split("=", 1) for word in words[: words.index("ansible-playbook")])
     assert settings == {key: build_run_environment(tmp_path, "/bin")[key] for key in settings}
     assert {"ANSIBLE_INJECT_FACT_VARS", "ANSIBLE_NO_TARGET_SYSLOG"} <= set(settings)
+
+
+def test_a_task_of_minutes_is_reported_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[Event] = []
+    moments = iter([0.0, 10.0, 16.0, 16.0, 20.0, 31.5, 31.5])
+    monkeypatch.setattr("gpustack.rollout.playbook.time.monotonic", lambda: next(moments))
+    tally = Tally(events.append, "reset", reported_at=0.0)
+    tally.record_event({"event": "playbook_on_task_start", "event_data": {"task": "Ensure the pods have ended"}})
+    next(moments)
+    for _ in range(4):
+        tally.report_wait()
+    waits = [(event.subject, event.message) for event in events if event.kind == "waiting"]
+    assert waits == [("reset", "Ensure the pods have ended")] * 2
