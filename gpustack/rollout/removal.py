@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.probe import FactUnavailable, Probe
+from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command
@@ -22,6 +22,7 @@ from gpustack.rollout.host_ownership import UNKNOWN_HOST, HostOwnership, judge_t
 from gpustack.rollout.host_traces import list_kept_resources, list_traces
 from gpustack.steps.other_cluster import find_foreign_servers
 from gpustack.steps.own_node import find_removable_node
+from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 PROBES: tuple[Probe[Any], ...] = (
     *RESOURCE_PROBES.values(), OWNERSHIP, MEMBERSHIP, MANAGED_PACKAGES, LEFTOVERS, NODES, IDENTITY, ADDRESS, ADDRESSES,
@@ -71,6 +72,11 @@ class Removal:
     unreachable_hosts: tuple[str, ...]
     orphans: tuple[str, ...] = ()
     distributions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def platform_namespaces(self) -> frozenset[str]:
+        """Return the namespaces of gpustack and Kubernetes."""
+        return list_platform_namespaces(View(self.snapshot, CLUSTER))
 
     @property
     def due_hosts(self) -> tuple[HostRemoval, ...]:

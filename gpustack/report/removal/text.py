@@ -3,9 +3,6 @@ programs."""
 
 from collections.abc import Collection, Iterator
 
-from gpustack.ask.probe import CLUSTER
-from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
 from gpustack.events import format_count
 from gpustack.report.findings import print_command, print_field, print_text
 from gpustack.report.format import format_locations
@@ -13,7 +10,6 @@ from gpustack.report.human import print_failures, print_next_command, print_play
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
-from gpustack.steps.platform_namespaces import list_platform_namespaces
 from gpustack.times import format_duration
 
 SYSTEM_NAMESPACES = ("kube-system/", "kube-flannel/")
@@ -35,7 +31,7 @@ def render_removal(console: Terminal, removal: Removal) -> None:
     console.hide_secrets(removal.snapshot.inventory)
     print_text(console, f"{format_count(len(removal.hosts), 'host')}, {format_fact_summary(removal)}: to be removed")
     for host_removal in removal.hosts:
-        print_host(console, host_removal, removal.snapshot)
+        print_host(console, host_removal, removal.platform_namespaces)
     print_remaining(console, removal)
     if any(host_removal.pods or host_removal.cluster for host_removal in removal.due_hosts):
         print_text(console, "\nWhat pods and etcd stored on these hosts is lost.", "bold")
@@ -54,7 +50,7 @@ def render_outcome(console: Terminal, outcome: ResetOutcome, evidence: str = "")
         print_text(console, f"\nstopped: {outcome.stop_reason}", "red")
     for host_removal in outcome.after.hosts if code else ():
         if host_removal.due:
-            print_host(console, host_removal, after.snapshot)
+            print_host(console, host_removal, after.platform_namespaces)
     print_text(
         console, f"\n{format_count(len(after.hosts), 'host')}: {describe_state(outcome)}", "" if code else "green"
     )
@@ -73,11 +69,11 @@ def describe_state(outcome: ResetOutcome) -> str:
     return "nothing of gpustack is left"
 
 
-def print_host(console: Terminal, host_removal: HostRemoval, snapshot: Snapshot) -> None:
+def print_host(console: Terminal, host_removal: HostRemoval, platform: Collection[str]) -> None:
     role = "control plane" if host_removal.control_plane else "worker"
     cluster_suffix = f" of {host_removal.cluster}" if host_removal.cluster else ""
     print_text(console, f"\n{host_removal.host}  {role}{cluster_suffix}", "bold")
-    for name, text in list_rows(host_removal, list_platform_namespaces(View(snapshot, CLUSTER))):
+    for name, text in list_rows(host_removal, platform):
         style = STYLES.get(name, "")
         print_field(console, f"  {name}", text, INDENT, style, style)
 
