@@ -4,13 +4,14 @@ from typing import Literal
 
 from pydantic import Field
 
+from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.nodes.drain import check_drain
 from gpustack.nodes.node_removal import NodeRemovalResult
 from gpustack.nodes.removal_plan import RemovalPlan
 from gpustack.nodes.residents import Resident
 from gpustack.report.document import render_result
-from gpustack.report.findings import print_field, print_text
+from gpustack.report.findings import print_command, print_field, print_text
 from gpustack.report.human import print_next_command
 from gpustack.report.nodes.json import build_pod_row, list_pod_rows
 from gpustack.report.nodes.renderings import REMOVE
@@ -65,6 +66,11 @@ def print_volumes(console: Terminal, plan: RemovalPlan) -> None:
         path = f" in {volume.path}" if volume.path else ""
         text = f"{volume.claim or 'no claim'}: {volume.name}{size}{path} {fate}"
         print_field(console, "volume", text, INDENT, "yellow", "yellow")
+    claims = [volume.claim.partition("/") for volume in plan.volumes if volume.claim]
+    for namespace in dict.fromkeys(namespace for namespace, _, _ in claims):
+        names = dict.fromkeys(name for space, _, name in claims if space == namespace)
+        print_text(console, f"Pods in {namespace} that need these volumes then wait, Pending. To give up the data:")
+        print_command(console, Command("kubectl", "-n", namespace, "delete", "pvc", "--wait=false", *names), INDENT)
     if not plan.volumes:
         print_field(console, "volumes", "none has its data on this node alone", INDENT)
 
