@@ -18,7 +18,7 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.probes.gpu.temporary_changes import MARKS, parse_mark
+from gpustack.probes.gpu.temporary_changes import LOAD, MARKS, Mark, parse_mark
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.applied_objects import SERVICE_MONITORS
 from gpustack.probes.monitoring.scrape import STALE_SECONDS
@@ -152,12 +152,17 @@ def silent_alerts(view: View) -> Result | None:
 def temporary(view: View) -> Result | None:
     """The GPUs have no temporary change, by `--for` or as profiling that is paused: what gpustack changes so stands on
     the node with a deadline and the values before, and the first command of `gpustack gpu` that asks host engines after
-    that puts it back. To end it earlier, set it again without `--for`, or resume profiling."""
-    if not (marks := view[MARKS]):
+    that puts it back. To end it earlier, set it again without `--for`, or resume profiling. A load of `gpustack gpu
+    burn` or a test is none before its deadline: it ends by itself."""
+    parsed_marks = {
+        place: mark
+        for place, text in view[MARKS].items()
+        if not is_running_load(mark := parse_mark(*place, text, view.started_at))
+    }
+    if not parsed_marks:
         return None
-    parsed_marks = {place: parse_mark(*place, text, view.started_at) for place, text in marks.items()}
     words = [
-        f"{node}: {mark.description if mark else f'{change}, no mark of gpustack: {marks[node, change]}'}"
+        f"{node}: {mark.description if mark else f'{change}, no mark of gpustack: {view[MARKS][node, change]}'}"
         for (node, change), mark in parsed_marks.items()
     ]
     late = any(mark and mark.overdue for mark in parsed_marks.values())
@@ -167,6 +172,11 @@ def temporary(view: View) -> Result | None:
         else Command("gpustack", "explain", "gpu-metrics")
     )
     return Result("temporary changes of GPUs", "none", "; ".join(words), "operator", hint=hint)
+
+
+def is_running_load(mark: Mark | None) -> bool:
+    """Tell whether a mark is that of a load which has its time still."""
+    return mark is not None and mark.kind == LOAD and not mark.overdue
 
 
 STEP = Step(

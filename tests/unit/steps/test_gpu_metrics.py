@@ -205,6 +205,13 @@ def test_a_temporary_change_is_named(remaining: timedelta, says: str, hint: str)
     assert result.hint.startswith(hint)
 
 
+@pytest.mark.parametrize(("remaining", "differs"), [(timedelta(minutes=5), False), (-timedelta(minutes=5), True)])
+def test_a_load_is_no_change_before_its_deadline(remaining: timedelta, differs: bool) -> None:
+    texts = {"gpustack.io/temporary-load": Mark("k1", "load", TAKEN_AT + remaining, "bob").text}
+    judgements = judge(STEP, place_list("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
+    assert (judgements["temporary"].result is not None) == differs
+
+
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     alone: Answers = {**build_devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
     assert find_unknown(judge(STEP, alone)) == {
