@@ -1,6 +1,7 @@
 """Recordings of the metrics of GPUs, which end after a time or by Ctrl-C."""
 
 import time
+from collections.abc import Iterable
 
 from gpustack.errors import UnreachableError
 from gpustack.events import Event, Reporter
@@ -8,11 +9,15 @@ from gpustack.metrics.exposition import fetch_families
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Web
 from gpustack.profile.file import Profile, build_profile
-from gpustack.profile.read import query_job
+from gpustack.profile.limits import DEFAULT
+from gpustack.profile.read import query_job, query_windows
 from gpustack.profile.scrape import Scrapes, read_wall_clock
 from gpustack.profile.selection import Selection
+from gpustack.profile.window import GpuWindow
 from gpustack.times import format_duration
 
+LONG = 600.0
+"""Seconds of a record that has enough samples at any usual interval."""
 LEAST, PARTS = 15.0, 20  # Seconds between two lines of progress, and their greatest number.
 
 
@@ -32,11 +37,27 @@ def record_prometheus(
     prometheus: Prometheus, selection: Selection, subject: str, seconds: float, label: str, report: Reporter
 ) -> Profile:
     begin = prometheus.fetch_time()
+    if seconds < LONG:
+        report_few_samples(query_windows(prometheus, selection, begin - LONG, begin), subject, seconds, report)
     try:
         wait_for_end(seconds, subject, report)
     except KeyboardInterrupt:
         report(Event("note", subject, "ended by Ctrl-C"))
     return read_profile(prometheus, selection, subject, begin, prometheus.fetch_time(), label)
+
+
+def report_few_samples(windows: Iterable[GpuWindow], subject: str, seconds: float, report: Reporter) -> None:
+    """Report at once that a record will have too few samples for a verdict, by the interval at which the GPUs were
+    scraped before it. A pod that had no GPU then says nothing."""
+    interval = max((window.interval for window in windows), default=0.0)
+    needed = DEFAULT.least_samples
+    if seconds < needed * interval:
+        text = f"{format_duration(seconds)} give less than the {needed:g} samples of a verdict"
+        report(
+            Event(
+                "note", subject, f"{text}: one in {interval:.3g} s, so that {needed:g} take {needed * interval:.0f} s"
+            )
+        )
 
 
 def wait_for_end(seconds: float, subject: str, report: Reporter) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ ADDRESS = ("--prometheus", "http://prometheus.example.org")
 def job(monkeypatch: pytest.MonkeyPatch) -> Job:
     job = make_job("memory bandwidth", random.Random(3))
     monkeypatch.setattr("gpustack.profile.recording.query_job", lambda *_: job)
+    monkeypatch.setattr("gpustack.profile.recording.query_windows", lambda *_: job.windows)
     monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.fetch_time", lambda _: 5000.0)
     return job
 
@@ -55,6 +57,19 @@ def test_a_recording_is_kept_also_after_ctrl_c(job: Job, tmp_path: Path, monkeyp
     result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert read_profile(tmp_path / "x.json").subject == "gpu1"
+
+
+@pytest.mark.parametrize(("duration", "says"), [("90s", True), ("9m", False)])
+def test_a_record_with_too_few_samples_is_told_at_once(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duration: str, says: bool
+) -> None:
+    windows = [replace(window, interval=15.0) for window in job.windows]
+    monkeypatch.setattr("gpustack.profile.recording.query_windows", lambda *_: windows)
+    monkeypatch.setattr("gpustack.profile.recording.wait_for_end", lambda *_: None)
+    words = ["record", *ADDRESS, "--node", "gpu1", "--for", duration, "--out", str(tmp_path / "x.json")]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    note = "gpu1: 1 min 30 s give less than the 10 samples of a verdict: one in 15 s, so that 10 take 150 s"
+    assert (note in result.output) == says
 
 
 def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +99,7 @@ def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.fetch_time", lambda _: 5000.0)
     jobs = iter((make_job("nothing", random.Random(1)), make_job("compute", random.Random(2))))
     monkeypatch.setattr("gpustack.profile.recording.query_job", lambda *_: next(jobs))
+    monkeypatch.setattr("gpustack.profile.recording.query_windows", lambda *_: ())
     file = str(tmp_path / "idle.json")
     result = CliRunner().invoke(
         app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "--out", file], catch_exceptions=False
