@@ -13,6 +13,7 @@ from gpustack.cli.root import ROOT, SETUP
 from gpustack.cli.session import choose_hosts, choose_steps
 from gpustack.command import Command
 from gpustack.errors import RolloutError, UsageError
+from gpustack.events import Event
 from gpustack.exit_status import ExitStatus
 from gpustack.report.renderings import INSTALL, PLAN, VERIFICATION
 
@@ -120,6 +121,8 @@ def install(
     force = force or adopt
     probes = (*select_probes(STEPS, hosts), *((UNRECORDED,) if adopt else ()))
     before = make_plan(session.gather(hosts, probes), steps, names)
+    if left_steps := list_left_steps(make_plan(before.snapshot, STEPS, names), steps):
+        session.report(Event("note", "", f"not part of --only, and differs: {', '.join(left_steps)}"))
     adoptable = list_adoptable(before.snapshot, names) if adopt else {}
     if before.converged and not force:
         return build_idle_outcome(before)
@@ -148,6 +151,12 @@ def install(
     failed_hosts = [failure.host for playbook_run in outcome.playbook_runs for failure in playbook_run.failures]
     sys.stderr.write(report_failure(hosts, run.folder, session.report, names, failed_hosts))
     raise typer.Exit(status)
+
+
+def list_left_steps(complete: "Plan", steps: Sequence["Step"]) -> list[str]:
+    """List the steps of the complete plan that differ and were not chosen."""
+    ids = {step.id for step in steps}
+    return list(dict.fromkeys(state.step for state in complete.drifted_states if state.step not in ids))
 
 
 def roll_out(
