@@ -74,10 +74,12 @@ def run_proof(
     report: Reporter,
     timeout: float,
     find_stop_reason: Callable[[], str],
+    author: str,
     *,
     cordoned: bool = False,
 ) -> Proof:
-    """Run a proof through the control plane. Raise HostRefused and RolloutError before anything is created."""
+    """Run a proof through the control plane; `author` is who runs it. Raise HostRefused and RolloutError before
+    anything is created."""
     acting = find_acting_host(snapshot)
     variables = {**credential.PROOF.environment, "NAMESPACE": choose_namespace("grafana", snapshot.inventory.spec)}
     with open_forwarder(acting) as forwarder:
@@ -88,6 +90,8 @@ def run_proof(
             prometheus=connect_prometheus(snapshot, forwarder),
             grafana=connect_grafana(snapshot, forwarder, answers[credential.GRAFANA.id]),
             places=places,
+            namespace=snapshot.inventory.spec.gpu.namespace,
+            author=author,
             timeout=timeout,
             cordoned=cordoned,
         )

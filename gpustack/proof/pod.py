@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import is_dead
 from gpustack.proof.contents import ContentsUnknown, list_contents
 from gpustack.proof.kubeconfig import Access
+from gpustack.proof.lease import APPLY, build_proof_lease
 from gpustack.proof.workload import NAMESPACE, OURS, build_namespace
 
 LIMIT = 10
@@ -192,6 +194,17 @@ class Pods:
         body = {"metadata": {"annotations": {name: text}}}
         with raise_refusals():
             self.api.patch_node(node, body, field_manager=manager, **READ)
+
+    def record_proof(self, node: str, namespace: str, moment: datetime, author: str, manager: str) -> None:
+        """Create or renew the Lease that tells when the node was proven. Raise ApiRefused."""
+        from kubernetes.client import CoordinationV1Api
+
+        with raise_refusals():
+            uid = parse_document(self.api.read_node(node, **READ))["metadata"]["uid"]
+            body = build_proof_lease(node, uid, namespace, moment, author)
+            options = {"field_manager": manager, "force": True, "_content_type": APPLY, **READ}
+            leases = CoordinationV1Api(self.api.api_client)
+            leases.patch_namespaced_lease(body["metadata"]["name"], namespace, body, **options)
 
     def open_gate(self, node: str, manager: str) -> str:
         """Remove the gate of a node, and return the cause for which it stays, empty where it is gone. The taints of a

@@ -77,12 +77,15 @@ def empty_proof(snapshot: Snapshot, skipped_hosts: tuple[tuple[str, str], ...]) 
 @dataclass
 class Prover:
     """Run a proof. `prometheus` and `grafana` are the reason as text where they cannot be reached. `timeout` is in
-    seconds, without the removal of pods. With `cordoned`, pods go to cordoned nodes too."""
+    seconds, without the removal of pods. With `cordoned`, pods go to cordoned nodes too. `author` is who runs it, and
+    `namespace` has the Leases that tell when each node was proven."""
 
     run: PodRun
     prometheus: Prometheus | str
     grafana: Grafana | str
     places: Sequence[Place]
+    namespace: str
+    author: str
     timeout: float = TIMEOUT
     cordoned: bool = False
     parts: dict[str, float] = field(default_factory=dict)
@@ -109,15 +112,19 @@ class Prover:
         )  # fmt: skip
 
     def record_gpus(self, rows: Sequence[Row], moment: datetime) -> Iterator[str]:
-        """Record the proven GPUs on their nodes. List the nodes on which that is not possible, with the reason."""
+        """Record the proven GPUs on their nodes, and the time in a Lease for each node, which Prometheus sees. List the
+        nodes of which that is not possible, with the reason."""
         with ExitStack() as connection:
             cluster: Cluster | None = None
             for node, uuids in list_proven_uuids(rows).items():
+                lacks = f"which GPUs of {node} are proven was not recorded on it"
                 try:
                     cluster = cluster or connection.enter_context(self.run.connect())
                     cluster.mark_node(node, PROOF_RECORD, format_proof_record(uuids, moment), MANAGER)
+                    lacks = f"when {node} was proven was not recorded in a Lease, so Prometheus does not know it"
+                    cluster.record_proof(node, self.namespace, moment, self.author, MANAGER)
                 except ApiRefused as error:
-                    yield f"which GPUs of {node} are proven was not recorded on it: {error}"
+                    yield f"{lacks}: {error}"
 
     def open_gates(self, rows: Sequence[Row]) -> Iterator[str]:
         """Open the gates of nodes whose every GPU is proven. List those that stay closed, with the reason."""

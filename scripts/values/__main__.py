@@ -9,6 +9,7 @@ from scripts.values import (
     certificate_rules,
     cluster_rules,
     gpu_rules,
+    proof_rules,
     usage_rules,
     verdict_rules,
     workload_rules,
@@ -47,6 +48,7 @@ def render_files() -> dict[Path, str]:
             "gpustack-operands": ("30s", cluster_rules.build_operand_rules()),
             "gpustack-certificates": ("30s", certificate_rules.build_certificate_rules()),
             "gpustack-care": ("1m", care_rules.build_care_rules()),
+            "gpustack-proofs": ("1m", proof_rules.build_proof_rules()),
         }
     )
     dashboards = VALUES / "dashboards"

@@ -25,6 +25,7 @@ SOURCES = {
     "kube-state-metrics": "tests/recorded/kubernetes",
     "apiserver": "tests/recorded/kubernetes",
     "kubelet": "tests/recorded/kubernetes",
+    "node-exporter": "tests/recorded/kubernetes",
 }
 CONSTRUCTED_LABELS = {
     "DCGM_FI_SYSTEM_DRIVER_VERSION": "dcgm-exporter 4.9.0 renamed DCGM_FI_DRIVER_VERSION",

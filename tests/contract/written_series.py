@@ -29,6 +29,8 @@ OTHER_SERIES = (
     'apiserver_client_certificate_expiration_seconds_bucket{le="604800.0"}',
     'apiserver_client_certificate_expiration_seconds_bucket{le="2.592e+06"}',
     'kube_pod_info{namespace="monitoring",pod="h",node="gpu1"}',
+    'kube_lease_renew_time{namespace="gpu-operator",lease="gpustack-proof-gpu1"}',
+    'node_boot_time_seconds{namespace="monitoring",pod="h"}',
     'node_memory_MemAvailable_bytes{namespace="monitoring",pod="h"}',
     'node_memory_MemTotal_bytes{namespace="monitoring",pod="h"}',
     'container_memory_working_set_bytes{namespace="n",pod="p",container="c"}',

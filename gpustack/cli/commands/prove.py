@@ -53,6 +53,7 @@ def prove(
             run.record,
             options.parse_duration(timeout),
             run.find_stop_reason,
+            run.lock.holder,
             cordoned=cordoned_nodes,
         )
     run.keep_snapshot(snapshot)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,6 +61,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     def change(hosts: Any, verb: str, hosts_to_lock: Any, report: Any) -> Iterator[Any]:
         class Run:
             folder, private, record = tmp_path, tmp_path, report
+            lock = SimpleNamespace(holder="anna@desk")
 
             def find_stop_reason(self) -> str:
                 return ""
@@ -153,6 +155,7 @@ def test_what_was_proven_is_printed_and_returned(
     assert "GPUs on 2 nodes" in result.stdout
     (prover,) = provers
     assert (prover.timeout, [place.node for place in prover.places]) == (60, ["gpu1"])
+    assert (prover.namespace, prover.author) == ("gpu-operator", "anna@desk")
     assert str(prover.prometheus).startswith("Prometheus was not reached: 10.96.7.1:9090: Administratively")
     assert str(prover.grafana).startswith("Grafana was not reached: 10.96.7.2:80: Administratively")
     assert "hunter2" not in result.stdout + result.stderr

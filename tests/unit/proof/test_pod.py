@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
@@ -158,19 +159,22 @@ class Recorder(BaseHTTPRequestHandler):
     """An API that answers everything, and nothing: what the real client lets through arrives here."""
 
     requests: ClassVar[list[tuple[str, Any]]] = []
+    content_types: ClassVar[list[str | None]] = []
 
     def answer(self) -> None:
         size = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(size)) if size else None
         self.requests.append((f"{self.command} {self.path}", body))
+        self.content_types.append(self.headers.get("Content-Type"))
         missing = self.command == "GET" and self.path.endswith(f"/{NAMESPACE}")
         text = b'{"items": []}' if not missing else b'{"message": "not found"}'
+        text = b'{"metadata": {"uid": "node-1"}}' if "/nodes/" in self.path else text
         self.send_response(404 if missing else 200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = do_DELETE = answer  # noqa: N815 - the names of http.server
+    do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815 - the names of http.server
 
     def log_message(self, *_: object) -> None:
         pass
@@ -182,6 +186,7 @@ def real() -> Iterator[Pods]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     Recorder.requests.clear()
+    Recorder.content_types.clear()
     configuration = Configuration(host=f"http://127.0.0.1:{server.server_port}")
     configuration.proxy = None
     with ApiClient(configuration) as client:
@@ -216,6 +221,19 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
     ]
     assert Recorder.requests[2][1] == pod
     assert Recorder.requests[6][1] == {"preconditions": {"uid": "u"}}
+
+
+def test_the_lease_of_a_proof_is_applied_and_goes_with_its_node(real: Pods) -> None:
+    real.record_proof("gpu1", "gpu-operator", datetime(2026, 11, 30, 12, tzinfo=UTC), "anna@desk", "gpustack-proof")
+    lines, bodies = zip(*Recorder.requests, strict=True)
+    leases = "/apis/coordination.k8s.io/v1/namespaces/gpu-operator/leases"
+    assert lines[0] == "GET /api/v1/nodes/gpu1"
+    assert lines[1] == f"PATCH {leases}/gpustack-proof-gpu1?fieldManager=gpustack-proof&force=true"
+    assert Recorder.content_types[1] == "application/apply-patch+yaml"
+    assert bodies[1]["metadata"]["ownerReferences"] == [
+        {"apiVersion": "v1", "kind": "Node", "name": "gpu1", "uid": "node-1"}
+    ]
+    assert bodies[1]["spec"] == {"holderIdentity": "anna@desk", "renewTime": "2026-11-30T12:00:00.000000Z"}
 
 
 def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ def test_the_proven_gpus_are_recorded_on_their_nodes() -> None:
         "gpu1": ProvenGpus(moment, frozenset(UUIDS[:2])),
         "gpu2": ProvenGpus(moment, frozenset(UUIDS[2:])),
     }
+    assert world.nodes.proven_at == dict.fromkeys(("gpu1", "gpu2"), proof.started_at)
     assert proof.warnings == ()
 
 
@@ -23,7 +24,7 @@ def test_a_node_whose_gpus_were_not_all_proven_keeps_its_record() -> None:
     world = World()
     world.prometheus.late = {UUIDS[3]}
     world.prove(places=(place("gpu1", busy=1), place("gpu2")))
-    assert world.nodes.records == {}
+    assert (world.nodes.records, world.nodes.proven_at) == ({}, {})
 
 
 def test_a_record_that_is_refused_is_told_and_the_proof_holds() -> None:
@@ -35,3 +36,14 @@ def test_a_record_that_is_refused_is_told_and_the_proof_holds() -> None:
         "which GPUs of gpu2 are proven was not recorded on it: nodes is forbidden",
     )
     assert proof.exit_status == 0
+
+
+def test_a_lease_that_is_refused_is_told_and_the_record_stays() -> None:
+    world = World()
+    world.nodes.refuse = build_refusal("lease", ApiRefused("leases is forbidden"))
+    proof = world.prove()
+    assert proof.warnings == tuple(
+        f"when {node} was proven was not recorded in a Lease, so Prometheus does not know it: leases is forbidden"
+        for node in ("gpu1", "gpu2")
+    )
+    assert (set(world.nodes.records), proof.exit_status) == ({"gpu1", "gpu2"}, 0)

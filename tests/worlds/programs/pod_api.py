@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from gpustack.events import Event
@@ -65,6 +66,9 @@ class PodApi:
         return self.warning
 
     def mark_node(self, node: str, name: str, text: str, manager: str) -> None:
+        raise AssertionError
+
+    def record_proof(self, node: str, namespace: str, moment: datetime, author: str, manager: str) -> None:
         raise AssertionError
 
     def open_gate(self, node: str, manager: str) -> str:
