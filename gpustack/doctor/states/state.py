@@ -13,7 +13,7 @@ from gpustack.ask.judge import Judgement, Outcome, describe_error
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Evidence, FactUnavailable, Probe, Scope
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.command import Hint
+from gpustack.command import Hint, name_inventory
 from gpustack.config.spec import Spec
 from gpustack.doctor.recent_change import RecentChange
 from gpustack.probes.kubernetes.container_logs import ContainerLog
@@ -161,8 +161,13 @@ def observe(observer: Observer, snapshot: Snapshot, location: str) -> tuple[tupl
         return (), Judgement(observer.id, location, "unknown", None, describe_error(error), view.evidence)
     outcome: Outcome = "failed" if states else "ok"
     judgement = Judgement(observer.id, location, outcome, None, "", view.evidence)
-    states = tuple(replace(state, evidence=view.evidence, yields=observer.yields) for state in states)
-    return states, judgement
+    return tuple(complete_state(state, observer, view) for state in states), judgement
+
+
+def complete_state(state: AbnormalState, observer: Observer, view: View) -> AbnormalState:
+    """Return the state with the evidence of the view, and with the inventory in its next command."""
+    command = name_inventory(state.next_command, view.snapshot.inventory.name)
+    return replace(state, evidence=view.evidence, yields=observer.yields, next_command=command)
 
 
 def observe_all(

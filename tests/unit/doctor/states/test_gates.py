@@ -37,12 +37,13 @@ def test_the_age_and_the_proof_are_named() -> None:
     (state,) = observe_gates("joined-behind-the-gate", 90)
     assert state.message.startswith("behind the gate since it joined, for 1 h 30 min: it takes no ordinary pods")
     assert str(state.next_command).startswith("gpustack prove")
+    assert " -i " in state.next_command
 
 
 def test_after_a_reset_the_diagnostic_is_named() -> None:
     (state,) = observe_gates("reset-behind-the-gate", None, unschedulable=True)
     assert "since a reset of its GPUs, for an unknown time" in state.message
-    assert str(state.next_command).startswith("gpustack gpu diag --node gpu1 --cordoned")
+    assert str(state.next_command).startswith("gpustack gpu diag -i hosts.yml --node gpu1 --cordoned")
 
 
 def test_a_node_without_a_gate_is_no_finding() -> None:

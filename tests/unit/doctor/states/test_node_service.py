@@ -27,7 +27,8 @@ def test_a_node_that_gpustack_left_cordoned_is_a_risk(reboot_record: str, verb: 
     assert (state.kind, state.severity, state.subjects) == ("node-left-cordoned", "risk", ("node gpu1",))
     assert "ann@desk" in state.message
     assert state.message.endswith("not uncordoned since: 4 nvidia.com/gpu accept no new pods")
-    assert str(state.next_command).startswith(f"gpustack node {verb} gpu1")
+    assert str(state.next_command).startswith(f"gpustack node {verb}")
+    assert " -i " in state.next_command
 
 
 def test_a_drain_of_the_last_hour_is_no_finding() -> None:

@@ -40,7 +40,7 @@ def test_a_boot_after_the_proof_is_a_note() -> None:
         ("k1",),
     )
     assert state.message == ("booted at 2026-11-30 01:00 UTC, after the last proof of its GPUs at 2026-11-30 00:10 UTC")
-    assert str(state.next_command).startswith("gpustack prove --limit k1")
+    assert str(state.next_command).startswith("gpustack prove -i hosts.yml --limit k1")
 
 
 @pytest.mark.parametrize("proven_at", ["2026-11-30T01:10:00+00:00", "2026-11-30T00:59:00+00:00"])
