@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REPEAT_INTERVAL = 15.0
 """A plain log repeats after so many seconds what is being waited for."""
-DURATION = re.compile(r"\d+(?:\.\d+)? (?:ms|s|min|h|d)\b")
+DURATION = re.compile(r"(?<![\d.])[\d.]{1,9} (?:ms|s|min|h|d)\b")
 """A time that counts up or down makes no other line of a wait."""
 
 live_lines: list["LiveLine"] = []

@@ -29,7 +29,7 @@ def list_further_keys(view: View) -> list[str]:
 def has_gate(view: View) -> bool:
     """Tell whether a node is known to be behind the gate: what serves its GPUs is needed to prove them, whatever the
     spec says since."""
-    return view.has_fact(NODES) and any(f"{GATE_TAINT}:NoSchedule" in node.taints for node in view[NODES])
+    return any(f"{GATE_TAINT}:NoSchedule" in node.taints for node in view[NODES])
 
 
 def build_platform_tolerations(spec: Spec) -> list[dict[str, Any]]:

@@ -20,10 +20,11 @@ READERS = {
 }
 """The files that read the address of a host, each with its purpose."""
 OF_OTHERS = {
-    "access.service", "announced", "announcement", "engine", "host_reach", "node", "options", "reach", "running[0]",
-    "service", "serving", "source", "web",
+    "access.service", "announced", "announcement", "engine", "host_reach", "line", "node", "options", "reach",
+    "running[0]", "service", "serving", "source", "web",
 }  # fmt: skip
-"""The names of nodes, Services, engines, connections and servers, whose addresses are no host's."""
+"""The names of nodes, Services, engines, connections, servers and lines about a PCI device, whose addresses are no
+host's."""
 
 
 @cache

@@ -38,6 +38,9 @@ COUNTS_OF_SOME = {
     "gpustack:node_usage_attributed:count": "GPUs that a pod holds",
     "GpuXidFollowsGpu": "pods with an Xid",
     "GpuUnderused": "pods that share a GPU",
+    "gpustack:gpu_verdict:rank": "signs of a fault, which a GPU that is well has none of",
+    "gpustack:xid_nodes:count": "nodes with the same Xid",
+    "gpustack:node_gpus_faulty:count": "GPUs with a fault of their own",
 }
 """Counts of series that are not meant to be all GPUs."""
 

@@ -74,8 +74,8 @@ def test_a_server_that_does_not_answer_is_unreachable(words: str) -> None:
 
 
 def test_each_command_that_reads_a_prometheus_is_tried() -> None:
-    """`serve` goes on without data, and answers its readers with the reason. `remediate` asks hosts first, which
-    tests/unit/cli/test_remediate.py has none of."""
+    """`serve` goes on without data, and answers its readers with the reason. `remediate` and `care` change
+    nodes, and tests/unit/cli/test_remediate.py and test_care.py have nodes for them."""
     surface = (Path(__file__).parents[3] / "docs" / "surface.txt").read_text()
     names = set(re.findall(r"(?m)^option gpustack (.+) --prometheus$", surface))
-    assert names - {"serve", "remediate"} == set(ALL_COMMANDS)
+    assert names - {"serve", "remediate", "care"} == set(ALL_COMMANDS)

@@ -20,7 +20,7 @@ from gpustack.rollout.private_folder import PREFIX
 CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "--fix"], ["doctor", "--undo"])
 AGREED_COMMANDS = (
     *(["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"]),
-    ["remediate", "node-1", "--yes"],
+    *(["remediate", "node-1", "--yes"], ["care", "--yes"]),
 )
 changing = pytest.mark.parametrize("words", CHANGING, ids=" ".join)
 NAME = "gpu1"

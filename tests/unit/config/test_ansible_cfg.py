@@ -105,7 +105,7 @@ def test_ansible_gets_the_one_that_counts(
     """Left alone it looks for one itself."""
     home = {"HOME": str(tmp_path)}
     (current_folder / "ansible.cfg").write_text("")
-    assert build_environment(home, current_folder) == {"ANSIBLE_CONFIG": str(current_folder / "ansible.cfg")}
+    assert build_environment(home, current_folder)["ANSIBLE_CONFIG"] == str(current_folder / "ansible.cfg")
     give_away(current_folder / "ansible.cfg", monkeypatch)
     for env in (home, home | {"ANSIBLE_CONFIG": "/nowhere/x.cfg"}):
         path = Path(build_environment(env, current_folder)["ANSIBLE_CONFIG"])
