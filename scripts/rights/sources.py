@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gpustack.ask.probe import CLUSTER
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resources import locate_playbooks
 from gpustack.config.spec import Spec
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.proof.workload import build_namespace, build_proof_pod
 from gpustack.steps import serve
 from gpustack.steps.care.objects import build_cron_job
@@ -64,10 +65,11 @@ class Manifest:
 
 
 def build_view(settings: Mapping[str, Any]) -> View:
-    """Build the view of a cluster of one host with these settings, of which nothing was asked."""
+    """Build the view of a cluster of one host with these settings. Only its nodes were asked, and there is none."""
     host = Host("host1", "192.0.2.1", groups=frozenset({CONTROL_PLANE, NODE}))
     inventory = Inventory(None, (host,), Spec.model_validate(dict(settings)))
-    return View(Snapshot(datetime(2026, 1, 1, tzinfo=UTC), inventory, {}, {}), CLUSTER)
+    answer = Answer(NODES.id, CLUSTER, 0, '{"items":[]}')
+    return View(Snapshot(datetime(2026, 1, 1, tzinfo=UTC), inventory, {}, {(NODES.id, CLUSTER): answer}), CLUSTER)
 
 
 def list_charts() -> tuple[Chart, ...]:
