@@ -11,18 +11,9 @@ from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.events import format_count
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.pod_states import (
-    FLANNEL_PODS,
-    GPU_PODS,
-    KEDA_PODS,
-    MONITORING_PODS,
-    STORAGE_PODS,
-    SYSTEM_PODS,
-)
+from gpustack.probes.kubernetes.pod_states import PLATFORM_PODS
 from gpustack.probes.monitoring.workloads import TARGETS
 from gpustack.probes.network.pod_network import POD_PATHS
-
-POD_LISTS = (SYSTEM_PODS, FLANNEL_PODS, STORAGE_PODS, GPU_PODS, MONITORING_PODS, KEDA_PODS)
 
 
 def list_facts(snapshot: Snapshot) -> list[str]:
@@ -48,7 +39,7 @@ def describe_nodes(view: View) -> str:
 def describe_pods(view: View) -> str:
     """Describe the pods of the platform, and name their namespaces: some lists may be unavailable. Pods that ended are
     left out."""
-    lists = [view[probe] for probe in POD_LISTS if view.has_fact(probe)]
+    lists = [view[probe] for probe in PLATFORM_PODS if view.has_fact(probe)]
     pods = [pod for pods in lists for pod in pods if is_platform_pod(view, pod) and pod.phase != "Succeeded"]
     namespaces = dict.fromkeys(pod.namespace for pod in pods)
     return describe_share([pod.ready for pod in pods], "pod", f"of {', '.join(namespaces)} ready")

@@ -84,6 +84,11 @@ def gather_node(
     return snapshot
 
 
+def read_node_record(inventory: Inventory, name: str, report: Reporter, via: Host) -> NodeRecord:
+    """Read a node again, through this control plane. Raise the errors of `gather_node` and `require_node`."""
+    return require_node(gather_node(inventory, name, report, [NODE_RECORDS], [via.name]), name)
+
+
 def plan_drain(snapshot: Snapshot, name: str, ended_pods: Collection[str] = ()) -> DrainPlan:
     """Plan the drain of a node. Raise UsageError for an unknown node or pod, and UnreachableError where the API gave no
     answer."""

@@ -16,15 +16,13 @@ from gpustack.config.inventory import Inventory
 from gpustack.errors import GpustackError
 from gpustack.events import INTERRUPTED
 from gpustack.exit_status import ExitStatus, select_status
-from gpustack.nodes.drain_plan import gather_node
+from gpustack.nodes.drain_plan import gather_node, read_node_record
 from gpustack.nodes.gate import needs_gate
 from gpustack.nodes.node_change import NodeWriter
-from gpustack.nodes.node_host import require_node
 from gpustack.nodes.node_reboot import NodeOutcome, NodeReboot, Outcome, Waits
 from gpustack.nodes.reboot_plan import RebootPlan, RebootTarget
 from gpustack.nodes.reboot_record import RebootRecord, build_record_command
 from gpustack.nodes.reboot_verification import has_ready_exporter
-from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
 from gpustack.proof.silence import leave_silence
 from gpustack.rollout.next_command import build_command
 from gpustack.rollout.run import Run
@@ -163,10 +161,7 @@ class RollingReboot:
         """Record on a node that its reboot is to come."""
         record, name = build_record(target, writer.author), target.node.name
 
-        def read() -> NodeRecord:
-            snapshot = gather_node(self.inventory, name, run.record, [NODE_RECORDS], [writer.via.name])
-            return require_node(snapshot, name)
-
+        read = partial(read_node_record, self.inventory, name, run.record, writer.via)
         writer.change_node(name, read, lambda node: build_record_command(node, record))
         return record
 

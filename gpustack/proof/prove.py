@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import TypeVar
 
 from gpustack.ask.snapshot import Snapshot
@@ -105,45 +106,47 @@ class Prover:
         rows = judge(ProofAnswers(self.places, tuple(self.run.pods.values()), series, comparison, refusal))
         seconds = self.run.clock() - start
         parts, stop_reason = tuple(self.parts.items()), self.run.find_stop_reason()
-        warnings = () if stop_reason else (*self.record_gpus(rows, started_at), *self.open_gates(rows))
+        warnings = () if stop_reason else tuple(self.write_nodes(rows, started_at))
         return Proof(
             started_at, rows, tuple(skipped_hosts), parts, seconds, self.run.removed_pods, stop_reason, remaining,
             warnings=warnings,
         )  # fmt: skip
 
-    def record_gpus(self, rows: Sequence[Row], moment: datetime) -> Iterator[str]:
+    def write_nodes(self, rows: Sequence[Row], moment: datetime) -> Iterator[str]:
+        """Write to the nodes what the proof shows, through one connection that is opened if it is needed. List what was
+        not possible, with the reason."""
+        with ExitStack() as connection:
+            connect = cache(lambda: connection.enter_context(self.run.connect()))
+            yield from self.record_gpus(rows, moment, connect)
+            yield from self.open_gates(rows, connect)
+
+    def record_gpus(self, rows: Sequence[Row], moment: datetime, connect: Callable[[], Cluster]) -> Iterator[str]:
         """Record the proven GPUs on their nodes, and the time in a Lease for each node, which Prometheus sees. List the
         nodes of which that is not possible, with the reason."""
-        with ExitStack() as connection:
-            cluster: Cluster | None = None
-            for node, uuids in list_proven_uuids(rows).items():
-                lacks = f"which GPUs of {node} are proven was not recorded on it"
-                try:
-                    cluster = cluster or connection.enter_context(self.run.connect())
-                    cluster.mark_node(node, PROOF_RECORD, format_proof_record(uuids, moment), MANAGER)
-                    lacks = f"when {node} was proven was not recorded in a Lease, so Prometheus does not know it"
-                    cluster.record_proof(node, self.namespace, moment, self.author, MANAGER)
-                except ApiRefused as error:
-                    yield f"{lacks}: {error}"
+        for node, uuids in list_proven_uuids(rows).items():
+            lacks = f"which GPUs of {node} are proven was not recorded on it"
+            try:
+                connect().mark_node(node, PROOF_RECORD, format_proof_record(uuids, moment), MANAGER)
+                lacks = f"when {node} was proven was not recorded in a Lease, so Prometheus does not know it"
+                connect().record_proof(node, self.namespace, moment, self.author, MANAGER)
+            except ApiRefused as error:
+                yield f"{lacks}: {error}"
 
-    def open_gates(self, rows: Sequence[Row]) -> Iterator[str]:
+    def open_gates(self, rows: Sequence[Row], connect: Callable[[], Cluster]) -> Iterator[str]:
         """Open the gates of nodes whose every GPU is proven. List those that stay closed, with the reason."""
         gates = {place.node: place.gate for place in self.places if place.gate is not None}
         proven_nodes = list_proven_nodes(rows)
-        with ExitStack() as connection:
-            cluster: Cluster | None = None
-            for node in sorted(gates):
-                if node not in proven_nodes:
-                    yield f"{node} stays behind the gate: not every GPU of it is proven"
-                    continue
-                try:
-                    cluster = cluster or connection.enter_context(self.run.connect())
-                    if cluster.open_gate(node, MANAGER):
-                        yield f"{node} stays behind the gate: its GPUs were reset, and gpustack gpu diag comes first"
-                    else:
-                        self.run.report(Event("changed", node, "the gate is open: ordinary pods may come"))
-                except ApiRefused as error:
-                    yield f"{node} stays behind the gate: {error}"
+        for node in sorted(gates):
+            if node not in proven_nodes:
+                yield f"{node} stays behind the gate: not every GPU of it is proven"
+                continue
+            try:
+                if connect().open_gate(node, MANAGER):
+                    yield f"{node} stays behind the gate: its GPUs were reset, and gpustack gpu diag comes first"
+                else:
+                    self.run.report(Event("changed", node, "the gate is open: ordinary pods may come"))
+            except ApiRefused as error:
+                yield f"{node} stays behind the gate: {error}"
 
     def time_part(self, part: str, work: Callable[[], Result]) -> Result:
         started_at = self.run.clock()

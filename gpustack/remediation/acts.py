@@ -22,7 +22,7 @@ from gpustack.nodes.reboot_verification import has_ready_exporter
 from gpustack.nodes.stranded_pods import build_removal_script
 from gpustack.probes.kubernetes.gate import RESET
 from gpustack.probes.kubernetes.node_pods import NodePod
-from gpustack.probes.kubernetes.node_records import NodeRecord
+from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
 from gpustack.remediation.case import Case
 from gpustack.remediation.reset import (
     RESET_LIMIT,
@@ -60,7 +60,7 @@ class Acts:
         return self.case.node.name
 
     def read_node(self) -> NodeRecord:
-        return require_node(self.read_cluster(), self.node)
+        return require_node(self.gather([NODE_RECORDS], [self.writer.via.name]), self.node)
 
     def read_cluster(self) -> Snapshot:
         return self.gather(CLUSTER_PROBES, [self.writer.via.name])

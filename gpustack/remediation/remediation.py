@@ -4,19 +4,18 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.errors import GpustackError, RolloutError
 from gpustack.events import ignore_event
-from gpustack.nodes.drain_plan import gather_node, list_new_pods
+from gpustack.nodes.drain_plan import gather_node, list_new_pods, read_node_record
 from gpustack.nodes.node_change import NodeWriter
-from gpustack.nodes.node_host import require_node
 from gpustack.nodes.node_reboot import Outcome, Waits
 from gpustack.nodes.reboot_plan import gather_nodes, plan_reboot
 from gpustack.nodes.rolling_reboot import RollingReboot
-from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
 from gpustack.proof.silence import leave_silence
 from gpustack.remediation.act_record import Act
 from gpustack.remediation.acts import Acts
@@ -68,11 +67,7 @@ class Remediation:
         return RemediationResult(current, "failed" if reason else "done", reason, seconds, stop_reason=stop_reason)
 
     def build_recorder(self, case: Case, run: Run, writer: NodeWriter) -> ActRecorder:
-        name = case.node.name
-
-        def read() -> NodeRecord:
-            return require_node(gather_node(case.inventory, name, run.record, [NODE_RECORDS], [writer.via.name]), name)
-
+        read = partial(read_node_record, case.inventory, case.node.name, run.record, writer.via)
         return ActRecorder(case, read, writer, run.record)
 
     def take(self, case: Case, act: Act, run: Run, writer: NodeWriter) -> str:

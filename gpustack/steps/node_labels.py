@@ -28,7 +28,7 @@ from gpustack.command import Command
 from gpustack.config.host import HostSpec
 from gpustack.config.node_marks import split_taint
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.node_labels import NODE_LABELS, NodeLabels
+from gpustack.probes.kubernetes.node_labels import NODE_LABELS, NodeLabels, format_whole_taint
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.gpu.hosts import build_hosts_result, find_writable_node
@@ -105,8 +105,7 @@ def compute_change(node: NodeLabels, spec: HostSpec) -> Change:
 
 def normalize_taint(taint: str) -> str:
     """Normalise a taint to the form that the probe has: without the equals sign where it has no value."""
-    key, value, effect = split_taint(taint)
-    return f"{key}{'=' if value else ''}{value}:{effect}"
+    return format_whole_taint(build_taint(taint))
 
 
 def labels(view: View) -> Result | None:

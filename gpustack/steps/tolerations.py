@@ -7,7 +7,7 @@ from gpustack.ask.view import View
 from gpustack.config.node_marks import split_taint
 from gpustack.config.spec import Spec
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.taints import GATE_TAINT, GATE_TOLERATION, GPU_TAINT
+from gpustack.probes.kubernetes.taints import GATE, GATE_TAINT, GATE_TOLERATION, GPU_TAINT
 
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane"
 
@@ -29,7 +29,7 @@ def list_further_keys(view: View) -> list[str]:
 def has_gate(view: View) -> bool:
     """Tell whether a node is known to be behind the gate: what serves its GPUs is needed to prove them, whatever the
     spec says since."""
-    return any(f"{GATE_TAINT}:NoSchedule" in node.taints for node in view[NODES])
+    return any(GATE in node.taints for node in view[NODES])
 
 
 def build_platform_tolerations(spec: Spec) -> list[dict[str, Any]]:

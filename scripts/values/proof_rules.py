@@ -1,11 +1,9 @@
 """Recording rules of the last proof of each node, from the Leases that kube-state-metrics tells of."""
 
-from gpustack.vocabulary.proof_leases import PREFIX
+from gpustack.vocabulary.proof_leases import MARGIN_SECONDS, PREFIX
 from scripts.values.normalise import Rule
 
 AGE = "gpustack:node_proof_age:seconds"
-MARGIN = 120
-"""Seconds by which the clocks of the host and of the machine that ran the proof may differ, as for the doctor."""
 
 
 def build_proof_rules() -> list[Rule]:
@@ -20,7 +18,7 @@ def build_proof_rules() -> list[Rule]:
             "gpustack:node_boot_unproven:info",
             "(\n  max by (node) (\n    node_boot_time_seconds\n    * on (namespace, pod) group_left (node)\n"
             '    max by (namespace, pod, node) (kube_pod_info{node!=""})\n  )\n'
-            f"  + on (node) {AGE}\n  - time() > {MARGIN}\n) * 0 + 1",
+            f"  + on (node) {AGE}\n  - time() > {MARGIN_SECONDS}\n) * 0 + 1",
             comment="Always 1: the node's host has booted since its last proof. Not there where node-exporter or the "
             "proof is not.",
         ),

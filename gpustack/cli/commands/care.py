@@ -1,8 +1,10 @@
 """The command `gpustack care`, which a timer may run: it cordons nodes with an unwell GPU where the spec allows it."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from gpustack.cli.gpu.prometheus import Source, open_source
+from gpustack.cli.gpu.health import ask_sources
+from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import declare_command
 from gpustack.cli.node.options import CheckOption, open_node_run
 from gpustack.cli.option_groups import LockSession
@@ -10,8 +12,6 @@ from gpustack.cli.root import OPERATE, ROOT
 from gpustack.report.remediation.renderings import CARE
 
 if TYPE_CHECKING:
-    from gpustack.health.host_sources import HostSources
-    from gpustack.health.sources import Sources
     from gpustack.remediation.care_round import CareRound
     from gpustack.remediation.case import Case
     from gpustack.remediation.ladder import Ladder
@@ -35,19 +35,16 @@ def care(*, check: CheckOption = False, source: Source, session: LockSession) ->
     hosts = session.open_for_change()
     from gpustack.health.fleet import build_health
     from gpustack.health.host_sources import NO_HOSTS
-    from gpustack.health.sources import read_sources
     from gpustack.nodes.node_reboot import NO_WAITS
     from gpustack.remediation.care_round import run_care_round
     from gpustack.remediation.case import read_case
     from gpustack.remediation.remediation import Remediation
     from gpustack.remediation.target import Target
 
-    def ask_sources(host_sources: "HostSources") -> "Sources":
-        with open_source(source, hosts, session.report) as prometheus:
-            return read_sources(prometheus, host_sources)
+    ask = partial(ask_sources, source, hosts, session.report)
 
     def read(node: str) -> "Case":
-        return read_case(hosts, Target(node), ask_sources, session.report)
+        return read_case(hosts, Target(node), ask, session.report)
 
     def build_remediation(node: str, ladder: "Ladder") -> "Remediation":
         drain = ladder.case.drain
@@ -56,5 +53,5 @@ def care(*, check: CheckOption = False, source: Source, session: LockSession) ->
             lambda: read(node), lambda: open_node_run(session, drain.snapshot, ["care"], names), NO_WAITS
         )
 
-    health = build_health(ask_sources(NO_HOSTS))
+    health = build_health(ask(NO_HOSTS))
     return run_care_round(health, read, build_remediation, only_checked=check or not hosts.spec.care.cordon)

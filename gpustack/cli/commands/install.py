@@ -121,7 +121,7 @@ def install(
     force = force or adopt
     probes = (*select_probes(STEPS, hosts), *((UNRECORDED,) if adopt else ()))
     before = make_plan(session.gather(hosts, probes), steps, names)
-    if left_steps := list_left_steps(make_plan(before.snapshot, STEPS, names), steps):
+    if step_names and (left_steps := list_left_steps(make_plan(before.snapshot, STEPS, names), steps)):
         session.report(Event("note", "", f"not part of --only, and differs: {', '.join(left_steps)}"))
     adoptable = list_adoptable(before.snapshot, names) if adopt else {}
     if before.converged and not force:

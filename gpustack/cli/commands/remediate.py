@@ -1,10 +1,12 @@
 """The command `gpustack remediate`, which shows the ladder of an unwell node, confirms, and takes one rung of it."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli.gpu.prometheus import Source, open_source
+from gpustack.cli.gpu.health import ask_sources
+from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import declare_command
 from gpustack.cli.node.options import CheckOption, EndPodOption, list_pod_words, open_node_run, require_agreement
 from gpustack.cli.node.reboot import TimeOptions
@@ -14,8 +16,6 @@ from gpustack.cli.session import split_words
 from gpustack.report.remediation.renderings import REMEDIATION
 
 if TYPE_CHECKING:
-    from gpustack.health.host_sources import HostSources
-    from gpustack.health.sources import Sources
     from gpustack.remediation.case import Case
     from gpustack.remediation.result import RemediationResult
 
@@ -50,7 +50,6 @@ def remediate(
     Guard rails refuse an act on old data, on one source, on the last GPU node, and others (docs/care.md). No option
     overrides them. The command exits with 5 where one refuses, and with 1 after --check."""
     hosts = session.open_for_change()
-    from gpustack.health.sources import read_sources
     from gpustack.nodes.drain_plan import refuse_drain
     from gpustack.remediation.case import read_case
     from gpustack.remediation.guards import refuse_rung
@@ -61,12 +60,10 @@ def remediate(
 
     chosen, ended_pods = parse_target(target), split_words(end_pod)
 
-    def ask_sources(host_sources: "HostSources") -> "Sources":
-        with open_source(source, hosts, session.report) as prometheus:
-            return read_sources(prometheus, host_sources)
+    ask = partial(ask_sources, source, hosts, session.report)
 
     def read() -> "Case":
-        return read_case(hosts, chosen, ask_sources, session.report, ended_pods)
+        return read_case(hosts, chosen, ask, session.report, ended_pods)
 
     ladder = build_ladder(read())
     if check or (act := ladder.next_act) is None:

@@ -1,6 +1,7 @@
 """The command `gpustack gpu diag`, which runs DCGM's diagnostic on nodes in parallel."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -72,20 +73,15 @@ def record_diagnostic(session: EngineSession, snapshot: "Snapshot", passed_nodes
     from gpustack.ask.view import View
     from gpustack.cli.node.options import open_node_run
     from gpustack.events import Event
-    from gpustack.nodes.drain_plan import gather_node
+    from gpustack.nodes.drain_plan import read_node_record
     from gpustack.nodes.gate import build_gate_command
-    from gpustack.nodes.node_host import require_node
     from gpustack.probes.kubernetes.gate import DIAGNOSED, RESET
-    from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
     from gpustack.probes.proof import NODES
 
     view = View(snapshot, CLUSTER)
     gates = {node.name: node.gate for node in view[NODES]} if view.has_fact(NODES) else {}
     for name in (node for node in passed_nodes if gates.get(node) == RESET):
         with open_node_run(session, snapshot, ["gpu", "diag"]) as (run, writer):
-
-            def read(name: str = name, via: str = writer.via.name) -> NodeRecord:
-                return require_node(gather_node(snapshot.inventory, name, session.report, [NODE_RECORDS], [via]), name)
-
+            read = partial(read_node_record, snapshot.inventory, name, session.report, writer.via)
             writer.change_node(name, read, lambda node: build_gate_command(node, DIAGNOSED))
             run.record(Event("changed", name, "the diagnostic has passed since the reset: a proof opens the gate"))

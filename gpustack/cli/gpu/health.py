@@ -4,11 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli.gpu.prometheus import RecordedSource, open_source
+from gpustack.cli.gpu.prometheus import RecordedSource, Source, open_source
 from gpustack.cli.option_groups import Session
+from gpustack.events import Reporter
 
 if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
+    from gpustack.config.inventory import Inventory
     from gpustack.health.fleet import Health
+    from gpustack.health.host_sources import HostSources
     from gpustack.health.sources import Sources
 
 NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Show only GPUs of this node.")]
@@ -43,9 +47,22 @@ def gather_sources(source: RecordedSource, session: Session) -> "Sources":
             return read_sources(prometheus)
     hosts = session.open_inventory()
     from gpustack.health.host_answers import HOST_SOURCE_PROBES, read_host_sources
-    from gpustack.health.sources import read_sources
     from gpustack.proof.services import ACCESS_PROBES
 
     snapshot = session.gather(hosts, (*ACCESS_PROBES, *HOST_SOURCE_PROBES))
-    with open_source(source, hosts, session.report, snapshot=snapshot) as prometheus:
-        return read_sources(prometheus, read_host_sources(snapshot))
+    return ask_sources(source, hosts, session.report, read_host_sources(snapshot), snapshot)
+
+
+def ask_sources(
+    source: Source,
+    hosts: "Inventory",
+    report: Reporter,
+    host_sources: "HostSources",
+    snapshot: "Snapshot | None" = None,
+) -> "Sources":
+    """Read the sources in Prometheus, beside those of hosts. A snapshot with the answers to ACCESS_PROBES saves asking
+    the hosts where it is."""
+    from gpustack.health.sources import read_sources
+
+    with open_source(source, hosts, report, snapshot=snapshot) as prometheus:
+        return read_sources(prometheus, host_sources)

@@ -10,25 +10,16 @@ from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.pod_states import (
-    FLANNEL_PODS,
-    GPU_PODS,
-    KEDA_PODS,
-    MONITORING_PODS,
-    STORAGE_PODS,
-    SYSTEM_PODS,
-    PodState,
-)
+from gpustack.probes.kubernetes.pod_states import PLATFORM_PODS, PodState
 
 USUAL_END = timedelta(minutes=2)
 """The time within which a pod is gone, from the end of its grace period."""
-PODS = (SYSTEM_PODS, FLANNEL_PODS, STORAGE_PODS, GPU_PODS, MONITORING_PODS, KEDA_PODS)
 
 
 def observe_deletions(view: View) -> Iterator[AbnormalState]:
     """List pods that should have ended. Those of a node that is not Ready end when its kubelet is back."""
     ready_nodes = {node.name for node in view[NODES] if node.ready}
-    for probe in PODS:
+    for probe in PLATFORM_PODS:
         for pod in view[probe] if view.has_fact(probe) else ():
             is_late = pod.ends_by is not None and view.started_at - pod.ends_by > USUAL_END
             if is_late and (pod.finalizers or pod.node in ready_nodes):
@@ -55,4 +46,4 @@ def describe_wait(pod: PodState) -> str:
     return f"it was deleted, and the kubelet of {pod.node} {state}"
 
 
-OBSERVERS = (Observer("deletions", "Pods that were deleted", observe_deletions, (NODES, *PODS)),)
+OBSERVERS = (Observer("deletions", "Pods that were deleted", observe_deletions, (NODES, *PLATFORM_PODS)),)

@@ -7,10 +7,9 @@ from gpustack.command import Command
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
-from gpustack.doctor.states.workloads import GROUPS
-from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PENDING_PODS, PodState
+from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PENDING_PODS, PLATFORM_PODS, PodState
 
-POD_LISTS = (*dict.fromkeys(group.pods for group in GROUPS), PENDING_PODS, FAILED_PODS)
+POD_LISTS = (*PLATFORM_PODS, PENDING_PODS, FAILED_PODS)
 UNHEALTHY = "Unhealthy"
 
 

@@ -15,11 +15,9 @@ from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.taints import GATE_TAINT, find_repelling_taints
+from gpustack.probes.kubernetes.taints import GATE, find_repelling_taints
 from gpustack.steps.taint import TAINT
 
-GATE = f"{GATE_TAINT}:NoSchedule"
-"""It has a state of its own."""
 DEPLOY = "nvidia.com/gpu.deploy."
 EXCLUDED, PAUSED = "false", "paused-"
 MIG_STATE, UPGRADE_STATE = "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"

@@ -10,9 +10,7 @@ from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.host.recent_changes import TIMES
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, parse_proven_gpus
-
-MARGIN = timedelta(minutes=2)
-"""The clocks of the host and of this machine may differ by so much."""
+from gpustack.vocabulary.proof_leases import MARGIN_SECONDS
 
 
 def observe_unproven_boots(view: View) -> Iterator[AbnormalState]:
@@ -27,14 +25,13 @@ def observe_unproven_boots(view: View) -> Iterator[AbnormalState]:
         if times.booted_at is None:
             continue
         booted_at = datetime.fromtimestamp(times.booted_at, UTC)
-        if booted_at - record.proven_at > MARGIN:
+        if booted_at - record.proven_at > timedelta(seconds=MARGIN_SECONDS):
             yield AbnormalState(
                 "boot-unproven",
                 "note",
                 (host,),
                 (f"node {node.name}",),
-                f"booted at {booted_at:%Y-%m-%d %H:%M} UTC, after the last proof of its GPUs at "
-                f"{record.proven_at:%Y-%m-%d %H:%M} UTC",
+                f"booted at {booted_at:%Y-%m-%d %H:%M} UTC, after the last proof of its GPUs at {record.moment}",
                 Command("gpustack", "prove", "--limit", host),
                 onset=booted_at,
             )

@@ -191,5 +191,7 @@ SYSTEM_PODS = build_probe("pods.system", "/api/v1/namespaces/kube-system/pods")
 FLANNEL_PODS = build_probe("pods.flannel", "/api/v1/namespaces/kube-flannel/pods")
 STORAGE_PODS = build_probe("pods.storage", "/api/v1/namespaces/local-path-storage/pods")
 KEDA_PODS = build_probe("pods.keda", "/api/v1/namespaces/$KEDA/pods")
+PLATFORM_PODS = (SYSTEM_PODS, FLANNEL_PODS, STORAGE_PODS, GPU_PODS, MONITORING_PODS, KEDA_PODS)
+"""The pods of each namespace of the platform."""
 PENDING_PODS = build_probe("pods.pending", "/api/v1/pods?fieldSelector=status.phase%3DPending")
 FAILED_PODS = build_probe("pods.failed", "/api/v1/pods?fieldSelector=status.phase%3DFailed&limit=500")

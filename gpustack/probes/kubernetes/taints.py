@@ -11,6 +11,8 @@ from typing import Any
 GPU_TAINT = "nvidia.com/gpu"
 GATE_TAINT = "gpustack.io/unproven"
 """The taint of gpustack on a node whose GPUs are to be proven before ordinary pods come."""
+GATE = f"{GATE_TAINT}:NoSchedule"
+"""This taint as the nodes have it."""
 CORDON = "node.kubernetes.io/unschedulable"
 LIFECYCLE = "node.kubernetes.io/"
 """The beginning of the taints by which Kubernetes itself marks a node that is not ready, or short of something."""

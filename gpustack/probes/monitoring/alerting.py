@@ -10,7 +10,7 @@ from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.host.egress import parse_comparisons
-from gpustack.probes.monitoring.workloads import PROMETHEUS
+from gpustack.probes.monitoring.workloads import PROMETHEUS, load_data
 from gpustack.probes.parsing import parse_optional_time, parse_yaml_mapping
 
 
@@ -43,9 +43,6 @@ def parse_rule_groups(answer: Answer) -> tuple[RuleGroup, ...]:
 
     Raise ValueError where the answer is none of /api/v1/rules.
     """
-    body = load_json(answer.stdout)
-    if body["status"] != "success":
-        raise ValueError(shorten_message(answer.stdout))
     return tuple(
         RuleGroup(
             PurePath(group["file"]).name,
@@ -54,16 +51,13 @@ def parse_rule_groups(answer: Answer) -> tuple[RuleGroup, ...]:
             find_firing_alerts(group["rules"]),
             tuple(find_rule_errors(group["rules"])),
         )
-        for group in body["data"]["groups"]
+        for group in load_data(answer)["groups"]
     )
 
 
 def parse_firing_alerts(answer: Answer) -> tuple[FiringAlert, ...]:
     """Parse the alerts that fire, each once. Raise ValueError where the answer is none of /api/v1/alerts."""
-    body = load_json(answer.stdout)
-    if body["status"] != "success":
-        raise ValueError(shorten_message(answer.stdout))
-    alerts = (parse_firing_alert(alert) for alert in body["data"]["alerts"] if alert["state"] == "firing")
+    alerts = (parse_firing_alert(alert) for alert in load_data(answer)["alerts"] if alert["state"] == "firing")
     return tuple(dict.fromkeys(alerts))
 
 

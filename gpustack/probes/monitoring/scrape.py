@@ -9,10 +9,9 @@ from typing import Any
 
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.monitoring.workloads import PROMETHEUS, build_query, list_samples, parse_by_label
+from gpustack.probes.monitoring.workloads import PROMETHEUS, build_query, list_samples, load_data, parse_by_label
 from gpustack.vocabulary.labels import HEARD_OF, HOSTS, SCRAPE_TIME
 
 NO_NUMBER = ("NaN", "+Inf", "-Inf")
@@ -110,10 +109,7 @@ def parse_measurements(answer: Answer) -> tuple[Measurement, ...]:
 
 def list_targets(answer: Answer) -> list[Any]:
     """Return the active targets. Raise ValueError where the answer is none of /api/v1/targets."""
-    body = load_json(answer.stdout)
-    if body["status"] != "success":
-        raise ValueError(shorten_message(answer.stdout))
-    targets: list[Any] = body["data"]["activeTargets"]
+    targets: list[Any] = load_data(answer)["activeTargets"]
     return targets
 
 

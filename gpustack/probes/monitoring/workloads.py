@@ -91,16 +91,24 @@ def build_query(expression: str) -> Api:
     return Api(f"{PROMETHEUS}/api/v1/query?query={quote(expression, safe='')}")
 
 
+def load_data(answer: Answer) -> Any:
+    """Load the data of an answer of Prometheus. Raise ValueError where it reports an error."""
+    body = load_json(answer.stdout)
+    if body["status"] != "success":
+        raise ValueError(shorten_message(answer.stdout))
+    return body["data"]
+
+
 def list_samples(answer: Answer) -> list[Any]:
     """List the samples of an instant query, each with its labels in `metric` and time and text of its `value`
     (https://prometheus.io/docs/prometheus/latest/querying/api).
 
     Raise ValueError where the answer is no vector.
     """
-    body = load_json(answer.stdout)
-    if body["status"] != "success" or body["data"]["resultType"] != "vector":
+    data = load_data(answer)
+    if data["resultType"] != "vector":
         raise ValueError(shorten_message(answer.stdout))
-    samples: list[Any] = body["data"]["result"]
+    samples: list[Any] = data["result"]
     return samples
 
 

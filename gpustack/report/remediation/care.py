@@ -19,7 +19,6 @@ from gpustack.report.schema import Document, Shape, TextOrNull
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
-CORDONS: dict[Outcome, str] = {"none": "-", "done": "done", "failed": "failed"}
 CHECKED = "checked only, nothing was changed: --check was given, or the spec lacks care.cordon: true"
 HEADINGS = ("NODE", "VERDICT", "CORDON", "WHY")
 
@@ -63,7 +62,8 @@ def render_human(console: Terminal, care: CareRound, evidence: str = "") -> None
 
 def list_cells(entry: CareEntry) -> tuple[str, ...]:
     verdict = entry.ladder.case.verdict if entry.ladder else "unknown"
-    return entry.node, verdict, CORDONS[entry.outcome], entry.reason or "-"
+    outcome = "-" if entry.outcome == "none" else entry.outcome
+    return entry.node, verdict, outcome, entry.reason or "-"
 
 
 def render_json(care: CareRound, *, inventory: Inventory | None = None, evidence: str = "") -> str:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.cli.app import app
-from gpustack.cli.commands import remediate
+from gpustack.cli.gpu import health
 from gpustack.errors import GpustackError
 from gpustack.health import sources
 from tests.unit.cli.unwell_gpus import UnwellGpus
@@ -19,9 +19,9 @@ GPU = "GPU-gpu1-0"
 
 
 def replace_sources(monkeypatch: pytest.MonkeyPatch) -> UnwellGpus:
-    """Let `gpustack remediate` read unwell GPUs in place of a Prometheus."""
+    """Let `gpustack remediate` and `gpustack care` read unwell GPUs in place of a Prometheus."""
     unwell_gpus = UnwellGpus()
-    monkeypatch.setattr(remediate, "open_source", lambda *_: nullcontext())
+    monkeypatch.setattr(health, "open_source", lambda *_, **__: nullcontext())
     monkeypatch.setattr(sources, "read_sources", unwell_gpus.read_sources)
     return unwell_gpus
 

@@ -1,7 +1,6 @@
 """`gpustack care` cordons nodes that ask for an act where the spec allows it, and does nothing else."""
 
 import json
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,6 @@ from typer.testing import CliRunner
 
 from gpustack.cli import session
 from gpustack.cli.app import app
-from gpustack.cli.commands import care
 from gpustack.config.sections.care import Care
 from tests.unit.cli.remediations import replace_sources
 from tests.unit.cli.unwell_gpus import UnwellGpus
@@ -19,7 +17,6 @@ from tests.worlds.programs.node_api import NodeApi
 
 @pytest.fixture(autouse=True)
 def gpus(monkeypatch: pytest.MonkeyPatch) -> UnwellGpus:
-    monkeypatch.setattr(care, "open_source", lambda *_: nullcontext())
     return replace_sources(monkeypatch)
 
 
