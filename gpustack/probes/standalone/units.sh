@@ -11,15 +11,29 @@ known_words() {
 echo '== packages'
 dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' PACKAGES 2>/dev/null
 echo '== units'
-# shellcheck disable=SC2043 # they are several
-for unit in UNITS; do
-  show() { systemctl show -p "$1" --value "$unit.service"; }
-  load=$(show LoadState) || exit
-  mine=no pid=$(show MainPID) enabled=$(show UnitFileState) command=
-  [ ! -e "/etc/systemd/system/$unit.service.d/gpustack.conf" ] || mine=yes
-  [ "${pid:-0}" = 0 ] || command=$(known_words 2>/dev/null <"/proc/$pid/cmdline")
-  echo "$unit $load $(show ActiveState) ${enabled:--} $mine ${command% }"
-done
+set -- UNITS
+# Blocks come in the order of the units, with an empty line between two of them.
+shown=$(systemctl show -p LoadState,ActiveState,UnitFileState,MainPID "$@") || exit
+load='' active='' enabled='' pid=''
+while IFS='=' read -r key value; do
+  case $key in
+    LoadState) load=$value ;;
+    ActiveState) active=$value ;;
+    UnitFileState) enabled=$value ;;
+    MainPID) pid=$value ;;
+    '')
+      mine=no command=''
+      [ ! -e "/etc/systemd/system/$1.service.d/gpustack.conf" ] || mine=yes
+      [ "${pid:-0}" = 0 ] || command=$(known_words 2>/dev/null <"/proc/$pid/cmdline")
+      echo "$1 $load $active ${enabled:--} $mine ${command% }"
+      shift
+      load='' active='' enabled='' pid=''
+      ;;
+  esac
+done <<SHOWN
+$shown
+
+SHOWN
 echo '== secrets'
 printf '%s' "${STANDALONE_SECRETS-}" | while read -r name wanted; do
   is=other file=/etc/gpustack-cluster/standalone/receivers/$name
