@@ -1,8 +1,9 @@
 """Recent changes near a root cause, within a day and on its hosts: packages that apt changed, daemons that started, and
-their files. They are a hint and no evidence."""
+their files; before a state also who wrote to objects of the platform. They are a hint and no evidence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from gpustack.ask.judge import Judgement, format_value
@@ -14,10 +15,11 @@ from gpustack.doctor.recent_change import RecentChange
 from gpustack.doctor.states.state import AbnormalState
 from gpustack.probes.host.recent_changes import PACKAGES, TIMES
 from gpustack.probes.host.units import UNITS
+from gpustack.probes.kubernetes.object_writes import OBJECT_WRITES, ObjectWrite
 
-PROBES: tuple[Probe[Any], ...] = (PACKAGES, TIMES)
+PROBES: tuple[Probe[Any], ...] = (PACKAGES, TIMES, *(probe for probes in OBJECT_WRITES.values() for probe in probes))
 """Probes that nothing else reads."""
-DAY, HOUR = 24 * 3600, 3600
+DAY, HOUR, MINUTE = 24 * 3600, 3600, 60
 CLOCK_TOLERANCE = 60
 """Seconds between the clock of a host and ours, half of which a slow answer may take."""
 APPLIED = "/etc/kubernetes/gpustack-"
@@ -85,8 +87,9 @@ def find_host_changes(judgement: Judgement, snapshot: Snapshot) -> Iterator[Rece
 
 
 def find_preceding_changes(state: AbnormalState, snapshot: Snapshot) -> tuple[RecentChange, ...]:
-    """Find the changes on the hosts of a state within HOUR before it began, the last one first. There are none where
-    nothing says when it began, or where the clock of the host differs from ours: then the order is unknown."""
+    """Find the changes on the hosts of a state and the writes to objects of the platform within HOUR before it began,
+    the last one first. There are none where nothing says when it began, or where the clock of the host, or of a control
+    plane, differs from ours: then the order is unknown."""
     if state.onset is None:
         return ()
     seconds_ago = (snapshot.started_at - state.onset).total_seconds()
@@ -97,7 +100,23 @@ def find_preceding_changes(state: AbnormalState, snapshot: Snapshot) -> tuple[Re
         for change in list_changes(snapshot, location, tuple(PARTS.values()))
         if seconds_ago <= change.seconds_ago <= seconds_ago + HOUR
     ]
+    if all(has_our_time(snapshot, host.name) for host in snapshot.inventory.control_planes):
+        changes += list_object_changes(snapshot, state.onset - timedelta(seconds=HOUR), state.onset)
     return tuple(sorted(set(changes), key=lambda change: (change.seconds_ago, change.location, change.description)))
+
+
+def list_object_changes(snapshot: Snapshot, first: datetime, last: datetime) -> Iterator[RecentChange]:
+    """List the writes to objects between two times. Those of one manager in the same MINUTE are one change."""
+    groups: dict[tuple[str, int], dict[str, ObjectWrite]] = {}
+    for kind, probes in OBJECT_WRITES.items():
+        for write in (write for probe in probes for write in find_fact(snapshot, probe, CLUSTER) or ()):
+            if first <= write.written_at <= last:
+                minute = int(write.written_at.timestamp()) // MINUTE
+                groups.setdefault((write.manager, minute), {})[f"{kind} {write.name}"] = write
+    for (manager, _), writes in groups.items():
+        newest = max(write.written_at for write in writes.values())
+        seconds_ago = max(int((snapshot.started_at - newest).total_seconds()), 0)
+        yield RecentChange(CLUSTER, seconds_ago, f"{manager} wrote {shorten_names(sorted(writes))}")
 
 
 def has_our_time(snapshot: Snapshot, location: str) -> bool:

@@ -41,8 +41,14 @@ def parse_quantity(text: str) -> int:
 
 
 def parse_optional_time(text: str | None) -> datetime | None:
-    """Parse a time of RFC 3339, as the API writes it; None where there is none."""
-    return datetime.fromisoformat(text) if text else None
+    """Parse a time of RFC 3339, as the API writes it; None where there is none. Raise ValueError where its zone is
+    missing."""
+    if not text:
+        return None
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(text)
+    return time
 
 
 @lru_cache(maxsize=4096)

@@ -148,9 +148,11 @@ def list_located_refutations(judgements: Iterable[Judgement]) -> list[str]:
 
 
 def describe_changes(changes: Iterable[RecentChange], clean: Clean) -> list[str]:
-    """Describe changes as `/etc/… written (host2, 2 min earlier)`, without the seconds of long times."""
+    """Describe changes as `/etc/… written (host2, 2 min earlier)`, without the seconds of long times and without the
+    place of a change of the cluster."""
     return [
-        f"{clean(change.description)} ({change.location}, {format_duration(round_seconds(change.seconds_ago))} earlier)"
+        f"{clean(change.description)} ({'' if change.location == CLUSTER else f'{change.location}, '}"
+        f"{format_duration(round_seconds(change.seconds_ago))} earlier)"
         for change in changes
     ]
 
