@@ -19,6 +19,7 @@ from gpustack.probes.gpu.engine_pods import format_image
 from gpustack.probes.kubernetes.applied_objects import CRON_JOBS, PRIORITY_CLASSES, AppliedObject
 from gpustack.probes.kubernetes.taints import GATE_TOLERATION, USER_TOLERATIONS
 from gpustack.steps.applied_objects import Object, build_object
+from gpustack.steps.care.diagnostic import FAILED, build_script
 from gpustack.steps.gpu.hosts import count_host_gpus, map_gpu_nodes, select_sharing
 from gpustack.vocabulary.care_jobs import PREFIX
 
@@ -28,21 +29,11 @@ LONGEST_NAME = 52
 pkg/apis/batch/validation)."""
 PRIORITY = -1_000_000
 """Any pod of a user may take the GPUs of the diagnostic, and the diagnostic takes none from a pod."""
-CONTAINER, FAILED, UNKNOWN = "diag", 3, 4
-WAIT_LIMIT, RUN_LIMIT, DIAG_LIMIT, LATE_START = 600, 480, 120, 3600
-"""Seconds: of a Job with its wait for idle GPUs, of a pod with the pull of its image, of the diagnostic, and after the
-hour of the schedule. GpuPodsPending waits 900 s."""
-# A return code alone does not say whether a test failed or none ran (gpustack/engines/diagnostic.py): the status does.
-# Without --host, dcgmi starts an engine of its own (gpustack/engines/engine.py).
-SCRIPT = f"""\
-out=$(dcgmi diag --run 1 --json --timeout {DIAG_LIMIT})
-code=$?
-printf '%s\\n' "$out"
-case $out in *'"Fail"'*) exit {FAILED} ;; esac
-[ "$code" = 0 ] || exit {UNKNOWN}
-case $out in *'"Pass"'*) exit 0 ;; esac
-exit {UNKNOWN}
-"""
+CONTAINER = "diag"
+WAIT_LIMIT, RUN_LIMIT, LATE_START = 600, 480, 3600
+"""Seconds: of a Job with its wait for idle GPUs, of a pod with the pull of its image, and after the hour of the
+schedule. GpuPodsPending waits 900 s."""
+SCRIPT = build_script()
 KINDS: Mapping[str, tuple[str, Probe[Mapping[str, AppliedObject] | None]]] = {
     "PriorityClass": ("scheduling.k8s.io/v1", PRIORITY_CLASSES),
     "CronJob": ("batch/v1", CRON_JOBS),
@@ -71,9 +62,13 @@ def count_tested_gpus(view: View) -> dict[str, int]:
     return {node.name: counts[host] for host, node in map_gpu_nodes(view).items() if node.name not in left_out}
 
 
-def explain_left_out(view: View) -> dict[str, str]:
+def explain_left_out(view: View) -> Mapping[str, str]:
     """Explain by node why its GPUs are not tested: what a pod requests there are not whole GPUs, or the name is too
     long."""
+    return view.compute_once(compute_left_out)
+
+
+def compute_left_out(view: View) -> Mapping[str, str]:
     counts, reasons = count_host_gpus(view), dict[str, str]()
     for host, node in map_gpu_nodes(view).items():
         member = view.select_host(host).host

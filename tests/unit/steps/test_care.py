@@ -10,14 +10,13 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
 from gpustack.config.host import Host
+from gpustack.steps.care import objects
+from gpustack.steps.care.diagnostic import DIAG_LIMIT, FAILED, UNKNOWN
 from gpustack.steps.care.objects import (
-    DIAG_LIMIT,
-    FAILED,
     LONGEST_NAME,
     PRIORITY_CLASS,
     RUN_LIMIT,
     SCRIPT,
-    UNKNOWN,
     WAIT_LIMIT,
     build_variables,
 )
@@ -224,3 +223,17 @@ def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
     assert judge_checks(STEP, build_snapshot(changed_answers=changes))["objects-applied"].outcome == "unknown"
     assert judge_checks(STEP, build_snapshot(DISABLED_SPEC, changes))["leftovers"].outcome == "unknown"
     assert build_role_variables(DISABLED_SPEC, changes)["dropped"] == []
+
+
+def test_the_hosts_are_walked_once_for_all_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks and the builders ask for the nodes that are left out; in a cluster of 1,000 hosts each walk counts."""
+    snapshot, calls = build_snapshot(), list[str]()
+    select_sharing = objects.select_sharing
+
+    def count_call(view: View, host: Host) -> tuple[str, int]:
+        calls.append(host.name)
+        return select_sharing(view, host)
+
+    monkeypatch.setattr(objects, "select_sharing", count_call)
+    assert list_failures(judge_checks(STEP, snapshot)) == {}
+    assert sorted(calls) == ["k1", "k2"]
