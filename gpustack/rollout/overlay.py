@@ -33,7 +33,7 @@ from gpustack.steps.node_address import find_node_address, find_unconfirmed_host
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.prereqs.way_out import choose_document
 from gpustack.steps.releases import RELEASES
-from gpustack.steps.standalone import exporters, monitoring
+from gpustack.steps.standalone import care, exporters, monitoring
 from gpustack.steps.standalone.files import build_variables
 
 
@@ -138,6 +138,8 @@ def build_standalone_variables(view: View) -> dict[str, dict[str, Any]]:
     for module in (exporters, monitoring):
         with suppress(FactUnavailable):
             parts[module.STEP.id] = build_variables(module.build_installation(view))
+    with suppress(FactUnavailable):
+        parts[care.STEP.id] = care.build_part(view)
     return {"gpustack_standalone": parts}
 
 

@@ -19,6 +19,7 @@ from gpustack.steps.gpu import sharing as gpu_sharing
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.prereqs import step as prereqs
+from gpustack.steps.standalone import care as standalone_care
 from gpustack.steps.standalone import exporters as standalone_exporters
 from gpustack.steps.standalone import monitoring as standalone_monitoring
 from gpustack.steps.step import Step
@@ -49,6 +50,7 @@ MODULES: tuple[ModuleType, ...] = (
     care,
     standalone_exporters,
     standalone_monitoring,
+    standalone_care,
 )
 """The docstrings of these modules are the manual pages of the steps."""
 STEPS: tuple[Step, ...] = tuple(module.STEP for module in MODULES)

@@ -32,7 +32,7 @@ UNCHECKED_PATHS = {
 # Pods are ended by what other steps brought, so that comes before all.
 FIRST = "workers"
 UNDONE = [FIRST, *(step.id for step in reversed(STEPS) if step.id not in {*UNCHECKED_PATHS, FIRST})]
-STANDALONE = {"standalone-monitoring", "standalone-exporters"}
+STANDALONE = {"standalone-care", "standalone-monitoring", "standalone-exporters"}
 every_undone = pytest.mark.parametrize("step", UNDONE)
 
 

@@ -25,8 +25,8 @@ NO_TRACE = (
     "/root/.kube/config", "/var/run/cdi/*",
 )  # fmt: skip
 RESET_STEPS = (
-    "workers", "standalone-monitoring", "standalone-exporters", "gpu-operator", "gpu-runtime", "gpu-driver", "storage",
-    "helm", "flannel", "control-plane", "kubernetes", "containerd", "firewall", "prereqs",
+    "workers", "standalone-care", "standalone-monitoring", "standalone-exporters", "gpu-operator", "gpu-runtime",
+    "gpu-driver", "storage", "helm", "flannel", "control-plane", "kubernetes", "containerd", "firewall", "prereqs",
 )  # fmt: skip
 """The steps that have a reset, the last one first."""
 
@@ -115,6 +115,7 @@ def build_probe(step: str, extra_script: str = "") -> Probe[tuple[Trace, ...]]:
     return Probe(f"owned.{step}", Lines(f"{build_files_script(FILES[step])}{extra_script}exit 0"), parse_traces)
 
 
+STANDALONE_CARE = build_probe("standalone-care")
 STANDALONE_MONITORING = build_probe("standalone-monitoring")
 STANDALONE_EXPORTERS = build_probe("standalone-exporters")
 # Its operands leave them, and nobody else's; device descriptions are made anew by whoever needs them.
@@ -179,6 +180,7 @@ PREREQS = build_probe("prereqs")
 # By step, the last step first.
 RESOURCE_PROBES: Mapping[str, Probe[tuple[Trace, ...]]] = {
     "workers": WORKERS,
+    "standalone-care": STANDALONE_CARE,
     "standalone-monitoring": STANDALONE_MONITORING,
     "standalone-exporters": STANDALONE_EXPORTERS,
     "gpu-operator": GPU_OPERATOR,

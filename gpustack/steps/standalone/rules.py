@@ -12,9 +12,12 @@ from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME, OS
 from gpustack.steps.alerts import build_groups
 from gpustack.steps.gpu.count import list_gpus
+from gpustack.vocabulary.care_jobs import PREFIX
 
 HOST_SERIES = 'label_replace(vector(1), "node", "{host}", "", "")'
 NO_SERIES = "vector(1) < 0"
+# When the daily diagnostic of the timer ended so last: the time of a file (standalone/care.py).
+CARE_TIMES = f'max by (node) (node_textfile_mtime_seconds{{{{file=~"(.*/)?{PREFIX}{{}}[.]prom"}}}})'
 # Recorded series by name, with what they are without Kubernetes: the label `node` is that of the scrape job.
 REPLACEMENTS: Mapping[str, str] = {
     "gpustack:node_gpu_exporter:up": 'max by (node) (up{job=~".*dcgm.*"})',
@@ -22,6 +25,8 @@ REPLACEMENTS: Mapping[str, str] = {
     "gpustack:node_gpu_exporter_speaks:bool": NO_SERIES,  # One host: its name is in every label.
     "gpustack:node_ready:bool": HOST_SERIES,
     "gpustack:node_gpu_driver_starting:bool": NO_SERIES,  # The driver is the host's own.
+    "gpustack:node_care_start:seconds": f"{CARE_TIMES.format('{result}')} > 0",
+    "gpustack:node_care_age:seconds": f"time() - {CARE_TIMES.format('(passed|since)')}",
 }
 EXPECTED_GPUS = "gpustack:node_gpu_expected:bool"
 # Of components that are on no such host.
@@ -81,8 +86,9 @@ def find_recorded_series(rule: dict[str, Any]) -> set[str]:
 
 
 def translate_rule(rule: dict[str, Any], view: View) -> dict[str, Any]:
-    """Translate a rule to the name of the host, and to the words of its Prometheus."""
-    local_rule = rule | {"expr": rule["expr"].replace("{host}", view[HOSTNAME])}
+    """Translate a rule to the name of the host and the result that it records, and to the words of its Prometheus."""
+    expr = rule["expr"].replace("{host}", view[HOSTNAME]).replace("{result}", rule.get("labels", {}).get("result", ""))
+    local_rule = rule | {"expr": expr}
     if (view[OS].id, view[OS].version) in SYSTEMS_WITHOUT_KEEPING:
         local_rule.pop("keep_firing_for", None)
     return local_rule

@@ -48,7 +48,8 @@ def test_a_host_without_kubernetes_gets_what_its_roles_install() -> None:
     variables = build_overlay(standalone.build_snapshot(standalone.build_installed_answers()))["all"]["hosts"]["w1"][
         "gpustack_standalone"
     ]
-    assert set(variables) == {"standalone-exporters", "standalone-monitoring"}
+    assert set(variables) == {"standalone-exporters", "standalone-monitoring", "standalone-care"}
+    assert variables.pop("standalone-care") == {"units": []}
     assert all(installation["files"] and installation["commands"] for installation in variables.values())
 
 

@@ -145,6 +145,42 @@ def test_a_host_whose_exporter_is_silent_gets_the_alert_of_it(tmp_path: Path) ->
     assert run_promtool("test", "rules", tmp_path / "case.yaml") == ""
 
 
+def test_the_results_of_the_diagnostic_are_the_times_of_files(tmp_path: Path) -> None:
+    """Prometheus' own evaluation of the derived rules. node_exporter 1.5.0 of Debian 12 printed these series of empty
+    files; its later versions print the whole path, too."""
+    host = build_view()[HOSTNAME]
+    times = {"passed": 60, "failed": 120, "skipped": 0, "unknown": 0, "since": 30}
+    series = 'node_textfile_mtime_seconds{{file="/var/lib/prometheus/node-exporter/gpu-care-{}.prom",node="{}"}}'
+    probes = {
+        "gpustack:node_care_result:info": [(f'gpustack:node_care_result:info{{node="{host}",result="failed"}}', 1)],
+        "gpustack:node_care_age:seconds": [(f'gpustack:node_care_age:seconds{{node="{host}"}}', 540.0)],
+        "count by (alertname) (ALERTS{alertname=~'GpuCare.+'})": [('{alertname="GpuCareFailed"}', 1)],
+    }
+    case = {
+        "rule_files": ["rules.yaml"],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": [
+                    {"series": series.format(name, host), "values": f"{time}x20"} for name, time in times.items()
+                ],
+                "promql_expr_test": [
+                    {
+                        "expr": expr,
+                        "eval_time": "10m",
+                        "exp_samples": [{"labels": labels, "value": value} for labels, value in samples],
+                    }
+                    for expr, samples in probes.items()
+                ],
+            }
+        ],
+    }
+    (tmp_path / "rules.yaml").write_text(build_texts()["rules"].text)
+    (tmp_path / "case.yaml").write_text(yaml.safe_dump(case))
+    assert run_promtool("test", "rules", tmp_path / "case.yaml") == ""
+
+
 def read_annotations(alert: str, host: str) -> dict[str, str]:
     rules = (rule for group in derive_rules(build_view())["groups"] for rule in group["rules"])
     (annotations,) = (rule["annotations"] for rule in rules if rule.get("alert") == alert)

@@ -26,7 +26,7 @@ UNFILTERED_HOSTS = place_answers(
     read_case("units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")),
 )
 UNTAINTED_NODES = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", ("io/control-plane", "io/else")))
-WITHOUT_KUBERNETES = ("standalone-exporters", "standalone-monitoring")
+WITHOUT_KUBERNETES = ("standalone-exporters", "standalone-monitoring", "standalone-care")
 PERSISTENT = {"monitoring": {"persistence": {"enabled": True}}}
 
 

@@ -1,5 +1,6 @@
-"""A host without Kubernetes: w1, as the two steps for such hosts leave it. A test changes what it needs."""
+"""A host without Kubernetes: w1, as the three steps for such hosts leave it. A test changes what it needs."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from gpustack.ask.view import View
 from gpustack.config.host import STANDALONE, Host
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.standalone.units import ENGINE
-from gpustack.steps.standalone import exporters, monitoring
+from gpustack.steps.standalone import care, exporters, monitoring
 from gpustack.steps.standalone.files import Service, map_job_ports
 from gpustack.steps.standalone.rules import derive_rules
 from gpustack.steps.step import Step
@@ -70,6 +71,15 @@ def format_watching(view: View, *, down_target: str = "") -> str:
     return f"== ready\nprometheus\nprometheus-alertmanager\n== rules\n{groups}== up\n{uptime}\n== end\n"
 
 
+def format_care_timer(view: View) -> str:
+    """Format what standalone.care-timer answers where the timer is as the spec asks for."""
+    units = care.build_units(view)
+    lines = [f"unit {name} {hashlib.sha256(text.encode()).hexdigest()} no" for name, text in units.items()]
+    state = "timer active enabled" if units else "timer inactive -"
+    results = [f"result {name}" for name in care.FILES] if units else []
+    return "".join(f"{line}\n" for line in [*lines, state, *results])
+
+
 def build_installed_answers(
     spec: Mapping[str, Any] | None = None, *, down_target: str = ""
 ) -> dict[tuple[str, str], Answer]:
@@ -81,6 +91,7 @@ def build_installed_answers(
         make_answer("standalone.programs", format_programs(programs)),
         make_answer("standalone.exported", f"gpus {number}\nnode yes\n"),
         make_answer("standalone.watching", format_watching(view, down_target=down_target)),
+        make_answer("standalone.care-timer", format_care_timer(view)),
         read_case("gpu.host-engines", "dcgm-4"),
     )
     return read_answers() | {(answer.probe, "w1"): replace(answer, location="w1") for answer in installed_answers}
