@@ -10,7 +10,6 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.steps.care import objects
 from gpustack.steps.care.diagnostic import DIAG_LIMIT, FAILED, UNKNOWN
 from gpustack.steps.care.objects import (
     LONGEST_NAME,
@@ -21,6 +20,7 @@ from gpustack.steps.care.objects import (
     build_variables,
 )
 from gpustack.steps.care.step import STEP
+from gpustack.steps.gpu.hosts import select_sharing
 from gpustack.vocabulary.care_jobs import PREFIX
 from tests.worlds.programs.engines import build_result, build_software_test, render_diagnostic
 from tests.worlds.snapshots import gpus
@@ -228,12 +228,11 @@ def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
 def test_the_hosts_are_walked_once_for_all_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The checks and the builders ask for the nodes that are left out; in a cluster of 1,000 hosts each walk counts."""
     snapshot, calls = build_snapshot(), list[str]()
-    select_sharing = objects.select_sharing
 
     def count_call(view: View, host: Host) -> tuple[str, int]:
         calls.append(host.name)
         return select_sharing(view, host)
 
-    monkeypatch.setattr(objects, "select_sharing", count_call)
+    monkeypatch.setattr("gpustack.steps.care.objects.select_sharing", count_call)
     assert list_failures(judge_checks(STEP, snapshot)) == {}
     assert sorted(calls) == ["k1", "k2"]

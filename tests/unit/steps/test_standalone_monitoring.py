@@ -151,7 +151,7 @@ def test_the_results_of_the_diagnostic_are_the_times_of_files(tmp_path: Path) ->
     host = build_view()[HOSTNAME]
     times = {"passed": 60, "failed": 120, "skipped": 0, "unknown": 0, "since": 30}
     series = 'node_textfile_mtime_seconds{{file="/var/lib/prometheus/node-exporter/gpu-care-{}.prom",node="{}"}}'
-    probes = {
+    probes: dict[str, list[tuple[str, float]]] = {
         "gpustack:node_care_result:info": [(f'gpustack:node_care_result:info{{node="{host}",result="failed"}}', 1)],
         "gpustack:node_care_age:seconds": [(f'gpustack:node_care_age:seconds{{node="{host}"}}', 540.0)],
         "count by (alertname) (ALERTS{alertname=~'GpuCare.+'})": [('{alertname="GpuCareFailed"}', 1)],
