@@ -2,6 +2,7 @@ import copy
 import json
 import os
 import subprocess
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,6 @@ def test_the_hosts_are_walked_once_for_all_checks(monkeypatch: pytest.MonkeyPatc
         calls.append(host.name)
         return select_sharing(view, host)
 
-    monkeypatch.setattr("gpustack.steps.care.objects.select_sharing", count_call)
+    monkeypatch.setattr(import_module("gpustack.steps.care.objects"), "select_sharing", count_call)
     assert list_failures(judge_checks(STEP, snapshot)) == {}
     assert sorted(calls) == ["k1", "k2"]
