@@ -24,6 +24,7 @@ from gpustack.probes.kubernetes.workloads import MONITORING_DEPLOYMENTS
 from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
 from gpustack.steps.monitoring.values import format_prometheus_url
 from gpustack.steps.step import Step
+from gpustack.steps.tolerations import build_platform_tolerations
 from gpustack.steps.workloads import find_stopped_deployment
 
 NAME = "gpustack-serve"
@@ -89,6 +90,7 @@ def build_pod(view: View) -> dict[str, Any]:
             "runAsGroup": USER_ID,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
+        **({"tolerations": tolerations} if (tolerations := build_platform_tolerations(view.spec)) else {}),
         "containers": [container],
     }
 

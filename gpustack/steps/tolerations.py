@@ -33,6 +33,6 @@ def has_gate(view: View) -> bool:
 
 
 def build_platform_tolerations(spec: Spec) -> list[dict[str, Any]]:
-    """Build the tolerations of what a proof needs: where every worker has GPUs, it runs behind the gate. Empty without
-    one."""
+    """Build the tolerations of what a proof needs, and of the other pods without a GPU that steps wait for: where every
+    worker has GPUs, they run behind the gate, and an installation ends before a proof. Empty without a gate."""
     return [dict(GATE_TOLERATION)] if spec.gpu.gate else []

@@ -1,9 +1,12 @@
 """The values for the chart keda: gpustack's < those that follow from the spec < the operator's."""
 
+from typing import Any
+
 from gpustack.ask.view import View
 from gpustack.steps.autoscaling.server import other_server
 from gpustack.steps.chart_values import merge_values, read_own_values
 from gpustack.steps.release import Release
+from gpustack.steps.tolerations import build_platform_tolerations
 
 CHART = "keda"
 
@@ -17,7 +20,9 @@ def needs_release(view: View) -> bool:
 def build_release(view: View) -> Release:
     spec = view.spec
     operator_values = view.snapshot.inventory.values.get(spec.autoscaling.release, {})
-    cluster_values = {"clusterName": spec.cluster_name, "clusterDomain": spec.kubernetes.dns_domain}
+    cluster_values: dict[str, Any] = {"clusterName": spec.cluster_name, "clusterDomain": spec.kubernetes.dns_domain}
+    if tolerations := build_platform_tolerations(spec):
+        cluster_values["tolerations"] = tolerations
     return Release(
         spec.autoscaling.release,
         spec.autoscaling.namespace,

@@ -1,5 +1,6 @@
 """GPU nodes join behind the gate where gpu.gate asks for it, and the pods that a proof needs have its toleration."""
 
+import json
 from typing import Any
 
 import jinja2
@@ -8,11 +9,15 @@ import yaml
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
+from gpustack.autoscale.manifest import build_scaled_object
 from gpustack.config.resources import locate_playbooks
+from gpustack.steps.autoscaling.values import build_release as build_autoscaling
 from gpustack.steps.care.objects import build_pod as build_care_pod
 from gpustack.steps.gpu.operator_values import build_release as build_operator
 from gpustack.steps.gpu.plugin_objects import build_placement
 from gpustack.steps.monitoring.values import build_chart_values
+from gpustack.steps.serve import build_pod as build_serve_pod
+from tests.worlds.results.scaled_workloads import build_draft
 from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.gpus import build_snapshot
 
@@ -80,6 +85,27 @@ def test_what_a_proof_asks_accepts_the_gate(*, gate: bool) -> None:
         *(values[name] for name in ("prometheusOperator", "grafana", "kube-state-metrics")),
     )
     assert [list_keys(part) for part in parts] == [[GATE] if gate else []] * 5
+
+
+@pytest.mark.parametrize("gate", [True, False])
+def test_what_steps_wait_for_accepts_the_gate(*, gate: bool) -> None:
+    """An installation ends before a proof, and waits for the pods of serve and of KEDA, which have no GPU."""
+    spec = {
+        "gpu": {"gate": gate},
+        "serve": {"enabled": True, "image": "registry.example.com/gpustack:0.1.0"},
+        "autoscaling": {"enabled": True},
+    }
+    view = View(build_snapshot(spec=spec), CLUSTER)
+    expected = [GATE] if gate else []
+    assert list_keys(build_serve_pod(view)) == expected
+    assert list_keys(build_autoscaling(view).values) == expected
+
+
+def test_what_is_scaled_keeps_its_own_tolerations() -> None:
+    """A model that is served lands on no unproven node: the manifest names what is scaled, and has no pod of it."""
+    scaled_object = build_scaled_object(build_draft())["spec"]
+    assert scaled_object["scaleTargetRef"] == {"kind": "Deployment", "name": "vllm"}
+    assert "toleration" not in json.dumps(scaled_object)
 
 
 @pytest.mark.parametrize("gate", [True, False])

@@ -21,6 +21,10 @@ securityContext:
   runAsNonRoot: true
 nodeSelector:
   kubernetes.io/os: linux
+{{- with .root.Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 volumes:
   - name: certificates
     secret:
