@@ -1,5 +1,6 @@
 """Kubelets that run while their node is not Ready: what they try again and again, in their own words."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,6 +13,10 @@ from gpustack.probes.kubelet.errors import KUBELET_ERRORS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.steps.own_node import find_node
 
+DELETED_NODE = re.compile(r"error getting node .{1,300}: nodes .{1,300} not found")
+"""What a kubelet says of its deleted node each time that it is to update the status (kubernetes/kubernetes issue 71398,
+pkg/kubelet/kubelet_node_status.go)."""
+
 
 def observe_kubelet(view: View) -> Iterator[AbnormalState]:
     """Observe a running kubelet that logs errors, and whose node is not Ready or does not exist. One that does not run
@@ -21,6 +26,9 @@ def observe_kubelet(view: View) -> Iterator[AbnormalState]:
         subject = f"node {node.name}, kubelet" if node else f"kubelet of {view.location}"
         message = node.reason if node else "it runs, and the API server has no node of this host"
         command = Command("journalctl", "-u", "kubelet", "--since", "-5min")
+        if not node and any(DELETED_NODE.search(error.message) for error in errors):
+            message = "it runs, and its node was deleted: it registers one only when it starts"
+            command = Command("systemctl", "restart", "kubelet", note="on that host")
         state = AbnormalState("node-not-ready", "broken", (view.location,), (subject,), message, command)
         yield replace(state, last_lines=tuple(error.message for error in errors))
 

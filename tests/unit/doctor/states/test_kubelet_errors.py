@@ -53,6 +53,21 @@ def test_a_kubelet_whose_host_was_renamed_says_why_its_node_is_not_ready() -> No
     assert REFUSAL in render(diagnosis)
 
 
+def test_a_kubelet_whose_node_was_deleted_is_to_be_restarted() -> None:
+    nodes = [node for node in make_nodes(ready=False) if node["metadata"]["name"] != "k2"]
+    diagnosis = diagnose_case(nodes, "node-deleted")
+    (state,) = list_states(diagnosis, "node-not-ready")
+    assert state.message == "it runs, and its node was deleted: it registers one only when it starts"
+    assert str(state.next_command).startswith("systemctl restart kubelet")
+    assert "systemctl restart kubelet" in render(diagnosis)
+
+
+def test_a_kubelet_that_cannot_read_its_node_is_not_one_whose_node_was_deleted() -> None:
+    """A node that is there and not Ready has another cause, whatever was logged before."""
+    (state,) = list_states(diagnose_case(make_nodes(ready=False), "node-deleted"), "node-not-ready")
+    assert str(state.next_command).startswith("journalctl -u kubelet")
+
+
 def test_a_kubelet_of_a_host_without_a_node_is_reported() -> None:
     nodes = [node for node in make_nodes(ready=False) if node["metadata"]["name"] != "k2"]
     (state,) = list_states(diagnose_case(nodes), "node-not-ready")
