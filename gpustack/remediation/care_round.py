@@ -3,11 +3,14 @@ against it. Nothing else is done to a node."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from gpustack.errors import GpustackError, LockedError, RolloutError
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.health.fleet import Health
+from gpustack.health.host_sources import NO_HOSTS
 from gpustack.remediation.case import Case
+from gpustack.remediation.guards import explain_clocks
 from gpustack.remediation.ladder import Ladder, build_ladder
 from gpustack.remediation.remediation import Remediation
 from gpustack.remediation.result import Outcome
@@ -30,18 +33,26 @@ class CareEntry:
 @dataclass(frozen=True)
 class CareRound:
     """Hold the nodes that ask for an act, and those whose verdict is unknown. `only_checked` tells that nothing was
-    changed because nobody asked for it."""
+    changed because nobody asked for it. `doubts` are sentences about what was left out, and `clock_reason` says that
+    no verdict is certainly of now."""
 
     entries: tuple[CareEntry, ...]
     unknown_nodes: tuple[str, ...]
     only_checked: bool
+    doubts: tuple[str, ...] = ()
+    clock_reason: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        clocks = (f"No verdict is certain: {self.clock_reason}.",) if self.clock_reason else ()
+        return (*clocks, *self.doubts)
 
     @property
     def exit_status(self) -> ExitStatus:
         return select_status(
             failed=any(entry.outcome == "failed" for entry in self.entries),
             differs=self.entries,
-            unknown=self.unknown_nodes,
+            unknown=self.unknown_nodes or self.clock_reason,
         )
 
 
@@ -74,7 +85,9 @@ def run_care_round(
             else:
                 yield take_cordon(node, ladder, build_remediation(node, ladder))
 
-    return CareRound(tuple(list_entries()), tuple(unknown_nodes), only_checked)
+    clock_reason = explain_clocks(datetime.now(UTC), health.time)
+    doubts = tuple(doubt for doubt in health.doubts if doubt not in NO_HOSTS.doubts)
+    return CareRound(tuple(list_entries()), tuple(unknown_nodes), only_checked, doubts, clock_reason)
 
 
 def explain_no_cordon(ladder: Ladder) -> str:

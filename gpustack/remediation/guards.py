@@ -3,7 +3,7 @@ diagnostic, the proof or an uncordon."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.checks.node_lookup import APP_LABEL, PROMETHEUS
@@ -54,14 +54,21 @@ def list_gpu_nodes(case: Case) -> list[NodeRecord]:
 
 def explain_old_data(case: Case) -> str:
     """Explain why the verdict does not rest on data of now."""
-    apart = abs(case.read_at.timestamp() - case.health.time)
-    if apart > FRESH_SECONDS:
-        return f"the clocks of Prometheus and of this machine are {format_duration(apart)} apart"
+    if reason := explain_clocks(case.read_at, case.health.time):
+        return reason
     if unread := [record.name for record in case.nodes if parse_acts(record.remediation_record) is None]:
         return f"the record of acts (annotation gpustack.io/remediation) of {', '.join(unread)} cannot be read"
     if case.verdict == "unknown" or not case.gpus:
         return next((entry.reason for entry in case.gpus if entry.reason), "the verdict is unknown")
     return ""
+
+
+def explain_clocks(read_at: datetime, time: float) -> str:
+    """Explain why values of a Prometheus whose clock says `time` may be of another time than now."""
+    apart = abs(read_at.timestamp() - time)
+    if apart <= FRESH_SECONDS:
+        return ""
+    return f"the clocks of Prometheus and of this machine are {format_duration(apart)} apart"
 
 
 def explain_single_signal(case: Case) -> str:

@@ -53,7 +53,8 @@ def list_resident_rows(
     """List the pods of a node, those first that need a person. `describe` says what becomes of a pod."""
     for resident in sorted(residents, key=lambda resident: ORDER[resident.fate]):
         pod = resident.pod
-        age = format_duration((time - pod.started_at).total_seconds()) if pod.started_at else "-"
+        seconds = (time - pod.started_at).total_seconds() if pod.started_at else -1.0
+        age = format_duration(seconds) if seconds >= 0 else "-"  # By clocks that are apart, it is of the future.
         yield pod.full_name, pod.controller or "none", str(pod.devices or "-"), age, describe(resident)
 
 

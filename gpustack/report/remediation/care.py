@@ -12,6 +12,7 @@ from gpustack.remediation.result import Outcome
 from gpustack.remediation.rungs import RungId
 from gpustack.report.document import render_result
 from gpustack.report.findings import print_text
+from gpustack.report.hanging import print_notes
 from gpustack.report.human import print_next_command
 from gpustack.report.remediation.renderings import CARE
 from gpustack.report.remediation.text import STYLES
@@ -40,6 +41,7 @@ class CareDocument(Document):
     kind: Literal["gpustack/care/v1"] = Field("gpustack/care/v1", alias="schema")
     nodes: list[CareRow]
     unknown_nodes: list[str]
+    warnings: list[str]
     only_checked: bool
     evidence_directory: TextOrNull
 
@@ -49,6 +51,7 @@ def render_human(console: Terminal, care: CareRound, evidence: str = "") -> None
         console.print(draw_table(console, HEADINGS, map(list_cells, care.entries)))
     else:
         print_text(console, "no node asks for an act")
+    print_notes(console, care.warnings)
     for node in care.unknown_nodes:
         print_text(console, f"unknown  the verdict on node {node}", "yellow")
     cordoned_count = sum(entry.outcome == "done" for entry in care.entries)

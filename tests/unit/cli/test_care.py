@@ -81,6 +81,16 @@ def test_a_guard_rail_refuses_and_is_named(cordoning: NodeApi, gpus: UnwellGpus)
     assert document["nodes"][0]["reason"].startswith("fresh-data: ")
 
 
+def test_clocks_apart_leave_every_verdict_unknown(cordoning: NodeApi, gpus: UnwellGpus) -> None:
+    """Values that name no fault may be of another time as well as those that name one."""
+    gpus.values, gpus.lag = {}, 900
+    code, document = run()
+    assert (code, document["nodes"]) == (8, [])
+    assert document["warnings"] == [
+        "No verdict is certain: the clocks of Prometheus and of this machine are 15 min apart."
+    ]
+
+
 def test_one_source_alone_asks_for_nothing(cordoning: NodeApi, gpus: UnwellGpus) -> None:
     gpus.values = {"XID_ERRORS": 48.0}
     assert run()[0] == 0

@@ -57,7 +57,11 @@ def make_care_round() -> CareRound:
     reason = "it is cordoned; the next rung is drain"
     silent = CareEntry("gpu3", None, "failed", "There is no node gpu3. The cluster has: gpu1, gpu2.")
     return CareRound(
-        (CareEntry("gpu1", build_ladder(make_case()), "none", reason), silent), ("gpu4",), only_checked=False
+        (CareEntry("gpu1", build_ladder(make_case()), "none", reason), silent),
+        ("gpu4",),
+        only_checked=False,
+        doubts=("gpu2: values of two exporters differ.",),
+        clock_reason="the clocks are 15 min apart",
     )
 
 
