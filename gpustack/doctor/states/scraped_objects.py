@@ -10,6 +10,7 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.checks.monitoring.targets import NEEDED
 from gpustack.doctor.states.ownership import is_platform_label_set
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
+from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
 from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE
 from gpustack.probes.monitoring.prometheus_rights import OPERATORS, RIGHTS
 from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS, REJECTION_EVENTS
@@ -128,15 +129,15 @@ def observe_operators(view: View) -> Iterator[AbnormalState]:
 
 
 def observe_grafana(view: View) -> Iterator[AbnormalState]:
-    """Report a status of Grafana that is no success. Where no answer came, it is for other observers to say why."""
+    """Report a status of Grafana that is no success. Where no answer came, it is for other observers to say why, and so
+    it is where no pod of Prometheus is ready to answer Grafana."""
     response = view[RESPONSE]
     if response is None:
         return
     url = next((source.url for source in view[DATA_SOURCES] if source.uid == "prometheus"), "")
-    statuses = {
-        "login from its Secret": response.login,
-        f"health of its data source prometheus ({url})": response.health,
-    }
+    statuses = {"login from its Secret": response.login}
+    if any(pod.app == "prometheus" and pod.ready for pod in view[MONITORING_PODS]):
+        statuses[f"health of its data source prometheus ({url})"] = response.health
     for subject, status in statuses.items():
         if status not in (0, SUCCESS):
             command = Command(
@@ -175,7 +176,7 @@ OBSERVERS = (
         is_needed=has_monitoring, yields=True,
     ),
     Observer(
-        "grafana-answers", "Answers of Grafana", observe_grafana, (RESPONSE, DATA_SOURCES),
+        "grafana-answers", "Answers of Grafana", observe_grafana, (RESPONSE, DATA_SOURCES, MONITORING_PODS),
         is_needed=has_monitoring, yields=True,
     ),
 )  # fmt: skip

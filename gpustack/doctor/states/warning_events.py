@@ -11,6 +11,7 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes import warning_events
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import (
     FLANNEL_PODS,
     GPU_PODS,
@@ -34,16 +35,19 @@ def build_observer(
     events: Events, title: str, pods: Pods | None = None, is_needed: Callable[[Spec], bool] = lambda _: True
 ) -> Observer:
     def observe_warnings(view: View) -> Iterator[AbnormalState]:
-        ready_pods = {f"pod {pod}": pod.ready for pod in view[pods]} if pods else {}
+        unready_nodes = {node.name for node in view[NODES] if not node.ready}
+        # The node is a state of its own, and so is what its programs say.
+        known_pods = {f"pod {pod}": pod for pod in view[pods] if pod.node not in unready_nodes} if pods else {}
         known_events: tuple[WarningEvent, ...] = view[events]
         for event in sorted(known_events, key=lambda event: event.last_at or DAWN, reverse=True):
-            if event.kind == "Pod" and event.subject not in ready_pods:
+            pod = known_pods.get(event.subject)
+            if event.kind == "Pod" and pod is None:
                 continue
-            limit = RECENT_OF_READY_POD if ready_pods.get(event.subject) else RECENT
+            limit = RECENT_OF_READY_POD if pod and pod.ready else RECENT
             if event.last_at and abs(view.started_at - event.last_at) < limit:
                 yield build_state(view, event)
 
-    probes: tuple[Probe[Any], ...] = (events, pods) if pods else (events,)
+    probes: tuple[Probe[Any], ...] = (events, NODES, pods) if pods else (events, NODES)
     return Observer(events.id.replace(".", "-"), title, observe_warnings, probes, is_needed=is_needed)
 
 

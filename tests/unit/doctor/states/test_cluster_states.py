@@ -96,6 +96,16 @@ def test_a_status_of_grafana_that_is_no_success_is_broken() -> None:
         ]
 
 
+def test_a_data_source_without_a_ready_prometheus_is_no_fault_of_grafana() -> None:
+    pods = read_items("monitoring.pods")
+    find_item(pods, "prometheus-monitoring-prometheus-0")["status"]["conditions"] = [
+        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-30T14:39:41Z"}
+    ]
+    snapshot = build_snapshot(monitoring__pods=pods)
+    answers = {**snapshot.answers, ("grafana.response", "k1"): read_case("grafana.response", "failing")}
+    assert list_states(scraped_objects.OBSERVERS, replace(snapshot, answers=answers)) == []
+
+
 def test_a_node_without_a_range_is_broken_beside_others_that_have_one() -> None:
     nodes = read_items("kube.nodes")
     find_item(nodes, "k2")["spec"].pop("podCIDR")

@@ -7,11 +7,13 @@ import pytest
 
 from tests.unit.doctor.states.objects import (
     diagnose_items,
+    find_item,
     format_time,
     list_states,
     make_container,
     make_crash_loop,
     make_pod,
+    read_items,
     read_recorded_items,
     render,
 )
@@ -127,3 +129,16 @@ def test_an_event_of_the_scheduler_has_its_time_in_another_field() -> None:
     event |= {"involvedObject": {"kind": "Node", "name": "k2"}, "eventTime": format_time(1)}
     states = list_states(diagnose_items(warnings__nodes=[event]), "warning")
     assert [(state.locations, state.count) for state in states] == [(("k2",), 1)]
+
+
+@pytest.mark.parametrize(("node_is_ready", "count"), [(True, 1), (False, 0)])
+def test_a_warning_about_a_pod_of_a_node_that_is_not_ready_is_left_out(*, node_is_ready: bool, count: int) -> None:
+    pod = make_coredns_pod(WAITING)
+    pod["spec"]["nodeName"] = "k2"
+    nodes = read_items("kube.nodes")
+    (ready,) = [it for it in find_item(nodes, "k2")["status"]["conditions"] if it["type"] == "Ready"]
+    ready["status"] = "True" if node_is_ready else "Unknown"
+    # The reason and message are those of the node controller of Kubernetes 1.36 on a lab, after a kubelet was stopped.
+    event = make_event("NodeNotReady", "Node is not ready")
+    diagnosis = diagnose_items(kube__nodes=nodes, warnings__system=[event], pods__system=[pod])
+    assert len(list_states(diagnosis, "warning")) == count
