@@ -182,6 +182,11 @@ def test_a_refusal_names_the_guard_rail_the_reason_and_what_to_do(node_api: Node
     assert error.hint == "kubectl get nodes"
 
 
+def test_each_guard_rail_is_in_a_lab_test_by_its_name() -> None:
+    text = (ROOT / "tests" / "lab" / "gpus" / "test_remediate.py").read_text()
+    assert [guard.id for guard in GUARDS if guard.id not in text and guard.id.replace("-", "_") not in text] == []
+
+
 def test_each_guard_rail_is_in_the_documentation_and_on_the_page() -> None:
     ids = [guard.id for guard in GUARDS]
     document = (ROOT / "docs" / "care.md").read_text().partition("## Guard rails")[2].partition("\n## ")[0]
