@@ -39,7 +39,7 @@ def standalone_host(
     secret.write_text(f"{HOOK}\n")
     secret.chmod(0o600)
     slack = {"type": "slack", "channel": "#gpus", "secret_file": str(secret)}
-    roads.set_spec(standalone_lab, alerts={"receivers": {"default": [slack]}})
+    roads.set_spec(standalone_lab, alerts={"receivers": {"default": [slack]}}, care={"enabled": True})
     gpustack("install", "-i", standalone_lab.inventory, "--yes", limit=1200)
     return standalone_lab
 
@@ -98,6 +98,16 @@ def test_the_second_install_has_nothing_to_do(standalone_host: lab.Lab, gpustack
     gpustack("verify", "-i", standalone_host.inventory)
 
 
+def test_the_daily_diagnostic_tells_prometheus_how_it_ended(standalone_host: lab.Lab) -> None:
+    host = witness.connect_host(standalone_host, "host1")
+    assert "gpu-care.timer" in host.check_output("systemctl list-timers --no-pager")
+    host.check_output("systemctl start gpu-care.service")
+    query = "gpustack:node_care_result:info"
+    witness.wait_until("its result is recorded", lambda: bool(query_prometheus(standalone_host, query)), limit=240)
+    (sample,) = query_prometheus(standalone_host, query)
+    assert sample["metric"] == {"__name__": query, "node": "host1", "result": "passed"}
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_doctor_names_the_root(standalone_host: lab.Lab, gpustack: Run, fault: str) -> None:
     break_script, repair_script = FAULTS[fault]
@@ -119,3 +129,4 @@ def test_a_reset_leaves_nothing(standalone_host: lab.Lab, gpustack: Run) -> None
     assert host.run("ls /etc/gpustack-cluster /etc/systemd/system/prometheus.service.d").stdout == ""
     assert host.run("systemctl is-active prometheus nvidia-dcgm-exporter").rc != 0
     assert "127.0.0.1:9090" not in host.check_output("ss -Hltn")
+    assert host.run("ls /etc/systemd/system/gpu-care.* /var/lib/prometheus/node-exporter/gpu-care-*").stdout == ""

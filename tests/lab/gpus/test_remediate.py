@@ -2,8 +2,8 @@
 refuses in between. The tests stand in the order of the story.
 
 Unit tests alone trip own-host, for which gpustack has to run on a host of the lab, and the further causes of fresh-data
-(clocks apart), of upgrade (kubelets of several versions, a driver that is upgraded) and of circuit-breaker (three nodes)
-(tests/unit/cli/test_remediation_guards.py, test_remediation_bypasses.py).
+(clocks apart), of upgrade (kubelets of several versions, a driver that is upgraded) and of circuit-breaker (three
+nodes): tests/unit/cli/test_remediation_guards.py and test_remediation_bypasses.py.
 """
 
 import json
