@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
@@ -29,7 +30,7 @@ def has_waited(view: View, pod: PodState) -> bool:
 
 
 def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
-    """List pods with GPUs and those in the namespaces of the platform that have no node. A user's pod may wait until a
+    """List pods for GPUs and those in the namespaces of the platform that have no node. A user's pod may wait until a
     GPU is free; it is broken while a cordoned node keeps GPUs from it. In the first minute a pod of the platform is no
     more than a risk, and one of a user is not listed."""
     gpus = {node.name: node.allocatable for node in view[GPU_NODES]}
@@ -37,11 +38,27 @@ def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
     keeps_gpus = any(gpus.get(name) for name in cordoned)
     for pod in view[PENDING_PODS]:
         is_broken = is_platform_pod(view, pod) or (pod.gpus > 0 and keeps_gpus)
-        is_ours = pod.namespace in list_platform_namespaces(view) or (pod.gpus > 0 and has_waited(view, pod))
-        if pod.unscheduled_reason and is_ours and not pod.deleted:
+        is_ours = pod.namespace in list_platform_namespaces(view) or (is_for_gpus(pod) and has_waited(view, pod))
+        reason = find_reason(view, pod)
+        if reason and is_ours and not pod.deleted:
             lasting: Severity = "broken" if has_waited(view, pod) else "risk"
             severity: Severity = lasting if is_broken else "note"
-            yield build_state(pod, "pod-unscheduled", severity, CLUSTER, pod.unscheduled_reason)
+            yield build_state(pod, "pod-unscheduled", severity, CLUSTER, reason)
+
+
+def is_for_gpus(pod: PodState) -> bool:
+    """Tell whether a pod wants GPUs: it requests some, or claims devices, of which the API does not say the kind."""
+    return pod.gpus > 0 or bool(pod.claims)
+
+
+def find_reason(view: View, pod: PodState) -> str:
+    """Find why a pod has no node, in the scheduler's words and with the gates that keep it from them; empty where it
+    has one, or where its scheduler may judge it yet. One of a scheduler that does not run has no condition at all."""
+    if pod.unscheduled_reason and pod.gates:
+        return f"{pod.unscheduled_reason}: {format_value(pod.gates)}"
+    if not pod.unscheduled_reason and not pod.seen and pod.scheduler and has_waited(view, pod):
+        return f"no scheduler has judged it: its schedulerName is {pod.scheduler}"
+    return pod.unscheduled_reason
 
 
 def observe_sandboxes(view: View) -> Iterator[AbnormalState]:

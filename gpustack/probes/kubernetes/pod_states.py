@@ -5,12 +5,14 @@ scheduled, pulls an image, or runs its init containers has the phase Pending.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Api, Probe
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.parsing import parse_optional_time, parse_quantity
 
@@ -65,7 +67,8 @@ class PodState:
     nvidia.com/… that it requests; `own_users`: it requests a user namespace (hostUsers false). `owner` is its
     controller as `kind/name`, empty without one. `reason` and `message` are those of the pod as a whole.
     `unready_since` is when its condition Ready became false. `ends_by` is the end of its grace period where its
-    deletion was requested, and `finalizers` are what keeps it after that.
+    deletion was requested, and `finalizers` are what keeps it after that. `gates` keep its scheduler from it, `seen`
+    says that its scheduler has judged it, and `claims` are its names of the devices that it claims (DRA).
     """
 
     namespace: str
@@ -86,6 +89,10 @@ class PodState:
     unready_since: datetime | None = None
     ends_by: datetime | None = None
     finalizers: tuple[str, ...] = ()
+    scheduler: str = ""
+    gates: tuple[str, ...] = ()
+    seen: bool = True
+    claims: tuple[str, ...] = ()
 
     @property
     def deleted(self) -> bool:
@@ -119,6 +126,10 @@ def parse_pod_state(entry: Any) -> PodState:
         unready_since=parse_optional_time(ready.get("lastTransitionTime")) if ready.get("status") == "False" else None,
         ends_by=parse_optional_time(metadata.get("deletionTimestamp")),
         finalizers=tuple(metadata.get("finalizers", ())),
+        scheduler=spec.get("schedulerName", ""),
+        gates=tuple(gate["name"] for gate in spec.get("schedulingGates") or ()),
+        seen="PodScheduled" in conditions or "nodeName" in spec,
+        claims=tuple(claim["name"] for claim in spec.get("resourceClaims") or ()),
     )
 
 
@@ -167,10 +178,17 @@ def count_gpus(container: Any) -> int:
     return sum(parse_quantity(str(count)) for name, count in limits.items() if name.startswith("nvidia.com/"))
 
 
+def prune_ending_pods(text: str) -> str:
+    """Keep the pods whose deletion was requested: of all others that run, nothing is recorded."""
+    items = [entry for entry in read_items(load_json(text)) if entry["metadata"].get("deletionTimestamp")]
+    return dump_json({"items": items}, separators=(",", ":"))
+
+
 KEEP = (
     "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp",
     "metadata.deletionTimestamp", "metadata.finalizers", "metadata.ownerReferences.kind",
     "metadata.ownerReferences.name", "metadata.ownerReferences.controller", "spec.nodeName", "spec.hostUsers",
+    "spec.schedulerName", "spec.schedulingGates.name", "spec.resourceClaims.name",
     "spec.containers.resources.limits", "status.phase", "status.reason", "status.message", "status.conditions.type",
     "status.conditions.status", "status.conditions.message", "status.conditions.lastTransitionTime",
     *(
@@ -194,4 +212,8 @@ KEDA_PODS = build_probe("pods.keda", "/api/v1/namespaces/$KEDA/pods")
 PLATFORM_PODS = (SYSTEM_PODS, FLANNEL_PODS, STORAGE_PODS, GPU_PODS, MONITORING_PODS, KEDA_PODS)
 """The pods of each namespace of the platform."""
 PENDING_PODS = build_probe("pods.pending", "/api/v1/pods?fieldSelector=status.phase%3DPending")
+ENDING_PODS = replace(
+    build_probe("pods.ending", "/api/v1/pods?fieldSelector=status.phase%3DRunning"), pruner=prune_ending_pods
+)
+"""The pods of all namespaces that run although their deletion was requested."""
 FAILED_PODS = build_probe("pods.failed", "/api/v1/pods?fieldSelector=status.phase%3DFailed&limit=500")

@@ -1,9 +1,11 @@
 """Pods that were deleted and do not end, laid over the healthy cluster."""
 
+import json
 from typing import Any
 
 import pytest
 
+from gpustack.probes.kubernetes.pod_states import ENDING_PODS
 from tests.unit.doctor.states.objects import (
     diagnose_items,
     format_time,
@@ -45,6 +47,40 @@ def test_a_finalizer_is_named() -> None:
     pod = make_deleted_pod(5, finalizers=["example.org/backup"])
     (state,) = list_states(diagnose_items(gpu__pods=[pod]), "pod-not-ended")
     assert state.message.endswith("waits for what has set its finalizers example.org/backup")
+
+
+def make_users_pod(gpus: int, state: dict[str, Any]) -> Any:
+    """Make a pod of a user that NVIDIA/gpu-operator#303 leaves in Terminating."""
+    container = make_container("train", state, ready=True)
+    pod = make_pod("default", "train-0", {}, containerStatuses=[container])
+    pod["metadata"] |= {"deletionTimestamp": format_time(5)}
+    pod["spec"]["containers"] = [{"resources": {"limits": {"nvidia.com/gpu": str(gpus)} if gpus else {}}}]
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("gpus", "state", "severities"),
+    [
+        (2, {"running": {"startedAt": format_time(60)}}, ["broken"]),
+        (2, {"terminated": {"exitCode": 137, "reason": "Error"}}, ["note"]),
+        (0, {"running": {"startedAt": format_time(60)}}, []),
+    ],
+    ids=["holds-gpus", "has-ended", "without-gpus"],
+)
+def test_a_users_pod_that_keeps_its_gpus_is_broken(gpus: int, state: dict[str, Any], severities: list[str]) -> None:
+    diagnosis = diagnose_items(pods__ending=[make_users_pod(gpus, state)])
+    states = list_states(diagnosis, "pod-not-ended")
+    assert [state.severity for state in states] == severities
+    if severities == ["broken"]:
+        words = "it was deleted, and the kubelet of k2 still runs train; no other pod gets its 2 GPUs"
+        assert states[0].message == words
+        assert words in " ".join(render(diagnosis).split())
+
+
+def test_only_pods_that_end_are_recorded() -> None:
+    ending, running = make_users_pod(1, {}), make_pod("default", "train-1", {})
+    text = ENDING_PODS.prune_output(json.dumps({"items": [ending, running]}))
+    assert [entry["metadata"]["name"] for entry in json.loads(text)["items"]] == ["train-0"]
 
 
 def test_a_pod_of_a_lost_node_is_left_to_the_state_of_its_node() -> None:

@@ -1,0 +1,51 @@
+"""Pods for GPUs that no scheduler places: behind a gate, with a claim, or for a scheduler that does not run."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.doctor.states.state import AbnormalState
+from tests.unit.doctor.states.objects import diagnose_items, format_time, list_states, make_pod
+
+# kubernetes/kubernetes pkg/scheduler/framework/plugins/schedulinggates
+GATE_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
+# kubernetes/kubernetes pkg/scheduler/framework/plugins/dynamicresources
+CLAIM_MESSAGE = "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, preemption: 0/2 nodes."
+
+
+def list_waiting_states(message: str, minutes: float = 5, gpus: bool = True, **spec: Any) -> list[AbnormalState]:
+    condition = {"type": "PodScheduled", "status": "False", "message": message}
+    pod = make_pod("team", "train-0", {}, phase="Pending", conditions=[condition] if message else [])
+    pod["metadata"]["creationTimestamp"] = format_time(minutes)
+    limits = {"nvidia.com/gpu": "1"} if gpus else {}
+    pod["spec"] = {"containers": [{"resources": {"limits": limits}}], **spec}
+    return list_states(diagnose_items(pods__pending=[pod]), "pod-unscheduled")
+
+
+def test_the_gates_of_a_pod_are_named() -> None:
+    # kubernetes-sigs/kueue#2029
+    (state,) = list_waiting_states(GATE_MESSAGE, schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+    assert (state.severity, state.message) == ("note", f"{GATE_MESSAGE}: kueue.x-k8s.io/admission")
+
+
+def test_a_pod_that_no_scheduler_has_judged_is_reported_with_the_name_of_its_scheduler() -> None:
+    # volcano-sh/volcano#1094: such a pod has neither a condition nor an event
+    (state,) = list_waiting_states("", schedulerName="volcano")
+    assert (state.severity, state.subjects) == ("note", ("pod team/train-0",))
+    assert state.message == "no scheduler has judged it: its schedulerName is volcano"
+
+
+def test_a_pod_that_needs_a_claim_is_reported() -> None:
+    # kubernetes-sigs/dra-driver-nvidia-gpu#46
+    claims = [{"name": "gpu", "resourceClaimName": "one-gpu"}]
+    (state,) = list_waiting_states(CLAIM_MESSAGE, gpus=False, resourceClaims=claims)
+    assert (state.severity, state.message) == ("note", CLAIM_MESSAGE)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "spec"),
+    [(0.2, {"schedulerName": "default-scheduler"}), (5, {"schedulerName": "volcano", "nodeName": "k1"})],
+    ids=["just-made", "placed"],
+)
+def test_a_pod_that_may_be_judged_yet_or_was_placed_is_no_state(minutes: float, spec: dict[str, Any]) -> None:
+    assert list_waiting_states("", minutes, **spec) == []
