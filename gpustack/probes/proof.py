@@ -62,7 +62,7 @@ class GpuPod:
 class Service:
     """Describe a Service: `ports` as name and number, `node_ports` by the same name; `external_addresses` are those of
     a load balancer. `selector` are the labels of its pods, none where somebody else writes its endpoints, and in older
-    recordings."""
+    recordings. `local`: pods reach only those of its pods that run on their own node."""
 
     name: str
     namespace: str
@@ -73,6 +73,7 @@ class Service:
     node_ports: Mapping[str, int]
     external_addresses: tuple[str, ...]
     selector: Mapping[str, str] = field(default_factory=dict)
+    local: bool = False
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,7 @@ def parse_service(entry: Any) -> Service:
         node_ports={key: port["nodePort"] for key, port in ports.items() if "nodePort" in port},
         external_addresses=tuple(endpoint.get("hostname") or endpoint["ip"] for endpoint in balancer),
         selector=spec.get("selector") or {},
+        local=spec.get("internalTrafficPolicy") == "Local",
     )
 
 
@@ -235,7 +237,7 @@ SERVICES = Probe(
         "/api/v1/services",
         join_paths(
             ("metadata.name", "metadata.namespace", "metadata.labels", "status.loadBalancer"),
-            list_field_paths("spec", "type", "clusterIP", "ports", "selector"),
+            list_field_paths("spec", "type", "clusterIP", "ports", "selector", "internalTrafficPolicy"),
         ),
     ),
     parse_each(parse_service),

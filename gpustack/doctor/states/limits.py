@@ -32,6 +32,9 @@ KERNEL_LIMITS = {
     "net.ipv4.neigh.default.gc_thresh3": (
         "neighbors", 'packets to others are lost: "neighbour: arp_cache: neighbor table overflow!"'
     ),
+    "net.ipv4.ip_local_port_range": (
+        "local ports", 'no further connection is made: "Cannot assign requested address"'
+    ),
     "net.ipv4.tcp_mem": ("pages of memory for TCP", '"TCP: out of memory -- consider tuning tcp_mem"'),
 }  # fmt: skip
 """The limits of the kernel: what they count, and the words that programs or the kernel say at each (errno(3),

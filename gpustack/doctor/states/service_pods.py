@@ -1,5 +1,5 @@
-"""Services of the platform that select no pod: their labels or those of the pods were changed, and clients reach
-nothing."""
+"""Services of the platform that select no pod, or none on the node of a client: labels or policies were changed, and
+clients reach nothing."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,12 @@ from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.gpu.cluster import GPU_NODES
-from gpustack.probes.kubernetes.pod_states import GPU_PODS, MONITORING_PODS, SYSTEM_PODS
-from gpustack.probes.proof import SERVICES
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, MONITORING_PODS, SYSTEM_PODS, PodState
+from gpustack.probes.proof import SERVICES, Service
 
 
 def observe_services(view: View) -> Iterator[AbnormalState]:
@@ -30,9 +32,42 @@ def observe_services(view: View) -> Iterator[AbnormalState]:
             yield AbnormalState("service-without-pods", "risk", (CLUSTER,), (subject,), message, command)
 
 
+def observe_local_services(view: View) -> Iterator[AbnormalState]:
+    """List Services by which pods reach only pods of their own node, and the nodes without one that is ready. Of a
+    DaemonSet each node has one that is to have one."""
+    ready_nodes = [node.name for node in view[NODES] if node.ready]
+    for probe in (SYSTEM_PODS, MONITORING_PODS, GPU_PODS):
+        pods = view[probe] if view.has_fact(probe) else ()
+        for service in view[SERVICES] if pods else ():
+            selected = [pod for pod in pods if is_selected(service, pod)]
+            nodes = sorted({pod.node for pod in selected if pod.ready})
+            missing = sorted({*ready_nodes} - {*nodes})
+            is_spread = any(pod.owner.startswith("DaemonSet/") for pod in selected)
+            if service.local and nodes and missing and not is_spread:
+                message = (
+                    "internalTrafficPolicy Local sends pods to those of their own node, and its ready pods run on "
+                    f"{format_value(nodes)}: on {format_value(missing)} nobody answers"
+                )
+                command = Command("kubectl", "-n", service.namespace, "get", "service", service.name, "-o", "yaml")
+                subject = f"service {service.namespace}/{service.name}"
+                hosts = tuple(locate_node(view, name) for name in missing)
+                severity: Severity = "broken" if service.namespace == "kube-system" else "risk"
+                yield AbnormalState("service-without-pods", severity, hosts, (subject,), message, command)
+
+
+def is_selected(service: Service, pod: PodState) -> bool:
+    """Tell whether a Service selects a pod. One without a selector has endpoints that somebody else writes."""
+    has_labels = bool(service.selector) and service.selector.items() <= pod.labels.items()
+    return has_labels and service.namespace == pod.namespace
+
+
 OBSERVERS = (
     Observer(
         "services", "Services without pods", observe_services,
         (SERVICES, GPU_NODES, SYSTEM_PODS, MONITORING_PODS, GPU_PODS),
+    ),
+    Observer(
+        "local-services", "Services of one node", observe_local_services,
+        (SERVICES, NODES, SYSTEM_PODS, MONITORING_PODS, GPU_PODS),
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpustack.doctor.states.state import AbnormalState
-from tests.unit.doctor.states.objects import diagnose_items, list_states, read_items
+from tests.unit.doctor.states.objects import diagnose_items, find_item, list_states, read_items
 
 
 def list_service_states(namespace: str, selector: dict[str, str] | None) -> list[AbnormalState]:
@@ -29,3 +29,29 @@ def test_a_service_whose_selector_was_changed_is_a_risk() -> None:
 )
 def test_a_service_that_has_pods_or_is_of_others_is_no_state(namespace: str, selector: dict[str, str] | None) -> None:
     assert list_service_states(namespace, selector) == []
+
+
+def list_local_states(policy: str, **fields: Any) -> list[AbnormalState]:
+    """Diagnose kube-dns with this policy (kubernetes/kubernetes#121371), where CoreDNS runs on one node of two."""
+    services = read_items("proof.services")
+    service = find_item(services, "kube-dns")
+    service["spec"] |= {"selector": {"k8s-app": "kube-dns"}, "internalTrafficPolicy": policy}
+    pods = read_items("pods.system")
+    for pod in pods:
+        if pod["metadata"]["labels"].get("k8s-app") == "kube-dns":
+            pod["spec"]["nodeName"] = "k1"
+            pod["metadata"] |= fields
+    return list_states(diagnose_items(proof__services=services, pods__system=pods), "service-without-pods")
+
+
+def test_a_service_of_the_own_node_is_broken_where_no_pod_of_it_runs() -> None:
+    (state,) = list_local_states("Local")
+    assert (state.severity, state.subjects) == ("broken", ("service kube-system/kube-dns",))
+    assert "internalTrafficPolicy Local" in state.message
+    assert "its ready pods run on k1: on k2" in state.message
+
+
+def test_a_service_of_the_cluster_or_with_a_pod_on_each_node_is_no_state() -> None:
+    assert list_local_states("Cluster") == []
+    owner = [{"kind": "DaemonSet", "name": "coredns", "controller": True}]
+    assert list_local_states("Local", ownerReferences=owner) == []
