@@ -14,8 +14,10 @@ from gpustack.doctor.states import (
     deletions,
     device_health,
     disks,
+    diverted_routes,
     ended_work,
     failed_pods,
+    failure_counts,
     gates,
     gpus,
     host_differences,
@@ -24,6 +26,7 @@ from gpustack.doctor.states import (
     kubelet_access,
     kubelet_errors,
     kubelet_settings,
+    leaders,
     limits,
     manifests,
     node_conditions,
@@ -54,6 +57,8 @@ OPTIONAL_OBSERVERS = (
     *proven_gpus.OBSERVERS, *gates.OBSERVERS, *unproven_boots.OBSERVERS, *limits.OBSERVERS, *kubelet_access.OBSERVERS,
     *placements.OBSERVERS, *bindings.OBSERVERS, *kubelet_errors.OBSERVERS, *alerts.OBSERVERS, *manifests.OBSERVERS,
     *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS, *certificate_requests.OBSERVERS,
+    *failure_counts.OBSERVERS, *leaders.OBSERVERS,
+    *diverted_routes.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}
