@@ -13,7 +13,7 @@ def observe_decisions(view: View) -> Iterator[AbnormalState]:
     facts = view[ROUTE_DECISIONS]
     diverted: dict[tuple[str, str], RouteDecision] = {}
     for decision in facts.decisions:
-        if decision.chosen_link != decision.link:
+        if decision.diverted:
             diverted.setdefault((decision.prefix, decision.words), decision)
     rules = f"; rules of routing: {'; '.join(facts.rules)}" if facts.rules else ""
     for decision in diverted.values():

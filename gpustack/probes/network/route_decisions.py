@@ -22,6 +22,10 @@ class RouteDecision:
     chosen_link: str
     words: str
 
+    @property
+    def diverted(self) -> bool:
+        return self.chosen_link != self.link
+
 
 @dataclass(frozen=True)
 class RouteDecisions:

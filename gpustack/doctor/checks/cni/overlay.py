@@ -17,6 +17,7 @@ from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.checksums import CHECKSUMS
 from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, NODE_ROUTES, FlannelAnnotations
 from gpustack.probes.network.pod_network import POD_PATHS
+from gpustack.probes.network.route_decisions import ROUTE_DECISIONS
 from gpustack.steps.firewall.packets import list_blocked_inbound, map_peer_addresses
 from gpustack.steps.node_address import find_node_address
 from gpustack.steps.own_node import find_node
@@ -84,6 +85,7 @@ def wrong_interface(view: View) -> Result:
     IDENTITY,
     NODE_ROUTES,
     PACKAGES,
+    ROUTE_DECISIONS,
 )
 def vxlan_blocked(view: View) -> Result:
     """Look for a rule of this host that blocks vxlan, or for a loss between the hosts that neither end explains."""
@@ -147,6 +149,8 @@ def find_end_faults(view: View, announcements: Mapping[str, FlannelAnnotations])
         yield f"Flannel's link of {view.location} has a different MAC address"
     elif reason := describe_missing_routes(view):
         yield reason
+    if view.has_fact(ROUTE_DECISIONS) and any(decision.diverted for decision in view[ROUTE_DECISIONS].decisions):
+        yield f"{view.location} does not send packets to pods by Flannel's link"
     if find_vxlan_stops(view):
         yield f"{view.location} blocks it"
 

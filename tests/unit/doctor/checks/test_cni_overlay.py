@@ -128,6 +128,14 @@ def test_a_port_that_nothing_is_seen_to_block_is_a_guess() -> None:
     assert (result.certain, bool(result.person)) == (False, True)
 
 
+def test_a_rule_of_routing_is_no_blocked_port() -> None:
+    taken_route = place_answers("k2", read_case("network.route-decisions", "taken"))
+    reason = "k2 does not send packets to pods by Flannel's link"
+    assert summarize(judge_at("vxlan-port-blocked", SHUT, taken_route)) == ("ok", reason)
+    kept_route = place_answers("k2", read_case("network.route-decisions", "usual"))
+    assert judge_at("vxlan-port-blocked", SHUT, kept_route).outcome == "failed"
+
+
 def test_a_lost_route_is_no_blocked_port() -> None:
     diagnosis = diagnose(build_snapshot(SHUT, ROUTE_LOST))
     assert "vxlan-port-blocked" not in [root.id for root in diagnosis.roots]

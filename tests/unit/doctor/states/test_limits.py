@@ -58,6 +58,12 @@ def test_a_limit_of_the_kernel_is_broken_with_the_words_that_it_makes() -> None:
     assert state.next_command == f"sysctl {limit}"
 
 
+def test_a_range_of_local_ports_that_is_used_up_is_broken() -> None:
+    (state,) = list_states("local-ports-at-limit")
+    assert (state.kind, state.severity) == ("kernel-limit", "broken")
+    assert state.message.startswith("the host has 4 of 4 local ports; at the limit no further connection is made")
+
+
 @pytest.mark.parametrize(("usage", "severities"), [("262133", ["broken"]), ("236000", ["risk"]), ("235000", [])])
 def test_a_limit_of_the_kernel_that_is_near_is_a_risk(usage: str, severities: list[str]) -> None:
     states = list_states("connections-at-limit", ("nf_conntrack_max 262144", f"nf_conntrack_max {usage}"))
