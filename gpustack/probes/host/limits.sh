@@ -24,8 +24,10 @@ cd /proc || exit
     echo "$name ${threads#*/} $(cat "sys/kernel/${name#kernel.}")"
   done
   # The shell reads one byte at a time, of which such a file has only the first.
-  set -- $(cat sys/fs/file-nr)
-  [ $# != 3 ] || echo "fs.file-max $1 $3"
+  read -r files _ most <<FILES
+$(cat sys/fs/file-nr)
+FILES
+  [ -z "$most" ] || echo "fs.file-max $files $most"
   echo "fs.aio-max-nr $(cat sys/fs/aio-nr) $(cat sys/fs/aio-max-nr)"
   awk '$1 == "0:" {sub("/", " ", $4); print "kernel.keys.root_maxkeys", $4}' key-users
   awk '$1 == "memory" && $4 == 1 {print "memory-cgroups", $3, 65535}' cgroups
@@ -33,10 +35,14 @@ cd /proc || exit
     echo "net.netfilter.nf_conntrack_max $(cat sys/net/netfilter/nf_conntrack_count) $(cat sys/net/netfilter/nf_conntrack_max)"
   [ ! -r sys/net/ipv4/neigh/default/gc_thresh3 ] ||
     echo "net.ipv4.neigh.default.gc_thresh3 $(ip -4 neigh show | grep -vc PERMANENT) $(cat sys/net/ipv4/neigh/default/gc_thresh3)"
-  set -- $(cat sys/net/ipv4/ip_local_port_range)
-  [ $# != 2 ] ||
-    ss -Htan | awk -v low="$1" -v high="$2" '{n = split($4, parts, ":"); port = parts[n]
-      if (port >= low && port <= high && !(port in ports)) {ports[port]; used++}}
+  read -r low high <<RANGE
+$(cat sys/net/ipv4/ip_local_port_range)
+RANGE
+  [ -z "$high" ] ||
+    ss -Htan | awk -v low="$low" -v high="$high" '{n = split($4, parts, ":"); port = parts[n]
+      if (port + 0 < low || high < port + 0 || port in ports) next
+      ports[port]
+      used++}
       END {print "net.ipv4.ip_local_port_range", used + 0, high - low + 1}'
   awk 'FILENAME ~ /sockstat/ {if ($1 == "TCP:") used = $NF; next} {print "net.ipv4.tcp_mem", used, $3}' net/sockstat sys/net/ipv4/tcp_mem
 } 2>/dev/null | grep -E '^[^ ]+ [0-9]{1,18} [0-9]{1,18}$'
