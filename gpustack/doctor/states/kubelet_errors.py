@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.doctor.states.node_hosts import NODE_NOT_READY
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
@@ -30,7 +31,8 @@ def observe_kubelet(view: View) -> Iterator[AbnormalState]:
             message = "it runs, and its node was deleted: it registers one only when it starts"
             command = Command("systemctl", "restart", "kubelet", note="on that host")
         state = AbnormalState("node-not-ready", "broken", (view.location,), (subject,), message, command)
-        yield replace(state, last_lines=tuple(error.message for error in errors))
+        lines = tuple(error.message for error in errors)
+        yield replace(state, last_lines=lines, symptom=NODE_NOT_READY if node else "")
 
 
 OBSERVERS = (

@@ -116,6 +116,8 @@ class AbnormalState:
     `message` has its words; `last_lines` are those of this log, empty where nobody asked for it, or the errors of a
     unit's builds. `members` are objects on which it rests: where one of them has another state that is as grave, that
     says more. `topic` is by what states are merged whose messages differ, empty where only equal messages are.
+    `symptom` is the entry of the catalogue about the same, empty without one: where a certain root cause explains it,
+    the state is left out.
     """
 
     kind: Kind
@@ -132,6 +134,7 @@ class AbnormalState:
     last_lines: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     topic: str = ""
+    symptom: str = ""
     yields: bool = False
 
     @property

@@ -1,6 +1,7 @@
 """Warnings of programs about objects of the platform and about nodes that no other state is about."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.spec import Spec
-from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.node_hosts import NODE_NOT_READY, locate_node
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes import warning_events
 from gpustack.probes.kubernetes.nodes import NODES
@@ -45,7 +46,8 @@ def build_observer(
                 continue
             limit = RECENT_OF_READY_POD if pod and pod.ready else RECENT
             if event.last_at and abs(view.started_at - event.last_at) < limit:
-                yield build_state(view, event)
+                is_about_unready_node = event.kind == "Node" and event.name in unready_nodes
+                yield replace(build_state(view, event), symptom=NODE_NOT_READY if is_about_unready_node else "")
 
     probes: tuple[Probe[Any], ...] = (events, NODES, pods) if pods else (events, NODES)
     return Observer(events.id.replace(".", "-"), title, observe_warnings, probes, is_needed=is_needed)

@@ -98,3 +98,20 @@ def test_the_last_error_of_each_place_is_printed_with_its_number(tmp_path: Path)
     assert first.startswith("2 E1210 12:37:50.000051")
     assert first.endswith('err="last" node="gpu-new"')
     assert second.startswith("1 E1210 12:37:49.990470    2239 controller.go:145]")
+
+
+def test_a_certain_root_cause_explains_why_the_node_is_not_ready() -> None:
+    """The container runtime of the host is stopped, and its failed unit is reported beside the root cause."""
+    snapshot = build_snapshot(kube__nodes=make_nodes(ready=False))
+    units = snapshot.answers["units.services", "k2"]
+    containerd, rest = units.stdout.split("\n\n", 1)
+    stopped = containerd.replace("ActiveState=active", "ActiveState=failed").replace(
+        "Result=success", "Result=exit-code"
+    )
+    answers = {
+        ("kubelet.errors", "k2"): read_case("kubelet.errors", "renamed"),
+        ("units.services", "k2"): replace(units, stdout=f"{stopped}\n\n{rest}"),
+    }
+    diagnosis = diagnose(replace(snapshot, answers={**snapshot.answers, **answers}))
+    assert [(root.id, root.certainty) for root in diagnosis.verdict.roots] == [("containerd-not-running", "certain")]
+    assert list_states(diagnosis, "node-not-ready") == []
