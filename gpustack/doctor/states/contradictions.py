@@ -3,6 +3,7 @@ objects that a setting names and that do not exist."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network
+from urllib.parse import urlsplit
 
 from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
@@ -10,14 +11,19 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.checks.control_plane import ANY, serves_address
 from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.scraped_objects import has_monitoring
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.control_plane.control_plane import MANIFEST_ADDRESSES
 from gpustack.probes.gpu.settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.monitoring.grafana import DATA_SOURCES
+from gpustack.probes.monitoring.workloads import PROMETHEUSES
 from gpustack.probes.network.addresses import ADDRESSES
 from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, NET_CONF
 
+DATA_SOURCE = "prometheus"
+"""The uid of the data source that dashboards name."""
 MANIFESTS = "/etc/kubernetes/manifests"
 LOCALHOST = "localhost"
 SHOW_MANIFESTS = Command("grep", "-E", "advertise-address|etcd-servers|listen-", "-r", MANIFESTS)
@@ -86,6 +92,23 @@ def observe_references(view: View) -> Iterator[AbnormalState]:
             yield build_state(CLUSTER, "broken", f"configmap {namespace}/{name}", message, command)
 
 
+def observe_prefixes(view: View) -> Iterator[AbnormalState]:
+    """Compare the path below which Prometheus serves with that at which Grafana asks it. Of others it says 404."""
+    urls = [urlsplit(source.url) for source in view[DATA_SOURCES] if source.uid == DATA_SOURCE]
+    monitoring = view.spec.monitoring
+    paths = {
+        url.path.rstrip("/") for url in urls if (url.hostname or "").startswith(f"{monitoring.release}-prometheus")
+    }
+    for name, prometheus in (view[PROMETHEUSES] or {}).items():
+        if paths and prometheus.prefix is not None and prometheus.prefix.rstrip("/") not in paths:
+            message = (
+                f"it serves below {prometheus.prefix} (routePrefix), and Grafana asks it at "
+                f"{format_value([path or '/' for path in sorted(paths)])}: who asks there gets 404"
+            )
+            command = Command("kubectl", "-n", monitoring.namespace, "get", "prometheus", name, "-o", "yaml")
+            yield build_state(CLUSTER, "broken", f"prometheus {monitoring.namespace}/{name}", message, command)
+
+
 def build_state(location: str, severity: Severity, subject: str, message: str, command: Command) -> AbnormalState:
     return AbnormalState("settings-contradict", severity, (location,), (subject,), message, command)
 
@@ -102,6 +125,10 @@ OBSERVERS = (
     Observer("pod-network", "Network of Flannel", observe_network, (NET_CONF, NODES), yields=True),
     Observer(
         "references", "ConfigMaps that settings name", observe_references, (SETTINGS, EXPORTERS, GPU_CONFIG_MAPS),
+        yields=True,
+    ),
+    Observer(
+        "prefixes", "Paths of Prometheus", observe_prefixes, (PROMETHEUSES, DATA_SOURCES), is_needed=has_monitoring,
         yields=True,
     ),
 )  # fmt: skip

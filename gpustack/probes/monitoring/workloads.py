@@ -29,13 +29,14 @@ class CustomResource:
     """Describe an object of the operator: whether it is Available and Reconciled, and why not.
 
     `narrow` are those selectors of a Prometheus that leave objects out: an empty one takes all, an absent one nothing
-    (for namespaces: its own).
+    (for namespaces: its own). `prefix` is the path below which a Prometheus serves, None where nothing sets it.
     """
 
     available: bool
     reconciled: bool
     reason: str
     narrow: tuple[str, ...] = ()
+    prefix: str | None = None
 
 
 def parse_definitions(answer: Answer) -> Mapping[str, str]:
@@ -66,7 +67,8 @@ def parse_custom_resource(entry: Mapping[str, Any]) -> CustomResource:
     reason = next(
         (by_type[kind].get("message", "") for kind, holds in true.items() if not holds and kind in by_type), ""
     )
-    return CustomResource(true["Available"], true["Reconciled"], reason, tuple(narrow))
+    prefix = (spec or {}).get("routePrefix")
+    return CustomResource(true["Available"], true["Reconciled"], reason, tuple(narrow), prefix)
 
 
 def parse_by_label(label: str) -> Callable[[Answer], Mapping[str, float]]:
@@ -128,7 +130,9 @@ DEFINITIONS = Probe(
     ),
     parse_definitions,
 )
-PROMETHEUSES = build_probe("monitoring.prometheuses", "prometheuses", *(f"spec.{name}" for name in SELECTORS))
+PROMETHEUSES = build_probe(
+    "monitoring.prometheuses", "prometheuses", *(f"spec.{name}" for name in (*SELECTORS, "routePrefix"))
+)
 ALERTMANAGERS = build_probe("monitoring.alertmanagers", "alertmanagers")
 # 1 where every target of the job is up, 0 where one is not.
 TARGETS = Probe("monitoring.targets", build_query("min by (job) (up)"), parse_by_label("job"))

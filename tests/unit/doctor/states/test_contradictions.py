@@ -84,3 +84,16 @@ def test_a_setting_that_fits_is_no_state(probe: str, location: str, edit: Edit) 
 def test_a_range_of_a_node_without_flannel_is_no_state() -> None:
     states = observe_answer(read_case("flannel.net-conf", "fresh", location=CLUSTER))
     assert [state for state in states if "Network" in state.message] == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "count"), [('"/prometheus"', 1), ('"/"', 0), ('""', 0)], ids=["other-path", "same-path", "no-path"]
+)
+def test_a_prometheus_that_serves_below_another_path_than_grafana_asks_is_broken(prefix: str, count: int) -> None:
+    # prometheus-operator/prometheus-operator#903
+    edit = ('"name":"monitoring-prometheus"},', f'"name":"monitoring-prometheus"}},"spec":{{"routePrefix":{prefix}}},')
+    states = change_answer("monitoring.prometheuses", CLUSTER, edit)
+    assert [state.message for state in states] == [
+        "it serves below /prometheus (routePrefix), and Grafana asks it at /: who asks there gets 404"
+    ] * count
+    assert {state.severity for state in states} <= {"broken"}
