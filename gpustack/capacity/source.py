@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from gpustack.capacity import raw_rules
 from gpustack.capacity.window import Window
+from gpustack.command import Prose
 from gpustack.errors import InputError, MissingDataError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Prometheus
@@ -90,7 +91,7 @@ class Source:
 def choose_source(prometheus: Prometheus, window: Window, team_label: str, cluster: str) -> Source:
     """Choose recorded series where there are any within the window. Raise MissingDataError where there are none,
     and too many GPUs for raw ones, or no kube-state-metrics."""
-    url, end = prometheus.access.url, float(window.end)
+    end = float(window.end)
     length = window.end - window.begin
     if prometheus.query_instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end):
         return Source(prometheus, window, team_label, cluster, recorded=True)
@@ -98,14 +99,16 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
     offered = f"sum(max_over_time(({raw_rules.expand_names(series.OFFERED)})[{length}s:{HOUR}s]))"
     offers = prometheus.query_instant(offered, end)
     if not offers:
-        message = f"{url} does not know what GPUs nodes offered before {format_minute(end)} UTC."
+        message = f"Prometheus does not know what GPUs nodes offered before {format_minute(end)} UTC."
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})"):
-            why = "It knows them only since then: whole hours are counted, so ask again after the next hour has begun."
+            why = "It knows them only since then, and whole hours are counted."
+            hint = Prose("the same command after {}", f"{format_minute(end + HOUR)}Z".replace(" ", "T"))
+            raise MissingDataError("capacity-no-hour", message, why, hint)
         raise MissingDataError("capacity-no-requests", message, why)
     units = offers[0].points[-1][1]
     if units * window.hours > AFFORDABLE:
-        message = f"{url} has no recorded series of usage before {format_minute(end)} UTC."
+        message = f"{prometheus.access.url} has no recorded series of usage before {format_minute(end)} UTC."
         why = (
             f"Out of raw series, {units:.0f} GPUs for {window.hours} hours would be too much work for it: up to "
             f"{AFFORDABLE} GPU-hours are computed. The rules are installed by the step alerts; other servers take them "
