@@ -36,6 +36,11 @@ class RebootTarget:
     def node(self) -> NodeRecord:
         return self.drain.node
 
+    @property
+    def refusals(self) -> list[Resident]:
+        """Return the pods that are no jobs, which the drain refuses."""
+        return [resident for resident in self.drain.select("refused") if resident not in self.jobs]
+
 
 @dataclass(frozen=True)
 class RebootPlan:

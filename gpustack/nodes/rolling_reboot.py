@@ -50,9 +50,7 @@ class RebootResult:
     @property
     def has_refused_pods(self) -> bool:
         """Tell whether a pod on one of the nodes would be refused, which is the end of its node."""
-        return any(
-            resident not in target.jobs for target in self.plan.targets for resident in target.drain.select("refused")
-        )
+        return any(target.refusals for target in self.plan.targets)
 
     @property
     def exit_status(self) -> ExitStatus:
@@ -73,9 +71,18 @@ class RebootResult:
         if self.is_complete:
             hosts = [inventory.by_name[outcome.host] for outcome in self.outcomes if outcome.outcome == "rebooted"]
             gated = any(needs_gate(inventory.spec, host) for host in hosts)
-            return build_command(inventory, "prove") if gated else NO_HINT
+            return build_command(inventory, "prove") if gated else self.suggest_evictions()
         names = [outcome.node for outcome in self.outcomes if outcome.outcome not in {"rebooted", "skipped"}]
         return build_command(inventory, "node", "reboot", *names)
+
+    def suggest_evictions(self) -> Hint:
+        """Return the command that evicts the pods for which nodes were skipped as well, or NO_HINT."""
+        skipped = {outcome.node for outcome in self.outcomes if outcome.outcome == "skipped"}
+        refusals = {target.node.name: target.refusals for target in self.plan.targets if target.node.name in skipped}
+        options = [word for pods in refusals.values() for pod in pods for word in ("--end-pod", pod.pod.full_name)]
+        names = [name for name, pods in refusals.items() if pods]
+        command = build_command(self.plan.snapshot.inventory, "node", "reboot", *names)
+        return command.extend(*options, note="ends these pods as well") if names else NO_HINT
 
 
 def check_reboot(plan: RebootPlan) -> RebootResult:

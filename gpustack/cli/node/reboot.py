@@ -69,6 +69,7 @@ def reboot(
     A node whose GPU jobs do not end in time, or whose pods cannot leave, is skipped, and the next one comes. A node
     that is not as before ends the reboot. The same command continues a reboot that was stopped or killed."""
     hosts = session.open_for_change()
+    from gpustack.events import format_count
     from gpustack.nodes.drain_plan import refuse_unknown_pods
     from gpustack.nodes.reboot_plan import gather_nodes, plan_reboot
     from gpustack.nodes.rolling_reboot import RebootResult, RollingReboot, check_reboot
@@ -82,8 +83,10 @@ def reboot(
     if not plan.targets:
         return RebootResult(plan, ())
     session.show_preview(plan)
+    hosts_text = format_count(len(plan.targets), "host")
+    question = f"Reboot {hosts_text}{', one after the other' if len(plan.targets) > 1 else ''}?"
     repeat = [*words, *(["--if-required"] if required else []), *list_pod_words(ended_pods), *times.list_words()]
-    require_agreement(session, plan.snapshot, f"Reboot {len(plan.targets)} hosts, one after the other?", repeat)
+    require_agreement(session, plan.snapshot, question, repeat)
     began = time.monotonic()
     names = [target.drain.host for target in plan.targets if target.drain.host]
     rolling = RollingReboot(

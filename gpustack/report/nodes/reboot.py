@@ -56,9 +56,8 @@ def print_target(console: Terminal, target: RebootTarget) -> None:
     print_field(console, "leave", ", ".join(leaving) or "no pods", INDENT)
     if target.jobs:
         print_field(console, "wait", f"until these have ended: {describe_jobs(target.jobs)}", INDENT)
-    for resident in drain.select("refused"):
-        if resident not in target.jobs:
-            print_field(console, "refused", f"{resident.pod.full_name}: {resident.reason}", INDENT, "red", "red")
+    for resident in target.refusals:
+        print_field(console, "refused", f"{resident.pod.full_name}: {resident.reason}", INDENT, "red", "red")
     for resident in drain.residents:
         if resident.budget_reason:
             print_field(console, "budget", f"{resident.pod.full_name}: {resident.budget_reason}", INDENT, "yellow")

@@ -19,7 +19,7 @@ from gpustack.times import format_duration
 INDENT = 11
 ORDER: dict[Fate, int] = {"refused": 0, "leaves": 1, "stays": 2}
 CORDONS: dict[CordonState, str] = {
-    "none": "it takes new pods",
+    "none": "not cordoned: it takes new pods",
     "gpustack": "cordoned by gpustack",
     "others": "cordoned by somebody else; gpustack leaves that cordon as it is",
 }

@@ -67,6 +67,13 @@ def test_a_node_that_cannot_be_drained_holds_up_no_other(node_api: NodeApi) -> N
     assert node_api.read_node("gpu1")["metadata"]["annotations"] == {}
 
 
+def test_the_next_command_evicts_the_pods_for_which_a_node_was_skipped(node_api: NodeApi) -> None:
+    node_api.keep_pods("exporter", "cache")
+    document = json.loads(run("gpu1", "--yes", "-o", "json").stdout)
+    pod = "team-a/cache-8488fccc77-xkwtd"
+    assert document["next"] == f"gpustack node reboot gpu1 -i hosts.yml --end-pod {pod}    # ends these pods as well"
+
+
 def test_a_node_that_is_not_as_before_ends_the_reboot_and_is_continued(
     node_api: NodeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
