@@ -1,4 +1,4 @@
-"""The pages of alerts, rendered from the sections of docs/alerts.md at 80 columns."""
+"""The pages of alerts, rendered from the sections of docs/alerts.md."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,10 +7,10 @@ from functools import cache
 from textwrap import fill
 
 from gpustack.config.resources import locate_docs
+from gpustack.report.explain.width import compute_width
 
 # The alert's annotation `runbook` names its page so; what follows is the heading as a link of the document has it.
 PREFIX = "alert-"
-WIDTH = 80
 HEADING = re.compile(r"(?m)^### (\w+)$")
 EMPTY = re.compile(r"[\s|:-]*")
 
@@ -45,7 +45,7 @@ def render_paragraph(text: str) -> str:
     lines = text.splitlines()
     if all(line.startswith("|") for line in lines):
         return "\n".join(render_table(lines))
-    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return fill(text, compute_width(), break_long_words=False, break_on_hyphens=False)
 
 
 def render_table(lines: list[str]) -> Iterator[str]:
@@ -54,7 +54,7 @@ def render_table(lines: list[str]) -> Iterator[str]:
     for first, *values in rows:
         yield first
         for column, cell in zip(columns[1:], values, strict=True):
-            yield fill(f"{column}: {cell}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
+            yield fill(f"{column}: {cell}", compute_width(), initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 
 def parse_cells(line: str) -> list[str]:

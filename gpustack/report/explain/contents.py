@@ -19,6 +19,7 @@ from gpustack.report.explain.pages import (
     list_steps,
     read_error_pages,
 )
+from gpustack.report.explain.width import format_entry
 from gpustack.vocabulary.fields import extract_sentence, load_fields
 from gpustack.vocabulary.xids import load_xids
 
@@ -65,14 +66,13 @@ def render_contents() -> str:
 
 
 def render_list(kind: str) -> str:
-    """Render the pages of a kind, one a line so that grep finds all of it: the name, and the first sentence of the
-    title."""
+    """Render the pages of a kind: the name, and the first sentence of the title."""
     if prefix := NUMBERED.get(kind):
         entries = [(name, title) for name, title in list_numbered_pages() if name.startswith(f"{prefix} ")]
     else:
         entries = list(list_sections()[kind].items())
     width = max(len(name) for name, _ in entries)
-    return "".join(f"  {name:<{width}}  {SENTENCE_END.split(title)[0]}\n" for name, title in entries)
+    return "".join(f"{format_entry(name, SENTENCE_END.split(title)[0], width)}\n" for name, title in entries)
 
 
 def explain_topic(*words: str) -> str:
@@ -88,7 +88,7 @@ def explain_topic(*words: str) -> str:
     if kinds := find_kinds(topic):
         return "\n".join(READERS[kind](topic) for kind in kinds)
     if entries := find_entries(words):
-        return "".join(f"  {name}  {title}\n" for name, title in entries)
+        return "".join(f"{format_entry(name, title)}\n" for name, title in entries)
     names = [name for entries in list_sections().values() for name in entries]
     names += [alert.name for alert in read_alerts().values()]
     matches = find_checks(topic)

@@ -1,4 +1,4 @@
-"""The pages of faults and states of the catalogue, with their neighbours in the graph, at 80 columns."""
+"""The pages of faults and states of the catalogue, with their neighbours in the graph."""
 
 from collections.abc import Iterator, Mapping
 from textwrap import fill, wrap
@@ -8,8 +8,8 @@ from gpustack.doctor.entry import Edge, Fault, State
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import Severity
 from gpustack.report.doctor.format import format_remediation
+from gpustack.report.explain.width import compute_width
 
-WIDTH = 80
 ROLES = {
     "fault": "It can be a root cause.",
     "pointer": "It is never the cause itself: it points to one.",
@@ -43,10 +43,10 @@ def render_fault(fault: Fault) -> Iterator[str]:
     yield "\nDetection"
     for evidence in fault.evidence:
         yield f"  {evidence.run}"
-        yield fill(evidence.proves, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        yield fill(evidence.proves, compute_width(), initial_indent=" " * 6, subsequent_indent=" " * 6)
     yield from render_neighbours(fault.id)
     yield f"\nFix ({format_remediation(fault.remediation)}: {fault.reason})"
-    yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield fill(fault.fix.do, compute_width(), initial_indent="  ", subsequent_indent="  ")
     yield from (f"    {add_inventory(line, 'INVENTORY')}" for line in fault.fix.commands)
     if fault.remedy:
         yield f"    {Command('gpustack', 'doctor', '-i', 'INVENTORY', '--fix', fault.id)}"
@@ -76,7 +76,7 @@ def render_edges(title: str, edges: tuple[Edge, ...], *, effects: bool) -> Itera
         condition = f", if {edge.condition}" if edge.condition else ""
         yield fill(
             f"{neighbour}: {load_graph()[neighbour].title}{condition}",
-            WIDTH,
+            compute_width(),
             initial_indent="  ",
             subsequent_indent="      ",
         )
@@ -86,8 +86,8 @@ def render_list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
     if texts:
         yield f"\n{title}"
     for text in texts:
-        yield from wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+        yield from wrap(text, compute_width(), initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
 
 
 def wrap_text(text: str) -> str:
-    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return fill(text, compute_width(), break_long_words=False, break_on_hyphens=False)

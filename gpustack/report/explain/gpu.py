@@ -7,12 +7,12 @@ from gpustack.command import Command
 from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.errors import UsageError
 from gpustack.report.explain.metric_use import render_guidance, render_recorded_series, render_use
+from gpustack.report.explain.width import compute_width
 from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
 from gpustack.vocabulary.fields import EXPORTER, Field, extract_sentence, find_fields, index_fields, load_fields
 from gpustack.vocabulary.recorded_series import load_recorded_series
 from gpustack.vocabulary.xids import ACTIONS, SOURCE, Xid, load_xids
 
-WIDTH = 80
 METRIC, XID = "metric", "xid"
 RECORDED = "gpustack:"
 EXPORTER_URL = "https://github.com/NVIDIA/dcgm-exporter/tree/main/internal/pkg/collector"
@@ -50,7 +50,7 @@ def explain_metric(query: str) -> str:
     if not query:
         return "".join(f"  {field.name}  {extract_sentence(field)}\n" for field in load_fields())
     if meaning := DOCTOR_METRICS.get(query.strip().lower()):
-        return f"{query.strip().lower()}: written by gpustack doctor\n\n{fill(meaning, WIDTH)}\n"
+        return f"{query.strip().lower()}: written by gpustack doctor\n\n{fill(meaning, compute_width())}\n"
     if series := load_recorded_series().get(query.strip()):
         return "\n".join(render_recorded_series(series))
     spelling = normalize_metric(query)
@@ -86,14 +86,14 @@ def explain_xid(code: str) -> str:
 
 def render_field(field: Field) -> Iterator[str]:
     yield f"{field.name}: {'of dcgm-exporter' if field.id == EXPORTER else f'field {field.id} of DCGM'}\n"
-    yield fill(field.meaning, WIDTH, break_long_words=False, break_on_hyphens=False)
+    yield fill(field.meaning, compute_width(), break_long_words=False, break_on_hyphens=False)
     yield ""
     yield f"Unit      {field.unit}"
     yield f"Kind      {KIND_TEXTS[field.kind]}"
     if field.canonical:
         yield f"Also      {field.canonical} (since DCGM 4.6)"
     if field.absent:
-        yield fill(f"Absent    {field.absent}", WIDTH, subsequent_indent=" " * 10)
+        yield fill(f"Absent    {field.absent}", compute_width(), subsequent_indent=" " * 10)
     yield from render_guidance(field)
     yield from render_use(field)
     yield f"Source    {EXPORTER_URL if field.id == EXPORTER else FIELDS_URL}"
@@ -103,8 +103,8 @@ def render_field(field: Field) -> Iterator[str]:
 def render_xid(xid: Xid) -> Iterator[str]:
     yield f"Xid {xid.code}: {xid.name}\n"
     yield f"Severity  {xid.severity}, {xid.kind}"
-    yield fill(f"Do        {ACTIONS[xid.action]}", WIDTH, subsequent_indent=" " * 10)
+    yield fill(f"Do        {ACTIONS[xid.action]}", compute_width(), subsequent_indent=" " * 10)
     if xid.note:
-        yield fill(f"          {xid.note}", WIDTH, subsequent_indent=" " * 10)
+        yield fill(f"          {xid.note}", compute_width(), subsequent_indent=" " * 10)
     yield f"Source    {SOURCE}"
     yield ""

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
 from gpustack.profile.window import QUANTITIES
+from gpustack.report.explain.width import compute_width
 from gpustack.vocabulary.alert_needs import load_alert_needs
 from gpustack.vocabulary.fields import Field, find_original, list_spellings
 from gpustack.vocabulary.guidance import load_guidance
 from gpustack.vocabulary.recorded_series import RecordedSeries, index_alerts, index_panels, load_recorded_series
 
-WIDTH, INDENT = 80, 10
+INDENT = 10
 RULES = "values/rules/gpu-recording.yaml"
 
 
@@ -45,7 +46,7 @@ def render_recorded_series(series: RecordedSeries) -> Iterator[str]:
     """Render the page of a recorded series."""
     yield f"{series.name}: recorded by gpustack, every {series.interval}\n"
     if series.meaning:
-        yield fill(series.meaning, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+        yield fill(series.meaning, compute_width(), break_long_words=False, break_on_hyphens=False) + "\n"
     yield from render_rows(
         (
             ("Unit", series.unit),
@@ -69,7 +70,7 @@ def render_rows(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
             first = name.ljust(INDENT)
             yield fill(
                 text,
-                WIDTH,
+                compute_width(),
                 initial_indent=first,
                 subsequent_indent=" " * INDENT,
                 break_long_words=False,

@@ -14,11 +14,11 @@ from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
 from gpustack.report.explain.documents import read_document
 from gpustack.report.explain.faults import list_faults, list_states, render_fault, render_state
+from gpustack.report.explain.width import compute_width
 from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step, format_check_name
 
 PAGES = PACKAGE / "pages"
-WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -122,17 +122,19 @@ def extract_summary(text: str) -> str:
 def format_entry(name: str, text: str) -> str:
     """Format a name and its text on one line, or the wrapped text below a long name."""
     indent = " " * 4
-    if len(name) + len(text) + 4 <= WIDTH:
+    if len(name) + len(text) + 4 <= compute_width():
         return f"  {name}  {text}"
-    return f"  {name}\n{fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent)}"
+    return f"  {name}\n{fill(text, compute_width(), initial_indent=indent, subsequent_indent=indent)}"
 
 
 def wrap_paragraphs(text: str) -> str:
-    """Wrap paragraphs at 80 columns. Indented text and lists stay as they are."""
+    """Wrap paragraphs. Indented text and lists stay as they are."""
     parts = []
     for paragraph in text.split("\n\n"):
         is_preformatted = any(line.startswith((" ", "- ", "* ")) for line in paragraph.splitlines())
         parts.append(
-            paragraph if is_preformatted else fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
+            paragraph
+            if is_preformatted
+            else fill(paragraph, compute_width(), break_long_words=False, break_on_hyphens=False)
         )
     return "\n\n".join(parts)

@@ -1,22 +1,23 @@
 """The GPU metrics that a Prometheus has, as a table for people and as a JSON document."""
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
-from rich.padding import Padding
 
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.series import Metric, Metrics
 from gpustack.report.document import render_result
 from gpustack.report.gpus.text import UNKNOWN
-from gpustack.report.hanging import print_notes
+from gpustack.report.hanging import Row, print_notes, print_rows
 from gpustack.report.renderings import METRICS
 from gpustack.report.schema import Document, Shape, TextOrNull, take, take_optional
 from gpustack.report.terminal import Terminal
 from gpustack.vocabulary.fields import extract_sentence
 
 HEADINGS = ("METRIC", "SERIES", "VALUES", "UNIT")
+INDENT = "  "
 POWERS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -31,13 +32,24 @@ def render_human(console: Terminal, metrics: Metrics) -> None:
         for metric in metrics.metrics
     ]
     widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    is_wide = sum(widths) + len(INDENT) * (len(widths) - 1) <= console.width
     for row, metric in zip((HEADINGS, *rows), (None, *metrics.metrics), strict=True):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        console.print(console.clean(line.rstrip()))
+        for line in format_lines(row, widths if is_wide else (0, *widths[1:])):
+            console.print(console.clean(line), soft_wrap=True)
         if metric and metric.field:
-            console.print(Padding(console.clean(extract_sentence(metric.field)), (0, 0, 0, 2)))
+            print_rows(console, [Row(extract_sentence(metric.field), INDENT)])
     console.print(f"\n{format_count(len(metrics.metrics), 'metric')}; what one means: gpustack explain metric NAME")
     print_notes(console, metrics.doubts)
+
+
+def format_lines(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """Format a row. Where the first column has no width, its cell has a line of its own above the others."""
+    name, *values = cells
+    line = INDENT.join(cell.ljust(width) for cell, width in zip(values, widths[1:], strict=True))
+    if not widths[0]:
+        yield name
+        name = ""
+    yield f"{name:<{widths[0]}}{INDENT}{line}".rstrip()
 
 
 def select_unit(metric: Metric) -> str:

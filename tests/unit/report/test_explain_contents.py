@@ -9,8 +9,16 @@ from gpustack.cli.app import app
 from gpustack.cli.commands.explain import Kind
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
-from gpustack.report.explain.contents import HEADINGS, NUMBERED, explain_topic, find_entries, list_sections
+from gpustack.report.explain.contents import (
+    HEADINGS,
+    NUMBERED,
+    explain_topic,
+    find_entries,
+    list_sections,
+    render_list,
+)
 from gpustack.report.explain.faults import list_faults, render_fault
+from gpustack.report.explain.gpu import explain_metric
 
 ROOT = Path(__file__).parents[3]
 runner = CliRunner()
@@ -84,3 +92,20 @@ def test_the_page_of_a_command_is_its_help(words: str) -> None:
 
 def test_a_step_goes_before_the_command_of_its_name() -> None:
     assert "Ansible" in runner.invoke(app, ["explain", "serve"]).stdout
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_a_page_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for page in (explain_topic("host-key-unknown"), explain_topic("GpuLost"), explain_metric("SM_ACTIVE")):
+        lines = [line for line in page.splitlines()[1:] if not line.startswith(("  ", "Also", "Source"))]
+        assert max(map(len, lines)) <= min(columns, 80)
+
+
+def test_a_list_is_wrapped_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    line = next(line for line in render_list("checks").splitlines() if "prereqs/mirror-contents" in line)
+    assert len(line) > 60
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert max(map(len, render_list("checks").splitlines())) <= 60
+    assert " ".join(line.split()) in " ".join(render_list("checks").split())

@@ -1,9 +1,14 @@
 """Texts of a report are wrapped without blanks at the ends of their lines, which a diff or a ticket would show."""
 
+from dataclasses import replace
+
 import pytest
 
+from gpustack.gpus.series import Metrics
 from gpustack.report.findings import print_field, print_text
+from gpustack.report.gpus.metrics import render_human
 from gpustack.report.terminal import Terminal
+from tests.worlds.prometheus.gpu_series import make_metrics
 
 FACTS = "seen: 2 of 2 nodes Ready, 22 of 22 pods of gpu-operator, monitoring ready, 4 GPUs allocatable"
 
@@ -22,3 +27,14 @@ def test_a_newline_is_kept_and_its_line_indented() -> None:
     with (console := Terminal(width=40)).capture() as capture:
         print_text(console, "\nfirst\nsecond\n\nlast")
     assert capture.get() == "\nfirst\n  second\n\n  last\n"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_unit_of_a_metric_is_below_its_heading(width: int) -> None:
+    metric = replace(make_metrics().metrics[0], name="DCGM_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN_NS")
+    with (console := Terminal(width=width)).capture() as capture:
+        render_human(console, Metrics((metric,), ()))
+    lines = capture.get().splitlines()
+    heading, values = (line for line in lines if line.split()[-1:] in (["UNIT"], ["bytes"]))
+    assert heading.index("SERIES") == values.index("8")
+    assert heading.index("UNIT") == values.index("bytes")
