@@ -136,7 +136,7 @@ class PodRun:
             if pod.stage in ACTIVE:
                 self.pods[name] = self.look_at(pod, documents.get(name), cluster, judge, age)
         self.look_error = ""
-        progress = f"{len(self.pods) - self.count_active()} of {format_count(len(self.pods), 'pod')} through"
+        progress = f"{len(self.pods) - self.count_active()} of {format_count(len(self.pods), 'pod')} ended"
         self.report(Event("waiting", self.part, progress, age))
 
     def look_at(

@@ -110,7 +110,7 @@ def print_gpus(console: Terminal, plan: Plan, style: str = "") -> None:
 def format_gpus(gpus: Gpus) -> str:
     allocatable = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     counts = f"{format_count(gpus.expected, 'GPU')} on {format_count(gpus.hosts, 'host')}"
-    return f"{counts}, {allocatable}; {gpus.series} series each"
+    return f"{counts}, {allocatable}; {gpus.series} series expected of each"
 
 
 def format_fact_summary(verification: Verification) -> str:
@@ -131,7 +131,7 @@ def print_playbook(console: Terminal, playbook_run: PlaybookRun) -> None:
     ]
     print_text(
         console,
-        f"{playbook_run.step}: {'; '.join(parts)} ({format_duration(playbook_run.seconds)})",
+        f"{playbook_run.step}: {'; '.join(parts)} (playbook {format_duration(playbook_run.seconds)})",
         "red" if playbook_run.failed_hosts else "",
     )
 

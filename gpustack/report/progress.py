@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from gpustack.ask.message import shorten_message
+from gpustack.ask.probe import CLUSTER
 from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.events import Event, Reporter
+from gpustack.report.format import format_location
 from gpustack.times import format_duration
 
 if TYPE_CHECKING:
@@ -77,7 +79,9 @@ class LiveLine:
 
         duration = f"  {format_duration(time.monotonic() - self.start_time)}"
         width = self.display.console.width if self.display else 80
-        return Text(self.activity[: max(width - len(duration) - 1, 1)] + duration, style="dim")
+        room = max(width - len(duration) - 1, 1)
+        activity = self.activity if len(self.activity) <= room else f"{self.activity[: max(room - 3, 0)].rstrip()}..."
+        return Text(activity + duration, style="dim")
 
     def stop(self) -> None:
         if self.display is not None:
@@ -148,9 +152,10 @@ class Lines:
     def report_waiting(self, event: Event) -> None:
         text, current_time = join_parts(event.subject, "waiting", event.message), time.monotonic()
         state = DURATION.sub("", text)
-        if self.line is None and current_time - self.wait_times.get(state, float("-inf")) > REPEAT_INTERVAL:
+        if current_time - self.wait_times.get(state, float("-inf")) > REPEAT_INTERVAL:
             self.wait_times[state] = current_time
-            self.print_line(text)
+            if self.line is None:
+                self.print_line(text)
         self.show_activity(text)
 
     def report_done(self, event: Event) -> None:
@@ -186,8 +191,9 @@ class Lines:
 
 
 def join_parts(*parts: str) -> str:
-    """Join the parts of a line with colons. Some events have no subject."""
-    return ": ".join(part for part in parts if part)
+    """Join the parts of a line with colons, with the name of the cluster for people. Some events have no subject."""
+    line = ": ".join(part for part in parts if part)
+    return line.replace(f"{CLUSTER}: ", f"{format_location(CLUSTER)}: ")
 
 
 def format_ending(event: Event) -> str:

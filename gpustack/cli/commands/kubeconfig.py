@@ -88,6 +88,8 @@ def kubeconfig(
         hosts = session.open_inventory()
         access = sign_access(hosts, request, expected_server)
         write_text(write_kubeconfig(access, hosts.spec.cluster_name, request.client), path)
+    if path is not None and not session.quiet:
+        sys.stderr.write(f"next: {Command('kubectl', '--kubeconfig', str(path), 'get', 'nodes')}\n")
 
 
 def refuse_names(*names: str) -> None:

@@ -135,6 +135,26 @@ def test_a_host_that_is_waited_for_fails_once() -> None:
     ]
 
 
+def test_a_terminal_shows_the_failure_of_such_a_host_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    terminal = Terminal()
+    refusal = Event("failed", "gpu1", "10.0.0.3: connection refused")
+    wait = Event("waiting", "gpu1", "its host gives no answer: 10.0.0.3: connection refused")
+    text = render_progress(terminal, (refusal, wait, refusal, wait, refusal))
+    assert text.count("gpu1: 10.0.0.3: connection refused\n") == 1
+
+
+def test_the_cluster_has_no_symbol_for_a_name() -> None:
+    events = (
+        Event("waiting", "monitoring", "@cluster: targets of Prometheus: expected all up"),
+        Event("failed", "@cluster", "pods: unknown"),
+    )
+    assert render_progress(io.StringIO(), events).splitlines() == [
+        "monitoring: waiting: the cluster: targets of Prometheus: expected all up",
+        "the cluster: pods: unknown",
+    ]
+
+
 def test_a_step_that_was_stopped_is_not_done() -> None:
     events = (Event("step", "firewall", "kube1"), Event("done", "firewall", "stopped", 11.0))
     text = re.sub(r"\d+\.\d s", "0.0 s", render_progress(io.StringIO(), events))
