@@ -15,7 +15,6 @@ from gpustack.cli.app import app
 from gpustack.config.sections.gpu import AUTO_DRIVER
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
-from gpustack.report.explain import alerts as alert_pages
 from gpustack.report.explain import pages
 from gpustack.report.explain.alerts import PREFIX, read_alerts
 from gpustack.report.explain.contents import explain_topic, render_contents
@@ -23,6 +22,7 @@ from gpustack.report.explain.documents import list_documents
 from gpustack.report.explain.faults import list_faults
 from gpustack.report.explain.gpu import METRIC, XID
 from gpustack.report.explain.pages import PAGES, find_page, list_checks, read_error_pages
+from gpustack.report.explain.width import LONGEST
 from gpustack.steps import STEPS
 from gpustack.steps.alerts import build_groups
 from gpustack.steps.step import format_check_name
@@ -171,7 +171,7 @@ def test_every_alert_names_its_own_page() -> None:
 def test_the_page_of_an_alert_is_its_section(name: str) -> None:
     text, alert = explain_topic(name), read_alerts()[name]
     assert explain_topic(alert.name) == text
-    assert max(len(line) for line in text.splitlines()) <= alert_pages.WIDTH
+    assert max(len(line) for line in text.splitlines()) <= LONGEST
     words = re.findall(r"\w+", alert.text)
     assert all(word in text for word in words)
     assert "|" not in text
