@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from gpustack.capacity import raw_rules
 from gpustack.capacity.window import Window
-from gpustack.command import Prose
 from gpustack.errors import InputError, MissingDataError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Prometheus
@@ -102,9 +101,9 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
         message = f"Prometheus does not know what GPUs nodes offered before {format_minute(end)} UTC."
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})"):
-            why = "It knows them only since then, and whole hours are counted."
-            hint = Prose("the same command after {}", f"{format_minute(end + HOUR)}Z".replace(" ", "T"))
-            raise MissingDataError("capacity-no-hour", message, why, hint)
+            full_hour = format_minute(end + HOUR)
+            why = f"It knows them only since then, and whole hours are counted: ask again at {full_hour} UTC."
+            raise MissingDataError("capacity-no-hour", message, why)
         raise MissingDataError("capacity-no-requests", message, why)
     units = offers[0].points[-1][1]
     if units * window.hours > AFFORDABLE:

@@ -13,6 +13,7 @@ from gpustack.exit_status import ExitStatus
 PRICES = Prose("set cost.prices in group_vars/all/gpustack.yml")
 HINTS: dict[str, Hint] = {
     "capacity-clusters": Prose("the same command with --cluster NAME"),
+    "capacity-no-hour": Prose("the same command after the next full hour"),
     "capacity-no-requests": Command("gpustack", "doctor"),
     "capacity-no-rules": Command("gpustack", "install", "--only", "alerts"),
     "capacity-window": Prose("the same command with --month YYYY-MM, such as --month 2026-10"),
