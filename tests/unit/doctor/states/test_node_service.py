@@ -1,12 +1,15 @@
-"""Cordons that gpustack left, and budgets that hold up every drain."""
+"""Cordons that gpustack left, budgets that hold up every drain, and kernels without a driver for the next boot."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.states import budgets, cordons
 from gpustack.doctor.states.state import AbnormalState, observe_all
-from tests.unit.doctor.states.objects import build_snapshot, format_time, read_recorded_items
+from tests.unit.doctor.states.objects import build_healthy, build_snapshot, format_time, read_recorded_items, render
+from tests.worlds.snapshots.answers import read_case
 
 
 def observe_cordons(case: str, minutes_ago: float, reboot_record: str = "") -> tuple[AbnormalState, ...]:
@@ -38,6 +41,22 @@ def test_a_drain_of_the_last_hour_is_no_finding() -> None:
 @pytest.mark.parametrize("case", ["cordoned-again-by-a-person", "schedulable"])
 def test_the_cordon_of_a_person_may_stay(case: str) -> None:
     assert observe_cordons(case, 9000) == ()
+
+
+@pytest.mark.parametrize(
+    ("case", "lacking"),
+    [
+        ("not-built", "the module for 6.12.96+deb13-amd64"),
+        ("newer-kernel", "linux-headers-6.1.0-28-amd64"),
+    ],
+)
+def test_a_next_kernel_without_a_driver_is_drift_that_a_plan_names(case: str, lacking: str) -> None:
+    answer = replace(read_case("gpu.kernels", case), location="k2")
+    snapshot = build_healthy()
+    diagnosis = diagnose(replace(snapshot, answers={**snapshot.answers, ("gpu.kernels", "k2"): answer}))
+    text = " ".join(render(diagnosis).split())
+    assert f"packages for the next kernel: expected headers and a module, actual missing: {lacking} (k2)" in text
+    assert "gpustack plan" in text
 
 
 def observe_budgets(**status: Any) -> list[str]:
