@@ -37,6 +37,7 @@ from gpustack.doctor.states import (
     pending_pods,
     placements,
     proven_gpus,
+    reverse_paths,
     scraped_objects,
     service_pods,
     units,
@@ -58,7 +59,7 @@ OPTIONAL_OBSERVERS = (
     *placements.OBSERVERS, *bindings.OBSERVERS, *kubelet_errors.OBSERVERS, *alerts.OBSERVERS, *manifests.OBSERVERS,
     *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS, *certificate_requests.OBSERVERS,
     *failure_counts.OBSERVERS, *leaders.OBSERVERS,
-    *diverted_routes.OBSERVERS,
+    *diverted_routes.OBSERVERS, *reverse_paths.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

@@ -74,6 +74,7 @@ Kind = Literal[
     "operators-overlap",
     "package-unfinished",
     "packages-locked",
+    "packets-dropped",
     "pod-failed",
     "pod-not-ended",
     "pod-unscheduled",
