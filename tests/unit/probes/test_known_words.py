@@ -51,7 +51,7 @@ def test_a_program_of_another_place_is_printed_as_a_question_mark() -> None:
 
 # Printed by systemctl 252 of a Debian 12 lab host for a unit that runs, one that does not exist, and one that runs; the
 # MainPID of the last is 0 here, so that no process of the machine that tests is read.
-SHOWN = """MainPID=1
+PROPERTIES = """MainPID=1
 LoadState=loaded
 ActiveState=active
 UnitFileState=enabled
@@ -70,7 +70,7 @@ UnitFileState=disabled
 
 def test_all_units_are_asked_of_one_systemctl(tmp_path: Path) -> None:
     tools = {
-        "systemctl": f"#!/bin/sh\necho asked >>{tmp_path}/log\ncat <<'END'\n{SHOWN}END\n",
+        "systemctl": f"#!/bin/sh\necho asked >>{tmp_path}/log\ncat <<'END'\n{PROPERTIES}END\n",
         "dpkg-query": "#!/bin/sh\n",
     }
     for name, text in tools.items():

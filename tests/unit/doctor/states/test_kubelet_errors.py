@@ -105,12 +105,12 @@ def test_a_certain_root_cause_explains_why_the_node_is_not_ready() -> None:
     snapshot = build_snapshot(kube__nodes=make_nodes(ready=False))
     units = snapshot.answers["units.services", "k2"]
     containerd, rest = units.stdout.split("\n\n", 1)
-    stopped = containerd.replace("ActiveState=active", "ActiveState=failed").replace(
+    failed_unit = containerd.replace("ActiveState=active", "ActiveState=failed").replace(
         "Result=success", "Result=exit-code"
     )
     answers = {
         ("kubelet.errors", "k2"): read_case("kubelet.errors", "renamed"),
-        ("units.services", "k2"): replace(units, stdout=f"{stopped}\n\n{rest}"),
+        ("units.services", "k2"): replace(units, stdout=f"{failed_unit}\n\n{rest}"),
     }
     diagnosis = diagnose(replace(snapshot, answers={**snapshot.answers, **answers}))
     assert [(root.id, root.certainty) for root in diagnosis.verdict.roots] == [("containerd-not-running", "certain")]

@@ -136,7 +136,7 @@ def test_a_warning_about_a_pod_of_a_node_that_is_not_ready_is_left_out(*, node_i
     pod = make_coredns_pod(WAITING)
     pod["spec"]["nodeName"] = "k2"
     nodes = read_items("kube.nodes")
-    (ready,) = [it for it in find_item(nodes, "k2")["status"]["conditions"] if it["type"] == "Ready"]
+    (ready,) = [entry for entry in find_item(nodes, "k2")["status"]["conditions"] if entry["type"] == "Ready"]
     ready["status"] = "True" if node_is_ready else "Unknown"
     # The reason and message are those of the node controller of Kubernetes 1.36 on a lab, after a kubelet was stopped.
     event = make_event("NodeNotReady", "Node is not ready")
