@@ -41,6 +41,7 @@ KUBELET = "kubelet"
 DEADLINE = "context deadline exceeded"
 MOST_ERRORS = 3
 MOST_NAMES = 5
+UNAUTHORIZED = "HTTP status 401"
 REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
 # Jobs of the control plane, and the ports on which kubeadm makes them listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
@@ -99,12 +100,21 @@ def clocks(view: View) -> Result:
     return expect_none("clocks of nodes and of Prometheus", "in sync", skews, "in sync")
 
 
-@check("mon-kubelet-target-unauthorized", KUBELETS)
+@check("mon-kubelet-target-unauthorized", KUBELETS, TARGET_ERRORS)
 def kubelet_refuses(view: View) -> Result:
-    """Judge the error that Prometheus reports of the kubelets."""
+    """Judge the error that Prometheus reports of the kubelets. Where others refuse its token as well, the API server
+    does, which all of them ask."""
     errors = [f"{target.node}: {target.error}" for target in view[KUBELETS] if REFUSED.search(target.error)]
+    if errors and all(UNAUTHORIZED in error for error in errors) and (jobs := list_refusing_jobs(view)):
+        return build_ok_result("kubelets", f"{format_value(jobs)} refuse the token of Prometheus, too")
     fine = f"scraping allowed by {len(view[KUBELETS])}"
     return expect_none("kubelets", "scraping allowed", errors[:3], fine)
+
+
+def list_refusing_jobs(view: View) -> list[str]:
+    """List the other jobs whose targets refuse the token of Prometheus; none where their errors are unknown."""
+    errors = view[TARGET_ERRORS] if view.has_fact(TARGET_ERRORS) else ()
+    return sorted({error.job for error in errors if error.job != "kubelet" and UNAUTHORIZED in error.error})
 
 
 def explain_absent_metrics(view: View) -> str:

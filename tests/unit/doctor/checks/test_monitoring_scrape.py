@@ -18,6 +18,13 @@ LOOPBACK = "mon-control-plane-targets-loopback"
     [
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "unauthorized"}, "failed", "k2: server"),
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "away"}, "ok", "scraping allowed by 1"),
+        (
+            "mon-kubelet-target-unauthorized",
+            CLUSTER,
+            {"scrape__kubelets": "unauthorized", "scrape__target_errors": "tokens-refused"},
+            "ok",
+            "kube-controller-manager, kube-scheduler refuse the token of Prometheus, too",
+        ),
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "error"}, "unknown", ""),
         ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "skewed"}, "failed", "420 s"),
         ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "error"}, "unknown", ""),

@@ -49,6 +49,13 @@ def test_a_counter_of_failures_that_has_risen_is_a_risk(subject: str, words: str
     assert diagnosis.exit_status == 0
 
 
+def test_a_client_whose_token_the_api_server_refuses_is_a_risk() -> None:
+    states = list_states(diagnose_case("tokens-refused"), "failures-counted")
+    assert "22 requests to the API server that were refused (401) within 5 minutes: rest_client_requests_total" in [
+        state.message for state in states
+    ]
+
+
 def test_counters_that_stand_still_are_no_state() -> None:
     assert list_states(diagnose_case("usual"), "failures-counted") == []
 
