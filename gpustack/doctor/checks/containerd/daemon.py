@@ -62,6 +62,8 @@ def not_running(view: View) -> Result:
 def runtime_down(view: View) -> Result:
     if view[RUNTIME] is not None:
         return build_ok_result("CRI v1", "responding")
+    if all(view[UNITS].get(name) is None for name in ("containerd", "kubelet")):
+        return build_ok_result("CRI v1", "containerd and the kubelet are not installed")
     unit = view[UNITS].get("containerd")
     if unit and unit.moving:
         raise FactUnavailable(MOVING)

@@ -42,6 +42,12 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     )
 
 
+@pytest.mark.parametrize(("host", "outcome"), [("fresh-debian-12", "ok"), ("prepared-debian-12", "failed")])
+def test_a_host_on_which_nothing_was_installed_yet_lacks_no_runtime(host: str, outcome: str) -> None:
+    answers = {"units.services": read_case("units.services", host), "containerd.runtime": SILENT}
+    assert judge_host("st-runtime-down", answers).outcome == outcome
+
+
 @pytest.mark.parametrize(
     ("sub", "outcome"),
     [
