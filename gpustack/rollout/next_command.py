@@ -68,6 +68,8 @@ def suggest_after_install(outcome: Outcome) -> Hint:
         return build_command(plan.inventory, "kubeconfig", "--out", "kubeconfig")
     if outcome.stop_reason == INTERRUPTED:
         return build_command(plan.inventory, "install")
+    if not outcome.playbook_runs and is_stuck(plan):
+        return suggest_after_plan(plan)
     # What was just played and still differs is first looked at; playing it again blindly is no advice.
     if any(playbook_run.failures for playbook_run in outcome.playbook_runs) or plan.drifted_states:
         return build_command(plan.inventory, "plan", "-v")

@@ -74,6 +74,13 @@ def test_an_install_suggests_the_next_command() -> None:
     assert suggest_after_install(replace(plans.make_failed_outcome(), stop_reason="interrupted")) == INSTALL
 
 
+def test_an_install_that_a_person_holds_up_suggests_what_that_person_reads() -> None:
+    plan = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2"), PODS_GOOD])
+    outcome = replace(plans.make_failed_outcome(), verification=Verification(plan, 0.7, 9), stop_reason="kube1")
+    assert suggest_after_install(outcome) == PLAN_COMMAND
+    assert suggest_after_install(replace(outcome, playbook_runs=())) == MANUAL
+
+
 def test_gpus_want_to_be_proven() -> None:
     for stdout, expected_command in (("", "kubeconfig --out kubeconfig"), ("0000:65:00.0 0x2330\n", "prove")):
         devices = Answer(GPU_DEVICES.id, "kube2", 0, stdout)
