@@ -22,6 +22,7 @@ class Kind(StrEnum):
     STATES = "states"
     ERRORS = "errors"
     SCRIPTS = "scripts"
+    SETTINGS = "settings"
     DOCUMENTS = "documents"
     METRICS = "metrics"
     XIDS = "xids"
@@ -32,6 +33,7 @@ def complete_name(incomplete: str) -> list[str]:
     from gpustack.report.explain.documents import list_documents
     from gpustack.report.explain.faults import list_faults, list_states
     from gpustack.report.explain.pages import list_checks, read_error_pages
+    from gpustack.report.explain.settings import read_settings
     from gpustack.steps import STEPS
 
     names = [
@@ -41,6 +43,7 @@ def complete_name(incomplete: str) -> list[str]:
         *(name for key, alert in read_alerts().items() for name in (key, alert.name)),
         *list_faults(),
         *list_states(),
+        *read_settings(),
         *list_documents(),
         "metric",
         "xid",
@@ -79,7 +82,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Name of a step, check (step/check), fault, alert, error or document, or the word `metric` or `xid`.",
+            help="Name of a step, check (step/check), fault, alert, error, setting or document, or `metric` or `xid`.",
             autocompletion=complete_name,
         ),
     ] = None,
@@ -95,7 +98,7 @@ def explain(
         Kind | None, typer.Option("--list", metavar="KIND", help=f"List the pages of this kind: {', '.join(Kind)}.")
     ] = None,
 ) -> None:
-    """Print the page of a step, check, fault, alert, error, command, metric, Xid or document.
+    """Print the page of a step, check, fault, alert, error, setting, command, metric, Xid or document.
 
     Other words list all pages that have them in their name or title. Without NAME, all pages are listed."""
     from gpustack.report.explain import gpu

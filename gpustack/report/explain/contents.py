@@ -19,6 +19,7 @@ from gpustack.report.explain.pages import (
     list_steps,
     read_error_pages,
 )
+from gpustack.report.explain.settings import read_settings, render_setting
 from gpustack.report.explain.width import format_entry
 from gpustack.vocabulary.fields import extract_sentence, load_fields
 from gpustack.vocabulary.xids import load_xids
@@ -35,6 +36,7 @@ HEADINGS = {
     "states": "States that several faults lead to",
     "errors": "Errors",
     "scripts": "Scripts",
+    "settings": "Settings, which the inventory has",
     "documents": "Documents",
 }
 """Each kind of page, and its heading in the list of all. Metrics and Xids are too many for that list."""
@@ -50,6 +52,7 @@ def list_sections() -> Mapping[str, Mapping[str, str]]:
         "states": {name: state.title for name, state in list_states().items()},
         "errors": {reference: page.title for reference, page in sorted(read_error_pages().items())},
         "scripts": {EXIT_CODES: "The exit codes of all commands"},
+        "settings": {key: setting.meaning for key, setting in read_settings().items()},
         "documents": list_documents(),
     }
 
@@ -87,6 +90,8 @@ def explain_topic(*words: str) -> str:
         return page
     if kinds := find_kinds(topic):
         return "\n".join(READERS[kind](topic) for kind in kinds)
+    if setting := read_settings().get(topic):
+        return "\n".join(render_setting(topic, setting))
     if entries := find_entries(words):
         return "".join(f"{format_entry(name, title)}\n" for name, title in entries)
     names = [name for entries in list_sections().values() for name in entries]

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from gpustack.cli.app import app
 from gpustack.cli.commands.explain import Kind
+from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.report.explain.contents import (
@@ -19,6 +20,7 @@ from gpustack.report.explain.contents import (
 )
 from gpustack.report.explain.faults import list_faults, render_fault
 from gpustack.report.explain.gpu import explain_metric
+from gpustack.report.explain.settings import read_settings
 
 ROOT = Path(__file__).parents[3]
 runner = CliRunner()
@@ -109,3 +111,18 @@ def test_a_list_is_wrapped_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert max(map(len, render_list("checks").splitlines())) <= 60
     assert " ".join(line.split()) in " ".join(render_list("checks").split())
+
+
+def test_a_setting_is_found_by_its_key_and_by_words() -> None:
+    page = explain_topic("kubelet.failCgroupV1")
+    assert "false lets the kubelet run on a cgroup v1 host (KEP-5573)" in page
+    assert "Default   true" in page
+    assert "Default" not in explain_topic("source.fingerprint")
+    assert "(refused | allowed)" in " ".join(explain_topic("source.simulated").split())
+    assert "source.fingerprint" in dict(find_entries(["fingerprint"]))
+
+
+def test_every_setting_has_a_page_or_is_a_command() -> None:
+    for key in read_settings():
+        assert runner.invoke(app, ["explain", key]).exit_code == 0, key
+    assert set(Spec.model_fields) <= {key.partition(".")[0] for key in read_settings()}
