@@ -122,6 +122,7 @@ def test_a_setting_is_found_by_its_key_and_by_words() -> None:
     assert "source.fingerprint" in dict(find_entries(["fingerprint"]))
 
 
+@pytest.mark.long
 def test_every_setting_has_a_page_or_is_a_command() -> None:
     for key in read_settings():
         if "." in key:
