@@ -31,7 +31,7 @@ FILES = tuple(f"{PREFIX}{name}.prom" for name in (*RESULTS, SINCE))
 PROCESS_LIMIT, RUN_LIMIT = 300, 600
 """Seconds: of dcgmi, which may hang with its engine, and of the whole unit."""
 # The names are those of /proc/PID/comm, which has 15 characters. A process that draws on a GPU counts: dcgmi would say
-# that a test failed.
+# that a test failed. The diagnostic may write files where it runs, and node-exporter reads the first folder.
 BODY = f"""\
 cd {FOLDER} || exit {UNKNOWN}
 end() {{ touch {PREFIX}$1.prom; exit $2; }}
@@ -43,6 +43,7 @@ for fd in $(find /proc/[0-9]*/fd -maxdepth 1 -lname '/dev/nvidia[0-9]*' 2>/dev/n
   end skipped 0
 done
 (
+cd /tmp || exit {UNKNOWN}
 {build_script(f"timeout -k 10 {PROCESS_LIMIT} ")})
 case $? in
   0) end passed 0 ;;
