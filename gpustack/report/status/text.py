@@ -53,4 +53,5 @@ def list_lines(status: Status) -> Iterator[tuple[str, str]]:
         names = ", ".join(status.firing_alerts)
         yield (f"firing: {names}", "red") if names else ("no alert is firing", "green")
     if run := status.last_run:
-        yield f"last run of this machine: gpustack {run.verb}, {format_minute(run.time.timestamp())} UTC, {run.directory}", ""
+        time = format_minute(run.time.timestamp())
+        yield f"last run of this machine: gpustack {run.verb}, {time} UTC, {run.directory}", ""
