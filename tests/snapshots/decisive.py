@@ -12,6 +12,7 @@ from gpustack.report.terminal import Terminal
 WORDS = Path(__file__).with_name("decisive.yaml")
 WIDTH = 100_000
 """A width at which no paragraph is wrapped."""
+NO_FINDINGS = ("ruled out", "before it")
 
 
 @cache
@@ -33,8 +34,8 @@ def has_words(diagnosis: Diagnosis, words: str) -> bool:
 
 
 def print_findings(diagnosis: Diagnosis) -> str:
-    """Print the findings of a report. What is ruled out and what is unknown is none."""
+    """Print the findings of a report. What is ruled out, what is unknown and what changed before a state is none."""
     with (console := Terminal(width=WIDTH)).capture() as capture:
         render_human(console, diagnosis)
     lines = (line.strip() for line in capture.get().splitlines())
-    return "\n".join(line for line in lines if not line.startswith("ruled out") and " unknown: " not in line)
+    return "\n".join(line for line in lines if not line.startswith(NO_FINDINGS) and " unknown: " not in line)

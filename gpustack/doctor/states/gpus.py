@@ -38,6 +38,7 @@ def observe_withheld_gpus(view: View) -> Iterator[AbnormalState]:
                 (f"node {node.name}, {resource}",),
                 f"{allocatable} of {capacity} are allocatable: the device plugin calls the others unhealthy",
                 Command("kubectl", "describe", "node", node.name),
+                symptom="st-gpu-unhealthy",
             )
 
 
