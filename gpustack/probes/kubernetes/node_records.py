@@ -73,10 +73,16 @@ def parse_cordon(text: str) -> Cordon | None:
     """Parse the record of a cordon, None for a text that is none."""
     try:
         record = load_json(text)
-        time = parse_optional_time(record.get("at"))
-        return Cordon(str(record["who"]), time if time and time.tzinfo else None)
+        return Cordon(str(record["who"]), parse_cordon_time(record.get("at")))
     except UNREADABLE:
         return None
+
+
+def parse_cordon_time(text: Any) -> datetime | None:
+    """Parse the time of a cordon, None for a text without a time zone. Raise ValueError or TypeError where it is no
+    time."""
+    time = datetime.fromisoformat(text) if text else None
+    return time if time and time.tzinfo else None
 
 
 @dataclass(frozen=True)
