@@ -97,6 +97,8 @@ def render_removal_result(console: Terminal, result: NodeRemovalResult, evidence
         if result.stop_reason:
             print_text(console, f"stopped: {result.stop_reason}", "red")
         print_next_command(console, result.next_command)
+    if result.removed and result.plan.host:
+        print_text(console, f"take {result.plan.host} out of the inventory, or the next install adds its node again")
 
 
 class RemovedPod(Shape):

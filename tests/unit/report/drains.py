@@ -124,6 +124,11 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "node-remove-left.txt": lambda: print_screen(
         lambda screen: removal.render_removal_result(screen, make_partial_removal(), evidence="runs/1")
     ),
+    "node-remove-done.txt": lambda: print_screen(
+        lambda screen: removal.render_removal_result(
+            screen, NodeRemovalResult(make_dead_plan(), deleted=True, seconds=12.0)
+        )
+    ),
     "node-remove-left.json": lambda: removal.render_removal_json(make_partial_removal(), evidence="runs/1"),
     "node-uncordon.json": lambda: json.render_uncordon(UNCORDON_RESULT),
 }
