@@ -7,6 +7,8 @@ from gpustack.report.format import Clean, format_location
 
 MAX_LINE = 160
 """Lines with more characters are not quoted."""
+LOCATING = "system.identity"
+"""The probe by which checks find the node of a host."""
 
 
 def choose_command(entry: Evidence) -> str:
@@ -35,9 +37,10 @@ def quote_answer(entry: Evidence, judgement: Judgement, clean: Clean) -> str:
 
 def list_commands(judgement: Judgement, clean: Clean) -> list[str]:
     """List the commands of a judgement, each once with its quoted line below it. Commands with a quoted line come
-    first."""
+    first. The command that only tells which node a host is is left out where there are others."""
+    entries = [entry for entry in judgement.evidence if entry.answer.probe != LOCATING] or judgement.evidence
     quotes = sorted(
-        ((format_command(entry), quote_answer(entry, judgement, clean)) for entry in judgement.evidence),
+        ((format_command(entry), quote_answer(entry, judgement, clean)) for entry in entries),
         key=lambda pair: not pair[1],
     )
     return list(

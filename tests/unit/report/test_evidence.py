@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpustack.ask.api import ADMIN
 from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER, Answer, Evidence
+from gpustack.probes.host.system import IDENTITY
 from gpustack.report.evidence import MAX_LINE, list_commands
 from gpustack.report.findings import print_evidence
 from gpustack.report.format import build_cleaner
@@ -40,6 +41,12 @@ def test_a_command_that_failed_says_so() -> None:
         "h1 $ crictl info\n  → (ended with 1)",
         "h1 $ crictl ps\n  → no answer within 5 s",
     ]
+
+
+def test_the_command_that_only_finds_the_node_of_a_host_is_left_out() -> None:
+    identity = replace(FILES, answer=replace(FILES.answer, probe=IDENTITY.id), manual_command="cat /etc/machine-id")
+    assert show_commands(identity, NODES) == ["the cluster $ kubectl get --raw /api/v1/nodes"]
+    assert show_commands(identity) == ["h1 $ cat /etc/machine-id"]
 
 
 def test_no_line_is_quoted_that_is_too_long_for_one() -> None:
