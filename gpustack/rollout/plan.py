@@ -217,8 +217,8 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
 
 
 def refuse_unplayable(before: Plan) -> None:
-    """Raise RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
-    if any(mismatch.cure == "install" for step_state in before.drifted_states for mismatch in step_state.differences):
+    """Raise RolloutError where install can repair nothing of what differs: it needs a person first, or is unknown."""
+    if has_playable_step(before):
         return
     hints = dict.fromkeys(mismatch.hint for _, mismatch in before.manual_differences if mismatch.hint)
     reason = "\n".join(f"{state.location}: {mismatch}" for state, mismatch in before.manual_differences)
@@ -229,6 +229,21 @@ def refuse_unplayable(before: Plan) -> None:
     text = "\n".join(filter(None, (reason, unknown))) or unreachable
     message = "There is nothing that install may change; nothing was changed."
     raise RolloutError(reference, message, text, next(iter(hints), Command("gpustack", "plan", "-v")))
+
+
+def has_playable_step(before: Plan) -> bool:
+    """Tell whether a playbook would run. A host on which a step needs a person is left out from there on, and behind
+    such a control plane no step follows."""
+    planes, stopped_hosts, last_step = {host.name for host in before.inventory.control_planes}, set(), ""
+    for state in before.states:
+        if last_step not in ("", state.step):
+            return False
+        if state.manual_differences and state.location != CLUSTER:
+            stopped_hosts.add(state.location)
+            last_step = state.step if state.location in planes else last_step
+        elif state.outcome == "failed" and not state.manual_differences and state.location not in stopped_hosts:
+            return True
+    return False
 
 
 def wait_for(step_state: StepState, need: str) -> StepState:

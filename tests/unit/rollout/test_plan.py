@@ -1,6 +1,9 @@
 """States of steps from invented facts: broken, unknown, later, and who blocks whom."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
+
+import pytest
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.probe import Answer, Probe, Shell
@@ -9,7 +12,7 @@ from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.rollout.plan import plan
+from gpustack.rollout.plan import has_playable_step, plan
 from gpustack.steps.step import Step
 
 HOST1 = Host("h1", "10.0.0.1", groups=frozenset({CONTROL_PLANE, NODE}))
@@ -100,3 +103,21 @@ def test_what_was_read_is_the_evidence() -> None:
     state = plan(taken_snapshot, [BASE]).drifted_states[0]
     assert [(e.location, e.answer.stdout) for e in state.judgements[0].evidence] == [("h1", "bad")]
     assert str(state.differences[0]) == "first: expected good, actual bad"
+
+
+def ask_a_person(view: View) -> Result | None:
+    result = first(view)
+    return replace(result, cure="operator") if result else None
+
+
+PERSON_STEP = Step("person", "host", (FIRST,), (ask_a_person,))
+
+
+@pytest.mark.parametrize(
+    ("bad_hosts", "playable"), [(("h1",), False), (("h2",), True), (("h1", "h2"), False), ((), True)]
+)
+def test_no_step_is_played_behind_one_that_needs_a_person(bad_hosts: tuple[str, ...], *, playable: bool) -> None:
+    """The second step differs on both hosts. It follows on no host where h1, the control plane, needs a person."""
+    first_answers = {("first", host): "bad" if host in bad_hosts else "good" for host in ("h1", "h2")}
+    facts = snapshot({**first_answers, ("second", "h1"): "bad", ("second", "h2"): "bad"})
+    assert has_playable_step(plan(facts, [PERSON_STEP, TOP])) is playable
