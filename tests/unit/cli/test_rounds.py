@@ -55,8 +55,8 @@ def test_the_control_plane_alone_is_asked_again(tmp_path: Path, monkeypatch: pyt
     _, second = calls
     assert (second["probes"], second["hosts"]) == ([LAST_LINES.id], ("host1",))
     logs = second["variables"]["LOGS"].split()
-    assert "gpu-operator/gpu-feature-discovery-qxwpx/gpu-feature-discovery" in logs
-    assert "monitoring/monitoring-kube-state-metrics-68548c846f-zrjgw/kube-state-metrics/previous" in logs
+    assert "gpu-operator/gpu-feature-discovery-4djk6/gpu-feature-discovery" in logs
+    assert "monitoring/monitoring-kube-state-metrics-9b8747946-fw5j4/kube-state-metrics/previous" in logs
     assert merged_snapshot.answers == snapshot.answers
 
 
