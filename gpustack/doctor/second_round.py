@@ -33,10 +33,11 @@ class Questions:
 
 def build_questions(diagnosis: Diagnosis) -> Questions | None:
     """Build the questions of the second round; None where nothing is unexplained, or nothing more can be asked."""
-    logs, host = select_logs(diagnosis), View(diagnosis.snapshot, View(diagnosis.snapshot, CLUSTER).acting_host)
-    if not logs or not host.reached:
+    logs = select_logs(diagnosis)
+    if not logs:
         return None
-    return Questions((LAST_LINES,), (host.location,), {LOGS: " ".join(map(str, logs))})
+    host = View(diagnosis.snapshot, View(diagnosis.snapshot, CLUSTER).acting_host)
+    return Questions((LAST_LINES,), (host.location,), {LOGS: " ".join(map(str, logs))}) if host.reached else None
 
 
 def list_unexplained_states(diagnosis: Diagnosis) -> Iterator[AbnormalState]:

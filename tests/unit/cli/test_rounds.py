@@ -18,6 +18,7 @@ from gpustack.doctor.states.state import Severity
 from gpustack.events import ignore_event
 from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from tests.snapshots.fixture import FOLDER, restore_recording
+from tests.worlds.snapshots import standalone
 
 CRASHING = "no-proxy-missing-cluster-cidrs"
 """The recording has containers that crash, and a root cause that is far from them."""
@@ -47,6 +48,11 @@ def test_what_is_healthy_or_explained_is_asked_once(name: str, tmp_path: Path, m
     _, calls = record_rounds(read_fixture(name, tmp_path), monkeypatch)
     assert len(calls) == 1
     assert LAST_LINES.id not in calls[0]["probes"]
+
+
+def test_a_host_without_kubernetes_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, calls = record_rounds(standalone.build_snapshot(standalone.build_installed_answers()), monkeypatch)
+    assert len(calls) == 1
 
 
 def test_the_control_plane_alone_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
