@@ -27,8 +27,8 @@ Events = Probe[tuple[WarningEvent, ...]]
 Pods = Probe[tuple[PodState, ...]]
 RECENT = timedelta(minutes=10)
 """A warning that lasts is reported again within this time: the kubelet tries again after five minutes at most."""
-RECENT_OF_READY_POD = timedelta(minutes=2)
-"""A pod that is ready had older warnings while it started."""
+RECENT_OF_READY = timedelta(minutes=2)
+"""A pod that is ready had older warnings while it started, and so had a node those that were never repeated."""
 DAWN = datetime.min.replace(tzinfo=UTC)
 
 
@@ -44,7 +44,8 @@ def build_observer(
             pod = known_pods.get(event.subject)
             if event.kind == "Pod" and pod is None:
                 continue
-            limit = RECENT_OF_READY_POD if pod and pod.ready else RECENT
+            is_start = event.kind == "Node" and event.name not in unready_nodes and event.count == 1
+            limit = RECENT_OF_READY if is_start or (pod and pod.ready) else RECENT
             if event.last_at and abs(view.started_at - event.last_at) < limit:
                 is_about_unready_node = event.kind == "Node" and event.name in unready_nodes
                 yield replace(build_state(view, event), symptom=NODE_NOT_READY if is_about_unready_node else "")
