@@ -64,11 +64,8 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     optional_states, _ = observe_all(OPTIONAL_OBSERVERS, snapshot)
     latent_states = tuple(build_latent_state(difference) for difference in drift if difference.result.latent)
     drift = tuple(difference for difference in drift if not difference.result.latent)
-    states = tuple(
-        state
-        for state in select_new_states((*states, *optional_states, *latent_states), graph, judgements)
-        if not is_explained(state, verdict)
-    )
+    states = tuple(select_new_states((*states, *optional_states, *latent_states), graph, judgements))
+    states = tuple(drop_explained_states(states, verdict))
     states = merge_states(limit_severity(state, starts, snapshot) for state in states)
     states = tuple(
         add_last_lines(replace(state, changes=find_preceding_changes(state, snapshot)), snapshot) for state in states
@@ -113,10 +110,12 @@ def select_new_states(states: Iterable[AbnormalState], graph: Graph, judgements:
             yield state
 
 
-def is_explained(state: AbnormalState, verdict: Verdict) -> bool:
-    """Tell whether certain root causes explain the symptom that a state is about, at each of its locations."""
+def drop_explained_states(states: Iterable[AbnormalState], verdict: Verdict) -> Iterator[AbnormalState]:
+    """Drop the states of which certain root causes explain the symptom, at each of their locations."""
     places = {judgement.place for root in verdict.roots if root.certainty == "certain" for judgement in root.impact}
-    return bool(state.symptom) and places.issuperset((state.symptom, location) for location in state.locations)
+    for state in states:
+        if not state.symptom or not places.issuperset((state.symptom, location) for location in state.locations):
+            yield state
 
 
 def select_own_answers(state: AbnormalState) -> set[tuple[str, str]]:

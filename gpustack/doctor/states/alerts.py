@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.doctor.states.scraped_objects import has_monitoring
+from gpustack.doctor.states.scraped_objects import build_prometheus_command, has_monitoring
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.events import format_count
 from gpustack.probes.monitoring.alerting import FIRING_ALERTS, RULE_GROUPS
@@ -33,9 +33,7 @@ def observe_alerts(view: View) -> Iterator[AbnormalState]:
     alerts = [alert for alert in view[FIRING_ALERTS] if alert.severity not in QUIET_SEVERITIES]
     if alerts:
         names = dict.fromkeys(f"{alert.name}: {alert.words}".removesuffix(": ") for alert in alerts)
-        monitoring = view.spec.monitoring
-        service = f"/api/v1/namespaces/{monitoring.namespace}/services/http:{monitoring.release}-prometheus:http-web"
-        command = Command("kubectl", "get", "--raw", f"{service}/proxy/api/v1/alerts")
+        command = build_prometheus_command(view, "alerts")
         message = f"{format_count(len(alerts), 'alert')} {'fires' if len(alerts) == 1 else 'fire'}"
         onset = min((alert.onset for alert in alerts if alert.onset), default=None)
         state = AbnormalState("alerts-firing", "note", (CLUSTER,), ("Prometheus, alerts",), message, command, onset)

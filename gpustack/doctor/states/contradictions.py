@@ -11,7 +11,7 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.checks.control_plane import ANY, serves_address
 from gpustack.doctor.states.node_hosts import locate_node
-from gpustack.doctor.states.scraped_objects import has_monitoring
+from gpustack.doctor.states.scraped_objects import DATA_SOURCE, has_monitoring
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.control_plane.control_plane import MANIFEST_ADDRESSES
 from gpustack.probes.gpu.settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
@@ -22,8 +22,6 @@ from gpustack.probes.monitoring.workloads import PROMETHEUSES
 from gpustack.probes.network.addresses import ADDRESSES
 from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, NET_CONF
 
-DATA_SOURCE = "prometheus"
-"""The uid of the data source that dashboards name."""
 MANIFESTS = "/etc/kubernetes/manifests"
 LOCALHOST = "localhost"
 SHOW_MANIFESTS = Command("grep", "-E", "advertise-address|etcd-servers|listen-", "-r", MANIFESTS)

@@ -15,8 +15,8 @@ from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.steps.own_node import find_node
 
 DELETED_NODE = re.compile(r"error getting node .{1,300}: nodes .{1,300} not found")
-"""What a kubelet says of its deleted node each time that it is to update the status (kubernetes/kubernetes issue 71398,
-pkg/kubelet/kubelet_node_status.go)."""
+"""The error that a kubelet logs about its deleted node each time that it is to update the status
+(kubernetes/kubernetes issue 71398, pkg/kubelet/kubelet_node_status.go)."""
 
 
 def observe_kubelet(view: View) -> Iterator[AbnormalState]:

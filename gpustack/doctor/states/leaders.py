@@ -9,7 +9,8 @@ from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes.leader_leases import LEADER_LEASES, LeaderLease
 
 USUAL_SILENCE = 60
-"""In seconds. A holder renews every two seconds; after 15 another one takes its place."""
+"""The seconds after which a Lease counts as not renewed. A holder renews it every two seconds, and after 15 another one
+takes its place."""
 WORK = {
     "kube-controller-manager": "no pod of a Deployment, DaemonSet or Job is made, and no lost node is noticed",
     "kube-scheduler": "no pod gets a node",

@@ -3,11 +3,14 @@ without series, rights that Prometheus lacks, operators that overlap, and answer
 
 from collections.abc import Iterator
 
+from gpustack.ask.api import fill_path
 from gpustack.ask.probe import CLUSTER
+from gpustack.ask.variables import build_name_variables
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.spec import Spec
 from gpustack.doctor.checks.monitoring.targets import NEEDED
+from gpustack.doctor.checks.node_lookup import PROMETHEUS
 from gpustack.doctor.states.ownership import is_platform_label_set
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.kubernetes.pod_states import MONITORING_PODS
@@ -16,13 +19,22 @@ from gpustack.probes.monitoring.prometheus_rights import OPERATORS, RIGHTS
 from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS, REJECTION_EVENTS
 from gpustack.probes.monitoring.service_monitors import SERVICE_MONITORS, ServiceMonitor
 from gpustack.probes.monitoring.workloads import ALERTMANAGERS, PROMETHEUSES
+from gpustack.probes.monitoring.workloads import PROMETHEUS as PROMETHEUS_PATH
 from gpustack.probes.proof import SERVICES, Service
 
 SUCCESS = 200
+DATA_SOURCE = "prometheus"
+"""The uid of the data source that dashboards name."""
 
 
 def has_monitoring(spec: Spec) -> bool:
     return spec.monitoring.enabled
+
+
+def build_prometheus_command(view: View, path: str) -> Command:
+    """Build the command that asks Prometheus through the API server. `path` begins below /api/v1/."""
+    server = fill_path(PROMETHEUS_PATH, build_name_variables(view.spec))
+    return Command("kubectl", "get", "--raw", f"{server}/api/v1/{path}")
 
 
 def observe_rejections(view: View) -> Iterator[AbnormalState]:
@@ -134,9 +146,9 @@ def observe_grafana(view: View) -> Iterator[AbnormalState]:
     response = view[RESPONSE]
     if response is None:
         return
-    url = next((source.url for source in view[DATA_SOURCES] if source.uid == "prometheus"), "")
+    url = next((source.url for source in view[DATA_SOURCES] if source.uid == DATA_SOURCE), "")
     statuses = {"login from its Secret": response.login}
-    if any(pod.app == "prometheus" and pod.ready for pod in view[MONITORING_PODS]):
+    if any(pod.app == PROMETHEUS and pod.ready for pod in view[MONITORING_PODS]):
         statuses[f"health of its data source prometheus ({url})"] = response.health
     for subject, status in statuses.items():
         if status not in (0, SUCCESS):

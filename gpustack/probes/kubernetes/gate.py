@@ -34,8 +34,7 @@ class Gate:
 def find_gate(taints: Iterable[Taint]) -> Gate | None:
     for taint in taints:
         if is_gate(taint):
-            time = parse_optional_time(taint.get("timeAdded"))
-            return Gate(str(taint.get("value", "")), time if time and time.tzinfo else None)
+            return Gate(str(taint.get("value", "")), parse_optional_time(taint.get("timeAdded")))
     return None
 
 

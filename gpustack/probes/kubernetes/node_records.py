@@ -114,7 +114,7 @@ def parse_proven_gpus(text: str) -> ProvenGpus | None:
     except UNREADABLE:
         return None
     is_list = isinstance(uuids, list) and all(isinstance(uuid, str) for uuid in uuids)
-    return ProvenGpus(time, frozenset(uuids)) if is_list and time and time.tzinfo else None
+    return ProvenGpus(time, frozenset(uuids)) if is_list and time else None
 
 
 def parse_node_record(entry: Any) -> NodeRecord:

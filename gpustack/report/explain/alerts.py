@@ -7,7 +7,7 @@ from functools import cache
 from textwrap import fill
 
 from gpustack.config.resources import locate_docs
-from gpustack.report.explain.width import compute_width
+from gpustack.report.explain.width import compute_width, wrap_text
 
 # The alert's annotation `runbook` names its page so; what follows is the heading as a link of the document has it.
 PREFIX = "alert-"
@@ -45,7 +45,7 @@ def render_paragraph(text: str) -> str:
     lines = text.splitlines()
     if all(line.startswith("|") for line in lines):
         return "\n".join(render_table(lines))
-    return fill(text, compute_width(), break_long_words=False, break_on_hyphens=False)
+    return wrap_text(text)
 
 
 def render_table(lines: list[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from gpustack.doctor.entry import Edge, Fault, State
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import Severity
 from gpustack.report.doctor.format import format_remediation
-from gpustack.report.explain.width import compute_width
+from gpustack.report.explain.width import compute_width, wrap_text
 
 ROLES = {
     "fault": "It can be a root cause.",
@@ -87,7 +87,3 @@ def render_list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
         yield f"\n{title}"
     for text in texts:
         yield from wrap(text, compute_width(), initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
-
-
-def wrap_text(text: str) -> str:
-    return fill(text, compute_width(), break_long_words=False, break_on_hyphens=False)

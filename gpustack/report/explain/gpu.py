@@ -7,7 +7,7 @@ from gpustack.command import Command
 from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.errors import UsageError
 from gpustack.report.explain.metric_use import render_guidance, render_recorded_series, render_use
-from gpustack.report.explain.width import compute_width
+from gpustack.report.explain.width import compute_width, wrap_text
 from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
 from gpustack.vocabulary.fields import EXPORTER, Field, extract_sentence, find_fields, index_fields, load_fields
 from gpustack.vocabulary.recorded_series import load_recorded_series
@@ -86,7 +86,7 @@ def explain_xid(code: str) -> str:
 
 def render_field(field: Field) -> Iterator[str]:
     yield f"{field.name}: {'of dcgm-exporter' if field.id == EXPORTER else f'field {field.id} of DCGM'}\n"
-    yield fill(field.meaning, compute_width(), break_long_words=False, break_on_hyphens=False)
+    yield wrap_text(field.meaning)
     yield ""
     yield f"Unit      {field.unit}"
     yield f"Kind      {KIND_TEXTS[field.kind]}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
 from gpustack.profile.window import QUANTITIES
-from gpustack.report.explain.width import compute_width
+from gpustack.report.explain.width import compute_width, wrap_text
 from gpustack.vocabulary.alert_needs import load_alert_needs
 from gpustack.vocabulary.fields import Field, find_original, list_spellings
 from gpustack.vocabulary.guidance import load_guidance
@@ -46,7 +46,7 @@ def render_recorded_series(series: RecordedSeries) -> Iterator[str]:
     """Render the page of a recorded series."""
     yield f"{series.name}: recorded by gpustack, every {series.interval}\n"
     if series.meaning:
-        yield fill(series.meaning, compute_width(), break_long_words=False, break_on_hyphens=False) + "\n"
+        yield wrap_text(series.meaning) + "\n"
     yield from render_rows(
         (
             ("Unit", series.unit),

@@ -14,7 +14,7 @@ from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
 from gpustack.report.explain.documents import read_document
 from gpustack.report.explain.faults import list_faults, list_states, render_fault, render_state
-from gpustack.report.explain.width import compute_width
+from gpustack.report.explain.width import compute_width, wrap_text
 from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step, format_check_name
 
@@ -132,9 +132,5 @@ def wrap_paragraphs(text: str) -> str:
     parts = []
     for paragraph in text.split("\n\n"):
         is_preformatted = any(line.startswith((" ", "- ", "* ")) for line in paragraph.splitlines())
-        parts.append(
-            paragraph
-            if is_preformatted
-            else fill(paragraph, compute_width(), break_long_words=False, break_on_hyphens=False)
-        )
+        parts.append(paragraph if is_preformatted else wrap_text(paragraph))
     return "\n\n".join(parts)

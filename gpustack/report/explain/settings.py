@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from textwrap import fill
 
 from gpustack.config.resources import locate_docs
 from gpustack.files.read import read_text
-from gpustack.report.explain.width import compute_width
+from gpustack.report.explain.width import wrap_text
 
 FILE = "settings.md"
 ROW = re.compile(r"(?m)^\| `([^`|]+)` \| (?:`([^|]*)`)? \| (.+) \|$")
@@ -34,7 +33,7 @@ def read_settings() -> Mapping[str, Setting]:
 
 def render_setting(key: str, setting: Setting) -> Iterator[str]:
     yield f"{key}: a setting of the inventory\n"
-    yield fill(setting.meaning, compute_width(), break_long_words=False, break_on_hyphens=False)
+    yield wrap_text(setting.meaning)
     if setting.default:
         yield f"\nDefault   {setting.default}"
     yield "\nMore\n  gpustack explain docs/settings.md\n"

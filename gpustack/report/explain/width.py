@@ -12,6 +12,11 @@ def compute_width() -> int:
     return max(SHORTEST, min(LONGEST, get_terminal_size((LONGEST, SHORTEST)).columns))
 
 
+def wrap_text(text: str) -> str:
+    """Wrap a paragraph at the width of pages. Long words stay whole."""
+    return fill(text, compute_width(), break_long_words=False, break_on_hyphens=False)
+
+
 def format_entry(name: str, title: str, width: int = 0) -> str:
     """Format an entry of a list, wrapped on a terminal. In a file or a pipe it is one line, so that grep finds all of
     it, and names have this width."""
