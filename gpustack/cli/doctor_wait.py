@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable
 
-from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.starting import find_starts
+from gpustack.doctor.finding import Diagnosis
 from gpustack.events import Event, Reporter
 
 LIMIT = 300.0
@@ -12,17 +11,17 @@ LIMIT = 300.0
 SHORTEST_PAUSE = 5.0
 
 
-def gather_when_started(
-    gather: Callable[[], Snapshot], report: Reporter, pause: Callable[[float], None] = time.sleep
-) -> Snapshot:
-    """Gather again until no host is starting, or LIMIT seconds have passed."""
+def diagnose_when_started(
+    diagnose: Callable[[], Diagnosis], report: Reporter, pause: Callable[[float], None] = time.sleep
+) -> Diagnosis:
+    """Diagnose again until no host is starting, or LIMIT seconds have passed."""
     deadline = time.monotonic() + LIMIT
     while True:
-        snapshot = gather()
-        starts = find_starts(snapshot)
+        diagnosis = diagnose()
+        starts = diagnosis.starts
         remaining = min(max((start.remaining_seconds for start in starts), default=0), deadline - time.monotonic())
         if not starts or remaining <= 0:
-            return snapshot
+            return diagnosis
         for start in starts:
             report(Event("waiting", start.location, f"{start}; it is asked again in {remaining:.0f} s"))
         pause(max(remaining, SHORTEST_PAUSE))

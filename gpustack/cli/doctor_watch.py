@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor import diagnose, watch
+from gpustack.doctor import watch
 from gpustack.doctor.finding import Diagnosis, Selection
 from gpustack.doctor.selection import select_findings
 from gpustack.remedy.commands import add_commands
@@ -46,18 +45,18 @@ class Watcher:
 
 
 def make_check(
-    read: Callable[[], Snapshot],
+    read: Callable[[], Diagnosis],
     watcher: Watcher,
     file: Path | None,
     selection: Selection | None = None,
     *,
     strict: bool = False,
 ) -> Callable[[], int]:
-    """Return the function of one round, which reads, diagnoses, selects and shows, and returns the exit status. The
+    """Return the function of one round, which diagnoses, selects and shows, and returns the exit status. The
     metrics are written to `file`; with `strict`, risks and notes count for the exit status."""
 
     def check() -> int:
-        diagnosis = diagnose.diagnose(read())
+        diagnosis = read()
         if selection:
             diagnosis = select_findings(diagnosis, selection)
         diagnosis = replace(add_commands(diagnosis), strict=strict)

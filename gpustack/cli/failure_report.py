@@ -9,9 +9,8 @@ from pathlib import Path
 from gpustack.ask import gather, recording
 from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
-from gpustack.cli.rounds import gather_rounds
+from gpustack.cli.rounds import diagnose_hosts
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.diagnose import diagnose
 from gpustack.events import Reporter
 from gpustack.report.doctor import brief
 from gpustack.rollout.anonymize import remove_secrets
@@ -29,9 +28,9 @@ def report_failure(
     other_hosts = limit or [*planes, *(host.name for host in hosts.hosts)]
     host_names = list(dict.fromkeys([*planes[:1], *failed_hosts, *other_hosts]))[: gather.MAX_THREADS]
     try:
-        snapshot = gather_rounds(hosts, report, host_names)
-        recording.write_recording(remove_secrets(snapshot), folder / NAME)
-        return brief.render_brief(diagnose(snapshot), folder / NAME)
+        diagnosis = diagnose_hosts(hosts, report, host_names)
+        recording.write_recording(remove_secrets(diagnosis.snapshot), folder / NAME)
+        return brief.render_brief(diagnosis, folder / NAME)
     except KeyboardInterrupt:
         return "\nno snapshot of the hosts: interrupted\n"
     except Exception as error:  # noqa: BLE001 - the error of the install is the one to report

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from gpustack.ask import gather
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli.doctor_wait import gather_when_started
+from gpustack.cli.doctor_wait import diagnose_when_started
 from gpustack.cli.option_groups import LockSession
 from gpustack.cli.questions import agree_on_places, confirm
-from gpustack.cli.rounds import gather_rounds
+from gpustack.cli.rounds import diagnose_hosts
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.diagnose import diagnose
 from gpustack.errors import RolloutError
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import IDENTITY, OS
@@ -29,8 +28,7 @@ def run_fix(session: LockSession, hosts: Inventory, faults: Collection[str], yes
     """Fix the root causes that have an automatic fix, once no host is starting. Raise RolloutError where
     all fixes were declined, or none can start."""
     require_faults([*faults, *yes_to])
-    snapshot = gather_when_started(lambda: gather_rounds(hosts, session.report), session.report)
-    before = add_commands(diagnose(snapshot))
+    before = add_commands(diagnose_when_started(lambda: diagnose_hosts(hosts, session.report), session.report))
     require_roots(faults, before)
     session.show_preview(before)
     chosen_offers = [offer for offer in build_offers(before) if not faults or offer.id in faults]

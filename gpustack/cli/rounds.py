@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 
 from gpustack.ask import gather
-from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.diagnose import diagnose, list_probes
+from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.second_round import build_questions
 from gpustack.events import Reporter
 
 
-def gather_rounds(inventory: Inventory, report: Reporter, hosts: Sequence[str] = ()) -> Snapshot:
-    """Ask the hosts, all or those named in `hosts`, and return their answers. Some are asked a second time where
-    something is unexplained of which they can say more."""
+def diagnose_hosts(inventory: Inventory, report: Reporter, hosts: Sequence[str] = ()) -> Diagnosis:
+    """Ask the hosts, all or those named in `hosts`, and diagnose their answers. Some are asked a second time where
+    something is unexplained of which they can say more, and both answers are diagnosed then."""
     snapshot = gather.gather(inventory, list_probes(), hosts=hosts, report=report)
-    questions = build_questions(diagnose(snapshot))
+    diagnosis = diagnose(snapshot)
+    questions = build_questions(diagnosis)
     if questions is None:
-        return snapshot
+        return diagnosis
     later_snapshot = gather.gather(
         inventory, questions.probes, hosts=questions.hosts, variables=questions.variables, report=report
     )
-    return snapshot.add_answers(later_snapshot)
+    return diagnose(snapshot.add_answers(later_snapshot))

@@ -8,7 +8,7 @@ import pytest
 
 from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli.doctor_wait import LIMIT, gather_when_started
+from gpustack.cli.doctor_wait import LIMIT, diagnose_when_started
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.starting import USUAL_SECONDS, Start, find_starts
 from gpustack.events import Event
@@ -66,8 +66,8 @@ def test_waiting_asks_again_when_the_host_had_its_time(recording: Snapshot) -> N
     answers = iter([recording, set_clock(recording, USUAL_SECONDS)])
     pauses: list[float] = []
     events: list[Event] = []
-    snapshot = gather_when_started(lambda: next(answers), events.append, pauses.append)
-    assert (find_starts(snapshot), pauses) == ((), [USUAL_SECONDS - KUBELET_START.seconds_ago])
+    diagnosis = diagnose_when_started(lambda: diagnose(next(answers)), events.append, pauses.append)
+    assert (diagnosis.starts, pauses) == ((), [USUAL_SECONDS - KUBELET_START.seconds_ago])
     assert [event.message for event in events] == ["kubelet was started 5 s ago; it is asked again in 85 s"]
 
 
@@ -75,5 +75,6 @@ def test_waiting_ends_at_its_limit(recording: Snapshot, monkeypatch: pytest.Monk
     clock = iter([0.0, 1.0, LIMIT])
     monkeypatch.setattr("gpustack.cli.doctor_wait.time.monotonic", lambda: next(clock))
     pauses: list[float] = []
-    assert gather_when_started(lambda: recording, lambda event: None, pauses.append) is recording
+    diagnosis = diagnose(recording)
+    assert diagnose_when_started(lambda: diagnosis, lambda event: None, pauses.append) is diagnosis
     assert len(pauses) == 1

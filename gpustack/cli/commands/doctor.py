@@ -18,8 +18,7 @@ from gpustack.report.renderings import DIAGNOSIS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpustack.ask.snapshot import Snapshot
-    from gpustack.doctor.finding import Selection
+    from gpustack.doctor.finding import Diagnosis, Selection
     from gpustack.remedy.fix_result import FixResult
     from gpustack.remedy.undo import Rollback
 
@@ -240,23 +239,25 @@ def choose_findings(limit: list[str] | None, names: list[str] | None) -> "Select
 
 def make_reader(
     session: DoctorSession, recording: Path | None, selection: "Selection", *, wait: bool
-) -> "Callable[[], Snapshot]":
-    """Return a function that gathers the answers of the hosts, with `wait` once no host is starting, or reads the
-    recording. It raises no error for hosts that are unreachable, because doctor reports them. Raise UsageError where a
-    selected host does not exist."""
+) -> "Callable[[], Diagnosis]":
+    """Return a function that diagnoses the hosts, with `wait` once no host is starting, or the recording. It raises no
+    error for hosts that are unreachable, because doctor reports them. Raise UsageError where a selected host does not
+    exist."""
     if recording:
         snapshot = session.load_recording(recording)
         choose_hosts(snapshot.inventory, selection.hosts)
-        return lambda: snapshot
+        from gpustack.doctor.diagnose import diagnose
+
+        return lambda: diagnose(snapshot)
     hosts = session.open_inventory()
     choose_hosts(hosts, selection.hosts)
-    from gpustack.cli.rounds import gather_rounds
+    from gpustack.cli.rounds import diagnose_hosts
 
-    def read() -> "Snapshot":
-        return gather_rounds(hosts, session.report)
+    def read() -> "Diagnosis":
+        return diagnose_hosts(hosts, session.report)
 
     if not wait:
         return read
-    from gpustack.cli.doctor_wait import gather_when_started
+    from gpustack.cli.doctor_wait import diagnose_when_started
 
-    return lambda: gather_when_started(read, session.report)
+    return lambda: diagnose_when_started(read, session.report)

@@ -81,9 +81,9 @@ def gather_answers(session: Session) -> "Snapshot":
     """Gather the answers of a diagnosis. Raise UnreachableError where no host was reached."""
     inventory = session.open_inventory()
     from gpustack.ask.gather import require_reach
-    from gpustack.cli.rounds import gather_rounds
+    from gpustack.cli.rounds import diagnose_hosts
 
-    current_snapshot = gather_rounds(inventory, session.report)
+    current_snapshot = diagnose_hosts(inventory, session.report).snapshot
     require_reach(current_snapshot)
     return current_snapshot
 

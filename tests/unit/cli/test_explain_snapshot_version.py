@@ -12,6 +12,7 @@ from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.cli import rounds, session
 from gpustack.cli.app import app
+from gpustack.doctor.diagnose import diagnose
 from gpustack.errors import UsageError
 from tests.worlds.results.plans import TAKEN_AT, make_converged_plan
 
@@ -23,7 +24,7 @@ def plan_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts answer what they answered in an invented plan."""
     snapshot = make_converged_plan().snapshot
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
-    monkeypatch.setattr(rounds, "gather_rounds", lambda *_: snapshot)
+    monkeypatch.setattr(rounds, "diagnose_hosts", lambda *_: diagnose(snapshot))
     monkeypatch.chdir(tmp_path)
     return snapshot
 

@@ -11,8 +11,10 @@ from gpustack.ask import gather as gathering
 from gpustack.ask.probe import Probe
 from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli.rounds import gather_rounds
+from gpustack.cli import rounds
+from gpustack.cli.rounds import diagnose_hosts
 from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.second_round import select_logs
 from gpustack.doctor.states.state import Severity
 from gpustack.events import ignore_event
@@ -32,7 +34,7 @@ def read_fixture(name: str, folder: Path) -> Snapshot:
 
 
 def record_rounds(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> tuple[Snapshot, list[Call]]:
-    """Gather the rounds from hosts that answer as the snapshot has it, and without words in a second round."""
+    """Diagnose hosts that answer as the snapshot has it, and without words in a second round."""
     calls: list[Call] = []
 
     def gather(inventory: Any, probes: Sequence[Probe[Any]], **options: Any) -> Snapshot:
@@ -40,7 +42,7 @@ def record_rounds(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> tuple[
         return snapshot if len(calls) == 1 else replace(snapshot, answers={})
 
     monkeypatch.setattr(gathering, "gather", gather)
-    return gather_rounds(snapshot.inventory, ignore_event), calls
+    return diagnose_hosts(snapshot.inventory, ignore_event).snapshot, calls
 
 
 @pytest.mark.parametrize("name", ["healthy", "op-operator-oom", "mon-dcgm-exporter-oom", "cni-plugin-binaries-missing"])
@@ -72,3 +74,16 @@ def test_a_root_cause_that_harms_nothing_explains_no_state(severity: Severity, c
     (root,) = diagnosis.roots
     verdict = replace(diagnosis.verdict, roots=(replace(root, severity=severity),))
     assert len(select_logs(replace(diagnosis, verdict=verdict))) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [("healthy", 1), (CRASHING, 2)])
+def test_each_round_is_diagnosed_once(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    diagnosed_snapshots: list[Snapshot] = []
+
+    def count_diagnosis(snapshot: Snapshot) -> Diagnosis:
+        diagnosed_snapshots.append(snapshot)
+        return diagnose(snapshot)
+
+    monkeypatch.setattr(rounds, "diagnose", count_diagnosis)
+    record_rounds(read_fixture(name, tmp_path), monkeypatch)
+    assert len(diagnosed_snapshots) == count

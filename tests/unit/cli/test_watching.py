@@ -100,11 +100,8 @@ def test_programs_get_whole_documents(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_the_command_watches_and_writes_metrics(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Asked twice, then Ctrl-C; the metrics are those of the last round."""
-    from gpustack.doctor import diagnose
-
     diagnosises = iter([make_healthy_diagnosis(), make_diagnosis(FORWARDING_OFF)])
-    monkeypatch.setattr(doctor, "make_reader", lambda *_, **__: lambda: None)
-    monkeypatch.setattr(diagnose, "diagnose", lambda _: next(diagnosises))
+    monkeypatch.setattr(doctor, "make_reader", lambda *_, **__: lambda: next(diagnosises))
     monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.setattr(doctor_watch.run_rounds, "__defaults__", (interrupt_after(2),))
     path = tmp_path / "gpustack.prom"
