@@ -3,6 +3,7 @@ tests stand in the order of the story."""
 
 import json
 import subprocess
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -95,19 +96,28 @@ def test_a_job_and_a_budget_keep_their_nodes_as_they_are(two: lab.Lab, gpustack:
     assert read_node(two, "host2") == (False, set())
 
 
-def test_both_hosts_are_rebooted_also_after_a_kill(
+def test_both_hosts_are_rebooted_also_after_kills_at_each_stage(
     two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    """The worker is not rebooted again by what continues a killed reboot after its boot."""
     apply(two, build_budget(1))
     boots = {host: read_boot(two, host) for host in ("host1", "host2")}
     words = ("node", "reboot", "-i", str(two.inventory), "--yes", *REST, *TIMES)
-    broken_off = Broken(words, tmp_path_factory.mktemp("killed"), {}).start()
-    wait_until("the worker is down", lambda: not is_reachable(two, "host2"), limit=300)
-    broken_off.kill()
-    assert read_node(two, "host2") == (True, {"gpustack.io/cordon", "gpustack.io/reboot"})
+    stages: dict[str, Callable[[], bool]] = {
+        "the worker is cordoned": lambda: read_node(two, "host2")[0],
+        "the worker is down": lambda: not is_reachable(two, "host2"),
+        "the worker is up again": lambda: is_reachable(two, "host2") and read_boot(two, "host2") != boots["host2"],
+    }
+    for stage, is_reached in stages.items():
+        broken_off = Broken(words, tmp_path_factory.mktemp("killed"), {}).start()
+        wait_until(stage, is_reached, limit=300)
+        broken_off.kill()
+        assert read_node(two, "host2") == (True, {"gpustack.io/cordon", "gpustack.io/reboot"}), stage
+    boots["host2 once"] = read_boot(two, "host2")
     ends = reboot(two, gpustack, code=0)
     assert ends == {"host1": ("rebooted", ""), "host2": ("rebooted", "")}
-    assert all(read_boot(two, host) != boots[host] for host in boots)
+    assert read_boot(two, "host1") != boots["host1"]
+    assert read_boot(two, "host2") == boots["host2 once"]
     assert [read_node(two, host) for host in ("host1", "host2")] == [(False, set())] * 2
     wait_until("the server is ready", lambda: is_ready(two), limit=300)
 
