@@ -184,6 +184,25 @@ def test_prometheus_node_refuses_a_drain_of_the_source_of_verdicts(two: lab.Lab,
         run_kubectl(two, "annotate", "node", node, f"{RECORD}-")
 
 
+def test_care_takes_the_cordon_alone_and_only_with_consent(two: lab.Lab, gpustack: Run) -> None:
+    words = ("care", "-i", two.inventory, "-o", "json")
+    (named,) = json.loads(gpustack(*words, code=1).stdout)["nodes"]
+    assert (named["node"], named["rung"]) == (pick_node(two), "cordon")
+    assert read_node(two, pick_node(two)) == (False, set())
+    path = two.inventory / "group_vars" / "all" / "gpustack.yml"
+    before = path.read_text()
+    roads.merge_spec(two, care={"cordon": True})
+    try:
+        for _ in range(2):
+            gpustack(*words, code=1)
+            assert read_node(two, pick_node(two)) == (True, {"gpustack.io/cordon", RECORD})
+        assert read_node(two, pick_other_node(two)) == (False, set())
+    finally:
+        path.write_text(before)
+        gpustack("node", "uncordon", pick_node(two), "-i", two.inventory, "--yes")
+        run_kubectl(two, "annotate", "node", pick_node(two), f"{RECORD}-")
+
+
 def test_a_cordon_is_the_first_rung(two: lab.Lab, gpustack: Run) -> None:
     take(two, gpustack, "cordon")
     assert read_node(two, pick_node(two)) == (True, {"gpustack.io/cordon", RECORD})
