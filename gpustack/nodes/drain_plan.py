@@ -139,7 +139,7 @@ def read_residents(snapshot: Snapshot, ended_pods: Collection[str]) -> tuple[Res
     except FactUnavailable as error:
         message = "The pods of the node are not known; nothing was changed."
         raise UnreachableError("node-no-api", message, str(error), Command("gpustack", "verify")) from error
-    return judge_residents(pods, budgets, ended_pods)
+    return judge_residents(snapshot.inventory.spec, pods, budgets, ended_pods)
 
 
 def refuse_drain(plan: DrainPlan, ended_pods: Sequence[str] = (), words: Sequence[str] = ()) -> None:

@@ -52,10 +52,12 @@ def print_target(console: Terminal, target: RebootTarget) -> None:
         print_field(console, "cordon", CORDONS[drain.cordon], INDENT)
     if drain.modules:
         print_field(console, "driver", f"held by {', '.join(module.name for module in drain.modules)}", INDENT)
-    leaving = [resident.pod.full_name for resident in drain.select("leaves") if resident not in target.jobs]
-    print_field(console, "leave", ", ".join(leaving) or "no pods", INDENT)
+    leaving = [resident for resident in drain.select("leaves") if resident not in target.jobs]
+    print_field(console, "leave", ", ".join(resident.pod.full_name for resident in leaving) or "no pods", INDENT)
     if target.jobs:
         print_field(console, "wait", f"until these have ended: {describe_jobs(target.jobs)}", INDENT)
+    for resident in filter(lambda resident: resident.reason, leaving):
+        print_field(console, "warning", f"{resident.pod.full_name}: {resident.reason}", INDENT, "yellow", "yellow")
     for resident in target.refusals:
         print_field(console, "refused", f"{resident.pod.full_name}: {resident.reason}", INDENT, "red", "red")
     for resident in drain.residents:

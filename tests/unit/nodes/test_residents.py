@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer
+from gpustack.config.spec import Spec
 from gpustack.errors import InputError
 from gpustack.nodes.budgets import explain_refusal, find_budgets, matches_expression, matches_pod
 from gpustack.nodes.named_pods import require_patterns
-from gpustack.nodes.residents import Resident, judge_residents
+from gpustack.nodes.residents import GRAFANA_LOSS, Resident, judge_residents
 from gpustack.probes.kubernetes.disruption_budgets import DISRUPTION_BUDGETS, Budget, Expression
 from gpustack.probes.kubernetes.node_pods import NODE_PODS, NodePod
 from tests.worlds.snapshots.answers import read_case
@@ -26,7 +27,9 @@ def find_pod(word: str) -> NodePod:
 
 
 def judge(*ended_pods: str) -> dict[str, Resident]:
-    return {resident.pod.name.partition("-")[0]: resident for resident in judge_residents(PODS, BUDGETS, ended_pods)}
+    return {
+        resident.pod.name.partition("-")[0]: resident for resident in judge_residents(Spec(), PODS, BUDGETS, ended_pods)
+    }
 
 
 def test_each_recorded_pod_has_its_fate() -> None:
@@ -73,7 +76,7 @@ def test_a_volume_that_the_operator_writes_again_is_no_loss() -> None:
         },
     )
     for pod in (build_operated_pod(), prometheus):
-        assert [(resident.fate, resident.reason) for resident in judge_residents([pod], ())] == [("leaves", "")]
+        assert [(resident.fate, resident.reason) for resident in judge_residents(Spec(), [pod], ())] == [("leaves", "")]
 
 
 @pytest.mark.parametrize(
@@ -86,9 +89,52 @@ def test_a_volume_that_the_operator_writes_again_is_no_loss() -> None:
     ],
 )
 def test_every_other_volume_is_a_loss(changes: dict[str, Any], reason: str) -> None:
-    (resident,) = judge_residents([build_operated_pod(**changes)], ())
+    (resident,) = judge_residents(Spec(), [build_operated_pod(**changes)], ())
     assert resident.fate == "refused"
     assert resident.reason.startswith(f"its emptyDir {reason}")
+
+
+def build_grafana_pod(*volumes: str, **changes: Any) -> NodePod:
+    """Build Grafana's pod of gpustack's monitoring. Constructed from grafana-community/helm-charts,
+    charts/grafana/templates/_pod.tpl and _helpers.tpl, with the sidecars of dashboards and data sources."""
+    pod = replace(
+        find_pod("cache"),
+        namespace="monitoring",
+        name="monitoring-grafana-5d8f9c7b6-x2k4p",
+        owner_kind="ReplicaSet",
+        owner="monitoring-grafana-5d8f9c7b6",
+        labels={"app.kubernetes.io/name": "grafana", "app.kubernetes.io/instance": "monitoring"},
+        scratch_volumes=(*volumes, "sc-dashboard-volume", "sc-datasources-volume"),
+    )
+    return replace(pod, **changes)
+
+
+def test_volumes_of_sidecars_are_no_loss() -> None:
+    """Grafana has its database on a claim."""
+    (resident,) = judge_residents(Spec(), [build_grafana_pod()], ())
+    assert (resident.fate, resident.reason) == ("leaves", "")
+
+
+def test_the_grafana_of_a_new_cluster_leaves_with_its_loss() -> None:
+    (resident,) = judge_residents(Spec(), [build_grafana_pod("storage")], ())
+    assert (resident.fate, resident.reason) == ("leaves", GRAFANA_LOSS)
+
+
+@pytest.mark.parametrize(
+    ("volumes", "changes"),
+    [
+        (("storage",), {"namespace": "team-a"}),
+        (("storage",), {"owner_kind": ""}),
+        (("storage",), {"labels": {"app.kubernetes.io/name": "grafana", "app.kubernetes.io/instance": "mine"}}),
+        (("storage",), {"labels": {}}),
+        (("storage", "reports"), {}),
+        (("reports",), {}),
+    ],
+)
+def test_volumes_that_people_added_are_a_loss(volumes: tuple[str, ...], changes: dict[str, Any]) -> None:
+    (resident,) = judge_residents(Spec(), [build_grafana_pod(*volumes, **changes)], ())
+    assert resident.fate == "refused"
+    assert volumes[-1] in resident.reason
 
 
 def test_only_the_named_pod_is_given_up() -> None:
@@ -131,13 +177,15 @@ def test_naming_a_pod_moves_no_static_pod_and_no_daemon() -> None:
 
 
 def test_a_pod_that_leaves_already_is_only_waited_for() -> None:
-    (resident,) = judge_residents([replace(find_pod("notebook"), leaves=True)], BUDGETS)
+    (resident,) = judge_residents(Spec(), [replace(find_pod("notebook"), leaves=True)], BUDGETS)
     assert (resident.fate, resident.reason, resident.budget_reason) == ("leaves", "", "")
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_what_has_ended_stays(phase: str) -> None:
-    (resident,) = judge_residents([replace(find_pod("notebook"), phase=phase, refusal="UnexpectedAdmissionError")], [])
+    (resident,) = judge_residents(
+        Spec(), [replace(find_pod("notebook"), phase=phase, refusal="UnexpectedAdmissionError")], []
+    )
     assert (resident.fate, resident.reason) == ("stays", "it has ended (UnexpectedAdmissionError)")
 
 

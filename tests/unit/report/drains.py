@@ -43,7 +43,7 @@ UNCORDON_RESULT = UncordonResult(NODE, changed=True)
 
 
 def judge_pods() -> tuple[Resident, ...]:
-    return judge_residents(PODS, BUDGETS, ["team-a/notebook"])
+    return judge_residents(Spec(), PODS, BUDGETS, ["team-a/notebook"])
 
 
 def make_plan() -> DrainPlan:
