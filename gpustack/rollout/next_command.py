@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.rollout.plan import Outcome, Plan
+from gpustack.rollout.plan import Outcome, Plan, has_playable_step
 from gpustack.steps.gpu.count import list_gpus
 
 
@@ -38,19 +37,11 @@ def suggest_after_plan(plan: Plan) -> Hint:
         for state in plan.drifted_states
         for check, mismatch in state.manual_differences
     ]
-    fixable = any(mismatch.cure == "install" for state in plan.drifted_states for mismatch in state.differences)
-    if fixable and not (explanations and is_stuck(plan)):
+    if has_playable_step(plan):
         return build_command(plan.inventory, "install")
     if explanations:
         return explanations[0]
     return build_command(plan.inventory, "plan", "-v")
-
-
-def is_stuck(plan: Plan) -> bool:
-    """Tell whether a person is needed on the control plane or on every host: install would get nowhere before."""
-    places = {state.location for state, _ in plan.manual_differences}
-    planes = {host.name for host in plan.inventory.control_planes} | {CLUSTER}
-    return bool(places & planes) or places >= {host.name for host in plan.inventory.hosts} - set(plan.unreachable_hosts)
 
 
 def has_gpus(plan: Plan) -> bool:
@@ -68,7 +59,7 @@ def suggest_after_install(outcome: Outcome) -> Hint:
         return build_command(plan.inventory, "kubeconfig", "--out", "kubeconfig")
     if outcome.stop_reason == INTERRUPTED:
         return build_command(plan.inventory, "install")
-    if not outcome.playbook_runs and is_stuck(plan):
+    if not outcome.playbook_runs and not has_playable_step(plan):
         return suggest_after_plan(plan)
     # What was just played and still differs is first looked at; playing it again blindly is no advice.
     if any(playbook_run.failures for playbook_run in outcome.playbook_runs) or plan.drifted_states:

@@ -20,7 +20,7 @@ from gpustack.report.explain.pages import (
     read_error_pages,
 )
 from gpustack.report.explain.settings import read_settings, render_setting
-from gpustack.report.explain.width import format_entry
+from gpustack.report.explain.width import format_page_entry
 from gpustack.vocabulary.fields import extract_sentence, load_fields
 from gpustack.vocabulary.xids import load_xids
 
@@ -75,7 +75,7 @@ def render_list(kind: str) -> str:
     else:
         entries = list(list_sections()[kind].items())
     width = max(len(name) for name, _ in entries)
-    return "".join(f"{format_entry(name, SENTENCE_END.split(title)[0], width)}\n" for name, title in entries)
+    return "".join(f"{format_page_entry(name, SENTENCE_END.split(title)[0], width)}\n" for name, title in entries)
 
 
 def explain_topic(*words: str) -> str:
@@ -93,7 +93,7 @@ def explain_topic(*words: str) -> str:
     if setting := read_settings().get(topic):
         return "\n".join(render_setting(topic, setting))
     if entries := find_entries(words):
-        return "".join(f"{format_entry(name, title)}\n" for name, title in entries)
+        return "".join(f"{format_page_entry(name, title)}\n" for name, title in entries)
     names = [name for entries in list_sections().values() for name in entries]
     names += [alert.name for alert in read_alerts().values()]
     matches = find_checks(topic)

@@ -85,7 +85,7 @@ def render_step(step: Step) -> Iterator[str]:
     yield wrap_paragraphs(read_docstring(step))
     yield "\nChecks"
     for check in step.checks:
-        yield format_entry(f"{step.id}/{format_check_name(check)}", extract_summary(check.__doc__ or ""))
+        yield format_check_entry(f"{step.id}/{format_check_name(check)}", extract_summary(check.__doc__ or ""))
     yield "\nAnsible"
     target = "on one control plane" if step.scope == "cluster" else "on every host that differs"
     yield f"  playbooks/{step.id}.yml, {target}"
@@ -119,8 +119,8 @@ def extract_summary(text: str) -> str:
     return inspect.cleandoc(text).partition("\n\n")[0].replace("\n", " ")
 
 
-def format_entry(name: str, text: str) -> str:
-    """Format a name and its text on one line, or the wrapped text below a long name."""
+def format_check_entry(name: str, text: str) -> str:
+    """Format a check of a step: its name and its text on one line, or the wrapped text below a long name."""
     indent = " " * 4
     if len(name) + len(text) + 4 <= compute_width():
         return f"  {name}  {text}"

@@ -17,9 +17,9 @@ def wrap_text(text: str) -> str:
     return fill(text, compute_width(), break_long_words=False, break_on_hyphens=False)
 
 
-def format_entry(name: str, title: str, width: int = 0) -> str:
-    """Format an entry of a list, wrapped on a terminal. In a file or a pipe it is one line, so that grep finds all of
-    it, and names have this width."""
+def format_page_entry(name: str, title: str, width: int = 0) -> str:
+    """Format a page in a list of pages, wrapped on a terminal. In a file or a pipe it is one line, so that grep finds
+    all of it, and names have this width."""
     if not sys.stdout.isatty():
         return f"  {name:<{width}}  {title}"
     return fill(

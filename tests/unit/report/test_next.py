@@ -30,8 +30,16 @@ def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
     assert suggest_after_plan(plan) == INSTALL
 
 
-def test_a_control_plane_that_needs_a_person_comes_first() -> None:
-    plan = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2", swap="on"), PODS_GOOD])
+def test_behind_a_control_plane_that_needs_a_person_no_step_is_installed() -> None:
+    plan = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2", runtime=""), PODS_GOOD])
+    assert suggest_after_plan(plan) == MANUAL
+    same_step = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2", swap="on"), PODS_GOOD])
+    assert suggest_after_plan(same_step) == INSTALL
+
+
+def test_a_host_that_needs_a_person_is_not_installed() -> None:
+    """Nothing else differs: what else differs on that host is left until the person is done."""
+    plan = make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2", cpus="1", swap="on"), PODS_GOOD])
     assert suggest_after_plan(plan) == MANUAL
 
 
