@@ -10,7 +10,7 @@ from gpustack.command import Command, Hint, Prose, name_inventory
 from gpustack.errors import GpustackError, InputError, Interruption, UsageError
 from gpustack.exit_status import ExitStatus
 
-PRICES = Prose("set cost.prices in group_vars/all/gpustack.yml")
+PRICES = Prose("set cost.prices in group_vars/all/gpustack.yml, such as prices: [{per_gpu_hour: 2.10}]")
 HINTS: dict[str, Hint] = {
     "capacity-clusters": Prose("the same command with --cluster NAME"),
     "capacity-no-hour": Prose("the same command after the next full hour"),

@@ -12,8 +12,9 @@ from gpustack.ask.probe import Evidence
 from gpustack.command import Hint
 from gpustack.events import format_count
 from gpustack.report.evidence import choose_command, is_document
-from gpustack.report.format import NOT_RECORDED, cut, format_locations
+from gpustack.report.format import NOT_RECORDED, cut, format_locations, split_long_words
 from gpustack.report.grouping import Kind, Line, is_newer, list_lines
+from gpustack.report.hanging import LEAST_WIDTH
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Plan
 
@@ -122,12 +123,14 @@ def format_output(console: Terminal, entry: Evidence) -> list[str]:
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    return [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
+    """Wrap each line of a text between words. A word that is longer than a line is split behind a slash or a mark."""
+    lines = (split_long_words(line, width) for line in text.splitlines())
+    return [part for line in lines for part in wrap(line, width, break_on_hyphens=False)]
 
 
 def print_field(console: Terminal, name: str, text: str, width: int, style: str = "", label: str = "dim") -> None:
     """Print a name and, in a column of its own, a text."""
-    for number, line in enumerate(wrap_text(console.clean(text), max(console.width - width, 40)) or [""]):
+    for number, line in enumerate(wrap_text(console.clean(text), max(console.width - width, LEAST_WIDTH)) or [""]):
         row = Text.assemble((f"{console.clean(name) if number == 0 else '':<{width}}", label), (line, style))
         row.rstrip()
         console.print(row, soft_wrap=True)

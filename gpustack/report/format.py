@@ -1,5 +1,6 @@
 """Formats of counts, times, names and commands that all reports share."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from gpustack.rollout.plan import Plan
 
 MAX_NAMES = 4
+WORD = re.compile(r"\S+")
 MISSING_PREFIX = "not asked of "
 """The reason of an unknown check begins so where the recording has no answer of its probe."""
 NOT_RECORDED = "the recording lacks the answers: an older release made it, or it was cut off"
@@ -45,6 +47,24 @@ def format_facts(plan: "Plan") -> str:
 def build_cleaner(inventory: "Inventory | None") -> Clean:
     secrets = inventory.secrets if inventory else ()
     return lambda text: redact(clean_text(text), secrets)
+
+
+def split_word(word: str, width: int) -> list[str]:
+    """Split a word that is longer than a line: a path behind its last slash on the line, else a name behind one of its
+    marks, else wherever the line ends."""
+    parts = []
+    while len(word) > width:
+        end = word.rfind("/", 1, width) + 1 or max(word.rfind(mark, 1, width) for mark in "-_.,:=") + 1 or width
+        parts.append(word[:end])
+        word = word[end:]
+    return [*parts, word]
+
+
+def split_long_words(text: str, width: int) -> str:
+    """Split the words of a text that are longer than a line, by spaces, so that it can be wrapped between words."""
+    if all(len(word) <= width for word in text.split()):
+        return text
+    return WORD.sub(lambda match: " ".join(split_word(match[0], width)), text)
 
 
 def cut(text: str, width: int) -> str:

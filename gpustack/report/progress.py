@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
+MORE = "..."
 REPEAT_INTERVAL = 15.0
 """A plain log repeats after so many seconds what is being waited for."""
 DURATION = re.compile(r"(?<![\d.])[\d.]{1,9} (?:ms|s|min|h|d)\b")
@@ -80,8 +81,7 @@ class LiveLine:
         duration = f"  {format_duration(time.monotonic() - self.start_time)}"
         width = self.display.console.width if self.display else 80
         room = max(width - len(duration) - 1, 1)
-        activity = self.activity if len(self.activity) <= room else f"{self.activity[: max(room - 3, 0)].rstrip()}..."
-        return Text(activity + duration, style="dim")
+        return Text(cut_words(self.activity, room) + duration, style="dim")
 
     def stop(self) -> None:
         if self.display is not None:
@@ -188,6 +188,15 @@ class Lines:
         else:
             self.stream.write(f"{output}\n")
             self.stream.flush()
+
+
+def cut_words(text: str, width: int) -> str:
+    """Cut a text behind a word, or within the first one where that is longer."""
+    if len(text) <= width:
+        return text
+    room = max(width - len(MORE), 0)
+    end = text.rfind(" ", 0, room + 1)
+    return f"{text[: end if end > 0 else room].rstrip(' :,')}{MORE}"
 
 
 def join_parts(*parts: str) -> str:

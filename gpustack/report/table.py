@@ -9,6 +9,7 @@ from rich.console import JustifyMethod
 from rich.table import Table
 
 from gpustack.ask.redact.printable import flatten
+from gpustack.report.format import split_long_words
 from gpustack.report.terminal import Terminal
 
 GAP = 2
@@ -28,7 +29,7 @@ def draw_table(console: Terminal, headings: Sequence[str], rows: Iterable[Sequen
     word_widths = [max(map(compute_word_width, column)) for column in zip(headings, *clean_rows, strict=True)]
     room = console.width - sum(word_widths)
     if clean_rows and room < len(word_widths) - 1:
-        return draw_blocks(headings, clean_rows)
+        return draw_blocks(headings, clean_rows, console.width)
     is_tight = sum(widths) + len(widths) - 1 <= console.width < needed_width
     gap = 1 if is_tight or room < GAP * (len(word_widths) - 1) else GAP
     table = Table(box=None, pad_edge=False, header_style="", show_edge=False, padding=(0, gap - 1, 0, 1))
@@ -55,8 +56,9 @@ def fit_widths(widths: Sequence[int], least_widths: Sequence[int], room: int) ->
     return fitted_widths
 
 
-def draw_blocks(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def draw_blocks(headings: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Table:
     """Draw each row as lines with its headings, and an empty line between two rows. Empty cells are left out."""
+    room = max(width - max(map(cell_len, headings)) - GAP, 1)
     table = Table(box=None, pad_edge=False, header_style="", show_edge=False, show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
@@ -65,7 +67,7 @@ def draw_blocks(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table
             table.add_row("", "")
         for heading, cell in zip(headings, row, strict=True):
             if cell:
-                table.add_row(heading, cell)
+                table.add_row(heading, split_long_words(cell, room))
     return table
 
 

@@ -9,6 +9,8 @@ from gpustack.ownership.record import ABSENT
 from gpustack.probes.host.ownership import Ownership, Thing
 
 COPIES = "/var/lib/gpustack-cluster/before"
+CONTAINERD = "/etc/containerd/config.toml"
+"""Others write it anew. playbooks/roles/containerd/tasks/reset.yml takes out the lines that gpustack added."""
 ACTIONS = {Decision.REMOVE: "remove", Decision.RESTORE: "restore"}
 # Kinds of which nothing is said: what is in a folder is said, and a link is shown by itself.
 UNSPOKEN = {"folder", "link", "store"}
@@ -119,6 +121,8 @@ def owns_cluster(ownership: Ownership) -> bool:
 def explain_kept_resource(thing: Thing, decision: Decision) -> tuple[str, str]:
     """Explain why a thing stays, with the command that shows more."""
     record, reason = thing.record, decision.value
+    if thing.path == CONTAINERD and decision is Decision.CHANGED:
+        reason = "others wrote in it after gpustack, as NVIDIA's toolkit does: it stays, without gpustack's own lines"
     if decision is Decision.CHANGED and record and thing.kind != "data":
         reason += f" (left as {shorten_state(record.after)}, now {shorten_state(thing.actual or '')})"
         if record.before == ABSENT:

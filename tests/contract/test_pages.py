@@ -12,6 +12,7 @@ import yaml
 from typer.main import get_command
 
 from gpustack.cli.app import app
+from gpustack.cli.error_handler import HINTS
 from gpustack.config.sections.gpu import AUTO_DRIVER
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
@@ -182,6 +183,13 @@ def test_documents_that_pages_and_help_name_are_pages() -> None:
     names = {(file, name) for file, text in texts for name in re.findall(r"(?<![/\w.-])docs/[a-z-]+\.md", text)}
     assert len({name for _, name in names}) > 10
     assert sorted((file, name) for file, name in names if name not in FOREIGN and not find_page(name)) == []
+
+
+def test_the_example_of_prices_is_a_whole_spec() -> None:
+    """People copy it into group_vars/all/gpustack.yml as it stands."""
+    (spec,) = yaml.safe_load(read_error_pages()["cost-no-prices"].do).values()
+    assert Spec(**spec).cost.prices[0].per_gpu_hour > 0
+    assert "such as prices: [{per_gpu_hour: " in HINTS["cost-no-prices"]
 
 
 def test_one_page_has_the_commands_of_an_upgrade() -> None:

@@ -1,8 +1,9 @@
 """The most important thing to do now: what the first finding of a report asks for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpustack.ask.probe import CLUSTER
 from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
@@ -11,13 +12,18 @@ from gpustack.report.doctor.states import format_subject
 from gpustack.report.format import format_locations
 from gpustack.rollout.next_command import build_command
 
+ANYWHERE = ("gpustack ", "kubectl ", "ssh ")
+"""Commands that begin so are not typed on the host of a finding."""
+
 
 @dataclass(frozen=True)
 class Action:
-    """Hold a command to type, and the finding that it is for."""
+    """Hold a command to type, and the finding that it is for. `host` is the one host on which it is typed, empty where
+    there is none or there are several."""
 
     title: str
     command: Hint
+    host: str = ""
 
 
 def find_first_action(diagnosis: Diagnosis) -> Action | None:
@@ -33,7 +39,8 @@ def list_actions(diagnosis: Diagnosis) -> Iterator[Action]:
     yield from map(build_state_action, diagnosis.broken_states)
     for symptom in diagnosis.unexplained_symptoms:
         title = load_graph()[symptom.id].title
-        yield Action(f"{title} ({format_locations(symptom.locations)})", symptom.next_command)
+        host = find_single_host(symptom.next_command, symptom.locations)
+        yield Action(f"{title} ({format_locations(symptom.locations)})", symptom.next_command, host)
     if diagnosis.drift:
         yield Action("the cluster differs from the spec", build_command(inventory, "plan"))
     yield from list_root_actions(diagnosis, "risk")
@@ -55,7 +62,19 @@ def choose_command(root: Finding) -> Hint:
 
 
 def build_state_action(state: AbnormalState) -> Action:
-    return Action(f"{format_subject(state)} ({format_locations(state.locations)})", state.next_command)
+    host = find_single_host(state.next_command, state.locations)
+    return Action(f"{format_subject(state)} ({format_locations(state.locations)})", state.next_command, host)
+
+
+def name_hosts(command: Hint, locations: Sequence[str]) -> str:
+    """Name the hosts on which a command is typed, such as `on gpu1`; empty for one that is typed elsewhere."""
+    if CLUSTER in locations or command.startswith(ANYWHERE):
+        return ""
+    return f"on {format_locations(locations)}"
+
+
+def find_single_host(command: Hint, locations: Sequence[str]) -> str:
+    return locations[0] if len(locations) == 1 and name_hosts(command, locations) else ""
 
 
 def suggest_next(diagnosis: Diagnosis) -> Hint:
@@ -64,4 +83,6 @@ def suggest_next(diagnosis: Diagnosis) -> Hint:
     if diagnosis.roots:
         return Prose("after the fix: {}", build_command(diagnosis.snapshot.inventory, "doctor"))
     action = find_first_action(diagnosis)
-    return Prose("next: {}", action.command) if action else NO_HINT
+    if not action:
+        return NO_HINT
+    return Prose("next on {}: {}", action.host, action.command) if action.host else Prose("next: {}", action.command)

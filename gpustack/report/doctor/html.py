@@ -21,7 +21,7 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import SEVERITIES, Severity, select_states
 from gpustack.events import format_count
-from gpustack.report.doctor.first_action import find_first_action, suggest_next
+from gpustack.report.doctor.first_action import find_first_action, name_hosts, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
@@ -131,6 +131,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     format_summary,
     format_times,
     format_title,
+    name_hosts,
     quote_answer,
 )
 FILTERS: tuple[Callable[..., Any], ...] = (

@@ -10,7 +10,7 @@ from gpustack.doctor.finding import Diagnosis, Drift, Finding, UnexplainedSympto
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.states.state import SEVERITIES, AbnormalState, Severity, select_states
 from gpustack.events import format_count
-from gpustack.report.doctor.first_action import find_first_action, suggest_next
+from gpustack.report.doctor.first_action import find_first_action, name_hosts, suggest_next
 from gpustack.report.doctor.format import (
     MAX_ENTRIES,
     describe_changes,
@@ -34,6 +34,7 @@ from gpustack.report.doctor.states import build_explain_command, format_onset, f
 from gpustack.report.evidence import is_document, list_commands
 from gpustack.report.findings import print_command, print_evidence, print_field, print_text, print_unwrapped, wrap_text
 from gpustack.report.format import cut, format_locations
+from gpustack.report.hanging import LEAST_WIDTH
 from gpustack.report.terminal import Terminal
 
 SEVERITY_STYLES: dict[Severity, str] = {"broken": "bold red", "risk": "bold yellow", "note": "dim"}
@@ -166,7 +167,8 @@ def print_symptom(console: Terminal, symptom: UnexplainedSymptom, diagnosis: Dia
             f"{join_first(names, MAX_ENTRIES)} (unknown: {join_reasons(symptom.suspects, console.clean)})",
         )
     print_list(console, "differs", describe_drift(diagnosis, symptom.locations), verbose=verbose)
-    print_detail(console, "next check", symptom.next_command, "cyan")
+    print_detail(console, "next check", name_hosts(symptom.next_command, symptom.locations))
+    print_command(console, symptom.next_command, INDENT)
 
 
 def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *, verbose: bool) -> None:
@@ -190,7 +192,7 @@ def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *
     # A list of the API has every object of its namespace, and the state says what matters of it.
     if verbose:
         print_evidence(console, [entry for entry in state.evidence if not is_document(entry)])
-    print_detail(console, "next", "")
+    print_detail(console, "next", name_hosts(state.next_command, state.locations))
     print_command(console, state.next_command, INDENT)
     print_detail(console, "more", build_explain_command(state), "cyan")
 
@@ -225,11 +227,14 @@ def print_heading(console: Terminal, kind: str, id: str, locations: Sequence[str
     line = Text.assemble(
         (kind, style), "  ", (console.clean(id), "bold"), f"  on {format_locations(locations)}  ({detail})"
     )
-    console.print(line, soft_wrap=True)
+    first, *rest = line.wrap(console, console.width - 2)
+    for part in (first, *(Text.assemble("  ", part) for part in rest)):
+        part.rstrip()
+        console.print(part, soft_wrap=True)
 
 
 def print_paragraph(console: Terminal, text: str, style: str = "") -> None:
-    for line in wrap_text(console.clean(text), max(console.width - 2, 40)):
+    for line in wrap_text(console.clean(text), max(console.width - 2, LEAST_WIDTH)):
         console.print(Text(f"  {line}", style), soft_wrap=True)
 
 

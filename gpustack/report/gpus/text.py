@@ -64,15 +64,16 @@ def list_unknown_users(entries: Iterable[Card | GpuActivity]) -> Iterator[str]:
 
 
 def format_link(card: Card) -> str:
-    """Format the PCIe link as `Gen5 x16`, or as `Gen3 x8 of Gen5 x16` where the slot could do more. An idle link may
-    run slower, so only fewer lanes are a defect."""
+    """Format the PCIe link as `Gen5 x16`, or as `Gen3/5 x8/16` where it could do more. An idle link may run slower, so
+    only fewer lanes are a defect."""
     current_link, best_link = (card.generation, card.width), (card.most_generation, card.most_width)
     if None in current_link:
         return UNKNOWN
-    link_text = mark_number(f"Gen{current_link[0]} x{current_link[1]}", card.basis.get("width"))
-    if None in best_link or current_link == best_link:
-        return link_text
-    return mark_number(f"{link_text} of Gen{best_link[0]} x{best_link[1]}", card.basis.get("most_width"))
+    parts = [
+        f"{prefix}{current}" + (f"/{best}" if best not in (None, current) else "")
+        for prefix, current, best in zip(("Gen", "x"), current_link, best_link, strict=True)
+    ]
+    return mark_number(" ".join(parts), card.basis.get("width") or card.basis.get("most_width"))
 
 
 def describe_health(card: Card, current_time: float) -> str:

@@ -29,7 +29,9 @@ def metrics_ports_blocked(view: View) -> Result | None:
     packets = find_admitted_packets(view) if view.spec.firewall.manage else []
     if not packets:
         return None
-    admitted = f"{packets[0]} is allowed" + (f" (and {len(packets) - 1} more)" if len(packets) > 1 else "")
+    admitted = f"{packets[0]}, an address outside the cluster, is allowed" + (
+        f" (and {len(packets) - 1} more)" if len(packets) > 1 else ""
+    )
     return Result("metrics of the control plane", "open only to nodes and pods", admitted)
 
 

@@ -72,8 +72,8 @@ def test_what_differs_from_its_model_is_marked() -> None:
     assert [card.odd for card in fleet.cards] == [(), (), ("PCIe lanes",), ("driver",), (), (), (), ("VBIOS",)]
     assert [text.format_link(card) for card in fleet.cards[:3]] == [
         "Gen5 x16",
-        "Gen1 x16 of Gen5 x16",
-        "Gen5 x8 of Gen5 x16",
+        "Gen1/5 x16",
+        "Gen5 x8/16",
     ]
 
 

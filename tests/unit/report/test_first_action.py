@@ -45,6 +45,18 @@ def test_the_next_check_of_a_symptom_names_its_host() -> None:
     assert find_command(diagnosis) == "ssh 10.0.0.2 sudo -n true"
 
 
+def test_a_command_of_a_host_names_it() -> None:
+    state = AbnormalState("unit-failed", "note", ("gpu1",), ("unit kubelet.service",), "exit status 1", SHOW_JOURNAL)
+    diagnosis = replace(make_diagnosis({"st-kubelet-down@gpu1": "!silent"}), abnormal_states=(state,))
+    text = print_screen(lambda console: render_human(console, diagnosis))
+    assert "next check  on gpu1\n" in text
+    assert "next        on gpu1\n              journalctl -u kubelet.service" in text
+    assert text.splitlines()[-1].startswith("next on gpu1: ")
+    plain = replace(state, next_command=Command("kubectl", "get", "nodes"))
+    text = print_screen(lambda console: render_human(console, replace(diagnosis, abnormal_states=(plain,))))
+    assert "next\n              kubectl get nodes" in text
+
+
 def test_a_risk_stands_below_what_is_broken_and_says_so() -> None:
     diagnosis = make_diagnosis({**SWAP, "st-gpu-unhealthy@gpu1": "!7 of 8"})
     text = print_screen(lambda console: render_human(console, diagnosis))

@@ -8,7 +8,7 @@ import pytest
 
 from gpustack.events import Event, Kind
 from gpustack.report import progress as room
-from gpustack.report.progress import build_progress_reporter, clear_live_lines
+from gpustack.report.progress import build_progress_reporter, clear_live_lines, cut_words
 
 INSTALL = (
     Event("ask", "", "45 probes on 2 hosts"),
@@ -159,3 +159,18 @@ def test_a_step_that_was_stopped_is_not_done() -> None:
     events = (Event("step", "firewall", "kube1"), Event("done", "firewall", "stopped", 11.0))
     text = re.sub(r"\d+\.\d s", "0.0 s", render_progress(io.StringIO(), events))
     assert text.splitlines()[-1] == "firewall: stopped after 0.0 s"
+
+
+@pytest.mark.parametrize(
+    ("width", "cut_text"),
+    [
+        (99, "monitoring: waiting: the cluster: expected ready, actual Pending"),
+        (40, "monitoring: waiting: the cluster..."),
+        (28, "monitoring: waiting: the..."),
+        (13, "monitoring..."),
+        (9, "monito..."),
+        (1, "..."),
+    ],
+)
+def test_a_live_line_is_cut_behind_a_word(width: int, cut_text: str) -> None:
+    assert cut_words("monitoring: waiting: the cluster: expected ready, actual Pending", width) == cut_text

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gpustack.gpus.series import Metrics
+from gpustack.report.doctor.text import print_heading
 from gpustack.report.findings import print_field, print_text
 from gpustack.report.gpus.metrics import render_human
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from tests.worlds.prometheus.gpu_series import make_metrics
 
@@ -38,3 +40,32 @@ def test_the_unit_of_a_metric_is_below_its_heading(width: int) -> None:
     heading, values = (line for line in lines if line.split()[-1:] in (["UNIT"], ["bytes"]))
     assert heading.index("SERIES") == values.index("8")
     assert heading.index("UNIT") == values.index("bytes")
+
+
+PATH = "/opt/local-path-provisioner/pvc-7d6a9f2e_monitoring_prometheus-monitoring-prometheus-db-0"
+
+
+@pytest.mark.parametrize("width", [40, 52, 60, 80])
+def test_a_long_path_is_split_behind_a_slash_or_a_mark(width: int) -> None:
+    with (console := Terminal(width=width)).capture() as capture:
+        print_field(console, "volume", f"its data in {PATH} stays", 11)
+        console.print(draw_table(console, ("PATH",), [(PATH,)]))
+    lines = [line.strip() for line in capture.get().splitlines()]
+    assert [line for line in lines if len(line) > width] == []
+    parts = [line.removeprefix("volume").split()[-1] for line in lines if line not in ("", "PATH")]
+    cut_parts = [part for part in parts if len(part) > 2 and part in PATH and not PATH.endswith(part)]
+    assert cut_parts != [] or width == 80
+    assert [part for part in cut_parts if part[-1] not in "/-_"] == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_heading_is_no_longer_than_the_terminal(width: int) -> None:
+    with (console := Terminal(width=width)).capture() as capture:
+        print_heading(
+            console, "NOTE", "pod kube-system/coredns-5d8f9c7b6-x2k4p and 3 more", ("gpu1",), "warning-of-pod", "dim"
+        )
+    lines = capture.get().splitlines()[1:]
+    assert [line for line in lines if len(line) > width] == []
+    assert " ".join(" ".join(lines).split()) == (
+        "NOTE pod kube-system/coredns-5d8f9c7b6-x2k4p and 3 more on gpu1 (warning-of-pod)"
+    )

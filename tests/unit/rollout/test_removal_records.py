@@ -6,6 +6,9 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.errors import RolloutError
+from gpustack.ownership.record import Record
+from gpustack.probes.host.ownership import Ownership, Thing
+from gpustack.rollout.host_ownership import judge_things
 from gpustack.rollout.removal import Removal, judge_removal
 from gpustack.rollout.reset import refuse_removal
 from tests.worlds.snapshots.reset_hosts import BARE, CA, PLANE, WORKER, build_nodes, build_snapshot, render_records
@@ -121,3 +124,15 @@ def test_a_file_without_a_record_stays_and_is_named() -> None:
     (three,) = judge_removal(snapshot, ["k3"]).hosts
     assert three.traces == ()
     assert "/etc/modules-load.d/gpustack.conf: gpustack has no record of it" in three.kept_resources
+
+
+def test_a_configuration_that_others_wrote_too_stays_without_the_lines_of_gpustack() -> None:
+    """NVIDIA's toolkit writes config.toml anew. The reset takes out gpustack's import, and forgets the file."""
+    path = "/etc/containerd/config.toml"
+    record = Record("lines", path, "file 644 0 0 111", "file 644 0 0 222")
+    ownership = Ownership(things=(Thing(path, "lines", record, "file 644 0 0 333"),))
+    ownership_of_host = judge_things(ownership, foreign=False, storage=False)
+    ((kept_path, reason),) = ownership_of_host.kept_resources
+    assert (kept_path, ownership_of_host.edited_files) == (path, (path,))
+    assert "as NVIDIA's toolkit does: it stays, without gpustack's own lines" in reason
+    assert "diff " in reason

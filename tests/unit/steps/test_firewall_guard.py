@@ -36,14 +36,17 @@ def build_bare(rules: str = OPEN, *, rules_after: str = "", **settings: object) 
     return build_snapshot(format_rules(rules, rules_after=rules_after, guard=""), NO_GUARD, **settings)  # type: ignore[arg-type]
 
 
+VERDICT = ", an address outside the cluster, is allowed"
+
+
 def test_a_host_without_a_firewall_gets_the_guard() -> None:
     assert list_outcomes(build_bare()) == {BLOCKED_PORTS: "install"}
-    assert find_actual(build_bare()) == "tcp 2381 from 192.0.2.77 is allowed (and 3 more)"
+    assert find_actual(build_bare()) == f"tcp 2381 from 192.0.2.77{VERDICT} (and 3 more)"
     assert choose_guard_state(build_view(build_bare())) == "present"
 
 
 def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
-    assert find_actual(build_bare(location="host2")).startswith("tcp 10249 from 192.0.2.77 is allowed")
+    assert find_actual(build_bare(location="host2")).startswith(f"tcp 10249 from 192.0.2.77{VERDICT}")
 
 
 @pytest.mark.parametrize("firewall", ["firewalld", "ufw", "nftables", "iptables"])
@@ -83,7 +86,7 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
 def test_ipv6_is_asked_where_it_is_outside() -> None:
     """Go's 0.0.0.0 listens on :: too."""
     rules, shut = DROPPED_INPUT + CLUSTER, "-P INPUT DROP\n-A INPUT -p tcp -s 2001:db8:1::/48 -j ACCEPT"
-    assert find_actual(build_bare(rules, rules_after=IPV6)) == "tcp 2381 from 2001:db8::77 is allowed (and 3 more)"
+    assert find_actual(build_bare(rules, rules_after=IPV6)) == f"tcp 2381 from 2001:db8::77{VERDICT} (and 3 more)"
     assert BLOCKED_PORTS not in list_outcomes(build_bare(rules, rules_after=IPV6 + shut))
     assert BLOCKED_PORTS not in list_outcomes(build_bare(rules, rules_after=IPV6.replace("host0\n", "")))
     assert BLOCKED_PORTS not in list_outcomes(build_snapshot(format_rules(rules, rules_after=IPV6)))

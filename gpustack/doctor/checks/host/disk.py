@@ -23,7 +23,7 @@ DISK_ERRORS = ("read-only file system", "input/output error")
 def disk_pressure(view: View) -> Result:
     """Judge the free space, or the condition of the node where that leaves the question open."""
     rooms, subject = view[DISK].rooms, "free space and inodes"
-    least = format_value([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
+    least = format_value([f"{path} has {room.space} % and {room.inodes} % free" for path, room in rooms.items()])
     if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
         tightest = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
         return Result(subject, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=tightest)

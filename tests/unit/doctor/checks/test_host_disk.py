@@ -34,6 +34,11 @@ def test_a_full_disk_fails(room: str, api: dict[tuple[str, str], Answer], outcom
     assert judge_cluster("host-disk-pressure", build_disk(room) | api)[0] == outcome
 
 
+def test_the_room_of_a_disk_says_what_is_free() -> None:
+    disk = build_disk("1000 870 1000 900")
+    assert judge_cluster("host-disk-pressure", disk) == ("ok", "/var/lib/kubelet has 87 % and 90 % free")
+
+
 def test_a_read_only_or_broken_disk_fails() -> None:
     assert judge_cluster("host-root-readonly-or-io-errors", {}) == ("ok", "no errors")
     judgement = judge_cluster(
