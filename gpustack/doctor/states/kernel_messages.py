@@ -11,9 +11,9 @@ from datetime import timedelta
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
-from gpustack.doctor.states.units import PLATFORM_UNITS
 from gpustack.probes.gpu.logs import XID
 from gpustack.probes.host.disk import DISK
+from gpustack.probes.host.units import PLATFORM_UNITS
 from gpustack.probes.kernel.messages import MESSAGES, KernelMessage
 
 RECENT = timedelta(hours=1)

@@ -39,6 +39,7 @@ Kind = Literal[
     "dashboard-without-series",
     "device-unhealthy",
     "disk-unusable",
+    "errors-logged",
     "etcd-slow",
     "etcd-unhealthy",
     "failures-counted",

@@ -6,13 +6,9 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.host.failed_units import FAILED_UNITS, FailedUnit
+from gpustack.probes.host.units import PLATFORM_UNITS
 from gpustack.probes.packages.dpkg import BUILD_ERRORS
 
-PLATFORM_UNITS = frozenset({
-    "containerd", "kubelet", "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex", "nvidia-dcgm", "nftables",
-    "systemd-modules-load", "systemd-networkd", "systemd-resolved", "systemd-sysctl", "systemd-timesyncd", "chrony",
-})  # fmt: skip
-"""Services on which nodes and GPUs rest. The others are the site's."""
 WELL = "success"
 """systemd's result of a unit that did not fail. It is also that of a scope of a container that systemd has forgotten
 since it was listed, and of a service that ended well for the first time and is about to be started again."""

@@ -8,6 +8,11 @@ from gpustack.probes.parsing import FLAGS, parse_integer
 
 # Programs that keep the clock, by their unit in Debian and Ubuntu.
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
+PLATFORM_UNITS = frozenset({
+    "containerd", "kubelet", "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex", "nvidia-dcgm", "nftables",
+    "systemd-modules-load", "systemd-networkd", "systemd-resolved", "systemd-sysctl", "systemd-timesyncd", "chrony",
+})  # fmt: skip
+"""Services on which nodes and GPUs rest. The others are the site's."""
 MOMENT = 15
 """The seconds within which a unit is unsettled. containerd's unit waits 5 before it restarts (RestartSec in
 containerd.service)."""

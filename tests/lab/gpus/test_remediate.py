@@ -186,8 +186,8 @@ def test_prometheus_node_refuses_a_drain_of_the_source_of_verdicts(two: lab.Lab,
 
 def test_care_takes_the_cordon_alone_and_only_with_consent(two: lab.Lab, gpustack: Run) -> None:
     words = ("care", "-i", two.inventory, "-o", "json")
-    (named,) = json.loads(gpustack(*words, code=1).stdout)["nodes"]
-    assert (named["node"], named["rung"]) == (pick_node(two), "cordon")
+    (named_node,) = json.loads(gpustack(*words, code=1).stdout)["nodes"]
+    assert (named_node["node"], named_node["rung"]) == (pick_node(two), "cordon")
     assert read_node(two, pick_node(two)) == (False, set())
     path = two.inventory / "group_vars" / "all" / "gpustack.yml"
     before = path.read_text()

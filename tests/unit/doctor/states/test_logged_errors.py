@@ -1,0 +1,155 @@
+"""Errors of programs: when a second round asks for them, and which of them are shown beside what is unexplained. The
+lines are those of a lab host (tests/cases/host.logged-errors) at times of these tests."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.second_round import build_questions
+from gpustack.doctor.states.logged_errors import MAX_ERRORS, MAX_STATES
+from gpustack.probes.host.logged_errors import LOGGED_ERRORS
+from gpustack.probes.host.recent_changes import TIMES
+from gpustack.probes.kubernetes.container_logs import LAST_LINES
+from tests.unit.doctor.states.objects import (
+    build_healthy,
+    build_snapshot,
+    format_time,
+    list_states,
+    make_container,
+    make_pod,
+    render,
+)
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+
+GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
+RELOADER = "monitoring_prometheus-monitoring-prometheus-0_985aec14/config-reloader"
+RELOAD = 'level=error ts=2026 caller=runutil.go:117 msg="function failed. Retrying in next tick" err="trigger reload"'
+DISCOVERY = "gpu-operator_gpu-operator-node-feature-discovery-worker-nsg2t_d36c2986/worker"
+DMI = 'E1130 17:27:12.851661       1 system.go:111] "failed to get DMI entry" err="no such file or directory"'
+
+
+def make_unready_pod(minutes_ago: float) -> dict[str, Any]:
+    """Make a pod of Grafana that runs and is not ready, for no reason that anything says."""
+    pod = make_pod("monitoring", "monitoring-grafana-x", GRAFANA)
+    run = {"running": {"startedAt": format_time(minutes_ago)}}
+    pod["status"]["containerStatuses"] = [make_container("grafana", run, started=True)]
+    pod["status"]["conditions"][0]["lastTransitionTime"] = format_time(minutes_ago)
+    return pod
+
+
+def format_error(log: str, line: str, first_minutes_ago: float, minutes_ago: float = 1) -> str:
+    return f"{log} 3 {format_time(first_minutes_ago)} {format_time(minutes_ago)} stderr F {line}\n"
+
+
+def add_errors(snapshot: Snapshot, *errors: str, host: str = "k2") -> Snapshot:
+    text = f"== containers\n{''.join(errors)}== units\n== end\n"
+    answer = replace(make_answer(LOGGED_ERRORS.id, text), location=host)
+    return snapshot.add_answers(replace(snapshot, answers={(LOGGED_ERRORS.id, host): answer}))
+
+
+def list_messages(snapshot: Snapshot) -> list[str]:
+    return [state.message for state in list_states(diagnose(snapshot), "errors-logged")]
+
+
+@pytest.fixture
+def unexplained_snapshot() -> Snapshot:
+    """Build the answers of a first round, of hosts whose clocks are right."""
+    return build_first_round(clock_error=0)
+
+
+def build_first_round(clock_error: int) -> Snapshot:
+    snapshot = build_snapshot(monitoring__pods=[make_unready_pod(20)])
+    answers = dict(snapshot.answers)
+    clock_seconds = int(snapshot.started_at.timestamp()) + clock_error
+    clock = make_answer(TIMES.id, f"== now\n{clock_seconds}\n== booted\n== files\n")
+    for host in ("k1", "k2"):
+        answers |= place_answers(host, clock)
+    return replace(snapshot, answers=answers)
+
+
+def test_an_error_stands_beside_what_nothing_explains(unexplained_snapshot: Snapshot) -> None:
+    diagnosis = diagnose(add_errors(unexplained_snapshot, format_error(RELOADER, RELOAD, 21)))
+    (state,) = list_states(diagnosis, "errors-logged")
+    assert (state.severity, state.message, state.count) == ("note", RELOAD, 3)
+    assert state.subjects == ("pod monitoring/prometheus-monitoring-prometheus-0, container config-reloader",)
+    report = render(diagnosis)
+    assert RELOAD in report
+    assert "logs prometheus-monitoring-prometheus-0 -c config-reloader --since 5m" in report
+
+
+def test_where_nothing_is_broken_no_error_is_shown() -> None:
+    assert list_messages(add_errors(build_healthy(), format_error(RELOADER, RELOAD, 21))) == []
+
+
+def test_what_was_logged_long_before_is_usual(unexplained_snapshot: Snapshot) -> None:
+    errors = format_error(DISCOVERY, DMI, 300), format_error(RELOADER, RELOAD, 21)
+    assert list_messages(add_errors(unexplained_snapshot, *errors)) == [RELOAD]
+
+
+def test_the_newest_errors_of_a_log_and_of_all_are_shown(unexplained_snapshot: Snapshot) -> None:
+    errors = [
+        format_error(f"monitoring_pod-{pod}_0/main", f"[ERROR] {word * (pod + 1)}", 10 - pod, 1 + 0.5 * number)
+        for pod in range(MAX_STATES)
+        for number, word in enumerate("abc")
+    ]
+    messages = list_messages(add_errors(unexplained_snapshot, *errors))
+    assert len(messages) == MAX_STATES
+    assert messages[:MAX_ERRORS] == ["[ERROR] aaaaaa", "[ERROR] bbbbbb"]
+
+
+def test_errors_of_an_object_with_a_state_are_not_repeated(unexplained_snapshot: Snapshot) -> None:
+    error = format_error("monitoring_monitoring-grafana-x_0/grafana", RELOAD, 5)
+    assert list_messages(add_errors(unexplained_snapshot, error)) == []
+
+
+def test_the_same_error_on_two_hosts_is_one_state(unexplained_snapshot: Snapshot) -> None:
+    other_log = DISCOVERY.replace("nsg2t", "q2bgz")
+    snapshot = add_errors(unexplained_snapshot, format_error(DISCOVERY, DMI, 5))
+    snapshot = add_errors(snapshot, format_error(other_log, DMI.replace("851661", "9"), 6), host="k1")
+    (state,) = list_states(diagnose(snapshot), "errors-logged")
+    assert sorted(state.locations) == ["k1", "k2"]
+
+
+def test_a_host_with_another_clock_gives_no_onset() -> None:
+    snapshot = add_errors(build_first_round(clock_error=400), format_error(DISCOVERY, DMI, 300))
+    (state,) = list_states(diagnose(snapshot), "errors-logged")
+    assert state.onset is None
+
+
+def test_all_hosts_are_asked_for_errors_where_something_broken_is_unexplained(unexplained_snapshot: Snapshot) -> None:
+    questions = build_questions(diagnose(unexplained_snapshot))
+    assert questions
+    assert LOGGED_ERRORS in questions.probes
+    assert questions.hosts[0] == "k1"
+    assert set(questions.hosts) == {host.name for host in unexplained_snapshot.inventory.cluster_hosts}
+
+
+def test_a_host_that_was_not_reached_is_not_asked_again(unexplained_snapshot: Snapshot) -> None:
+    reach = {**unexplained_snapshot.reach, "k2": Reach("k2", "host-unreachable", "connection refused")}
+    questions = build_questions(diagnose(replace(unexplained_snapshot, reach=reach)))
+    assert questions is None or "k2" not in questions.hosts
+
+
+def test_a_risk_alone_asks_for_no_errors() -> None:
+    pod = make_unready_pod(20)
+    container = make_container("grafana", {"running": {"startedAt": format_time(3)}}, restartCount=7, started=True)
+    pod["status"]["containerStatuses"] = [
+        {**container, "ready": True, "lastState": {"terminated": {
+            "exitCode": 1, "reason": "Error", "startedAt": format_time(5), "finishedAt": format_time(4)}}}
+    ]  # fmt: skip
+    pod["status"]["conditions"][0]["status"] = "True"
+    questions = build_questions(diagnose(build_snapshot(monitoring__pods=[pod])))
+    assert questions
+    assert questions.probes == (LAST_LINES,)
+
+
+def test_recorded_errors_of_units_name_the_unit(unexplained_snapshot: Snapshot) -> None:
+    answer = replace(read_case(LOGGED_ERRORS.id, "restarted-node"), location="k2")
+    snapshot = unexplained_snapshot.add_answers(
+        replace(unexplained_snapshot, answers={(LOGGED_ERRORS.id, "k2"): answer})
+    )
+    errors = list_states(diagnose(snapshot), "errors-logged")
+    assert "unit kubelet.service" in {subject for state in errors for subject in state.subjects}
