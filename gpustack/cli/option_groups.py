@@ -132,8 +132,11 @@ class Session(Display):
             raise UsageError("inventory-of-recording", message, reason, Prose("--from FILE"))
         snapshot = read_recording(path)
         if not self.quiet:
+            from gpustack.report.explain.width import wrap_for_terminal
+
             time = f"{snapshot.started_at:%Y-%m-%d %H:%M UTC}"
-            sys.stderr.write(f"recording {path} of {time}: {snapshot.inventory.summary}\n")
+            text = f"recording {path} of {time}: {snapshot.inventory.summary}"
+            sys.stderr.write(f"{wrap_for_terminal(text)}\n")
         return snapshot
 
 

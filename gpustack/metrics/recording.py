@@ -4,7 +4,7 @@ The first line is `{schema, recorded_at, url, spec}`. Each further line is an an
 asks the same queries, because the time that it asks for first is recorded as well.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,26 +101,49 @@ def read_answers(path: Path) -> Recording:
     """Read a recording. Raise UsageError for a file that is missing, or that is no recording of this release."""
     try:
         with open_file(path, MAX_BYTES) as file:
-            header = parse_json(file.readline())
-            if header["schema"] != SCHEMA:
-                raise ValueError(f"its schema is not {SCHEMA}")
-            answers = [parse_answer(load_json(line)) for line in file]
-            web = RecordedWeb(Access(str(header["url"])), {answer.question: answer for answer in answers})
-            return Recording(web, Spec.model_validate({name: header["spec"][name] for name in SECTIONS}))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = describe_os_error(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        raise UsageError(
-            "metrics-recording",
-            f"{path} cannot be read."
-            if isinstance(error, OSError)
-            else f"{path} is no recording of queries of this release.",
-            shorten_message(reason),
-        ) from None
+            header = parse_line(file.readline(), 1, parse_json)
+            spec, url = parse_header(header)
+            answers = [parse_answer(parse_line(line, number, load_json), number) for number, line in enumerate(file, 2)]
+            return Recording(RecordedWeb(Access(url), {answer.question: answer for answer in answers}), spec)
+    except OSError as error:
+        raise UsageError("metrics-recording", f"{path} cannot be read.", describe_os_error(error)) from None
+    except ValueError as error:
+        message = f"{path} is no recording of queries of this release."
+        raise UsageError("metrics-recording", message, shorten_message(str(error))) from None
 
 
-def parse_answer(line: Any) -> RecordedAnswer:
-    texts = [line[name] for name in ("path", "form", "body")]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a path, form or body is no text")
-    path, form, body = texts
-    return RecordedAnswer(path, form, parse_whole(str(line["status"]), 100, 599), body)
+def parse_line(line: bytes, number: int, parse: Callable[[bytes], Any]) -> dict[str, Any]:
+    """Parse a line of a recording. Raise ValueError with its number where it is no mapping."""
+    try:
+        document = parse(line)
+    except (ValueError, RecursionError):
+        raise ValueError(f"line {number}: expected JSON") from None
+    if not isinstance(document, dict):
+        raise ValueError(f"line {number}: expected a mapping")
+    return document
+
+
+def parse_header(header: Mapping[str, Any]) -> tuple[Spec, str]:
+    """Parse the sections of the spec and the address of the server. Raise ValueError for another first line."""
+    schema = header.get("schema")
+    if schema != SCHEMA:
+        found = f"its schema is {schema}" if schema else "it has no schema"
+        raise ValueError(f"line 1: {found}, and this release reads {SCHEMA}")
+    if not isinstance(url := header.get("url"), str):
+        raise ValueError("line 1: url: expected a text")
+    try:
+        return Spec.model_validate({name: header["spec"][name] for name in SECTIONS}), url
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"line 1: spec: expected the sections {' and '.join(SECTIONS)} of a spec") from None
+
+
+def parse_answer(line: Mapping[str, Any], number: int) -> RecordedAnswer:
+    """Parse the answer of a line. Raise ValueError with its number and the key where a value is of another kind."""
+    for name in ("path", "form", "body"):
+        if not isinstance(line.get(name), str):
+            raise ValueError(f"line {number}: {name}: expected a text")
+    try:
+        status = parse_whole(str(line.get("status")), 100, 599)
+    except ValueError:
+        raise ValueError(f"line {number}: status: expected a number from 100 to 599") from None
+    return RecordedAnswer(line["path"], line["form"], status, line["body"])

@@ -9,7 +9,7 @@ from gpustack.report.terminal import Terminal
 
 BEFORE_UNIT, TIE = re.compile(r"(?<=\d) (?=%|W\b|[MG]|°)"), "\N{NO-BREAK SPACE}"
 """A number stays with its unit."""
-LEAST_WIDTH = 24  # of a text: a narrower console wraps by itself
+LEAST_WIDTH = 16  # of a text: a narrower console wraps by itself
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,11 @@ def wrap_text(text: str) -> str:
     return fill(text, compute_width(), break_long_words=False, break_on_hyphens=False)
 
 
+def wrap_for_terminal(text: str) -> str:
+    """Wrap a line of stderr on a terminal. In a file or a pipe it stays one line."""
+    return wrap_text(text) if sys.stderr.isatty() else text
+
+
 def format_page_entry(name: str, title: str, width: int = 0) -> str:
     """Format a page in a list of pages, wrapped on a terminal. In a file or a pipe it is one line, so that grep finds
     all of it, and names have this width."""

@@ -67,25 +67,43 @@ def test_a_query_that_was_not_recorded_has_no_answer(address: str, tmp_path: Pat
     assert (error.reference, error.code) == ("metrics-recording", 8)
 
 
+HEADER = '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{}}}\n'
+
+
 @pytest.mark.parametrize(
-    "content",
+    ("content", "reason"),
     [
-        "",
-        "{}\n",
-        "[]\n",
-        '{"schema":"gpustack/queries/v0","url":"http://p","spec":{"capacity":{},"cost":{}}}\n',
-        '{"schema":"gpustack/queries/v1","url":"p","spec":{"capacity":{},"cost":{}}}\n',
-        '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{"prices":1}}}\n',
-        '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{}}}\n{"path":1}\n',
-        '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{}}}\n{"path":"',
+        ("", "line 1: expected JSON"),
+        ("{}\n", "line 1: it has no schema, and this release reads gpustack/queries/v1"),
+        ("[]\n", "line 1: expected a mapping"),
+        (
+            HEADER.replace("/v1", "/v0"),
+            "line 1: its schema is gpustack/queries/v0, and this release reads gpustack/queries/v1",
+        ),
+        (HEADER.replace("http://p", "p"), "p"),
+        (HEADER.replace('"http://p"', "1"), "line 1: url: expected a text"),
+        (
+            HEADER.replace('"cost":{}', '"cost":{"prices":1}'),
+            "line 1: spec: expected the sections capacity and cost of a spec",
+        ),
+        (HEADER + '{"path":1}\n', "line 2: path: expected a text"),
+        (HEADER + '{"path":"', "line 2: expected JSON"),
+        (HEADER + "\n", "line 2: expected JSON"),
+        (HEADER + "[1]\n", "line 2: expected a mapping"),
+        (
+            HEADER + '{"path":"","form":"","body":"","status":"ok"}\n',
+            "line 2: status: expected a number from 100 to 599",
+        ),
+        (HEADER + '{"path":"h\udcf6st"}\n', "line 2: expected JSON"),
     ],
 )
-def test_a_file_that_is_no_recording_is_refused(content: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_recording_is_refused(content: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "queries"
-    path.write_text(content)
+    path.write_bytes(content.encode(errors="surrogateescape"))
     error = run("gpu list", "--from", str(path)).exception
     assert isinstance(error, GpustackError)
     assert (error.reference, error.code) == ("metrics-recording", 2)
+    assert reason in error.reason
 
 
 def test_two_sources_are_refused(address: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from gpustack.gpus.series import Metrics
 from gpustack.report.doctor.text import print_heading
+from gpustack.report.explain.width import wrap_for_terminal
 from gpustack.report.findings import print_field, print_text
 from gpustack.report.gpus.metrics import render_human
 from gpustack.report.table import draw_table
@@ -69,3 +70,14 @@ def test_a_heading_is_no_longer_than_the_terminal(width: int) -> None:
     assert " ".join(" ".join(lines).split()) == (
         "NOTE pod kube-system/coredns-5d8f9c7b6-x2k4p and 3 more on gpu1 (warning-of-pod)"
     )
+
+
+@pytest.mark.parametrize(("is_terminal", "width"), [(True, 60), (False, 120)])
+def test_the_line_about_a_recording_is_wrapped_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    text = "recording examples/recordings/api-server-down.jsonl of 2026-11-30 15:55 UTC: 2 hosts of inventory mycluster"
+    assert width - 40 < max(map(len, wrap_for_terminal(text).splitlines())) <= width
+    assert " ".join(wrap_for_terminal(text).split()) == text
