@@ -23,7 +23,7 @@ from gpustack.vocabulary.fields import find_fields
 from gpustack.vocabulary.units import find_unit
 
 SCHEMA: Literal["gpustack/profile/v2"] = "gpustack/profile/v2"
-OLDER_SCHEMAS = ("gpustack/profile/v1",)
+OLDER_SCHEMAS = ("gpustack/profile/v0", "gpustack/profile/v1")
 
 
 def build_quantity_units() -> dict[str, str]:

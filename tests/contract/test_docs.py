@@ -112,3 +112,9 @@ def test_the_page_about_the_exporter_is_as_the_catalogue_has_it() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "troubleshooting"), "--check"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert process.returncode == 0, f"{process.stderr}run `scripts/troubleshooting` and read what changed"
+
+
+def test_the_tests_that_findings_of_readers_name_exist() -> None:
+    names = re.findall(r"`([a-z_/]+/test_[a-z_]+)`", (ROOT / "docs" / "reader-findings.md").read_text())
+    assert len(names) > 40
+    assert [name for name in names if not (ROOT / "tests" / f"{name}.py").is_file()] == []

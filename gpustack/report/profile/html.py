@@ -92,9 +92,15 @@ def build_environment() -> Environment:
             format_over_idle,
             format_percent,
             format_value,
+            label_quantity,
         )
     }
     return environment
+
+
+def label_quantity(name: str) -> str:
+    """Return the name of a quantity as plots have it."""
+    return LABELS.get(name, name)
 
 
 def format_origin(analysis: Analysis) -> str:
@@ -112,7 +118,7 @@ def build_plots(job: Job, marks: Iterable[float]) -> Iterator[Plot]:
         unit = UNITS[names[0]]
         if any(max(track) > NOISE_FLOORS.get(unit, 0.0) for track in tracks.values()):
             lines = tuple(
-                Line(LABELS.get(name, name), track, number) for number, (name, track) in enumerate(tracks.items())
+                Line(label_quantity(name), track, number) for number, (name, track) in enumerate(tracks.items())
             )
             yield Plot(title, unit, job.windows[0].seconds, lines, tuple(marks))
 
@@ -135,4 +141,4 @@ def build_overlay(comparison: Comparison, change: Change) -> Plot:
         Line(word, build_track(run.job, change.name), number, run.job.windows[0].seconds / seconds)
         for number, (word, run) in enumerate(runs)
     )
-    return Plot(LABELS.get(change.name, change.name), change.unit, seconds, tuple(lines))
+    return Plot(label_quantity(change.name), change.unit, seconds, tuple(lines))

@@ -127,7 +127,9 @@ def test_what_is_no_profile_is_refused(content: bytes, tmp_path: Path) -> None:
     assert excinfo.value.reference == "profile-file"
 
 
-@pytest.mark.parametrize(("version", "release"), [("v1", "An older release"), ("v3", "A newer release")])
+@pytest.mark.parametrize(
+    ("version", "release"), [("v0", "An older release"), ("v1", "An older release"), ("v3", "A newer release")]
+)
 def test_a_file_of_another_release_is_named_as_that(
     queries: list[str], tmp_path: Path, version: str, release: str
 ) -> None:

@@ -33,6 +33,12 @@ def test_a_comparison_is_a_well_formed_page() -> None:
     assert "power>10%: failed" in page.text
 
 
+def test_a_comparison_names_quantities_as_its_plots_do() -> None:
+    text = render_comparison(*compare_runs())
+    assert "<td>SMs</td>" in text
+    assert "<td>sm</td>" not in text
+
+
 @pytest.mark.parametrize("page", [render_html(analyze_run()), render_comparison(*compare_runs())])
 def test_nothing_is_fetched_and_both_schemes_are_there(page: str) -> None:
     assert "http" not in page.replace("http-equiv", "")
