@@ -19,7 +19,7 @@ from gpustack.doctor.peers import group_peers
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
-from gpustack.doctor.second_round import add_last_lines, add_logged_errors
+from gpustack.doctor.second_round import add_last_lines, select_logged_errors
 from gpustack.doctor.severity import find_own_severity, is_broken
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import OBSERVERS, OPTIONAL_OBSERVERS
@@ -73,7 +73,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     diagnosis = Diagnosis(
         snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS), starts, states, unknown_observations
     )
-    return add_logged_errors(diagnosis)
+    return select_logged_errors(diagnosis)
 
 
 def add_surroundings(

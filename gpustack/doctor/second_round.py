@@ -4,7 +4,7 @@ cause explains.
 A recording without a second round is diagnosed as before, and what a second round does not answer says nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,14 +14,14 @@ from gpustack.ask.view import View
 from gpustack.config.spec import Spec
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.states.logged_errors import find_new_errors
+from gpustack.doctor.states.logged_errors import KIND as LOGGED_ERROR
+from gpustack.doctor.states.logged_errors import find_new_errors, select_last_errors
 from gpustack.doctor.states.state import AbnormalState
 from gpustack.probes.gpu.logs import LOGS as LOGS_OF_GPUS
-from gpustack.probes.host.logged_errors import LOGGED_ERRORS
 from gpustack.probes.kubernetes.container_logs import LAST_LINES, LOGS, ContainerLog
 
-MAX_LOGS, MAX_HOSTS = 8, 16
-"""The most logs and hosts that one round asks for."""
+MAX_LOGS = 8
+"""The most logs that one round asks for."""
 
 
 @dataclass(frozen=True)
@@ -34,27 +34,12 @@ class Questions:
 
 
 def build_questions(diagnosis: Diagnosis) -> Questions | None:
-    """Build the questions of the second round; None where nothing is unexplained, or nothing more can be asked. The
-    acting control plane alone reads logs by the names of their containers."""
-    logs, hosts = select_logs(diagnosis), select_hosts(diagnosis)
-    probes = ((LAST_LINES,) if logs else ()) + ((LOGGED_ERRORS,) if has_unexplained_break(diagnosis) else ())
-    if not probes or not hosts:
+    """Build the questions of the second round; None where nothing is unexplained, or nothing more can be asked."""
+    logs = select_logs(diagnosis)
+    if not logs:
         return None
-    return Questions(probes, hosts if LOGGED_ERRORS in probes else hosts[:1], {LOGS: " ".join(map(str, logs))})
-
-
-def select_hosts(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Select the hosts of the cluster to ask, at most MAX_HOSTS: the acting control plane, those of unexplained states,
-    and others. Return none without a control plane that was reached."""
-    snapshot = diagnosis.snapshot
-    if not snapshot.inventory.control_planes:
-        return ()
-    acting_host = View(snapshot, CLUSTER).acting_host
-    locations = [location for state in list_unexplained_states(diagnosis) for location in state.locations]
-    names = [host.name for host in snapshot.inventory.cluster_hosts]
-    hosts = [name for name in dict.fromkeys((acting_host, *locations, *names)) if name in names]
-    reached_hosts = [name for name in hosts if View(snapshot, name).reached]
-    return tuple(reached_hosts[:MAX_HOSTS]) if acting_host in reached_hosts else ()
+    host = View(diagnosis.snapshot, View(diagnosis.snapshot, CLUSTER).acting_host)
+    return Questions((LAST_LINES,), (host.location,), {LOGS: " ".join(map(str, logs))}) if host.reached else None
 
 
 def has_unexplained_break(diagnosis: Diagnosis) -> bool:
@@ -64,13 +49,17 @@ def has_unexplained_break(diagnosis: Diagnosis) -> bool:
     return has_states or has_likely_root or bool(diagnosis.unexplained_symptoms)
 
 
-def add_logged_errors(diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the errors that programs logged since something unexplained began, where a second round
-    has asked for them."""
-    if not has_unexplained_break(diagnosis):
-        return diagnosis
-    errors = find_new_errors(diagnosis.snapshot, diagnosis.abnormal_states)
-    return replace(diagnosis, abnormal_states=(*diagnosis.abnormal_states, *errors))
+def select_logged_errors(diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the logged errors that say something: those that began with what is unexplained, or
+    where nothing is broken those that last. What a certain root cause explains has errors as its consequences."""
+    lasting_errors = [state for state in diagnosis.abnormal_states if state.kind == LOGGED_ERROR]
+    states = tuple(state for state in diagnosis.abnormal_states if state.kind != LOGGED_ERROR)
+    errors: Sequence[AbnormalState] = ()
+    if has_unexplained_break(diagnosis):
+        errors = find_new_errors(diagnosis.snapshot, states)
+    elif not diagnosis.select_roots("broken"):
+        errors = select_last_errors(lasting_errors)
+    return replace(diagnosis, abnormal_states=(*states, *errors))
 
 
 def list_unexplained_states(diagnosis: Diagnosis) -> Iterator[AbnormalState]:

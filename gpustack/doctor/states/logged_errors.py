@@ -1,11 +1,12 @@
-"""Errors that programs of the platform logged since something went wrong that nothing explains.
+"""Errors that programs of the platform logged since something went wrong that nothing explains, and errors that last
+and began long after their log did.
 
-A program logs errors while all is well, too, such as about a file that it can do without. So they are asked for in a
-second round alone, and those that the program had logged before the trouble began are passed over.
+A program logs errors while all is well, too, such as about a file that it can do without; mostly it does so from its
+start on.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from gpustack.ask.snapshot import Snapshot
@@ -17,7 +18,10 @@ from gpustack.probes.host.logged_errors import LOGGED_ERRORS, LoggedError
 
 KIND: Kind = "errors-logged"
 MARGIN = timedelta(minutes=10)
-"""How long before the first abnormal state its cause may have begun to be logged."""
+"""How long before the first abnormal state its cause may have begun to be logged, and how long the errors of a start
+may begin after the log."""
+FEWEST_ERRORS = 3
+"""The errors within five minutes from which on one lasts."""
 MAX_STATES = 6
 """The most errors that are shown, those that began last."""
 MAX_ERRORS = 2
@@ -27,46 +31,61 @@ NUMBER = re.compile(r"[0-9]+")
 
 
 def observe_errors(view: View) -> Iterator[AbnormalState]:
-    """List the newest errors of each log of a host. No onset is claimed where its clock differs from ours."""
-    has_known_time = has_our_time(view.snapshot, view.location)
+    """List the newest errors of each log of a host."""
     errors_by_log: dict[tuple[str, ...], list[LoggedError]] = {}
     logged_errors = view[LOGGED_ERRORS]
     for error in sorted(logged_errors, key=lambda error: error.last_logged_at, reverse=True):
         errors_by_log.setdefault(error.log, []).append(error)
-    for log, errors in errors_by_log.items():
+    for errors in errors_by_log.values():
         for error in errors[:MAX_ERRORS]:
-            yield AbnormalState(
-                KIND, "note", (view.location,), (format_log(log),), error.message, build_command(log),
-                error.first_logged_at if has_known_time else None, error.count,
-                topic=NUMBER.sub("#", error.message),
-            )  # fmt: skip
+            yield build_state(view, error)
+
+
+def observe_lasting_errors(view: View) -> Iterator[AbnormalState]:
+    """List the errors that a log has again and again, and had not for MARGIN after its beginning."""
+    for error in view[LOGGED_ERRORS]:
+        if error.count >= FEWEST_ERRORS and error.first_logged_at - error.log_begins_at >= MARGIN:
+            yield build_state(view, error)
+
+
+def build_state(view: View, error: LoggedError) -> AbnormalState:
+    """Build the note of an error. No onset is claimed where the clock of the host differs from ours."""
+    onset = error.first_logged_at if has_our_time(view.snapshot, view.location) else None
+    return AbnormalState(
+        KIND, "note", (view.location,), (format_log(error.log),), error.message, build_command(error.log), onset,
+        error.count, topic=NUMBER.sub("#", error.message),
+    )  # fmt: skip
 
 
 def format_log(log: Sequence[str]) -> str:
-    return f"unit {log[0]}.service" if len(log) == 1 else f"pod {log[0]}/{log[1]}, container {log[2]}"
+    return f"program {log[0]}" if len(log) == 1 else f"pod {log[0]}/{log[1]}, container {log[2]}"
 
 
 def build_command(log: Sequence[str]) -> Command:
     if len(log) == 1:
-        return Command("journalctl", "-u", log[0], "--since", "-5min")
+        return Command("journalctl", "-t", log[0], "--since", "-5min")
     return Command("kubectl", "-n", log[0], "logs", log[1], "-c", log[2], "--since", "5m")
 
 
 def find_new_errors(snapshot: Snapshot, states: Collection[AbnormalState]) -> Sequence[AbnormalState]:
     """Find the errors that were not logged before the first abnormal state of `states`, without those of an object that
-    has a state already. Return at most MAX_STATES, those that began last."""
-    errors, _ = observe_all(OBSERVERS, snapshot)
+    has a state already."""
+    errors, _ = observe_all((ALL_ERRORS,), snapshot)
     onsets = [state.onset for state in states if state.severity != "note" and state.onset]
     earliest_time = min(onsets) - MARGIN if onsets else BEGINNING
     objects = {find_object(subject) for state in states for subject in state.subjects}
-    new_errors = (
+    return select_last_errors(
         error
         for error in errors
         if (error.onset is None or error.onset >= earliest_time)
         and not objects.issuperset(map(find_object, error.subjects))
     )
-    return sorted(new_errors, key=lambda error: error.onset or BEGINNING, reverse=True)[:MAX_STATES]
 
 
-OBSERVERS = (Observer("logged-errors", "Errors in logs", observe_errors, (LOGGED_ERRORS,), scope="host"),)
-"""They read the second round, and find nothing in a recording without one."""
+def select_last_errors(errors: Iterable[AbnormalState]) -> Sequence[AbnormalState]:
+    """Select at most MAX_STATES, those that began last."""
+    return sorted(errors, key=lambda error: error.onset or BEGINNING, reverse=True)[:MAX_STATES]
+
+
+ALL_ERRORS = Observer("logged-errors", "Errors in logs", observe_errors, (LOGGED_ERRORS,), scope="host")
+OBSERVERS = (Observer("lasting-errors", "Errors in logs", observe_lasting_errors, (LOGGED_ERRORS,), scope="host"),)

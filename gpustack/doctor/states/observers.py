@@ -28,6 +28,7 @@ from gpustack.doctor.states import (
     kubelet_settings,
     leaders,
     limits,
+    logged_errors,
     manifests,
     node_conditions,
     node_labels,
@@ -59,7 +60,7 @@ OPTIONAL_OBSERVERS = (
     *placements.OBSERVERS, *bindings.OBSERVERS, *kubelet_errors.OBSERVERS, *alerts.OBSERVERS, *manifests.OBSERVERS,
     *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS, *certificate_requests.OBSERVERS,
     *failure_counts.OBSERVERS, *leaders.OBSERVERS,
-    *diverted_routes.OBSERVERS, *reverse_paths.OBSERVERS,
+    *diverted_routes.OBSERVERS, *reverse_paths.OBSERVERS, *logged_errors.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

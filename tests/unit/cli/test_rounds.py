@@ -18,7 +18,6 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.second_round import select_logs
 from gpustack.doctor.states.state import Severity
 from gpustack.events import ignore_event
-from gpustack.probes.host.logged_errors import LOGGED_ERRORS
 from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from tests.snapshots.fixture import FOLDER, restore_recording
 from tests.worlds.snapshots import standalone
@@ -58,13 +57,11 @@ def test_a_host_without_kubernetes_is_asked_once(monkeypatch: pytest.MonkeyPatch
     assert len(calls) == 1
 
 
-def test_all_hosts_are_asked_again_where_something_broken_is_unexplained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_control_plane_alone_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = read_fixture(CRASHING, tmp_path)
     merged_snapshot, calls = record_rounds(snapshot, monkeypatch)
     _, second = calls
-    assert (second["probes"], second["hosts"]) == ([LAST_LINES.id, LOGGED_ERRORS.id], ("host1", "host2"))
+    assert (second["probes"], second["hosts"]) == ([LAST_LINES.id], ("host1",))
     logs = second["variables"]["LOGS"].split()
     assert "gpu-operator/gpu-feature-discovery-4djk6/gpu-feature-discovery" in logs
     assert "monitoring/monitoring-kube-state-metrics-9b8747946-fw5j4/kube-state-metrics/previous" in logs

@@ -43,7 +43,7 @@ def run_script(folder: Path, journal: str = "", **logs: str) -> Answer:
         path.write_text(text)
     (folder / "journal").write_text(journal)
     program = folder / "journalctl"
-    program.write_text(f'#!/bin/sh\n[ "$2" != kubelet ] || cat {folder}/journal\n')
+    program.write_text(f"#!/bin/sh\ncase $* in *kubelet*) cat {folder}/journal ;; esac\n")
     program.chmod(0o755)
     names = {"GPU_NAMESPACE": "gpu-operator", "MONITORING": "monitoring", "KEDA": "keda", "TZ": "UTC", "LC_ALL": "C"}
     process = subprocess.run(
@@ -75,6 +75,13 @@ def test_errors_that_differ_in_numbers_are_one_with_its_first_time(tmp_path: Pat
     (error,) = read_errors(tmp_path, monitoring="".join(lines))
     assert error.count == 2
     assert error.last_logged_at - error.first_logged_at > timedelta(minutes=28)
+    assert error.log_begins_at == error.first_logged_at
+
+
+def test_the_first_line_of_a_log_tells_when_it_begins(tmp_path: Path) -> None:
+    lines = format_line(OTHER_LINES[0], EARLIER) + format_line(KLOG % 1, RECENT)
+    (error,) = read_errors(tmp_path, monitoring=lines)
+    assert error.first_logged_at - error.log_begins_at > timedelta(minutes=28)
 
 
 def test_what_ended_before_five_minutes_is_left_out(tmp_path: Path) -> None:

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from gpustack.doctor.second_round import build_questions
 from gpustack.doctor.states.logged_errors import MAX_ERRORS, MAX_STATES
 from gpustack.probes.host.logged_errors import LOGGED_ERRORS
 from gpustack.probes.host.recent_changes import TIMES
-from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from tests.unit.doctor.states.objects import (
     build_healthy,
     build_snapshot,
@@ -40,14 +38,17 @@ def make_unready_pod(minutes_ago: float) -> dict[str, Any]:
     return pod
 
 
-def format_error(log: str, line: str, first_minutes_ago: float, minutes_ago: float = 1) -> str:
-    return f"{log} 3 {format_time(first_minutes_ago)} {format_time(minutes_ago)} stderr F {line}\n"
+def format_error(
+    log: str, line: str, first_minutes_ago: float, minutes_ago: float = 1, *, begin: float = 90, count: int = 3
+) -> str:
+    times = format_time(max(begin, first_minutes_ago)), format_time(first_minutes_ago), format_time(minutes_ago)
+    return f"{log} {count} {' '.join(times)} stderr F {line}\n"
 
 
 def add_errors(snapshot: Snapshot, *errors: str, host: str = "k2") -> Snapshot:
     text = f"== containers\n{''.join(errors)}== units\n== end\n"
     answer = replace(make_answer(LOGGED_ERRORS.id, text), location=host)
-    return snapshot.add_answers(replace(snapshot, answers={(LOGGED_ERRORS.id, host): answer}))
+    return replace(snapshot, answers={**snapshot.answers, (LOGGED_ERRORS.id, host): answer})
 
 
 def list_messages(snapshot: Snapshot) -> list[str]:
@@ -78,10 +79,6 @@ def test_an_error_stands_beside_what_nothing_explains(unexplained_snapshot: Snap
     report = render(diagnosis)
     assert RELOAD in report
     assert "logs prometheus-monitoring-prometheus-0 -c config-reloader --since 5m" in report
-
-
-def test_where_nothing_is_broken_no_error_is_shown() -> None:
-    assert list_messages(add_errors(build_healthy(), format_error(RELOADER, RELOAD, 21))) == []
 
 
 def test_what_was_logged_long_before_is_usual(unexplained_snapshot: Snapshot) -> None:
@@ -119,37 +116,31 @@ def test_a_host_with_another_clock_gives_no_onset() -> None:
     assert state.onset is None
 
 
-def test_all_hosts_are_asked_for_errors_where_something_broken_is_unexplained(unexplained_snapshot: Snapshot) -> None:
-    questions = build_questions(diagnose(unexplained_snapshot))
-    assert questions
-    assert LOGGED_ERRORS in questions.probes
-    assert questions.hosts[0] == "k1"
-    assert set(questions.hosts) == {host.name for host in unexplained_snapshot.inventory.cluster_hosts}
+def test_an_error_that_began_in_the_life_of_a_program_is_a_note_of_a_cluster_that_works() -> None:
+    error = format_error(RELOADER, RELOAD, 21)
+    diagnosis = diagnose(add_errors(build_healthy(), error))
+    (state,) = list_states(diagnosis, "errors-logged")
+    assert (state.message, diagnosis.exit_status) == (RELOAD, 0)
 
 
-def test_a_host_that_was_not_reached_is_not_asked_again(unexplained_snapshot: Snapshot) -> None:
-    reach = {**unexplained_snapshot.reach, "k2": Reach("k2", "host-unreachable", "connection refused")}
-    questions = build_questions(diagnose(replace(unexplained_snapshot, reach=reach)))
-    assert questions is None or "k2" not in questions.hosts
+@pytest.mark.parametrize(("first", "begin", "count"), [(21, 25, 3), (21, 21, 3), (21, 90, 2)])
+def test_errors_of_a_start_and_rare_ones_are_none_of_a_cluster_that_works(first: int, begin: int, count: int) -> None:
+    error = format_error(RELOADER, RELOAD, first, begin=begin, count=count)
+    assert list_messages(add_errors(build_healthy(), error)) == []
 
 
-def test_a_risk_alone_asks_for_no_errors() -> None:
-    pod = make_unready_pod(20)
-    container = make_container("grafana", {"running": {"startedAt": format_time(3)}}, restartCount=7, started=True)
-    pod["status"]["containerStatuses"] = [
-        {**container, "ready": True, "lastState": {"terminated": {
-            "exitCode": 1, "reason": "Error", "startedAt": format_time(5), "finishedAt": format_time(4)}}}
-    ]  # fmt: skip
-    pod["status"]["conditions"][0]["status"] = "True"
-    questions = build_questions(diagnose(build_snapshot(monitoring__pods=[pod])))
-    assert questions
-    assert questions.probes == (LAST_LINES,)
+def test_beside_a_certain_root_cause_no_error_is_shown() -> None:
+    healthy = build_healthy()
+    sysctls = healthy.answers["kernel.sysctls", "k2"]
+    stopped_forwarding = replace(sysctls, stdout=sysctls.stdout.replace("ip_forward 1", "ip_forward 0"))
+    broken = replace(healthy, answers={**healthy.answers, ("kernel.sysctls", "k2"): stopped_forwarding})
+    assert [root.certainty for root in diagnose(broken).select_roots("broken")] == ["certain"]
+    assert list_messages(add_errors(broken, format_error(RELOADER, RELOAD, 21))) == []
 
 
-def test_recorded_errors_of_units_name_the_unit(unexplained_snapshot: Snapshot) -> None:
+def test_recorded_errors_of_units_name_the_program(unexplained_snapshot: Snapshot) -> None:
     answer = replace(read_case(LOGGED_ERRORS.id, "restarted-node"), location="k2")
-    snapshot = unexplained_snapshot.add_answers(
-        replace(unexplained_snapshot, answers={(LOGGED_ERRORS.id, "k2"): answer})
-    )
+    answers = {**unexplained_snapshot.answers, (LOGGED_ERRORS.id, "k2"): answer}
+    snapshot = replace(unexplained_snapshot, answers=answers)
     errors = list_states(diagnose(snapshot), "errors-logged")
-    assert "unit kubelet.service" in {subject for state in errors for subject in state.subjects}
+    assert "program kubelet" in {subject for state in errors for subject in state.subjects}

@@ -75,13 +75,12 @@ def test_no_such_name_is_an_answer() -> None:
     assert list_name_states(answer) == []
 
 
-def test_a_container_that_crashes_is_asked_for_its_log() -> None:
+def test_a_container_that_crashes_is_asked_for_its_log_alone() -> None:
     pod = make_pod("monitoring", "monitoring-grafana-x", GRAFANA)
     pod["status"]["containerStatuses"] = [make_crash_loop("grafana", 1)]
     questions = build_questions(diagnose(build_snapshot(monitoring__pods=[pod])))
     assert questions is not None
-    assert LAST_LINES in questions.probes
-    assert questions.variables["LOGS"] == "monitoring/monitoring-grafana-x/grafana/previous"
+    assert (questions.probes, questions.hosts) == ((LAST_LINES,), ("k1",))
 
 
 def test_nothing_is_asked_of_a_healthy_cluster() -> None:
