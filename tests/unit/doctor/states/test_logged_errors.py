@@ -133,9 +133,9 @@ def test_beside_a_certain_root_cause_no_error_is_shown() -> None:
     healthy = build_healthy()
     sysctls = healthy.answers["kernel.sysctls", "k2"]
     stopped_forwarding = replace(sysctls, stdout=sysctls.stdout.replace("ip_forward 1", "ip_forward 0"))
-    broken = replace(healthy, answers={**healthy.answers, ("kernel.sysctls", "k2"): stopped_forwarding})
-    assert [root.certainty for root in diagnose(broken).select_roots("broken")] == ["certain"]
-    assert list_messages(add_errors(broken, format_error(RELOADER, RELOAD, 21))) == []
+    broken_snapshot = replace(healthy, answers={**healthy.answers, ("kernel.sysctls", "k2"): stopped_forwarding})
+    assert [root.certainty for root in diagnose(broken_snapshot).select_roots("broken")] == ["certain"]
+    assert list_messages(add_errors(broken_snapshot, format_error(RELOADER, RELOAD, 21))) == []
 
 
 def test_recorded_errors_of_units_name_the_program(unexplained_snapshot: Snapshot) -> None:
