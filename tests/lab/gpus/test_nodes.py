@@ -50,10 +50,10 @@ def build_budget(count: int) -> dict[str, Any]:
 
 
 def read_node(two: lab.Lab, name: str) -> tuple[bool, set[str]]:
-    """Read whether a node is cordoned, and the annotations of gpustack."""
+    """Read whether a node is cordoned, and the annotations of gpustack, without that of a proof."""
     node = json.loads(run_kubectl(two, "get", "node", name, "-o", "json"))
     annotations = {key for key in node["metadata"]["annotations"] if key.startswith("gpustack.io/")}
-    return node["spec"].get("unschedulable", False), annotations
+    return node["spec"].get("unschedulable", False), annotations - {"gpustack.io/proven-gpus"}
 
 
 def read_boot(two: lab.Lab, host: str) -> str:

@@ -46,6 +46,7 @@ def broken_gpu(two: lab.Lab, gpustack: Run) -> Iterator[None]:
         run_kubectl(two, "uncordon", pick_node(two))
         run_kubectl(two, "delete", "namespace", PODS, "--ignore-not-found")
         path.write_text(before)
+        restart_device_plugin(two, pick_node(two))
         gpustack("install", "-i", two.inventory, "--yes", limit=1500)
 
 
@@ -169,21 +170,6 @@ def test_person_cordon_refuses_and_stays(two: lab.Lab, gpustack: Run) -> None:
         run_kubectl(two, "uncordon", pick_node(two))
 
 
-def test_prometheus_node_refuses_a_drain_of_the_source_of_verdicts(two: lab.Lab, gpustack: Run) -> None:
-    node = pick_other_node(two)
-    two.set_gpu(f"{node}:1", "xid=48")
-    try:
-        wait_until("the verdict", lambda: read_verdict(two, gpustack, node, "1") == "reset", limit=240)
-        remediate(two, gpustack, "--yes", code=0, target=f"{node}:1")
-        assert "prometheus-node" in list_refusals(two, gpustack, f"{node}:1")
-        error = remediate(two, gpustack, "--yes", code=5, target=f"{node}:1")
-        assert error["reference"] == "remediation-refused"
-    finally:
-        two.set_gpu(f"{node}:1", "recover")
-        gpustack("node", "uncordon", node, "-i", two.inventory, "--yes")
-        run_kubectl(two, "annotate", "node", node, f"{RECORD}-")
-
-
 def test_care_takes_the_cordon_alone_and_only_with_consent(two: lab.Lab, gpustack: Run) -> None:
     words = ("care", "-i", two.inventory, "-o", "json")
     (named_node,) = json.loads(gpustack(*words, code=1).stdout)["nodes"]
@@ -201,6 +187,30 @@ def test_care_takes_the_cordon_alone_and_only_with_consent(two: lab.Lab, gpustac
         path.write_text(before)
         gpustack("node", "uncordon", pick_node(two), "-i", two.inventory, "--yes")
         run_kubectl(two, "annotate", "node", pick_node(two), f"{RECORD}-")
+
+
+def test_prometheus_node_refuses_a_drain_of_the_source_of_verdicts(two: lab.Lab, gpustack: Run) -> None:
+    node = pick_other_node(two)
+    two.set_gpu(f"{node}:1", "xid=48")
+    try:
+        wait_until("the verdict", lambda: read_verdict(two, gpustack, node, "1") == "reset", limit=240)
+        remediate(two, gpustack, "--yes", code=0, target=f"{node}:1")
+        assert "prometheus-node" in list_refusals(two, gpustack, f"{node}:1")
+        error = remediate(two, gpustack, "--yes", code=5, target=f"{node}:1")
+        assert error["reference"] == "remediation-refused"
+    finally:
+        two.set_gpu(f"{node}:1", "recover")
+        gpustack("node", "uncordon", node, "-i", two.inventory, "--yes")
+        run_kubectl(two, "annotate", "node", node, f"{RECORD}-")
+        restart_device_plugin(two, node)
+
+
+def restart_device_plugin(two: lab.Lab, node: str) -> None:
+    """Restart the device plugin, which offers a GPU that had an Xid only after a restart (k8s-device-plugin#1014)."""
+    selection = ("-l", "app=nvidia-device-plugin-daemonset", "--field-selector", f"spec.nodeName={node}")
+    run_kubectl(two, "-n", "gpu-operator", "delete", "pod", "--wait=false", *selection)
+    path = r"jsonpath={.status.allocatable.nvidia\.com/gpu}"
+    wait_until("both GPUs", lambda: run_kubectl(two, "get", "node", node, "-o", path) == "2", limit=240)
 
 
 def test_a_cordon_is_the_first_rung(two: lab.Lab, gpustack: Run) -> None:
