@@ -65,15 +65,17 @@ def format_kubectl(path: str) -> str:
 def describe_refusal(status: str, error: str, body: str) -> str:
     """Describe in one line why a read was refused; empty where it was not.
 
-    A Status object has a message; /readyz lists what is not ready; for an unknown API group the API server says `404
-    page not found`.
+    A Status object has a message; Prometheus, which the API server passes reads on to, has an error
+    (https://prometheus.io/docs/prometheus/latest/querying/api); /readyz lists what is not ready; for an unknown API group
+    the API server says `404 page not found`.
     """
     if status == "200":
         return ""
     if status == "000":
         return error or "no answer"
     try:
-        return str(load_json(body)["message"])
+        document = load_json(body)
+        return str(document["message"]) if "message" in document else f"HTTP {status}: {document['error']}"
     except (ValueError, KeyError, TypeError, RecursionError):
         if status == "404":
             return ABSENT

@@ -71,6 +71,13 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
             "[-]etcd failed: reason withheld",
         ),
         ("502", "", "<html>bad gateway</html>", "HTTP 502"),
+        # Recorded: Prometheus 3.14.0 with query.maxSamples 5 (prometheus-operator/kube-prometheus#503).
+        (
+            "422", "",
+            '{"status":"error","errorType":"execution","error":"query processing would load too many samples into memory '
+            'in query execution"}',
+            "HTTP 422: query processing would load too many samples into memory in query execution",
+        ),
         ("404", "", "404 page not found\n", ABSENT),
         ("404", "", '{"kind": "Status", "message": "services \\"a\\" not found"}', 'services "a" not found'),
     ],
