@@ -17,13 +17,18 @@ MAX_ALERTS = 12
 
 
 def observe_rules(view: View) -> Iterator[AbnormalState]:
-    """List rules that Prometheus cannot evaluate: their alert never fires, their series has no samples."""
+    """List rules that Prometheus cannot evaluate: their alert never fires, their series has no samples. An error of
+    several groups has one cause, such as a limit of Prometheus."""
+    groups_by_error: dict[str, set[str]] = {}
+    for group in view[RULE_GROUPS]:
+        for _, error in group.errors:
+            groups_by_error.setdefault(error, set()).add(f"{group.file} {group.name}")
     for group in view[RULE_GROUPS]:
         for name, error in group.errors:
             command = Command("kubectl", "get", "prometheusrules", "--all-namespaces")
             yield AbnormalState(
                 "rule-failing", "risk", (CLUSTER,), (f"rule {name} of {group.name} in {group.file}",), error, command,
-                topic=f"{group.file} {group.name}",
+                topic="" if len(groups_by_error[error]) > 1 else f"{group.file} {group.name}",
             )  # fmt: skip
 
 

@@ -36,3 +36,9 @@ def test_alerts_that_fire_are_one_note_in_their_own_words() -> None:
 
 def test_an_alert_that_always_fires_is_no_state() -> None:
     assert list_states(diagnose_case("alerting.firing", "usual")) == []
+
+
+def test_an_error_of_rules_in_several_groups_is_one_state() -> None:
+    (state,) = list_states(diagnose_case("alerting.rules", "limited"), "rule-failing")
+    assert state.message == "query processing would load too many samples into memory in query execution"
+    assert len({subject.partition(" of ")[2] for subject in state.subjects}) == 3
