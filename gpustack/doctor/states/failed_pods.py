@@ -12,9 +12,9 @@ from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.doctor.states.workloads import GROUPS, USUAL_REPLACEMENT
 from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PodState
 
-Origin = Literal["node", "scheduling", "pod"]
+Origin = Literal["node", "scheduling", "request", "pod"]
 # Reasons that a kubelet gives to a failed pod (kubernetes/kubernetes pkg/kubelet), by what they are the doing of: the
-# node, a scheduler that did not know the node as it is, or the pod itself.
+# node, a scheduler that did not know the node as it is, a request that this kubelet refuses, or the pod itself.
 REASONS: dict[str, Origin] = {
     "UnexpectedAdmissionError": "node",  # lifecycle/predicate.go; cm/devicemanager: a device is gone
     "Evicted": "node",  # eviction/eviction_manager.go
@@ -28,9 +28,9 @@ REASONS: dict[str, Origin] = {
     "NodePorts": "scheduling",
     "PodOSNotSupported": "scheduling",  # lifecycle/predicate.go, and the next
     "PodOSSelectorNodeLabelDoesNotMatch": "scheduling",
-    "SMTAlignmentError": "pod",  # cm/cpumanager
-    "AppArmor": "pod",  # lifecycle/handlers.go
-    "SysctlForbidden": "pod",  # sysctl/allowlist.go
+    "SMTAlignmentError": "request",  # cm/cpumanager
+    "AppArmor": "request",  # lifecycle/handlers.go
+    "SysctlForbidden": "request",  # sysctl/allowlist.go
     "DeadlineExceeded": "pod",  # active_deadline.go
 }
 SHORTAGE = "OutOf"
@@ -43,9 +43,10 @@ def find_origin(reason: str) -> Origin | None:
 
 
 def observe_failed_pods(view: View) -> Iterator[AbnormalState]:
-    """List failed pods with GPUs and of the platform. What a pod does by itself is for its user."""
+    """List failed pods with GPUs and of the platform. What a pod does by itself is for its user. One whose request the
+    kubelet refuses never runs, and its controller makes others without end."""
     for pod in view[FAILED_PODS]:
-        if find_origin(pod.reason) in ("node", "scheduling") and (pod.gpus or is_platform_pod(view, pod)):
+        if find_origin(pod.reason) in ("node", "scheduling", "request") and (pod.gpus or is_platform_pod(view, pod)):
             yield build_state(view, pod)
 
 
@@ -66,6 +67,8 @@ def build_state(view: View, pod: PodState) -> AbnormalState:
 def judge_replacement(view: View, pod: PodState) -> tuple[Severity, str]:
     """Judge whether a failed pod was replaced, and say it. Of DaemonSets and StatefulSets of the platform the pods are
     known; a Deployment may be scaled down, and says itself what it lacks."""
+    if find_origin(pod.reason) == "request" and not is_platform_pod(view, pod):
+        return "note", f"{pod.owner} makes others, which are refused too" if pod.owner else "its user has to change it"
     if not pod.owner:
         return "broken", "it has no controller, so that nothing starts it again"
     pods = next((group.pods for group in GROUPS if group.choose_namespace(view.spec) == pod.namespace), None)

@@ -91,6 +91,22 @@ def test_what_a_pod_of_a_user_does_by_itself_is_not_reported(reason: str, *, gpu
     assert list_states(diagnose_items(pods__failed=[make_failed_pod(reason, "words", gpus=gpus)])) == []
 
 
+def test_a_request_that_the_kubelet_refuses_again_and_again_is_one_note() -> None:
+    diagnosis = diagnose_items(pods__failed=read_recorded_items("pods.failed", "forbidden"))
+    (state,) = list_states(diagnosis, "pod-failed")
+    assert (state.severity, len(state.subjects)) == ("note", 2)
+    assert state.message.startswith('SysctlForbidden: Pod was rejected: forbidden sysctl: "net.core.somaxconn"')
+    assert "ReplicaSet/serving-" in state.message
+    assert state.message.endswith(" makes others, which are refused too")
+
+
+def test_a_refused_request_without_a_controller_is_for_its_user_to_change() -> None:
+    (pod, _) = read_recorded_items("pods.failed", "forbidden")
+    del pod["metadata"]["ownerReferences"]
+    (state,) = list_states(diagnose_items(pods__failed=[pod]), "pod-failed")
+    assert (state.severity, state.message.rpartition("; ")[2]) == ("note", "its user has to change it")
+
+
 def test_a_shortage_of_any_resource_is_the_doing_of_the_scheduler() -> None:
     assert [find_origin(reason) for reason in ("OutOfnvidia.com/gpu", "Evicted", "Error")] == [
         "scheduling",
