@@ -32,6 +32,8 @@ SHORT_RUN = timedelta(minutes=10)
 LONG_START = timedelta(minutes=10)
 """A pod that waits longer for its sandbox, volumes, image or init containers is reported. The largest image of the
 platform is that of NVIDIA's driver, of 1 to 2 GB."""
+SLOW_START = timedelta(minutes=2)
+"""A container of the platform is started within this time; kubeadm gives the control plane four minutes."""
 RESTARTING = "CrashLoopBackOff"
 """The kubelet's message beside this reason only says how long it waits, and in which pod."""
 ENDED_WELL = "Completed"
@@ -81,6 +83,10 @@ def list_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
         elif is_never_ready(view, container):
             message = "It runs, and its readiness probe does not succeed."
             yield build_state(view, pod, container, "container-not-ready", failed, message, pod.unready_since)
+        elif is_slow_to_start(view, container):
+            slow: Severity = "risk" if failed == "broken" else failed
+            message = "It runs, and its startup probe does not succeed; in the end the kubelet restarts it."
+            yield build_state(view, pod, container, "container-not-ready", slow, message, container.started_at)
     if waiting_long and (awaited := find_awaited(pod)):
         message = describe_wait(awaited)
         yield build_state(view, pod, awaited, "container-not-started", failed, message, pod.unready_since)
@@ -116,6 +122,14 @@ def is_never_ready(view: View, container: Container) -> bool:
     if container.init or container.ready or not container.probed or not container.started_at:
         return False
     return (view.started_at - container.started_at).total_seconds() > STARTS
+
+
+def is_slow_to_start(view: View, container: Container) -> bool:
+    """Tell whether a container runs for so long that its startup probe should have succeeded. Prometheus may read its
+    log for a quarter of an hour, and works after that."""
+    if container.init or container.ready or container.probed or not container.started_at:
+        return False
+    return view.started_at - container.started_at > SLOW_START
 
 
 def find_awaited(pod: PodState) -> Container | None:

@@ -21,6 +21,7 @@ from tests.unit.doctor.states.objects import (
     make_crash_loop,
     make_pod,
     read_items,
+    read_recorded_items,
     render,
 )
 from tests.worlds.snapshots.answers import read_case
@@ -107,7 +108,7 @@ def test_a_container_that_is_killed_again_and_again_is_reported_while_it_runs(*,
     [
         ({"waiting": {"reason": "ContainerCreating"}}, {}),
         ({"running": {"startedAt": format_time(0.5)}}, {}),
-        ({"running": {"startedAt": format_time(5)}}, {"started": False}),
+        ({"running": {"startedAt": format_time(1.5)}}, {"started": False}),
         ({"terminated": {"exitCode": 0, "reason": "Completed"}}, {}),
     ],
     ids=["is-created", "is-young", "startup-probe-goes-on", "completed"],
@@ -190,3 +191,11 @@ def test_a_container_that_was_killed_for_memory_is_a_risk_for_a_day(minutes: int
     states = list_states(diagnose_items(monitoring__pods=[pod]))
     assert [state.kind for state in states] == kinds
     assert all(state.severity == "risk" and "OOMKilled" in state.message for state in states)
+
+
+def test_a_container_whose_startup_probe_fails_for_minutes_is_a_risk() -> None:
+    (pod,) = read_recorded_items("pods.system", "startup-fails")
+    pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = format_time(2.5)
+    (state,) = list_states(diagnose_items(pods__system=[pod]), "container-not-ready")
+    assert (state.severity, state.subjects) == ("risk", ("pod kube-system/kube-apiserver-host1, container kube-apiserver",))
+    assert state.message == "It runs, and its startup probe does not succeed; in the end the kubelet restarts it."
