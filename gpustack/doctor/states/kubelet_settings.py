@@ -1,4 +1,5 @@
-"""Kubelets that use another runtime than the one that is configured, or give pods a DNS server that no Service has."""
+"""Kubelets that use another runtime than the one that is configured, or give pods a DNS server that no Service has or a
+domain that DNS does not know."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -9,10 +10,11 @@ from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.kubelet.settings import KUBELET_SETTINGS
+from gpustack.probes.network.resolver import DOMAINS
 from gpustack.probes.proof import SERVICES
 
 DNS_PORT = 53
-SHOW_SETTINGS = Command("grep", "-A", "2", "-E", "containerRuntimeEndpoint|clusterDNS", "/var/lib/kubelet/config.yaml")
+SHOW_SETTINGS = Command("grep", "-A", "2", "-E", "containerRuntimeEndpoint|clusterDNS|clusterDomain", "/var/lib/kubelet/config.yaml")
 
 
 def observe_runtime(view: View) -> Iterator[AbnormalState]:
@@ -39,6 +41,17 @@ def observe_servers(view: View) -> Iterator[AbnormalState]:
         yield build_state(view, "broken", message)
 
 
+def observe_domain(view: View) -> Iterator[AbnormalState]:
+    """Observe a domain of pods in which CoreDNS knows no Service: short names of Services are looked up there."""
+    domain, known_domains = view[KUBELET_SETTINGS].domain.rstrip("."), view[DOMAINS]
+    if domain and known_domains and domain not in known_domains:
+        message = (
+            f"it gives pods the domain {domain} (clusterDomain), and CoreDNS knows Services in "
+            f"{format_value(known_domains)}: pods of this host do not find Services by short names"
+        )
+        yield build_state(view, "broken", message)
+
+
 def build_state(view: View, severity: Severity, message: str) -> AbnormalState:
     subject = f"kubelet of {view.location}"
     return AbnormalState("settings-contradict", severity, (view.location,), (subject,), message, SHOW_SETTINGS)
@@ -47,4 +60,5 @@ def build_state(view: View, severity: Severity, message: str) -> AbnormalState:
 OBSERVERS = (
     Observer("kubelet-runtime", "Runtime of kubelets", observe_runtime, (KUBELET_SETTINGS,), scope="host"),
     Observer("kubelet-servers", "DNS servers of pods", observe_servers, (KUBELET_SETTINGS, SERVICES), scope="host"),
+    Observer("kubelet-domain", "Domain of pods", observe_domain, (KUBELET_SETTINGS, DOMAINS), scope="host"),
 )

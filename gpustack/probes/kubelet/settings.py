@@ -1,5 +1,5 @@
-"""Settings of a kubelet that others have to agree with: the runtime that it uses, and the DNS servers of pods
-(KubeletConfiguration: containerRuntimeEndpoint and clusterDNS, or the flags of these)."""
+"""Settings of a kubelet that others have to agree with: the runtime that it uses, and the DNS servers and the domain of
+pods (KubeletConfiguration: containerRuntimeEndpoint, clusterDNS and clusterDomain, or the flags of these)."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -10,29 +10,34 @@ from gpustack.ask.script_file import read_script
 
 @dataclass(frozen=True)
 class KubeletSettings:
-    """Hold the socket of the runtime, empty where the default holds, and the DNS servers that pods get."""
+    """Hold the socket of the runtime, empty where the default holds, the DNS servers that pods get, and the domain in
+    which they look for Services, empty where none is set or an older recording has none."""
 
     socket: str
     servers: tuple[str, ...]
+    domain: str = ""
 
 
 def parse_kubelet_settings(answer: Answer) -> KubeletSettings:
-    """Parse lines `socket ADDRESS` and `server ADDRESS`. Raise ValueError where a line has another shape."""
-    socket, servers = "", []
+    """Parse lines `socket ADDRESS`, `server ADDRESS` and `domain NAME`. Raise ValueError where a line has another
+    shape."""
+    socket, domain, servers = "", "", []
     for line in answer.stdout.splitlines():
         word, value = line.split(" ", 1)
         if word == "socket":
             socket = value
         elif word == "server":
             servers.append(str(ip_address(value)))
+        elif word == "domain":
+            domain = value
         else:
             raise ValueError(line)
-    return KubeletSettings(socket, tuple(servers))
+    return KubeletSettings(socket, tuple(servers), domain)
 
 
 KUBELET_SETTINGS = Probe(
     "kubelet.settings",
     Lines(read_script(__file__, "settings.sh")),
     parse_kubelet_settings,
-    manual_command="grep -A 2 -E 'containerRuntimeEndpoint|clusterDNS' /var/lib/kubelet/config.yaml",
+    manual_command="grep -A 2 -E 'containerRuntimeEndpoint|clusterDNS|clusterDomain' /var/lib/kubelet/config.yaml",
 )

@@ -1,9 +1,16 @@
-"""Name servers of CoreDNS: the file that the kubelet gives pods, and whether CoreDNS asks its servers."""
+"""Name servers of CoreDNS: the file that the kubelet gives pods, whether CoreDNS asks its servers, and the domains in
+which it knows Services."""
 
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
+
+ARPA = (".arpa", ".arpa.")
+COREFILE = Api(
+    "/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns",
+    ("metadata.name", "data.Corefile"),
+)
 
 
 @dataclass(frozen=True)
@@ -26,9 +33,20 @@ def parse_resolver(answer: Answer) -> Resolver | None:
 
 def uses_resolver_file(answer: Answer) -> bool:
     """Tell whether CoreDNS asks the servers of its file."""
+    return any(words[:1] == ["forward"] and "/etc/resolv.conf" in words for words in split_lines(answer))
+
+
+def parse_domains(answer: Answer) -> tuple[str, ...]:
+    """Parse the domains of Services: the zones of the plugin `kubernetes` (https://coredns.io/plugins/kubernetes) but
+    those of addresses. One without zones has those of its block, of which nothing is said."""
+    zones = (zone for words in split_lines(answer) if words[:1] == ["kubernetes"] for zone in words[1:])
+    return tuple(dict.fromkeys(zone.rstrip(".") for zone in zones if zone != "{" and not zone.endswith(ARPA)))
+
+
+def split_lines(answer: Answer) -> list[list[str]]:
+    """Split the lines of the Corefile into words."""
     maps = {entry["metadata"]["name"]: entry.get("data", {}) for entry in list_objects(answer)}
-    words = [line.split() for line in str(maps.get("coredns", {}).get("Corefile", "")).splitlines()]
-    return any(line[:1] == ["forward"] and "/etc/resolv.conf" in line for line in words)
+    return [line.split() for line in str(maps.get("coredns", {}).get("Corefile", "")).splitlines()]
 
 
 # A flag of the running kubelet comes before its file.
@@ -48,11 +66,5 @@ echo "file $file"
     parse_resolver,
     manual_command="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )
-FORWARDS = Probe(
-    "resolver.upstreams",
-    Api(
-        "/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns",
-        ("metadata.name", "data.Corefile"),
-    ),
-    uses_resolver_file,
-)
+FORWARDS = Probe("resolver.upstreams", COREFILE, uses_resolver_file)
+DOMAINS = Probe("resolver.domains", COREFILE, parse_domains)

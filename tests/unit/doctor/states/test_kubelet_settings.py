@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.ask.probe import CLUSTER
 from gpustack.ask.script_file import read_script
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.states.state import AbnormalState
@@ -26,7 +27,9 @@ containerRuntimeEndpoint: "unix:///var/run/crio/crio.sock"   # ours
 def list_case_states(*edits: tuple[str, str]) -> list[AbnormalState]:
     healthy = build_healthy()
     answer = read_case("kubelet.settings", "usual", *edits)
-    diagnosis = diagnose(replace(healthy, answers={**healthy.answers, ("kubelet.settings", "k2"): answer}))
+    domains = replace(read_case("resolver.domains", "usual"), location=CLUSTER)
+    answers = {("kubelet.settings", "k2"): answer, ("resolver.domains", CLUSTER): domains}
+    diagnosis = diagnose(replace(healthy, answers={**healthy.answers, **answers}))
     return [state for state in list_states(diagnosis, "settings-contradict") if "kubelet" in state.subjects[0]]
 
 
@@ -50,6 +53,17 @@ def test_a_dns_server_of_no_service_is_broken() -> None:
     assert "10.96.0.99, which no Service has; those of DNS: kube-dns 10.96.0.10" in state.message
 
 
+def test_a_domain_that_coredns_does_not_know_is_broken() -> None:
+    (state,) = list_case_states(("cluster.local", "lab.internal"))
+    assert (state.severity, state.subjects) == ("broken", ("kubelet of k2",))
+    assert "the domain lab.internal (clusterDomain), and CoreDNS knows Services in cluster.local:" in state.message
+
+
+@pytest.mark.parametrize("domain", ["cluster.local", "cluster.local."])
+def test_a_domain_that_coredns_knows_is_no_state(domain: str) -> None:
+    assert list_case_states(("domain cluster.local", f"domain {domain}")) == []
+
+
 def test_a_dns_cache_of_the_node_is_no_state() -> None:
     assert list_case_states(("10.96.0.10", "169.254.20.10")) == []
 
@@ -57,7 +71,10 @@ def test_a_dns_cache_of_the_node_is_no_state() -> None:
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        (FILE, ["socket unix:///var/run/crio/crio.sock", "server 10.96.0.10", "server 10.96.0.11"]),
+        (
+            FILE,
+            ["socket unix:///var/run/crio/crio.sock", "server 10.96.0.10", "server 10.96.0.11", "domain cluster.local"],
+        ),
         ("clusterDNS: [10.96.0.12]\n", ["server 10.96.0.12"]),
         ("cgroupDriver: systemd\n", []),
     ],
