@@ -10,7 +10,7 @@ from gpustack.command import Command
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
-from gpustack.probes.gpu.cluster import GPU_NODES
+from gpustack.probes.gpu.cluster import GPU_NODES, RESOURCE
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
 from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
@@ -58,7 +58,15 @@ def find_reason(view: View, pod: PodState) -> str:
         return f"{pod.unscheduled_reason}: {format_value(pod.gates)}"
     if not pod.unscheduled_reason and not pod.seen and pod.scheduler and has_waited(view, pod):
         return f"no scheduler has judged it: its schedulerName is {pod.scheduler}"
-    return pod.unscheduled_reason
+    names = describe_other_names(view, pod)
+    return f"{pod.unscheduled_reason.removesuffix('.')}; {names}" if names else pod.unscheduled_reason
+
+
+def describe_other_names(view: View, pod: PodState) -> str:
+    """Describe by which other name nodes offer their GPUs, where the scheduler has no node for a pod with some: one that
+    requests the former name waits for ever."""
+    names = sorted({node.resource for node in view[GPU_NODES] if node.allocatable} - {RESOURCE})
+    return f"nodes offer their GPUs as {format_value(names)}" if names and pod.gpus and pod.unscheduled_reason else ""
 
 
 def observe_sandboxes(view: View) -> Iterator[AbnormalState]:

@@ -13,6 +13,8 @@ from gpustack.probes.kubernetes.workloads import build_probe as workloads
 from gpustack.probes.parsing import parse_quantity
 
 RESOURCE = "nvidia.com/gpu"
+SHARED_RESOURCE = "nvidia.com/gpu.shared"
+"""The name of GPUs that the device plugin shares and renames (renameByDefault, NVIDIA/k8s-device-plugin README)."""
 RESOURCES = "nvidia.com/"  # MIG instances have names of their own
 REFUSED = "UnexpectedAdmissionError"
 RELEASE = "meta.helm.sh/release-name"
@@ -25,9 +27,10 @@ GPU_LABELS = tuple(f"feature.node.kubernetes.io/pci-{part}.present" for part in 
 class GpuNode:
     """Describe the GPUs of a node.
 
-    `labels` are those about GPUs. `capacity` and `allocatable` count whole `nvidia.com/gpu`, or their replicas where
-    GPUs are shared; `slices` counts MIG instances, each profile by the name of its resource. `withheld` has the
-    capacity and the smaller allocatable number of each of NVIDIA's resources of which the node does not offer all.
+    `labels` are those about GPUs. `capacity` and `allocatable` count whole GPUs, or their replicas where GPUs are
+    shared, and `resource` is the name by which pods get them; `slices` counts MIG instances, each profile by the name
+    of its resource. `withheld` has the capacity and the smaller allocatable number of each of NVIDIA's resources of
+    which the node does not offer all.
     """
 
     name: str
@@ -37,6 +40,7 @@ class GpuNode:
     allocatable: int
     slices: Mapping[str, int]
     withheld: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    resource: str = RESOURCE
 
     @property
     def offers_gpus(self) -> bool:
@@ -86,24 +90,36 @@ def parse_gpu_node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
     about = ("nvidia.com/", "feature.node.kubernetes.io/pci-")
     allocatable, capacity = status.get("allocatable", {}), status.get("capacity", {})
     slices = {key: parse_quantity(value) for key, value in allocatable.items() if key.startswith("nvidia.com/mig-")}
+    resource = find_resource(allocatable)
     return GpuNode(
         str(metadata["name"]),
         status["nodeInfo"]["machineID"],
         {key: value for key, value in labels.items() if key.startswith(about)},
-        parse_quantity(capacity.get(RESOURCE, "0")),
-        parse_quantity(allocatable.get(RESOURCE, "0")),
+        parse_quantity(capacity.get(resource, "0")),
+        parse_quantity(allocatable.get(resource, "0")),
         slices,
-        find_withheld(capacity, allocatable),
+        find_withheld(capacity, allocatable, former=RESOURCE if resource != RESOURCE else ""),
+        resource,
     )
 
 
-def find_withheld(capacity: Mapping[str, str], allocatable: Mapping[str, str]) -> Mapping[str, tuple[int, int]]:
+def find_resource(allocatable: Mapping[str, str]) -> str:
+    """Find the name by which pods get the GPUs of a node. After they were renamed, none is left of the former name: the
+    kubelet counts those in its capacity until it starts again."""
+    is_renamed = parse_quantity(allocatable.get(SHARED_RESOURCE, "0")) > 0
+    return SHARED_RESOURCE if is_renamed and parse_quantity(allocatable.get(RESOURCE, "0")) == 0 else RESOURCE
+
+
+def find_withheld(
+    capacity: Mapping[str, str], allocatable: Mapping[str, str], *, former: str = ""
+) -> Mapping[str, tuple[int, int]]:
     """Find NVIDIA's resources of which fewer are allocatable than there are. The kubelet leaves out devices that their
-    plugin calls unhealthy (kubernetes/kubernetes pkg/kubelet/cm/devicemanager, GetCapacity)."""
+    plugin calls unhealthy (kubernetes/kubernetes pkg/kubelet/cm/devicemanager, GetCapacity). `former` is the name that
+    GPUs had before they were renamed."""
     counts = {
         name: (parse_quantity(number), parse_quantity(allocatable.get(name, "0")))
         for name, number in capacity.items()
-        if name.startswith(RESOURCES)
+        if name.startswith(RESOURCES) and name != former
     }
     return {name: pair for name, pair in counts.items() if pair[1] < pair[0]}
 

@@ -126,6 +126,31 @@ def make_pending_pod(message: str = "", minutes: float = 60, **labels: str) -> d
     return pod
 
 
+def rename_gpus() -> list[Any]:
+    """Rename the GPUs of the healthy nodes as those of the recorded ones are: the kubelet still counts the former."""
+    (renamed, *_) = read_recorded_items("gpu.nodes", "renamed")
+    nodes = read_items("gpu.nodes")
+    for node in nodes:
+        for part in ("capacity", "allocatable"):
+            names = {name: count for name, count in renamed["status"][part].items() if name.startswith("nvidia.com/")}
+            node["status"][part] = {**node["status"][part], **names}
+    return nodes
+
+
+def test_a_pod_that_requests_the_former_name_of_gpus_is_told_the_new_one() -> None:
+    diagnosis = diagnose_items(
+        gpu__nodes=rename_gpus(), pods__pending=[make_pending_pod("2 Insufficient nvidia.com/gpu.")]
+    )
+    (state,) = list_states(diagnosis, "pod-unscheduled")
+    assert state.message == "2 Insufficient nvidia.com/gpu; nodes offer their GPUs as nvidia.com/gpu.shared"
+
+
+def test_gpus_that_were_renamed_are_neither_unhealthy_nor_withheld() -> None:
+    diagnosis = diagnose_items(gpu__nodes=rename_gpus())
+    assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
+    assert list_states(diagnosis) == []
+
+
 def make_cordoned_nodes() -> list[Any]:
     nodes = read_items("kube.nodes")
     find_item(nodes, "k2")["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
