@@ -7,27 +7,30 @@ a request (kubernetes/kubernetes pkg/apis/certificates/validation).
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from gpustack.ask.api_list import read_items
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
 from gpustack.probes.kubernetes.nodes import load_body
 from gpustack.probes.parsing import parse_optional_time
 
-REFUSALS = ("Denied", "Failed")
+REFUSALS, APPROVED = ("Denied", "Failed"), "Approved"
 
 
 @dataclass(frozen=True)
 class CertificateRequest:
     """Describe a request without a certificate. `refusal` are the words of who denied it, or of the signer that failed,
-    empty where it waits."""
+    empty where it waits. `approved_at` is when somebody approved it, None where nobody did."""
 
     name: str
     signer: str
     user: str
     created_at: datetime | None
     refusal: str
+    approved_at: datetime | None = None
 
 
 def parse_certificate_requests(answer: Answer) -> tuple[CertificateRequest, ...]:
@@ -36,13 +39,31 @@ def parse_certificate_requests(answer: Answer) -> tuple[CertificateRequest, ...]
         require_names(entry, PATH_SEGMENT)
         metadata, spec, conditions = entry["metadata"], entry["spec"], entry.get("status", {}).get("conditions") or ()
         refusals = [condition for condition in conditions if condition["type"] in REFUSALS]
-        if refusals or not conditions:
+        approved_at = None if refusals else find_approval(entry)
+        if refusals or approved_at or not conditions:
             words = [f"{refusal['type']}: {refusal.get('message', '')}".removesuffix(": ") for refusal in refusals]
             created_at = parse_optional_time(metadata.get("creationTimestamp"))
             signer, user = spec["signerName"], spec.get("username", "")
-            request = CertificateRequest(metadata["name"], signer, user, created_at, shorten_message("; ".join(words)))
+            refusal = shorten_message("; ".join(words))
+            request = CertificateRequest(metadata["name"], signer, user, created_at, refusal, approved_at)
             requests.append(request)
     return tuple(requests)
+
+
+def find_approval(entry: Any) -> datetime | None:
+    """Find when a request was approved that has no certificate. A recording of an older release has no times of
+    conditions, and no certificates either."""
+    status = entry.get("status", {})
+    if status.get("certificate"):
+        return None
+    approvals = (condition for condition in status.get("conditions") or () if condition["type"] == APPROVED)
+    return next((parse_optional_time(approval.get("lastUpdateTime")) for approval in approvals), None)
+
+
+def prune_requests(text: str) -> str:
+    """Keep the requests without a certificate: of all others nothing is recorded."""
+    items = [entry for entry in read_items(load_json(text)) if not entry.get("status", {}).get("certificate")]
+    return dump_json({"items": items}, separators=(",", ":"))
 
 
 CERTIFICATE_REQUESTS = Probe(
@@ -51,8 +72,10 @@ CERTIFICATE_REQUESTS = Probe(
         "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=500",
         (
             "metadata.name", "metadata.creationTimestamp", "spec.signerName", "spec.username",
-            "status.conditions.type", "status.conditions.message",
+            "status.conditions.type", "status.conditions.message", "status.conditions.lastUpdateTime",
+            "status.certificate",
         ),
     ),
     parse_certificate_requests,
+    pruner=prune_requests,
 )  # fmt: skip

@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.unit.doctor.states.objects import diagnose_items, format_time, list_states, read_recorded_items, render
+from tests.unit.doctor.states.objects import (
+    diagnose_items,
+    find_item,
+    format_time,
+    list_states,
+    read_recorded_items,
+    render,
+)
 
 PROBE = "api__certificate_requests"
 KIND = "certificate-pending"
@@ -22,6 +29,15 @@ def test_a_young_request_is_no_state(minutes: int, count: int) -> None:
     (_, request, *_) = read_recorded_items("api.certificate-requests", "pending")
     request["metadata"]["creationTimestamp"] = format_time(minutes)
     assert len(list_states(diagnose_items(**{PROBE: [request]}), KIND)) == count
+
+
+@pytest.mark.parametrize(("minutes", "count"), [(0.5, 0), (2, 1)])
+def test_an_approved_request_that_no_signer_answers_is_a_risk_after_a_minute(minutes: float, count: int) -> None:
+    request = find_item(read_recorded_items("api.certificate-requests", "unissued"), "anna")
+    request["status"]["conditions"][0]["lastUpdateTime"] = format_time(minutes)
+    states = list_states(diagnose_items(**{PROBE: [request]}), KIND)
+    words = "it is approved, and the controller manager has not issued the certificate"
+    assert [(state.severity, state.message.partition(" (")[0]) for state in states] == [("risk", words)] * count
 
 
 def test_an_approved_request_is_no_state() -> None:
