@@ -66,8 +66,8 @@ def describe_refusal(status: str, error: str, body: str) -> str:
     """Describe in one line why a read was refused; empty where it was not.
 
     A Status object has a message; Prometheus, which the API server passes reads on to, has an error
-    (https://prometheus.io/docs/prometheus/latest/querying/api); /readyz lists what is not ready; for an unknown API group
-    the API server says `404 page not found`.
+    (https://prometheus.io/docs/prometheus/latest/querying/api); /readyz lists what is not ready; for an unknown API
+    group the API server says `404 page not found`.
     """
     if status == "200":
         return ""

@@ -14,7 +14,8 @@ from gpustack.probes.network.resolver import DOMAINS
 from gpustack.probes.proof import SERVICES
 
 DNS_PORT = 53
-SHOW_SETTINGS = Command("grep", "-A", "2", "-E", "containerRuntimeEndpoint|clusterDNS|clusterDomain", "/var/lib/kubelet/config.yaml")
+FIELDS = "containerRuntimeEndpoint|clusterDNS|clusterDomain"
+SHOW_SETTINGS = Command("grep", "-A", "2", "-E", FIELDS, "/var/lib/kubelet/config.yaml")
 
 
 def observe_runtime(view: View) -> Iterator[AbnormalState]:

@@ -63,8 +63,8 @@ def find_reason(view: View, pod: PodState) -> str:
 
 
 def describe_other_names(view: View, pod: PodState) -> str:
-    """Describe by which other name nodes offer their GPUs, where the scheduler has no node for a pod with some: one that
-    requests the former name waits for ever."""
+    """Describe by which other name nodes offer their GPUs, where the scheduler has no node for a pod with some: one
+    that requests the former name waits for ever."""
     names = sorted({node.resource for node in view[GPU_NODES] if node.allocatable} - {RESOURCE})
     return f"nodes offer their GPUs as {format_value(names)}" if names and pod.gpus and pod.unscheduled_reason else ""
 

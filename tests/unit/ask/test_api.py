@@ -13,6 +13,9 @@ from gpustack.ask.script import render_script
 
 MARK = "0123456789abcdef"
 
+# Recorded: Prometheus 3.14.0 with query.maxSamples 5 (prometheus-operator/kube-prometheus#503).
+MANY_SAMPLES = "query processing would load too many samples into memory in query execution"
+
 
 def extract_text(answer: Answer) -> str:
     return answer.stdout
@@ -71,12 +74,11 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
             "[-]etcd failed: reason withheld",
         ),
         ("502", "", "<html>bad gateway</html>", "HTTP 502"),
-        # Recorded: Prometheus 3.14.0 with query.maxSamples 5 (prometheus-operator/kube-prometheus#503).
         (
-            "422", "",
-            '{"status":"error","errorType":"execution","error":"query processing would load too many samples into memory '
-            'in query execution"}',
-            "HTTP 422: query processing would load too many samples into memory in query execution",
+            "422",
+            "",
+            f'{{"status":"error","errorType":"execution","error":"{MANY_SAMPLES}"}}',
+            f"HTTP 422: {MANY_SAMPLES}",
         ),
         ("404", "", "404 page not found\n", ABSENT),
         ("404", "", '{"kind": "Status", "message": "services \\"a\\" not found"}', 'services "a" not found'),

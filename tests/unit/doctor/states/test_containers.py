@@ -197,5 +197,8 @@ def test_a_container_whose_startup_probe_fails_for_minutes_is_a_risk() -> None:
     (pod,) = read_recorded_items("pods.system", "startup-fails")
     pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = format_time(2.5)
     (state,) = list_states(diagnose_items(pods__system=[pod]), "container-not-ready")
-    assert (state.severity, state.subjects) == ("risk", ("pod kube-system/kube-apiserver-host1, container kube-apiserver",))
+    assert (state.severity, state.subjects) == (
+        "risk",
+        ("pod kube-system/kube-apiserver-host1, container kube-apiserver",),
+    )
     assert state.message == "It runs, and its startup probe does not succeed; in the end the kubelet restarts it."
