@@ -1,7 +1,7 @@
 """Requests for certificates that nobody approved, that no signer answers, or that were refused."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
@@ -10,8 +10,10 @@ from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.kubernetes.certificate_requests import CERTIFICATE_REQUESTS, CertificateRequest
 
 USUAL_APPROVAL = timedelta(minutes=5)
+MACHINE_SIGNERS = ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet")
+"""Signers of kubelets: a program approves their requests at once, or none does."""
 USUAL_ISSUE = timedelta(minutes=1)
-"""The time within which a signer has issued a certificate: that of Kubernetes watches the requests."""
+"""The time within which a program approves a request, or issues a certificate: it watches the requests."""
 OWN_SIGNERS = "kubernetes.io/"
 """The beginning of the signers of Kubernetes itself."""
 
@@ -19,9 +21,7 @@ OWN_SIGNERS = "kubernetes.io/"
 def observe_requests(view: View) -> Iterator[AbnormalState]:
     """List requests without a certificate. A kubelet makes another one every few minutes, which is the same state."""
     for request in view[CERTIFICATE_REQUESTS]:
-        since, limit = (
-            (request.approved_at, USUAL_ISSUE) if request.approved_at else (request.created_at, USUAL_APPROVAL)
-        )
+        since, limit = find_deadline(request)
         is_young = bool(since and view.started_at - since < limit)
         if request.refusal or not is_young:
             severity: Severity = "risk" if request.signer.startswith(OWN_SIGNERS) else "note"
@@ -31,6 +31,13 @@ def observe_requests(view: View) -> Iterator[AbnormalState]:
                 Command("kubectl", "describe", "csr", request.name), since,
                 topic=f"{request.signer} {request.user} {bool(request.approved_at)}",
             )  # fmt: skip
+
+
+def find_deadline(request: CertificateRequest) -> tuple[datetime | None, timedelta]:
+    """Find since when a request waits, and how long that is usual."""
+    if request.approved_at:
+        return request.approved_at, USUAL_ISSUE
+    return request.created_at, USUAL_ISSUE if request.signer in MACHINE_SIGNERS else USUAL_APPROVAL
 
 
 def describe_wait(request: CertificateRequest) -> str:

@@ -24,7 +24,7 @@ def test_requests_of_a_kubelet_that_nobody_approved_are_one_risk() -> None:
     assert "Denied: not this name" in render(diagnosis)
 
 
-@pytest.mark.parametrize(("minutes", "count"), [(1, 0), (6, 1)])
+@pytest.mark.parametrize(("minutes", "count"), [(0.5, 0), (2, 1)])
 def test_a_young_request_is_no_state(minutes: int, count: int) -> None:
     (_, request, *_) = read_recorded_items("api.certificate-requests", "pending")
     request["metadata"]["creationTimestamp"] = format_time(minutes)
@@ -42,3 +42,11 @@ def test_an_approved_request_that_no_signer_answers_is_a_risk_after_a_minute(min
 
 def test_an_approved_request_is_no_state() -> None:
     assert list_states(diagnose_items(**{PROBE: read_recorded_items("api.certificate-requests", "usual")}), KIND) == []
+
+
+@pytest.mark.parametrize(("minutes", "count"), [(2, 0), (6, 1)])
+def test_a_request_that_a_person_approves_may_wait_for_longer(minutes: int, count: int) -> None:
+    (_, request, *_) = read_recorded_items("api.certificate-requests", "pending")
+    request["metadata"]["creationTimestamp"] = format_time(minutes)
+    request["spec"]["signerName"] = "kubernetes.io/kube-apiserver-client"
+    assert len(list_states(diagnose_items(**{PROBE: [request]}), KIND)) == count
