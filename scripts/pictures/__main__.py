@@ -1,11 +1,12 @@
-"""Pictures of the dashboards and of a profile's page for the documents, in light and dark, over an invented hour.
+"""Pictures of the dashboards over an invented hour, and of the pages of reports about examples/, in light and dark.
 
-    python -m scripts.pictures [DASHBOARD or profile …]
+    python -m scripts.pictures [DASHBOARD or report …]
 
-Prometheus, the recording rules, the dashboards' own queries, and Grafana's components (@grafana/ui), which draw the
-answers, are real; the series are invented. There is no Grafana server with panel plugins; grafana/panels.jsx hands the
-components what these would hand them. It needs npm and node, Prometheus of the bundle (make bundle) or of PATH,
-chromium-headless-shell and pngquant of Debian. npm's packages (460 MB) stay in the user's cache.
+Of dashboards, Prometheus, the recording rules, the dashboards' own queries, and Grafana's components (@grafana/ui),
+which draw the answers, are real; the series are invented. There is no Grafana server with panel plugins;
+grafana/panels.jsx hands the components what these would hand them. It needs npm and node, Prometheus of the bundle
+(make bundle) or of PATH, chromium-headless-shell and pngquant of Debian. npm's packages (460 MB) stay in the user's
+cache.
 """
 
 import subprocess
@@ -14,34 +15,46 @@ import tempfile
 from pathlib import Path
 
 from scripts.pictures.browser import SCHEMES, draw
-from scripts.pictures.cluster import NAMESPACE
 from scripts.pictures.dashboard import CHOSEN, build_dashboard
 from scripts.pictures.grafana_page import bundle, install, write_page
-from scripts.pictures.prometheus import Prometheus, open_prometheus
+from scripts.pictures.prometheus import open_prometheus
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 WIDTH = 1400
-PROFILE, PROFILE_SIZE = "profile", (1000, 1192)
+USAGE = ("--since", "30d", "--by", "namespace,model", "--from")
+BEFORE, AFTER = "examples/profiles/before.json", "examples/profiles/after.json"
+REPORTS = {
+    "profile": (("profile", "analyze", BEFORE), (1000, 1000)),
+    "compare": (("profile", "compare", BEFORE, AFTER), (1000, 1000)),
+    "capacity": (("capacity", "report", *USAGE, "examples/usage/capacity.jsonl"), (1000, 1190)),
+    "cost": (("cost", "report", *USAGE, "examples/usage/cost.jsonl"), (1000, 860)),
+}
+"""The words of a report, and width and height of its picture."""
 
 
 def main(names: list[str]) -> None:
-    wanted = names or [*CHOSEN, PROFILE]
-    if unknown := set(wanted) - {*CHOSEN, PROFILE}:
-        sys.exit(f"no picture is called {', '.join(sorted(unknown))}; there are {', '.join((*CHOSEN, PROFILE))}")
-    boards = [name for name in wanted if name in CHOSEN]
+    wanted = names or [*CHOSEN, *REPORTS]
+    if unknown := set(wanted) - {*CHOSEN, *REPORTS}:
+        sys.exit(f"no picture is called {', '.join(sorted(unknown))}; there are {', '.join((*CHOSEN, *REPORTS))}")
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, open_prometheus(Path(folder), recorded=bool(boards)) as server:
-        if boards:
-            install()
-            bundle(Path(folder))
-        for name in boards:
-            page, height = write_page(build_dashboard(name, server), Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        if boards := [name for name in wanted if name in CHOSEN]:
+            draw_dashboards(boards, Path(folder))
+        for name in filter(REPORTS.__contains__, wanted):
+            words, (width, height) = REPORTS[name]
+            page = Path(folder) / f"{name}.html"
+            page.write_text(render_report(words))
+            draw_both(name, page, width, height)
+
+
+def draw_dashboards(names: list[str], folder: Path) -> None:
+    with open_prometheus(folder) as server:
+        install()
+        bundle(folder)
+        for name in names:
+            page, height = write_page(build_dashboard(name, server), folder)
             draw_both(name, page, WIDTH, height)
-        if PROFILE in wanted:
-            page = Path(folder) / "profile.html"
-            page.write_text(render_profile(server))
-            draw_both(PROFILE, page, *PROFILE_SIZE)
 
 
 def draw_both(name: str, page: Path, width: int, height: int) -> None:
@@ -51,11 +64,10 @@ def draw_both(name: str, page: Path, width: int, height: int) -> None:
         sys.stderr.write(f"{picture.relative_to(ROOT)}: {picture.stat().st_size} bytes\n")
 
 
-def render_profile(server: Prometheus) -> str:
-    """Render the page of `profile analyze` about the training of the invented hour."""
-    words = ["--prometheus", server.url, "--pod", f"{NAMESPACE}/train-0", "--since", "1h", "-o", "html"]
-    command = [str(Path(sys.executable).parent / "gpustack"), "profile", "analyze", *words]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+def render_report(words: tuple[str, ...]) -> str:
+    """Render the page of a report about examples/."""
+    command = [str(Path(sys.executable).parent / "gpustack"), *words, "-o", "html"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, cwd=ROOT)
     if not done.stdout:
         sys.exit(done.stderr[-3000:])
     return done.stdout

@@ -53,14 +53,14 @@ class Prometheus:
 
 
 @contextmanager
-def open_prometheus(folder: Path, *, recorded: bool) -> Iterator[Prometheus]:
-    """Run a Prometheus with the hour until now, and with its recorded series if requested, until the end of the
+def open_prometheus(folder: Path) -> Iterator[Prometheus]:
+    """Run a Prometheus with the hour until now and its recorded series, until the end of the
     block."""
     end = int(time.time()) // 60 * 60
     (folder / "series.txt").write_text(render_openmetrics(end))
     (folder / "prometheus.yml").write_text("{}")
     run_promtool("create-blocks-from", "openmetrics", folder / "series.txt", folder / "data")
-    for _ in range(DEEP if recorded else 0):
+    for _ in range(DEEP):
         with serve_prometheus(folder, end) as server:
             options = {"start": server.begin - 300, "end": end, "url": server.url, "eval-interval": f"{STEP}s"}
             words = [f"--{name}={value}" for name, value in options.items()]

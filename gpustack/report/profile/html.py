@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 from functools import cache
 
 from jinja2 import Environment
+from markupsafe import Markup, escape
 
 from gpustack.config.inventory import Inventory
 from gpustack.profile.analysis import Analysis
 from gpustack.profile.compare import UNITS, Change, Comparison, build_track
 from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.window import Job
+from gpustack.report.hanging import BEFORE_UNIT
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile import comparison as words
 from gpustack.report.profile.plot import Line, Plot
@@ -93,9 +95,15 @@ def build_environment() -> Environment:
             format_percent,
             format_value,
             label_quantity,
+            bind_units,
         )
     }
     return environment
+
+
+def bind_units(text: str) -> Markup:
+    """Bind the numbers of a sentence of gpustack to their units, so that no line is broken between them."""
+    return Markup(BEFORE_UNIT.sub("&nbsp;", str(escape(text))))  # noqa: S704 - escaped, and without words of hosts
 
 
 def label_quantity(name: str) -> str:

@@ -37,6 +37,9 @@ def test_a_comparison_names_quantities_as_its_plots_do() -> None:
     text = render_comparison(*compare_runs())
     assert "<td>SMs</td>" in text
     assert "<td>sm</td>" not in text
+    (heading,) = re.findall(r"<h1>(.*?)</h1>", text)
+    assert "&nbsp;%" in heading
+    assert " %" not in heading
 
 
 @pytest.mark.parametrize("page", [render_html(analyze_run()), render_comparison(*compare_runs())])
