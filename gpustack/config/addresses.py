@@ -8,6 +8,8 @@ from pydantic import AfterValidator, BeforeValidator
 
 # RFC 6890: this host, loopback, link-local; RFC 5771: multicast. 240.0.0.0/4 is left out: clouds give it to pods.
 SPECIAL = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32")))
+EXAMPLES = tuple(map(IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
+"""Networks of documents (RFC 5737), which no host has."""
 LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?"
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*\.?", re.ASCII)
 PORT = re.compile(r":(\d+)$", re.ASCII)
@@ -25,6 +27,11 @@ def is_ipv4_address(text: str) -> bool:
         return bool(IPv4Address(text))
     except ValueError:
         return False
+
+
+def is_example(text: str) -> bool:
+    """Tell whether an address is one of documents, such as those that `gpustack init` writes."""
+    return is_ipv4_address(text) and any(IPv4Address(text) in network for network in EXAMPLES)
 
 
 def is_special(address: IPv4Address) -> bool:

@@ -23,6 +23,7 @@ from gpustack.ask.transport.known_hosts import KnownKeys, read_known_keys
 from gpustack.ask.transport.refusal import CONNECT_LIMIT, HostRefused
 from gpustack.ask.transport.ssh_options import SshOptions, expand_home, resolve_options
 from gpustack.command import Command, Hint
+from gpustack.config.addresses import is_example
 from gpustack.config.host import Host
 
 if TYPE_CHECKING:
@@ -244,6 +245,8 @@ def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach
         reason = f"{address}: {'no route to host' if lacks_route(error) else 'connection refused'}"
     else:
         reason = f"{address}: {str(error) or type(error).__name__}"
+    if is_example(options.hostname):
+        reason += "; it is an address of examples, so write that of the host into the inventory"
     silent = isinstance(error, TimeoutError) or (isinstance(error, NoValidConnectionsError) and lacks_route(error))
     return Reach(host.name, "host-ssh-unreachable", reason, command, silent=silent)
 

@@ -5,6 +5,7 @@ import sys
 from gpustack.cli import options, session
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.root import ROOT, SETUP
+from gpustack.config.addresses import is_example
 
 app = build_group("Check an inventory and its spec.", "gpustack config validate -i mycluster")
 ROOT.add_typer(app, name="config", rich_help_panel=SETUP)
@@ -29,3 +30,5 @@ def validate(inventory: options.InventoryOption = None) -> None:
     hosts = session.open_inventory(inventory, ask_password=False, quiet=True)
     names = ", ".join(host.name for host in hosts.hosts)
     sys.stdout.write(f"valid: {hosts.summary} ({names})\n")
+    if examples := ", ".join(host.name for host in hosts.hosts if is_example(host.address)):
+        sys.stdout.write(f"note: the addresses of {examples} are those of an example; no host has them\n")
