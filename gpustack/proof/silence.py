@@ -55,7 +55,7 @@ def silence_alerts(run: Run, nodes: Sequence[str], seconds: float, test: Test) -
             web = Web("Alertmanager", address, number)
             reason = stack.enter_context(silence(web, nodes, seconds, run.lock.holder, test))
         except GpustackError as error:
-            reason = str(error)
+            reason = describe_cause(error)
         if reason:
             run.record(Event("note", "", f"alerts of the test are not silenced: {reason}"))
         yield
@@ -69,9 +69,14 @@ def leave_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) ->
             web = Web("Alertmanager", address, number)
             _, reason = start_silence(web, build_silence(nodes, seconds, run.lock.holder, test))
     except GpustackError as error:
-        reason = str(error)
+        reason = describe_cause(error)
     if reason:
         run.record(Event("note", "", f"alerts of the {test} are not silenced: {reason}"))
+
+
+def describe_cause(error: GpustackError) -> str:
+    """Describe an error as a part of a sentence, without what it says of the command."""
+    return error.message.partition("; ")[0].rstrip(".")
 
 
 @contextmanager

@@ -33,6 +33,6 @@ def refuse_creation(snapshot: Snapshot, steps: Sequence[Step]) -> None:
     if results:
         reason = "\n".join(f"{location}: {result}" for location, result in results)
         message = (
-            "The cluster was not created, since a setting that cannot be changed later is wrong. Nothing was changed."
+            "The cluster was not created: what cannot be changed later is not as it has to be. Nothing was changed."
         )
         raise RolloutError("creation-refused", message, reason, results[0][1].hint)

@@ -42,7 +42,7 @@ def build_observer(
         known_events: tuple[WarningEvent, ...] = view[events]
         for event in sorted(known_events, key=lambda event: event.last_at or DAWN, reverse=True):
             pod = known_pods.get(event.subject)
-            if event.kind == "Pod" and pod is None:
+            if (event.kind == "Pod" and pod is None) or is_accepted(view.spec, event):
                 continue
             is_start = event.kind == "Node" and event.name not in unready_nodes and event.count == 1
             limit = RECENT_OF_READY if is_start or (pod and pod.ready) else RECENT
@@ -52,6 +52,12 @@ def build_observer(
 
     probes: tuple[Probe[Any], ...] = (events, NODES, pods) if pods else (events, NODES)
     return Observer(events.id.replace(".", "-"), title, observe_warnings, probes, is_needed=is_needed)
+
+
+def is_accepted(spec: Spec, event: WarningEvent) -> bool:
+    """Tell whether the spec says that what the kubelet warns of is right (kubernetes/kubernetes
+    pkg/kubelet/events/event.go, CgroupV1)."""
+    return event.reason == "CgroupV1" and not spec.kubelet.fail_cgroup_v1
 
 
 def build_state(view: View, event: WarningEvent) -> AbnormalState:

@@ -99,7 +99,8 @@ def test_alerts_fire_on_no_longer_than_their_silence() -> None:
     [
         ((200, {"silenceID": "s1"}), "", ""),
         ((403, "no"), "", "Alertmanager refused the silence (HTTP 403): no"),
-        ((200, {}), "No host could be reached.", "No host could be reached."),
+        ((200, {}), "No host could be reached.", "No host could be reached"),
+        ((200, {}), "Nothing listens at Alertmanager; nothing was created.", "Nothing listens at Alertmanager"),
     ],
 )
 def test_a_change_without_a_silence_is_noted_and_goes_on(

@@ -1,11 +1,15 @@
 """Warnings about objects of the platform, as programs of Kubernetes wrote them, moved in time."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
 from tests.unit.doctor.states.objects import (
+    build_snapshot,
     diagnose_items,
     find_item,
     format_time,
@@ -103,8 +107,23 @@ def test_a_warning_about_a_pod_with_a_state_of_its_own_is_not_repeated() -> None
     assert [state.kind for state in states] == ["container-not-running"]
 
 
+def read_cgroup_events() -> list[Any]:
+    return read_events("warnings.nodes", "usual", 1, "CgroupV1")
+
+
+def refuse_cgroup_v1(snapshot: Snapshot) -> Snapshot:
+    spec = snapshot.inventory.spec
+    kubelet = spec.kubelet.model_copy(update={"fail_cgroup_v1": True})
+    inventory = replace(snapshot.inventory, spec=spec.model_copy(update={"kubelet": kubelet}))
+    return replace(snapshot, inventory=inventory)
+
+
+def test_what_the_spec_accepts_is_no_warning() -> None:
+    assert list_states(diagnose_items(warnings__nodes=read_cgroup_events()), "warning") == []
+
+
 def test_warnings_of_one_reason_about_nodes_are_one_note() -> None:
-    diagnosis = diagnose_items(warnings__nodes=read_events("warnings.nodes", "usual", 1, "CgroupV1"))
+    diagnosis = diagnose(refuse_cgroup_v1(build_snapshot(warnings__nodes=read_cgroup_events())))
     (state,) = list_states(diagnosis, "warning")
     assert state.subjects == ("node host1", "node host2")
     assert state.message.startswith("CgroupV1: cgroup v1 detected.")
