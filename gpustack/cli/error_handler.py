@@ -33,7 +33,7 @@ HINTS: dict[str, Hint] = {
     "profile-not-idle": Command("gpustack", "gpu", "top", "pods", "--once", note="shows whose they are"),
     "profile-nothing": Command("gpustack", "gpu", "top", "--once"),
     "profile-threshold": Command("gpustack", "profile", "thresholds"),
-    "metrics-recording": Prose("--record FILE of the same command writes one"),
+    "metrics-recording": Prose("the same command with --record FILE, and without --from, writes one"),
     "output-exists": Prose("the same command with --force, or with the name of another file"),
     "prometheus-login": Prose("the same command with --token-file, --basic-auth-file or --client-certificate FILE"),
 }

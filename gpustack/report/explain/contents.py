@@ -8,7 +8,7 @@ from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.report.explain.alerts import read_alerts
-from gpustack.report.explain.documents import list_documents
+from gpustack.report.explain.documents import list_chapters, list_documents
 from gpustack.report.explain.faults import list_faults, list_states
 from gpustack.report.explain.gpu import METRIC, XID, explain_metric, explain_xid, find_kinds
 from gpustack.report.explain.pages import (
@@ -106,7 +106,7 @@ def explain_topic(*words: str) -> str:
 def find_entries(words: Sequence[str]) -> list[tuple[str, str]]:
     """Find the pages whose name and title have all the words, whatever their case."""
     entries = [entry for section in list_sections().values() for entry in section.items()]
-    entries += list_numbered_pages()
+    entries += [*list_numbered_pages(), *list_chapters()]
     return [
         (name, title)
         for name, title in entries

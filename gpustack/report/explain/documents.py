@@ -1,13 +1,15 @@
 """The documents of docs/, which an installation has too: pages and help name them, and `gpustack explain`
 prints them by their names, as they are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from gpustack.config.resources import locate_docs
 from gpustack.files.read import read_text
 
 FOLDER = "docs/"
+HAS_PAGES = ("docs/alerts.md", "docs/commands.md", "docs/series.md", "docs/settings.md")
+"""Documents whose chapters are pages of their own."""
 
 
 @cache
@@ -15,6 +17,18 @@ def list_documents() -> Mapping[str, str]:
     """List the headings of all documents by name, such as docs/limits.md. Raise FileNotFoundError where the
     installation lacks them."""
     return {f"{FOLDER}{path.name}": read_heading(read_text(path)) for path in sorted(locate_docs().glob("*.md"))}
+
+
+@cache
+def list_chapters() -> Sequence[tuple[str, str]]:
+    """List the headings within all documents, each with the name of its document."""
+    return [
+        (name, line.lstrip("# "))
+        for name in list_documents()
+        if name not in HAS_PAGES
+        for line in read_document(name).splitlines()
+        if line.startswith(("## ", "### "))
+    ]
 
 
 def read_heading(text: str) -> str:

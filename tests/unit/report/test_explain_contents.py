@@ -48,6 +48,10 @@ def test_words_find_all_pages_that_have_them() -> None:
     assert all("gpu" in line.casefold() and "driver" in line.casefold() for line in lines)
 
 
+def test_words_find_chapters_of_documents() -> None:
+    assert "  docs/monitoring.md  A first GPU job: a load to look at\n" in explain_topic("gpu", "job")
+
+
 @pytest.mark.parametrize("word", ["", "zzzz"])
 def test_no_page_is_found_by_a_word_that_none_has(word: str) -> None:
     assert bool(find_entries([word])) == (word == "")
