@@ -1,4 +1,5 @@
-"""File systems below images, containers, logs and etcd that are full or read-only."""
+"""File systems below images, containers, logs and etcd that are full or read-only, and those of programs that forbid
+that these are run."""
 
 from collections.abc import Iterator
 
@@ -7,6 +8,7 @@ from gpustack.command import Command
 from gpustack.doctor.checks.host.disk import FULL
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.host.disk import DISK, Disk
+from gpustack.probes.host.noexec import NOEXEC
 
 
 def observe_disks(view: View) -> Iterator[AbnormalState]:
@@ -27,4 +29,15 @@ def describe_troubles(disk: Disk) -> dict[str, str]:
     return troubles | dict.fromkeys(disk.readonly, "it is mounted read-only")
 
 
+def observe_programs(view: View) -> Iterator[AbnormalState]:
+    for folder in view[NOEXEC]:
+        message = "it is mounted noexec: the programs in it are there, and cannot be run"
+        command = Command("findmnt", "-o", "TARGET,OPTIONS", "-T", folder)
+        subject = f"file system of {folder}"
+        yield AbnormalState("disk-unusable", "broken", (view.location,), (subject,), message, command)
+
+
+PROGRAM_OBSERVERS = (
+    Observer("programs", "Folders of programs", observe_programs, (NOEXEC,), scope="host", yields=True),
+)
 OBSERVERS = (Observer("disks", "Disks of hosts", observe_disks, (DISK,), scope="host", yields=True),)

@@ -7,6 +7,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.containerd.daemon import RUNTIME
+from gpustack.probes.host.noexec import NOEXEC
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES
@@ -105,6 +106,8 @@ def programs_missing(view: View) -> Result:
     programs = frozenset().union(*(view[CNI_PROGRAMS][folder] for folder in folders))
     expected_programs = set(PROGRAMS) - (set() if view[FLANNELD].conflist else {"flannel"})
     location = f" in {format_value(folders)}"
+    if view.has_fact(NOEXEC) and (forbidden := set(folders) & set(view[NOEXEC])):
+        raise FactUnavailable(f"nothing in {format_value(forbidden)} can be run: it is mounted noexec")
     if missing := expected_programs - programs:
         return Result(
             subject, format_value(PROGRAMS), f"no {format_value(missing)}{location}, or not executable on this host"

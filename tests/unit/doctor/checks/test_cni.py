@@ -101,6 +101,19 @@ def test_missing_programs_of_cni_fail() -> None:
     assert judge_at("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "failed"
 
 
+def test_programs_that_a_mount_forbids_to_run_are_not_missing() -> None:
+    """To install them again changes nothing (projectcalico/cni-plugin#891)."""
+    programs, forbidden = read_case("cni.programs", "noexec"), read_case("host.noexec", "opt")
+    judgement = judge_at("cni-plugin-binaries-missing", programs, RUNTIME, forbidden)
+    assert (judgement.outcome, judgement.reason) == (
+        "unknown", "nothing in /opt/cni/bin can be run: it is mounted noexec",
+    )  # fmt: skip
+    assert (
+        judge_at("cni-plugin-binaries-missing", programs, RUNTIME, read_case("host.noexec", "usual")).outcome
+        == "failed"
+    )
+
+
 def test_programs_where_containerd_does_not_look_are_missing() -> None:
     """Debian's own containerd looks in a folder that kubernetes-cni does not fill."""
     debian = read_case("containerd.runtime", "prepared-debian-12", ('"/opt/cni/bin"', '"/usr/lib/cni"'))

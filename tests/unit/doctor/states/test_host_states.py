@@ -8,7 +8,10 @@ from tests.worlds.snapshots.answers import place_answers, read_case
 from tests.worlds.snapshots.hosts import build_snapshot
 
 MODULES = (disks, daemons, control_planes, packages, kernels, gpus)
-OBSERVERS = tuple(observer for module in MODULES for observer in module.OBSERVERS if observer.scope == "host")
+OBSERVERS = (
+    *(observer for module in MODULES for observer in module.OBSERVERS if observer.scope == "host"),
+    *disks.PROGRAM_OBSERVERS,
+)
 Edit = tuple[str, str]
 
 
@@ -28,6 +31,7 @@ def observe_answer(probe: str, case: str, *edits: Edit) -> list[AbnormalState]:
     [
         ("storage.disk", "failing", "disk-unusable", "broken", "2 % of the space and 100 % of the inodes are free"),
         ("storage.disk", "failing", "disk-unusable", "broken", "it is mounted read-only"),
+        ("host.noexec", "opt", "disk-unusable", "broken", "it is mounted noexec: the programs in it are there"),
         ("kubelet.start", "unknown-flag", "unit-stopped", "broken", "unknown flag: --container-runtime"),
         ("units.services", "fails-again-and-again", "unit-stopped", "broken", "not active, enabled: ended by itself"),
         ("kubeadm.last-log", "unknown-flag", "static-pod-stopped", "broken", "Error: unknown flag: --no-such-flag"),
