@@ -6,6 +6,7 @@ from gpustack.doctor.states import (
     bindings,
     budgets,
     certificate_requests,
+    claims,
     containers,
     contradictions,
     control_planes,
@@ -61,7 +62,7 @@ OPTIONAL_OBSERVERS = (
     *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS, *certificate_requests.OBSERVERS,
     *failure_counts.OBSERVERS, *leaders.OBSERVERS,
     *diverted_routes.OBSERVERS, *reverse_paths.OBSERVERS, *logged_errors.OBSERVERS,
-    *disks.PROGRAM_OBSERVERS,
+    *disks.PROGRAM_OBSERVERS, *claims.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

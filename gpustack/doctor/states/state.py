@@ -30,6 +30,7 @@ Kind = Literal[
     "boot-unproven",
     "budget-never-allows",
     "certificate-pending",
+    "claim-unbound",
     "container-killed",
     "container-log",
     "container-not-running",

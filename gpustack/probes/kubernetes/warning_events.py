@@ -1,4 +1,5 @@
-"""Events of the type Warning: of namespaces of the platform, and of nodes, whose events are in the namespace default.
+"""Events of the type Warning: of namespaces of the platform; of nodes, whose events are in the namespace default; and
+of claims for volumes in all namespaces.
 
 The API keeps an event for an hour. The scheduler writes `eventTime` and `series`, the kubelet and the controllers write
 `firstTimestamp`, `lastTimestamp` and `count` (k8s.io/api core/v1, Event).
@@ -66,3 +67,8 @@ FLANNEL_WARNINGS = build_probe("warnings.flannel", "kube-flannel")
 GPU_WARNINGS = build_probe("warnings.gpu", "$GPU_NAMESPACE")
 MONITORING_WARNINGS = build_probe("warnings.monitoring", "$MONITORING")
 KEDA_WARNINGS = build_probe("warnings.keda", "$KEDA")
+CLAIM_WARNINGS = Probe(
+    "warnings.claims",
+    Api("/api/v1/events?fieldSelector=type%3DWarning%2CinvolvedObject.kind%3DPersistentVolumeClaim&limit=500", FIELDS),
+    parse_each(parse_warning_event),
+)
