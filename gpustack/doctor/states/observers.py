@@ -42,6 +42,7 @@ from gpustack.doctor.states import (
     reverse_paths,
     scraped_objects,
     service_pods,
+    silences,
     units,
     unproven_boots,
     warning_events,
@@ -62,7 +63,7 @@ OPTIONAL_OBSERVERS = (
     *kubelet_settings.OBSERVERS, *service_pods.OBSERVERS, *certificate_requests.OBSERVERS,
     *failure_counts.OBSERVERS, *leaders.OBSERVERS,
     *diverted_routes.OBSERVERS, *reverse_paths.OBSERVERS, *logged_errors.OBSERVERS,
-    *disks.PROGRAM_OBSERVERS, *claims.OBSERVERS,
+    *disks.PROGRAM_OBSERVERS, *claims.OBSERVERS, *silences.OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

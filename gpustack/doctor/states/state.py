@@ -25,6 +25,7 @@ Kind = Literal[
     "access-denied",
     "access-refused",
     "alerts-firing",
+    "alerts-silenced",
     "answer-refused",
     "api-unavailable",
     "boot-unproven",
