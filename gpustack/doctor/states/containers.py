@@ -1,6 +1,7 @@
 """Containers that do not run, run and are not ready, or are restarted again and again."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gpustack.ask.probe import Probe
@@ -13,9 +14,11 @@ from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
 from gpustack.probes.kubernetes.container_logs import ContainerLog
 from gpustack.probes.kubernetes.pod_states import (
+    ENDING_PODS,
     FLANNEL_PODS,
     GPU_PODS,
     KEDA_PODS,
+    MANY_RESTARTS,
     MONITORING_PODS,
     PENDING_PODS,
     STORAGE_PODS,
@@ -24,9 +27,9 @@ from gpustack.probes.kubernetes.pod_states import (
     PodState,
 )
 from gpustack.probes.kubernetes.pods import BEFORE
+from gpustack.probes.kubernetes.probe_failures import PROBE_FAILURES
 from gpustack.steps.platform_namespaces import list_platform_namespaces
 
-MANY_RESTARTS = 3
 SHORT_RUN = timedelta(minutes=10)
 """The kubelet restarts a container that has run for so long at once again (pkg/kubelet, twice MaxContainerBackOff)."""
 LONG_START = timedelta(minutes=10)
@@ -206,15 +209,29 @@ def has_words(container: Container) -> bool:
 
 
 def observe_gpu_pods(view: View) -> Iterator[AbnormalState]:
-    """List containers that do not start, of pods with GPUs in the namespaces of users. Those that once ran are left to
-    their users."""
-    for pod in view[PENDING_PODS]:
+    """List containers that do not start, or are restarted again and again, of pods with GPUs in namespaces of users:
+    they hold GPUs and do no work. What else happens to those that once ran is left to their users."""
+    restarted_pods = view[ENDING_PODS] if view.has_fact(ENDING_PODS) else ()
+    for pod in (*view[PENDING_PODS], *restarted_pods):
         if pod.gpus and pod.namespace not in list_platform_namespaces(view) and not pod.deleted:
-            yield from list_states(view, pod)
+            yield from (add_probe_failure(view, state) for state in list_states(view, pod))
+
+
+def add_probe_failure(view: View, state: AbnormalState) -> AbnormalState:
+    """Return the state of a container with what its probes say, where they fail: the kubelet ends it for that, and an
+    exit code alone looks like a crash. Of pods of the platform their events say it."""
+    failures = view[PROBE_FAILURES] if view.has_fact(PROBE_FAILURES) else {}
+    words = failures.get(state.subjects[0].removeprefix("pod "))
+    return replace(state, message=f"{state.message}; {words}", topic=state.message) if words else state
 
 
 OBSERVERS = (
-    Observer("containers-with-gpus", "Containers with GPUs that do not start", observe_gpu_pods, (PENDING_PODS,)),
+    Observer(
+        "containers-with-gpus",
+        "Containers with GPUs that do not start",
+        observe_gpu_pods,
+        (PENDING_PODS, ENDING_PODS, PROBE_FAILURES),
+    ),
     build_observer(SYSTEM_PODS, "kube-system"),
     build_observer(FLANNEL_PODS, "kube-flannel"),
     build_observer(STORAGE_PODS, "local-path-storage"),

@@ -18,6 +18,8 @@ from gpustack.probes.parsing import parse_optional_time, parse_quantity
 
 APP = ("app", "app.kubernetes.io/name")
 HEALTHY = "Healthy"
+MANY_RESTARTS = 3
+"""Restarts of a container from which on it is restarted again and again."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +181,24 @@ def count_gpus(container: Any) -> int:
 
 
 def prune_ending_pods(text: str) -> str:
-    """Keep the pods whose deletion was requested: of all others that run, nothing is recorded."""
-    items = [entry for entry in read_items(load_json(text)) if entry["metadata"].get("deletionTimestamp")]
+    """Keep the pods whose deletion was requested, and those with GPUs of which a container was restarted often: of all
+    others nothing is recorded."""
+    items = [
+        entry
+        for entry in read_items(load_json(text))
+        if entry["metadata"].get("deletionTimestamp") or (has_gpus(entry) and is_restarted(entry))
+    ]
     return dump_json({"items": items}, separators=(",", ":"))
+
+
+def has_gpus(entry: Any) -> bool:
+    return any(count_gpus(container) for container in entry.get("spec", {}).get("containers", ()))
+
+
+def is_restarted(entry: Any) -> bool:
+    status = entry.get("status", {})
+    containers = (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
+    return any(container.get("restartCount", 0) >= MANY_RESTARTS for container in containers)
 
 
 KEEP = (
@@ -213,7 +230,8 @@ PLATFORM_PODS = (SYSTEM_PODS, FLANNEL_PODS, STORAGE_PODS, GPU_PODS, MONITORING_P
 """The pods of each namespace of the platform."""
 PENDING_PODS = build_probe("pods.pending", "/api/v1/pods?fieldSelector=status.phase%3DPending")
 ENDING_PODS = replace(
-    build_probe("pods.ending", "/api/v1/pods?fieldSelector=status.phase%3DRunning"), pruner=prune_ending_pods
+    build_probe("pods.ending", "/api/v1/pods?fieldSelector=status.phase%21%3DPending"), pruner=prune_ending_pods
 )
-"""The pods of all namespaces that run although their deletion was requested."""
+"""The pods of all namespaces that are there although their deletion was requested, those that ended among them, and
+those with GPUs that are restarted."""
 FAILED_PODS = build_probe("pods.failed", "/api/v1/pods?fieldSelector=status.phase%3DFailed&limit=500")

@@ -3,6 +3,8 @@
 The messages are quoted from public reports, which are named beside them.
 """
 
+import json
+from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from gpustack.doctor.diagnose import diagnose
+from gpustack.probes.kubernetes.pod_states import ENDING_PODS
 from tests.unit.doctor.states.objects import (
     build_healthy,
     build_snapshot,
@@ -202,3 +205,24 @@ def test_a_container_whose_startup_probe_fails_for_minutes_is_a_risk() -> None:
         ("pod kube-system/kube-apiserver-host1, container kube-apiserver",),
     )
     assert state.message == "It runs, and its startup probe does not succeed; in the end the kubelet restarts it."
+
+
+def test_a_pod_of_a_user_with_gpus_that_its_probe_ends_again_and_again_is_a_note() -> None:
+    (pod,) = read_recorded_items("pods.ending", "restarts")
+    last = pod["status"]["containerStatuses"][0]["lastState"]["terminated"]
+    last |= {"startedAt": format_time(2), "finishedAt": format_time(1)}
+    failures = read_recorded_items("pods.probe-failures", "usual")
+    diagnosis = diagnose_items(pods__ending=[pod], pods__probe_failures=failures)
+    (state,) = list_states(diagnosis, "container-restarts")
+    assert (state.severity, state.count) == ("note", 3)
+    assert state.message.startswith("exit code 137 (Error); Liveness probe failed: dial tcp 10.244.")
+    assert state.message.endswith(":8000: connect: connection refused")
+
+
+def test_of_pods_that_run_those_with_gpus_that_restart_are_kept() -> None:
+    (pod,) = read_recorded_items("pods.ending", "restarts")
+    idle, young = deepcopy(pod), deepcopy(pod)
+    idle["spec"]["containers"] = [{"resources": {}}]
+    young["status"]["containerStatuses"][0]["restartCount"] = 2
+    text = ENDING_PODS.prune_output(json.dumps({"items": [idle, pod, young]}))
+    assert json.loads(text) == {"items": [pod]}

@@ -13,6 +13,7 @@ from tests.unit.doctor.states.objects import (
     make_container,
     make_pod,
     read_items,
+    read_recorded_items,
     render,
 )
 
@@ -101,3 +102,16 @@ def test_the_warning_of_the_kubelet_about_it_is_reported() -> None:
     (state,) = list_states(diagnosis, "pod-not-ended")
     assert state.message.endswith(f"; FailedKillPod: {KILL}")
     assert KILL in render(diagnosis)
+
+
+def test_a_pod_of_a_user_that_ended_and_is_held_by_a_finalizer_is_a_note() -> None:
+    (pod,) = read_recorded_items("pods.ending", "held")
+    pod["metadata"]["deletionTimestamp"] = format_time(5)
+    (state,) = list_states(diagnose_items(pods__ending=[pod]), "pod-not-ended")
+    assert (state.severity, state.subjects) == ("note", ("pod default/trainer2",))
+    assert state.message.endswith("waits for what has set its finalizers training.example.com/cleanup")
+
+
+def test_of_pods_that_ended_those_that_were_deleted_are_asked_for() -> None:
+    """A pod that a finalizer holds has ended, and its phase is Succeeded or Failed."""
+    assert "status.phase%21%3DPending" in str(ENDING_PODS.question)
