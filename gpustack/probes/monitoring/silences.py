@@ -51,7 +51,7 @@ def parse_silence(entry: Any) -> Silence:
     return Silence(
         entry["id"],
         tuple(format_matcher(matcher) for matcher in matchers),
-        all(takes_any(matcher) for matcher in matchers),
+        all(is_open(matcher) for matcher in matchers),
         entry.get("createdBy", ""),
         shorten_message(" ".join(str(entry.get("comment", "")).split())),
         parse_optional_time(entry.get("startsAt")),
@@ -59,8 +59,8 @@ def parse_silence(entry: Any) -> Silence:
     )
 
 
-def takes_any(matcher: Any) -> bool:
-    """Tell whether a matcher takes every alert that has its label; each alert has a name and a severity."""
+def is_open(matcher: Any) -> bool:
+    """Tell whether a matcher is open: it takes every alert that has its label; each alert has a name and a severity."""
     return bool(matcher["isRegex"]) and matcher.get("isEqual", True) and matcher["value"] in ANYTHING
 
 
