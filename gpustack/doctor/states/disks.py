@@ -38,6 +38,6 @@ def observe_programs(view: View) -> Iterator[AbnormalState]:
 
 
 PROGRAM_OBSERVERS = (
-    Observer("programs", "Folders of programs", observe_programs, (NOEXEC,), scope="host", yields=True),
+    Observer("programs", "Directories of programs", observe_programs, (NOEXEC,), scope="host", yields=True),
 )
 OBSERVERS = (Observer("disks", "Disks of hosts", observe_disks, (DISK,), scope="host", yields=True),)
