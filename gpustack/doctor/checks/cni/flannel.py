@@ -106,7 +106,8 @@ def programs_missing(view: View) -> Result:
     programs = frozenset().union(*(view[CNI_PROGRAMS][folder] for folder in folders))
     expected_programs = set(PROGRAMS) - (set() if view[FLANNELD].conflist else {"flannel"})
     location = f" in {format_value(folders)}"
-    if view.has_fact(NOEXEC) and (forbidden := set(folders) & set(view[NOEXEC])):
+    forbidden_folders = view[NOEXEC] if view.has_fact(NOEXEC) else ()
+    if forbidden := set(folders).intersection(forbidden_folders):
         raise FactUnavailable(f"nothing in {format_value(forbidden)} can be run: it is mounted noexec")
     if missing := expected_programs - programs:
         return Result(
