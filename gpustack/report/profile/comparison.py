@@ -41,7 +41,7 @@ def list_rows(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[R
         if changes:
             yield Row()
             yield Row(heading)
-            yield from (Row("", format_row(change)) for change in changes)
+            yield from (Row(format_row(change), f"  {change.name:16} ") for change in changes)
     yield Row()
     differing = [trait for trait in comparison.machine if trait.differs]
     yield Row("other hosts or GPUs" if differing else "the same hosts and GPUs, as far as known")
@@ -89,7 +89,7 @@ def describe_energy(comparison: Comparison) -> str:
 def format_row(change: Change) -> str:
     values = f"{format_value(change.before, change.unit):>11} {format_value(change.after, change.unit):>11}"
     noise = format_percent(change.share_noise, "") or ("unknown" if change.noise is None else "0")
-    return f"  {change.name:16} {values} {format_percent(change.share):>10}  ± {noise}"
+    return f"{values} {format_percent(change.share):>10}  ± {noise}"
 
 
 class RunShape(Shape):

@@ -9,9 +9,11 @@ from gpustack.report.doctor.text import print_heading
 from gpustack.report.explain.width import wrap_for_terminal
 from gpustack.report.findings import print_field, print_text
 from gpustack.report.gpus.metrics import render_human
+from gpustack.report.profile.comparison import render_human as render_comparison
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from tests.worlds.prometheus.gpu_series import make_metrics
+from tests.worlds.prometheus.workloads import compare_runs
 
 FACTS = "seen: 2 of 2 nodes Ready, 22 of 22 pods of gpu-operator, monitoring ready, 4 GPUs allocatable"
 
@@ -81,3 +83,9 @@ def test_the_line_about_a_recording_is_wrapped_on_a_terminal_alone(
     text = "recording examples/recordings/api-server-down.jsonl of 2026-11-30 15:55 UTC: 2 hosts of inventory mycluster"
     assert width - 40 < max(map(len, wrap_for_terminal(text).splitlines())) <= width
     assert " ".join(wrap_for_terminal(text).split()) == text
+
+
+def test_a_comparison_fits_into_a_narrow_terminal() -> None:
+    with (console := Terminal(width=40)).capture() as capture:
+        render_comparison(console, *compare_runs())
+    assert [line for line in capture.get().splitlines() if len(line) > 40] == []
