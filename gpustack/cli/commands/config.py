@@ -5,7 +5,6 @@ import sys
 from gpustack.cli import options, session
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.root import ROOT, SETUP
-from gpustack.config.addresses import is_example
 
 app = build_group("Check an inventory and its spec.", "gpustack config validate -i mycluster")
 ROOT.add_typer(app, name="config", rich_help_panel=SETUP)
@@ -27,6 +26,8 @@ def validate(inventory: options.InventoryOption = None) -> None:
     """Check an inventory and its spec, and print every mistake with file and key.
 
     No host is asked. Exit status 0 means that the other commands accept the inventory."""
+    from gpustack.config.addresses import is_example
+
     hosts = session.open_inventory(inventory, ask_password=False, quiet=True)
     names = ", ".join(host.name for host in hosts.hosts)
     sys.stdout.write(f"valid: {hosts.summary} ({names})\n")
