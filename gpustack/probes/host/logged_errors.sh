@@ -43,6 +43,7 @@ fi
 echo '== units'
 list_units -u containerd -u kubelet | list_errors marked
 set --
+# shellcheck disable=SC2043 # they are several
 for unit in UNITS; do
   set -- "$@" -u "$unit"
 done
