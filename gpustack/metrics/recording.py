@@ -4,7 +4,7 @@ The first line is `{schema, recorded_at, url, spec}`. Each further line is an an
 asks the same queries, because the time that it asks for first is recorded as well.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,9 +101,9 @@ def read_answers(path: Path) -> Recording:
     """Read a recording. Raise UsageError for a file that is missing, or that is no recording of this release."""
     try:
         with open_file(path, MAX_BYTES) as file:
-            header = parse_line(file.readline(), 1, parse_json)
+            header = parse_line(file.readline(), 1)
             spec, url = parse_header(header)
-            answers = [parse_answer(parse_line(line, number, load_json), number) for number, line in enumerate(file, 2)]
+            answers = [parse_answer(parse_line(line, number), number) for number, line in enumerate(file, 2)]
             return Recording(RecordedWeb(Access(url), {answer.question: answer for answer in answers}), spec)
     except OSError as error:
         raise UsageError("metrics-recording", f"{path} cannot be read.", describe_os_error(error)) from None
@@ -112,10 +112,11 @@ def read_answers(path: Path) -> Recording:
         raise UsageError("metrics-recording", message, shorten_message(str(error))) from None
 
 
-def parse_line(line: bytes, number: int, parse: Callable[[bytes], Any]) -> dict[str, Any]:
-    """Parse a line of a recording. Raise ValueError with its number where it is no mapping."""
+def parse_line(line: bytes, number: int) -> dict[str, Any]:
+    """Parse a line of a recording, the first one within the bounds of a document. Raise ValueError with its number
+    where it is no mapping."""
     try:
-        document = parse(line)
+        document = parse_json(line) if number == 1 else load_json(line)
     except (ValueError, RecursionError):
         raise ValueError(f"line {number}: expected JSON") from None
     if not isinstance(document, dict):

@@ -12,7 +12,7 @@ list_errors() {
         text ~ /(^|[ \t])level="?(error|ERROR|fatal|FATAL|panic|crit)/ ||
         text ~ /"(level|severity)": ?"(error|ERROR|fatal|FATAL|panic|crit|CRITICAL)"/
     }
-    /^==> .* <==$/ {log_name = substr($2, 3); sub(/[/][^/]*$/, "", log_name); is_file = 1; next}
+    $1 == "==>" {log_name = substr($2, 3); sub(/[/][^/]*$/, "", log_name); is_file = 1; next}
     !/^[0-9][0-9][0-9][0-9]-/ {next}
     {
       text = $0
