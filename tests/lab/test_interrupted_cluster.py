@@ -113,12 +113,14 @@ def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, interruption: Break) -
         # An earlier fix, which outlives the next boot.
         stage.on(host.name, "rm -f /etc/sysctl.d/zzz-gpustack.conf")
     inject.inject_fault(stage.story.lab, f"{FAULT}/overridden")
-    run = begin(stage, "doctor", FAULT, "--fix", "--yes")
+    # The fix overrides a file of somebody else, so that --yes does not confirm it.
+    options = ("--fix", "--yes-to", FAULT)
+    run = begin(stage, "doctor", FAULT, *options)
     run.wait_for_step("remedy/sysctl")
     delay = stage.rng.uniform(0, 2)
     pause(run, delay)
     interruption(stage, run, "")
-    begin(stage, "doctor", "--fix", "--yes").end(limit=1800)
+    begin(stage, "doctor", FAULT, *options).end(limit=1800)
     witness.wait_until("doctor finds nothing", lambda: is_healthy(stage, gpustack), limit=600)
     assert aftermath.list_leftovers(stage) == {}
     write_row(

@@ -4,16 +4,20 @@ from collections.abc import Iterator
 
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.doctor.checks.host.kernel import FORWARD
 from gpustack.doctor.states.state import AbnormalState, Observer
+from gpustack.probes.kernel.settings import SYSCTL
 from gpustack.probes.network.route_decisions import ROUTE_DECISIONS, RouteDecision
 
 
 def observe_decisions(view: View) -> Iterator[AbnormalState]:
-    """List the networks of pods that the kernel reaches by another link than that of the main table, or not at all."""
+    """List the networks of pods that the kernel reaches by another link than that of the main table, or not at all.
+    While it forwards no packet, its decision on those of pods says nothing of routes."""
     facts = view[ROUTE_DECISIONS]
+    forwards = not view.has_fact(SYSCTL) or view[SYSCTL].live.get(FORWARD) != "0"
     diverted: dict[tuple[str, str], RouteDecision] = {}
     for decision in facts.decisions:
-        if decision.diverted:
+        if decision.diverted and (forwards or decision.sender == "host"):
             diverted.setdefault((decision.prefix, decision.words), decision)
     rules = f"; rules of routing: {'; '.join(facts.rules)}" if facts.rules else ""
     for decision in diverted.values():

@@ -1,6 +1,7 @@
 """Routes to pods of other nodes that a rule of routing takes over (siderolabs/extensions#626)."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -13,11 +14,19 @@ PROBE = "network.route-decisions"
 END = "from 10.244.1.250 via 10.244.0.0 dev flannel.1 \n"
 
 
-def list_route_states(*edits: tuple[str, str], case: str = "usual") -> list[AbnormalState]:
+def list_route_states(
+    *edits: tuple[str, str], case: str = "usual", forwarding: Literal["0", "1"] = "1"
+) -> list[AbnormalState]:
     healthy = build_healthy()
     host = healthy.inventory.cluster_hosts[0].name
-    answer = replace(read_case(PROBE, case, *edits), location=host)
-    return list_states(diagnose(replace(healthy, answers={**healthy.answers, (PROBE, host): answer})), "route-diverted")
+    sysctls = healthy.answers["kernel.sysctls", host]
+    answers = {
+        (PROBE, host): replace(read_case(PROBE, case, *edits), location=host),
+        ("kernel.sysctls", host): replace(
+            sysctls, stdout=sysctls.stdout.replace("net.ipv4.ip_forward 1", f"net.ipv4.ip_forward {forwarding}")
+        ),
+    }
+    return list_states(diagnose(replace(healthy, answers={**healthy.answers, **answers})), "route-diverted")
 
 
 def test_a_route_that_a_rule_takes_is_broken_with_the_rule() -> None:
@@ -37,3 +46,13 @@ def test_a_route_by_another_link_is_broken_also_of_pods_alone() -> None:
 @pytest.mark.parametrize("rule", ["", "rule 5270:\tfrom all lookup 52\n"], ids=["usual", "rule-without-effect"])
 def test_a_rule_that_leaves_the_route_is_no_state(rule: str) -> None:
     assert list_route_states((END, f"{END}{rule}")) == []
+
+
+def test_what_a_host_that_forwards_nothing_says_of_pods_is_no_state() -> None:
+    """The words are those of a lab host on which forwarding was switched off."""
+    edits = (("10.244.0.1 from 10.244.1.250 via 10.244.0.0 dev flannel.1 ", "RTNETLINK answers: No route to host"),)
+    (state,) = list_route_states(*edits)
+    assert state.message.endswith("(of its pods): RTNETLINK answers: No route to host")
+    assert list_route_states(*edits, forwarding="0") == []
+    of_host = ("10.244.0.1 via 10.244.0.0 dev flannel.1 src 10.244.1.0 uid 0 ", "RTNETLINK answers: Invalid argument")
+    assert len(list_route_states(of_host, *edits, forwarding="0")) == 1
