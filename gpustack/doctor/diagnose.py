@@ -13,13 +13,14 @@ from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS, PAIRS
 from gpustack.doctor.ended_units import limit_remedy
 from gpustack.doctor.entry import Fault
+from gpustack.doctor.error_selection import select_logged_errors
 from gpustack.doctor.finding import Diagnosis, Drift, Judgements, Place, Verdict, filter_judgements
 from gpustack.doctor.graph import Graph, load_graph
 from gpustack.doctor.peers import group_peers
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
 from gpustack.doctor.recent_changes import find_preceding_changes, find_recent_changes
-from gpustack.doctor.second_round import add_last_lines, select_logged_errors
+from gpustack.doctor.second_round import add_last_lines
 from gpustack.doctor.severity import find_own_severity, is_broken
 from gpustack.doctor.starting import Start, find_starts, select_starts
 from gpustack.doctor.states.observers import OBSERVERS, OPTIONAL_OBSERVERS

@@ -4,7 +4,7 @@ cause explains.
 A recording without a second round is diagnosed as before, and what a second round does not answer says nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,6 @@ from gpustack.ask.view import View
 from gpustack.config.spec import Spec
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.states.logged_errors import KIND as LOGGED_ERROR
-from gpustack.doctor.states.logged_errors import find_new_errors, select_last_errors
 from gpustack.doctor.states.state import AbnormalState
 from gpustack.probes.gpu.logs import LOGS as LOGS_OF_GPUS
 from gpustack.probes.kubernetes.container_logs import LAST_LINES, LOGS, ContainerLog
@@ -40,26 +38,6 @@ def build_questions(diagnosis: Diagnosis) -> Questions | None:
         return None
     host = View(diagnosis.snapshot, View(diagnosis.snapshot, CLUSTER).acting_host)
     return Questions((LAST_LINES,), (host.location,), {LOGS: " ".join(map(str, logs))}) if host.reached else None
-
-
-def has_unexplained_break(diagnosis: Diagnosis) -> bool:
-    """Tell whether something does not work and no certain root cause explains it."""
-    has_states = any(state.severity == "broken" for state in list_unexplained_states(diagnosis))
-    has_likely_root = any(root.certainty != "certain" for root in diagnosis.select_roots("broken"))
-    return has_states or has_likely_root or bool(diagnosis.unexplained_symptoms)
-
-
-def select_logged_errors(diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the logged errors that say something: those that began with what is unexplained, or
-    where nothing is broken those that last. What a certain root cause explains has errors as its consequences."""
-    lasting_errors = [state for state in diagnosis.abnormal_states if state.kind == LOGGED_ERROR]
-    states = tuple(state for state in diagnosis.abnormal_states if state.kind != LOGGED_ERROR)
-    errors: Sequence[AbnormalState] = ()
-    if has_unexplained_break(diagnosis):
-        errors = find_new_errors(diagnosis.snapshot, states)
-    elif not diagnosis.select_roots("broken"):
-        errors = select_last_errors(lasting_errors)
-    return replace(diagnosis, abnormal_states=(*states, *errors))
 
 
 def list_unexplained_states(diagnosis: Diagnosis) -> Iterator[AbnormalState]:

@@ -9,13 +9,12 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.containerd.daemon import SOCKET
-from gpustack.probes.kubelet.settings import KUBELET_SETTINGS
+from gpustack.probes.kubelet.settings import FIELDS, FILE, KUBELET_SETTINGS
 from gpustack.probes.network.resolver import DOMAINS
 from gpustack.probes.proof import SERVICES
 
 DNS_PORT = 53
-FIELDS = "containerRuntimeEndpoint|clusterDNS|clusterDomain"
-SHOW_SETTINGS = Command("grep", "-A", "2", "-E", FIELDS, "/var/lib/kubelet/config.yaml")
+SHOW_SETTINGS = Command("grep", "-A", "2", "-E", FIELDS, FILE)
 
 
 def observe_runtime(view: View) -> Iterator[AbnormalState]:

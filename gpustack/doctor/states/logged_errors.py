@@ -7,26 +7,26 @@ start on.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.recent_changes import has_our_time
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, find_object, observe_all
+from gpustack.doctor.states.warning_events import DAWN
 from gpustack.probes.host.logged_errors import LOGGED_ERRORS, LoggedError
 
 KIND: Kind = "errors-logged"
 MARGIN = timedelta(minutes=10)
-"""How long before the first abnormal state its cause may have begun to be logged, and how long the errors of a start
-may begin after the log."""
+"""The time before the first abnormal state within which its cause may have begun to be logged, and the time after the
+beginning of a log within which the errors of a start begin."""
 FEWEST_ERRORS = 3
 """The errors within five minutes from which on one lasts."""
 MAX_STATES = 6
 """The most errors that are shown, those that began last."""
 MAX_ERRORS = 2
 """The most errors of one log."""
-BEGINNING = datetime.min.replace(tzinfo=UTC)
 NUMBER = re.compile(r"[0-9]+")
 
 
@@ -72,7 +72,7 @@ def find_new_errors(snapshot: Snapshot, states: Collection[AbnormalState]) -> Se
     has a state already."""
     errors, _ = observe_all((ALL_ERRORS,), snapshot)
     onsets = [state.onset for state in states if state.severity != "note" and state.onset]
-    earliest_time = min(onsets) - MARGIN if onsets else BEGINNING
+    earliest_time = min(onsets) - MARGIN if onsets else DAWN
     objects = {find_object(subject) for state in states for subject in state.subjects}
     return select_last_errors(
         error
@@ -84,7 +84,7 @@ def find_new_errors(snapshot: Snapshot, states: Collection[AbnormalState]) -> Se
 
 def select_last_errors(errors: Iterable[AbnormalState]) -> Sequence[AbnormalState]:
     """Select at most MAX_STATES, those that began last."""
-    return sorted(errors, key=lambda error: error.onset or BEGINNING, reverse=True)[:MAX_STATES]
+    return sorted(errors, key=lambda error: error.onset or DAWN, reverse=True)[:MAX_STATES]
 
 
 ALL_ERRORS = Observer("logged-errors", "Errors in logs", observe_errors, (LOGGED_ERRORS,), scope="host")

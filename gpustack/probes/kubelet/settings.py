@@ -7,6 +7,10 @@ from ipaddress import ip_address
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 
+FILE = "/var/lib/kubelet/config.yaml"
+FIELDS = "containerRuntimeEndpoint|clusterDNS|clusterDomain"
+"""The fields of the file, as grep takes them."""
+
 
 @dataclass(frozen=True)
 class KubeletSettings:
@@ -39,5 +43,5 @@ KUBELET_SETTINGS = Probe(
     "kubelet.settings",
     Lines(read_script(__file__, "settings.sh")),
     parse_kubelet_settings,
-    manual_command="grep -A 2 -E 'containerRuntimeEndpoint|clusterDNS|clusterDomain' /var/lib/kubelet/config.yaml",
+    manual_command=f"grep -A 2 -E '{FIELDS}' {FILE}",
 )

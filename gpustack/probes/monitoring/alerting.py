@@ -10,7 +10,7 @@ from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.host.egress import parse_comparisons
-from gpustack.probes.monitoring.workloads import PROMETHEUS, load_data
+from gpustack.probes.monitoring.workloads import ALERTMANAGER, PROMETHEUS, load_data
 from gpustack.probes.parsing import parse_optional_time, parse_yaml_mapping
 
 
@@ -120,7 +120,7 @@ FIRING_ALERTS = Probe(
 RECEIVERS = Probe(
     "alerting.receivers",
     Api(
-        "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy/api/v2/status",
+        f"{ALERTMANAGER}/api/v2/status",
         ("config.original",),
     ),
     parse_receivers,

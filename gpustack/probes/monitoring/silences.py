@@ -10,10 +10,9 @@ from typing import Any
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
+from gpustack.probes.monitoring.workloads import ALERTMANAGER
 from gpustack.probes.parsing import parse_optional_time
 
-ALERTMANAGER = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy"
-"""The path at the API server to the cluster's Alertmanager. The port's name is that of the chart."""
 ANYTHING = (".*", ".+", "^.*$", "^.+$", "(.*)", "(.+)")
 """Expressions that take every value that is not empty."""
 

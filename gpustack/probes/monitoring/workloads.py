@@ -18,6 +18,7 @@ from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
 
 GROUP = "monitoring.coreos.com"
 PROMETHEUS = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
+ALERTMANAGER = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy"
 """The path at the API server to the cluster's Prometheus. The port's name is that of the chart."""
 VERSION = "operator.prometheus.io/version"
 SELECTED = ("serviceMonitor", "podMonitor", "probe", "rule", "scrapeConfig")

@@ -12,8 +12,8 @@ from gpustack.report.doctor.states import format_subject
 from gpustack.report.format import format_locations
 from gpustack.rollout.next_command import build_command
 
-ANYWHERE = ("gpustack ", "kubectl ", "ssh ")
-"""Commands that begin so are not typed on the host of a finding."""
+REMOTE_PREFIXES = ("gpustack ", "kubectl ", "ssh ")
+"""The beginnings of commands that are not typed on the host of a finding."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def build_state_action(state: AbnormalState) -> Action:
 
 def name_hosts(command: Hint, locations: Sequence[str]) -> str:
     """Name the hosts on which a command is typed, such as `on gpu1`; empty for one that is typed elsewhere."""
-    if CLUSTER in locations or command.startswith(ANYWHERE):
+    if CLUSTER in locations or command.startswith(REMOTE_PREFIXES):
         return ""
     return f"on {format_locations(locations)}"
 

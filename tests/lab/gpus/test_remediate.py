@@ -19,6 +19,7 @@ import pytest
 from gpustack_lab import lab
 from tests.lab import roads
 from tests.lab.conftest import Run
+from tests.lab.gpus.test_gpus import count_allocatable
 from tests.lab.gpus.test_nodes import REST, build_budget, build_pod, build_server, is_ready, read_node
 from tests.lab.gpus.test_nodes import SPACE as PODS
 from tests.lab.monitored import apply, run_kubectl
@@ -209,8 +210,7 @@ def restart_device_plugin(two: lab.Lab, node: str) -> None:
     """Restart the device plugin, which offers a GPU that had an Xid only after a restart (k8s-device-plugin#1014)."""
     selection = ("-l", "app=nvidia-device-plugin-daemonset", "--field-selector", f"spec.nodeName={node}")
     run_kubectl(two, "-n", "gpu-operator", "delete", "pod", "--wait=false", *selection)
-    path = r"jsonpath={.status.allocatable.nvidia\.com/gpu}"
-    wait_until("both GPUs", lambda: run_kubectl(two, "get", "node", node, "-o", path) == "2", limit=240)
+    wait_until("both GPUs", lambda: count_allocatable(two, node) == "2", limit=240)
 
 
 def test_a_cordon_is_the_first_rung(two: lab.Lab, gpustack: Run) -> None:

@@ -102,7 +102,7 @@ def test_missing_programs_of_cni_fail() -> None:
 
 
 def test_programs_that_a_mount_forbids_to_run_are_not_missing() -> None:
-    """To install them again changes nothing (projectcalico/cni-plugin#891)."""
+    """A new installation of the programs would change nothing (projectcalico/cni-plugin#891)."""
     programs, mounts = read_case("cni.programs", "noexec"), read_case("host.noexec", "opt")
     judgement = judge_at("cni-plugin-binaries-missing", programs, RUNTIME, mounts)
     assert (judgement.outcome, judgement.reason) == (

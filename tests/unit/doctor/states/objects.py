@@ -19,6 +19,9 @@ from gpustack.report.terminal import Terminal
 from tests.worlds.snapshots.answers import read_case
 from tests.worlds.snapshots.healthy import build_healthy_snapshot
 
+GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
+"""The labels of the pods of Grafana in the namespace monitoring."""
+
 
 @cache
 def build_healthy() -> Snapshot:

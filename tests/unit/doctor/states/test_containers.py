@@ -14,6 +14,7 @@ import pytest
 from gpustack.doctor.diagnose import diagnose
 from gpustack.probes.kubernetes.pod_states import ENDING_PODS
 from tests.unit.doctor.states.objects import (
+    GRAFANA,
     build_healthy,
     build_snapshot,
     diagnose_items,
@@ -29,7 +30,6 @@ from tests.unit.doctor.states.objects import (
 )
 from tests.worlds.snapshots.answers import read_case
 
-GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
 PROMETHEUS = {
     "app.kubernetes.io/instance": "monitoring-prometheus",
     "app.kubernetes.io/managed-by": "prometheus-operator",

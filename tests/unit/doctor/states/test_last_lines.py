@@ -17,6 +17,7 @@ from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from gpustack.report.doctor.html import render_html
 from gpustack.report.doctor.json import render_json
 from tests.unit.doctor.states.objects import (
+    GRAFANA,
     build_healthy,
     build_snapshot,
     diagnose_items,
@@ -29,7 +30,6 @@ from tests.unit.doctor.states.objects import (
 )
 from tests.worlds.snapshots.answers import make_answer, read_case
 
-GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
 EXPORTER = {"app": "nvidia-dcgm-exporter"}
 GRAFANA_POD = "my-release-grafana-846948d9f4-vgxm7"
 GRAFANA_LOG = f"monitoring/{GRAFANA_POD}/init-chown-data/previous"

@@ -12,6 +12,7 @@ from gpustack.doctor.states.logged_errors import MAX_ERRORS, MAX_STATES
 from gpustack.probes.host.logged_errors import LOGGED_ERRORS
 from gpustack.probes.host.recent_changes import TIMES
 from tests.unit.doctor.states.objects import (
+    GRAFANA,
     build_healthy,
     build_snapshot,
     format_time,
@@ -22,7 +23,6 @@ from tests.unit.doctor.states.objects import (
 )
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
-GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
 RELOADER = "monitoring_prometheus-monitoring-prometheus-0_985aec14/config-reloader"
 RELOAD = 'level=error ts=2026 caller=runutil.go:117 msg="function failed. Retrying in next tick" err="trigger reload"'
 DISCOVERY = "gpu-operator_gpu-operator-node-feature-discovery-worker-nsg2t_d36c2986/worker"

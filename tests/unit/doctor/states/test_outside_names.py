@@ -13,6 +13,7 @@ from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from gpustack.probes.network.outside_name import OUTSIDE_NAME
 from gpustack.probes.network.pod_network import POD_PATHS
 from tests.unit.doctor.states.objects import (
+    GRAFANA,
     build_healthy,
     build_snapshot,
     list_states,
@@ -20,8 +21,6 @@ from tests.unit.doctor.states.objects import (
     make_pod,
 )
 from tests.worlds.snapshots.answers import place_answers, read_case
-
-GRAFANA = {"app.kubernetes.io/instance": "monitoring", "app.kubernetes.io/name": "grafana"}
 
 
 def list_name_states(*answers: Answer) -> list[tuple[str, tuple[str, ...], str]]:
