@@ -4,6 +4,8 @@ A line is a GPU or MIG instance. What only the board has (heat, power, clocks, l
 the exporter repeats it for each instance.
 """
 
+from collections.abc import Mapping
+
 from scripts.values.grafana import (
     Panel,
     build_heading,
@@ -41,10 +43,11 @@ def build_figure_panel(
     empty: str = UNREPORTED,
     board: bool = False,
     selection: str = THESE,
+    words: Mapping[int, str] | None = None,
 ) -> Panel:
     grouping, legend = (BOARD_BY, BOARD) if board else (BY, GPU)
     query = build_query(select_series(name, selection=selection, grouping=grouping), legend)
-    return build_lines(title, unit, query, description=description, top=top, empty=empty)
+    return build_lines(title, unit, query, description=description, top=top, empty=empty, words=words)
 
 
 def build_figures_panel(

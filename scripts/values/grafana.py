@@ -58,13 +58,18 @@ def build_lines(
     empty: str = "no data",
     top: float | None = None,
     width: int = 12,
+    words: Mapping[int, str] | None = None,
 ) -> Panel:
-    """Build a panel of lines over time. `top` is the upper end of the axis where it is known, as 1 for a ratio."""
+    """Build a panel of lines over time. `top` is the upper end of the axis where it is known, as 1 for a ratio. `words`
+    are shown in place of the values that are codes."""
     made = build_panel("timeseries", title, unit, queries, description=description, empty=empty)
     defaults = made["fieldConfig"]["defaults"]
     defaults["min"] = 0
     if top is not None:
         defaults["max"] = top
+    if words:
+        options = {str(code): {"index": index, "text": word} for index, (code, word) in enumerate(words.items())}
+        defaults["mappings"] = [{"type": "value", "options": options}]
     defaults["custom"] = {
         "drawStyle": "line",
         "lineWidth": 1,
@@ -148,16 +153,28 @@ def build_heading(title: str) -> Panel:
 
 
 def place_panels(panels: Iterable[Panel]) -> list[Panel]:
-    """Place panels left to right, in a new line where the next one does not fit; ids are in reading order."""
-    x = y = height = 0
-    done = []
-    for id, panel in enumerate(panels, 1):
-        size = panel["gridPos"]
-        if x + size["w"] > COLUMNS:
-            x, y, height = 0, y + height, 0
-        done.append({"id": id} | panel | {"gridPos": size | {"x": x, "y": y}})
-        x, height = x + size["w"], max(height, size["h"])
-    return done
+    """Place panels left to right, in a new line where the next one does not fit; ids are in reading order. A line that
+    is not full is stretched."""
+    lines: list[list[Panel]] = [[]]
+    for panel in panels:
+        if sum_widths(lines[-1]) + panel["gridPos"]["w"] > COLUMNS:
+            lines.append([])
+        lines[-1].append(panel)
+    placed: list[Panel] = []
+    y = 0
+    for line in lines:
+        x, taken = 0, sum_widths(line)
+        for panel in line:
+            size = panel["gridPos"]
+            width = size["w"] * COLUMNS // taken
+            placed.append({"id": len(placed) + 1} | panel | {"gridPos": size | {"x": x, "y": y, "w": width}})
+            x += width
+        y += max(panel["gridPos"]["h"] for panel in line)
+    return placed
+
+
+def sum_widths(panels: Iterable[Panel]) -> int:
+    return sum(panel["gridPos"]["w"] for panel in panels)
 
 
 def build_variable(

@@ -1,5 +1,10 @@
 """Dashboard of health: memory repairs, links, drivers' verdicts, and the state of Kubernetes and the operator."""
 
+import re
+
+from gpustack.gpus.fleet import ACTIONS
+from gpustack.health.sign import VERDICTS
+from gpustack.vocabulary.fields import find_fields
 from scripts.values.detail import BOARD, BOARD_BY, THESE, build_figure_panel, build_figures_panel, select_board_series
 from scripts.values.grafana import (
     Panel,
@@ -98,10 +103,16 @@ def build_link_panels() -> list[Panel]:
             "Fabric Manager",
             "none",
             "gpu_fabric_manager:state",
-            "1 not started, 2 in progress, 3 success, 4 failure; 0 where there is no NVSwitch.",
+            "State of the Fabric Manager; not supported where there is no NVSwitch.",
             board=True,
+            words=read_words("DCGM_FI_DEV_FABRIC_MANAGER_STATUS"),
         ),
     ]
+
+
+def read_words(name: str) -> dict[int, str]:
+    """Read the words for the values of an enumerated DCGM field from its description."""
+    return {int(code): word for code, word in re.findall(r"(\d+) ([^,.]+)", find_fields(name)[0].meaning)}
 
 
 def build_verdict_panels() -> list[Panel]:
@@ -110,15 +121,17 @@ def build_verdict_panels() -> list[Panel]:
             "Verdict",
             "none",
             "gpu_verdict:rank",
-            "By the sources in Prometheus: 0 ok, 1 watch, 2 restart-app, 3 unknown, 4 reset, 5 reboot, 6 replace.",
+            "By the sources in Prometheus, from the least to the most: " + ", ".join(VERDICTS) + ".",
             board=True,
+            words=dict(enumerate(VERDICTS)),
         ),
         build_figure_panel(
             "Recovery action",
             "none",
             "gpu_recovery_action:code",
-            "What the driver asks for: 0 nothing, 1 reset, 2 reboot, 3 drain peer-to-peer work, 4 drain and reset.",
+            "What the driver asks for.",
             board=True,
+            words={0: "nothing"} | ACTIONS,
         ),
         build_figure_panel(
             "Distance to slowdown",

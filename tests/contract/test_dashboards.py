@@ -141,6 +141,28 @@ def test_panels_lie_beside_each_other(file: Path) -> None:
     assert [(title, other_title) for (title, a), (other_title, b) in combinations(places, 2) if has_overlap(a, b)] == []
 
 
+@every_dashboard
+def test_no_line_of_panels_has_a_gap(file: Path) -> None:
+    widths: dict[int, int] = {}
+    for panel in read(file)["panels"]:
+        position = panel["gridPos"]
+        widths[position["y"]] = widths.get(position["y"], 0) + position["w"]
+    assert set(widths.values()) == {24}
+
+
+def test_codes_are_shown_as_words() -> None:
+    panels = {panel["title"]: panel for panel in read(ROOT / "values" / "dashboards" / "gpu-health.json")["panels"]}
+    shown = {
+        title: {code: word["text"] for code, word in panel["fieldConfig"]["defaults"]["mappings"][0]["options"].items()}
+        for title, panel in panels.items()
+        if "mappings" in panel.get("fieldConfig", {}).get("defaults", {})
+    }
+    assert shown.keys() == {"Verdict", "Recovery action", "Fabric Manager"}
+    assert (shown["Verdict"]["3"], shown["Verdict"]["6"]) == ("unknown", "replace")
+    assert (shown["Recovery action"]["0"], shown["Recovery action"]["2"]) == ("nothing", "reboot the host")
+    assert (shown["Fabric Manager"]["0"], shown["Fabric Manager"]["3"]) == ("not supported", "success")
+
+
 def has_overlap(a: dict[str, int], b: dict[str, int]) -> bool:
     return (
         a["x"] < b["x"] + b["w"] and b["x"] < a["x"] + a["w"] and a["y"] < b["y"] + b["h"] and b["y"] < a["y"] + a["h"]
