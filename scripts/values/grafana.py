@@ -68,6 +68,7 @@ def build_lines(
     if top is not None:
         defaults["max"] = top
     if words:
+        defaults["decimals"] = 0
         options = {str(code): {"index": index, "text": word} for index, (code, word) in enumerate(words.items())}
         defaults["mappings"] = [{"type": "value", "options": options}]
     defaults["custom"] = {

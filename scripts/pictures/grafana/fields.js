@@ -12,7 +12,7 @@ standardTransformersRegistry.setInit(() =>
 );
 
 // Options of the classic model that our dashboards use; applyFieldOverrides copies only those that it knows.
-const KNOWN = ['unit', 'min', 'max', 'decimals', 'noValue', 'thresholds', 'color'];
+const KNOWN = ['unit', 'min', 'max', 'decimals', 'noValue', 'thresholds', 'color', 'mappings'];
 const CUSTOM = ['drawStyle', 'lineWidth', 'fillOpacity', 'showPoints', 'spanNulls', 'width'];
 const option = (id, isCustom) => ({
   id: isCustom ? `custom.${id}` : id, path: id, name: id, isCustom,
