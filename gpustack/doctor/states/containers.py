@@ -28,6 +28,7 @@ from gpustack.probes.kubernetes.pod_states import (
 )
 from gpustack.probes.kubernetes.pods import BEFORE
 from gpustack.probes.kubernetes.probe_failures import PROBE_FAILURES
+from gpustack.probes.kubernetes.warning_events import MOUNT_WARNINGS
 from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 SHORT_RUN = timedelta(minutes=10)
@@ -214,7 +215,20 @@ def observe_gpu_pods(view: View) -> Iterator[AbnormalState]:
     restarted_pods = view[ENDING_PODS] if view.has_fact(ENDING_PODS) else ()
     for pod in (*view[PENDING_PODS], *restarted_pods):
         if pod.gpus and pod.namespace not in list_platform_namespaces(view) and not pod.deleted:
-            yield from (add_probe_failure(view, state) for state in list_states(view, pod))
+            states = [add_probe_failure(view, state) for state in list_states(view, pod)]
+            yield from states or list_mount_states(view, pod)
+
+
+def list_mount_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
+    """List the state of a pod for which the kubelet does not mount a volume: no container has a state of it, and the
+    kubelet tries for ever."""
+    events = view[MOUNT_WARNINGS] if view.has_fact(MOUNT_WARNINGS) else ()
+    own_events = [event for event in events if event.subject == f"pod {pod}" and event.last_at and event.count > 1]
+    awaited = find_awaited(pod)
+    if awaited and own_events:
+        event = max(own_events, key=lambda event: str(event.last_at))
+        message = f"{describe_wait(awaited)}; {event.reason}: {event.message}"
+        yield build_state(view, pod, awaited, "container-not-started", "note", message, event.first_at)
 
 
 def add_probe_failure(view: View, state: AbnormalState) -> AbnormalState:
@@ -230,7 +244,7 @@ OBSERVERS = (
         "containers-with-gpus",
         "Containers with GPUs that do not start",
         observe_gpu_pods,
-        (PENDING_PODS, ENDING_PODS, PROBE_FAILURES),
+        (PENDING_PODS, ENDING_PODS, PROBE_FAILURES, MOUNT_WARNINGS),
     ),
     build_observer(SYSTEM_PODS, "kube-system"),
     build_observer(FLANNEL_PODS, "kube-flannel"),

@@ -1,7 +1,8 @@
 """Pods that were deleted and do not end. A pod in its place, such as that of a DaemonSet, is made when it has ended."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from gpustack.ask.judge import format_value
 from gpustack.ask.view import View
@@ -12,18 +13,31 @@ from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.events import format_count
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import ENDING_PODS, PLATFORM_PODS, PodState
+from gpustack.times import format_duration
 
 USUAL_END = timedelta(minutes=2)
 """The time within which a pod is gone, from the end of its grace period."""
 
 
 def observe_deletions(view: View) -> Iterator[AbnormalState]:
-    """List pods that should have ended. Those of a node that is not Ready end when its kubelet is back."""
+    """List pods that should have ended. Those of a node that is not Ready end when its kubelet is back. One that keeps
+    GPUs and need not end soon is a note: others wait for it."""
     ready_nodes = {node.name for node in view[NODES] if node.ready}
     for pod in list_pods(view):
         is_late = pod.ends_by is not None and view.started_at - pod.ends_by > USUAL_END
         if is_late and (pod.finalizers or pod.node in ready_nodes):
             yield build_state(view, pod)
+        elif pod.ends_by is not None and pod.ends_by - view.started_at > USUAL_END and holds_gpus(pod):
+            yield build_patient_state(view, pod, pod.ends_by)
+
+
+def build_patient_state(view: View, pod: PodState, ends_by: datetime) -> AbnormalState:
+    left = format_duration((ends_by - view.started_at).total_seconds())
+    message = (
+        f"it was deleted, and may run on for {left} (terminationGracePeriodSeconds); "
+        f"no other pod gets its {format_count(pod.gpus, 'GPU')} until it ends"
+    )
+    return replace(build_state(view, pod), severity="note", message=message, onset=None)
 
 
 def list_pods(view: View) -> Iterator[PodState]:

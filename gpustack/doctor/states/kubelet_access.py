@@ -7,17 +7,22 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubelet.access import ACCESS
+from gpustack.probes.kubelet.settings import FILE
 
-REFUSALS = {401: "401 Unauthorized", 403: "403 Forbidden"}
-"""The kubelet's answers to a certificate of another CA than its clientCAFile, and to one without rights."""
+NO_DEBUGGING = 405
+"""The kubelet's answer where enableDebuggingHandlers is false (kubernetes/kubernetes pkg/kubelet/server)."""
+REFUSALS = {401: "401 Unauthorized", 403: "403 Forbidden", NO_DEBUGGING: "405 Method Not Allowed"}
+"""The kubelet's answers to a certificate of another CA than its clientCAFile, to one without rights, and to all."""
 
 
 def observe_access(view: View) -> Iterator[AbnormalState]:
     """List the kubelets that refuse a control plane. One that does not answer has other states."""
     for host, status in view[ACCESS].items():
         if refusal := REFUSALS.get(status):
-            message = f"it answers {refusal} to the client certificate of the API server: kubectl logs and exec fail"
-            command = Command("grep", "-A", "3", "x509", "/var/lib/kubelet/config.yaml")
+            certificate = "to the client certificate of the API server"
+            cause = "with enableDebuggingHandlers false" if status == NO_DEBUGGING else certificate
+            message = f"it answers {refusal} {cause}: kubectl logs and exec fail"
+            command = Command("grep", "-A", "3", "-E", "x509|enableDebuggingHandlers", FILE)
             location = host if host in view.snapshot.inventory.by_name else CLUSTER
             yield AbnormalState("access-refused", "broken", (location,), (f"kubelet of {host}",), message, command)
 

@@ -6,7 +6,8 @@ node-problem-detector, which means by True that something is wrong.
 """
 
 from collections.abc import Iterator
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
@@ -15,9 +16,13 @@ from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node, NodeCondition
+from gpustack.probes.kubernetes.warning_events import NODE_LOSSES
 
 NODE_CONDITIONS = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 """Conditions with which a node accepts no more pods, or ends some."""
+MANY_LOSSES = 3
+"""The losses of a node within an hour from which on it comes and goes: a reboot is one."""
+RECENT = timedelta(minutes=10)
 GOOD_ENDINGS = ("Ready", "Healthy", "Available", "Voter")
 """The endings of conditions of others by which True means that all is well."""
 
@@ -59,6 +64,18 @@ def observe_ranges(view: View) -> Iterator[AbnormalState]:
             yield build_state(view, node, "node-without-range", "broken", message, None)
 
 
+def observe_losses(view: View) -> Iterator[AbnormalState]:
+    """List nodes that come and go, the last time a short time ago. One that is away now is another state."""
+    nodes = {node.name: node for node in view[NODES]}
+    for event in view[NODE_LOSSES]:
+        node = nodes.get(event.name)
+        is_recent = event.last_at is not None and view.started_at - event.last_at < RECENT
+        if node and is_recent and event.count >= MANY_LOSSES:
+            message = "it was NotReady again and again: its Lease was renewed too late for the controller manager"
+            state = build_state(view, node, "node-condition", "broken", message, event.first_at)
+            yield replace(state, count=event.count)
+
+
 def build_state(
     view: View, node: Node, kind: Kind, severity: Severity, message: str, onset: datetime | None
 ) -> AbnormalState:
@@ -73,3 +90,4 @@ OBSERVERS = (
     Observer("unlisted-nodes", "Nodes of no host", observe_unlisted_nodes, (NODES, IDENTITY)),
     Observer("node-ranges", "Addresses for the pods of nodes", observe_ranges, (NODES,)),
 )
+LOSS_OBSERVERS = (Observer("node-losses", "Nodes that come and go", observe_losses, (NODES, NODE_LOSSES)),)

@@ -24,6 +24,7 @@ from gpustack.doctor.states import (
     host_differences,
     kernel_messages,
     kernels,
+    kubeadm_records,
     kubelet_access,
     kubelet_errors,
     kubelet_settings,
@@ -31,8 +32,10 @@ from gpustack.doctor.states import (
     limits,
     logged_errors,
     manifests,
+    name_sources,
     node_conditions,
     node_labels,
+    object_edits,
     operands,
     outside_names,
     packages,
@@ -45,6 +48,7 @@ from gpustack.doctor.states import (
     silences,
     units,
     unproven_boots,
+    user_workloads,
     warning_events,
     workloads,
 )
@@ -64,6 +68,11 @@ OPTIONAL_OBSERVERS = (
     *failure_counts.OBSERVERS, *leaders.OBSERVERS,
     *diverted_routes.OBSERVERS, *reverse_paths.OBSERVERS, *logged_errors.OBSERVERS,
     *disks.PROGRAM_OBSERVERS, *claims.OBSERVERS, *silences.OBSERVERS,
+    *user_workloads.OBSERVERS,
+    *kubeadm_records.OBSERVERS,
+    *name_sources.OBSERVERS,
+    *object_edits.OBSERVERS,
+    *node_conditions.LOSS_OBSERVERS,
 )  # fmt: skip
 """Observers that find nothing where their answers are unavailable, and nothing is unknown: no finding needs them."""
 TITLES = {observer.id: observer.title for observer in OBSERVERS}

@@ -17,5 +17,5 @@ ACCESS = Probe(
     Lines(read_script(__file__, "access.sh")),
     parse_access,
     manual_command="curl -sk --cert /etc/kubernetes/pki/apiserver-kubelet-client.crt"
-    " --key /etc/kubernetes/pki/apiserver-kubelet-client.key https://NODE:10250/healthz",
+    " --key /etc/kubernetes/pki/apiserver-kubelet-client.key https://NODE:10250/containerLogs/default/none/none",
 )

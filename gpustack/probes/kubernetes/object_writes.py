@@ -5,30 +5,40 @@ https://kubernetes.io/docs/reference/using-api/server-side-apply). A program tha
 file, such as kubectl-edit. Writes of a status are passed over. An object that was deleted leaves nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import list_objects_if_known
 from gpustack.probes.parsing import parse_optional_time
 
 FIELDS = (
     "metadata.name", "metadata.namespace",
-    *(f"metadata.managedFields.{field}" for field in ("manager", "subresource", "time")),
+    *(f"metadata.managedFields.{field}" for field in ("manager", "subresource", "time", "fieldsV1")),
 )  # fmt: skip
 CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
 """Managers that write what follows from other writes."""
+KUBECTL = "kubectl"
+"""The beginning of the name of each command of kubectl, such as kubectl-edit."""
 
 
 @dataclass(frozen=True)
 class ObjectWrite:
     """Describe the last write of a manager to an object. `name` is `namespace/name`, or the name alone where the kind
-    has no namespaces."""
+    has no namespaces. `fields` are the paths of what it wrote, known of people alone."""
 
     name: str
     manager: str
     written_at: datetime
+    fields: tuple[str, ...] = ()
+
+    @property
+    def by_hand(self) -> bool:
+        return self.manager.startswith(KUBECTL)
 
 
 def parse_object_writes(answer: Answer) -> tuple[ObjectWrite, ...]:
@@ -38,18 +48,44 @@ def parse_object_writes(answer: Answer) -> tuple[ObjectWrite, ...]:
 
 
 def list_writes(metadata: dict[str, object]) -> Iterator[ObjectWrite]:
-    namespace, fields = metadata.get("namespace"), metadata.get("managedFields") or ()
-    if not isinstance(fields, list | tuple):
+    namespace, entries = metadata.get("namespace"), metadata.get("managedFields") or ()
+    if not isinstance(entries, list | tuple):
         raise ValueError("managedFields is no list")
     name = f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
-    for entry in fields:
+    for entry in entries:
         written_at = parse_optional_time(entry.get("time"))
         if written_at and not entry.get("subresource") and entry["manager"] not in CONTROL_PLANE:
-            yield ObjectWrite(name, str(entry["manager"]), written_at)
+            fields = tuple(list_paths(entry.get("fieldsV1") or {}))
+            yield ObjectWrite(name, str(entry["manager"]), written_at, fields)
+
+
+def list_paths(fields: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """List the paths of a set of fields (sigs.k8s.io/structured-merge-diff, fieldpath): `f:` is before a name, `k:`
+    before the key of an entry, `v:` before a value, and `.` is the object itself."""
+    for key, inner in fields.items():
+        kind, _, name = key.partition(":")
+        if kind == "f":
+            name = f".{name}" if path else name
+        elif kind == "k":
+            name = f"[{next(iter(load_json(name).values()), '')}]"
+        else:
+            continue
+        yield from list_paths(inner, path + name) if inner else (path + name,)
+
+
+def prune_fields(text: str) -> str:
+    """Keep the fields that people wrote: those of programs are many."""
+    items = read_items(load_json(text))
+    for entry in items:
+        for write in entry["metadata"].get("managedFields") or ():
+            if not str(write.get("manager", "")).startswith(KUBECTL):
+                write.pop("fieldsV1", None)
+    return dump_json({"items": items}, separators=(",", ":"))
 
 
 def build_probe(id: str, path: str) -> Probe[tuple[ObjectWrite, ...]]:
-    return Probe(id, Api(path, FIELDS, metadata=True), parse_object_writes, exit_codes=(0, 1))
+    question = Api(path, FIELDS, metadata=True)
+    return Probe(id, question, parse_object_writes, exit_codes=(0, 1), pruner=prune_fields)
 
 
 SYSTEM_CONFIG_MAPS = build_probe("written.system-config-maps", "/api/v1/namespaces/kube-system/configmaps")

@@ -1,5 +1,5 @@
 """Events of the type Warning: of namespaces of the platform; of nodes, whose events are in the namespace default; and
-of claims for volumes in all namespaces.
+of claims for volumes and of volumes that are not mounted in all namespaces.
 
 The API keeps an event for an hour. The scheduler writes `eventTime` and `series`, the kubelet and the controllers write
 `firstTimestamp`, `lastTimestamp` and `count` (k8s.io/api core/v1, Event).
@@ -72,3 +72,16 @@ CLAIM_WARNINGS = Probe(
     Api("/api/v1/events?fieldSelector=type%3DWarning%2CinvolvedObject.kind%3DPersistentVolumeClaim&limit=500", FIELDS),
     parse_each(parse_warning_event),
 )
+MOUNT_WARNINGS = Probe(
+    "warnings.mounts",
+    Api("/api/v1/events?fieldSelector=type%3DWarning%2Creason%3DFailedMount&limit=500", FIELDS),
+    parse_each(parse_warning_event),
+)
+"""The kubelet's words about volumes of pods (kubernetes/kubernetes pkg/kubelet/events)."""
+NODE_LOSSES = Probe(
+    "nodes.losses",
+    Api("/api/v1/namespaces/default/events?fieldSelector=reason%3DNodeNotReady&limit=500", FIELDS),
+    parse_each(parse_warning_event),
+)
+"""The times that the controller manager lost a node, which are events of the type Normal (kubernetes/kubernetes
+pkg/controller/nodelifecycle)."""

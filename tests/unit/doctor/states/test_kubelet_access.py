@@ -32,6 +32,17 @@ def test_a_kubelet_that_refuses_the_api_server_is_broken(status: str, words: str
     assert state.message.startswith(f"it answers {words}")
 
 
+def test_a_kubelet_without_debugging_handlers_is_broken() -> None:
+    # bottlerocket-os/bottlerocket-core-kit#747
+    answer = read_case("kubelet.access", "no-debugging", ("host1", "h1"), ("host2", "h2"))
+    states, _ = observe_all(kubelet_access.OBSERVERS, build_snapshot(place_answers("h1", answer)))
+    (state,) = states
+    assert (state.severity, state.locations) == ("broken", ("h2",))
+    assert state.message == (
+        "it answers 405 Method Not Allowed with enableDebuggingHandlers false: kubectl logs and exec fail"
+    )
+
+
 def test_a_kubelet_that_refuses_does_so_while_its_host_starts_too() -> None:
     answer = read_case("kubelet.access", "control-plane", ("host1", "h1"), ("host2 200", "h2 401"))
     starting = place_answers("h2", read_case("units.services", "starting"))
