@@ -123,9 +123,10 @@ def read_recording(path: Path) -> Snapshot:
             answers = {(answer.probe, answer.location): answer for _, host_answers in hosts for answer in host_answers}
     except (OSError, *UNREADABLE) as error:
         reason = f"{describe_read_error(error)}\nA recording is a file that `gpustack snapshot` writes."
+        refusal = "cannot be read" if isinstance(error, OSError) else "is no recording that this release can read"
         raise UsageError(
             "recording-unreadable",
-            f"{path} cannot be read." if isinstance(error, OSError) else f"{path} is no recording of this release.",
+            f"{path} {refusal}.",
             reason,
             Command("gpustack", "snapshot", "--out", "FILE"),
         ) from error
@@ -176,7 +177,9 @@ def name_writer(schema: object) -> str:
     version = str(schema).removeprefix(f"{KIND}v")
     if str(schema).startswith(KIND) and version.isascii() and version.isdecimal():
         return "a newer release" if int(version) > VERSION else "an older release"
-    return "another program"
+    if str(schema).startswith("gpustack/queries/"):
+        return "a command such as `gpustack gpu list`"
+    return "another command of gpustack" if str(schema).startswith("gpustack/") else "another program"
 
 
 def check_type(value: Kind) -> Kind:
@@ -193,6 +196,8 @@ def parse_answer_lines(lines: Iterable[str | bytes], places: Container[str]) -> 
             answer = reader.validate_json(line)
         except ValidationError as error:
             reason = "; ".join(map(format_validation_error, error.errors(include_url=False, include_input=False)))
+            if line[-1:] not in ("\n", b"\n") and error.errors()[0]["type"] == "json_invalid":
+                reason = "the file is cut off in this line"
             raise ValueError(f"line {number}: {reason}") from error
         if not (-1 <= answer.rc <= STATUS[1] and SECONDS[0] <= answer.seconds <= SECONDS[1]):
             raise ValueError(f"line {number}: rc {answer.rc} or seconds {answer.seconds:g} is out of bounds")

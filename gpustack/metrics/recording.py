@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.ask.message import shorten_message
+from gpustack.ask.recording import KIND
 from gpustack.ask.redact.redact import redact
 from gpustack.config.spec import Spec
 from gpustack.errors import MissingDataError, UsageError, describe_os_error
@@ -108,7 +109,7 @@ def read_answers(path: Path) -> Recording:
     except OSError as error:
         raise UsageError("metrics-recording", f"{path} cannot be read.", describe_os_error(error)) from None
     except ValueError as error:
-        message = f"{path} is no recording of queries of this release."
+        message = f"{path} is no recording of queries that this release can read."
         raise UsageError("metrics-recording", message, shorten_message(str(error))) from None
 
 
@@ -118,7 +119,10 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
     try:
         document = parse_json(line) if number == 1 else load_json(line)
     except (ValueError, RecursionError):
-        raise ValueError(f"line {number}: expected JSON") from None
+        is_cut_off = line and not line.endswith(b"\n")
+        raise ValueError(
+            f"line {number}: {'the file is cut off in this line' if is_cut_off else 'expected JSON'}"
+        ) from None
     if not isinstance(document, dict):
         raise ValueError(f"line {number}: expected a mapping")
     return document
@@ -128,6 +132,8 @@ def parse_header(header: Mapping[str, Any]) -> tuple[Spec, str]:
     """Parse the sections of the spec and the address of the server. Raise ValueError for another first line."""
     schema = header.get("schema")
     if schema != SCHEMA:
+        if str(schema).startswith(KIND):
+            raise ValueError("line 1: `gpustack snapshot` wrote it, for commands such as `gpustack doctor`")
         found = f"its schema is {schema}" if schema else "it has no schema"
         raise ValueError(f"line 1: {found}, and this release reads {SCHEMA}")
     if not isinstance(url := header.get("url"), str):

@@ -179,7 +179,9 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (b'{"schema": "gpustack/recording/v1"}', f"an older release wrote it, and this release reads {SCHEMA}."),
         (b'{"schema": "gpustack/recording/v0"}', f"an older release wrote it, and this release reads {SCHEMA}."),
         (b'{"schema": "gpustack/recording/v99"}', f"a newer release wrote it, and this release reads {SCHEMA}."),
-        (b'{"schema": "gpustack/recording/x"}', f"another program wrote it, and this release reads {SCHEMA}."),
+        (b'{"schema": "gpustack/doctor/v1"}', "another command of gpustack wrote it, and this release reads"),
+        (b'{"schema": "gpustack/queries/v1"}', "a command such as `gpustack gpu list` wrote it"),
+        (b'{"schema": "traces/v1"}', f"another program wrote it, and this release reads {SCHEMA}."),
         (b'{"hosts": []}', f"Its first line has no schema, and this release reads {SCHEMA}."),
         (next(render_lines(snapshot()))[:90].encode(), "Its first line is not JSON"),
         (json.dumps({"schema": SCHEMA}).encode(), "Its first line is incomplete"),
@@ -203,7 +205,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
             json.dumps(json.loads(next(render_lines(snapshot()))) | {"seconds": None}).encode(),
             "Its first line has seconds null, which",
         ),
-        ("".join(render_lines(snapshot())).encode()[:-20], "an answer: expected JSON"),
+        ("".join(render_lines(snapshot())).encode()[:-20], ": the file is cut off in this line."),
     ],
 )
 def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: bytes, reason: str) -> None:
@@ -230,7 +232,8 @@ def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, reason: str)
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "an answer: expected JSON"),
+        ("{\n", "an answer: expected JSON"),
+        ("{", "the file is cut off in this line"),
         ("[]", "an answer: expected a mapping"),
         ('{"probe": "x"}', "location: expected a value"),
         ('{"probe":"x","location":"h1","rc":0,"stdout":"","more":1}', "more: expected no key of this name"),

@@ -87,7 +87,12 @@ HEADER = '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{}
             "line 1: spec: expected the sections capacity and cost of a spec",
         ),
         (HEADER + '{"path":1}\n', "line 2: path: expected a text"),
-        (HEADER + '{"path":"', "line 2: expected JSON"),
+        (HEADER + '{"path":"', "line 2: the file is cut off in this line"),
+        (HEADER[:-9], "line 1: the file is cut off in this line"),
+        (
+            HEADER.replace("queries/v1", "recording/v2"),
+            "line 1: `gpustack snapshot` wrote it, for commands such as `gpustack doctor`",
+        ),
         (HEADER + "\n", "line 2: expected JSON"),
         (HEADER + "[1]\n", "line 2: expected a mapping"),
         (
