@@ -148,7 +148,8 @@ LISTING = Rendering(
     human="gpus.engines:render_human",
     json="gpus.engines:render_json",
     schema="gpu-engines",
-    commands="`gpustack gpu group list`, `policy get|watch`, `config show`, `profiling list`, `stats show`, `watch`",
+    commands="`gpustack gpu group list`, `policy get`, `policy watch`, `config show`, `profiling list`, `stats show`, "
+    "`watch`",
     meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: an engine, or its answer, is missing"},
 )
 CHANGE = Rendering(

@@ -102,6 +102,15 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert not anchor or anchor in list_anchors(path), target
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_row_of_a_table_has_the_cells_of_its_heading(document: Path) -> None:
+    """A bar within backticks ends a cell, unless a backslash is before it."""
+    text = re.sub(r"(?ms)^```.*?^```", "", document.read_text())
+    tables = [table.splitlines() for table in re.findall(r"(?m)(?:^\|.*\n)+", text)]
+    rows = [(len(re.findall(r"(?<!\\)\|", row)), row, table[0]) for table in tables for row in table]
+    assert [row for cells, row, head in rows if cells != len(re.findall(r"(?<!\\)\|", head))] == []
+
+
 def test_the_lab_runs_every_command_of_the_documents_about_gpus() -> None:
     """tests/lab/gpus/test_documents.py, as the table says; no row is left over."""
     command_lines = [line for page in PAGES for line in list_commands(ROOT / "docs" / page)]
