@@ -20,6 +20,7 @@ class Kind(StrEnum):
     ALERTS = "alerts"
     FAULTS = "faults"
     STATES = "states"
+    CLASSES = "classes"
     ERRORS = "errors"
     SCRIPTS = "scripts"
     SETTINGS = "settings"
@@ -30,6 +31,7 @@ class Kind(StrEnum):
 
 def complete_name(incomplete: str) -> list[str]:
     from gpustack.report.explain.alerts import read_alerts
+    from gpustack.report.explain.classes import list_classes
     from gpustack.report.explain.documents import list_documents
     from gpustack.report.explain.faults import list_faults, list_states
     from gpustack.report.explain.pages import list_checks, read_error_pages
@@ -43,6 +45,7 @@ def complete_name(incomplete: str) -> list[str]:
         *(name for key, alert in read_alerts().items() for name in (key, alert.name)),
         *list_faults(),
         *list_states(),
+        *list_classes(),
         *read_settings(),
         *list_documents(),
         "metric",
@@ -82,7 +85,8 @@ def explain(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Name of a step, check (step/check), fault, alert, error, setting or document, or `metric` or `xid`.",
+            help="Name of a step, check (step/check), fault, class of `profile analyze`, alert, error, setting or "
+            "document, or `metric` or `xid`.",
             autocompletion=complete_name,
         ),
     ] = None,
@@ -98,7 +102,7 @@ def explain(
         Kind | None, typer.Option("--list", metavar="KIND", help=f"List the pages of this kind: {', '.join(Kind)}.")
     ] = None,
 ) -> None:
-    """Print the page of a step, check, fault, alert, error, setting, command, metric, Xid or document.
+    """Print the page of a step, check, fault, class, alert, error, setting, command, metric, Xid or document.
 
     Other words list all pages that have them in their name or title. Without NAME, all pages are listed."""
     from gpustack.report.explain import gpu

@@ -8,6 +8,7 @@ from gpustack.config.complaint import find_nearest, suggest_nearest
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.report.explain.alerts import read_alerts
+from gpustack.report.explain.classes import list_classes, render_class
 from gpustack.report.explain.documents import list_chapters, list_documents
 from gpustack.report.explain.faults import list_faults, list_states
 from gpustack.report.explain.gpu import METRIC, XID, explain_metric, explain_xid, find_kinds
@@ -34,6 +35,7 @@ HEADINGS = {
     "alerts": "Alerts",
     "faults": "Faults that the doctor knows",
     "states": "States that several faults lead to",
+    "classes": "Classes of `gpustack profile analyze`",
     "errors": "Errors",
     "scripts": "Scripts",
     "settings": "Settings, which the inventory has",
@@ -50,6 +52,7 @@ def list_sections() -> Mapping[str, Mapping[str, str]]:
         "alerts": {name: alert.name for name, alert in read_alerts().items()},
         "faults": {name: fault.title for name, fault in list_faults().items()},
         "states": {name: state.title for name, state in list_states().items()},
+        "classes": list_classes(),
         "errors": {reference: page.title for reference, page in sorted(read_error_pages().items())},
         "scripts": {EXIT_CODES: "The exit codes of all commands"},
         "settings": {key: setting.meaning for key, setting in read_settings().items()},
@@ -88,6 +91,8 @@ def explain_topic(*words: str) -> str:
         return "".join(f"  {status:3}  {status.meaning}\n" for status in sorted(ExitStatus))
     if page := find_page(topic):
         return page
+    if topic in list_classes():
+        return "\n".join(render_class(topic))
     if kinds := find_kinds(topic):
         return "\n".join(READERS[kind](topic) for kind in kinds)
     if setting := read_settings().get(topic):

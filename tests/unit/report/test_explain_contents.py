@@ -1,6 +1,7 @@
 """`gpustack explain` finds a page by its id, by a number, and by words of its name and title."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +11,7 @@ from gpustack.cli.commands.explain import Kind
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
+from gpustack.profile.class_ids import Id
 from gpustack.report.explain.contents import (
     HEADINGS,
     NUMBERED,
@@ -134,3 +136,10 @@ def test_every_setting_has_a_page_or_is_a_command() -> None:
         else:
             assert runner.invoke(app, ["explain", key]).exit_code == 0, key
     assert set(Spec.model_fields) <= {key.partition(".")[0] for key in read_settings()}
+
+
+@pytest.mark.parametrize("name", [name for name in get_args(Id) if name != "pause"])
+def test_every_class_of_a_profile_has_a_page(name: str) -> None:
+    page = explain_topic(name)
+    assert page.startswith(f"{name}: a class of `gpustack profile analyze`\n")
+    assert "Conditions: " in page
