@@ -215,8 +215,9 @@ def observe_gpu_pods(view: View) -> Iterator[AbnormalState]:
     restarted_pods = view[ENDING_PODS] if view.has_fact(ENDING_PODS) else ()
     for pod in (*view[PENDING_PODS], *restarted_pods):
         if pod.gpus and pod.namespace not in list_platform_namespaces(view) and not pod.deleted:
-            states = [add_probe_failure(view, state) for state in list_states(view, pod)]
-            yield from states or list_mount_states(view, pod)
+            mounts = list(list_mount_states(view, pod))
+            states = (add_probe_failure(view, state) for state in list_states(view, pod))
+            yield from mounts or states
 
 
 def list_mount_states(view: View, pod: PodState) -> Iterator[AbnormalState]:

@@ -78,6 +78,23 @@ def test_a_users_pod_that_keeps_its_gpus_is_broken(gpus: int, state: dict[str, A
         assert words in " ".join(render(diagnosis).split())
 
 
+@pytest.mark.parametrize(
+    ("minutes", "gpus", "severities"),
+    [(60, 2, ["note"]), (1, 2, []), (60, 0, [])],
+    ids=["an-hour", "soon", "without-gpus"],
+)
+def test_a_users_pod_that_may_keep_its_gpus_for_long_is_a_note(minutes: int, gpus: int, severities: list[str]) -> None:
+    # knative-extensions/serving-progressive-rollout#204
+    pod = make_users_pod(gpus, {"running": {"startedAt": format_time(90)}})
+    pod["metadata"]["deletionTimestamp"] = format_time(-minutes)
+    states = list_states(diagnose_items(pods__ending=[pod]), "pod-not-ended")
+    assert [state.severity for state in states] == severities
+    assert all(
+        state.message.endswith("(terminationGracePeriodSeconds); no other pod gets its 2 GPUs until it ends")
+        for state in states
+    )
+
+
 def test_only_pods_that_end_are_recorded() -> None:
     ending, running = make_users_pod(1, {}), make_pod("default", "train-1", {})
     text = ENDING_PODS.prune_output(json.dumps({"items": [ending, running]}))

@@ -58,3 +58,17 @@ def test_a_node_of_no_host_is_reported(name: str, severity: str) -> None:
     assert (state.severity, state.subjects, state.locations) == (severity, (f"node {name}",), ("@cluster",))
     assert ("Kubelet stopped posting node status." in state.message) is (severity == "risk")
     assert f"kubectl describe node {name}" in render(diagnosis)
+
+
+@pytest.mark.parametrize(
+    ("count", "minutes", "severities"),
+    [(6, 2, ["broken"]), (1, 2, []), (6, 20, [])],
+    ids=["again-and-again", "rebooted", "long-ago"],
+)
+def test_a_node_that_comes_and_goes_is_broken(count: int, minutes: float, severities: list[str]) -> None:
+    # kubernetes/kubernetes#80172
+    (event,) = read_recorded_items("nodes.losses", "reboot")
+    event["involvedObject"]["name"] = "k2"
+    event |= {"count": count, "firstTimestamp": format_time(30), "lastTimestamp": format_time(minutes)}
+    states = list_states(diagnose_items(nodes__losses=[event]), "node-condition")
+    assert [(state.severity, state.count) for state in states] == [(severity, count) for severity in severities]

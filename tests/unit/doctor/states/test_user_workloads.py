@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from gpustack.doctor.states.state import AbnormalState
-from tests.unit.doctor.states.objects import diagnose_items, format_time, list_states, read_recorded_items
+from tests.unit.doctor.states.objects import (
+    diagnose_items,
+    format_time,
+    list_states,
+    make_container,
+    make_pod,
+    read_recorded_items,
+)
 
 DEPLOYMENTS, JOBS = "workloads.gpu-deployments", "workloads.gpu-jobs"
 
@@ -35,3 +42,66 @@ def test_a_deployment_whose_pods_are_refused_is_a_note_with_the_words_of_the_api
 @pytest.mark.parametrize("namespace", ["monitoring", "gpu-operator", "kube-system"])
 def test_a_deployment_of_the_platform_has_a_state_of_its_own(namespace: str) -> None:
     assert list_deployment_states(read_item(DEPLOYMENTS, "refused", namespace=namespace)) == []
+
+
+def list_job_states(item: Any, **lists: Any) -> list[AbnormalState]:
+    diagnosis = diagnose_items(workloads__gpu_jobs=[item], **lists)
+    return [state for state in list_states(diagnosis) if state.subjects[0].startswith("job ")]
+
+
+def test_a_job_that_failed_is_a_note_with_its_reason() -> None:
+    # argoproj/argo-workflows#1093
+    (state,) = list_job_states(read_item(JOBS, "deadline"))
+    assert (state.kind, state.severity, state.subjects) == ("job-failed", "note", ("job team/finetune",))
+    assert state.message == "DeadlineExceeded: Job was active longer than specified deadline"
+
+
+def test_the_end_of_the_last_container_of_a_failed_job_is_named() -> None:
+    end = {"exitCode": 1, "reason": "Error", "finishedAt": format_time(6), "message": "no room in /dev/shm\n"}
+    pod = make_pod(
+        "team", "finetune-x7", {}, phase="Failed", containerStatuses=[make_container("c", {"terminated": end})]
+    )
+    pod["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "finetune", "controller": True}]
+    (state,) = list_job_states(read_item(JOBS, "deadline"), pods__failed=[pod])
+    assert state.message.endswith("; the last container ended with exit code 1 (Error): no room in /dev/shm")
+
+
+def test_a_job_that_failed_long_ago_is_no_state() -> None:
+    assert list_job_states(read_item(JOBS, "deadline", minutes=1500)) == []
+
+
+def test_a_job_whose_pods_are_refused_is_a_note() -> None:
+    item = read_item(JOBS, "deadline")
+    item["status"].pop("conditions")
+    refusal = {
+        "involvedObject": {"kind": "Job", "namespace": "team", "name": "finetune"},
+        "message": "Error creating: exceeded quota: gpus",
+        "firstTimestamp": format_time(5),
+        "lastTimestamp": format_time(1),
+        "count": 3,
+    }
+    (state,) = list_job_states(item, pods__refused=[refusal])
+    assert (state.kind, state.severity) == ("pods-refused", "note")
+    assert state.message == "Error creating: exceeded quota: gpus"
+
+
+def list_mount_states(minutes: float = 2, count: int = 9) -> list[AbnormalState]:
+    (pod,) = read_recorded_items("pods.pending", "unmounted")
+    (event,) = read_recorded_items("warnings.mounts", "directory")
+    pod["metadata"]["creationTimestamp"] = format_time(minutes)
+    for condition in pod["status"]["conditions"]:
+        condition["lastTransitionTime"] = format_time(minutes)
+    event |= {"firstTimestamp": format_time(minutes), "lastTimestamp": format_time(0.5), "count": count}
+    return list_states(diagnose_items(pods__pending=[pod], warnings__mounts=[event]), "container-not-started")
+
+
+@pytest.mark.parametrize("minutes", [2, 15])
+def test_a_pod_whose_volume_is_not_mounted_is_a_note_at_once(minutes: float) -> None:
+    # kubernetes/kubernetes#90263
+    (state,) = list_mount_states(minutes)
+    assert state.severity == "note"
+    assert "hostPath type check failed: /mnt/datasets is not a directory" in state.message
+
+
+def test_a_volume_that_failed_once_is_no_state() -> None:
+    assert list_mount_states(count=1) == []
