@@ -40,7 +40,7 @@ def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
         names = [re.split("[<>]", word)[0] for word in wrong]
         known = describe_choice([name for name in names if name not in NAMES], NAMES, "Names")
         why = f"It is NAME<NUMBER% or NAME>NUMBER%.\n{known}"
-        raise InputError("profile-fail-if", f"These are no gates: {', '.join(wrong)}", why)
+        raise InputError("profile-fail-if", f"These expressions cannot be read: {', '.join(wrong)}", why)
     return tuple(Gate(word, match[1], match[2] == "<", float(match[3]) / 100) for word, match in matches if match)
 
 

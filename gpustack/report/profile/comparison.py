@@ -36,8 +36,10 @@ def list_rows(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[R
     yield Row(format_summary(comparison))
     yield from (Row(reason, "  ") for reason in comparison.refusals)
     moved_changes = [change for change in comparison.changes if change.moved]
-    unmoved_changes = [change for change in comparison.changes if not change.moved]
-    for heading, changes in (("outside noise", moved_changes), ("within noise", unmoved_changes)):
+    unmoved_changes = [change for change in comparison.changes if not change.moved and change.noise is not None]
+    open_changes = [change for change in comparison.changes if not change.moved and change.noise is None]
+    sections = {"outside noise": moved_changes, "within noise": unmoved_changes, "noise unknown": open_changes}
+    for heading, changes in sections.items():
         if changes:
             yield Row()
             yield Row(heading)

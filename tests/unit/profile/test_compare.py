@@ -107,7 +107,7 @@ def test_what_the_noise_hides_is_no_pass() -> None:
 def test_all_gates_that_are_none_are_named() -> None:
     with pytest.raises(UsageError) as excinfo:
         parse_gates(["tensor<-5%", "tenser<-5%", "tensor<5", "tensor"])
-    assert excinfo.value.message == "These are no gates: tenser<-5%, tensor<5, tensor"
+    assert excinfo.value.message == "These expressions cannot be read: tenser<-5%, tensor<5, tensor"
 
 
 @pytest.mark.parametrize("name", ["compute", "memory bandwidth", "loader wait"])
