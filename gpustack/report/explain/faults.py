@@ -42,7 +42,7 @@ def render_fault(fault: Fault) -> Iterator[str]:
     yield from render_list("Symptoms", fault.symptoms)
     yield "\nDetection"
     for evidence in fault.evidence:
-        yield f"  {evidence.run}"
+        yield f"  {add_inventory(evidence.run, 'INVENTORY')}"
         yield fill(evidence.proves, compute_width(), initial_indent=" " * 6, subsequent_indent=" " * 6)
     yield from render_neighbours(fault.id)
     yield f"\nFix ({format_remediation(fault.remediation)}: {fault.reason})"
@@ -57,7 +57,7 @@ def render_fault(fault: Fault) -> Iterator[str]:
 def render_state(state: State) -> Iterator[str]:
     yield f"{state.id}: {state.title}\n"
     yield wrap_text(f"{state.means} Several faults lead here; it is never the cause itself. {SCOPES[state.scope]}")
-    yield f"\nDetection\n  {state.ask}"
+    yield f"\nDetection\n  {add_inventory(state.ask, 'INVENTORY')}"
     yield from render_neighbours(state.id)
     yield ""
 

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from gpustack.cli.app import app
 from gpustack.cli.commands.explain import Kind
+from gpustack.command import add_inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
@@ -20,7 +21,7 @@ from gpustack.report.explain.contents import (
     list_sections,
     render_list,
 )
-from gpustack.report.explain.faults import list_faults, render_fault
+from gpustack.report.explain.faults import list_faults, list_states, render_fault
 from gpustack.report.explain.gpu import explain_metric
 from gpustack.report.explain.settings import read_settings
 
@@ -143,3 +144,9 @@ def test_every_class_of_a_profile_has_a_page(name: str) -> None:
     page = explain_topic(name)
     assert page.startswith(f"{name}: a class of `gpustack profile analyze`\n")
     assert "Conditions: " in page
+
+
+@pytest.mark.parametrize("name", [*list_faults(), *list_states()])
+def test_commands_of_faults_and_states_name_their_inventory(name: str) -> None:
+    lines = [line for line in explain_topic(name).splitlines() if line.startswith("  gpustack ")]
+    assert [line for line in lines if line != add_inventory(line, "INVENTORY")] == []
