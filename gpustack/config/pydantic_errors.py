@@ -46,6 +46,7 @@ ALLOWED = {
 
 
 LIST_EXAMPLE = re.compile(r"\bas (\[[^]]+\])")
+TEXT_EXAMPLE = re.compile(r"\bsuch as ([\w.]+)")
 
 
 BOUNDS = {
@@ -103,6 +104,9 @@ def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequen
         return rule
     if kind in ("tuple_type", "list_type") and (example := find_list_example(find_field(model, path))):
         return f"a list such as {example}"
+    field = find_field(model, path)
+    if kind == "string_type" and field and (match := TEXT_EXAMPLE.search(field.description or "")):
+        return f"a text such as {match[1]} (a number needs quotes)"
     return describe_kind(entry)
 
 

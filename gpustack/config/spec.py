@@ -206,7 +206,7 @@ class Spec(Section):
         Autoscaling()
     )
     care: Annotated[Care, Field(description="a daily diagnostic of idle GPUs")] = Care()
-    capacity: Annotated[Capacity, Field(description="whose GPUs are, in reports of capacity and cost")] = Capacity()
+    capacity: Annotated[Capacity, Field(description="teams and pools in reports of capacity and cost")] = Capacity()
     cost: Annotated[Cost, Field(description="what GPUs cost, and what namespaces may spend")] = Cost()
     minimum: Annotated[Minimum, Field(description="minimum resources of a host")] = Minimum()
     swap: Annotated[

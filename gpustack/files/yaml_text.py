@@ -152,11 +152,13 @@ def build_loader(loader_rules: Rules) -> Any:
 
 def refuse_duplicates(node: Any) -> None:
     """Raise DocumentError for a mapping with a duplicate key; merge keys may repeat."""
-    keys: set[str] = set()
+    lines: dict[str, int] = {}
     for key, _ in node.value:
-        if str(key.value) in keys and key.tag != MERGE:
-            raise DocumentError(f"`{key.value}` is given twice", key.start_mark.line + 1, key.start_mark.column + 1)
-        keys.add(str(key.value))
+        line = key.start_mark.line + 1
+        if str(key.value) in lines and key.tag != MERGE:
+            reason = f"`{key.value}` is given twice, first in line {lines[str(key.value)]}"
+            raise DocumentError(reason, line, key.start_mark.column + 1)
+        lines[str(key.value)] = line
 
 
 def parse_shipped(text: str) -> Any:

@@ -107,7 +107,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"monitoring": {"release": "Mon_1"}}, "monitoring.release", "'Mon_1'", "small letters, digits and dashes"),
         ({"monitoring": {"namespace": "m" * 27}}, "monitoring.namespace", "m" * 27, "at most 26 small letters"),
         ({"monitoring": {"retention": "10"}}, "monitoring.retention", "'10'", "as 30d"),
-        ({"monitoring": {"retention": 10}}, "monitoring.retention", "10", "a number needs quotes"),
+        ({"monitoring": {"retention": 10}}, "monitoring.retention", "10", "a text such as 30d (a number needs quotes)"),
         ({"monitoring": {"retention_size": "15GiB"}}, "monitoring.retention_size", "'15GiB'", "as 15GB"),
         ({"monitoring": {"memory": "400M"}}, "monitoring.memory", "'400M'", "as 20Gi"),
         ({"monitoring": {"node_exporter_port": 80}}, "monitoring.node_exporter_port", "80", "1024 or more"),

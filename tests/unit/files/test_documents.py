@@ -116,7 +116,7 @@ def test_an_error_has_its_line_and_column() -> None:
     with pytest.raises(DocumentError) as excinfo:
         parse_yaml("a: 1\nb: [1\nc: 2\n")
     assert excinfo.value.line in (2, 3)
-    with pytest.raises(DocumentError, match="given twice") as excinfo:
+    with pytest.raises(DocumentError, match="`c` is given twice, first in line 3") as excinfo:
         parse_yaml("a: 1\nb:\n  c: 1\n  c: 2\n", Rules(unique=True))
     assert (excinfo.value.line, excinfo.value.column) == (4, 3)
 
