@@ -73,9 +73,7 @@ class Command(TyperCommand):
             error.message = describe_bad_value(error)
             raise
         except NoSuchOption as error:
-            # The parser names all options that look alike, `--quiet` for `--limt` too.
-            if nearest := suggest_command(error.option_name, error.possibilities or (), {}):
-                error.message, error.possibilities = f"{error.message}. Did you mean {nearest}?", None
+            suggest_option(error)
             raise
         for parameter in self.params:
             name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar or parameter.name
@@ -106,6 +104,12 @@ def find_inventory(texts: Mapping[str, Any]) -> str:
 def describe_invocation(ctx: "Context", output: str, inventory: str = "") -> None:
     path = ctx.command_path.removeprefix(ctx.find_root().info_name or "")
     invocation.words, invocation.output, invocation.inventory = ("gpustack", *path.split()), output, inventory
+
+
+def suggest_option(error: NoSuchOption) -> None:
+    """Suggest one option. The parser names all that look alike, `--quiet` for `--limt` too."""
+    if nearest := suggest_command(error.option_name, error.possibilities or (), {}):
+        error.message, error.possibilities = f"{error.message}. Did you mean {nearest}?", None
 
 
 def refuse_empty(name: str, value: object) -> None:
@@ -140,6 +144,8 @@ class Group(TyperGroup):
         except NoSuchOption as error:
             if line := move_options(self, words):
                 error.message += f". Options of a command are behind it: {ctx.command_path} {line}"
+            else:
+                suggest_option(error)
             raise
 
     def resolve_command(self, ctx: "Context", args: list[str]) -> Any:

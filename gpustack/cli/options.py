@@ -52,7 +52,8 @@ def refuse_names(option: str, wrong: Sequence[str], known_names: Sequence[str]) 
     from gpustack.config.complaint import suggest_nearest
 
     text = f"{', '.join(wrong)}; allowed: {', '.join(known_names)}"
-    return typer.BadParameter("\n".join(filter(None, (text, suggest_nearest(wrong, known_names)))), param_hint=option)
+    text = "\n".join(filter(None, (text, suggest_nearest(wrong, known_names))))
+    return typer.BadParameter(text, param_hint=repr(option))
 
 
 def complete_step(incomplete: str) -> list[str]:

@@ -56,6 +56,7 @@ def test_a_bad_value_of_an_option_is_described_in_words_of_ours(words: tuple[str
         ("unistall", "Did you mean gpustack reset?"),
         ("intsall", "Did you mean gpustack install?"),
         ("plan --limt x", "No such option: --limt.\nwhy:   Did you mean --limit?\ndo:    gpustack plan --help\n"),
+        ("--hlep", "No such option: --hlep.\nwhy:   Did you mean --help?\ndo:    gpustack --help\n"),
         ("undo", "Did you mean gpustack doctor --undo?"),
         ("gpu profiling unpause", "No such command 'unpause'.\n"),
         ("upgrade", "Did you mean gpustack explain upgrade-needed?"),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "gpustack remediate gpu1:0 -i mycluster",
     result=REMEDIATION,
     heading=OPERATE,
-    short="Take one rung of the ladder for an unwell GPU.",
+    short="Cordon, drain, reset or reboot for an unwell GPU.",
 )
 def remediate(
     *,

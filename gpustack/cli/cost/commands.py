@@ -25,7 +25,7 @@ BudgetOption = Annotated[
     typer.Option(
         "--budget",
         metavar="NAMESPACE=AMOUNT",
-        help="Exit with 1 if this namespace has spent more (repeatable). Default: cost.budgets of the spec.",
+        help="Exit with 1 if this namespace has spent more (repeatable). Default: cost.budgets, with --month only.",
     ),
 ]
 
