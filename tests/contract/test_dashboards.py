@@ -152,15 +152,15 @@ def test_no_line_of_panels_has_a_gap(file: Path) -> None:
 
 def test_codes_are_shown_as_words() -> None:
     panels = {panel["title"]: panel for panel in read(ROOT / "values" / "dashboards" / "gpu-health.json")["panels"]}
-    shown = {
+    texts = {
         title: {code: word["text"] for code, word in panel["fieldConfig"]["defaults"]["mappings"][0]["options"].items()}
         for title, panel in panels.items()
         if "mappings" in panel.get("fieldConfig", {}).get("defaults", {})
     }
-    assert shown.keys() == {"Verdict", "Recovery action", "Fabric Manager"}
-    assert (shown["Verdict"]["3"], shown["Verdict"]["6"]) == ("unknown", "replace")
-    assert (shown["Recovery action"]["0"], shown["Recovery action"]["2"]) == ("nothing", "reboot the host")
-    assert (shown["Fabric Manager"]["0"], shown["Fabric Manager"]["3"]) == ("not supported", "success")
+    assert texts.keys() == {"Verdict", "Recovery action", "Fabric Manager"}
+    assert (texts["Verdict"]["3"], texts["Verdict"]["6"]) == ("unknown", "replace")
+    assert (texts["Recovery action"]["0"], texts["Recovery action"]["2"]) == ("nothing", "reboot the host")
+    assert (texts["Fabric Manager"]["0"], texts["Fabric Manager"]["3"]) == ("not supported", "success")
 
 
 def has_overlap(a: dict[str, int], b: dict[str, int]) -> bool:
