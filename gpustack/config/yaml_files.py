@@ -61,7 +61,7 @@ def read_yaml_text(path: Path) -> tuple[str, Complaint | None]:
         return read_text(path, YAML_TEXT), None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        actual = f"no YAML (byte 0x{error.object[error.start]:02X}, which is no UTF-8)"
+        actual = f"not valid YAML (byte 0x{error.object[error.start]:02X}, which is not UTF-8)"
         return "", Complaint(f"{path}:{line}", "", actual, "YAML in UTF-8", "config-not-yaml")
     except OSError as error:
         reference = "config-file-limit" if error.errno in LIMITS else "config-not-yaml"
@@ -73,7 +73,8 @@ def describe_error(path: Path, error: DocumentError) -> Complaint:
     where = f"{path}:{error.line}:{error.column}" if error.line else str(path)
     if isinstance(error, LimitError):
         return Complaint(where, "", error.reason, "a document within the limits", "config-file-limit")
-    return Complaint(where, "", f"no YAML ({REASONS.get(error.reason, error.reason)})", "YAML", "config-not-yaml")
+    actual = f"not valid YAML ({REASONS.get(error.reason, error.reason)})"
+    return Complaint(where, "", actual, "YAML", "config-not-yaml")
 
 
 def parse_keys(path: Path, text: str) -> list[str] | None:

@@ -22,10 +22,10 @@ def write_file(path: Path, content: str | bytes) -> Path:
 @pytest.mark.parametrize(
     ("content", "place", "actual"),
     [
-        ("a:\n\tb: 1\n", ":2:1", "no YAML (a tab, or another character that needs quotes)"),
-        ("a: {{ b }}\n", ":1:5", "no YAML (a mapping in place of a text; one that begins with {{ needs quotes)"),
-        ("---\na: 1\n---\nb: 2\n", ":3:1", "no YAML (a second document after ---)"),
-        ("a: 1\nb: 2 # f\xfcr\n".encode("latin-1"), ":2", "no YAML (byte 0xFC, which is no UTF-8)"),
+        ("a:\n\tb: 1\n", ":2:1", "not valid YAML (a tab, or another character that needs quotes)"),
+        ("a: {{ b }}\n", ":1:5", "not valid YAML (a mapping in place of a text; one that begins with {{ needs quotes)"),
+        ("---\na: 1\n---\nb: 2\n", ":3:1", "not valid YAML (a second document after ---)"),
+        ("a: 1\nb: 2 # f\xfcr\n".encode("latin-1"), ":2", "not valid YAML (byte 0xFC, which is not UTF-8)"),
         ("gpustack\n", ":1", "no mapping"),
     ],
 )
