@@ -51,6 +51,7 @@ def list_rows(analysis: Analysis) -> Iterator[Row]:
     yield Row(format_means(verdict), f"{'means':{HEADING_WIDTH}} ")
     if analysis.profile.job.unmeasured_quantities:
         yield Row(", ".join(analysis.profile.job.unmeasured_quantities), f"{'not measured':{HEADING_WIDTH}} ")
+    yield Row(f"gpustack explain {verdict.id}", f"{'more':{HEADING_WIDTH}} ")
 
 
 def list_section(heading: str, rows: Iterator[Row]) -> Iterator[Row]:

@@ -15,4 +15,5 @@ def test_a_change_of_unknown_noise_is_not_within_noise() -> None:
     output = CliRunner().invoke(app, words).stdout
     within_noise, _, open_changes = output.partition("within noise\n")[2].partition("\n\nnoise unknown\n")
     assert "unknown" not in within_noise
+    assert "+9,206.4 %" in output
     assert open_changes.startswith("  temperature ")
