@@ -61,5 +61,5 @@ DISK = Probe(
     "storage.disk",
     Lines(ROOMS_FUNCTION + read_script(__file__, "disk.sh")),
     parse_disk,
-    manual_command="df -k /var/lib/kubelet /var/lib/containerd /var/log; findmnt",
+    manual_command="df -k /var/lib/kubelet /var/lib/containerd /var/log /var/log/pods; findmnt",
 )

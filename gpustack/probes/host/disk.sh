@@ -4,6 +4,9 @@ set --
 for path in /var/lib/kubelet /var/lib/containerd /var/log; do
   [ ! -d "$path" ] || set -- "$@" "$path"
 done
+# The kubelet makes a directory in it for each pod before its sandbox.
+pods=$(stat -c %d /var/log/pods 2>/dev/null)
+[ -z "$pods" ] || [ "$pods" = "$(stat -c %d /var/log)" ] || set -- "$@" /var/log/pods
 [ $# -eq 0 ] || df -k --output=file,size,avail,itotal,iavail "$@" | print_rooms
 echo '== mounts'
 devices='' seen='' names=''
