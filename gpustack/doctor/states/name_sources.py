@@ -30,11 +30,11 @@ def observe_sources(view: View) -> Iterator[AbnormalState]:
 
 
 def observe_plugins(view: View) -> Iterator[AbnormalState]:
-    """List plugins that answer for all names, so that those of Services and of the outside are unknown."""
+    """List plugins that pass no name on, so that those of Services and of the outside are unknown."""
     for plugin in view[LAST_PLUGINS]:
         message = (
-            f"its plugin {plugin} has no fallthrough, and answers NXDOMAIN for every name that it does not have: "
-            "the plugins behind it, kubernetes and forward, are not asked"
+            f"its plugin {plugin} has no fallthrough: for names that it does not have, the plugins behind it, "
+            "kubernetes and forward, are not asked"
         )
         command = Command("kubectl", "-n", "kube-system", "get", "configmap", "coredns", "-o", "yaml")
         subject = "configmap kube-system/coredns"

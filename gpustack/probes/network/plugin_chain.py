@@ -1,8 +1,8 @@
 """Plugins of CoreDNS that let no question pass to those behind them.
 
 CoreDNS asks the plugins of a server block in an order of its own, whatever that of the Corefile is (plugin.cfg):
-`template` and `hosts` before `kubernetes` and `forward`. A plugin that has no answer for a name of its zones says that
-there is no such name, unless it has `fallthrough` (https://coredns.io/plugins/hosts and /plugins/template).
+`template` and `hosts` before `kubernetes` and `forward`. A plugin that has no answer for a name of its zones passes it
+on only with `fallthrough` (https://coredns.io/plugins/hosts and /plugins/template). Without it, clients get an error.
 """
 
 from collections.abc import Iterator
