@@ -15,6 +15,7 @@ from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
 from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
 from gpustack.probes.kubernetes.taints import CORDON
+from gpustack.probes.kubernetes.unbound_claims import UNBOUND_CLAIMS
 from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 USUAL_START = timedelta(seconds=60)
@@ -57,9 +58,19 @@ def find_reason(view: View, pod: PodState) -> str:
     if pod.unscheduled_reason and pod.gates:
         return f"{pod.unscheduled_reason}: {format_value(pod.gates)}"
     if not pod.unscheduled_reason and not pod.seen and pod.scheduler and has_waited(view, pod):
-        return f"no scheduler has judged it: its schedulerName is {pod.scheduler}"
+        return describe_silence(view, pod)
     names = describe_other_names(view, pod)
     return f"{pod.unscheduled_reason.removesuffix('.')}; {names}" if names else pod.unscheduled_reason
+
+
+def describe_silence(view: View, pod: PodState) -> str:
+    """Describe why a pod has no condition: its scheduler does not run, or waits itself until a volume was made for a
+    claim on the node that it chose (pkg/scheduler/framework/plugins/volumebinding, PreBind)."""
+    claims = view[UNBOUND_CLAIMS] if view.has_fact(UNBOUND_CLAIMS) else ()
+    names = [str(claim) for claim in claims if claim.namespace == pod.namespace]
+    if names:
+        return f"{pod.scheduler} has not placed it, and may wait for the volume of {format_value(names)}"
+    return f"no scheduler has judged it: its schedulerName is {pod.scheduler}"
 
 
 def describe_other_names(view: View, pod: PodState) -> str:
@@ -89,6 +100,11 @@ def build_state(pod: PodState, kind: Kind, severity: Severity, location: str, me
 
 
 OBSERVERS = (
-    Observer("unscheduled-pods", "Pods without a node", observe_unscheduled_pods, (PENDING_PODS, GPU_NODES, NODES)),
+    Observer(
+        "unscheduled-pods",
+        "Pods without a node",
+        observe_unscheduled_pods,
+        (PENDING_PODS, GPU_NODES, NODES, UNBOUND_CLAIMS),
+    ),
     Observer("sandboxes", "Sandboxes of pods", observe_sandboxes, (PENDING_PODS, STARTING_PODS, SANDBOX_FAILURES)),
 )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpustack.doctor.states.state import AbnormalState
-from tests.unit.doctor.states.objects import diagnose_items, format_time, list_states, make_pod
+from tests.unit.doctor.states.objects import diagnose_items, format_time, list_states, make_pod, read_recorded_items
 
 # kubernetes/kubernetes pkg/scheduler/framework/plugins/schedulinggates
 GATE_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
@@ -33,6 +33,19 @@ def test_a_pod_that_no_scheduler_has_judged_is_reported_with_the_name_of_its_sch
     (state,) = list_waiting_states("", schedulerName="volcano")
     assert (state.severity, state.subjects) == ("note", ("pod team/train-0",))
     assert state.message == "no scheduler has judged it: its schedulerName is volcano"
+
+
+def test_a_scheduler_that_waits_for_a_volume_is_not_said_to_be_absent() -> None:
+    # rancher/local-path-provisioner#569: the scheduler waits in PreBind, and writes no condition meanwhile
+    (claim,) = read_recorded_items("storage.unbound-claims", "released")
+    claim["metadata"]["namespace"] = "team"
+    pod = make_pod("team", "train-0", {}, phase="Pending", conditions=[])
+    pod["metadata"]["creationTimestamp"] = format_time(5)
+    containers = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
+    pod["spec"] = {"containers": containers, "schedulerName": "default-scheduler"}
+    diagnosis = diagnose_items(pods__pending=[pod], storage__unbound_claims=[claim])
+    (state,) = list_states(diagnosis, "pod-unscheduled")
+    assert state.message == "default-scheduler has not placed it, and may wait for the volume of team/data"
 
 
 def test_a_pod_that_needs_a_claim_is_reported() -> None:
