@@ -31,12 +31,11 @@ Entry = TypeVar("Entry")
 
 def render_human(console: Terminal, capacity: Capacity) -> None:
     usage = capacity.usage
-    console.print(f"GPU-hours, {format_span(usage)}")
+    print_rows(console, [TextRow(f"GPU-hours, {format_span(usage)}")])
     print_coverage(console, usage)
     headings, rows = list_headings(capacity), [format_cells(row, capacity.dimensions) for row in list_rows(capacity)]
     console.print(draw_table(console, headings, rows))
-    for line in list_legend(headings, rows):
-        console.print(line)
+    print_rows(console, map(TextRow, list_legend(headings, rows)))
     print_notes(console, usage.doubts)
     for title, names, rows in list_parts(usage.queue, capacity.current_state):
         console.print(f"\n{title}")

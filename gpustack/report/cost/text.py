@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from gpustack.cost.bill import CELLS, Bill, Budget, Line
 from gpustack.report.capacity.text import format_hours, format_names, format_span, print_coverage
-from gpustack.report.hanging import print_notes
+from gpustack.report.hanging import Row, print_notes, print_rows
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
@@ -15,10 +15,10 @@ BASIS = "all figures are derived: sums of GPU-hours, and hours times prices"
 
 def render_human(console: Terminal, bill: Bill) -> None:
     usage = bill.usage
-    console.print(f"Cost in {bill.currency}, {format_span(usage)}")
+    print_rows(console, [Row(f"Cost in {bill.currency}, {format_span(usage)}")])
     print_coverage(console, usage)
     console.print(draw_table(console, list_headings(bill), list_rows(bill)))
-    console.print(BASIS)
+    print_rows(console, [Row(BASIS)])
     for budget in bill.budgets:
         console.print(console.clean(format_budget(budget, bill.currency)))
     print_notes(console, bill.doubts)

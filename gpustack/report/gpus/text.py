@@ -8,7 +8,7 @@ from gpustack.gpus.fleet import Card, Fleet
 from gpustack.metrics.gpus import Gpu
 from gpustack.report.basis import list_legend, mark_number
 from gpustack.report.format import format_locations
-from gpustack.report.hanging import print_notes
+from gpustack.report.hanging import Row, print_notes, print_rows
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration
@@ -23,8 +23,7 @@ STALE_SECONDS = 60  # The age of a younger value is not shown.
 def render_human(console: Terminal, fleet: Fleet) -> None:
     rows = [format_cells(card, fleet.time) for card in fleet.cards]
     console.print(draw_table(console, HEADINGS, rows))
-    for line in list_legend(HEADINGS, rows):
-        console.print(line)
+    print_rows(console, map(Row, list_legend(HEADINGS, rows)))
     console.print(f"\n{format_summary(fleet)}")
     print_notes(console, [*list_unknown_users(fleet.cards), *fleet.doubts])
 

@@ -26,6 +26,13 @@ def test_a_number_stays_with_its_unit() -> None:
     ]
 
 
+def test_a_mark_stays_with_its_word() -> None:
+    assert wrap_text("^ copied: of a whole device; ~ derived: computed", "", 31) == [
+        "^ copied: of a whole device;",
+        "~ derived: computed",
+    ]
+
+
 @given(st.text(st.characters(categories=["L", "N"]) | st.just(" ")), st.text(max_size=20).filter(str.isprintable))
 def test_no_word_is_lost_or_cut(text: str, heading: str) -> None:
     lines = wrap_text(text, heading, 60)
