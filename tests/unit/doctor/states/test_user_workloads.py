@@ -105,3 +105,19 @@ def test_a_pod_whose_volume_is_not_mounted_is_a_note_at_once(minutes: float) -> 
 
 def test_a_volume_that_failed_once_is_no_state() -> None:
     assert list_mount_states(count=1) == []
+
+
+def test_a_pod_that_made_room_is_a_note() -> None:
+    # kubeflow/trainer#999
+    events = read_recorded_items("pods.preempted", "preempted")
+    (state,) = list_states(diagnose_items(pods__preempted=events), "pod-preempted")
+    assert (state.severity, state.subjects) == ("note", ("pod team/long-run",))
+    assert state.message.startswith("Preempted by pod 0a1bde20-59c8-4bc5-b0a6-2839014b9157 on node host2")
+
+
+def test_a_pod_that_made_room_names_the_other_one_where_the_event_does() -> None:
+    # Constructed from k8s.io/api core/v1, Event: `related` is the second object.
+    (event,) = read_recorded_items("pods.preempted", "preempted")
+    event["related"] = {"namespace": "team", "name": "urgent"}
+    (state,) = list_states(diagnose_items(pods__preempted=[event]), "pod-preempted")
+    assert state.message.endswith("; it made room for the pod team/urgent")
