@@ -75,8 +75,8 @@ def leave_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) ->
 
 
 def describe_cause(error: GpustackError) -> str:
-    """Describe an error as a part of a sentence, without what it says of the command."""
-    return error.message.partition("; ")[0].rstrip(".")
+    """Describe an error as a part of a sentence, without what proofs say of themselves."""
+    return error.message.removesuffix(".").removesuffix("; nothing was created")
 
 
 @contextmanager

@@ -101,6 +101,7 @@ def test_alerts_fire_on_no_longer_than_their_silence() -> None:
         ((403, "no"), "", "Alertmanager refused the silence (HTTP 403): no"),
         ((200, {}), "No host could be reached.", "No host could be reached"),
         ((200, {}), "Nothing listens at Alertmanager; nothing was created.", "Nothing listens at Alertmanager"),
+        ((200, {}), "It answered: a; b. Asked again.", "It answered: a; b. Asked again"),
     ],
 )
 def test_a_change_without_a_silence_is_noted_and_goes_on(
