@@ -150,9 +150,8 @@ def read_toolkit_version(folder: Folder) -> int:
 
 def read_source(folder: Folder) -> str:
     """Read the toolkit's source from the values of the chart."""
-    (variable,) = read_own_values("gpu-operator")["toolkit"]["env"]
-    assert variable["name"] == "RUNTIME_CONFIG_SOURCE"
-    return str(variable["value"]).replace("/etc/containerd", str(folder.path))
+    variables = {variable["name"]: variable["value"] for variable in read_own_values("gpu-operator")["toolkit"]["env"]}
+    return str(variables["RUNTIME_CONFIG_SOURCE"]).replace("/etc/containerd", str(folder.path))
 
 
 def is_defective(version: str) -> bool:

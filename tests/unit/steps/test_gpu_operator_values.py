@@ -185,7 +185,17 @@ def test_the_operator_s_own_values_count_most() -> None:
 
 def test_the_toolkit_takes_over_our_file_of_containerd() -> None:
     """The operator hands it on as a file below /host (NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go)."""
-    assert build_values()["toolkit"]["env"] == [{"name": "RUNTIME_CONFIG_SOURCE", "value": f"file={FOLDER}{DROP_IN}"}]
+    assert read_toolkit_variables()["RUNTIME_CONFIG_SOURCE"] == f"file={FOLDER}{DROP_IN}"
+
+
+def test_systemd_restarts_containerd_for_the_toolkit() -> None:
+    """A toolkit that sends SIGHUP may end its own container (docs/decisions/0037-containerd-restart.md). The name of
+    the variable is of NVIDIA/nvidia-container-toolkit v1.20.1 cmd/nvidia-ctk-installer/container/runtime/runtime.go."""
+    assert read_toolkit_variables()["RUNTIME_RESTART_MODE"] == "systemd"
+
+
+def read_toolkit_variables() -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in build_values()["toolkit"]["env"]}
 
 
 def test_the_role_gets_the_release_and_its_values() -> None:
