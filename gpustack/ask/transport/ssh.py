@@ -13,11 +13,12 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpustack.ask.addresses import is_address
+from gpustack.ask.message import shorten_message
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.known_hosts import KnownKeys, read_known_keys
 from gpustack.ask.transport.refusal import CONNECT_LIMIT, HostRefused
@@ -125,12 +126,18 @@ def connect(host: Host) -> "Connection":
     options = resolve_options(host)
     known_keys = read_known_keys(options.known_name, options.known_hosts)
     config = Config(lazy=True, overrides={"load_ssh_configs": False})
+    transports: list[Any] = []
+
+    def open_transport(*args: Any, **kwargs: Any) -> Any:
+        transports.append(build_transport(known_keys, *args, **kwargs))
+        return transports[-1]
+
     arguments: dict[str, Any] = {
         "look_for_keys": False,
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
-        "transport_factory": lambda *args, **kwargs: build_transport(known_keys, *args, **kwargs),
+        "transport_factory": open_transport,
     }
     if present := options.find_key_files():
         arguments["key_filename"] = list(present)
@@ -151,12 +158,23 @@ def connect(host: Host) -> "Connection":
             connection.client._agent = build_agent(options.read_fingerprints())
         connection.open()
     except Exception as error:
+        closed = any(transport.auth_handler and not transport.is_active() for transport in transports)
         connection.client.close()  # Fabric closes only what has logged in
         connection.close()
         if isinstance(error, HostRefused):
             raise
-        raise HostRefused(describe_failure(host, options, convert_timeout(error, start_time))) from error
+        reach = describe_failure(host, options, convert_timeout(error, start_time), closed=closed)
+        if words := read_banner(transports):
+            reach = replace(reach, reason=f"{reach.reason}; the host says: {words}")
+        raise HostRefused(reach) from error
     return connection
+
+
+def read_banner(transports: Collection[Any]) -> str:
+    """Read what sshd sent last during the login: a notice, or why PAM let nobody in. Paramiko's own method returns
+    nothing for a connection that has ended."""
+    banners = [transport.auth_handler.banner for transport in transports if transport.auth_handler]
+    return " ".join(shorten_message((banners[-1] or b"").decode(errors="replace")).split()) if banners else ""
 
 
 def build_agent(fingerprints: Collection[str]) -> Any:
@@ -224,14 +242,18 @@ class HostKeyCheck:
         raise HostRefused(Reach(self.host.name, reference, reason, hint))
 
 
-def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach:
-    """Describe why a connection failed, by one of the references that `gpustack explain` knows."""
+def describe_failure(host: Host, options: SshOptions, error: Exception, *, closed: bool = False) -> Reach:
+    """Describe why a connection failed, by one of the references that `gpustack explain` knows. `closed` tells that the
+    host ended the connection during the login: Paramiko tries the next key then, and raises what it says of that."""
     from paramiko import AuthenticationException, PasswordRequiredException
     from paramiko.ssh_exception import NoValidConnectionsError
 
     address, command = options.address, Command("ssh", *options.destination, "true")
     if isinstance(error, PasswordRequiredException):
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", Command("ssh-add"))
+    if closed and not isinstance(error, TimeoutError):
+        reason = f"{address} closed the connection while {options.user} logged in"
+        return Reach(host.name, "host-ssh-login", reason, command)
     if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
         reason = f"{options.user}@{address} was refused with every key"
         if host.key_file and "%" not in host.key_file and not Path(expand_home(host.key_file)).exists():
