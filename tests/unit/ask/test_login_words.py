@@ -26,6 +26,6 @@ def test_an_error_ends_with_the_words_of_the_host(start: Callable[..., Host], mo
     assert reason == f"[127.0.0.1]:{host.port} closed the connection while ops logged in; the host says: {WORDS}"
 
 
-def test_a_login_with_a_notice_succeeds(start: Callable[..., Host], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_with_a_notice_is_no_failure(start: Callable[..., Host], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "get_banner", lambda server: ("Authorized use only.\n", "en-US"))
     assert query_host(start(answer_lines), 20) == (["one", "two"], "", "")
