@@ -1,7 +1,7 @@
 """Pruning of an API answer to the named fields before anything is recorded."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpustack.ask.api_list import read_items
@@ -29,6 +29,12 @@ def prune(text: str, fields: Sequence[str]) -> str:
         return ""
     except (ValueError, RecursionError):
         return text
+
+
+def keep_items(text: str, is_kept: Callable[[Any], object]) -> str:
+    """Keep the objects of a list that something is asked about: of all others nothing is recorded."""
+    items = [entry for entry in read_items(load_json(text)) if is_kept(entry)]
+    return dump_json({"items": items}, separators=(",", ":"))
 
 
 def pick_fields(document: Any, paths: Sequence[Sequence[str]]) -> Any:

@@ -126,18 +126,12 @@ def connect(host: Host) -> "Connection":
     options = resolve_options(host)
     known_keys = read_known_keys(options.known_name, options.known_hosts)
     config = Config(lazy=True, overrides={"load_ssh_configs": False})
-    transports: list[Any] = []
-
-    def open_transport(*args: Any, **kwargs: Any) -> Any:
-        transports.append(build_transport(known_keys, *args, **kwargs))
-        return transports[-1]
-
     arguments: dict[str, Any] = {
         "look_for_keys": False,
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
-        "transport_factory": open_transport,
+        "transport_factory": lambda *args, **kwargs: build_transport(known_keys, *args, **kwargs),
     }
     if present := options.find_key_files():
         arguments["key_filename"] = list(present)
@@ -158,23 +152,24 @@ def connect(host: Host) -> "Connection":
             connection.client._agent = build_agent(options.read_fingerprints())
         connection.open()
     except Exception as error:
-        closed = any(transport.auth_handler and not transport.is_active() for transport in transports)
+        transport = connection.client.get_transport()
+        login = transport.auth_handler if transport else None
+        closed = bool(login) and not transport.is_active()
         connection.client.close()  # Fabric closes only what has logged in
         connection.close()
         if isinstance(error, HostRefused):
             raise
         reach = describe_failure(host, options, convert_timeout(error, start_time), closed=closed)
-        if words := read_banner(transports):
+        if login and (words := read_banner(login)):
             reach = replace(reach, reason=f"{reach.reason}; the host says: {words}")
         raise HostRefused(reach) from error
     return connection
 
 
-def read_banner(transports: Collection[Any]) -> str:
+def read_banner(login: Any) -> str:
     """Read what sshd sent last during the login: a notice, or why PAM let nobody in. Paramiko's own method returns
     nothing for a connection that has ended."""
-    banners = [transport.auth_handler.banner for transport in transports if transport.auth_handler]
-    return " ".join(shorten_message((banners[-1] or b"").decode(errors="replace")).split()) if banners else ""
+    return " ".join(shorten_message((login.banner or b"").decode(errors="replace")).split())
 
 
 def build_agent(fingerprints: Collection[str]) -> Any:

@@ -71,8 +71,10 @@ OWN_FLAGS = parse_own(OWN)
 def observe_flags(view: View) -> Iterator[AbnormalState]:
     """List the components with flags that kubeadm does not know of, where the cluster has a ClusterConfiguration."""
     cluster = view[SETTINGS].cluster
-    for component, flags in view[COMPONENT_FLAGS].items() if cluster else ():
-        further = read_further_flags(cluster or {}, component)
+    if not cluster:
+        return
+    for component, flags in view[COMPONENT_FLAGS].items():
+        further = read_further_flags(cluster, component)
         foreign = [
             f"--{name}={value}" if value else f"--{name}"
             for name, value in flags.items()

@@ -4,10 +4,10 @@ fields: the next installation or upgrade writes them again."""
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 
-from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.doctor.recent_changes import shorten_names
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes.object_writes import OBJECT_WRITES, ObjectWrite
 from gpustack.steps.platform_namespaces import list_platform_namespaces
@@ -50,9 +50,7 @@ def select_fields(write: ObjectWrite) -> list[str]:
 
 
 def build_state(kind: str, edit: ObjectWrite, owner: ObjectWrite) -> AbnormalState:
-    fields = select_fields(edit)
-    rest = f" and {len(fields) - MAX_FIELDS} more" if len(fields) > MAX_FIELDS else ""
-    message = f"{edit.manager} changed {format_value(fields[:MAX_FIELDS])}{rest} after {owner.manager}"
+    message = f"{edit.manager} changed {shorten_names(select_fields(edit), MAX_FIELDS)} after {owner.manager}"
     namespace, _, name = edit.name.rpartition("/")
     place = ("-n", namespace) if namespace else ()
     command = Command("kubectl", *place, "get", kind.lower(), name, "-o", "yaml")

@@ -4,7 +4,7 @@ for others. No pod has a state of these, since there is none.
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
@@ -17,7 +17,6 @@ from gpustack.probes.kubernetes.gpu_workloads import (
     SHORT_DEPLOYMENTS,
     SHORT_JOBS,
     STALLED,
-    AdverseCondition,
     GpuWorkload,
 )
 from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PENDING_PODS, Container
@@ -35,12 +34,12 @@ def observe_deployments(view: View) -> Iterator[AbnormalState]:
     for workload in list_workloads(view, view[SHORT_DEPLOYMENTS]):
         conditions = {condition.type: condition for condition in workload.conditions}
         if refusal := conditions.get(REFUSED):
-            yield build_state("deployment", workload, "pods-refused", refusal.message, refusal)
+            yield build_state("deployment", workload, "pods-refused", refusal.message, refusal.changed_at)
         elif stall := conditions.get(STALLED):
             pods = (pod for pod in view[PENDING_PODS] if pod.namespace == workload.namespace)
             members = tuple(f"pod {pod}" for pod in pods if find_workload(pod) == f"Deployment/{workload.name}")
             words = f"{stall.reason}: {stall.message}"
-            yield build_state("deployment", workload, "workload-stalled", words, stall, members)
+            yield build_state("deployment", workload, "workload-stalled", words, stall.changed_at, members)
 
 
 def observe_jobs(view: View) -> Iterator[AbnormalState]:
@@ -53,10 +52,9 @@ def observe_jobs(view: View) -> Iterator[AbnormalState]:
             is_recent = failure.changed_at is None or view.started_at - failure.changed_at < RECENT_FAILURE
             words = f"{failure.reason}: {failure.message}{describe_last_pod(view, workload)}"
             if is_recent:
-                yield build_state("job", workload, "job-failed", words, failure)
+                yield build_state("job", workload, "job-failed", words, failure.changed_at)
         elif refusal:
-            condition = AdverseCondition(REFUSED, "", refusal.message, refusal.first_at)
-            yield build_state("job", workload, "pods-refused", refusal.message, condition)
+            yield build_state("job", workload, "pods-refused", refusal.message, refusal.first_at)
 
 
 def list_workloads(view: View, workloads: tuple[GpuWorkload, ...]) -> Iterator[GpuWorkload]:
@@ -81,13 +79,13 @@ def build_state(
     workload: GpuWorkload,
     state: Kind,
     message: str,
-    condition: AdverseCondition,
+    onset: datetime | None,
     members: tuple[str, ...] = (),
 ) -> AbnormalState:
     show = ("logs", f"job/{workload.name}") if state == "job-failed" else ("describe", kind, workload.name)
     command = Command("kubectl", "-n", workload.namespace, *show)
     subject = f"{kind} {workload}"
-    return AbnormalState(state, "note", (CLUSTER,), (subject,), message, command, condition.changed_at, members=members)
+    return AbnormalState(state, "note", (CLUSTER,), (subject,), message, command, onset, members=members)
 
 
 def observe_preemptions(view: View) -> Iterator[AbnormalState]:

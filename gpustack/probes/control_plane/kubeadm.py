@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Answer, Api, Lines, Probe
-from gpustack.files.json_text import dump_json, load_json
+from gpustack.ask.prune import keep_items
 from gpustack.probes.kubernetes.nodes import list_objects
 from gpustack.probes.parsing import parse_integer, parse_yaml_mapping
 
@@ -87,8 +86,7 @@ def parse_kubeadm_settings(answer: Answer) -> KubeadmSettings:
 
 def prune_settings(text: str) -> str:
     """Drop the ConfigMaps of others."""
-    kubeadm_maps = [entry for entry in read_items(load_json(text)) if entry["metadata"]["name"] in MAPS]
-    return dump_json({"items": kubeadm_maps}, separators=(",", ":"))
+    return keep_items(text, lambda entry: entry["metadata"]["name"] in MAPS)
 
 
 def parse_config_map(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:

@@ -12,7 +12,7 @@ from typing import Any
 from gpustack.ask.api_list import read_items
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.files.json_text import dump_json, load_json
+from gpustack.ask.prune import keep_items
 from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
 from gpustack.probes.kubernetes.nodes import load_body
 from gpustack.probes.parsing import parse_optional_time
@@ -61,9 +61,8 @@ def find_approval(entry: Any) -> datetime | None:
 
 
 def prune_requests(text: str) -> str:
-    """Keep the requests without a certificate: of all others nothing is recorded."""
-    items = [entry for entry in read_items(load_json(text)) if not entry.get("status", {}).get("certificate")]
-    return dump_json({"items": items}, separators=(",", ":"))
+    """Keep the requests without a certificate."""
+    return keep_items(text, lambda entry: not entry.get("status", {}).get("certificate"))
 
 
 CERTIFICATE_REQUESTS = Probe(

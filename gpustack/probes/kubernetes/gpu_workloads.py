@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpustack.ask.api_list import read_items
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Api, Probe
-from gpustack.files.json_text import dump_json, load_json
+from gpustack.ask.prune import keep_items
 from gpustack.probes.kubernetes.nodes import parse_each
-from gpustack.probes.kubernetes.pod_states import count_gpus
+from gpustack.probes.kubernetes.pod_states import has_gpus
 from gpustack.probes.parsing import parse_optional_time
 
 REFUSED, STALLED, FAILED, COMPLETE = "ReplicaFailure", "Progressing", "Failed", "Complete"
@@ -62,17 +61,6 @@ def is_adverse(condition: Any) -> bool:
     return bool(ADVERSE.get(condition["type"]) == condition["status"])
 
 
-def prune_workloads(text: str, is_short: Callable[[Any], bool]) -> str:
-    """Keep the workloads whose pods request GPUs, and that lack pods or have failed: of all others nothing is
-    recorded."""
-    items = [entry for entry in read_items(load_json(text)) if needs_gpus(entry) and is_short(entry)]
-    return dump_json({"items": items}, separators=(",", ":"))
-
-
-def needs_gpus(entry: Any) -> bool:
-    return any(count_gpus(container) for container in entry["spec"]["template"]["spec"].get("containers", ()))
-
-
 def has_adverse_condition(entry: Any) -> bool:
     return any(map(is_adverse, entry.get("status", {}).get("conditions") or ()))
 
@@ -85,11 +73,13 @@ def lacks_pods(entry: Any) -> bool:
 
 
 def prune_deployments(text: str) -> str:
-    return prune_workloads(text, has_adverse_condition)
+    """Keep the Deployments whose pods request GPUs and that lack pods."""
+    return keep_items(text, lambda entry: has_gpus(entry["spec"]["template"]) and has_adverse_condition(entry))
 
 
 def prune_jobs(text: str) -> str:
-    return prune_workloads(text, lacks_pods)
+    """Keep the Jobs whose pods request GPUs and that lack pods or have failed."""
+    return keep_items(text, lambda entry: has_gpus(entry["spec"]["template"]) and lacks_pods(entry))
 
 
 def build_probe(id: str, path: str, pruner: Callable[[str], str]) -> Probe[tuple[GpuWorkload, ...]]:

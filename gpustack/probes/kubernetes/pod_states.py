@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from gpustack.ask.api_list import read_items
 from gpustack.ask.message import shorten_message
 from gpustack.ask.probe import Api, Probe
-from gpustack.files.json_text import dump_json, load_json
+from gpustack.ask.prune import keep_items
 from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.parsing import parse_optional_time, parse_quantity
 
@@ -181,14 +180,11 @@ def count_gpus(container: Any) -> int:
 
 
 def prune_ending_pods(text: str) -> str:
-    """Keep the pods whose deletion was requested, and those with GPUs of which a container was restarted often: of all
-    others nothing is recorded."""
-    items = [
-        entry
-        for entry in read_items(load_json(text))
-        if entry["metadata"].get("deletionTimestamp") or (has_gpus(entry) and is_restarted(entry))
-    ]
-    return dump_json({"items": items}, separators=(",", ":"))
+    """Keep the pods whose deletion was requested, and those with GPUs of which a container was restarted often."""
+    return keep_items(
+        text,
+        lambda entry: entry["metadata"].get("deletionTimestamp") or (has_gpus(entry) and is_restarted(entry)),
+    )
 
 
 def has_gpus(entry: Any) -> bool:

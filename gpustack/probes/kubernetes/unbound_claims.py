@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpustack.ask.api_list import read_items
 from gpustack.ask.probe import Api, Probe
-from gpustack.files.json_text import dump_json, load_json
+from gpustack.ask.prune import keep_items
 from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.parsing import parse_optional_time
 
@@ -42,9 +41,8 @@ def parse_claim(entry: Any) -> UnboundClaim:
 
 
 def prune_claims(text: str) -> str:
-    """Keep the claims without a volume: of all others nothing is recorded."""
-    items = [entry for entry in read_items(load_json(text)) if entry.get("status", {}).get("phase") != BOUND]
-    return dump_json({"items": items}, separators=(",", ":"))
+    """Keep the claims without a volume."""
+    return keep_items(text, lambda entry: entry.get("status", {}).get("phase") != BOUND)
 
 
 UNBOUND_CLAIMS = Probe(

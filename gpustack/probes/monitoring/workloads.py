@@ -18,8 +18,9 @@ from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
 
 GROUP = "monitoring.coreos.com"
 PROMETHEUS = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
-ALERTMANAGER = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy"
 """The path at the API server to the cluster's Prometheus. The port's name is that of the chart."""
+ALERTMANAGER = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy"
+"""The path at the API server to the cluster's Alertmanager, also with the chart's name of the port."""
 VERSION = "operator.prometheus.io/version"
 SELECTED = ("serviceMonitor", "podMonitor", "probe", "rule", "scrapeConfig")
 SELECTORS = tuple(f"{prefix}{suffix}" for prefix in SELECTED for suffix in ("Selector", "NamespaceSelector"))
