@@ -78,8 +78,9 @@ NO_WAITS = Waits(0, 0, 0)
 @dataclass(frozen=True)
 class NodeReboot:
     """Reboot the host of a node. `record` is the state before. `ended_pods` are pods that a person gives up.
-    `silence_alerts` silences what the reboot causes, and with `keeps_cordon` the node stays cordoned. With `gated` its
-    gate is closed before the reboot, and stays closed until a proof."""
+    `silence_alerts` silences what the reboot causes, and `repeat_silence` does so where that has failed. With
+    `keeps_cordon` the node stays cordoned. With `gated` its gate is closed before the reboot, and stays closed until a
+    proof."""
 
     node: str
     host: Host
@@ -91,6 +92,7 @@ class NodeReboot:
     ended_pods: Collection[str] = ()
     find_stop_reason: Callable[[], str] = lambda: ""
     silence_alerts: Callable[[], None] = lambda: None
+    repeat_silence: Callable[[], None] = lambda: None
     keeps_cordon: bool = False
     gated: bool = False
 
@@ -188,7 +190,10 @@ class NodeReboot:
         while True:
             round_began = time.monotonic()
             try:
-                reason = explain(self.gather([*CLUSTER_PROBES, BOOT_IDENTITY], [self.writer.via.name, self.host.name]))
+                snapshot = self.gather([*CLUSTER_PROBES, BOOT_IDENTITY], [self.writer.via.name, self.host.name])
+                if View(snapshot, CLUSTER).has_fact(NODE_RECORDS):
+                    self.repeat_silence()
+                reason = explain(snapshot)
             except GpustackError as error:
                 reason = error.reason or error.message
             waited = time.monotonic() - began

@@ -22,8 +22,8 @@ from gpustack.nodes.node_change import NodeWriter
 from gpustack.nodes.node_reboot import NodeOutcome, NodeReboot, Outcome, Waits
 from gpustack.nodes.reboot_plan import RebootPlan, RebootTarget
 from gpustack.nodes.reboot_record import RebootRecord, build_record_command
+from gpustack.nodes.reboot_silence import RebootSilence
 from gpustack.nodes.reboot_verification import has_ready_exporter
-from gpustack.proof.silence import leave_silence
 from gpustack.rollout.next_command import build_command
 from gpustack.rollout.run import Run
 
@@ -152,7 +152,8 @@ class RollingReboot:
                     if target.record is None:
                         records[target.node.name] = self.record_node(target, run, writer)
                 for target in workers:
-                    reboot = self.build_reboot(target, records[target.node.name], run, writer)
+                    silence = self.build_silence(target)
+                    reboot = self.build_reboot(target, records[target.node.name], run, writer, silence)
                     outcomes[target.node.name] = time_node(target, reboot.run)
                     if outcomes[target.node.name].outcome in ENDING:
                         return tuple(outcomes.values())
@@ -173,18 +174,29 @@ class RollingReboot:
         return record
 
     def reboot_plane(self, target: RebootTarget, record: RebootRecord) -> NodeOutcome:
+        silence = self.build_silence(target)
         with self.open_run() as (run, writer):
-            reboot = self.build_reboot(target, record, run, writer)
+            reboot = self.build_reboot(target, record, run, writer, silence)
             if outcome := reboot.start():
                 return outcome
-            reboot = self.build_reboot(target, record, run, writer, heeds_locks=False)
+            reboot = self.build_reboot(target, record, run, writer, silence, heeds_locks=False)
             if reason := reboot.wait_for_boot():
                 return NodeOutcome(target.node.name, target.drain.host, "failed", reason)
         with self.open_run() as (run, writer):
-            return self.build_reboot(target, record, run, writer).complete()
+            return self.build_reboot(target, record, run, writer, silence).complete()
+
+    def build_silence(self, target: RebootTarget) -> RebootSilence:
+        return RebootSilence(target.node.name, self.waits.boot)
 
     def build_reboot(
-        self, target: RebootTarget, record: RebootRecord, run: Run, writer: NodeWriter, *, heeds_locks: bool = True
+        self,
+        target: RebootTarget,
+        record: RebootRecord,
+        run: Run,
+        writer: NodeWriter,
+        silence: RebootSilence,
+        *,
+        heeds_locks: bool = True,
     ) -> NodeReboot:
         """Build the reboot of a node. Without `heeds_locks` only a signal stops it."""
         name = target.node.name
@@ -203,7 +215,8 @@ class RollingReboot:
             report=run.record,
             ended_pods=self.ended_pods,
             find_stop_reason=run.find_stop_reason if heeds_locks else find_signal,
-            silence_alerts=lambda: leave_silence(run, [name], self.waits.boot, "reboot"),
+            silence_alerts=lambda: silence.begin(run),
+            repeat_silence=lambda: silence.repeat(run),
             keeps_cordon=self.keeps_cordon,
             gated=bool(record.devices) and needs_gate(self.inventory.spec, host),
         )

@@ -62,16 +62,21 @@ def silence_alerts(run: Run, nodes: Sequence[str], seconds: float, test: Test) -
 
 
 def leave_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) -> None:
-    """Silence the alerts of a pause, a reset or a reboot of so many seconds on these nodes. A failure is recorded as a
-    note, and raises no error."""
+    """Silence the alerts of a pause or a reset of so many seconds on these nodes. A failure is recorded as a note, and
+    raises no error."""
+    if reason := create_silence(run, nodes, seconds, test):
+        run.record(Event("note", "", f"alerts of the {test} are not silenced: {reason}"))
+
+
+def create_silence(run: Run, nodes: Sequence[str], seconds: float, test: Test) -> str:
+    """Create a silence for the alerts of something of so many seconds on these nodes, which ends by itself. Return the
+    reason where that failed, or an empty text."""
     try:
         with open_part("alertmanager", run.hosts, run.record) as (address, number):
             web = Web("Alertmanager", address, number)
-            _, reason = start_silence(web, build_silence(nodes, seconds, run.lock.holder, test))
+            return start_silence(web, build_silence(nodes, seconds, run.lock.holder, test))[1]
     except GpustackError as error:
-        reason = describe_cause(error)
-    if reason:
-        run.record(Event("note", "", f"alerts of the {test} are not silenced: {reason}"))
+        return describe_cause(error)
 
 
 def describe_cause(error: GpustackError) -> str:

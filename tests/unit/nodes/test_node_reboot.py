@@ -74,6 +74,13 @@ def test_alerts_are_silenced_before_a_reboot_and_not_again(api: NodeApi) -> None
     assert (silenced_after, list_reboots(api)) == ([0], ["h1"])
 
 
+def test_a_silence_is_repeated_while_a_boot_is_waited_for(api: NodeApi) -> None:
+    api.keep_pods("exporter")
+    repeated_after = list[int]()
+    outcome = run(api, waits=Waits(1, 20, 20), repeat_silence=lambda: repeated_after.append(len(list_reboots(api))))
+    assert (outcome.outcome, set(repeated_after)) == ("rebooted", {1})
+
+
 def test_the_cordon_of_a_person_stays_after_the_reboot(api: NodeApi) -> None:
     api.keep_pods("exporter")
     api.set_cordon("kubectl")
