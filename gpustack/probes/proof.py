@@ -8,13 +8,14 @@ many GPUs there are; split into MIG devices by the strategy `single`, it counts 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.gate import find_gate, remove_gate
 from gpustack.probes.kubernetes.nodes import list_objects, parse_each, parse_ready_condition
 from gpustack.probes.kubernetes.taints import find_repelling_taints, format_taint
-from gpustack.probes.parsing import parse_integer, parse_quantity
+from gpustack.probes.parsing import parse_integer, parse_optional_time, parse_quantity
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
 # Of the pods of gpustack itself: where they are, the label with the run, and the annotation with the process that made
@@ -62,7 +63,8 @@ class GpuPod:
 class Service:
     """Describe a Service: `ports` as name and number, `node_ports` by the same name; `external_addresses` are those of
     a load balancer. `selector` are the labels of its pods, none where somebody else writes its endpoints, and in older
-    recordings. `local`: pods reach only those of its pods that run on their own node."""
+    recordings. `local`: pods reach only those of its pods that run on their own node. `created_at` is None in older
+    recordings."""
 
     name: str
     namespace: str
@@ -74,6 +76,7 @@ class Service:
     external_addresses: tuple[str, ...]
     selector: Mapping[str, str] = field(default_factory=dict)
     local: bool = False
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ def parse_service(entry: Any) -> Service:
         external_addresses=tuple(endpoint.get("hostname") or endpoint["ip"] for endpoint in balancer),
         selector=spec.get("selector") or {},
         local=spec.get("internalTrafficPolicy") == "Local",
+        created_at=parse_optional_time(name.get("creationTimestamp")),
     )
 
 
@@ -236,7 +240,8 @@ SERVICES = Probe(
     Api(
         "/api/v1/services",
         join_paths(
-            ("metadata.name", "metadata.namespace", "metadata.labels", "status.loadBalancer"),
+            list_field_paths("metadata", "name", "namespace", "labels", "creationTimestamp"),
+            ("status.loadBalancer",),
             list_field_paths("spec", "type", "clusterIP", "ports", "selector", "internalTrafficPolicy"),
         ),
     ),

@@ -1,7 +1,8 @@
 """Services of the platform that select no pod, or none on the node of a client: labels or policies were changed, and
-clients reach nothing."""
+clients reach nothing. Services of anybody for which no load balancer is made."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
@@ -13,6 +14,12 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS, MONITORING_PODS, SYSTEM_PODS, PodState
 from gpustack.probes.proof import SERVICES, Service
+from gpustack.steps.platform_namespaces import list_platform_namespaces
+
+BALANCED = "LoadBalancer"
+"""The type of a Service for which a controller outside Kubernetes makes a load balancer."""
+USUAL_WAIT = timedelta(minutes=2)
+"""A controller has made a load balancer by then."""
 
 
 def observe_services(view: View) -> Iterator[AbnormalState]:
@@ -55,6 +62,24 @@ def observe_local_services(view: View) -> Iterator[AbnormalState]:
                 yield AbnormalState("service-without-pods", severity, hosts, (subject,), message, command)
 
 
+def observe_addresses(view: View) -> Iterator[AbnormalState]:
+    """List Services that wait for the address of a load balancer: Kubernetes makes none, and no event says so."""
+    for service in view[SERVICES]:
+        age = view.started_at - service.created_at if service.created_at else None
+        is_due = age is None or age > USUAL_WAIT
+        if service.kind == BALANCED and not service.external_addresses and is_due:
+            ports = format_value(sorted(service.node_ports.values()))
+            message = f"its type is {BALANCED}, and no load balancer has given it an address"
+            message += f"; ports of each node: {ports}" if service.node_ports else ""
+            is_ours = service.namespace in list_platform_namespaces(view)
+            command = Command("kubectl", "-n", service.namespace, "describe", "service", service.name)
+            subject = f"service {service.namespace}/{service.name}"
+            yield AbnormalState(
+                "service-without-address", "risk" if is_ours else "note", (CLUSTER,), (subject,), message, command,
+                service.created_at,
+            )  # fmt: skip
+
+
 def is_selected(service: Service, pod: PodState) -> bool:
     """Tell whether a Service selects a pod. One without a selector has endpoints that somebody else writes."""
     has_labels = bool(service.selector) and service.selector.items() <= pod.labels.items()
@@ -70,4 +95,5 @@ OBSERVERS = (
         "local-services", "Services of one node", observe_local_services,
         (SERVICES, NODES, SYSTEM_PODS, MONITORING_PODS, GPU_PODS),
     ),
+    Observer("load-balancers", "Addresses of load balancers", observe_addresses, (SERVICES,)),
 )  # fmt: skip

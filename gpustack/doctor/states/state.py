@@ -92,6 +92,7 @@ Kind = Literal[
     "route-diverted",
     "rule-failing",
     "sandbox-not-created",
+    "service-without-address",
     "service-without-pods",
     "settings-contradict",
     "source-unreachable",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpustack.doctor.states.state import AbnormalState
-from tests.unit.doctor.states.objects import diagnose_items, find_item, list_states, read_items
+from tests.unit.doctor.states.objects import diagnose_items, find_item, format_time, list_states, read_items
 
 
 def list_service_states(namespace: str, selector: dict[str, str] | None) -> list[AbnormalState]:
@@ -55,3 +55,37 @@ def test_a_service_of_the_cluster_or_with_a_pod_on_each_node_is_no_state() -> No
     assert list_local_states("Cluster") == []
     owner = [{"kind": "DaemonSet", "name": "coredns", "controller": True}]
     assert list_local_states("Local", ownerReferences=owner) == []
+
+
+def list_address_states(**fields: Any) -> list[AbnormalState]:
+    """Diagnose a Service that a user made twenty minutes ago; `fields` replace those of its `spec` or `status`."""
+    service: dict[str, Any] = {
+        "metadata": {"name": "serve", "namespace": "team", "creationTimestamp": format_time(20)},
+        "spec": {"type": "LoadBalancer", "clusterIP": "10.97.208.72", "ports": [{"port": 8000, "nodePort": 32303}]},
+        "status": {"loadBalancer": {}},
+    }
+    merged_service = {name: {**part, **fields.get(name, {})} for name, part in service.items()}
+    diagnosis = diagnose_items(proof__services=[*read_items("proof.services"), merged_service])
+    return list_states(diagnosis, "service-without-address")
+
+
+def test_a_service_for_which_nobody_makes_a_load_balancer_is_a_note_with_its_ports() -> None:
+    (state,) = list_address_states()
+    assert (state.severity, state.subjects) == ("note", ("service team/serve",))
+    assert "no load balancer has given it an address; ports of each node: 32303" in state.message
+    assert state.onset is not None
+    (state,) = list_address_states(metadata={"namespace": "monitoring"})
+    assert state.severity == "risk"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}},
+        {"metadata": {"creationTimestamp": format_time(1)}},
+        {"spec": {"type": "NodePort"}},
+    ],
+    ids=["with-an-address", "new", "of-another-type"],
+)
+def test_a_service_with_an_address_or_without_need_of_one_is_no_state(fields: dict[str, Any]) -> None:
+    assert list_address_states(**fields) == []
