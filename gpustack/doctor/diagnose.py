@@ -61,11 +61,12 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     starts = find_starts(snapshot)
     verdict = add_surroundings(verdict, snapshot, judgements, starts)
     drift = tuple(find_drift(step_plan, judgements, quiet=any(root.severity == "broken" for root in verdict.roots)))
-    states, unknown_observations = observe_all(OBSERVERS, snapshot)
-    optional_states, _ = observe_all(OPTIONAL_OBSERVERS, snapshot)
+    states, unknown_observations = observe_all((*OBSERVERS, *OPTIONAL_OBSERVERS), snapshot)
+    optional_ids = {observer.id for observer in OPTIONAL_OBSERVERS}
+    unknown_observations = tuple(unknown for unknown in unknown_observations if unknown.id not in optional_ids)
     latent_states = tuple(build_latent_state(difference) for difference in drift if difference.result.latent)
     drift = tuple(difference for difference in drift if not difference.result.latent)
-    states = tuple(select_new_states((*states, *optional_states, *latent_states), graph, judgements))
+    states = tuple(select_new_states((*states, *latent_states), graph, judgements))
     states = tuple(drop_explained_states(states, verdict))
     states = merge_states(limit_severity(state, starts, snapshot) for state in states)
     states = tuple(

@@ -9,10 +9,11 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.spec import Spec
 from gpustack.doctor.checks.startup import STARTS
-from gpustack.doctor.states.node_hosts import locate_node
+from gpustack.doctor.states.node_hosts import NODE_NOT_READY, list_silent_nodes, locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
 from gpustack.probes.kubernetes.container_logs import ContainerLog
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import (
     ENDING_PODS,
     FLANNEL_PODS,
@@ -52,7 +53,7 @@ def build_observer(
     probe: Probe[tuple[PodState, ...]], namespace: str, is_needed: Callable[[Spec], bool] = lambda _: True
 ) -> Observer:
     name = f"containers-of-{probe.id.replace('.', '-')}"
-    return Observer(name, f"Containers in {namespace}", build_function(probe), (probe,), is_needed=is_needed)
+    return Observer(name, f"Containers in {namespace}", build_function(probe), (probe, NODES), is_needed=is_needed)
 
 
 def build_function(probe: Probe[tuple[PodState, ...]]) -> Callable[[View], Iterator[AbnormalState]]:
@@ -180,6 +181,7 @@ def build_state(
 ) -> AbnormalState:
     part = "init container" if container.init else "container"
     log = find_log(pod, container, kind)
+    nodes = list_silent_nodes(view, [pod]) if kind == "container-not-ready" else ()
     describe = Command("kubectl", "-n", pod.namespace, "describe", "pod", pod.name)
     return AbnormalState(
         kind,
@@ -191,6 +193,8 @@ def build_state(
         onset,
         container.restarts,
         log=None if kind in ENDED_KINDS and has_words(container) else log,
+        members=nodes,
+        symptom=NODE_NOT_READY if nodes else "",
     )
 
 

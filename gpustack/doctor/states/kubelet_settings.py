@@ -1,5 +1,5 @@
-"""Kubelets that use another runtime than the one that is configured, or give pods a DNS server that no Service has or a
-domain that DNS does not know."""
+"""Kubelets that use another runtime than the one that is configured, give pods a DNS server that no Service has or a
+domain that DNS does not know, or look for another node than their own."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -10,11 +10,13 @@ from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.kubelet.settings import FIELDS, FILE, KUBELET_SETTINGS
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.resolver import DOMAINS
 from gpustack.probes.proof import SERVICES
 
 DNS_PORT = 53
 SHOW_SETTINGS = Command("grep", "-A", "2", "-E", FIELDS, FILE)
+SHOW_NAME = Command("hostnamectl", "status")
 
 
 def observe_runtime(view: View) -> Iterator[AbnormalState]:
@@ -52,13 +54,28 @@ def observe_domain(view: View) -> Iterator[AbnormalState]:
         yield build_state(view, "broken", message)
 
 
-def build_state(view: View, severity: Severity, message: str) -> AbnormalState:
+def observe_name(view: View) -> Iterator[AbnormalState]:
+    """Observe a kubelet that looks for a node of another name than that of its certificate: the API server allows it
+    only its own. A host name that was changed takes effect when the kubelet starts."""
+    settings = view[KUBELET_SETTINGS]
+    if settings.name and settings.node and settings.name != settings.node:
+        message = (
+            f"its host name, or --hostname-override, is {settings.name}, and its certificate is that of the node "
+            f"{settings.node}: it may neither read nor write a node {settings.name}"
+        )
+        ready_nodes = {node.name for node in view[NODES] if node.ready}
+        severity: Severity = "risk" if settings.node in ready_nodes else "broken"
+        yield build_state(view, severity, message, SHOW_NAME)
+
+
+def build_state(view: View, severity: Severity, message: str, command: Command = SHOW_SETTINGS) -> AbnormalState:
     subject = f"kubelet of {view.location}"
-    return AbnormalState("settings-contradict", severity, (view.location,), (subject,), message, SHOW_SETTINGS)
+    return AbnormalState("settings-contradict", severity, (view.location,), (subject,), message, command)
 
 
 OBSERVERS = (
     Observer("kubelet-runtime", "Runtime of kubelets", observe_runtime, (KUBELET_SETTINGS,), scope="host"),
     Observer("kubelet-servers", "DNS servers of pods", observe_servers, (KUBELET_SETTINGS, SERVICES), scope="host"),
     Observer("kubelet-domain", "Domain of pods", observe_domain, (KUBELET_SETTINGS, DOMAINS), scope="host"),
+    Observer("kubelet-name", "Names of kubelets", observe_name, (KUBELET_SETTINGS, NODES), scope="host"),
 )

@@ -1,8 +1,8 @@
 """Workloads of the platform that lack pods: because the API server refuses them (Pod Security, a webhook, a quota), or
 for another reason."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,10 +10,12 @@ from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.spec import Spec
+from gpustack.doctor.states.node_hosts import NODE_NOT_READY, list_silent_nodes, locate_node
 from gpustack.doctor.states.ownership import is_platform_label_set
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_DEPLOYMENTS
 from gpustack.probes.kubernetes import workloads
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import (
     FLANNEL_PODS,
     GPU_PODS,
@@ -63,9 +65,10 @@ def build_observer(group: Group) -> Observer:
                 is_ours = is_platform_label_set(view.spec, namespace, workload.labels)
                 if is_ours and (shortage := find_shortage(view, namespace, kind, name, workload)):
                     pods = [pod for pod in view[group.pods] if find_workload(pod) == f"{kind}/{name}"]
-                    yield build_state(namespace, kind, name, shortage, pods)
+                    state = build_state(namespace, kind, name, shortage, pods)
+                    yield add_silent_nodes(view, state, [pod for pod in pods if not pod.ready])
 
-    probes: tuple[Probe[Any], ...] = (*group.probes.values(), REFUSED_PODS, group.pods)
+    probes: tuple[Probe[Any], ...] = (*group.probes.values(), REFUSED_PODS, group.pods, NODES)
     return Observer(f"workloads-of-{group.id}", group.title, observe_workloads, probes, is_needed=group.is_needed)
 
 
@@ -113,6 +116,16 @@ def build_state(namespace: str, kind: str, name: str, shortage: Shortage, pods: 
         shortage.count,
         members=members,
     )
+
+
+def add_silent_nodes(view: View, state: AbnormalState, unready_pods: Collection[PodState]) -> AbnormalState:
+    """Return the state of a stalled workload with the nodes of its unready pods, where none of these is Ready: why they
+    are not says more, and a cause of that is one of this."""
+    nodes = list_silent_nodes(view, unready_pods) if state.kind == "workload-stalled" else ()
+    if not nodes:
+        return state
+    hosts = tuple(sorted({locate_node(view, pod.node) for pod in unready_pods}))
+    return replace(state, locations=hosts, members=(*state.members, *nodes), symptom=NODE_NOT_READY)
 
 
 SYSTEM = {"Deployment": workloads.SYSTEM_DEPLOYMENTS, "DaemonSet": workloads.SYSTEM_DAEMON_SETS}

@@ -1,5 +1,6 @@
-"""Settings of a kubelet that others have to agree with: the runtime that it uses, and the DNS servers and the domain of
-pods (KubeletConfiguration: containerRuntimeEndpoint, clusterDNS and clusterDomain, or the flags of these)."""
+"""Settings of a kubelet that others have to agree with: the runtime that it uses, the DNS servers and the domain of
+pods (KubeletConfiguration: containerRuntimeEndpoint, clusterDNS and clusterDomain, or the flags of these), and the name
+of its node."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -15,28 +16,29 @@ FIELDS = "containerRuntimeEndpoint|clusterDNS|clusterDomain"
 @dataclass(frozen=True)
 class KubeletSettings:
     """Hold the socket of the runtime, empty where the default holds, the DNS servers that pods get, and the domain in
-    which they look for Services, empty where none is set or an older recording has none."""
+    which they look for Services, empty where none is set or an older recording has none. `name` is that under which it
+    looks for its node, and `node` that of its certificate, empty where it does not run, or has none."""
 
     socket: str
     servers: tuple[str, ...]
     domain: str = ""
+    name: str = ""
+    node: str = ""
 
 
 def parse_kubelet_settings(answer: Answer) -> KubeletSettings:
-    """Parse lines `socket ADDRESS`, `server ADDRESS` and `domain NAME`. Raise ValueError where a line has another
-    shape."""
-    socket, domain, servers = "", "", []
+    """Parse lines `socket ADDRESS`, `server ADDRESS`, `domain NAME`, `name NAME` and `node NAME`. Raise ValueError
+    where a line has another shape."""
+    values, servers = dict.fromkeys(("socket", "domain", "name", "node"), ""), []
     for line in answer.stdout.splitlines():
         word, value = line.split(" ", 1)
-        if word == "socket":
-            socket = value
-        elif word == "server":
+        if word == "server":
             servers.append(str(ip_address(value)))
-        elif word == "domain":
-            domain = value
+        elif word in values:
+            values[word] = value
         else:
             raise ValueError(line)
-    return KubeletSettings(socket, tuple(servers), domain)
+    return KubeletSettings(servers=tuple(servers), **values)
 
 
 KUBELET_SETTINGS = Probe(

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Print the socket of the runtime that the kubelet uses, and the name servers and the domain that it gives pods; nothing
-# where it sets none.
+# where it sets none. Of a kubelet that runs, print the name under which it looks for its node, and that of the node of its
+# certificate.
 # A flag of the running kubelet comes before its file.
 file=/var/lib/kubelet/config.yaml
 [ -e "$file" ] || exit 0
@@ -24,3 +25,10 @@ awk -v flags="$flags" '
     for (i = 1; i <= n; i++) print "server", server[i]
     if (domain != "") print "domain", domain
   }' "$file"
+[ -n "$flags" ] || exit 0
+name=$(echo "$flags" | sed -n 's/^--hostname-override=//p')
+[ -n "$name" ] || name=$(tr '[:upper:]' '[:lower:]' </proc/sys/kernel/hostname)
+echo "name $name"
+openssl x509 -noout -subject -nameopt multiline -in /var/lib/kubelet/pki/kubelet-client-current.pem 2>/dev/null |
+  sed -nE 's/^ *commonName *= *system:node:([^ ]+)$/node \1/p'
+exit 0

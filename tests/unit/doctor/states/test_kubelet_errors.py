@@ -11,7 +11,15 @@ from gpustack.ask.script_file import read_script
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from gpustack.probes.kubelet import errors
-from tests.unit.doctor.states.objects import build_snapshot, list_states, read_items, render
+from tests.unit.doctor.states.objects import (
+    build_snapshot,
+    find_item,
+    format_time,
+    list_states,
+    make_unready_condition,
+    read_items,
+    render,
+)
 from tests.worlds.snapshots.answers import read_case
 
 REFUSAL = "node 'host2' cannot read 'gpu-new', only its own Node object"
@@ -115,3 +123,47 @@ def test_a_certain_root_cause_explains_why_the_node_is_not_ready() -> None:
     diagnosis = diagnose(replace(snapshot, answers={**snapshot.answers, **answers}))
     assert [(root.id, root.certainty) for root in diagnosis.verdict.roots] == [("containerd-not-running", "certain")]
     assert list_states(diagnosis, "node-not-ready") == []
+
+
+OWNER = "monitoring-kube-state-metrics-68548c846f"
+
+
+def diagnose_stalled_deployment(*, ready: bool) -> Diagnosis:
+    """Diagnose a Deployment whose pod is on k2 and not ready, with the words of the controller in a lab whose host was
+    renamed (heptio/aws-quickstart#239). The readiness of its container is what the kubelet wrote last."""
+    pods, deployments = read_items("monitoring.pods"), read_items("monitoring.deployments")
+    pod = find_item(pods, "monitoring-kube-state-metrics")
+    pod["spec"]["nodeName"] = "k2"
+    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": OWNER, "controller": True}]
+    pod["status"]["conditions"] = [make_unready_condition(20)]
+    for container in pod["status"]["containerStatuses"]:
+        container |= {"ready": False, "started": True, "state": {"running": {"startedAt": format_time(60)}}}
+    message = "Deployment does not have minimum availability."
+    find_item(deployments, "monitoring-kube-state-metrics")["status"] |= {
+        "availableReplicas": 0,
+        "readyReplicas": 0,
+        "conditions": [
+            {"type": "Available", "status": "False", "message": message, "lastTransitionTime": format_time(20)},
+            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
+        ],
+    }
+    answers = {"kube__nodes": make_nodes(ready=ready), "monitoring__pods": pods, "monitoring__deployments": deployments}
+    case = read_case("kubelet.errors", "renamed")
+    snapshot = build_snapshot(**answers)
+    return diagnose(replace(snapshot, answers={**snapshot.answers, ("kubelet.errors", "k2"): case}))
+
+
+def test_what_lacks_only_pods_of_a_silent_node_is_not_reported_beside_it() -> None:
+    diagnosis = diagnose_stalled_deployment(ready=False)
+    assert [state.subjects for state in list_states(diagnosis, "node-not-ready")] == [("node k2, kubelet",)]
+    assert list_states(diagnosis, "workload-stalled") == []
+    assert list_states(diagnosis, "container-not-ready") == []
+
+
+def test_what_lacks_pods_of_a_ready_node_is_reported() -> None:
+    diagnosis = diagnose_stalled_deployment(ready=True)
+    (state,) = list_states(diagnosis, "container-not-ready")
+    assert (state.severity, state.subjects[0]) == (
+        "broken",
+        f"pod monitoring/{OWNER}-dnxhk, container kube-state-metrics",
+    )
