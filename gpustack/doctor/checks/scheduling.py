@@ -44,12 +44,16 @@ def is_known_reason(view: View, reason: str) -> bool:
 
 
 def list_platform_pods(view: View) -> list[UnscheduledPod]:
-    """List pods of the platform that have been waiting for A_WHILE."""
+    """List pods of the platform that have been waiting for A_WHILE. One that a DaemonSet made for a node that is not
+    Ready waits for that node."""
     namespaces = list_platform_namespaces(view)
+    unready_nodes = {node.name for node in view[NODES] if not node.ready}
     waiting_pods = [
         pod
         for pod in view[UNSCHEDULED_PODS]
-        if pod.namespace in namespaces and view.started_at - pod.pending_since > A_WHILE
+        if pod.namespace in namespaces
+        and view.started_at - pod.pending_since > A_WHILE
+        and pod.only_node not in unready_nodes
     ]
     return [pod for pod in waiting_pods if is_known_reason(view, pod.reason)]
 
@@ -57,7 +61,7 @@ def list_platform_pods(view: View) -> list[UnscheduledPod]:
 def format_pods(unscheduled_pods: list[UnscheduledPod]) -> str:
     if not unscheduled_pods:
         return "none"
-    names = format_value([f"{pod.namespace}/{pod.name}" for pod in unscheduled_pods[:5]])
+    names = format_value([*dict.fromkeys(f"{pod.namespace}/{pod.name}" for pod in unscheduled_pods)][:5])
     return f"{names}: {unscheduled_pods[0].reason}"
 
 

@@ -14,6 +14,7 @@ from gpustack.probes.gpu.cluster import GPU_NODES, RESOURCE
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
 from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
+from gpustack.probes.kubernetes.scheduling import UNSCHEDULED_PODS
 from gpustack.probes.kubernetes.taints import CORDON
 from gpustack.probes.kubernetes.unbound_claims import UNBOUND_CLAIMS
 from gpustack.steps.platform_namespaces import list_platform_namespaces
@@ -37,6 +38,7 @@ def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
     gpus = {node.name: node.allocatable for node in view[GPU_NODES]}
     cordoned = [node.name for node in view[NODES] if any(taint.startswith(CORDON) for taint in node.taints)]
     keeps_gpus = any(gpus.get(name) for name in cordoned)
+    lost_nodes = find_lost_nodes(view)
     for pod in view[PENDING_PODS]:
         is_broken = is_platform_pod(view, pod) or (pod.gpus > 0 and keeps_gpus)
         is_ours = pod.namespace in list_platform_namespaces(view) or (is_for_gpus(pod) and has_waited(view, pod))
@@ -44,7 +46,16 @@ def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
         if reason and is_ours and not pod.deleted:
             lasting: Severity = "broken" if has_waited(view, pod) else "risk"
             severity: Severity = lasting if is_broken else "note"
+            if node := lost_nodes.get(str(pod)):
+                severity, reason = "note", f"its DaemonSet made it for node {node}, which is not Ready: {reason}"
             yield build_state(pod, "pod-unscheduled", severity, CLUSTER, reason)
+
+
+def find_lost_nodes(view: View) -> dict[str, str]:
+    """Find the node of each pod that a DaemonSet made for a node that is not Ready: it waits for that node alone."""
+    unready_nodes = {node.name for node in view[NODES] if not node.ready}
+    pods = view[UNSCHEDULED_PODS] if view.has_fact(UNSCHEDULED_PODS) else ()
+    return {f"{pod.namespace}/{pod.name}": pod.only_node for pod in pods if pod.only_node in unready_nodes}
 
 
 def is_for_gpus(pod: PodState) -> bool:
@@ -104,7 +115,7 @@ OBSERVERS = (
         "unscheduled-pods",
         "Pods without a node",
         observe_unscheduled_pods,
-        (PENDING_PODS, GPU_NODES, NODES, UNBOUND_CLAIMS),
+        (PENDING_PODS, GPU_NODES, NODES, UNBOUND_CLAIMS, UNSCHEDULED_PODS),
     ),
     Observer("sandboxes", "Sandboxes of pods", observe_sandboxes, (PENDING_PODS, STARTING_PODS, SANDBOX_FAILURES)),
 )

@@ -14,13 +14,15 @@ GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class UnscheduledPod:
-    """Describe a pod without a node, the scheduler's reason, and since when; `gpu`: it requests GPUs."""
+    """Describe a pod without a node, the scheduler's reason, and since when; `gpu`: it requests GPUs. `only_node` is
+    the node for which its DaemonSet made it, empty for other pods and in older recordings."""
 
     name: str
     namespace: str
     reason: str
     pending_since: datetime
     gpu: bool
+    only_node: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,18 @@ def parse_unscheduled_pods(answer: Answer) -> tuple[UnscheduledPod, ...]:
                     shorten_message(str(placed.get("message", ""))),
                     pending_since,
                     any(GPU in limits for limits in container_limits),
+                    find_only_node(entry["spec"].get("affinity", {})),
                 )
             )
     return tuple(unscheduled_pods)
+
+
+def find_only_node(affinity: Any) -> str:
+    """Find the node that the controller of DaemonSets demands for a pod by its name (pkg/controller/daemon/util)."""
+    demands = affinity.get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
+    fields = [field for term in demands.get("nodeSelectorTerms", ()) for field in term.get("matchFields", ())]
+    names = [str(name) for field in fields if field["key"] == "metadata.name" for name in field["values"]]
+    return names[0] if len(names) == 1 else ""
 
 
 def parse_evicted_pods(answer: Answer) -> tuple[EvictedPod, ...]:
@@ -104,6 +115,7 @@ UNSCHEDULED_PODS = Probe(
         (
             "metadata.name", "metadata.namespace", "spec.containers.resources.limits", *SCHEDULED,
             "status.conditions.lastTransitionTime",
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.matchFields",
         ),
     ),
     parse_unscheduled_pods,

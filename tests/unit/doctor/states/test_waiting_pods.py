@@ -1,11 +1,22 @@
-"""Pods for GPUs that no scheduler places: behind a gate, with a claim, or for a scheduler that does not run."""
+"""Pods that no scheduler places: behind a gate, with a claim, for a scheduler that does not run, or for a
+node that is gone."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
+from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.states.state import AbnormalState
-from tests.unit.doctor.states.objects import diagnose_items, format_time, list_states, make_pod, read_recorded_items
+from tests.unit.doctor.states.objects import (
+    diagnose_items,
+    find_item,
+    format_time,
+    list_states,
+    make_pod,
+    read_items,
+    read_recorded_items,
+)
 
 # kubernetes/kubernetes pkg/scheduler/framework/plugins/schedulinggates
 GATE_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
@@ -62,3 +73,40 @@ def test_a_pod_that_needs_a_claim_is_reported() -> None:
 )
 def test_a_pod_that_may_be_judged_yet_or_was_placed_is_no_state(minutes: float, spec: dict[str, Any]) -> None:
     assert list_waiting_states("", minutes, **spec) == []
+
+
+# kube-proxy for a node that somebody created and no kubelet has, in a lab with Kubernetes 1.36.4
+LOST_MESSAGE = (
+    "0/3 nodes are available: 1 Too many pods, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]. no new claims to "
+    "deallocate, preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is "
+    "not helpful for scheduling."
+)
+
+
+def diagnose_pod_of_a_node(node: str) -> Diagnosis:
+    """Diagnose a pod that the DaemonSet of kube-proxy made for a node. The node gpu-old-07 is not Ready."""
+    lost_node = deepcopy(find_item(nodes := read_items("kube.nodes"), "k2"))
+    lost_node["metadata"]["name"] = "gpu-old-07"
+    lost_node["status"]["conditions"] = [
+        {"type": "Ready", "status": "Unknown", "message": "Kubelet never posted node status."}
+    ]
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": LOST_MESSAGE}
+    conditions = [{**condition, "lastTransitionTime": format_time(3)}]
+    pod = make_pod("kube-system", "kube-proxy-mzf9n", {"k8s-app": "kube-proxy"}, phase="Pending", conditions=conditions)
+    fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    demands = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+    pod["spec"] = {"containers": [{"resources": {}}], "affinity": {"nodeAffinity": demands}}
+    return diagnose_items(pods__pending=[pod], kube__unscheduled_pods=[pod], kube__nodes=[*nodes, lost_node])
+
+
+def test_a_pod_for_a_node_that_is_gone_is_no_shortage_of_the_cluster() -> None:
+    diagnosis = diagnose_pod_of_a_node("gpu-old-07")
+    assert [root.id for root in diagnosis.verdict.roots if root.id == "insufficient-resources"] == []
+    (state,) = list_states(diagnosis, "pod-unscheduled")
+    assert state.severity == "note"
+    assert state.message.startswith("its DaemonSet made it for node gpu-old-07, which is not Ready: 0/3 nodes")
+
+
+def test_a_pod_for_a_ready_node_without_room_is_a_shortage() -> None:
+    diagnosis = diagnose_pod_of_a_node("k2")
+    assert [root.certainty for root in diagnosis.verdict.roots if root.id == "insufficient-resources"] == ["certain"]
