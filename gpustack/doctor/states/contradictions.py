@@ -49,7 +49,8 @@ def is_own(server: str, own_addresses: set[str]) -> bool:
 
 
 def observe_announcements(view: View) -> Iterator[AbnormalState]:
-    """List nodes whose Flannel announces the same address as another one, or another MAC address than its link has."""
+    """List nodes whose Flannel announces the same address as another one, an address that the host does not have, or
+    another MAC address than its link has."""
     nodes_by_address: dict[str, list[str]] = {}
     for name, announced in view[FLANNEL_ANNOTATIONS].items():
         nodes_by_address.setdefault(announced.address, []).append(name)
@@ -59,10 +60,23 @@ def observe_announcements(view: View) -> Iterator[AbnormalState]:
         if len(same := nodes_by_address[announced.address]) > 1:
             message = f"it announces {announced.address}, as those of {format_value(same)} do"
             yield build_state(host, "broken", subject, message, SHOW_ANNOTATIONS)
+        elif (addresses := list_addresses(view, host)) and announced.address not in addresses:
+            message = (
+                f"it announces {announced.address}, which no link of the host has: other nodes send packets for its "
+                "pods there. Only an address of a router in front of the host is set so, with public-ip-overwrite"
+            )
+            yield build_state(host, "risk", subject, message, SHOW_ANNOTATIONS)
         links = view.select_host(host)[LINKS] if host != CLUSTER and view.select_host(host).has_fact(LINKS) else ()
         if links and announced.mac and links[0].mac != announced.mac:
             message = f"it announces the MAC address {announced.mac}; {links[0].name} has {links[0].mac}"
             yield build_state(host, "broken", subject, message, Command("ip", "link", "show", links[0].name))
+
+
+def list_addresses(view: View, host: str) -> set[str]:
+    """List the addresses of a host's links, none where they are unknown."""
+    host_view = view.select_host(host) if host != CLUSTER else None
+    links = host_view[ADDRESSES].values() if host_view and host_view.has_fact(ADDRESSES) else ()
+    return {address for addresses in links for address in addresses}
 
 
 def observe_network(view: View) -> Iterator[AbnormalState]:
@@ -117,8 +131,8 @@ OBSERVERS = (
         scope="host", yields=True,
     ),
     Observer(
-        "announcements", "Announcements of Flannel", observe_announcements, (FLANNEL_ANNOTATIONS, LINKS, IDENTITY),
-        yields=True,
+        "announcements", "Announcements of Flannel", observe_announcements,
+        (FLANNEL_ANNOTATIONS, LINKS, IDENTITY, ADDRESSES), yields=True,
     ),
     Observer("pod-network", "Network of Flannel", observe_network, (NET_CONF, NODES), yields=True),
     Observer(

@@ -81,6 +81,13 @@ def test_a_setting_that_fits_is_no_state(probe: str, location: str, edit: Edit) 
     assert change_answer(probe, location, edit) == []
 
 
+def test_an_announced_address_that_the_host_does_not_have_is_a_risk() -> None:
+    # kubernetes/kubernetes#60835: the address of the interface that Vagrant makes for NAT
+    (state,) = change_answer("flannel.annotations", CLUSTER, ("10.78.0.12", "10.0.2.15"))
+    assert (state.kind, state.severity, state.locations) == ("settings-contradict", "risk", ("k2",))
+    assert "it announces 10.0.2.15, which no link of the host has" in state.message
+
+
 def test_a_range_of_a_node_without_flannel_is_no_state() -> None:
     states = observe_answer(read_case("flannel.net-conf", "fresh", location=CLUSTER))
     assert [state for state in states if "Network" in state.message] == []
