@@ -13,6 +13,7 @@ from gpustack.probes.parsing import FLAGS, parse_ipv4
 DAEMON_SET, CONFIG_MAP = "kube-flannel-ds", "kube-flannel-cfg"
 # flannel pkg/subnet/kube/annotations.go, with the prefix of kube-flannel.yml.
 ADDRESS, DATA = "flannel.alpha.coreos.com/public-ip", "flannel.alpha.coreos.com/backend-data"
+OVERWRITE = f"{ADDRESS}-overwrite"
 MAC = re.compile("[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 IMAGE = re.compile(r"(?:^|/)flannel[:@]")
 """The image of Flannel itself, which may have side-cars of others beside it."""
@@ -56,10 +57,11 @@ class Flanneld:
 @dataclass(frozen=True)
 class FlannelAnnotations:
     """Hold the announcements of a node's Flannel to all others: the address of its end, and the MAC of its link (vxlan
-    only)."""
+    only). `overwritten`: a person chose the address by an annotation; False in older recordings."""
 
     address: str
     mac: str
+    overwritten: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def parse_flannel_annotations(answer: Answer) -> Mapping[str, FlannelAnnotations
         if ADDRESS in annotations:
             data = load_json(annotations.get(DATA, "null")) or {}
             node_annotations[str(entry["metadata"]["name"])] = FlannelAnnotations(
-                parse_ipv4(annotations[ADDRESS]), data.get("VtepMAC", "").lower()
+                parse_ipv4(annotations[ADDRESS]), data.get("VtepMAC", "").lower(), OVERWRITE in annotations
             )
     return node_annotations
 
@@ -163,7 +165,11 @@ NET_CONF = Probe(
 FLANNELD = Probe("flannel.host", Lines(SCRIPT), parse_flanneld, manual_command="cat /run/flannel/subnet.env")
 FLANNEL_ANNOTATIONS = Probe(
     "flannel.annotations",
-    Api("/api/v1/nodes", ("metadata.name", *(format_annotation_path(key) for key in (ADDRESS, DATA))), metadata=True),
+    Api(
+        "/api/v1/nodes",
+        ("metadata.name", *(format_annotation_path(key) for key in (ADDRESS, DATA, OVERWRITE))),
+        metadata=True,
+    ),
     parse_flannel_annotations,
 )
 # That of wireguard has no MAC, and is none of these.

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from gpustack.ask.judge import Result, build_ok_result, format_value
+from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
-from gpustack.command import Prose
+from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.cni.node_routes import describe_missing_routes
 from gpustack.doctor.checks.cni.pod_network import find_deliveries, format_deliveries, has_success
@@ -12,10 +13,17 @@ from gpustack.probes.firewall.live_rules import FIREWALL
 from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.host.recent_changes import PACKAGES
 from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.node_hosts import index_hosts_by_node
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.network.addresses import ADDRESS
+from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
 from gpustack.probes.network.checksums import CHECKSUMS
-from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, NODE_ROUTES, FlannelAnnotations
+from gpustack.probes.network.flannel import (
+    FLANNEL_ANNOTATIONS,
+    LINKS,
+    NODE_ROUTES,
+    OVERWRITE,
+    FlannelAnnotations,
+)
 from gpustack.probes.network.pod_network import POD_PATHS
 from gpustack.probes.network.route_decisions import ROUTE_DECISIONS
 from gpustack.steps.firewall.packets import list_blocked_inbound, map_peer_addresses
@@ -69,9 +77,15 @@ def wrong_interface(view: View) -> Result:
             subject,
             f"a reachable one, such as {node.address}",
             f"{announced.address}: {format_deliveries(deliveries)}",
+            person=describe_overwrite(node.name) if announced.overwritten else NO_HINT,
             certain=False,
         )
     return build_ok_result(subject, f"{announced.address}, on a separate network")
+
+
+def describe_overwrite(node: str) -> Prose:
+    """Describe how to take an address back that an annotation gives: Flannel prefers it to its own settings."""
+    return Prose("the annotation {} of {} gives it: remove it, and delete the pod of Flannel there", OVERWRITE, node)
 
 
 @check(
@@ -86,6 +100,7 @@ def wrong_interface(view: View) -> Result:
     NODE_ROUTES,
     PACKAGES,
     ROUTE_DECISIONS,
+    ADDRESSES,
 )
 def vxlan_blocked(view: View) -> Result:
     """Look for a rule of this host that blocks vxlan, or for a loss between the hosts that neither end explains."""
@@ -130,6 +145,7 @@ def explain_silence(view: View) -> Iterator[str]:
     ends = {(announcement.address, announcement.mac) for announcement in announced.values()}
     if len({address for address, _ in ends}) < len(announced) or len({mac for _, mac in ends}) < len(announced):
         yield "two nodes announce the same address or MAC"
+    yield from list_foreign_addresses(view)
     yield from (
         f"the neighbour entry for {peer.subnet} differs" for peer in paths.peers if (peer.node, peer.mac) not in ends
     )
@@ -138,6 +154,17 @@ def explain_silence(view: View) -> Iterator[str]:
         peer_view = view.select_host(hosts_by_address[address]) if address in hosts_by_address else None
         if peer_view and peer_view.reached and peer_view.has_fact(LINKS) and peer_view.has_fact(FIREWALL):
             yield from find_end_faults(peer_view, announced)
+
+
+def list_foreign_addresses(view: View) -> Iterator[str]:
+    """List the addresses that Flannel announces and that the host of the node does not have, in words."""
+    hosts_by_node = View(view.snapshot, CLUSTER).compute_once(index_hosts_by_node)
+    for node, announcement in view[FLANNEL_ANNOTATIONS].items():
+        host_view = view.select_host(hosts_by_node[node]) if node in hosts_by_node else None
+        if host_view and host_view.has_fact(ADDRESSES):
+            own_addresses = {address for addresses in host_view[ADDRESSES].values() for address in addresses}
+            if announcement.address not in own_addresses:
+                yield f"Flannel of {node} announces {announcement.address}, which no link of its host has"
 
 
 def find_end_faults(view: View, announcements: Mapping[str, FlannelAnnotations]) -> Iterator[str]:

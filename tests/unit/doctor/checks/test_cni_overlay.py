@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from tests.unit.doctor.checks.evaluation import evaluate, summarize
-from tests.unit.doctor.checks.pod_paths import PEER, make_paths
+from tests.unit.doctor.checks.pod_paths import ALL_TARGETS, PEER, make_paths
 from tests.worlds.snapshots import cluster
 from tests.worlds.snapshots import firewall as packets
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
@@ -126,6 +127,36 @@ def test_a_port_that_nothing_is_seen_to_block_is_a_guess() -> None:
     result = judge_at("vxlan-port-blocked", SHUT).result
     assert result
     assert (result.certain, bool(result.person)) == (False, True)
+
+
+def test_an_address_that_the_host_does_not_have_is_no_blocked_port() -> None:
+    """Both ends have the address that Flannel announces, and it is that of another network (kubernetes#60835)."""
+    peer, *kinds = (text.replace(ADDRESSES["k2"], "10.0.2.15") for text in (PEER, *ALL_TARGETS))
+    paths = make_paths(LOST_PATHS, LOST_PATHS, peers=(peer,), kinds=kinds)
+    annotations = build_annotations({**ADDRESSES, "k2": "10.0.2.15"})
+
+    def judge_with(address: str) -> Judgement:
+        line = f"2: host0    inet {address}/24 brd 10.78.0.255 scope global host0\\       valid_lft forever\n"
+        addresses = place_answers("k2", make_answer("network.addresses", line))
+        return judge_at("vxlan-port-blocked", paths, annotations, addresses)
+
+    reason = "Flannel of k2 announces 10.0.2.15, which no link of its host has"
+    assert summarize(judge_with(ADDRESSES["k2"])) == ("ok", reason)
+    assert judge_with("10.0.2.15").outcome == "failed"
+
+
+def test_an_address_that_an_annotation_gives_is_not_to_be_installed_again() -> None:
+    """Flannel prefers the annotation to what its DaemonSet is given, so that no installation changes it."""
+    annotations = build_annotations({"k1": "10.0.2.15", "k2": ADDRESSES["k2"]})
+    ((place, answer),) = annotations.items()
+    edit = ('"flannel.alpha.coreos.com/public-ip": "10.0.2.15"', '"flannel.alpha.coreos.com/public-ip-overwrite": ""')
+    written_answer = replace(answer, stdout=answer.stdout.replace(edit[0], f"{edit[1]}, {edit[0]}"))
+    result = judge_at("flannel-wrong-interface", SHUT, {place: written_answer}).result
+    assert result
+    assert "public-ip-overwrite of k1 gives it" in str(result.person)
+    result = judge_at("flannel-wrong-interface", SHUT, annotations).result
+    assert result
+    assert not result.person
 
 
 def test_a_rule_of_routing_is_no_blocked_port() -> None:
