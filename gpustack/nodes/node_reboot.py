@@ -227,9 +227,10 @@ class NodeReboot:
         return names, tuple(output.splitlines())
 
     def end_reboot(self) -> None:
-        """Remove the record, and the cordon where it is gpustack's and not to be kept."""
+        """Remove the record, and the cordon where this reboot made it and it is not to be kept."""
+        keeps_cordon = self.keeps_cordon or self.record.cordoned
         self.writer.change_node(
-            self.node, self.read_node, lambda node: build_end_command(node, keeps_cordon=self.keeps_cordon)
+            self.node, self.read_node, lambda node: build_end_command(node, keeps_cordon=keeps_cordon)
         )
 
     def read_node(self) -> NodeRecord:

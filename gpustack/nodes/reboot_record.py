@@ -18,7 +18,7 @@ class RebootRecord:
 
     `host` is the node's host by its name in the inventory: while it boots, its answers do not tell. `boot` identifies
     the boot, `devices` counts the GPUs and MIG instances that were allocatable, and `has_exporter` tells whether an
-    exporter of GPUs was ready.
+    exporter of GPUs was ready. A node that was `cordoned` before stays so.
     """
 
     host: str
@@ -27,6 +27,7 @@ class RebootRecord:
     has_exporter: bool
     author: str
     begun_at: str
+    cordoned: bool = False
 
     @property
     def text(self) -> str:
@@ -39,7 +40,8 @@ def parse_reboot_record(text: str) -> RebootRecord | None:
         document = load_json(text)
         devices = {str(resource): int(count) for resource, count in document["devices"].items()}
         host, boot, author, time = (str(document[key]) for key in ("host", "boot", "author", "begun_at"))
-        return RebootRecord(host, boot, devices, bool(document["has_exporter"]), author, time)
+        has_exporter, cordoned = bool(document["has_exporter"]), bool(document.get("cordoned"))
+        return RebootRecord(host, boot, devices, has_exporter, author, time, cordoned)
     except UNREADABLE:
         return None
 

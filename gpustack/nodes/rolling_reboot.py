@@ -111,8 +111,8 @@ def explain_exclusion(target: RebootTarget) -> str:
 def build_record(target: RebootTarget, author: str) -> RebootRecord:
     """Build the record of a node before its reboot. Raise FactUnavailable where its pods are unknown."""
     drain, boot = target.drain, target.boot.identity if target.boot else ""
-    moment = datetime.now(UTC).isoformat(timespec="seconds")
-    return RebootRecord(drain.host, boot, drain.node.devices, has_ready_exporter(drain.snapshot), author, moment)
+    moment, has_exporter = datetime.now(UTC).isoformat(timespec="seconds"), has_ready_exporter(drain.snapshot)
+    return RebootRecord(drain.host, boot, drain.node.devices, has_exporter, author, moment, drain.node.cordoned)
 
 
 def time_node(target: RebootTarget, reboot: Callable[[], NodeOutcome]) -> NodeOutcome:

@@ -49,7 +49,8 @@ def print_target(console: Terminal, target: RebootTarget) -> None:
         reason = "control plane, so it comes last; the API gives no answer while it boots"
         print_field(console, "warning", reason, INDENT, "yellow", "yellow")
     if drain.cordon != "none":
-        print_field(console, "cordon", CORDONS[drain.cordon], INDENT)
+        stays = "; it stays cordoned" if drain.cordon == "gpustack" and is_cordon_kept(target) else ""
+        print_field(console, "cordon", f"{CORDONS[drain.cordon]}{stays}", INDENT)
     if drain.modules:
         print_field(console, "driver", f"held by {', '.join(module.name for module in drain.modules)}", INDENT)
     leaving = [resident for resident in drain.select("leaves") if resident not in target.jobs]
@@ -63,6 +64,11 @@ def print_target(console: Terminal, target: RebootTarget) -> None:
     for resident in drain.residents:
         if resident.budget_reason:
             print_field(console, "budget", f"{resident.pod.full_name}: {resident.budget_reason}", INDENT, "yellow")
+
+
+def is_cordon_kept(target: RebootTarget) -> bool:
+    """Tell whether the node was cordoned before its reboot, also before one that is continued."""
+    return target.record is None or target.record.cordoned
 
 
 def render_human(console: Terminal, reboot: RebootResult, evidence: str = "") -> None:

@@ -88,6 +88,19 @@ def test_the_cordon_of_a_person_stays_after_the_reboot(api: NodeApi) -> None:
     assert api.read_node()["spec"] == {"unschedulable": True}
 
 
+@pytest.mark.parametrize("pod", ["exporter", "train"])
+def test_a_node_that_gpustack_drained_before_stays_cordoned(api: NodeApi, pod: str) -> None:
+    """Somebody drained it, or remediation cordoned it, which this reboot is no reason to undo."""
+    api.keep_pods(pod)
+    api.set_cordon("gpustack-nodes", '{"who": "bob", "at": "2026-11-30T10:00:00+00:00"}')
+    record = parse_reboot_record(record_state(api).text)
+    outcome = run(api, record=record, waits=Waits(0.3, 20, 20))
+    assert outcome.outcome == ("rebooted" if pod == "exporter" else "skipped")
+    node = api.read_node()
+    assert node["spec"] == {"unschedulable": True}
+    assert list(node["metadata"]["annotations"]) == ["gpustack.io/cordon"]
+
+
 def test_a_node_with_gpu_jobs_is_skipped_and_takes_pods_again(api: NodeApi) -> None:
     api.keep_pods("train", "exporter")
     outcome = run(api)
