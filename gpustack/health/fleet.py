@@ -121,7 +121,7 @@ def judge_gpus(
     for uuid, entry in silent.items():
         own_lines = select_lost_lines(entry.gpu, silent, present_gpus.values(), lines)
         signs[uuid] = list_log_signs(own_lines, (), shared_xids)
-    offer, is_shared = sources.offers.get(node, NodeOffer()), sources.sharing.get(node) in SHARED
+    offer, is_shared = sources.find_offer(node), sources.sharing.get(node) in SHARED
     for uuid, own_signs in signs.items():
         if device := sources.hosts.devices.get(uuid):
             own_signs.append(describe_device(device))

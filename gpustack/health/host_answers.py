@@ -1,5 +1,6 @@
 """Reading the sources of verdicts that hosts and the API have from their answers."""
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
@@ -8,7 +9,7 @@ from gpustack.ask.view import View
 from gpustack.health.host_sources import HostSources
 from gpustack.probes.gpu.logs import KERNEL_LOG, XidLine
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.device_health import DEVICE_HEALTH
+from gpustack.probes.kubernetes.device_health import DEVICE_HEALTH, DeviceHealth
 from gpustack.probes.kubernetes.node_hosts import index_hosts_by_node
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, parse_proven_gpus
 from gpustack.probes.kubernetes.nodes import NODES
@@ -28,12 +29,18 @@ def read_host_sources(snapshot: Snapshot) -> HostSources:
     devices = read_fact(view, DEVICE_HEALTH, DEVICES, doubts) or ()
     records = read_fact(view, NODE_RECORDS, PROOFS, doubts) or ()
     proven = {record.name: parse_proven_gpus(record.proof_record) for record in records}
+    unready_nodes = {record.name for record in records if not record.ready}
     return HostSources(
         logs,
-        {device.uuid: device for device in devices},
+        {device.uuid: forget_health(device) if device.node in unready_nodes else device for device in devices},
         {name: gpus for name, gpus in proven.items() if gpus},
         tuple(doubts),
     )
+
+
+def forget_health(device: DeviceHealth) -> DeviceHealth:
+    """Return a device without the health that its kubelet told before its node was not Ready."""
+    return replace(device, health="Unknown", message="its node is not Ready")
 
 
 def read_kernel_logs(snapshot: Snapshot, doubts: list[str]) -> dict[str, tuple[XidLine, ...]]:

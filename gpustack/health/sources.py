@@ -1,6 +1,6 @@
 """Sources of verdicts: readings of GPUs, and GPUs as nodes offer them, from a Prometheus; and those of hosts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +19,7 @@ FIELDS = (*HEALTH_FIELDS, f"{DEV}GPU_TEMP", UTILISATION, *MEMORY)
 RESOURCES = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 OFFERED = f'{{__name__=~"kube_node_status_(capacity|allocatable)",{RESOURCES}}}'
 CORDONED = "kube_node_spec_unschedulable == 1"
+UNREADY = 'kube_node_status_condition{condition="Ready",status="true"} == 0'
 HEARD = (
     "max by (node, UUID, modelName) ("
     "max_over_time(gpustack:gpu:info[30m]) or max_over_time(gpustack:gpu_heard:max30m[1d]))"
@@ -58,7 +59,8 @@ class HeardGpu:
 
 @dataclass(frozen=True)
 class Sources:
-    """Hold what was read. `sharing` says by node how GPUs are shared. `time` is that of the server's clock."""
+    """Hold what was read. `sharing` says by node how GPUs are shared. `time` is that of the server's clock. What the
+    kubelets of `unready_nodes` said last is old."""
 
     readings: Readings
     offers: Mapping[str, NodeOffer]
@@ -67,6 +69,12 @@ class Sources:
     heard_gpus: tuple[HeardGpu, ...]
     time: float
     hosts: HostSources = NO_HOSTS
+    unready_nodes: frozenset[str] = frozenset()
+
+    def find_offer(self, node: str) -> NodeOffer:
+        """Find what a node offers. What it offered before it was not Ready is left out."""
+        offer = self.offers.get(node, NodeOffer())
+        return NodeOffer(offer.capacity) if node in self.unready_nodes else offer
 
     @cached_property
     def divided_nodes(self) -> frozenset[str]:
@@ -87,7 +95,7 @@ def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sourc
     return Sources(
         readings,
         offers,
-        frozenset(series.labels.get("node", "") for series in prometheus.query_instant(CORDONED)),
+        list_nodes(prometheus.query_instant(CORDONED)),
         query_sharing(prometheus),
         tuple(
             HeardGpu(*(series.labels.get(name, "") for name in ("node", "UUID", "modelName")))
@@ -95,7 +103,12 @@ def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sourc
         ),
         time,
         hosts,
+        list_nodes(prometheus.query_instant(UNREADY)),
     )
+
+
+def list_nodes(series_list: Iterable[Series]) -> frozenset[str]:
+    return frozenset(series.labels.get("node", "") for series in series_list)
 
 
 def build_offers(series_list: tuple[Series, ...]) -> dict[str, NodeOffer]:

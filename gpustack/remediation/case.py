@@ -135,7 +135,7 @@ def read_case(
         health,
         chosen.gpus,
         select_worst(entry.verdict for entry in (chosen.gpus if target.gpu else chosen.nodes)),
-        sources.offers.get(target.node, NodeOffer()),
+        sources.find_offer(target.node),
         drain,
         read_node_records(snapshot),
         kubelets,

@@ -24,6 +24,7 @@ GPU = "node, UUID, gpu, modelName"
 SIGN, VERDICT = "gpustack:gpu_sign:rank", "gpustack:gpu_verdict:rank"
 SILENT, WITHHELD = "gpustack:gpu_silent:info", "gpustack:node_gpus_withheld:count"
 LAST, STATUS, COUNTS = "gpustack:gpu_last_xid:info", "gpustack:gpu_health:status", "DCGM_EXP_XID_ERRORS_COUNT"
+READY = "gpustack:node_ready:bool"
 XID_NODES, FAULTY = "gpustack:xid_nodes:count", "gpustack:node_gpus_faulty:count"
 WATCH, UNKNOWN = find_rank("watch"), find_rank("unknown")
 RECORDED = {field: f"gpustack:{name}" for name, field, *_ in BOARD}
@@ -191,9 +192,13 @@ def build_kubelet_rules() -> list[Rule]:
         Rule(
             WITHHELD,
             "\n".join(
-                (f"sum by (node) (\n  clamp_min(\n{pad_lines(pad_lines(difference))},\n    0\n  )\n)", *one_sided)
+                (
+                    f"sum by (node) (\n  clamp_min(\n{pad_lines(pad_lines(difference))},\n    0\n  )\n)",
+                    *one_sided,
+                    f"unless on (node) {READY} == 0",
+                )
             ),
-            comment="Units of NVIDIA's resources that the kubelet does not offer.",
+            comment="Units of NVIDIA's resources that the kubelet of a node which is Ready does not offer.",
         ),
         Rule(
             FAULTY,

@@ -31,12 +31,13 @@ GROUPS = ["gpustack-gpu-board", "gpustack-nodes", "gpustack-verdicts"]
 @dataclass
 class Case:
     """Hold the samples of a cluster: series of GPUs, those that end after SILENT_MINUTES, capacity and allocatable
-    units by node, and how nodes share their GPUs."""
+    units by node, how nodes share their GPUs, and which are not Ready."""
 
     series: list[Series] = field(default_factory=list)
     silent_series: list[Series] = field(default_factory=list)
     offers: dict[str, tuple[int, int]] = field(default_factory=dict)
     sharing: dict[str, str] = field(default_factory=dict)
+    unready_nodes: set[str] = field(default_factory=set)
 
     def add_gpu(self, node: str, index: int, labels: Mapping[str, str] | None = None, /, **values: float) -> None:
         self.series += build_gpu_series(node, index, dict(labels or {}), **values)
@@ -66,6 +67,7 @@ class Case:
                 self.sharing,
                 tuple(silent_gpus.values()),
                 time=1010.0,
+                unready_nodes=frozenset(self.unready_nodes),
             )
         )
         return {(entry.gpu.node, entry.gpu.uuid): find_rank(entry.verdict) for entry in health.gpus}
@@ -80,6 +82,10 @@ class Case:
         kube += [
             (f'kube_node_labels{{node="{node}",label_nvidia_com_gpu_sharing_strategy="{strategy}"}}', f"1x{MINUTES}")
             for node, strategy in self.sharing.items()
+        ]
+        kube += [
+            (f'kube_node_status_condition{{node="{node}",condition="Ready",status="true"}}', f"{ready:d}x{MINUTES}")
+            for node, ready in ((node, node not in self.unready_nodes) for node in self.offers)
         ]
         lasting = [(format_series(series), f"{series.points[0][1]:g}x{MINUTES}") for series in self.series]
         silent = [
@@ -130,6 +136,10 @@ def make_written_cases() -> dict[str, Case]:
     ):
         for units in ({"gpu1": (1, 1)}, {"gpu1": (1, 0)}, {}):
             begin(f"values {number} {units}", **units).add_gpu("gpu1", 0, **values)
+    for allocatable in (1, 0):
+        unready = begin(f"not Ready {allocatable}", gpu1=(1, allocatable))
+        unready.unready_nodes.add("gpu1")
+        unready.add_gpu("gpu1", 0, GET_GPU_RECOVERY_ACTION=1.0 - allocatable)
     two = begin("a withheld GPU of two", gpu1=(2, 1))
     two.add_gpu("gpu1", 0, XID_ERRORS=79)
     two.add_gpu("gpu1", 1)
@@ -189,6 +199,7 @@ def draw_case(seed: int) -> Case:
             case.silent_series += build_gpu_series(node, count)
         if draw.random() < 0.8:
             case.offers[node] = (count, count - draw.randint(0, min(2, count)))
+            case.unready_nodes |= {node} if draw.random() < 0.2 else set()
         if draw.random() < 0.2:
             case.sharing[node] = draw.choice(["none", "mps", "time-slicing"])
     return case

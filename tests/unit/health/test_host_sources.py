@@ -227,6 +227,21 @@ def test_the_sources_are_read_from_the_answers() -> None:
     assert hosts.doubts == ()
 
 
+def test_a_device_of_a_node_that_is_not_ready_has_an_unknown_health() -> None:
+    nodes = read_recorded_items(NODE_RECORDS.id, "proven")
+    nodes[0]["metadata"]["name"] = "host1"
+    for condition in nodes[0]["status"]["conditions"]:
+        condition["status"] = "Unknown"
+    snapshot = build_snapshot(
+        {
+            (NODE_RECORDS.id, CLUSTER): make_list(NODE_RECORDS.id, nodes),
+            (DEVICE_HEALTH.id, CLUSTER): read_case(DEVICE_HEALTH.id, "unhealthy"),
+        }
+    )
+    (device,) = read_host_sources(snapshot).devices.values()
+    assert (device.health, device.message) == ("Unknown", "its node is not Ready")
+
+
 def test_each_source_that_is_missing_is_a_doubt() -> None:
     odd_answer = read_case(DEVICE_HEALTH.id, "odd")
     unread = {

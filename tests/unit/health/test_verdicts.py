@@ -42,11 +42,12 @@ def judge(
     sharing: dict[str, str] | None = None,
     heard_gpus: tuple[HeardGpu, ...] = (),
     hosts: HostSources = SILENT_HOSTS,
+    unready_nodes: frozenset[str] = frozenset(),
 ) -> Health:
     series = [entry for group in groups for entry in (group if isinstance(group, list) else [group])]
     readings = build_readings(series, {})
     return build_health(
-        Sources(readings, offers or {}, frozenset(), sharing or {}, heard_gpus, time=1010.0, hosts=hosts)
+        Sources(readings, offers or {}, frozenset(), sharing or {}, heard_gpus, 1010.0, hosts, unready_nodes)
     )
 
 
@@ -80,6 +81,15 @@ def test_one_source_alone_is_not_enough_for_ok(missing: str) -> None:
     assert list_verdicts(health) == ["unknown"]
     assert "and two are needed" in health.gpus[0].reason
     assert health.exit_status == ExitStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(("allocatable", "verdict"), [(1, "unknown"), (0, "watch")])
+def test_the_kubelet_of_a_node_that_is_not_ready_is_no_source(allocatable: int, verdict: str) -> None:
+    values = {"GET_GPU_RECOVERY_ACTION": 0.0 if allocatable else 1.0}
+    offers, unready = offer_gpus(1, allocatable), frozenset({"gpu1"})
+    health = judge(build_gpu_series("gpu1", 0, **values), offers=offers, unready_nodes=unready)
+    assert list_verdicts(health) == [verdict]
+    assert health.nodes[0].reasons == ("it is not Ready, so that what its kubelet said last does not count",)
 
 
 @pytest.mark.parametrize(
