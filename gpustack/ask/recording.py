@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from gpustack.ask.answers import SECONDS, STATUS
+from gpustack.ask.file_kind import RECORDING, describe_kind_of_file, read_head
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact.redact import redact
 from gpustack.ask.snapshot import Reach, Snapshot
@@ -122,7 +123,7 @@ def read_recording(path: Path) -> Snapshot:
             header, hosts = parse_recording(file)
             answers = {(answer.probe, answer.location): answer for _, host_answers in hosts for answer in host_answers}
     except (OSError, *UNREADABLE) as error:
-        reason = f"{describe_read_error(error)}\nA recording is a file that `gpustack snapshot` writes."
+        reason = f"{describe_read_error(error, path)}\nA recording is a file that `gpustack snapshot` writes."
         refusal = "cannot be read" if isinstance(error, OSError) else "is no recording that this release can read"
         raise UsageError(
             "recording-unreadable",
@@ -135,7 +136,7 @@ def read_recording(path: Path) -> Snapshot:
     )
 
 
-def describe_read_error(error: Exception) -> str:
+def describe_read_error(error: Exception, path: Path) -> str:
     """Describe in words why a recording cannot be read. The message of a ValueError of this module is used as it is."""
     if isinstance(error, OSError):
         return f"{describe_os_error(error)}."
@@ -144,6 +145,8 @@ def describe_read_error(error: Exception) -> str:
     if isinstance(error, LimitError):
         return f"Its first line has {error.reason}."
     if isinstance(error, DocumentError):
+        if kind := describe_kind_of_file(read_head(path), RECORDING):
+            return f"{kind[:1].upper()}{kind[1:]}."
         return "Its first line is not JSON: this is another kind of file, or the line is cut off."
     return "Its first line is incomplete: hosts, spec or time are missing or of the wrong type."
 

@@ -4,14 +4,15 @@ The first line is `{schema, recorded_at, url, spec}`. Each further line is an an
 asks the same queries, because the time that it asks for first is recorded as well.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from gpustack.ask.file_kind import QUERIES, describe_kind_of_file, read_head
 from gpustack.ask.message import shorten_message
-from gpustack.ask.recording import KIND
 from gpustack.ask.redact.redact import redact
 from gpustack.config.spec import Spec
 from gpustack.errors import MissingDataError, UsageError, describe_os_error
@@ -24,6 +25,7 @@ from gpustack.metrics.web import Access, Web
 
 SCHEMA = "gpustack/queries/v1"
 SECTIONS = ("capacity", "cost")
+NO_JSON = "expected JSON"
 MAX_BYTES = 2**30
 Question = tuple[str, str]
 """The path after the address of the server, and the form."""
@@ -67,8 +69,27 @@ class RecordedWeb(Web):
         if answer is None:
             message = "The recording has no answer to a query of this command."
             reason = "It is of another command, or of one with other options. Use those of the recorded command."
-            raise MissingDataError("metrics-recording", message, reason)
+            raise MissingDataError(
+                "metrics-recording", message, "\n".join(filter(None, (reason, self.describe_time())))
+            )
         return answer.status, answer.body.encode()
+
+    def describe_time(self) -> str:
+        """Describe the time that the recorded command asked for. The text is empty where it asked for no range."""
+        ranges = [times for _, form in self.answers if (times := find_range(form))]
+        if not ranges:
+            return ""
+        begin = datetime.fromtimestamp(min(start for start, _ in ranges), UTC)
+        end = datetime.fromtimestamp(max(end for _, end in ranges), UTC)
+        hours = round((end - begin).total_seconds() / 3600)
+        return f"That one asked for {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC, {hours}h."
+
+
+def find_range(form: str) -> tuple[int, int] | None:
+    """Find the times of a query of a range, in seconds since 1970. Each value is of the step before its time."""
+    values = [re.search(rf"(?:^|&){name}=(\d{{1,10}})(?:\.0)?(?:&|$)", form) for name in ("start", "end", "step")]
+    start, end, step = (int(match[1]) if match else None for match in values)
+    return None if start is None or end is None or step is None else (start - step, end)
 
 
 @dataclass(frozen=True)
@@ -109,8 +130,9 @@ def read_answers(path: Path) -> Recording:
     except OSError as error:
         raise UsageError("metrics-recording", f"{path} cannot be read.", describe_os_error(error)) from None
     except ValueError as error:
+        kind = describe_kind_of_file(read_head(path), QUERIES)
         message = f"{path} is no recording of queries that this release can read."
-        raise UsageError("metrics-recording", message, shorten_message(str(error))) from None
+        raise UsageError("metrics-recording", message, kind or shorten_message(str(error))) from None
 
 
 def parse_line(line: bytes, number: int) -> dict[str, Any]:
@@ -120,9 +142,7 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
         document = parse_json(line) if number == 1 else load_json(line)
     except (ValueError, RecursionError):
         is_cut_off = line and not line.endswith(b"\n")
-        raise ValueError(
-            f"line {number}: {'the file is cut off in this line' if is_cut_off else 'expected JSON'}"
-        ) from None
+        raise ValueError(f"line {number}: {'the file is cut off in this line' if is_cut_off else NO_JSON}") from None
     if not isinstance(document, dict):
         raise ValueError(f"line {number}: expected a mapping")
     return document
@@ -132,8 +152,6 @@ def parse_header(header: Mapping[str, Any]) -> tuple[Spec, str]:
     """Parse the sections of the spec and the address of the server. Raise ValueError for another first line."""
     schema = header.get("schema")
     if schema != SCHEMA:
-        if str(schema).startswith(KIND):
-            raise ValueError("line 1: `gpustack snapshot` wrote it, for commands such as `gpustack doctor`")
         found = f"its schema is {schema}" if schema else "it has no schema"
         raise ValueError(f"line 1: {found}, and this release reads {SCHEMA}")
     if not isinstance(url := header.get("url"), str):

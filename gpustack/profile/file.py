@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from gpustack.ask.file_kind import HEAD as HEAD_BYTES
+from gpustack.ask.file_kind import PROFILE, describe_kind_of_file
 from gpustack.command import Command
 from gpustack.config.pydantic_errors import describe_kind
 from gpustack.errors import UsageError, describe_os_error
@@ -94,7 +96,8 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        why = f"{place + ': ' if place else ''}expected {describe_kind(first)}"
+        kind = describe_kind_of_file(content[:HEAD_BYTES], PROFILE)
+        why = kind or f"{place + ': ' if place else ''}expected {describe_kind(first)}"
         message = f"{path} was cut off." if BROKEN_OFF in first["msg"] and version else f"{path} is no profile."
         raise UsageError("profile-file", message, why, hint) from None
     times = profile.begin, profile.end

@@ -181,6 +181,8 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (b'{"schema": "gpustack/recording/v99"}', f"a newer release wrote it, and this release reads {SCHEMA}."),
         (b'{"schema": "gpustack/doctor/v1"}', "another command of gpustack wrote it, and this release reads"),
         (b'{"schema": "gpustack/queries/v1"}', "a command such as `gpustack gpu list` wrote it"),
+        (b'{\n "schema":"gpustack/profile/v2",\n "label":""', "`gpustack profile record` wrote it, for commands such"),
+        (b"\x1f\x8b\x08\x00\x00", "It is compressed: unpack it with `gunzip` first."),
         (b'{"schema": "traces/v1"}', f"another program wrote it, and this release reads {SCHEMA}."),
         (b'{"hosts": []}', f"Its first line has no schema, and this release reads {SCHEMA}."),
         (next(render_lines(snapshot()))[:90].encode(), "Its first line is not JSON"),

@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
+from gpustack.metrics.recording import find_range
 from tests.unit.cli.test_prometheus_without_numbers import COMMANDS, LABELS, make_uniform_prometheus
 from tests.worlds.programs.web import serve_answers
 
@@ -67,6 +68,18 @@ def test_a_query_that_was_not_recorded_has_no_answer(address: str, tmp_path: Pat
     assert (error.reference, error.code) == ("metrics-recording", 8)
 
 
+def test_a_report_of_another_time_is_told_the_recorded_one() -> None:
+    result = CliRunner().invoke(app, ["capacity", "report", "--since", "7d", "--from", "examples/usage/capacity.jsonl"])
+    assert isinstance(result.exception, GpustackError)
+    last = "That one asked for 2026-10-30 22:00 to 2026-11-29 22:00 UTC, 720h."
+    assert result.exception.reason.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize("form", ["start=x&end=1&step=1", "start=1", "end=1&step=2", "start=99999999999&end=1&step=1"])
+def test_a_form_without_times_has_no_range(form: str) -> None:
+    assert find_range(form) is None
+
+
 HEADER = '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{},"cost":{}}}\n'
 
 
@@ -91,8 +104,10 @@ HEADER = '{"schema":"gpustack/queries/v1","url":"http://p","spec":{"capacity":{}
         (HEADER[:-9], "line 1: the file is cut off in this line"),
         (
             HEADER.replace("queries/v1", "recording/v2"),
-            "line 1: `gpustack snapshot` wrote it, for commands such as `gpustack doctor`",
+            "`gpustack snapshot` wrote it, for commands such as `gpustack doctor`",
         ),
+        ('{\n "schema":"gpustack/profile/v2"}', "`gpustack profile record` wrote it, for commands such as"),
+        ("\x1f\udc8b\x08", "it is compressed: unpack it with `gunzip` first"),
         (HEADER + "\n", "line 2: expected JSON"),
         (HEADER + "[1]\n", "line 2: expected a mapping"),
         (

@@ -128,6 +128,25 @@ def test_what_is_no_profile_is_refused(content: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (
+            b'{"schema": "gpustack/recording/v2", "hosts": []}\n{}\n',
+            "`gpustack snapshot` wrote it, for commands",
+        ),
+        (b'{"schema": "gpustack/queries/v1"}\n{}\n', "a command such as `gpustack gpu list` wrote it"),
+        (b'{\n  "schema": "gpustack/doctor/v1",', "it is a result of `-o json`, which no command reads"),
+        (b"\xfd7zXZ\x00", "it is compressed: unpack it with `unxz` first"),
+    ],
+)
+def test_a_file_of_another_command_is_named_as_that(content: bytes, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(UsageError) as excinfo:
+        read_profile(tmp_path / "x")
+    assert reason in excinfo.value.reason
+
+
+@pytest.mark.parametrize(
     ("version", "release"), [("v0", "An older release"), ("v1", "An older release"), ("v3", "A newer release")]
 )
 def test_a_file_of_another_release_is_named_as_that(
