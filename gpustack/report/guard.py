@@ -1,7 +1,8 @@
 """Guards of stdout and stderr. Only printable text, newlines, tabs and gpustack's own colours reach a terminal. A
-character that the stream cannot encode is replaced, and a stream that cannot be written ends the command with an
-error."""
+character that the stream cannot encode is replaced by ASCII with the same meaning, and a stream that cannot be written
+ends the command with an error."""
 
+import codecs
 import contextlib
 import os
 import re
@@ -17,6 +18,37 @@ from gpustack.files.write import open_null
 ALLOWED_SEQUENCES = re.compile(r"(\x1b\[(?:[0-9;]*m|\?25[hl]|[0-9]*A|2?K)|\r)")
 
 
+SUBSTITUTES = {
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{MULTIPLICATION SIGN}": "x",
+    "\N{NO-BREAK SPACE}": " ",
+    "±": "+/-",
+    "→": "->",
+    "…": "...",
+    "°": "",
+    "¹": "^1",
+    "─": "-",
+    "│": "|",
+    "├": "|",
+    "└": "`",
+    "✓": "ok",
+    "✗": "failed",
+}
+"""ASCII for the characters of reports, in a locale without them: a lost sign would make a loss a gain."""
+TO_ASCII = "gpustack-to-ascii"
+
+
+def replace_by_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Replace a character that cannot be encoded by its substitute, and another one by a question mark."""
+    if isinstance(error, UnicodeEncodeError) and (text := SUBSTITUTES.get(error.object[error.start])) is not None:
+        return text, error.start + 1
+    return codecs.replace_errors(error)
+
+
+codecs.register_error(TO_ASCII, replace_by_ascii)
+
+
 class GuardedStream:
     """Guard a text stream. A stream that is no terminal gets no escape sequences at all. A full disk or a closed
     stream raises UsageError where the stream `is_required`; else the error is ignored, as there is nobody to report
@@ -30,7 +62,7 @@ class GuardedStream:
         output = "".join(part if index % 2 else clean_text(part) for index, part in enumerate(parts))
         coding = self.stream.encoding or "utf-8"
         self.has_written = self.has_written or bool(text)
-        self.try_write(lambda: self.stream.write(output.encode(coding, "replace").decode(coding)))
+        self.try_write(lambda: self.stream.write(output.encode(coding, TO_ASCII).decode(coding)))
         return len(text)
 
     def flush(self) -> None:

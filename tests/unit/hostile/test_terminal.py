@@ -177,3 +177,19 @@ def test_a_stream_that_cannot_hold_a_character_ends_nothing(coding: str, tmp_pat
     ran = subprocess.run(command, capture_output=True, env=env, timeout=60, check=False)
     assert ran.returncode == 2
     assert b"There is no page" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("coding", "expected"),
+    [
+        ("ascii", "-9.1 % +/- 2 49 C ... `-failed ?"),
+        ("latin-1", "-9.1 % ± 2 49 °C ... `-failed ?"),
+        ("utf-8", "\N{MINUS SIGN}9.1 % ± 2 49 °C … └─✗ 日"),
+    ],
+)
+def test_a_stream_without_a_character_gets_one_of_the_same_meaning(coding: str, expected: str) -> None:
+    """A minus that became a question mark would make a loss a gain."""
+    stream = io.TextIOWrapper(buffer := io.BytesIO(), encoding=coding)
+    GuardedStream(stream).write("\N{MINUS SIGN}9.1 % ± 2 49 °C … └─✗ 日")
+    stream.flush()
+    assert buffer.getvalue().decode(coding) == expected
