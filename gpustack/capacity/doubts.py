@@ -44,7 +44,7 @@ def find_team_doubts(usage: Usage) -> Iterator[str]:
     lacking = sum(without.values())
     if days and allocated and lacking / allocated >= FEW:
         most = sorted(without, key=lambda name: -without[name])
-        yield f"{lacking / allocated:.0%} of the allocated hours have no team label: {join_names(most)}"
+        yield f"{lacking / allocated * 100:.0f} % of the allocated hours have no team label: {join_names(most)}"
     yield from find_renames(days)
 
 

@@ -1,11 +1,30 @@
 """Errors about the value of an option or argument, in the words that errors of the spec use."""
 
 import re
+import shlex
+from pathlib import Path
 
 from typer import BadParameter
 
 BEFORE_CHOICES = " is not one of "
+BEFORE_LIST = ". Choose from:"
+SURPLUS = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)", re.DOTALL)
 CHOICE = re.compile("'([^']*)'")
+
+
+def list_choices(message: str) -> str:
+    """List the choices of a missing argument in one line, as those of a wrong one are."""
+    missing, has_choices, choices = message.partition(BEFORE_LIST)
+    return f"{missing}; allowed: {', '.join(word.strip() for word in choices.split(','))}" if has_choices else message
+
+
+def describe_surplus(message: str, *, lacks_inventory: bool) -> str:
+    """Describe words behind a command that takes no such ones: often an inventory without its option."""
+    match = SURPLUS.fullmatch(message)
+    if not match:
+        return message
+    is_inventory = lacks_inventory and Path(match[1]).exists()
+    return f"No such argument: {match[1]}." + (f" Did you mean -i {shlex.quote(match[1])}?" if is_inventory else "")
 
 
 def describe_bad_value(error: BadParameter) -> str:

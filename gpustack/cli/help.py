@@ -7,15 +7,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from math import isfinite
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from typer import BadParameter
 from typer._click import Context, HelpFormatter
-from typer._click.exceptions import NoSuchOption
+from typer._click.exceptions import MissingParameter, NoSuchOption
+from typer._click.exceptions import UsageError as ClickError
 from typer.core import TyperCommand, TyperGroup
 
-from gpustack.cli.bad_value import describe_bad_value
+from gpustack.cli.bad_value import describe_bad_value, describe_surplus, list_choices
 from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
 from gpustack.cli.wrong_command import OTHER_NAMES, move_options, suggest_command
@@ -31,7 +34,11 @@ SHORT = 60
 OUTPUT = re.compile(r"(?:--output|-[A-Za-z]*?o)(?:=?(.+))?")
 OTHER_SOURCES = ("recording", "address", "exporter")
 """The parameters that name what a command reads in place of hosts."""
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+WIDEST = 120
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
+MARGIN, NARROWEST, NARROW, NARROW_NAME = 2, 22, 60, 4
+"""In columns: what is left free at the right, the least width of help, the width below which names have lines of their
+own, and the longest name that has not."""
 
 
 TYPES = (
@@ -44,10 +51,19 @@ TYPES = (
 
 
 class PlainFormatter(HelpFormatter):
-    """Write help without the names of Python's types."""
+    """Write help without the names of Python's types, also on narrow terminals, where an option or a command has a line
+    of its own above its text."""
+
+    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        columns = min(get_terminal_size().columns, max_width or WIDEST)
+        super().__init__(indent_increment, width or max(columns - MARGIN, NARROWEST), max_width)
+        self.is_narrow = self.width < NARROW
 
     def write_dl(self, rows: Sequence[tuple[str, str]], *args: Any, **options: Any) -> None:
-        super().write_dl([(name_type(name), text) for name, text in rows], *args, **options)
+        named_rows = [(name_type(name), text) for name, text in rows]
+        if self.is_narrow:
+            named_rows, options = [(name.rstrip(), text) for name, text in named_rows], {"col_max": NARROW_NAME}
+        super().write_dl(named_rows, *args, **options)
 
 
 def name_type(name: str) -> str:
@@ -69,17 +85,27 @@ class Command(TyperCommand):
         describe_invocation(ctx, str(texts.get("output") or "human"), find_inventory(texts))
         try:
             remaining_arguments = super().parse_args(ctx, args)
+        except MissingParameter as error:
+            raise ClickError(list_choices(error.format_message()), error.ctx) from error
         except BadParameter as error:
             error.message = describe_bad_value(error)
             raise
         except NoSuchOption as error:
             suggest_option(error)
             raise
+        except ClickError as error:
+            lacks_inventory = self.takes_inventory and "inventory" not in texts
+            error.message = describe_surplus(error.message, lacks_inventory=lacks_inventory)
+            raise
         for parameter in self.params:
             name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar or parameter.name
             refuse_empty(name, texts.get(parameter.name or ""))
             refuse_infinite(name, ctx.params.get(parameter.name or ""))
         return remaining_arguments
+
+    @property
+    def takes_inventory(self) -> bool:
+        return any(parameter.name == "inventory" for parameter in self.params)
 
     def read_texts(self, ctx: "Context", args: list[str]) -> dict[str, Any]:
         """Read the texts of options and arguments as they were typed, also where another one is wrong."""
@@ -128,6 +154,8 @@ def refuse_infinite(name: str, value: object) -> None:
 
 
 class Group(TyperGroup):
+    context_class = PlainContext
+
     def make_context(self, *args: Any, **options: Any) -> "Context":
         with convert_errors():
             return super().make_context(*args, **options)
@@ -180,10 +208,17 @@ def find_format(args: Sequence[str]) -> str:
 
 
 def write_examples(formatter: "HelpFormatter", examples: str | None) -> None:
-    """Write the examples one per line. They are never wrapped, because users copy them."""
+    """Write the examples one per line. They are never wrapped, because users copy them. A comment that does not fit
+    behind its command stands above it."""
     if examples:
         with formatter.section("Examples"):
-            formatter.write("".join(f"  {line}\n" for line in examples.splitlines()))
+            for line in examples.splitlines():
+                command, mark, comment = line.partition(" # ")
+                if mark and len(line) > formatter.width:
+                    above = fill(comment, formatter.width, initial_indent="  # ", subsequent_indent="  # ")
+                    formatter.write(f"{above}\n  {command.rstrip()}\n")
+                else:
+                    formatter.write(f"  {line}\n")
 
 
 def build_group(text: str, *examples: str, name: str | None = None) -> typer.Typer:

@@ -47,11 +47,16 @@ def build_time_option(name: str, minimum: str, maximum: str, unit: str = "", *, 
     return typer.Option(name, metavar="TIME", help=text, callback=require_time(minimum, maximum, unit))
 
 
+def refuse_value(option: str, value: str, values: str) -> typer.BadParameter:
+    """Return the error about a value that an option does not take."""
+    return typer.BadParameter(f"{value!r}; allowed: {values}", param_hint=repr(option))
+
+
 def refuse_names(option: str, wrong: Sequence[str], known_names: Sequence[str]) -> typer.BadParameter:
     """Return the error about names that an option does not take, with the nearest that it takes."""
     from gpustack.config.complaint import suggest_nearest
 
-    text = f"{', '.join(wrong)}; allowed: {', '.join(known_names)}"
+    text = f"{', '.join(wrong)!r}; allowed: {', '.join(known_names)}"
     text = "\n".join(filter(None, (text, suggest_nearest(wrong, known_names))))
     return typer.BadParameter(text, param_hint=repr(option))
 

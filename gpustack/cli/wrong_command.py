@@ -19,6 +19,9 @@ OTHER_NAMES: Mapping[str, str] = {
     "undo": "doctor --undo",
     "top": "gpu top",
     "validate": "config validate",
+    "completion": "--show-completion",
+    "get": "status",
+    "describe": "explain",
 }
 """Words that people type for a command of another name."""
 NEGATION = re.compile(r"(?:un|de|dis|non?)-?")

@@ -89,7 +89,7 @@ def find_refusal(days: Sequence[Day], limit: float | None, scores: Sequence[Scor
         why = f"there {verb} {format_count(len(days), 'day')} of history; it takes {FEWEST_DAYS}"
         return "short-history", why
     if len(peaks) < KNOWN * len(days) or not scores:
-        return "gaps", f"of {len(days)} days {len(peaks)} have enough hours; it takes {KNOWN:.0%} of them"
+        return "gaps", f"of {len(days)} days {len(peaks)} have enough hours; it takes {KNOWN * 100:.0f} % of them"
     if not any(peaks[-FEWEST_DAYS:]):
         return "no-demand", f"nobody asked for these GPUs in the last {FEWEST_DAYS} days"
     if bounds > MOST_BOUNDS:

@@ -54,11 +54,13 @@ def evaluate_gate(comparison: Comparison, gate: Gate) -> GateResult:
         return GateResult(gate, "unknown", f"{gate.name} was not measured in both, or was 0 before.")
     if change.share_noise is None:
         return GateResult(gate, "unknown", f"{gate.name} drifts: its noise cannot be told from this time.")
-    text = f"{change.share:+.1%} ± {change.share_noise:.1%}"
+    text = f"{change.share * 100:+,.1f} % ± {change.share_noise * 100:,.1f} %"
     beyond = change.share < gate.share if gate.fails_below else change.share > gate.share
     if beyond and abs(change.share) > change.share_noise:
         return GateResult(gate, "failed", text)
-    hidden = beyond or (gate.share and change.share_noise > abs(gate.share))
+    extreme = change.share - change.share_noise if gate.fails_below else change.share + change.share_noise
+    reaches = extreme < gate.share if gate.fails_below else extreme > gate.share
+    hidden = beyond or (gate.share and change.share_noise > abs(gate.share) and reaches)
     return GateResult(gate, "unknown" if hidden else "passed", f"{text}: too noisy to tell" if hidden else text)
 
 

@@ -74,6 +74,6 @@ def is_above(value: float | None, threshold: float) -> bool:
 
 
 def describe_side(name: str, value: float) -> str:
-    """Describe one of the two values: `DCGM_FI_DEV_GPU_UTIL is 99%`."""
+    """Describe one of the two values: `DCGM_FI_DEV_GPU_UTIL is 99 %`."""
     most = " of the most" if name in ("power", "clock") else ""
-    return f"{FIELDS[name]} is {value:.0%}{most}"
+    return f"{FIELDS[name]} is {value * 100:.0f} %{most}"

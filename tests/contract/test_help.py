@@ -48,7 +48,9 @@ def check_words(line: str) -> None:
     rest = words[1:]
     while rest and rest[0] in getattr(command, "commands", {}):
         command, rest = command.commands[rest[0]], rest[1:]
-    assert rest == ["--version"] or not hasattr(command, "commands"), line
+    assert rest in (["--version"], ["--show-completion"]) or not hasattr(command, "commands"), line
+    if rest == ["--show-completion"]:
+        return
     with suppress(Exit):
         command.make_context("gpustack", rest)
 
@@ -65,6 +67,15 @@ def test_no_line_is_cut(words: tuple[str, ...], columns: int) -> None:
         assert short.endswith(".")
         assert not short.endswith("...")
         assert [line for line in lines if re.fullmatch(rf"  {name} +{re.escape(short)}", line)]
+
+
+@every_command
+def test_help_fits_a_narrow_terminal(words: tuple[str, ...]) -> None:
+    """Words and commands to copy are never broken, and may be longer than a line."""
+    lines = [line for line in show_help(words, 40) if not line.startswith("  gpustack ")]
+    long_lines = [line for line in lines if len(line) > 40]
+    assert [line for line in long_lines if len(line.split()) > (3 if re.match(r"  \S", line) else 1)] == []
+    assert [line for line in lines if line != line.rstrip() and not line.startswith("Usage:")] == []
 
 
 def test_every_command_is_in_a_group() -> None:

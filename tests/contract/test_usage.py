@@ -95,7 +95,7 @@ def test_dead_counters_of_a_recorded_page_are_no_idle_hours(tmp_path: Path) -> N
     assert [hours.attributed, hours.active, hours.idle] == pytest.approx([2, 1.98, 0])
     assert current_state.idle == ()
     (doubt,) = (doubt for doubt in usage.doubts if "cannot be true" in doubt)
-    assert doubt.startswith("n1 GPU 0, 2.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%")
+    assert doubt.startswith("n1 GPU 0, 2.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0 %, DCGM_FI_DEV_GPU_UTIL is 99 %")
     assert "restart the DCGM host engine" in doubt
 
 

@@ -75,7 +75,7 @@ def parse_listen(text: str) -> tuple[str, int]:
     """Parse an address and a port, as `127.0.0.1:9460` or `[::]:9460`. Raise BadParameter for other texts."""
     host, _, port = text.rpartition(":")
     if not host or not text.isascii() or not port.isdigit() or int(port) > 65535:
-        raise typer.BadParameter(f"--listen takes ADDRESS:PORT, not {text}")
+        raise options.refuse_value("--listen", text, "ADDRESS:PORT, such as 127.0.0.1:9460")
     return host.strip("[]"), int(port)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli import options
 from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import RecordedSource
 from gpustack.cli.help import build_group, declare_command
@@ -47,7 +48,7 @@ def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
         if not (name and equals and budgets[name].is_finite() and budgets[name] >= 0):
             wrong.append(text)
     if wrong:
-        raise typer.BadParameter(f"--budget takes NAMESPACE=AMOUNT, not {', '.join(wrong)}")
+        raise options.refuse_value("--budget", ", ".join(wrong), "NAMESPACE=AMOUNT, such as team-a=1000")
     return budgets
 
 

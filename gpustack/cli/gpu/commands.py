@@ -166,7 +166,7 @@ def parse_labels(words: list[str]) -> dict[str, str]:
     labels = dict(word.partition("=")[::2] for word in words)
     for word in words:
         if not re.fullmatch(r"[A-Za-z_]\w*=.+", word, re.ASCII):
-            raise typer.BadParameter(f"--label takes NAME=VALUE, such as modelName=Tesla-T4, not {word}")
+            raise options.refuse_value("--label", word, "NAME=VALUE, such as modelName=Tesla-T4")
     return labels
 
 

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli.options import refuse_value
+
 if TYPE_CHECKING:
     from gpustack.profile.selection import Selection
 
@@ -39,5 +41,5 @@ def select(pod: str, node: str, gpu: str, exporter: str = "") -> "tuple[Selectio
         raise typer.BadParameter("give one of --pod, --node and --gpu")
     namespace, slash, name = pod.partition("/")
     if pod and not (namespace and slash and name):
-        raise typer.BadParameter(f"--pod takes NAMESPACE/POD, not {pod}")
+        raise refuse_value("--pod", pod, "NAMESPACE/POD")
     return Selection(namespace, name, node, gpu), pod or node or gpu or exporter

@@ -47,7 +47,7 @@ def render_human(console: Terminal, capacity: Capacity) -> None:
 
 def print_coverage(console: Terminal, usage: Usage) -> None:
     """Print how much of the time was recorded, and from which series."""
-    covered_hours = f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%})"
+    covered_hours = f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage * 100:.1f} %)"
     print_rows(console, [TextRow(f"{covered_hours}; {usage.source}"), TextRow()])
 
 

@@ -51,7 +51,8 @@ def describe_fill_date(outlook: Outlook, end: int) -> str:
     if fills.first is None:
         return f"not within {outlook.horizon} days, in 19 of 20 paths"
     if fills.last is None:
-        return f"on {name_day(fills.first, end)} or later; in {fills.chance:.0%} of paths within {outlook.horizon} days"
+        chance = f"in {fills.chance * 100:.0f} % of paths within {outlook.horizon} days"
+        return f"on {name_day(fills.first, end)} or later; {chance}"
     if fills.first == fills.last:
         return f"on {name_day(fills.first, end)}, in nine of ten paths"
     return f"between {name_day(fills.first, end)} and {name_day(fills.last, end)}, in nine of ten paths"

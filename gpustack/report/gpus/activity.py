@@ -83,7 +83,7 @@ def format_activity(entry: GpuActivity | PodActivity) -> str:
 
 def format_share(entry: GpuActivity | PodActivity, name: str, note: str = "") -> str:
     share = getattr(entry, name)
-    return UNKNOWN if share is None else mark_number(f"{min(share, 1) * 100:.0f}%{note}", entry.basis.get(name))
+    return UNKNOWN if share is None else mark_number(f"{min(share, 1) * 100:.0f} %{note}", entry.basis.get(name))
 
 
 def format_amount(entry: GpuActivity | PodActivity, names: tuple[str, ...], unit: int, label: str) -> str:

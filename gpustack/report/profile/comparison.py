@@ -1,6 +1,7 @@
 """A comparison of two profiles, for people and for programs."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
 from pydantic import Field
@@ -16,20 +17,22 @@ from gpustack.report.document import render_result
 from gpustack.report.hanging import Row, print_rows
 from gpustack.report.profile.text import format_headline
 from gpustack.report.profile.text import format_verdict as format_verdict_of
-from gpustack.report.profile.values import format_percent
+from gpustack.report.profile.values import format_percent, label_quantity
 from gpustack.report.renderings import COMPARISON
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 from gpustack.vocabulary.amounts import format_value
 
+ROW_WIDTH = 68
+"""Columns of the widest row of a change."""
 SAME_TEXT = "no difference that this data can show"
 
 
 def render_human(console: Terminal, comparison: Comparison, gates: Sequence[GateResult]) -> None:
-    print_rows(console, list_rows(comparison, gates))
+    print_rows(console, list_rows(comparison, gates, is_narrow=console.width < ROW_WIDTH))
 
 
-def list_rows(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[Row]:
+def list_rows(comparison: Comparison, gates: Sequence[GateResult], *, is_narrow: bool) -> Iterator[Row]:
     for label, run in (("before", comparison.before), ("after ", comparison.after)):
         yield Row(f"{format_headline(run)}: {format_verdict(run)}", f"{label} ")
     yield Row()
@@ -43,7 +46,7 @@ def list_rows(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[R
         if changes:
             yield Row()
             yield Row(heading)
-            yield from (Row(format_row(change), f"  {change.name:16} ") for change in changes)
+            yield from chain.from_iterable(build_rows(change, is_narrow=is_narrow) for change in changes)
     yield Row()
     differing = [trait for trait in comparison.machine if trait.differs]
     yield Row("other hosts or GPUs" if differing else "the same hosts and GPUs, as far as known")
@@ -66,7 +69,7 @@ def format_summary(comparison: Comparison) -> str:
     if work_change is None:
         return SAME_TEXT
     before, after = (format_value(value, work_change.unit) for value in (work_change.before, work_change.after))
-    amount = f"{comparison.work} from {before} to {after} ({format_change(work_change)})"
+    amount = f"{label_quantity(comparison.work)} from {before} to {after} ({format_change(work_change)})"
     if comparison.outcome == "same":
         return f"{SAME_TEXT} in useful work per GPU-hour: {amount}"
     verb = "rose" if comparison.outcome == "more" else "fell"
@@ -88,10 +91,16 @@ def describe_energy(comparison: Comparison) -> str:
     return f"; energy per unit of work {'rose' if change > 0 else 'fell'} by {format_percent(abs(change), '')}"
 
 
-def format_row(change: Change) -> str:
-    values = f"{format_value(change.before, change.unit):>11} {format_value(change.after, change.unit):>11}"
+def build_rows(change: Change, *, is_narrow: bool) -> Iterator[Row]:
+    """Build the row of a change, or where it does not fit, a row of its values above one of their difference."""
+    before, after = (format_value(value, change.unit) for value in (change.before, change.after))
     noise = format_percent(change.share_noise, "") or ("unknown" if change.noise is None else "0")
-    return f"{values} {format_percent(change.share):>10}  ± {noise}"
+    share, heading = format_percent(change.share), f"  {label_quantity(change.name):16} "
+    if is_narrow:
+        yield Row(f"{before} to {after}", heading)
+        yield Row(f"{share} ± {noise}".lstrip(), " " * len(heading))
+    else:
+        yield Row(f"{before:>11} {after:>11} {share:>10}  ± {noise}", heading)
 
 
 class RunShape(Shape):

@@ -9,16 +9,15 @@ from gpustack.profile.classify import Verdict
 from gpustack.profile.stretches import Stretch
 from gpustack.profile.usual import Usual
 from gpustack.report.hanging import Row, print_rows
+from gpustack.report.profile.values import label_quantity
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration
 from gpustack.vocabulary.amounts import format_value
 
-# Names of means, as people read them.
-MEAN_LABELS = {
-    "engine": "engine", "sm": "SMs", "occupancy": "occupancy", "tensor": "tensor", "dram": "memory",
-    "pipe": "other pipes", "pcie": "PCIe", "nvlink": "NVLink", "power": "power", "clock": "clock",
-    "temperature": "temperature", "memory_used": "memory used",
-}  # fmt: skip
+MEAN_NAMES = (
+    *("engine", "sm", "occupancy", "tensor", "dram", "pipe", "pcie", "nvlink", "power", "clock"),
+    *("temperature", "memory_used"),
+)
 SHORT_MEAN_NAMES = ("engine", "tensor", "dram", "power")
 HEADING_WIDTH, ID_WIDTH, TIME_WIDTH = 12, 20, 24
 
@@ -50,7 +49,10 @@ def list_rows(analysis: Analysis) -> Iterator[Row]:
     yield Row()
     yield Row(format_means(verdict), f"{'means':{HEADING_WIDTH}} ")
     if analysis.profile.job.unmeasured_quantities:
-        yield Row(", ".join(analysis.profile.job.unmeasured_quantities), f"{'not measured':{HEADING_WIDTH}} ")
+        yield Row(
+            ", ".join(map(label_quantity, analysis.profile.job.unmeasured_quantities)),
+            f"{'not measured':{HEADING_WIDTH}} ",
+        )
     yield Row(f"gpustack explain {verdict.id}", f"{'more':{HEADING_WIDTH}} ")
 
 
@@ -102,9 +104,9 @@ def format_outlier(outlier: tuple[str, float, float, float]) -> str:
     name, *numbers = outlier
     unit = "celsius" if name == "temperature" else "ratio"
     value, least, most = (format_value(number, unit) for number in numbers)
-    return f"{MEAN_LABELS.get(name, name)} {value}, usually {least} to {most}"
+    return f"{label_quantity(name)} {value}, usually {least} to {most}"
 
 
-def format_means(verdict: Verdict, names: Sequence[str] = tuple(MEAN_LABELS)) -> str:
-    levels = ((MEAN_LABELS[name], verdict.signals.format_mean(name)) for name in names)
+def format_means(verdict: Verdict, names: Sequence[str] = MEAN_NAMES) -> str:
+    levels = ((label_quantity(name), verdict.signals.format_mean(name)) for name in names)
     return ", ".join(f"{label} {level}" for label, level in levels if level)

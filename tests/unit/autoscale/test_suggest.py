@@ -72,7 +72,7 @@ def test_load_that_is_not_measured_now_is_no_metric(pod: str) -> None:
         assert suggestion.metric == SM
         return
     assert (suggestion.metric, suggestion.exit_status) == ("", 8)
-    assert "gpu1 GPU 0: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%" in suggestion.reasons[1]
+    assert "gpu1 GPU 0: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0 %, DCGM_FI_DEV_GPU_UTIL is 99 %" in suggestion.reasons[1]
     assert "restart the DCGM host engine" in suggestion.reasons[1]
 
 

@@ -181,7 +181,7 @@ def test_a_renamed_team_is_joined_and_a_missing_label_is_doubted() -> None:
     world.record_pod("n", "b", 0, 4320, 2)
     usage = query_usage(world.build_source())
     assert usage.doubts == (
-        "50% of the allocated hours have no team label: b",
+        "50 % of the allocated hours have no team label: b",
         (
             "in a, team vision ends on 2026-10-02 and perception begins: if it was renamed, "
             "capacity.renamed: {vision: perception} adds their hours"
@@ -256,11 +256,11 @@ def test_a_gpu_with_dead_counters_is_named_with_both_values_and_the_remedy() -> 
     pairs = [doubt.partition(": both cannot be true, so ") for doubt in usage.doubts]
     assert [(pair, activity) for pair, _, activity in pairs] == [
         (
-            "n1 GPU 3, 3.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 98%",
+            "n1 GPU 3, 3.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0 %, DCGM_FI_DEV_GPU_UTIL is 98 %",
             f"utilisation counts; {REMEDY}",
         ),
         (
-            "n1 GPU 4, 1.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_POWER_USAGE is 90% of the most",
+            "n1 GPU 4, 1.0 hours: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0 %, DCGM_FI_DEV_POWER_USAGE is 90 % of the most",
             f"its activity is unknown; {REMEDY}",
         ),
     ]

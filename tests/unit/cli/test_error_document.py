@@ -80,7 +80,7 @@ def test_an_error_without_a_hint_names_its_page() -> None:
     [
         (["--bogus", "-o", "json"], "No such option: --bogus"),
         (["-o", "json", "--limit"], "Option '--limit' requires an argument."),
-        (["-o", "json", "extra"], "Got unexpected extra argument(s) (extra)"),
+        (["-o", "json", "extra"], "No such argument: extra."),
     ],
 )
 def test_a_wrong_command_line_is_a_document(words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,7 +68,7 @@ def expect_refusal(*words: str) -> str:
     "listen", ["9460", "127.0.0.1", ":9460", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "\udcff:80"]
 )
 def test_where_to_listen_is_an_address_and_a_port(listen: str) -> None:
-    assert "takes ADDRESS:PORT" in expect_refusal("--prometheus", "http://127.0.0.1:1", "--listen", listen)
+    assert "allowed: ADDRESS:PORT" in expect_refusal("--prometheus", "http://127.0.0.1:1", "--listen", listen)
 
 
 def test_a_port_that_is_taken_is_named() -> None:

@@ -100,7 +100,7 @@ FAULTS = (
         "utilisation without an engine", "t4-full-load",
         set_value((f"{D}GPU_UTIL", "99"), *((f"{P}{name}", "0.000000") for name in (
             "GR_ENGINE_ACTIVE", "PIPE_TENSOR_ACTIVE", "DRAM_ACTIVE"))),
-        "contradictions", f"{D}GPU_UTIL is 99%", None,
+        "contradictions", f"{D}GPU_UTIL is 99 %", None,
     ),
     Fault(
         "a blank of 64 bits", "l4", set_value((f"{D}MEMORY_TEMP", "9223372036854775794")), "blanks",

@@ -81,7 +81,7 @@ def test_utilisation_stands_for_what_no_profiling_field_measures() -> None:
         build_gpu_series("gpu3", 0, POD | {"exported_pod": "mute-0"}, **BUSY | unmeasured_values),
     )
     assert [*map(format_activity, activity.gpus), *map(format_activity, activity.pods)] == [
-        "85%", "91%**", "-", "91%**", "-", "85%",
+        "85 %", "91 %**", "-", "91 %**", "-", "85 %",
     ]  # fmt: skip
     assert "** utilisation, the time with any kernel: no profiling field is measured" in list_notes(activity)
 
@@ -134,7 +134,7 @@ def test_profiling_counters_that_stand_still_at_full_power_are_unknown() -> None
     (pod,) = activity.pods
     assert (pod.sm, pod.power) == (None, 1280)
     (doubt,) = activity.doubts
-    assert "gpu1 GPU 0: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%" in doubt
+    assert "gpu1 GPU 0: DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0 %, DCGM_FI_DEV_GPU_UTIL is 99 %" in doubt
     assert "restart the DCGM host engine" in doubt
     assert activity.lacking == {}, "the exporter has the fields"
 

@@ -73,7 +73,7 @@ def test_utilisation_that_stands_in_is_measured() -> None:
     activity = make_activity(build_gpu_series("gpu1", 0, POD, **BUSY | silent | {"GPU_UTIL": 91}))
     (row,) = load_rows(activity, "pods")
     assert row["basis"]["utilisation_ratio"] == "measured"
-    assert "91%** " in print_pods(activity)
+    assert "91 %** " in print_pods(activity)
 
 
 def test_mig_instances_have_copies_of_the_values_of_their_board() -> None:

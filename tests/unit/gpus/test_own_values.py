@@ -61,8 +61,8 @@ def test_each_pod_has_the_values_of_its_own_processes() -> None:
     assert (words["utilisation_ratio"], words["memory_used_bytes"]) == ("measured", "measured")
     assert (words["engine_ratio"], words["power_watts"]) == ("copied", "copied")
     text = print_pods(build_activity(build_readings(series, {})))
-    assert "16%*^" in text
-    assert "60% " in text
+    assert "16 %*^" in text
+    assert "60 % " in text
     assert "3 GiB" in text
 
 

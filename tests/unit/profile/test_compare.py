@@ -2,12 +2,13 @@
 
 import random
 import time
+from dataclasses import replace
 
 import pytest
 
 from gpustack.errors import UsageError
 from gpustack.metrics.gpus import Gpu
-from gpustack.profile.compare import Comparison, compare_profiles
+from gpustack.profile.compare import Change, Comparison, compare_profiles
 from gpustack.profile.file import Profile, build_profile
 from gpustack.profile.gate import evaluate_gate, parse_gates
 from gpustack.profile.limits import Limits
@@ -91,6 +92,14 @@ def test_a_gate_fails_beyond_its_share_only() -> None:
     assert evaluate_outcome(comparison, "tensor < -20 %") == "passed"
     assert evaluate_outcome(comparison, "tensor>5%") == "passed"
     assert evaluate_outcome(comparison, "fp64<-5%") == "unknown"
+
+
+def test_a_rise_far_beyond_its_noise_passes_a_gate_on_losses() -> None:
+    """The noise of a rise from almost nothing is large as a share of it."""
+    change = Change("tensor", 0.006, 0.53, 0.03, moved=True)
+    comparison = replace(compare_profiles(run(1), run(2)), changes=(change,))
+    assert evaluate_outcome(comparison, "tensor<-5%") == "passed"
+    assert evaluate_outcome(comparison, "tensor>5%") == "failed"
 
 
 def test_what_the_noise_hides_is_no_pass() -> None:

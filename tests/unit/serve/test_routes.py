@@ -45,7 +45,7 @@ def test_values_that_cannot_both_be_true_are_not_served() -> None:
     series = build_gpu_series("gpu1", 0, build_labels("team-a", "vllm-a"), **BUSY | dead_counters, GPU_UTIL=99)
     status, reference, reason = refuse("/v1/pods/team-a/vllm-a/sm", make_moment(series))
     assert (status, reference) == (404, "serve-not-measured")
-    assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0%, DCGM_FI_DEV_GPU_UTIL is 99%: both cannot be true" in reason
+    assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE is 0 %, DCGM_FI_DEV_GPU_UTIL is 99 %: both cannot be true" in reason
     assert get("/v1/pods/team-a/vllm-a/power", make_moment(series))["value"] == 640
 
 
