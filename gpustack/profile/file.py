@@ -81,7 +81,7 @@ def write_profile(profile: Profile, path: Path) -> None:
 def read_profile(path: Path, *, cut: bool = False) -> Profile:
     """Read a profile; with `cut` also one that was cut off, where a GPU of it is whole. Raise UsageError for another
     file, and for one of an older or newer release."""
-    hint, version = Command("gpustack", "profile", "record", "--help"), None
+    hint, version, content = Command("gpustack", "profile", "record", "--help"), None, b""
     try:
         content = read_file(path, LARGEST)
         version = HEAD.search(content[:200])
