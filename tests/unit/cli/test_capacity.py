@@ -85,7 +85,7 @@ def test_bad_input_is_named(spec: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as excinfo:
         CliRunner().invoke(capacity, ["report", "--month", "2026-11"], catch_exceptions=False)
     assert excinfo.value.reference == "capacity-window"
-    with pytest.raises(typer.BadParameter, match="user; allowed: day, pool"):
+    with pytest.raises(typer.BadParameter, match="'user'; allowed: day, pool"):
         CliRunner().invoke(capacity, ["report", "--by", "user"], catch_exceptions=False, standalone_mode=False)
     del spec["cost"]
     with pytest.raises(ConfigError) as wrong:
