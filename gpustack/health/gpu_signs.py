@@ -29,11 +29,12 @@ XID_VERDICTS: dict[str, Verdict] = {
 
 
 def list_signs(readings: Iterable[Reading], *, has_instances: bool, shared_xids: Collection[int]) -> list[Sign]:
-    """List the signs of a GPU. `shared_xids` are codes that several nodes had at once. With MIG instances an Xid may be
-    of another GPU, so it asks for nothing more than to watch."""
-    signs = []
+    """List the signs of a GPU. `shared_xids` are codes that several nodes had at once: neither they nor a health watch
+    that repeats an Xid ask for more than to watch. Nor do Xids with MIG instances, which may be of another GPU."""
+    signs, has_shared_xid = [], False
     for reading in readings:
         name = reading.field.name
+        has_shared_xid |= any(code in shared_xids for code in list_xids(reading))
         if name in (ACTION, *FAILED, *PENDING):
             signs.append(read_driver(name, int(reading.value)))
         elif name == XID:
@@ -42,7 +43,19 @@ def list_signs(readings: Iterable[Reading], *, has_instances: bool, shared_xids:
             signs.extend(read_recent_xid(reading))
         elif name == STATUS:
             signs.append(read_watch(reading))
-    return [limit_xid(sign, shared_xids) if has_instances or sign.xid in shared_xids else sign for sign in signs]
+    return [
+        limit_xid(sign, is_shared=is_shared) if has_instances or is_shared else sign
+        for sign in signs
+        for is_shared in [sign.xid in shared_xids or (sign.xid is None and has_shared_xid)]
+    ]
+
+
+def list_xids(reading: Reading) -> list[int]:
+    """List the codes that a reading has: the last Xid, or one that is counted and occurred."""
+    if reading.field.name == XID:
+        return [int(reading.value)]
+    is_counted = reading.field.name == RECENT_XIDS and reading.value > 0
+    return [int(part) for part in reading.part if part.isdecimal()] if is_counted else []
 
 
 def read_driver(name: str, value: int) -> Sign:
@@ -92,9 +105,9 @@ def read_watch(reading: Reading) -> Sign:
     return Sign(cast(Source, known.origin), cast(Verdict, known.verdict), f"a health watch of DCGM fails: {code}")
 
 
-def limit_xid(sign: Sign, shared_xids: Collection[int]) -> Sign:
+def limit_xid(sign: Sign, *, is_shared: bool) -> Sign:
     """Limit a sign of an Xid to be watched, with the reason. Other signs stay."""
     if sign.source != "xid" or sign.verdict == "ok":
         return sign
-    reason = "several nodes had it at once" if sign.xid in shared_xids else "it may be of another GPU of the node"
+    reason = "several nodes had it at once" if is_shared else "it may be of another GPU of the node"
     return Sign("xid", "watch", f"{sign.message}; {reason}", sign.xid)

@@ -39,7 +39,7 @@ def list_log_signs(
     codes = dict.fromkeys(line.code for line in lines if is_recent(line))
     signs = [describe_xid(code) for code in codes if code not in known_xids]
     faults = [replace(sign, message=f"{sign.message}, in the kernel log") for sign in signs if sign.verdict != "ok"]
-    faults = [limit_xid(sign, shared_xids) if sign.xid in shared_xids else sign for sign in faults]
+    faults = [limit_xid(sign, is_shared=True) if sign.xid in shared_xids else sign for sign in faults]
     return [limit_resolved(sign) if driver_asks_nothing else sign for sign in faults]
 
 

@@ -145,6 +145,8 @@ def build_watch_rules() -> list[Rule]:
     def select(matcher: str) -> str:
         return f"({STATUS}{{{matcher}}} > {PASSED})"
 
+    is_shared = f"and on (xid) {XID_NODES} >= {LEAST_NODES}"
+    shared_gpus = f"{LAST} {is_shared} or ({XID_REPORTS} > 0 and on (UUID) {COUNTS}) {is_shared}"
     rules = []
     for origin in ("driver", "xid", "dcgm"):
         asking = {name: known for name, known in codes.items() if known.origin == origin and known.verdict}
@@ -164,7 +166,7 @@ def build_watch_rules() -> list[Rule]:
             branches.append(f"{select(match(label, '!~', codes))} * 0 + {WATCH}")
             branches += [f"{select(match(label, '=~', silent))} * 0", f"({STATUS} <= {PASSED}) * 0"]
         ranked = join(*branches)
-        expr = limit_xids(ranked) if origin == "xid" else group(ranked)
+        expr = limit_xids(ranked, f"unless on (node, UUID) ({shared_gpus})") if origin == "xid" else group(ranked)
         rules.append(Rule(SIGN, expr, {"source": origin, "sign": "watch"}))
     return rules
 

@@ -161,6 +161,15 @@ def test_an_xid_of_three_nodes_within_minutes_is_no_fault_of_their_gpus(count: i
     assert ("incident: Xid 79 on gpu0" in render_text(health)) is (count == 3)
 
 
+@pytest.mark.parametrize(("count", "verdict"), [(2, "reset"), (3, "watch")])
+def test_a_watch_that_repeats_a_shared_xid_is_no_fault_of_the_gpus(count: int, verdict: str) -> None:
+    names = [f"gpu{number}" for number in range(count)]
+    groups = [build_gpu_series(name, 0, XID_ERRORS=95, GET_GPU_RECOVERY_ACTION=1) for name in names]
+    xids = [build_recent_xid(name, 0, "95") for name in names]
+    watches = [build_watch(name, 0, "DCGM_FR_UNCONTAINED_ERROR", 20.0) for name in names]
+    assert set(list_verdicts(judge(*groups, xids, watches))) == {verdict}
+
+
 def test_a_program_is_started_again_for_an_xid_of_the_last_minutes_alone() -> None:
     health = judge(build_gpu_series("gpu1", 0), build_recent_xid("gpu1", 0, "31"), offers=offer_gpus(1))
     assert list_verdicts(health) == ["restart-app"]
