@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from gpustack.errors import GpustackError, LockedError, RolloutError
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.health.fleet import Health
-from gpustack.health.host_sources import NO_HOSTS
 from gpustack.remediation.case import Case
 from gpustack.remediation.guards import explain_clocks
 from gpustack.remediation.ladder import Ladder, build_ladder
@@ -86,8 +85,7 @@ def run_care_round(
                 yield take_cordon(node, ladder, build_remediation(node, ladder))
 
     clock_reason = explain_clocks(datetime.now(UTC), health.time)
-    doubts = tuple(doubt for doubt in health.doubts if doubt not in NO_HOSTS.doubts)
-    return CareRound(tuple(list_entries()), tuple(unknown_nodes), only_checked, doubts, clock_reason)
+    return CareRound(tuple(list_entries()), tuple(unknown_nodes), only_checked, health.doubts, clock_reason)
 
 
 def explain_no_cordon(ladder: Ladder) -> str:

@@ -34,8 +34,9 @@ def care(*, check: CheckOption = False, source: Source, session: LockSession) ->
     `gpustack remediate` with all of its guard rails, and no other one. It exits with 1 if a node asks for an act."""
     hosts = session.open_for_change()
     from gpustack.health.fleet import build_health
-    from gpustack.health.host_sources import NO_HOSTS
+    from gpustack.health.host_answers import HOST_SOURCE_PROBES, read_host_sources
     from gpustack.nodes.node_reboot import NO_WAITS
+    from gpustack.proof.services import ACCESS_PROBES
     from gpustack.remediation.care_round import run_care_round
     from gpustack.remediation.case import read_case
     from gpustack.remediation.remediation import Remediation
@@ -53,5 +54,6 @@ def care(*, check: CheckOption = False, source: Source, session: LockSession) ->
             lambda: read(node), lambda: open_node_run(session, drain.snapshot, ["care"], names), NO_WAITS
         )
 
-    health = build_health(ask(NO_HOSTS))
+    snapshot = session.gather(hosts, (*ACCESS_PROBES, *HOST_SOURCE_PROBES))
+    health = build_health(ask(read_host_sources(snapshot), snapshot))
     return run_care_round(health, read, build_remediation, only_checked=check or not hosts.spec.care.cordon)

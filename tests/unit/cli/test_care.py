@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from gpustack.ask.probe import CLUSTER
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config.sections.care import Care
-from tests.unit.cli.remediations import replace_sources
+from gpustack.probes.kubernetes.device_health import DEVICE_HEALTH
+from tests.unit.cli.remediations import GPU, replace_sources
 from tests.unit.cli.unwell_gpus import UnwellGpus
 from tests.worlds.programs.node_api import NodeApi
+from tests.worlds.snapshots.answers import make_list
 
 
 @pytest.fixture(autouse=True)
-def gpus(monkeypatch: pytest.MonkeyPatch) -> UnwellGpus:
+def gpus(node_api: NodeApi, monkeypatch: pytest.MonkeyPatch) -> UnwellGpus:
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: node_api.gather())
     return replace_sources(monkeypatch)
 
 
@@ -86,15 +90,26 @@ def test_clocks_apart_leave_every_verdict_unknown(cordoning: NodeApi, gpus: Unwe
     gpus.values, gpus.lag = {}, 900
     code, document = run()
     assert (code, document["nodes"]) == (8, [])
-    assert document["warnings"] == [
+    assert document["warnings"][0] == (
         "No verdict is certain: the clocks of Prometheus and of this machine are 15 min apart."
-    ]
+    )
 
 
 def test_one_source_alone_asks_for_nothing(cordoning: NodeApi, gpus: UnwellGpus) -> None:
     gpus.values = {"XID_ERRORS": 48.0}
     assert run()[0] == 0
     assert not is_cordoned(cordoning)
+
+
+def test_a_source_that_only_the_api_has_is_the_second_one(cordoning: NodeApi, gpus: UnwellGpus) -> None:
+    """The kubelet names the GPU of a pod, as `gpustack gpu health` of the same inventory says."""
+    gpus.values = {"GET_GPU_RECOVERY_ACTION": 1.0}
+    status = {"name": "nvidia.com/gpu", "resources": [{"resourceID": GPU, "health": "Unhealthy"}]}
+    container = {"state": {"running": {}}, "allocatedResourcesStatus": [status]}
+    pod = {"spec": {"nodeName": "gpu1"}, "status": {"containerStatuses": [container]}}
+    cordoning.further_answers = [replace(make_list(DEVICE_HEALTH.id, [pod]), location=CLUSTER)]
+    code, document = run()
+    assert (code, list_outcomes(document), is_cordoned(cordoning)) == (1, [("gpu1", "reset", "done")], True)
 
 
 def test_a_node_that_cannot_be_read_does_not_hide_the_others(
