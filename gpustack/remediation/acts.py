@@ -37,6 +37,7 @@ from gpustack.steps.gpu.mode import has_nvswitches
 PAUSE = 3.0
 ROUNDS = 60
 """Rounds of two seconds in which processes may leave the GPUs before a reset."""
+KILLED = "gpustack was killed during the reset, and whether it reset the GPUs is unknown"
 PLUGIN, PLUGIN_SHARE = "device-plugin", "mps"
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 
@@ -83,7 +84,12 @@ class Acts:
         return f"GPU jobs run there: {describe_jobs(jobs)}" if jobs else ""
 
     def reset(self, uuids: Collection[str]) -> str:
-        """Reset GPUs while the pods of DaemonSets that have them open are away."""
+        """Reset GPUs while the pods of DaemonSets that have them open are away. Of a reset that was killed only the
+        pods are brought back: whether the GPUs were reset is unknown."""
+        if self.case.killed_reset:
+            if fault := self.writer.run(self.node, build_untaint_script(self.node))[1]:
+                return fault
+            return self.wait_until(lambda: self.explain_missing_gpus(exporter=False), self.waits.boot) or KILLED
         host = self.find_host()
         try:
             whole_baseboard = has_nvswitches(View(self.case.drain.snapshot, host.name))

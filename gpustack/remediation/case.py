@@ -26,7 +26,8 @@ from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.kubernetes.node_records import NodeRecord, parse_cordon
 from gpustack.probes.kubernetes.nodes import NODES, Node
 from gpustack.remediation.act_record import Act, parse_acts
-from gpustack.remediation.rungs import RUNGS_BY_VERDICT
+from gpustack.remediation.reset import TAINT
+from gpustack.remediation.rungs import RUNGS_BY_VERDICT, ActId
 from gpustack.remediation.target import Target, select_target
 from gpustack.rollout.next_command import build_command
 
@@ -106,9 +107,18 @@ class Case:
     @property
     def killed_reboot(self) -> Act | None:
         """The reboot of the record that a killed gpustack left, which is continued."""
+        return self.find_begun_act("reboot") if parse_reboot_record(self.node.reboot_record) else None
+
+    @property
+    def killed_reset(self) -> Act | None:
+        """The reset of the record that a killed gpustack left with its taint, which keeps the pods of DaemonSets away:
+        it is ended, and not taken again."""
+        return self.find_begun_act("reset") if any(taint["key"] == TAINT for taint in self.node.taints) else None
+
+    def find_begun_act(self, rung: ActId) -> Act | None:
+        """Find the last act of the record, where it is of this rung and has no end."""
         last = max(self.acts or (), key=lambda act: act.begun_at, default=None)
-        is_begun = last is not None and (last.rung, last.end) == ("reboot", "begun")
-        return last if is_begun and parse_reboot_record(self.node.reboot_record) else None
+        return last if last and (last.rung, last.end) == (rung, "begun") else None
 
 
 def read_case(

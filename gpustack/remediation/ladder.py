@@ -66,7 +66,8 @@ def build_ladder(case: Case) -> Ladder:
         tuple(
             Refusal(guard.id, reason, guard.advise(case))
             for guard in GUARDS
-            if next_id in guard.rungs and (reason := guard.explain(case))
+            if next_id in guard.rungs and not (case.killed_reset and guard.id != "person-cordon")
+            if (reason := guard.explain(case))
         )
         if next_id in ACTS
         else ()
@@ -78,6 +79,8 @@ def list_rung_ids(case: Case) -> tuple[RungId, ...]:
     """List the rungs of a case. One whose GPUs are well again after an act has the rungs of the verdict that asked for
     it, of which the others are not due any more."""
     returning = RETURN if case.drain.cordon == "gpustack" else ()
+    if case.killed_reset:
+        return "reset", *returning
     if case.withholds_gpus:
         return "device-plugin", *returning
     if has_recovered(case):
@@ -99,7 +102,7 @@ def is_done(case: Case, rung: RungId) -> bool:
         return case.node.cordoned
     if rung == "drain":
         return case.drain.is_complete
-    if rung not in ("reset", "reboot") or (rung == "reboot" and case.node.reboot_record):
+    if rung not in ("reset", "reboot") or case.killed_reset or (rung == "reboot" and case.node.reboot_record):
         return False
     gpus = set(case.due_gpus)
     return any(act.rung == rung and (rung == "reboot" or gpus <= set(act.gpus)) for act in case.recent_acts)
@@ -111,7 +114,7 @@ def describe_loss(case: Case, rung: RungId) -> str:
     if rung == "drain" and leaving:
         jobs = find_gpu_jobs(leaving)
         return f"{format_count(len(leaving), 'pod')}{f', GPU jobs: {describe_jobs(jobs)}' if jobs else ''}"
-    if rung == "reset":
+    if rung == "reset" and not case.killed_reset:
         return "the exporter and the device plugin of the node, for as long as it takes"
     return "everything on the host" if rung == "reboot" else ""
 

@@ -24,10 +24,11 @@ class ActRecorder:
     report: Reporter
 
     def begin(self, rung: ActId) -> Act:
-        """Record that a rung begins, with the cordon where it is the rung. A reboot that was killed is continued under
+        """Record that a rung begins, with the cordon where it is the rung. What a killed gpustack began goes on under
         its own record. Raise RolloutError where somebody changed the cordon or the record meanwhile."""
         case, is_cordon = self.case, rung == "cordon"
-        if rung == "reboot" and (act := case.killed_reboot):
+        killed_acts = {"reboot": case.killed_reboot, "reset": case.killed_reset}
+        if act := killed_acts.get(rung):
             return act
         moment = datetime.now(UTC).replace(microsecond=0)
         act = Act(rung, moment, self.writer.author, case.verdict, case.due_gpus)

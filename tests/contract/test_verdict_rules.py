@@ -155,12 +155,12 @@ def make_written_cases() -> dict[str, Case]:
         for name in names:
             wave.add_gpu(name, 0, XID_ERRORS=79)
             wave.add_labelled("DCGM_EXP_XID_ERRORS_COUNT", name, 0, 1.0, xid="79")
-        watched = begin(f"an Xid of {count} nodes with its watch", **dict.fromkeys(names, (1, 1)))
+        repetition = begin(f"an Xid of {count} nodes with its watch", **dict.fromkeys(names, (1, 1)))
         for name in names:
-            watched.add_gpu(name, 0, XID_ERRORS=95, GET_GPU_RECOVERY_ACTION=1)
-            watched.add_labelled("DCGM_EXP_XID_ERRORS_COUNT", name, 0, 1.0, xid="95")
+            repetition.add_gpu(name, 0, XID_ERRORS=95, GET_GPU_RECOVERY_ACTION=1)
+            repetition.add_labelled("DCGM_EXP_XID_ERRORS_COUNT", name, 0, 1.0, xid="95")
             labels = {"health_watch": "MEM", "health_error_code": "DCGM_FR_UNCONTAINED_ERROR"}
-            watched.add_labelled("DCGM_EXP_GPU_HEALTH_STATUS", name, 0, 20.0, **labels)
+            repetition.add_labelled("DCGM_EXP_GPU_HEALTH_STATUS", name, 0, 20.0, **labels)
     for errors in (0.0, 1.0):
         program = begin(f"{errors} Xid 31", gpu1=(1, 1))
         program.add_gpu("gpu1", 0)
