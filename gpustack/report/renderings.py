@@ -278,6 +278,14 @@ VERSIONS = Rendering(
     commands="`gpustack version`",
     meanings={ExitStatus.OK: "shown"},
 )
+VALID_INVENTORY = Rendering(
+    "config.validity:ValidInventory",
+    human="validity:render_human",
+    json="validity:render_json",
+    schema="valid-inventory",
+    commands="`gpustack config validate`",
+    meanings={ExitStatus.OK: "the inventory and its spec are valid"},
+)
 ERROR = Rendering(
     "errors:GpustackError",
     human="error:render_error",

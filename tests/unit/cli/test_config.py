@@ -1,5 +1,6 @@
 """`config validate` judges an inventory as all commands do, without asking a host."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -24,10 +25,18 @@ def site(tmp_path: Path) -> Path:
 def test_the_example_is_valid(site: Path) -> None:
     result = runner.invoke(app, ["config", "validate", "-i", str(site)])
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == [
-        f"valid: 3 hosts of inventory {site} (kube1, gpu1, gpu2)",
-        "note: the addresses of kube1, gpu1, gpu2 are those of an example; no host has them",
-    ]
+    assert " ".join(result.stdout.split()) == (
+        f"valid: 3 hosts of inventory {site} (kube1, gpu1, gpu2) "
+        "note: the addresses of kube1, gpu1, gpu2 are those of an example; no host has them"
+    )
+
+
+def test_scripts_get_a_document_of_what_is_valid(site: Path) -> None:
+    result = runner.invoke(app, ["config", "validate", "-i", str(site), "-o", "json"])
+    document = json.loads(result.stdout)
+    assert (document["schema"], document["exit"]["code"]) == ("gpustack/valid-inventory/v1", result.exit_code)
+    assert [host["name"] for host in document["hosts"]] == ["kube1", "gpu1", "gpu2"]
+    assert [len(document["notes"]), document["inventory"]] == [1, str(site)]
 
 
 def test_addresses_of_hosts_are_not_noted(site: Path) -> None:

@@ -49,7 +49,7 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Plan, Verification
-from tests.unit.report import drains, engine_results, fixes, program_versions, remediations, statuses
+from tests.unit.report import drains, engine_results, fixes, program_versions, remediations, statuses, valid_inventories
 from tests.unit.report.errors import ERRORS
 from tests.unit.report.screen import print_screen
 from tests.worlds.prometheus import demand, gpu_series, workloads
@@ -249,7 +249,7 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-top.json": lambda: gpu_activity.render_json(gpu_series.make_working_gpus()),
     **drains.RENDERINGS,
     **remediations.RENDERINGS,
-    **(statuses.RENDERINGS | program_versions.RENDERINGS),
+    **(statuses.RENDERINGS | program_versions.RENDERINGS | valid_inventories.RENDERINGS),
     **{f"error-{error.reference}.txt": lambda error=error: render_error(error) for error in ERRORS},  # type: ignore[misc]
     "error.json": lambda: error_document.render_json(ERRORS[0]),
     "error.xml": lambda: error_document.render_junit(ERRORS[0], "gpustack plan"),
