@@ -55,13 +55,15 @@ def parse_monitoring_state(answer: Answer) -> MonitoringState:
     return MonitoringState(frozenset(parts["ready"]), rules, job_health)
 
 
+# All that node-exporter serves is read: it logs each metric as an error that a client leaves behind.
 EXPORTER_STATE = Probe(
     "standalone.exported",
     Lines(r"""get() { curl -sf --noproxy '*' --max-time 3 "http://127.0.0.1:$1/metrics"; }
 found=$(get "$GPU_EXPORTER_PORT") && found=$(printf '%s\n' "$found" | sed -n 's/^DCGM_FI_.*UUID="\([^"]*\)".*/\1/p' |
   sort -u | grep -c .) || found=${found:-none}
 echo "gpus $found"
-if get "$NODE_EXPORTER_PORT" | grep -q '^node_'; then echo 'node yes'; else echo 'node no'; fi
+count=$(get "$NODE_EXPORTER_PORT" | grep -c '^node_')
+if [ "$count" -gt 0 ]; then echo 'node yes'; else echo 'node no'; fi
 exit 0"""),
     parse_exporter_state,
     limit=8,
