@@ -98,12 +98,15 @@ def explain_nodes_out(case: Case) -> str:
     """Explain why too many nodes are out of service already, whoever took them out."""
     nodes = list_gpu_nodes(case)
     out = sorted(
-        record.name for record in nodes if record.name != case.node.name and (record.cordoned or not record.ready)
+        record.name
+        for record in nodes
+        if record.name != case.node.name and (record.cordoned or not record.ready or record.gate)
     )
     most = max(1, int(len(nodes) * MOST_OUT_SHARE))
     if len(out) + 1 <= most:
         return ""
-    return f"{', '.join(out)} {'is' if len(out) == 1 else 'are'} cordoned or not Ready; of {len(nodes)}, {most} may be"
+    verb = "is" if len(out) == 1 else "are"
+    return f"{', '.join(out)} {verb} cordoned, not Ready or behind the gate; of {len(nodes)}, {most} may be"
 
 
 def explain_resets(case: Case) -> str:

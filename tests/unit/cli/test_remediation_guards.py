@@ -68,6 +68,12 @@ def test_last_gpu_node_and_nodes_out_refuse_beside_a_cordoned_node(node_api: Nod
     assert list_refusals() == ["last-gpu-node", "nodes-out"]
 
 
+def test_a_node_behind_the_gate_is_out_of_service(node_api: NodeApi) -> None:
+    change_node(node_api, "k1", taints=[{"key": "gpustack.io/unproven", "value": "reboot", "effect": "NoSchedule"}])
+    refusals = {refusal["guard"]: refusal["reason"] for refusal in check()["refusals"]}
+    assert refusals["nodes-out"] == "k1 is cordoned, not Ready or behind the gate; of 2, 1 may be"
+
+
 def test_last_gpu_node_refuses_where_no_other_node_offers_a_gpu(node_api: NodeApi) -> None:
     objects = node_api.read()
     for node in objects["nodes"]:
