@@ -135,7 +135,7 @@ class Session(Display):
             from gpustack.report.explain.width import wrap_for_terminal
 
             time = f"{snapshot.started_at:%Y-%m-%d %H:%M UTC}"
-            text = f"recording {path} of {time}: {snapshot.inventory.summary}"
+            text = f"recording {path} of {time}: {snapshot.inventory.recorded_summary}"
             sys.stderr.write(f"{wrap_for_terminal(text)}\n")
         return snapshot
 

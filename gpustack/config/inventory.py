@@ -85,8 +85,16 @@ class Inventory:
         if self.source is None:
             spec = f", spec {LOCAL_SPEC}" if LOCAL_SPEC.is_file() else ""
             return f"this host ({self.hosts[0].name}), as a one-node cluster{spec}"
-        count = "1 host" if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
-        return f"{count} of inventory {self.source}"
+        return f"{self.host_count} of inventory {self.source}"
+
+    @property
+    def recorded_summary(self) -> str:
+        """Return the summary of a recording, whose path of the inventory is of another machine."""
+        return f"{self.host_count}, recorded with -i {self.source}" if self.source else self.summary
+
+    @property
+    def host_count(self) -> str:
+        return "1 host" if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
 
 
 @dataclass(frozen=True)

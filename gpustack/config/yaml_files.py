@@ -1,5 +1,6 @@
 """The files of an inventory that are not YAML: ansible-inventory often does not name the file."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +20,12 @@ REASONS = {
     "but found another document": "a second document after ---",
     "mapping values are not allowed in this context": "a colon in a text without quotes, or wrong indentation",
     "did not find expected key": "wrong indentation, or a missing colon or quote",
+    "found unexpected end of stream": "a quote that is not closed",
     "could not find expected ':'": "a key without a colon, or wrong indentation",
 }
 """An operator reads these words in place of those of the parsers of YAML."""
+UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that YAML does not allow."""
 ANSIBLE = Rules(aliases=True, tags=True, unique=True, plain=False)
 
 
@@ -47,6 +51,10 @@ def judge_yaml_file(path: Path) -> Complaint | None:
     text, wrong = read_yaml_text(path)
     if wrong or text.startswith(VAULT):
         return wrong
+    if control := UNPRINTABLE.search(text):
+        line = text.count("\n", 0, control.start()) + 1
+        actual = f"not valid YAML (the control character U+{ord(control[0]):04X})"
+        return Complaint(f"{path}:{line}", "", actual, "YAML", "config-not-yaml")
     try:
         document = parse_yaml(text, ANSIBLE)
     except DocumentError as error:

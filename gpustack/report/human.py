@@ -110,7 +110,7 @@ def print_gpus(console: Terminal, plan: Plan, style: str = "") -> None:
 def format_gpus(gpus: Gpus) -> str:
     allocatable = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     counts = f"{format_count(gpus.expected, 'GPU')} on {format_count(gpus.hosts, 'host')}"
-    return f"{counts}, {allocatable}; {gpus.series} series expected of each GPU"
+    return f"{counts}, {allocatable}; {gpus.series} series in Prometheus expected for each GPU"
 
 
 def format_fact_summary(verification: Verification) -> str:

@@ -2,10 +2,11 @@
 beside each other, a row is a block of lines, each with its heading."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
-from rich.console import JustifyMethod
+from rich.console import Console, ConsoleOptions, JustifyMethod
+from rich.segment import Segment
 from rich.table import Table
 
 from gpustack.ask.redact.printable import flatten
@@ -17,6 +18,19 @@ GAP = 2
 NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?( ?%)?[*^~]*")
 """A figure, with its unit and the marks of its basis."""
 EMPTY_CELLS = ("", "-")
+
+
+class TrimmedTable(Table):
+    """Draw a table whose lines end with their last word. Rich fills up the last column, too."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        segments = (part for part in super().__rich_console__(console, options) if isinstance(part, Segment))
+        for line in Segment.split_lines(segments):
+            while line and not line[-1].text.strip():
+                line.pop()
+            yield from line[:-1]
+            yield from (Segment(last.text.rstrip(), last.style) for last in line[-1:])
+            yield Segment.line()
 
 
 def draw_table(console: Terminal, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -32,7 +46,7 @@ def draw_table(console: Terminal, headings: Sequence[str], rows: Iterable[Sequen
         return draw_blocks(headings, clean_rows, console.width)
     is_tight = sum(widths) + len(widths) - 1 <= console.width < needed_width
     gap = 1 if is_tight or room < GAP * (len(word_widths) - 1) else GAP
-    table = Table(box=None, pad_edge=False, header_style="", show_edge=False, padding=(0, gap - 1, 0, 1))
+    table = TrimmedTable(box=None, pad_edge=False, header_style="", show_edge=False, padding=(0, gap - 1, 0, 1))
     cell_widths = fit_widths(widths, word_widths, console.width - gap * (len(widths) - 1))
     for heading, column, width in zip(headings, columns or ((),) * len(headings), cell_widths, strict=True):
         justify: JustifyMethod = "right" if holds_numbers(column) else "left"
@@ -59,7 +73,7 @@ def fit_widths(widths: Sequence[int], least_widths: Sequence[int], room: int) ->
 def draw_blocks(headings: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Table:
     """Draw each row as lines with its headings, and an empty line between two rows. Empty cells are left out."""
     room = max(width - max(map(cell_len, headings)) - GAP, 1)
-    table = Table(box=None, pad_edge=False, header_style="", show_edge=False, show_header=False)
+    table = TrimmedTable(box=None, pad_edge=False, header_style="", show_edge=False, show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
     for number, row in enumerate(rows):

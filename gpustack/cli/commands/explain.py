@@ -104,7 +104,8 @@ def explain(
 ) -> None:
     """Print the page of a step, check, fault, class, alert, error, setting, command, metric, Xid or document.
 
-    Other words list all pages that have them in their name or title. Without NAME, all pages are listed."""
+    Other words list all pages that have them in their name or title, or else the documents that have them in a line.
+    Without NAME, all pages are listed."""
     from gpustack.report.explain import gpu
 
     if kind and name:

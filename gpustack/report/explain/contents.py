@@ -9,7 +9,7 @@ from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.report.explain.alerts import read_alerts
 from gpustack.report.explain.classes import list_classes, render_class
-from gpustack.report.explain.documents import list_chapters, list_documents
+from gpustack.report.explain.documents import find_lines, list_chapters, list_documents
 from gpustack.report.explain.faults import list_faults, list_states
 from gpustack.report.explain.gpu import METRIC, XID, explain_metric, explain_xid, find_kinds
 from gpustack.report.explain.pages import (
@@ -82,7 +82,8 @@ def render_list(kind: str) -> str:
 
 
 def explain_topic(*words: str) -> str:
-    """Return the page with this name or number, or a list of the pages that have all the words.
+    """Return the page with this name or number, or a list of the pages that have all the words: in their name or title,
+    or else of the documents that have them in a line.
 
     Raise UsageError with the nearest spelling where there is no such page.
     """
@@ -97,7 +98,7 @@ def explain_topic(*words: str) -> str:
         return "\n".join(READERS[kind](topic) for kind in kinds)
     if setting := read_settings().get(topic):
         return "\n".join(render_setting(topic, setting))
-    if entries := find_entries(words):
+    if entries := find_entries(words) or find_lines(words):
         return "".join(f"{format_page_entry(name, title)}\n" for name, title in entries)
     names = [name for entries in list_sections().values() for name in entries]
     names += [alert.name for alert in read_alerts().values()]

@@ -1,6 +1,7 @@
 """The documents of docs/, which an installation has too: pages and help name them, and `gpustack explain`
 prints them by their names, as they are."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -8,6 +9,7 @@ from gpustack.config.resources import locate_docs
 from gpustack.files.read import read_text
 
 FOLDER = "docs/"
+NO_WORD = re.compile(r"[^\w-]+")
 HAS_PAGES = ("docs/alerts.md", "docs/commands.md", "docs/series.md", "docs/settings.md")
 """Documents whose chapters are pages of their own."""
 
@@ -29,6 +31,20 @@ def list_chapters() -> Sequence[tuple[str, str]]:
         for line in read_document(name).splitlines()
         if line.startswith(("## ", "### "))
     ]
+
+
+def find_lines(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Find in each document the first line that has all the words as whole ones, whatever their case."""
+    wanted_words = {word.casefold() for word in words}
+    matches = (
+        next((line for line in read_document(name).splitlines() if wanted_words <= split_words(line)), "")
+        for name in list_documents()
+    )
+    return [(name, line.strip("#|* ")) for name, line in zip(list_documents(), matches, strict=True) if line]
+
+
+def split_words(line: str) -> set[str]:
+    return set(NO_WORD.split(line.casefold()))
 
 
 def read_heading(text: str) -> str:

@@ -39,6 +39,20 @@ def test_scripts_get_a_document_of_what_is_valid(site: Path) -> None:
     assert [len(document["notes"]), document["inventory"]] == [1, str(site)]
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("gpustack: {}\n# \x00\n", "gpustack.yml:2: not valid YAML (the control character U+0000)"),
+        ('gpustack: "x\n', "not valid YAML (a quote that is not closed)"),
+    ],
+)
+def test_what_yaml_does_not_allow_is_described_in_words_of_ours(site: Path, text: str, reason: str) -> None:
+    (site / "group_vars/all/gpustack.yml").write_text(text)
+    error = runner.invoke(app, ["config", "validate", "-i", str(site)]).exception
+    assert isinstance(error, ConfigError)
+    assert reason in error.reason
+
+
 def test_addresses_of_hosts_are_not_noted(site: Path) -> None:
     hosts = site / "hosts.yml"
     hosts.write_text(hosts.read_text().replace("192.0.2.", "10.0.0."))

@@ -62,6 +62,20 @@ def test_no_page_is_found_by_a_word_that_none_has(word: str) -> None:
         explain_topic("zzzz")
 
 
+@pytest.mark.parametrize(
+    ("words", "name", "line"),
+    [
+        ("amd", "docs/what-it-does-not-do.md", "GPUs of AMD or Intel"),
+        ("FLOPS", "docs/what-it-does-not-do.md", "FLOPS of a workload"),
+        ("GPUSTACK_PROMETHEUS", "docs/gpus.md", "stands for `--prometheus`"),
+        ("useful work", "docs/profiling.md", "useful work per GPU-hour"),
+    ],
+)
+def test_a_word_of_no_title_finds_documents_that_have_it(words: str, name: str, line: str) -> None:
+    entries = [text for text in explain_topic(*words.split()).splitlines() if text.startswith(f"  {name}  ")]
+    assert [line in text for text in entries] == [True]
+
+
 def test_the_page_of_exit_codes_has_all_of_them() -> None:
     text = explain_topic("exit-codes")
     assert all(status.meaning in text for status in ExitStatus)

@@ -43,7 +43,7 @@ def test_what_is_not_counted_is_reported_with_the_reason() -> None:
     )
     text = print_plan(plan)
     count = count_series(merge_counters(()))
-    head = f"4 GPUs on 2 hosts, 4 allocatable; {count} series expected of each GPU"
+    head = f"4 GPUs on 2 hosts, 4 allocatable; {count} series in Prometheus expected for each GPU"
     assert f"{head}\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in text
     assert "k2 0000:03:00.0: 10de:128b is older than Turing, and nvidia does not drive it" in text
     assert "k1 0000:5d:00.0: bound to vfio-pci" in json.render_plan(plan)

@@ -18,7 +18,7 @@ def render_rows(rows: list[tuple[str, ...]], **settings: Any) -> list[str]:
     stream = io.StringIO()
     console = Terminal(stream, **settings)
     console.print(draw_table(console, HEADINGS, rows))
-    return [line.rstrip() for line in stream.getvalue().splitlines()]
+    return stream.getvalue().splitlines()
 
 
 def test_in_a_pipe_a_row_is_one_line_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,6 +35,12 @@ def test_a_terminal_folds_what_is_too_wide() -> None:
 def test_a_width_that_was_set_counts_in_a_pipe_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     assert all(len(line) <= 20 for line in render_rows([("n1", "p" * 30)]))
+
+
+@pytest.mark.parametrize("width", [24, 80])
+def test_no_line_ends_with_blanks(width: int) -> None:
+    lines = render_rows([("n1", "short"), ("n2", "-"), ("n3", "a pod of a long name")], width=width)
+    assert [line for line in lines if line != line.rstrip()] == []
 
 
 def test_without_rows_there_are_headings() -> None:
