@@ -130,13 +130,15 @@ def time_node(target: RebootTarget, reboot: Callable[[], NodeOutcome]) -> NodeOu
 @dataclass(frozen=True)
 class RollingReboot:
     """Reboot the hosts of nodes. The locks of a control plane end with its boot, so that it gets runs of its own. With
-    `keeps_cordon` the cordons of gpustack stay."""
+    `keeps_cordon` the cordons of gpustack stay. `begin` is called under the locks before anything is recorded, and may
+    raise."""
 
     inventory: Inventory
     open_run: OpenRun
     waits: Waits
     ended_pods: Sequence[str] = ()
     keeps_cordon: bool = False
+    begin: Callable[[Run, NodeWriter], None] = lambda run, writer: None
 
     def run(self, plan: RebootPlan) -> tuple[NodeOutcome, ...]:
         """Reboot the nodes of a plan."""
@@ -148,6 +150,7 @@ class RollingReboot:
         workers = [target for target in due if not target.is_control_plane]
         if due:
             with self.open_run() as (run, writer):
+                self.begin(run, writer)
                 for target in due:
                     if target.record is None:
                         records[target.node.name] = self.record_node(target, run, writer)

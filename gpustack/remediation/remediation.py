@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from gpustack.errors import GpustackError, RolloutError
 from gpustack.events import ignore_event
 from gpustack.nodes.drain_plan import gather_node, list_new_pods, read_node_record
 from gpustack.nodes.node_change import NodeWriter
-from gpustack.nodes.node_reboot import Outcome, Waits
+from gpustack.nodes.node_reboot import Waits
 from gpustack.nodes.reboot_plan import gather_nodes, plan_reboot
 from gpustack.nodes.rolling_reboot import RollingReboot
 from gpustack.proof.silence import leave_silence
@@ -45,26 +45,23 @@ class Remediation:
         """Take the next rung as it was shown. Raise RolloutError where the case has changed since, a guard rail refuses
         it now, or somebody else acts on the node: then nothing was changed."""
         began = time.monotonic()
-        with self.open_run() as (run, writer):
-            current = ensure_same(preview, self.read)
-            refuse_rung(current.refusals, act_id, preview.case.target.label)
-            recorder = self.build_recorder(current.case, run, writer)
-            act = recorder.begin(act_id)
-            reason = "" if act_id == "reboot" else self.take(current.case, act, run, writer)
-            stop_reason = run.find_stop_reason() if reason else ""
-            if act_id != "reboot" and not stop_reason:
-                recorder.end(act, "failed" if reason else "done")
         if act_id == "reboot":
-            outcome, reason = self.reboot(current.case)
-            stop_reason = reason if outcome == "stopped" else ""
-            with self.open_run() as (run, writer):
-                recorder = self.build_recorder(current.case, run, writer)
-                if outcome == "skipped":
-                    recorder.remove_act(act)
-                elif not stop_reason:
-                    recorder.end(act, "failed" if reason else "done")
+            result = self.reboot(preview)
+            return replace(result, seconds=time.monotonic() - began)
+        with self.open_run() as (run, writer):
+            current, act = self.begin(preview, act_id, run, writer)
+            reason = self.take(current.case, act, run, writer)
+            stop_reason = run.find_stop_reason() if reason else ""
+            if not stop_reason:
+                self.build_recorder(current.case, run, writer).end(act, "failed" if reason else "done")
         seconds = time.monotonic() - began
         return RemediationResult(current, "failed" if reason else "done", reason, seconds, stop_reason=stop_reason)
+
+    def begin(self, preview: Ladder, act_id: ActId, run: Run, writer: NodeWriter) -> tuple[Ladder, Act]:
+        """Read the case again under the locks, and record that its act begins. Raise the errors of `run`."""
+        current = ensure_same(preview, self.read)
+        refuse_rung(current.refusals, act_id, preview.case.target.label)
+        return current, self.build_recorder(current.case, run, writer).begin(act_id)
 
     def build_recorder(self, case: Case, run: Run, writer: NodeWriter) -> ActRecorder:
         read = partial(read_node_record, case.inventory, case.node.name, run.record, writer.via)
@@ -93,15 +90,34 @@ class Remediation:
             return f"{error.message} {error.reason}".strip()
         return ""
 
-    def reboot(self, case: Case) -> tuple[Outcome, str]:
-        """Reboot the host, and leave the node cordoned. Return how that ended, and the reason where it did not."""
+    def reboot(self, preview: Ladder) -> RemediationResult:
+        """Reboot the host, and leave the node cordoned. The act is recorded under the same locks as the reboot, so that
+        there is none of a reboot that never began."""
+        case, begun = preview.case, list[tuple[Ladder, Act]]()
         plan = plan_reboot(gather_nodes(case.inventory, [case.node.name], ignore_event), self.ended_pods)
         cordons = {target.drain.cordon for target in plan.targets}
         if cordons != {case.drain.cordon}:
-            return "skipped", f"the cordon is {', '.join(sorted(cordons))} now, and was {case.drain.cordon}"
-        rolling = RollingReboot(case.inventory, self.open_run, self.waits, self.ended_pods, keeps_cordon=True)
+            reason = f"the cordon is {', '.join(sorted(cordons))} now, and was {case.drain.cordon}"
+            return RemediationResult(preview, "failed", reason)
+
+        def begin(run: Run, writer: NodeWriter) -> None:
+            begun.append(self.begin(preview, "reboot", run, writer))
+
+        rolling = RollingReboot(
+            case.inventory, self.open_run, self.waits, self.ended_pods, keeps_cordon=True, begin=begin
+        )
         (node,) = rolling.run(plan)
-        return node.outcome, "" if node.outcome == "rebooted" else node.reason or node.outcome
+        reason = "" if node.outcome == "rebooted" else node.reason or node.outcome
+        stop_reason = reason if node.outcome == "stopped" else ""
+        for current, act in begun if not stop_reason else ():
+            with self.open_run() as (run, writer):
+                recorder = self.build_recorder(current.case, run, writer)
+                if node.outcome == "skipped":
+                    recorder.remove_act(act)
+                else:
+                    recorder.end(act, "failed" if reason else "done")
+        ladder = begun[0][0] if begun else preview
+        return RemediationResult(ladder, "failed" if reason else "done", reason, stop_reason=stop_reason)
 
 
 def ensure_same(preview: Ladder, read: Callable[[], Case]) -> Ladder:

@@ -290,6 +290,6 @@ def test_a_reboot_that_a_job_prevents_counts_for_no_limit(
         return reboot_plan.gather_nodes(*words)
 
     monkeypatch.setattr(remediation, "gather_nodes", start_job)
-    document = take()
-    assert (document["outcome"], "team-a/notebook" in document["reason"]) == ("failed", True)
+    error = expect_error("gpu1:0", "--yes", *QUICK)
+    assert (error.reference, "the next rung" in error.reason) == ("remediation-changed-since", True)
     assert (node_api.read()["boots"]["h1"], list_acts(node_api)) == (0, [])

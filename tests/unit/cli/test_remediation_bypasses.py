@@ -3,9 +3,11 @@ recorded objects of tests/worlds/programs/node_api.py."""
 
 import json
 import subprocess
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from ipaddress import IPv4Address
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.cli.app import app
+from gpustack.cli.node.options import open_node_run
 from gpustack.config.host import HostSpec
-from gpustack.errors import GpustackError
+from gpustack.errors import GpustackError, LockedError
 from gpustack.gpus.fleet import ACTION
 from gpustack.health import sources
 from gpustack.health.host_sources import HostSources
@@ -30,6 +33,7 @@ from tests.unit.cli.remediations import (
     list_states,
     record_act,
     replace_sources,
+    run,
 )
 from tests.unit.cli.test_remediation_acts import change_while_asked, install_programs, list_acts, take
 from tests.unit.cli.unwell_gpus import UnwellGpus
@@ -266,3 +270,24 @@ def test_a_person_who_cordons_the_node_anew_at_the_last_moment_ends_the_act(
     monkeypatch.setattr(drain_plan, "gather", interrupt)
     error = expect_error("gpu1:0", "--yes")
     assert (error.reference, list_acts(node_api)) == ("remediation-changed-since", [])
+
+
+def test_a_reboot_whose_lock_somebody_else_has_is_no_act(
+    node_api: NodeApi, gpus: UnwellGpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody takes the lock after the first run of the command."""
+    gpus.values = {"XID_ERRORS": 79, "GET_GPU_RECOVERY_ACTION": 2}
+    drain_node(node_api)
+    runs = count(1)
+
+    @contextmanager
+    def lose_lock(*words: Any) -> Any:
+        if next(runs) == 2:
+            raise LockedError("lock-held", "bob holds the lock")
+        with open_node_run(*words) as pair:
+            yield pair
+
+    monkeypatch.setattr("gpustack.cli.commands.remediate.open_node_run", lose_lock)
+    run("gpu1:0", "--yes", "-o", "json", "--wait-for-jobs", "1s", "--timeout", "1s", "--boot-timeout", "2s")
+    is_rebooted = node_api.read()["boots"]["h1"] == 1
+    assert (list_acts(node_api) != []) == is_rebooted
