@@ -131,6 +131,12 @@ def thresholds() -> None:
     from dataclasses import fields
 
     from gpustack.profile.limits import Limits
+    from gpustack.report.render import build_console
+    from gpustack.report.table import draw_table
 
-    for field in fields(Limits):
-        typer.echo(f"{field.name:22} {field.default:<6g} {field.metadata['about']}  {field.metadata['source']}")
+    rows = [
+        (entry.name, f"{entry.default:g}", entry.metadata["about"], entry.metadata["source"])
+        for entry in fields(Limits)
+    ]
+    console = build_console()
+    console.print(draw_table(console, ("NAME", "VALUE", "MEANING", "SOURCE"), rows))

@@ -160,6 +160,13 @@ def test_other_texts_are_no_durations(text: str) -> None:
         parse_duration(text)
 
 
+@pytest.mark.parametrize("columns", [40, 120])
+def test_thresholds_fit_the_terminal(columns: int) -> None:
+    lines = CliRunner().invoke(app, ["thresholds"], env={"COLUMNS": str(columns)}).stdout.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert sum("tensor_reachable" in line for line in lines) == 1
+
+
 def test_the_help_of_thresholds_explains_each_kind_of_source() -> None:
     sources = [field.metadata["source"] for field in dataclasses.fields(Limits)]
     marks = {mark for source in sources for mark in re.findall(r"\[[A-Z]\]", source)}
