@@ -31,6 +31,8 @@ MAX_LINES = 12
 MAX_REPEATED = 60
 INDENT = 15
 """Texts of findings begin behind their kind."""
+LEAST_ROOM = 16
+"""The least width of such a text, beside its locations."""
 
 
 def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
@@ -42,7 +44,8 @@ def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
         print_command(console, reach.hint, len(name) + 4)
     lines = merge_ok_lines(list_lines(plan, holding=verbose))
     shown_answers: set[tuple[str, str]] = set()
-    width = min(24, max((len(format_locations(line.locations)) for line in lines), default=0))
+    longest = max((len(format_locations(line.locations)) for line in lines), default=0)
+    width = min(24, longest, max(console.width - INDENT - LEAST_ROOM - 2, 7))
     for step, step_lines in groupby(lines, key=lambda line: line.step):
         print_text(console, f"\n{step}", "bold")
         for line in step_lines:
@@ -69,7 +72,7 @@ def merge_ok_lines(lines: Sequence[Line]) -> list[Line]:
 
 def print_finding(console: Terminal, line: Line, width: int) -> None:
     """Print a finding in three columns: kind, text and locations."""
-    room = max(console.width - INDENT - width - 2, 20)
+    room = max(console.width - INDENT - width - 2, LEAST_ROOM)
     texts = wrap_text(console.clean(line.text), room)
     rows = zip_longest(texts, wrap_text(format_locations(line.locations), width), fillvalue="")
     for number, (text, location) in enumerate(rows):

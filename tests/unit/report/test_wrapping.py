@@ -1,9 +1,12 @@
 """Texts of a report are wrapped without blanks at the ends of their lines, which a diff or a ticket would show."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from gpustack.cli.app import app
 from gpustack.gpus.series import Metrics
 from gpustack.report.doctor.text import print_heading
 from gpustack.report.explain.width import wrap_for_terminal
@@ -89,3 +92,12 @@ def test_a_comparison_fits_into_a_narrow_terminal() -> None:
     with (console := Terminal(width=40)).capture() as capture:
         render_comparison(console, *compare_runs())
     assert [line for line in capture.get().splitlines() if len(line) > 40] == []
+
+
+def test_findings_fit_a_narrow_terminal() -> None:
+    recording = Path(__file__).parents[3] / "examples" / "recordings" / "gpu-fell-off-bus.jsonl"
+    words = ["verify", "-v", "--from", str(recording), "-q"]
+    lines = CliRunner().invoke(app, words, env={"COLUMNS": "40"}).stdout.splitlines()
+    rows = [line for line in lines if line.startswith(("  ok ", "  differs ", "  unknown "))]
+    assert len(rows) > 5
+    assert [row for row in rows if len(row) > 40] == []
