@@ -40,7 +40,8 @@ def judge_signs(signs: Sequence[Sign]) -> tuple[Verdict, str]:
     if heavy:
         (source,) = {sign.source for sign in heavy}
         asked = select_worst(sign.verdict for sign in heavy)
-        return "watch", f"{asked} is asked for by {SOURCES[source]} alone, and a second source is needed"
+        lighter = select_worst(("watch", *(sign.verdict for sign in faults if sign not in heavy)))
+        return lighter, f"{asked} is asked for by {SOURCES[source]} alone, and a second source is needed"
     if faults:
         return select_worst(sign.verdict for sign in faults), ""
     spoken = sorted({sign.source for sign in known} - {"proof"})

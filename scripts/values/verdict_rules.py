@@ -227,6 +227,7 @@ def build_verdict_rule() -> Rule:
     lost = f"({SILENT} and on (node, UUID) {withheld} and on (node) gpustack:gpu:info)"
     judged = join(
         f"{worst} and ({heavy}) >= {LEAST_SOURCES}",
+        f"max by ({GPU}) ({SIGN} < {UNKNOWN} > {WATCH}) and ({heavy})",
         f"({heavy}) * 0 + {WATCH}",
         f"{worst} > 0",
         f"(count by ({GPU}) ({by_source}) < {LEAST_SOURCES}) * 0 + {UNKNOWN}",

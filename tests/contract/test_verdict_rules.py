@@ -165,6 +165,9 @@ def make_written_cases() -> dict[str, Case]:
         program = begin(f"{errors} Xid 31", gpu1=(1, 1))
         program.add_gpu("gpu1", 0)
         program.add_labelled("DCGM_EXP_XID_ERRORS_COUNT", "gpu1", 0, errors, xid="31")
+        program = begin(f"{errors} Xid 94 beside a reset", gpu1=(1, 1))
+        program.add_gpu("gpu1", 0, GET_GPU_RECOVERY_ACTION=4)
+        program.add_labelled("DCGM_EXP_XID_ERRORS_COUNT", "gpu1", 0, errors, xid="94")
     mig = begin("MIG")
     mig.add_gpu("gpu1", 0, {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb"}, XID_ERRORS=79, GET_GPU_RECOVERY_ACTION=2)
     for offers, sharing in (((2, 1), ""), ((2, 2), ""), ((1, 1), ""), ((8, 4), "mps")):

@@ -178,6 +178,11 @@ def test_a_program_is_started_again_for_an_xid_of_the_last_minutes_alone() -> No
     assert list_verdicts(health) == ["ok"]
 
 
+def test_a_program_is_started_again_beside_a_reset_that_one_source_asks_for() -> None:
+    health = judge(build_gpu_series("gpu1", 0, GET_GPU_RECOVERY_ACTION=4), build_recent_xid("gpu1", 0, "94"))
+    assert (list_verdicts(health), "asked for by the driver alone" in health.gpus[0].reason) == (["restart-app"], True)
+
+
 def test_an_xid_of_a_node_with_mig_instances_may_be_of_another_gpu() -> None:
     part = {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb"}
     groups = [build_gpu_series("gpu1", 0, part, XID_ERRORS=79, GET_GPU_RECOVERY_ACTION=2)]
