@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from gpustack.config.versions import KNOWN_SETS, read_version_set
 from gpustack_lab import lab
+from tests.lab.witness import wait_until
 
 PAUSE = f"registry.k8s.io/pause:{read_version_set(KNOWN_SETS[-1]).components['pause']}"
 SERVICE = "/api/v1/namespaces/monitoring/services/http:monitoring-{}:http-web/proxy"
@@ -49,3 +50,22 @@ def set_gpus(running_lab: lab.Lab, **words: str) -> Iterator[None]:
     finally:
         for gpu in expected_words:
             running_lab.set_gpu(gpu, "recover")
+
+
+def move_prometheus(running_lab: lab.Lab, source: str, target: str) -> None:
+    """Move Prometheus, with a new volume, from one node to the other."""
+    selection = ("-n", "monitoring", "-l", "app.kubernetes.io/name=prometheus")
+
+    def find_node() -> str:
+        path = "jsonpath={.items[?(@.status.containerStatuses[0].ready==true)].spec.nodeName}"
+        return run_kubectl(running_lab, "get", "pods", *selection, "-o", path).strip()
+
+    if find_node() == target:
+        return
+    run_kubectl(running_lab, "cordon", source)
+    try:
+        run_kubectl(running_lab, "delete", "pvc", "--wait=false", *selection)
+        run_kubectl(running_lab, "delete", "pod", "--wait=false", *selection)
+        wait_until("Prometheus is ready there", lambda: find_node() == target, limit=300)
+    finally:
+        run_kubectl(running_lab, "uncordon", source)

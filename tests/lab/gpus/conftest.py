@@ -1,4 +1,6 @@
-"""The files of this folder share one lab: Debian 12 and 13, monitored, two simulated GPUs each, installed."""
+"""The files of this folder share one lab: Debian 12 and 13, monitored, two simulated GPUs each, installed.
+
+Prometheus is on the control plane, so that a test knows which node may be drained."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,6 +10,7 @@ import yaml
 
 from gpustack_lab import lab
 from tests.lab.conftest import Run, make_labs
+from tests.lab.monitored import move_prometheus
 
 
 @pytest.fixture(scope="package")
@@ -15,6 +18,7 @@ def two(mirror: lab.Mirror, gpustack: Run) -> Iterator[lab.Lab]:
     with make_labs(mirror) as make:
         gpu_lab = make("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
         gpustack("install", "-i", gpu_lab.inventory, "--yes", limit=1500)
+        move_prometheus(gpu_lab, "host2", "host1")
         yield gpu_lab
 
 

@@ -13,7 +13,7 @@ from gpustack_lab import lab
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.gpus.test_nodes import is_reachable, read_node
-from tests.lab.gpus.test_remediate import RECORD, find_next, pick_node, read_verdict, remediate
+from tests.lab.gpus.test_remediate import NODE, RECORD, find_next, read_verdict, remediate
 from tests.lab.monitored import apply, run_kubectl
 from tests.lab.webhook import Webhook, run_webhook
 from tests.lab.witness import IMAGE, wait_until
@@ -43,14 +43,14 @@ def lost_gpu(two: lab.Lab, gpustack: Run, hook: Webhook, tmp_path_factory: pytes
     receivers = {"default": [{"type": "webhook", "secret_file": str(secret)}]}
     roads.merge_spec(two, gpu={"dcgm": "standalone"}, alerts={"receivers": receivers})
     gpustack("install", "-i", two.inventory, "--yes", limit=1500)
-    apply(two, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}, build_job(pick_node(two)))
+    apply(two, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}, build_job(NODE))
     wait_until("the job runs", lambda: is_running(two), limit=120)
     try:
-        yield two.read_gpus(pick_node(two))[1].uuid
+        yield two.read_gpus(NODE)[1].uuid
     finally:
-        two.set_gpu(pick_node(two), "recover")
-        run_kubectl(two, "annotate", "node", pick_node(two), f"{RECORD}-")
-        run_kubectl(two, "uncordon", pick_node(two))
+        two.set_gpu(NODE, "recover")
+        run_kubectl(two, "annotate", "node", NODE, f"{RECORD}-")
+        run_kubectl(two, "uncordon", NODE)
         run_kubectl(two, "delete", "namespace", SPACE, "--ignore-not-found")
         path.write_text(before)
         gpustack("install", "-i", two.inventory, "--yes", limit=1500)
@@ -73,7 +73,7 @@ def is_running(two: lab.Lab) -> bool:
 
 
 def find_target(two: lab.Lab, uuid: str) -> str:
-    return f"{pick_node(two)}:{uuid}"
+    return f"{NODE}:{uuid}"
 
 
 def take(two: lab.Lab, gpustack: Run, uuid: str, rung: str) -> None:
@@ -91,10 +91,9 @@ def measure_wait(event: str, condition: Callable[[], Any], limit: float) -> None
 
 
 def test_two_sources_call_it_lost_and_ask_for_a_reboot(two: lab.Lab, gpustack: Run, lost_gpu: str) -> None:
-    node = pick_node(two)
-    two.set_gpu(f"{node}:1", "lost")
-    measure_wait("the verdict", lambda: read_verdict(two, gpustack, node, lost_gpu) == "reboot", limit=300)
-    assert read_verdict(two, gpustack, node, "0") == "ok"
+    two.set_gpu(f"{NODE}:1", "lost")
+    measure_wait("the verdict", lambda: read_verdict(two, gpustack, NODE, lost_gpu) == "reboot", limit=300)
+    assert read_verdict(two, gpustack, NODE, "0") == "ok"
     assert is_running(two)
 
 
@@ -109,21 +108,19 @@ def test_the_rungs_wait_for_the_job_and_reboot_the_host(two: lab.Lab, gpustack: 
     take(two, gpustack, lost_gpu, "drain")
     phases = run_kubectl(two, "-n", SPACE, "get", "pods", "-o", "jsonpath={.items[*].status.phase}")
     assert phases == "Succeeded"
-    node = pick_node(two)
     with ThreadPoolExecutor(1) as pool:
         reboot = pool.submit(take, two, gpustack, lost_gpu, "reboot")
-        wait_until("the host is down", lambda: not is_reachable(two, node), limit=600)
-        two.set_gpu(f"{node}:1", "recover")
+        wait_until("the host is down", lambda: not is_reachable(two, NODE), limit=600)
+        two.set_gpu(f"{NODE}:1", "recover")
         reboot.result()
-    assert read_node(two, node)[0]
+    assert read_node(two, NODE)[0]
 
 
 def test_the_way_back_returns_the_node(two: lab.Lab, gpustack: Run, lost_gpu: str) -> None:
-    node = pick_node(two)
-    measure_wait("the verdict", lambda: read_verdict(two, gpustack, node, lost_gpu) == "ok", limit=400)
+    measure_wait("the verdict", lambda: read_verdict(two, gpustack, NODE, lost_gpu) == "ok", limit=400)
     began = time.monotonic()
-    gpustack("gpu", "diag", "--cordoned", "--node", node, "-i", two.inventory, "--yes", limit=900)
-    gpustack("prove", "--cordoned", "--limit", node, "-i", two.inventory, limit=900)
-    gpustack("node", "uncordon", node, "-i", two.inventory, "--yes")
+    gpustack("gpu", "diag", "--cordoned", "--node", NODE, "-i", two.inventory, "--yes", limit=900)
+    gpustack("prove", "--cordoned", "--limit", NODE, "-i", two.inventory, limit=900)
+    gpustack("node", "uncordon", NODE, "-i", two.inventory, "--yes")
     print(f"diag, prove, uncordon: {time.monotonic() - began:.0f} s")
-    assert read_node(two, node) == (False, {RECORD, PROOF_RECORD})
+    assert read_node(two, NODE) == (False, {RECORD, PROOF_RECORD})

@@ -17,8 +17,6 @@ from tests.lab.witness import IMAGE, wait_until
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 SPACE = "nodes"
-# What else is on the nodes: the monitoring keeps settings in emptyDirs.
-REST = ("--end-pod", "monitoring/*")
 TIMES = ("--wait-for-jobs", "10s", "--timeout", "2m", "--boot-timeout", "10m")
 
 
@@ -63,7 +61,7 @@ def read_boot(two: lab.Lab, host: str) -> str:
 
 def reboot(two: lab.Lab, gpustack: Run, *words: str, code: int) -> dict[str, tuple[str, str]]:
     """Reboot, and return the outcome and the reason by node."""
-    command = ("node", "reboot", *words, "-i", two.inventory, "--yes", "-o", "json", *REST, *TIMES)
+    command = ("node", "reboot", *words, "-i", two.inventory, "--yes", "-o", "json", *TIMES)
     document = json.loads(gpustack(*command, code=code, limit=3000).stdout)
     return {node["node"]: (node["outcome"], node["reason"] or "") for node in document["nodes"]}
 
@@ -77,7 +75,7 @@ def test_a_check_names_jobs_and_budgets_and_changes_nothing(two: lab.Lab, gpusta
     apply(two, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
     apply(two, build_pod("notebook", "host2", 1), build_server(), build_budget(0))
     wait_until("the server is ready", lambda: is_ready(two))
-    text = " ".join(gpustack("node", "reboot", "--check", "-i", two.inventory, *REST).stdout.split())
+    text = " ".join(gpustack("node", "reboot", "--check", "-i", two.inventory).stdout.split())
     assert "until these have ended: nodes/notebook" in text
     assert "budget server (maxUnavailable 0) allows 0 evictions" in text
     assert read_node(two, "host2") == (False, set())
@@ -89,7 +87,7 @@ def test_a_job_and_a_budget_keep_their_nodes_as_they_are(two: lab.Lab, gpustack:
     assert ends["host2"][0] == "skipped"
     assert "nodes/notebook" in ends["host2"][1]
     run_kubectl(two, "-n", SPACE, "delete", "pod", "notebook")
-    gpustack("node", "drain", "host2", "-i", two.inventory, "--yes", "--timeout", "10s", *REST, code=None)
+    gpustack("node", "drain", "host2", "-i", two.inventory, "--yes", "--timeout", "10s", code=None)
     assert is_ready(two), "a budget of zero is held"
     gpustack("node", "uncordon", "host2", "-i", two.inventory, "--yes")
     assert [read_boot(two, host) for host in ("host1", "host2")] == boots
@@ -102,7 +100,7 @@ def test_both_hosts_are_rebooted_also_after_kills_at_each_stage(
     """The worker is not rebooted again by what continues a killed reboot after its boot."""
     apply(two, build_budget(1))
     boots = {host: read_boot(two, host) for host in ("host1", "host2")}
-    words = ("node", "reboot", "-i", str(two.inventory), "--yes", *REST, *TIMES)
+    words = ("node", "reboot", "-i", str(two.inventory), "--yes", *TIMES)
     stages: dict[str, Callable[[], bool]] = {
         "the worker is cordoned": lambda: read_node(two, "host2")[0],
         "the worker is down": lambda: not is_reachable(two, "host2"),
@@ -139,7 +137,7 @@ def test_a_second_run_changes_nothing(two: lab.Lab, gpustack: Run) -> None:
 def test_the_cordon_of_a_person_survives_a_drain(two: lab.Lab, gpustack: Run) -> None:
     run_kubectl(two, "cordon", "host2")
     try:
-        gpustack("node", "drain", "host2", "-i", two.inventory, "--yes", *REST)
+        gpustack("node", "drain", "host2", "-i", two.inventory, "--yes")
         gpustack("node", "uncordon", "host2", "-i", two.inventory, "--yes", code=5)
         assert read_node(two, "host2") == (True, set())
     finally:

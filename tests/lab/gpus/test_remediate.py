@@ -1,9 +1,9 @@
 """A GPU with Xid 48 is taken out of service, reset, proven and returned, one rung for each command, and each guard rail
 refuses in between. The tests stand in the order of the story.
 
-Unit tests alone trip own-host, for which gpustack has to run on a host of the lab, and the further causes of fresh-data
-(clocks apart), of upgrade (kubelets of several versions, a driver that is upgraded) and of circuit-breaker (three
-nodes): tests/unit/cli/test_remediation_guards.py and test_remediation_bypasses.py.
+Unit tests alone trip the further causes of fresh-data (clocks apart), of upgrade (kubelets of several versions, a
+driver that is upgraded) and of circuit-breaker (three nodes): tests/unit/cli/test_remediation_guards.py and
+test_remediation_bypasses.py.
 """
 
 import json
@@ -19,15 +19,18 @@ import pytest
 from gpustack_lab import lab
 from tests.lab import roads
 from tests.lab.conftest import Run
+from tests.lab.gpus.aboard import check_aboard, install_aboard
 from tests.lab.gpus.test_gpus import count_allocatable
-from tests.lab.gpus.test_nodes import REST, build_budget, build_pod, build_server, is_ready, read_node
 from tests.lab.gpus.test_nodes import SPACE as PODS
+from tests.lab.gpus.test_nodes import build_budget, build_pod, build_server, is_ready, read_node
 from tests.lab.monitored import apply, run_kubectl
 from tests.lab.witness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 RECORD = "gpustack.io/remediation"
+NODE, OTHER_NODE = "host2", "host1"
+"""The node of the story, and the control plane, on which Prometheus runs."""
 TIMES = ("--wait-for-jobs", "10s", "--timeout", "2m", "--boot-timeout", "10m")
 
 
@@ -38,37 +41,27 @@ def broken_gpu(two: lab.Lab, gpustack: Run) -> Iterator[None]:
     before = path.read_text()
     roads.merge_spec(two, gpu={"dcgm": "standalone"})
     gpustack("install", "-i", two.inventory, "--yes", limit=1500)
-    two.set_gpu(f"{pick_node(two)}:0", "xid=48")
+    two.set_gpu(f"{NODE}:0", "xid=48")
     try:
         yield
     finally:
-        two.set_gpu(pick_node(two), "recover")
-        run_kubectl(two, "annotate", "node", pick_other_node(two), pick_node(two), f"{RECORD}-")
-        run_kubectl(two, "uncordon", pick_node(two))
+        two.set_gpu(NODE, "recover")
+        run_kubectl(two, "annotate", "node", OTHER_NODE, NODE, f"{RECORD}-")
+        run_kubectl(two, "uncordon", NODE)
         run_kubectl(two, "delete", "namespace", PODS, "--ignore-not-found")
         path.write_text(before)
-        restart_device_plugin(two, pick_node(two))
+        restart_device_plugin(two, NODE)
         gpustack("install", "-i", two.inventory, "--yes", limit=1500)
-
-
-def pick_other_node(two: lab.Lab) -> str:
-    """Pick the node on which Prometheus runs: its volume is there, and the guard rail prometheus-node keeps it."""
-    words = ("get", "pods", "-n", "monitoring", "-l", "app.kubernetes.io/name=prometheus")
-    return run_kubectl(two, *words, "-o", "jsonpath={.items[0].spec.nodeName}").strip()
-
-
-def pick_node(two: lab.Lab) -> str:
-    return "host1" if pick_other_node(two) == "host2" else "host2"
 
 
 def remediate(
     two: lab.Lab, gpustack: Run, *words: str, code: int | None, target: str = "", times: tuple[str, ...] = TIMES
 ) -> dict[str, Any]:
     """Run the command, and return its document, also that of an error."""
-    options = ("-i", two.inventory, "-o", "json", *REST, *times)
+    options = ("-i", two.inventory, "-o", "json", *times)
     began = time.monotonic()
     document: dict[str, Any] = json.loads(
-        gpustack("remediate", target or f"{pick_node(two)}:0", *words, *options, code=code, limit=3000).stdout
+        gpustack("remediate", target or f"{NODE}:0", *words, *options, code=code, limit=3000).stdout
     )
     print(f"{' '.join(words)}: {time.monotonic() - began:.0f} s")
     return document
@@ -122,76 +115,76 @@ def build_record(rung: str, ages: list[timedelta], end: str) -> str:
 
 
 def test_two_sources_ask_for_a_reset(two: lab.Lab, gpustack: Run) -> None:
-    wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_node(two), "0") == "reset", limit=240)
+    wait_until("the verdict", lambda: read_verdict(two, gpustack, NODE, "0") == "reset", limit=240)
     document = check(two, gpustack, code=0)
     assert (document["health"], find_next(document)) == ("reset", "cordon")
-    assert read_node(two, pick_node(two)) == (False, set())
+    assert read_node(two, NODE) == (False, set())
 
 
 def test_without_a_yes_nothing_is_done(two: lab.Lab, gpustack: Run) -> None:
     assert remediate(two, gpustack, code=5)["reference"] == "node-declined"
-    assert read_node(two, pick_node(two)) == (False, set())
+    assert read_node(two, NODE) == (False, set())
 
 
 def test_two_signals_refuses_one_source_alone(two: lab.Lab, gpustack: Run) -> None:
-    two.set_gpu(f"{pick_other_node(two)}:1", "recovery=1")
+    two.set_gpu(f"{OTHER_NODE}:1", "recovery=1")
     try:
-        wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_other_node(two), "1") == "watch", limit=240)
-        assert "two-signals" in list_refusals(two, gpustack, f"{pick_other_node(two)}:1")
+        wait_until("the verdict", lambda: read_verdict(two, gpustack, OTHER_NODE, "1") == "watch", limit=240)
+        assert "two-signals" in list_refusals(two, gpustack, f"{OTHER_NODE}:1")
     finally:
-        two.set_gpu(f"{pick_other_node(two)}:1", "recover")
+        two.set_gpu(f"{OTHER_NODE}:1", "recover")
 
 
 def test_guard_rails_of_the_cluster_refuse_through_the_command(two: lab.Lab, gpustack: Run) -> None:
-    run_kubectl(two, "cordon", pick_other_node(two))
+    run_kubectl(two, "cordon", OTHER_NODE)
     try:
         error = remediate(two, gpustack, "--yes", code=5)
         assert error["reference"] == "remediation-refused"
         assert "last-gpu-node: " in json.dumps(error)
         assert "nodes-out: " in json.dumps(error)
     finally:
-        run_kubectl(two, "uncordon", pick_other_node(two))
-    with replace_annotation(two, pick_other_node(two), "gpustack.io/reboot", "{}"):
+        run_kubectl(two, "uncordon", OTHER_NODE)
+    with replace_annotation(two, OTHER_NODE, "gpustack.io/reboot", "{}"):
         assert list_refusals(two, gpustack) == {"upgrade"}
     failures = build_record("reset", [timedelta(hours=2), timedelta(hours=3)], "failed")
-    with replace_annotation(two, pick_other_node(two), RECORD, failures):
+    with replace_annotation(two, OTHER_NODE, RECORD, failures):
         assert list_refusals(two, gpustack) == {"circuit-breaker"}
-    with replace_annotation(two, pick_node(two), RECORD, "{}"):
+    with replace_annotation(two, NODE, RECORD, "{}"):
         assert list_refusals(two, gpustack) == {"fresh-data"}
-    assert read_node(two, pick_node(two)) == (False, set())
+    assert read_node(two, NODE) == (False, set())
 
 
 def test_person_cordon_refuses_and_stays(two: lab.Lab, gpustack: Run) -> None:
-    run_kubectl(two, "cordon", pick_node(two))
+    run_kubectl(two, "cordon", NODE)
     try:
         assert "person-cordon" in list_refusals(two, gpustack)
         assert remediate(two, gpustack, "--yes", code=5)["reference"] == "remediation-refused"
-        assert read_node(two, pick_node(two)) == (True, set())
+        assert read_node(two, NODE) == (True, set())
     finally:
-        run_kubectl(two, "uncordon", pick_node(two))
+        run_kubectl(two, "uncordon", NODE)
 
 
 def test_care_takes_the_cordon_alone_and_only_with_consent(two: lab.Lab, gpustack: Run) -> None:
     words = ("care", "-i", two.inventory, "-o", "json")
     (named_node,) = json.loads(gpustack(*words, code=1).stdout)["nodes"]
-    assert (named_node["node"], named_node["rung"]) == (pick_node(two), "cordon")
-    assert read_node(two, pick_node(two)) == (False, set())
+    assert (named_node["node"], named_node["rung"]) == (NODE, "cordon")
+    assert read_node(two, NODE) == (False, set())
     path = two.inventory / "group_vars" / "all" / "gpustack.yml"
     before = path.read_text()
     roads.merge_spec(two, care={"cordon": True})
     try:
         for _ in range(2):
             gpustack(*words, code=1)
-            assert read_node(two, pick_node(two)) == (True, {"gpustack.io/cordon", RECORD})
-        assert read_node(two, pick_other_node(two)) == (False, set())
+            assert read_node(two, NODE) == (True, {"gpustack.io/cordon", RECORD})
+        assert read_node(two, OTHER_NODE) == (False, set())
     finally:
         path.write_text(before)
-        gpustack("node", "uncordon", pick_node(two), "-i", two.inventory, "--yes")
-        run_kubectl(two, "annotate", "node", pick_node(two), f"{RECORD}-")
+        gpustack("node", "uncordon", NODE, "-i", two.inventory, "--yes")
+        run_kubectl(two, "annotate", "node", NODE, f"{RECORD}-")
 
 
 def test_prometheus_node_refuses_a_drain_of_the_source_of_verdicts(two: lab.Lab, gpustack: Run) -> None:
-    node = pick_other_node(two)
+    node = OTHER_NODE
     two.set_gpu(f"{node}:1", "xid=48")
     try:
         wait_until("the verdict", lambda: read_verdict(two, gpustack, node, "1") == "reset", limit=240)
@@ -215,13 +208,13 @@ def restart_device_plugin(two: lab.Lab, node: str) -> None:
 
 def test_a_cordon_is_the_first_rung(two: lab.Lab, gpustack: Run) -> None:
     take(two, gpustack, "cordon")
-    assert read_node(two, pick_node(two)) == (True, {"gpustack.io/cordon", RECORD})
+    assert read_node(two, NODE) == (True, {"gpustack.io/cordon", RECORD})
 
 
 def test_budgets_refuses_a_drain(two: lab.Lab, gpustack: Run) -> None:
     apply(two, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PODS}})
     server = build_server()
-    server["spec"]["template"]["spec"] |= {"nodeName": pick_node(two)}
+    server["spec"]["template"]["spec"] |= {"nodeName": NODE}
     apply(two, server, build_budget(0))
     wait_until("the server is ready", lambda: is_ready(two))
     wait_until("the budget counts", lambda: "budgets" in list_refusals(two, gpustack))
@@ -230,7 +223,7 @@ def test_budgets_refuses_a_drain(two: lab.Lab, gpustack: Run) -> None:
 
 
 def test_a_bare_job_is_refused_and_not_evicted(two: lab.Lab, gpustack: Run) -> None:
-    apply(two, build_pod("notebook", pick_node(two), 1))
+    apply(two, build_pod("notebook", NODE, 1))
     wait_until("it is there", lambda: "notebook" in run_kubectl(two, "-n", PODS, "get", "pod", "-o", "name"))
     assert remediate(two, gpustack, "--yes", code=5)["reference"] == "node-pods-refused"
     run_kubectl(two, "-n", PODS, "delete", "pod", "notebook")
@@ -242,54 +235,55 @@ def test_a_drain_is_the_second_rung(two: lab.Lab, gpustack: Run) -> None:
 
 
 def test_limits_of_a_week_and_the_cool_down_refuse(two: lab.Lab, gpustack: Run) -> None:
-    with replace_annotation(
-        two, pick_node(two), RECORD, build_record("reset", [timedelta(days=3), timedelta(days=4)], "done")
-    ):
+    with replace_annotation(two, NODE, RECORD, build_record("reset", [timedelta(days=3), timedelta(days=4)], "done")):
         assert list_refusals(two, gpustack) == {"resets-per-week"}
-    with replace_annotation(two, pick_node(two), RECORD, build_record("device-plugin", [timedelta(minutes=5)], "done")):
+    with replace_annotation(two, NODE, RECORD, build_record("device-plugin", [timedelta(minutes=5)], "done")):
         assert list_refusals(two, gpustack) == {"cool-down"}
 
 
-def test_reboots_per_week_refuses_a_third_reboot(two: lab.Lab, gpustack: Run) -> None:
+def test_reboots_per_week_and_own_host_refuse_a_reboot(
+    two: lab.Lab, gpustack: Run, wheel: Path, tmp_path: Path
+) -> None:
     """The driver asks for a reboot for a time, as after a reset that did not help."""
-    two.set_gpu(f"{pick_node(two)}:0", "recovery=2")
+    two.set_gpu(f"{NODE}:0", "recovery=2")
     try:
-        wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_node(two), "0") == "reboot", limit=240)
+        wait_until("the verdict", lambda: read_verdict(two, gpustack, NODE, "0") == "reboot", limit=240)
         acts = build_record("reboot", [timedelta(days=3), timedelta(days=4)], "done")
-        with replace_annotation(two, pick_node(two), RECORD, acts):
+        with replace_annotation(two, NODE, RECORD, acts):
             assert {"reboots-per-week"} <= list_refusals(two, gpustack)
             assert remediate(two, gpustack, "--yes", code=5)["reference"] == "remediation-refused"
+        assert "own-host" not in list_refusals(two, gpustack)
+        install_aboard(two, NODE, "3.13", wheel, tmp_path)
+        document = check_aboard(two, NODE, f"{NODE}:0")
+        assert "own-host" in {refusal["guard"] for refusal in document["refusals"]}
     finally:
-        two.set_gpu(f"{pick_node(two)}:0", "recovery=1")
-        wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_node(two), "0") == "reset", limit=240)
+        two.set_gpu(f"{NODE}:0", "recovery=1")
+        wait_until("the verdict", lambda: read_verdict(two, gpustack, NODE, "0") == "reset", limit=240)
 
 
 def test_known_host_refuses_a_reset_of_a_node_that_no_host_is(two: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     """The inventory of another machine may lack the host. The control plane cannot be left out: it is asked."""
-    node = pick_node(two)
-    if node == "host1":
-        pytest.skip("Prometheus runs on host2, so that the node of this story is the control plane")
     inventory = roads.copy_inventory(two, tmp_path / "inventory", ["host1"])
-    options = ("-i", inventory, "-o", "json", *REST)
-    document = json.loads(gpustack("remediate", f"{node}:0", "--check", *options, code=1).stdout)
+    options = ("-i", inventory, "-o", "json")
+    document = json.loads(gpustack("remediate", f"{NODE}:0", "--check", *options, code=1).stdout)
     assert "known-host" in {refusal["guard"] for refusal in document["refusals"]}
-    assert read_node(two, node)[0]
+    assert read_node(two, NODE)[0]
 
 
 def test_a_reset_is_the_third_rung(two: lab.Lab, gpustack: Run) -> None:
     take(two, gpustack, "reset")
-    assert "xid" not in two.read_gpus(pick_node(two))[0].live
-    taints = run_kubectl(two, "get", "node", pick_node(two), "-o", "jsonpath={.spec.taints[*].key}")
+    assert "xid" not in two.read_gpus(NODE)[0].live
+    taints = run_kubectl(two, "get", "node", NODE, "-o", "jsonpath={.spec.taints[*].key}")
     assert "gpustack.io/reset" not in taints
-    assert read_node(two, pick_node(two))[0]
+    assert read_node(two, NODE)[0]
 
 
 def test_the_way_back_is_named_and_returns_the_node(two: lab.Lab, gpustack: Run) -> None:
-    wait_until("the verdict", lambda: read_verdict(two, gpustack, pick_node(two), "0") == "ok", limit=400)
+    wait_until("the verdict", lambda: read_verdict(two, gpustack, NODE, "0") == "ok", limit=400)
     document = check(two, gpustack, code=0)
     assert find_next(document) == "diag"
-    assert f"gpu diag --cordoned --node {pick_node(two)}" in document["next"]
-    gpustack("gpu", "diag", "--cordoned", "--node", pick_node(two), "-i", two.inventory, "--yes", limit=900)
-    gpustack("prove", "--cordoned", "--limit", pick_node(two), "-i", two.inventory, limit=900)
-    gpustack("node", "uncordon", pick_node(two), "-i", two.inventory, "--yes")
-    assert read_node(two, pick_node(two)) == (False, {RECORD})
+    assert f"gpu diag --cordoned --node {NODE}" in document["next"]
+    gpustack("gpu", "diag", "--cordoned", "--node", NODE, "-i", two.inventory, "--yes", limit=900)
+    gpustack("prove", "--cordoned", "--limit", NODE, "-i", two.inventory, limit=900)
+    gpustack("node", "uncordon", NODE, "-i", two.inventory, "--yes")
+    assert read_node(two, NODE) == (False, {RECORD})
