@@ -87,11 +87,13 @@ class Case:
     @property
     def withholds_gpus(self) -> bool:
         """Tell whether the kubelet withholds a GPU, and nothing else names a fault of any GPU of the node: the kubelet
-        does not say which one it withholds, and its device plugin would offer all of them again."""
+        does not say which one it withholds, and its device plugin would offer all of them again. Prometheus has what it
+        offered at the last scrape, and after a reset the API alone knows that it offers all again."""
         entries = [entry for entry in self.health.gpus if entry.gpu.node == self.node.name]
         others = {sign.verdict for entry in entries for sign in entry.signs if sign.source not in ("kubelet", "proof")}
         is_known = all(entry.verdict != "unknown" for entry in entries) and self.verdict != "unknown"
-        return bool(self.offer.withheld_count) and is_known and others <= {"ok"}
+        offered_count = sum(self.node.devices.values())
+        return bool(self.offer.withheld_count) and offered_count < self.unit_count and is_known and others <= {"ok"}
 
     @property
     def unit_count(self) -> int:

@@ -41,7 +41,7 @@ def test_three_nodes_with_one_xid_are_one_incident_and_stay_in_service(xid: int,
 
         def find_incident() -> dict[str, Any] | None:
             document = read_health(three, gpustack)
-            nodes = {incident["xid"]: incident["nodes"] for incident in document["incidents"]}
+            nodes = {incident["xid"]: incident["node_names"] for incident in document["incidents"]}
             return document if nodes.get(xid) == NODES else None
 
         document = wait_until("the incident", find_incident, limit=300)

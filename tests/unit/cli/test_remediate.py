@@ -92,7 +92,15 @@ def test_the_way_back_is_the_diagnostic_the_proof_and_the_uncordon(node_api: Nod
 
 def test_a_withheld_gpu_that_is_well_has_the_device_plugin_restarted(node_api: NodeApi, gpus: UnwellGpus) -> None:
     gpus.values, gpus.withheld_count = {}, 1
+    node_api.drop_device()
     assert list_states("gpu1") == {"device-plugin": "next"}
+
+
+def test_a_gpu_that_was_withheld_at_the_last_scrape_has_no_device_plugin_restarted(
+    node_api: NodeApi, gpus: UnwellGpus
+) -> None:
+    gpus.values, gpus.withheld_count = {}, 1
+    assert "device-plugin" not in list_states("gpu1")
 
 
 @pytest.mark.parametrize("word", ["gpu1:", "gpu1:a b", "GPU1", "gpu9", "gpu1:9", "gpu1:GPU-"])

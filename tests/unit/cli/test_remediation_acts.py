@@ -218,6 +218,7 @@ def test_a_reset_that_the_driver_refuses_has_failed(node_api: NodeApi) -> None:
 
 def test_a_device_plugin_is_restarted_until_all_gpus_are_offered(node_api: NodeApi, gpus: UnwellGpus) -> None:
     gpus.values, gpus.withheld_count = {}, 1
+    node_api.drop_device()
     objects = node_api.read()
     (pod,) = (pod for pod in objects["pods"] if pod["metadata"]["name"].startswith("exporter"))
     pod["metadata"]["ownerReferences"][0]["name"] = "nvidia-device-plugin-daemonset"

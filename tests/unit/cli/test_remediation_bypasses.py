@@ -64,6 +64,7 @@ def change_node(node_api: NodeApi, name: str, **changes: Any) -> None:
 def test_a_restart_of_the_plugin_needs_all_gpus_of_the_node_to_be_well(node_api: NodeApi, gpus: UnwellGpus) -> None:
     """The kubelet does not say which GPU it withholds: with another name in the command it is still the unwell one."""
     gpus.withheld_count = 1
+    node_api.drop_device()
     assert "device-plugin" not in list_states("gpu1:1")
     gpus.values = {"XID_ERRORS": 48.0}
     assert "device-plugin" not in list_states("gpu1:1")

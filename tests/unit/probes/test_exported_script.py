@@ -20,8 +20,8 @@ awk 'BEGIN { for (i = 0; i < 50000; i++) print "PREFIX_cpu_seconds_total{cpu=\\"
 """
 
 
-@pytest.mark.parametrize(("prefix", "found"), [("node", "yes"), ("other", "no")])
-def test_what_an_exporter_serves_is_read_to_the_end(tmp_path: Path, prefix: str, found: str) -> None:
+@pytest.mark.parametrize(("prefix", "match"), [("node", "yes"), ("other", "no")])
+def test_what_an_exporter_serves_is_read_to_the_end(tmp_path: Path, prefix: str, match: str) -> None:
     (tmp_path / "curl").write_text(CURL.replace("PREFIX", prefix))
     (tmp_path / "curl").chmod(0o755)
     environment = {
@@ -35,5 +35,5 @@ def test_what_an_exporter_serves_is_read_to_the_end(tmp_path: Path, prefix: str,
     process = subprocess.run(
         ["sh", "-s"], input=question.script, capture_output=True, text=True, env=environment, check=True
     )
-    assert process.stdout == f"gpus none\nnode {found}\n"
+    assert process.stdout == f"gpus none\nnode {match}\n"
     assert (tmp_path / "log").read_text() == "read\n"

@@ -135,6 +135,15 @@ class NodeApi:
                 }
         self.write(objects)
 
+    def drop_device(self) -> None:
+        """Let the kubelet of gpu1 offer one of its GPUs less than it has."""
+        objects = self.read()
+        (node,) = (node for node in objects["nodes"] if node["metadata"]["name"] == "gpu1")
+        allocatable = node["status"]["allocatable"]
+        node["status"]["capacity"] = dict(allocatable)
+        allocatable["nvidia.com/gpu"] = str(int(allocatable["nvidia.com/gpu"]) - 1)
+        self.write(objects)
+
     def set_ready(self) -> None:
         objects = self.read()
         for node in objects["nodes"]:

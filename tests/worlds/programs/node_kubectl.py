@@ -23,6 +23,19 @@ OTHER_UID = (
 )
 
 
+PLUGIN = "device-plugin-daemonset"
+
+
+def list_owners(pod: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(pod["metadata"].get("ownerReferences", ()))
+
+
+def restore_devices(objects: dict[str, Any]) -> None:
+    """Offer all devices, as a kubelet does once a new pod of the device plugin has registered."""
+    for node in objects["nodes"]:
+        node["status"]["allocatable"] |= node["status"].get("capacity", {})
+
+
 def run_systemd(words: list[str]) -> None:
     """Count a boot of the host in place of one."""
     assert words[-2:] == ["systemctl", "reboot"]
@@ -53,7 +66,10 @@ def change_objects(objects: dict[str, Any], words: list[str]) -> str:
         return delete_node(objects, words[words.index("--raw") + 1].rpartition("/")[2], json.load(sys.stdin))
     if "delete" in words:
         name = words[words.index("pod") + 1]
-        objects["pods"] = [pod for pod in objects["pods"] if pod["metadata"]["name"] != name]
+        deleted_pods = [pod for pod in objects["pods"] if pod["metadata"]["name"] == name]
+        objects["pods"] = [pod for pod in objects["pods"] if pod not in deleted_pods]
+        if any(owner["name"].endswith(PLUGIN) for pod in deleted_pods for owner in list_owners(pod)):
+            restore_devices(objects)
         return ""
     return evict_pod(objects, json.load(sys.stdin))
 
