@@ -121,6 +121,13 @@ def test_a_query_prints_the_fields(driver_folder: Path, root: Path) -> None:
     assert bare.stdout == "0, 71.00, Disabled\n1, 71.00, Disabled\n"
 
 
+def test_a_compute_mode_is_printed_by_its_name(driver_folder: Path, root: Path) -> None:
+    hardware.change(root, [1], ["compute_mode=2"])
+    process = run_smi(driver_folder, root, "--query-gpu=pci.bus_id,compute_mode", "--format=csv,noheader")
+    assert process.stdout == "00000000:17:00.0, Default\n00000000:1F:00.0, Prohibited\n"
+    assert "Prohibited |" in run_smi(driver_folder, root).stdout
+
+
 def test_a_query_of_rows_prints_remapped_rows(driver_folder: Path, root: Path) -> None:
     hardware.change(root, [1], ["remap_pending=1"])
     fields = "gpu_bus_id,remapped_rows.pending,remapped_rows.failure"

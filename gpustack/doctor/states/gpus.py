@@ -86,6 +86,25 @@ def observe_tool(view: View) -> Iterator[AbnormalState]:
         yield AbnormalState("gpu-tool-failed", "broken", (view.location,), ("nvidia-smi",), message, command)
 
 
+def observe_compute_modes(view: View) -> Iterator[AbnormalState]:
+    """List GPUs whose compute mode refuses programs: all with Prohibited, and all but one with the exclusive modes,
+    which a site may want. The mode lasts until the driver is loaded anew, or somebody sets it."""
+    smi = view[GPU_SMI]
+    for address, mode in zip(smi.gpus, smi.modes, strict=False):
+        if mode == "Default":
+            continue
+        consequence = "no program can compute on it" if mode == "Prohibited" else "a second program on it is refused"
+        message = f"compute mode {mode}: {consequence} (CUDA: devices are busy or unavailable)"
+        yield AbnormalState(
+            "gpu-compute-mode",
+            "broken" if mode == "Prohibited" else "note",
+            (view.location,),
+            (f"GPU {address}",),
+            message,
+            Command("nvidia-smi", "-i", address, "-c", "DEFAULT"),
+        )
+
+
 def observe_memory(view: View) -> Iterator[AbnormalState]:
     """List GPUs with rows of memory to replace, as DCGM reports them: none suffers yet, and a reset is due."""
     for sample in view[ROW_REMAP]:
@@ -124,6 +143,7 @@ OBSERVERS = (
         yields=True,
     ),
     Observer("gpu-tools", "nvidia-smi of hosts", observe_tool, (GPU_SMI, GPU_DEVICES), scope="host", yields=True),
+    Observer("gpu-compute-modes", "Compute modes of GPUs", observe_compute_modes, (GPU_SMI,), scope="host"),
     Observer(
         "gpu-memories",
         "Memory of GPUs",

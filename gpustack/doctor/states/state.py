@@ -46,6 +46,7 @@ Kind = Literal[
     "etcd-unhealthy",
     "failures-counted",
     "file-invalid",
+    "gpu-compute-mode",
     "gpu-memory",
     "gpu-tool-failed",
     "gpu-xid",

@@ -19,7 +19,9 @@ VERSION = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?(?![.\d])")
 # "NVIDIA UNIX Open Kernel Module for x86_64  595.91.07 ..." and "NVIDIA UNIX x86_64 Kernel Module  550.163.01 ...".
 KIND = re.compile(r"NVIDIA UNIX (Open )?(?:\w+ )?Kernel Module")
 LIBRARY = re.compile(r"libnvidia-ml\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)")
-BUS = re.compile(r"[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+# Recordings of before have the address alone.
+GPU_ROW = re.compile(r"(?P<address>[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])(?:, *(?P<mode>[\w /\[\]]+))?")
+COMPUTE_MODES = ("Default", "Exclusive_Thread", "Exclusive_Process", "Prohibited")
 # By driver a yes is 1 or Yes.
 ROWS = re.compile(
     r"([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]), *(?P<pending>0|1|No|Yes), *(?P<failure>0|1|No|Yes)"
@@ -64,7 +66,8 @@ class Smi:
 
     `rc` is -1 unless it ended; `hangs`: not even KILL ends it. `gpus` are the PCI addresses it shows; `message` is the
     first line that is not one of these. `rows`: GPUs with rows of memory to replace, each as `ADDRESS: pending` (until
-    a reset) or `ADDRESS: failure` (no spare row is left); None where nvidia-smi does not report it.
+    a reset) or `ADDRESS: failure` (no spare row is left); None where nvidia-smi does not report it. `modes` are the
+    compute modes of `gpus`, empty where nvidia-smi does not report them all.
     """
 
     state: Literal["absent", "hangs", "ended"]
@@ -72,6 +75,7 @@ class Smi:
     gpus: tuple[str, ...] = ()
     message: str = ""
     rows: tuple[str, ...] | None = None
+    modes: tuple[str, ...] = ()
 
 
 def parse_gpu_driver(answer: Answer) -> GpuDriver:
@@ -118,9 +122,13 @@ def parse_smi(answer: Answer) -> Smi:
         raise ValueError(last[:80])
     end = lines.index("rows") if "rows" in lines else len(lines)
     shown, remapped = [line.strip() for line in lines[:end]], lines[end + 1 :]
-    gpus = tuple(line.lower()[4:] for line in shown if BUS.fullmatch(line))
-    others = [line for line in shown if not BUS.fullmatch(line)]
-    return Smi("ended", parse_integer(rc), gpus, shorten_message(others[0]) if others else "", parse_rows(remapped))
+    matches = [match for line in shown if (match := GPU_ROW.fullmatch(line))]
+    gpus = tuple(match["address"].lower()[4:] for match in matches)
+    modes = tuple(match["mode"] for match in matches if match["mode"] in COMPUTE_MODES)
+    others = [line for line in shown if not GPU_ROW.fullmatch(line)]
+    message = shorten_message(others[0]) if others else ""
+    all_modes = modes if len(modes) == len(gpus) else ()
+    return Smi("ended", parse_integer(rc), gpus, message, parse_rows(remapped), all_modes)
 
 
 def parse_rows(lines: Sequence[str]) -> tuple[str, ...] | None:

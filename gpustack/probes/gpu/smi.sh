@@ -15,7 +15,7 @@ ask() {
   [ "$looks" -lt $((seconds * 50 + 25)) ] || return 124
   wait "$!"
 }
-ask --query-gpu=pci.bus_id
+ask --query-gpu=pci.bus_id,compute_mode
 rc=$?
 case $rc in 124) echo hangs; exit 0 ;; 137) exit 124 ;; esac
 # A second slow answer would not fit.

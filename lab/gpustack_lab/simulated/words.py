@@ -38,7 +38,7 @@ NUMBERS = (
     *("sm_active", "sm_occ", "tensor", "dram", "pcie_tx", "pcie_rx", "energy", "pstate", "ecc", "ecc_sbe", "ecc_dbe"),
     *("ecc_sbe_agg", "ecc_dbe_agg", "ecc_dbe_sram", "remap_u", "remap_c", "remap_pending", "remap_fail", "replay"),
     *("throttle", "viol_power", "viol_thermal", "viol_sw_thermal", "viol_brake", "nvlink_tx", "nvlink_rx", "recovery"),
-    *("exporter_silent", "exporter_delay"),
+    *("exporter_silent", "exporter_delay", "compute_mode"),
 )
 ALLOWED = f"""\
 lost, found              it falls off the bus (with Xid 79), it is back

@@ -19,7 +19,7 @@ static const char *const NAMES[] = {
     "DeviceGetSerial", "DeviceGetPciInfo_v3", "DeviceGetMemoryInfo", "DeviceGetUtilizationRates",
     "DeviceGetTemperature", "DeviceGetPowerUsage", "DeviceGetEnforcedPowerLimit", "DeviceGetClockInfo",
     "DeviceGetPerformanceState", "DeviceGetEccMode", "DeviceGetTotalEccErrors", "DeviceGetMigMode",
-    "DeviceGetPersistenceMode", "DeviceGetCudaComputeCapability", "DeviceGetRemappedRows",
+    "DeviceGetPersistenceMode", "DeviceGetComputeMode", "DeviceGetCudaComputeCapability", "DeviceGetRemappedRows",
 };
 
 _Static_assert(sizeof NAMES / sizeof *NAMES == sizeof nvml / sizeof(void *), "one name for each function");

@@ -29,6 +29,7 @@ struct library {
     nvml_return (*DeviceGetTotalEccErrors)(nvml_device, unsigned, unsigned, u64 *);
     nvml_return (*DeviceGetMigMode)(nvml_device, unsigned *, unsigned *);
     nvml_return (*DeviceGetPersistenceMode)(nvml_device, unsigned *);
+    nvml_return (*DeviceGetComputeMode)(nvml_device, unsigned *);
     nvml_return (*DeviceGetCudaComputeCapability)(nvml_device, int *, int *);
     nvml_return (*DeviceGetRemappedRows)(nvml_device, unsigned *, unsigned *, unsigned *, unsigned *);
 };

@@ -9,6 +9,9 @@
 #define BAD_USE 2
 #define MOST_FIELDS 64
 
+/* By NVML's numbers (nvmlComputeMode_t), of which 1 is of the past. */
+static const char *const COMPUTE_MODES[] = {"Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process"};
+
 typedef nvml_return reading(nvml_device device, unsigned index, char *into, size_t size);
 
 #define READING(name) static nvml_return name(nvml_device device, unsigned index, char *into, size_t size)
@@ -48,6 +51,16 @@ READING(persistence)
 
     IGNORE(index);
     snprintf(into, size, "%s", on ? "Enabled" : "Disabled");
+    return refused;
+}
+
+READING(compute_mode)
+{
+    unsigned number = 0;
+    nvml_return refused = nvml.DeviceGetComputeMode(device, &number);
+
+    IGNORE(index);
+    snprintf(into, size, "%s", number < 4 ? COMPUTE_MODES[number] : "[Unknown Error]");
     return refused;
 }
 
@@ -184,6 +197,7 @@ static const struct field {
     {"index", "", number_of}, {"uuid", "", uuid}, {"gpu_uuid", "", uuid}, {"name", "", name}, {"gpu_name", "", name},
     {"serial", "", serial}, {"count", "", gpus}, {"driver_version", "", driver}, {"pci.bus_id", "", bus},
     {"gpu_bus_id", "", bus}, {"compute_cap", "", capability}, {"persistence_mode", "", persistence},
+    {"compute_mode", "", compute_mode},
     {"memory.total", "MiB", memory_total}, {"memory.used", "MiB", memory_used}, {"memory.free", "MiB", memory_free},
     {"temperature.gpu", "", temperature}, {"power.draw", "W", power}, {"power.limit", "W", power_limit},
     {"utilization.gpu", "%", utilization}, {"utilization.memory", "%", memory_utilization},

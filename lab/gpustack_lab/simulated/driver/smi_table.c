@@ -23,6 +23,8 @@ static void row(unsigned index)
 {
     nvml_device device = handle(index);
     char name[96] = "", ecc[24] = "N/A", mig[16] = "N/A", cap[16] = "N/A", used[24], total[24];
+    static const char *const MODES[] = {"Default", "E. Thread", "Prohibited", "E. Process"};
+    unsigned compute_mode = 0;
     unsigned persistence = 0, temperature = 0, power = 0, limit = 0, state = 0, mode = 0, pending = 0;
     u64 errors = 0;
     struct nvml_pci pci = {0};
@@ -31,6 +33,7 @@ static void row(unsigned index)
 
     nvml.DeviceGetName(device, name, sizeof name);
     nvml.DeviceGetPersistenceMode(device, &persistence);
+    nvml.DeviceGetComputeMode(device, &compute_mode);
     nvml.DeviceGetPciInfo_v3(device, &pci);
     nvml.DeviceGetTemperature(device, 0, &temperature);
     nvml.DeviceGetPowerUsage(device, &power);
@@ -47,7 +50,7 @@ static void row(unsigned index)
     snprintf(total, sizeof total, "%lluMiB", memory.total >> 20);
     printf("| %3u  %-29.29s %3s  | %18s %3s | %20s |\n", index, name, persistence ? "On" : "Off", pci.bus_id, "Off", ecc);
     printf("| N/A %4uC    P%u%15uW / %5s |%11s / %9s |%7u%%%13s |\n", temperature, state, power / 1000, cap, used, total,
-           rates.gpu, "Default");
+           rates.gpu, compute_mode < 4 ? MODES[compute_mode] : "N/A");
     printf("| %39s | %22s | %20s |\n", "", "", mig);
     printf(COLUMNS);
 }

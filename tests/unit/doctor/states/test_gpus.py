@@ -1,4 +1,4 @@
-"""GPUs that a node does not offer, and hosts with fewer GPUs than others of their model."""
+"""GPUs that a node does not offer or that refuse programs, and hosts with fewer GPUs than others of their model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -74,3 +74,27 @@ def test_a_host_with_fewer_gpus_than_its_siblings_is_a_note(
     assert [state.locations for state in states] == hosts
     assert all(state.severity == "note" for state in states)
     assert all(state.message == "7 on the PCI bus; 2 hosts of the same model have 8" for state in states)
+
+
+@pytest.mark.parametrize(
+    ("modes", "states"),
+    [
+        (["Default", "Default"], []),
+        (["Default", "Prohibited"], [("broken", "GPU 0000:65:00.0", "no program can compute on it")]),
+        (["Exclusive_Process", "Default"], [("note", "GPU 0000:17:00.0", "a second program on it is refused")]),
+        (["[N/A]", "Prohibited"], []),
+    ],
+)
+def test_a_gpu_that_refuses_programs_by_its_compute_mode_is_named(
+    modes: list[str], states: list[tuple[str, str, str]]
+) -> None:
+    healthy = build_healthy()
+    host = healthy.inventory.hosts[0].name
+    rows = [f"00000000:{bus}:00.0, {mode}\n" for bus, mode in zip(("17", "65"), modes, strict=True)]
+    answer = Answer("gpu.smi", host, 0, "".join([*rows, "\nrc 0\n"]))
+    snapshot = replace(healthy, answers={**healthy.answers, ("gpu.smi", host): answer})
+    mode_states = [state for state in observe_all(OBSERVERS, snapshot)[0] if state.kind == "gpu-compute-mode"]
+    assert [
+        (state.severity, *state.subjects, state.message.partition(": ")[2].partition(" (")[0]) for state in mode_states
+    ] == (states)
+    assert all(state.locations == (host,) for state in mode_states)
