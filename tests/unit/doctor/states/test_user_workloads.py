@@ -39,6 +39,28 @@ def test_a_deployment_whose_pods_are_refused_is_a_note_with_the_words_of_the_api
     assert str(state.next_command) == "kubectl -n team describe deployment serve"
 
 
+def build_stalled_deployment() -> Any:
+    """Build a Deployment with the conditions of one whose deadline has passed."""
+    item = read_item(DEPLOYMENTS, "refused")
+    (stalled_item,) = read_recorded_items("workloads.system-deployments", "deadline")
+    conditions = stalled_item["status"]["conditions"]
+    item["status"]["conditions"] = [condition | {"lastTransitionTime": format_time(5)} for condition in conditions]
+    return item
+
+
+def test_a_deployment_whose_rollout_has_stopped_is_a_note_with_the_words_of_its_controller() -> None:
+    (state,) = list_deployment_states(build_stalled_deployment())
+    assert (state.kind, state.severity, state.subjects) == ("workload-stalled", "note", ("deployment team/serve",))
+    assert state.message == ('ProgressDeadlineExceeded: ReplicaSet "coredns-5bf88c98c5" has timed out progressing.')
+
+
+def test_a_pod_that_waits_says_more_than_its_deployment() -> None:
+    pod = make_pod("team", "serve-5bf88c98c5-x7", {}, phase="Pending", conditions=[])
+    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "serve-5bf88c98c5", "controller": True}]
+    pod["spec"] = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}], "schedulerName": "volcano"}
+    assert list_deployment_states(build_stalled_deployment(), [pod]) == []
+
+
 @pytest.mark.parametrize("namespace", ["monitoring", "gpu-operator", "kube-system"])
 def test_a_deployment_of_the_platform_has_a_state_of_its_own(namespace: str) -> None:
     assert list_deployment_states(read_item(DEPLOYMENTS, "refused", namespace=namespace)) == []
