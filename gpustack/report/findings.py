@@ -31,8 +31,8 @@ MAX_LINES = 12
 MAX_REPEATED = 60
 INDENT = 15
 """Texts of findings begin behind their kind."""
-LEAST_ROOM = 16
-"""The least width of such a text, beside its locations."""
+LEAST_ROOM = 17
+"""The least width of such a text: with locations of seven letters, it fills 40 columns."""
 
 
 def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
@@ -45,7 +45,7 @@ def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
     lines = merge_ok_lines(list_lines(plan, holding=verbose))
     shown_answers: set[tuple[str, str]] = set()
     longest = max((len(format_locations(line.locations)) for line in lines), default=0)
-    width = min(24, longest, max(console.width - INDENT - LEAST_ROOM - 2, 7))
+    width = min(24, longest, max(console.width - INDENT - LEAST_ROOM - 1, 7))
     for step, step_lines in groupby(lines, key=lambda line: line.step):
         print_text(console, f"\n{step}", "bold")
         for line in step_lines:
@@ -73,11 +73,12 @@ def merge_ok_lines(lines: Sequence[Line]) -> list[Line]:
 def print_finding(console: Terminal, line: Line, width: int) -> None:
     """Print a finding in three columns: kind, text and locations."""
     room = max(console.width - INDENT - width - 2, LEAST_ROOM)
+    gap = min(2, max(1, console.width - INDENT - room - width))
     texts = wrap_text(console.clean(line.text), room)
     rows = zip_longest(texts, wrap_text(format_locations(line.locations), width), fillvalue="")
     for number, (text, location) in enumerate(rows):
         kind = line.kind if number == 0 else ""
-        row = Text.assemble("  ", (f"{kind:<13}", STYLES[line.kind]), f"{text:<{room + 2}}", (location, "dim"))
+        row = Text.assemble("  ", (f"{kind:<13}", STYLES[line.kind]), f"{text:<{room + gap}}", (location, "dim"))
         row.rstrip()
         console.print(row, soft_wrap=True)
     print_command(console, line.hint, INDENT)

@@ -11,10 +11,10 @@ from tests.contract.sources import PRODUCT
 READERS = {
     "ask/snapshot.py": "where the connection of a recording ended",
     "ask/transport/": "the connection itself",
-    "cli/commands/config.py": "the addresses of an example, which no host has",
     "config/endpoint.py": "a name, which every host has to resolve to an address of the control plane",
     "config/host.py": "the address of the node, where the inventory has none, and what the inventory calls the host",
     "config/validate.py": "one address for two hosts",
+    "config/validity.py": "the addresses of an example, which no host has",
     "remedy/commands.py": "ssh, as a person types it",
     "report/json.py": "the hosts of a document",
     "rollout/anonymize.py": "other names for all hosts of a recording",

@@ -20,7 +20,9 @@ VERSION = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?(?![.\d])")
 KIND = re.compile(r"NVIDIA UNIX (Open )?(?:\w+ )?Kernel Module")
 LIBRARY = re.compile(r"libnvidia-ml\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)")
 # Recordings of before have the address alone.
-GPU_ROW = re.compile(r"(?P<address>[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])(?:, *(?P<mode>[\w /\[\]]+))?")
+GPU_ROW = re.compile(
+    r"(?P<address>[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])(?:, *(?P<mode>[\w\[][\w/\] ]{0,40}))?"
+)
 COMPUTE_MODES = ("Default", "Exclusive_Thread", "Exclusive_Process", "Prohibited")
 # By driver a yes is 1 or Yes.
 ROWS = re.compile(
