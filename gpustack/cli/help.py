@@ -37,8 +37,8 @@ OTHER_SOURCES = ("recording", "address", "exporter")
 WIDEST = 120
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
 MARGIN, NARROWEST, NARROW, NARROW_NAME = 2, 22, 60, 4
-"""In columns: what is left free at the right, the least width of help, the width below which names have lines of their
-own, and the longest name that has not."""
+"""These widths are in columns: the margin at the right, the least width of help, the width below which names have lines
+of their own, and the longest name that has not."""
 
 
 TYPES = (

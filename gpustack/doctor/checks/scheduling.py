@@ -10,7 +10,7 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.quotas import GPU_QUOTAS, QUOTA_REFUSALS
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.nodes import NODES, Node
+from gpustack.probes.kubernetes.nodes import NODES, Node, list_unready_nodes
 from gpustack.probes.kubernetes.scheduling import GPU, UNSCHEDULED_PODS, UnscheduledPod
 from gpustack.steps.gpu.hosts import count_host_gpus, list_silent_hosts
 from gpustack.steps.own_node import find_node
@@ -47,7 +47,7 @@ def list_platform_pods(view: View) -> list[UnscheduledPod]:
     """List pods of the platform that have been waiting for A_WHILE. One that a DaemonSet made for a node that is not
     Ready waits for that node."""
     namespaces = list_platform_namespaces(view)
-    unready_nodes = {node.name for node in view[NODES] if not node.ready}
+    unready_nodes = list_unready_nodes(view[NODES])
     waiting_pods = [
         pod
         for pod in view[UNSCHEDULED_PODS]

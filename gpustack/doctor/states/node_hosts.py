@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.probes.kubernetes.node_hosts import index_hosts_by_node
-from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.nodes import NODES, list_unready_nodes
 from gpustack.probes.kubernetes.pod_states import PodState
 
 NODE_NOT_READY = "st-node-notready"
@@ -24,5 +24,4 @@ def list_silent_nodes(view: View, pods: Iterable[PodState]) -> tuple[str, ...]:
     """List the nodes of pods, as subjects, where none of them is Ready: what the API has of such pods is old, or was
     written because of the node. Return none where one is."""
     names = sorted({pod.node for pod in pods})
-    unready_nodes = {node.name for node in view[NODES] if not node.ready}
-    return tuple(f"node {name}" for name in names) if {*names} <= unready_nodes else ()
+    return tuple(f"node {name}" for name in names) if {*names} <= list_unready_nodes(view[NODES]) else ()

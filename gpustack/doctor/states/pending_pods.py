@@ -11,7 +11,7 @@ from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
 from gpustack.probes.gpu.cluster import GPU_NODES, RESOURCE
-from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.nodes import NODES, list_unready_nodes
 from gpustack.probes.kubernetes.pod_states import PENDING_PODS, PodState
 from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
 from gpustack.probes.kubernetes.scheduling import UNSCHEDULED_PODS
@@ -53,7 +53,7 @@ def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
 
 def find_lost_nodes(view: View) -> dict[str, str]:
     """Find the node of each pod that a DaemonSet made for a node that is not Ready: it waits for that node alone."""
-    unready_nodes = {node.name for node in view[NODES] if not node.ready}
+    unready_nodes = list_unready_nodes(view[NODES])
     pods = view[UNSCHEDULED_PODS] if view.has_fact(UNSCHEDULED_PODS) else ()
     return {f"{pod.namespace}/{pod.name}": pod.only_node for pod in pods if pod.only_node in unready_nodes}
 

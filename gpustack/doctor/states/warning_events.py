@@ -12,7 +12,7 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.states.node_hosts import NODE_NOT_READY, locate_node
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes import warning_events
-from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.nodes import NODES, list_unready_nodes
 from gpustack.probes.kubernetes.pod_states import (
     FLANNEL_PODS,
     GPU_PODS,
@@ -36,7 +36,7 @@ def build_observer(
     events: Events, title: str, pods: Pods | None = None, is_needed: Callable[[Spec], bool] = lambda _: True
 ) -> Observer:
     def observe_warnings(view: View) -> Iterator[AbnormalState]:
-        unready_nodes = {node.name for node in view[NODES] if not node.ready}
+        unready_nodes = list_unready_nodes(view[NODES])
         # The node is a state of its own, and so is what its programs say.
         known_pods = {f"pod {pod}": pod for pod in view[pods] if pod.node not in unready_nodes} if pods else {}
         known_events: tuple[WarningEvent, ...] = view[events]

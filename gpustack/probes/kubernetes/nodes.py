@@ -146,6 +146,11 @@ def parse_node(entry: Any) -> Node:
     )
 
 
+def list_unready_nodes(nodes: tuple[Node, ...]) -> set[str]:
+    """List the names of the nodes that are not Ready."""
+    return {node.name for node in nodes if not node.ready}
+
+
 def parse_node_conditions(status: Any) -> Iterator[NodeCondition]:
     for condition in status.get("conditions", ()):
         if condition["type"] != "Ready":
