@@ -20,8 +20,11 @@ from gpustack.ask.probe import Api, Probe
 PROXY_REMOVAL = (
     "unset HTTP_PROXY HTTPS_PROXY FTP_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy ftp_proxy all_proxy no_proxy\n"
 )
+# kubectl keeps what it learned of the API in root's home directory, and without complaint nowhere where it cannot.
+NO_CACHE = "KUBECACHEDIR=/dev/null; export KUBECACHEDIR\n"
 HEAD = (
     PROXY_REMOVAL
+    + NO_CACHE
     + r"""set -u
 LC_ALL=C; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export LC_ALL PATH
 p() {

@@ -21,6 +21,9 @@ JOBS = {
     "monitoring-prometheus", "node-exporter", "nvidia-dcgm-exporter",
 }  # fmt: skip
 LINKS = ("kernel", "series", "dashboard")
+LIST_CHANGED_FILES = """find / -xdev -type f -newer /var/tmp/before -not -path '/proc/*' -not -path '/sys/*' \
+  -not -path '/run/*' -not -path '/var/log/*' -not -path '/var/lib/containerd/*' -not -path '/var/lib/kubelet/*' \
+  -not -path '/var/lib/etcd/*' -not -path '/opt/local-path-provisioner/*'"""
 
 
 def prove_gpus(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
@@ -69,6 +72,17 @@ def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
     uuids = {gpu.uuid for host in ("host1", "host2") for gpu in two.read_gpus(host)}
     assert {uuid for (uuid,) in query_labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")} == uuids
     assert query(two, "count by (UUID) (DCGM_FI_DEV_GPU_TEMP) > 1") == []
+
+
+def test_the_doctor_writes_no_file_on_the_hosts(two: lab.Lab, gpustack: Run) -> None:
+    """Logs, and what the cluster itself writes all the time, are left out."""
+    for host in ("host1", "host2"):
+        two.exec(host, ["sudo", "touch", "/var/tmp/before"])
+    gpustack("doctor", "-i", two.inventory)
+    for host in ("host1", "host2"):
+        changed_files = two.exec(host, ["sudo", "sh", "-c", LIST_CHANGED_FILES]).stdout.splitlines()
+        two.exec(host, ["sudo", "rm", "/var/tmp/before"])
+        assert changed_files == []
 
 
 @pytest.mark.parametrize("case", ["swapped", "silent"])

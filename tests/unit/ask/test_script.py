@@ -121,3 +121,8 @@ def test_no_text_of_a_host_breaks_the_reading(lines: list[str]) -> None:
     probe = Probe("a", Shell(""), extract_text)
     for answer in parse_answers([f"{MARK} {line}" for line in lines] + lines, MARK, "h1", {"a": probe}):
         assert answer.missing_reason or answer.probe == "a"
+
+
+def test_kubectl_keeps_no_cache_on_the_host() -> None:
+    answer = run_probes(Probe("a", Shell('echo "$KUBECACHEDIR"'), extract_text), before="KUBECACHEDIR=/root/x\n")["a"]
+    assert answer.stdout == "/dev/null\n"
