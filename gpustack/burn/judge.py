@@ -19,7 +19,7 @@ WRONG_TESTER = 256 - 12
 BRAKES = ("hardware", "heat", "heat (hardware)", "power brake")
 SAMPLES = 3
 """Fewer of these prove no GPU too weak: that of each edge has a share of the time without load."""
-BEHIND = 0.9
+PEER_SHARE = 0.9
 """A GPU that counts less than this of the best of its model in the same run is slower than it should be; 10 % as in
 gpu-fryer (huggingface/gpu-fryer, README.md)."""
 
@@ -91,8 +91,10 @@ def judge_gpu(
     gpu = replace(gpu, expected=floor[1] if floor else None)
     observation = observations.get(gpu.uuid)
     if observation:
-        slowed = None if observation.throttle_reasons is None else tuple(sorted(observation.throttle_reasons))
-        gpu = replace(gpu, actual=observation.highest_value, samples=len(observation.samples), throttle_reasons=slowed)
+        throttle_reasons = None if observation.throttle_reasons is None else tuple(sorted(observation.throttle_reasons))
+        gpu = replace(
+            gpu, actual=observation.highest_value, samples=len(observation.samples), throttle_reasons=throttle_reasons
+        )
         gpu = replace(gpu, temperature=observation.temperature)
         if observation.gpu:
             gpu = replace(gpu, index=observation.gpu.index, model=observation.gpu.model or gpu.model)
@@ -157,10 +159,12 @@ def compare_peers(gpus: Sequence[BurnedGpu], unit: str) -> Iterable[BurnedGpu]:
             best[burned_gpu.model] = max(burned_gpu.figure, best.get(burned_gpu.model, 0.0))
     for burned_gpu in gpus:
         slow = (
-            burned_gpu.model and burned_gpu.figure is not None and burned_gpu.figure < best[burned_gpu.model] * BEHIND
+            burned_gpu.model
+            and burned_gpu.figure is not None
+            and burned_gpu.figure < best[burned_gpu.model] * PEER_SHARE
         )
         if not slow or burned_gpu.outcome == "unknown":
             yield burned_gpu
             continue
-        why = f"{burned_gpu.figure:g} {unit}, and the best of its model {best[burned_gpu.model]:g}"
-        yield replace(burned_gpu, outcome="failed", reasons=(*burned_gpu.reasons, why))
+        comparison = f"{burned_gpu.figure:g} {unit}, and the best of its model {best[burned_gpu.model]:g}"
+        yield replace(burned_gpu, outcome="failed", reasons=(*burned_gpu.reasons, comparison))

@@ -20,7 +20,7 @@ ENGINE, SM, OCCUPANCY, TENSOR, DRAM, FP64, FP32, FP16 = map(str, range(1001, 100
 FIGURES = {TENSOR: "gflops", DRAM: "GiB/sec"}
 """Units of the counts that dcgmproftester makes beside the field."""
 TOLERANCE = 0.9
-UNTESTED = {"1009": "PCIe", "1010": "PCIe", "1011": "NVLink", "1012": "NVLink"}
+LINK_FIELDS = {"1009": "PCIe", "1010": "PCIe", "1011": "NVLink", "1012": "NVLink"}
 # The most dcgmproftester takes between two lines.
 REPORT_MOST = 10
 CAPABILITIES = ((7, 0), (7, 5), (8, 6), (9, 0))
@@ -50,10 +50,10 @@ class Load:
         if self.field.id == DRAM:
             if not output.bandwidth_share:
                 return None
-            moved = output.bandwidth_share * output.divisor * TOLERANCE
-            return moved, moved
-        known = (output.capability,) if output.capability else CAPABILITIES
-        floors = [compute_field_floor(self.field.id, capability) for capability in known]
+            bandwidth = output.bandwidth_share * output.divisor * TOLERANCE
+            return bandwidth, bandwidth
+        capabilities = (output.capability,) if output.capability else CAPABILITIES
+        floors = [compute_field_floor(self.field.id, capability) for capability in capabilities]
         return min(floors), max(floors)
 
 
@@ -79,16 +79,16 @@ def list_load_names() -> list[str]:
 def choose_load(word: str) -> Load:
     """Choose a load by any spelling of its field, by the end of one (tensor-active), or by its id. Raise UsageError
     where there is none."""
-    wanted = word.strip().upper().replace("-", "_")
-    ids = {field.id for field in find_fields(wanted)}
+    field_name = word.strip().upper().replace("-", "_")
+    ids = {field.id for field in find_fields(field_name)}
     matches = [
         load
         for load in list_loads()
-        if load.field.id in ids or any(strip_prefix(name).endswith(f"_{wanted}") for name in load.field.spellings)
+        if load.field.id in ids or any(strip_prefix(name).endswith(f"_{field_name}") for name in load.field.spellings)
     ]
     if len(matches) == 1:
         return matches[0]
-    link = next((UNTESTED[id] for id in ids if id in UNTESTED), "")
-    known = describe_choice([word], list_load_names(), "Fields with a load")
-    why = f"{link} is tested by gpustack gpu diag -r 2." if link else known
-    raise UsageError("gpu-no-load", f"There is no load for the field {word}.", why)
+    link = next((LINK_FIELDS[id] for id in ids if id in LINK_FIELDS), "")
+    choice = describe_choice([word], list_load_names(), "Fields with a load")
+    reason = f"{link} is tested by gpustack gpu diag -r 2." if link else choice
+    raise UsageError("gpu-no-load", f"There is no load for the field {word}.", reason)

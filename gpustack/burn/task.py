@@ -9,7 +9,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.burn.judge import Burn, judge_gpus
 from gpustack.burn.loads import Load
-from gpustack.burn.tester import LOOK, LoadTester
+from gpustack.burn.tester import PAUSE, LoadTester
 from gpustack.burn.watch import LAG, Watcher
 from gpustack.engines.call import Reply
 from gpustack.engines.change import ChangeResult, Operation
@@ -72,7 +72,7 @@ class Task:
         """Run the load, and return a reply for each node with the output of its pods."""
         gpu_counts = {engine.node: engine.free for engine in engines}
         connect = lambda: open_pods(self.snapshot, run.private)  # noqa: E731
-        self.pod_run = PodRun(connect, run.record, run.find_stop_reason, pause=LOOK, wait=sleep, clock=monotonic)
+        self.pod_run = PodRun(connect, run.record, run.find_stop_reason, pause=PAUSE, wait=sleep, clock=monotonic)
         with silence_alerts(run, list(gpu_counts), self.life, "load"):
             try:
                 self.stop_reason = self.tester.load_gpus(self.pod_run, gpu_counts, self.watch)
@@ -86,10 +86,10 @@ class Task:
         """Observe the GPUs under load, and return the reason to stop it, or an empty text."""
         if self.watcher is None:
             return ""
-        running, ended = (
+        running_uuids, ended_uuids = (
             [pod.gpus[0].uuid for pod in self.pods if pod.stage == stage and pod.gpus] for stage in ("running", "ended")
         )
-        return self.watcher.observe_gpus(running, ended, monotonic())
+        return self.watcher.observe_gpus(running_uuids, ended_uuids, monotonic())
 
     def settle(self, run: Run) -> None:
         """Wait until the last values under load are scraped, which happens after the load."""
@@ -98,7 +98,7 @@ class Task:
             if run.find_stop_reason():
                 return
             run.record(Event("waiting", "", "the last values are scraped"))
-            sleep(LOOK)
+            sleep(PAUSE)
             self.watch()
 
     def reply(self, node: str) -> Reply:

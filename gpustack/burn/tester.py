@@ -13,12 +13,12 @@ from gpustack.proof.pod_run import START_LIMIT, Cluster, PodRun, require_pods
 from gpustack.proof.workload import QUERY, PodResult, build_container, build_pod, compute_life, parse_gpus
 
 CONTAINER = "load"
-BESIDE, LOOK = 60.0, 5.0
+OVERHEAD, PAUSE = 60.0, 5.0
 """Seconds for the start and the end of the tester beside its load, and between two looks at the pods."""
-MOST = 2**18
+OUTPUT_LIMIT = 2**18
 """Bytes of output to read. The output of an hour has 360 lines of 100 bytes."""
 NO_QUERY, SEVERAL = 90, 91
-ENDED = {NO_QUERY: "nvidia-smi did not name its GPU", SEVERAL: "it asked for one GPU and sees several"}
+EXIT_REASONS = {NO_QUERY: "nvidia-smi did not name its GPU", SEVERAL: "it asked for one GPU and sees several"}
 # A binary supports the major version of CUDA of the driver, and the newest binary supports later ones. Other binaries
 # end with DCGM_ST_VER_MISMATCH, -12 (DCGM 4.6.0, dcgmproftester/DcgmProfTester.cpp, main). The image has binaries for
 # 12 and 13 (docker/Dockerfile.ubuntu22.04). They write results and a log to the working directory.
@@ -53,7 +53,7 @@ class LoadTester:
     @property
     def life(self) -> float:
         """Return the longest time in seconds from the first pod to the end of all pods."""
-        return START_LIMIT + self.seconds + BESIDE
+        return START_LIMIT + self.seconds + OVERHEAD
 
     def load_gpus(self, pod_run: PodRun, gpu_counts: Mapping[str, int], watch: Callable[[], str]) -> str:
         """Load this number of GPUs by node, remove the pods, and return the reason of an early stop, or an empty text.
@@ -62,7 +62,7 @@ class LoadTester:
         try:
             with require_pods():
                 pod_run.create("burn", gpu_counts, self.build_manifest)
-            return pod_run.follow(self.judge, self.seconds + BESIDE, watch)
+            return pod_run.follow(self.judge, self.seconds + OVERHEAD, watch)
         finally:
             pod_run.remove()
 
@@ -77,10 +77,10 @@ class LoadTester:
         """Add the GPU that the pod named, and its output once it has ended."""
         if pod.stage == "running" and pod.gpus:
             return pod
-        output = cluster.read_log(pod.name, CONTAINER, MOST) or ""
+        output = cluster.read_log(pod.name, CONTAINER, OUTPUT_LIMIT) or ""
         pod = replace(pod, gpus=tuple(parse_gpus(output)) or pod.gpus)
         if pod.stage == "running":
             is_other_gpu = self.uuids and pod.gpus and pod.gpus[0].uuid not in self.uuids
             return replace(pod, stage="held") if is_other_gpu else pod
-        reason = pod.reason if pod.code is None else ENDED.get(pod.code, "")
+        reason = pod.reason if pod.code is None else EXIT_REASONS.get(pod.code, "")
         return replace(pod, output=output, reason=reason, code=None if reason else pod.code)

@@ -59,26 +59,26 @@ class Watcher:
         """Observe the GPUs with these UUIDs; `clock` is the local one, in seconds. Return the reason to stop the load,
         or an empty text."""
         try:
-            now, gpu_readings = self.server_clock(), find_gpus(self.ask())
+            server_time, gpu_readings = self.server_clock(), find_gpus(self.ask())
         except GpustackError as error:
             self.answered_at = self.answered_at or clock
             silent = running and not self.blind and clock - self.answered_at > BACK
             return f"Prometheus gave no answer for {BACK} s: {error.message}" if silent else ""
         self.answered_at = clock
         for uuid in (*running, *ended_uuids):
-            self.gpus.setdefault(uuid, GpuObservation(now))
+            self.gpus.setdefault(uuid, GpuObservation(server_time))
         for uuid in ended_uuids:
-            self.gpus[uuid].ended_at = self.gpus[uuid].ended_at or now
+            self.gpus[uuid].ended_at = self.gpus[uuid].ended_at or server_time
         for uuid, observation in self.gpus.items():
             self.update_observation(observation, gpu_readings.get(uuid, {}))
         return next(filter(None, (self.find_stop_reason(uuid, gpu_readings.get(uuid, {})) for uuid in running)), "")
 
     def is_complete(self) -> bool:
         """Tell whether each GPU has been scraped after its load."""
-        ended = [observation for observation in self.gpus.values() if observation.ended_at is not None]
+        ended_observations = [observation for observation in self.gpus.values() if observation.ended_at is not None]
         return all(
             ended_observation.ended_at <= max(ended_observation.samples, default=0.0)
-            for ended_observation in ended
+            for ended_observation in ended_observations
             if ended_observation.ended_at
         )
 
@@ -172,9 +172,9 @@ def require_temperatures(ask: Callable[[], Readings], gpus: Mapping[str, int], t
     except GpustackError as error:
         raise build_heat_error(error.message) from error
     missing = [
-        f"{node}: {why}"
+        f"{node}: {reason}"
         for node, number in gpus.items()
-        if (why := explain_unknown_heat(gpu_readings, node, number, temperature_limit))
+        if (reason := explain_unknown_heat(gpu_readings, node, number, temperature_limit))
     ]
     if missing:
         raise build_heat_error("\n".join(missing))

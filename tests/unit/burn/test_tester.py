@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.burn.tester import BESIDE, CONTAINER, LOOK, SCRIPT, LoadTester
+from gpustack.burn.tester import CONTAINER, OVERHEAD, PAUSE, SCRIPT, LoadTester
 from gpustack.errors import RolloutError
 from gpustack.proof.pod_run import PLACE_LIMIT, START_LIMIT, PodRun
 from tests.worlds.programs.pod_api import GPUS, NO_ROOM, PodApi, build_status, make_run
@@ -48,7 +48,7 @@ def test_a_pod_asks_for_a_gpu_and_ends_by_itself() -> None:
         "WANTED": " ".join(GPUS[:2]),
         "LIFE": "360",
     }
-    assert manifest["spec"]["activeDeadlineSeconds"] == START_LIMIT + 60 + BESIDE + 60
+    assert manifest["spec"]["activeDeadlineSeconds"] == START_LIMIT + 60 + OVERHEAD + 60
     assert "initContainers" not in manifest["spec"]
 
 
@@ -64,7 +64,7 @@ def test_heat_stops_all_at_once() -> None:
     assert make_tester().load_gpus(run, {"gpu1": 2}, report_heat) == "too hot"
     assert looks == [GPUS[:2]] * 3
     assert list_stages(run) == ["running", "running"]
-    assert (api.time, api.removals) == (2 * LOOK, 1)
+    assert (api.time, api.removals) == (2 * PAUSE, 1)
 
 
 def test_an_interruption_stops_it() -> None:
@@ -91,7 +91,7 @@ def test_it_ends_although_the_pods_do_not() -> None:
     assert (
         make_tester().load_gpus(run, {"gpu1": 1}, report_nothing) == f"it did not end within {make_tester().life:.0f} s"
     )
-    assert api.time <= make_tester().life + 2 * LOOK
+    assert api.time <= make_tester().life + 2 * PAUSE
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_pod_that_does_not_load_says_why(
     (pod,) = run.pods.values()
     assert (pod.stage, pod.code) == (stage, None)
     assert reason in pod.reason
-    assert seconds <= api.time <= seconds + 2 * LOOK
+    assert seconds <= api.time <= seconds + 2 * PAUSE
 
 
 def test_a_return_code_of_dcgm_is_kept() -> None:
