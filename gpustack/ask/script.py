@@ -20,7 +20,7 @@ from gpustack.ask.probe import Api, Probe
 PROXY_REMOVAL = (
     "unset HTTP_PROXY HTTPS_PROXY FTP_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy ftp_proxy all_proxy no_proxy\n"
 )
-# kubectl caches the discovery of the API in root's home directory, and goes on without a cache where it cannot write one.
+# kubectl caches the discovery of the API in root's home directory. It works without a cache where it cannot write one.
 NO_CACHE = "KUBECACHEDIR=/dev/null; export KUBECACHEDIR\n"
 HEAD = (
     PROXY_REMOVAL

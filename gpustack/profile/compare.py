@@ -13,6 +13,7 @@ from gpustack.profile.limits import DEFAULT, Limits
 from gpustack.profile.machine import Trait, compare_machines
 from gpustack.profile.noise import compute_difference, estimate_mean
 from gpustack.profile.window import QUANTITIES, Job
+from gpustack.vocabulary.amounts import format_value
 
 DOUBT = 0.05  # how often equals may be called different, over all quantities together
 UNITS = build_quantity_units()
@@ -28,7 +29,7 @@ Outcome = Literal["more", "less", "same", "another-machine", "insufficient-data"
 class Change:
     """Hold a change of the mean of the GPUs, in the base unit `unit`; so it is per GPU-hour as well. By chance it may
     be off by `noise`, either way; None where that cannot be told. With `moved` it is larger than the noise and than the
-    usual difference of runs."""
+    usual difference of runs, and not both values are displayed as zero."""
 
     name: str
     before: float
@@ -102,7 +103,8 @@ def compare_tracks(before: Job, after: Job, limits: Limits) -> Iterator[Change]:
         difference = compute_difference(old, new, DOUBT / len(known))
         noise = difference.noise if isfinite(difference.noise) else None
         beyond = noise is not None and abs(difference.value) > noise
-        moved = beyond and abs(difference.value) > limits.least_change * abs(old.value)
+        is_visible = any(format_value(mean.value, UNITS[name]) != format_value(0, UNITS[name]) for mean in (old, new))
+        moved = beyond and is_visible and abs(difference.value) > limits.least_change * abs(old.value)
         yield Change(name, old.value, new.value, noise, moved)
 
 

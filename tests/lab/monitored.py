@@ -69,3 +69,11 @@ def move_prometheus(running_lab: lab.Lab, source: str, target: str) -> None:
         wait_until("Prometheus is ready there", lambda: find_node() == target, limit=300)
     finally:
         run_kubectl(running_lab, "uncordon", source)
+    wait_until("Prometheus has scraped its targets", lambda: read_target_health(running_lab) == {"up"}, limit=300)
+
+
+def read_target_health(running_lab: lab.Lab) -> set[str]:
+    """Read the states of all targets: `up`, `down`, and `unknown` before the first scrape."""
+    path = f"{SERVICE.format('prometheus')}/api/v1/targets?state=active"
+    targets = json.loads(run_kubectl(running_lab, "get", "--raw", path))["data"]["activeTargets"]
+    return {target["health"] for target in targets}

@@ -9,11 +9,12 @@ import pytest
 from gpustack.errors import UsageError
 from gpustack.metrics.gpus import Gpu
 from gpustack.profile.compare import Change, Comparison, compare_profiles
-from gpustack.profile.file import Profile, build_profile
+from gpustack.profile.file import Profile, build_profile, read_profile
 from gpustack.profile.gate import evaluate_gate, parse_gates
 from gpustack.profile.limits import Limits
 from gpustack.profile.phases import cut_window
 from gpustack.profile.window import GpuWindow, Job
+from tests.contract.sources import ROOT
 from tests.worlds.prometheus.windows import COMPUTE, build_window
 from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
@@ -48,6 +49,15 @@ def test_less_work_is_found_and_named() -> None:
 def test_a_change_of_a_percent_is_none_unless_it_is_asked_for() -> None:
     assert compare_profiles(run(1), run(2, tensor=0.69)).outcome == "same"
     assert compare_profiles(run(1), run(2, tensor=0.69), Limits(least_change=0.005)).outcome == "less"
+
+
+def test_a_rise_from_zero_that_no_reader_sees_is_no_change() -> None:
+    """Of two recordings of an H100 the second has FP16 active for 26 millionths of the time, the first never."""
+    before, after = (read_profile(ROOT / f"examples/profiles/{name}.json") for name in ("before", "after"))
+    comparison = compare_profiles(before, after)
+    change = comparison.find_change("fp16")
+    assert change
+    assert (change.before, change.after > 0, change.moved) == (0.0, True, False)
 
 
 def test_on_another_machine_there_is_no_winner() -> None:
